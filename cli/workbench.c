@@ -44,6 +44,8 @@ struct workbench {
     bool editing, waits; /* waits: for the person, as was drawn last */
     int ended_by;        /* the signal; 0 */
     bool asked_rescue;   /* where to save a session whose files are gone */
+    bool listed;         /* the session was chosen from the start screen */
+    struct err failed;   /* why a session that was opened early cannot be gone on with */
 };
 
 static void ask_rescue(struct workbench *bench);
@@ -221,6 +223,32 @@ static void try_models(struct workbench *bench) {
             tune_preflight_start(bench->loop, bench->config, state->proposer, false, &hooks, &err);
 }
 
+static void leave_session(struct workbench *bench);
+
+static void on_opening_failed(void *data) {
+    struct workbench *bench = data;
+    leave_session(bench);
+    views_say(bench->views, true, "%s", bench->failed.text);
+    bench->failed = (struct err){0};
+    draw(bench);
+}
+
+/* The log is whole, or the session cannot be opened: said where it was asked for. */
+static void on_opened(void *data, const struct err *err) {
+    struct workbench *bench = data;
+    if (err->kind == ERR_NONE) {
+        set_model(bench);
+        try_models(bench);
+        on_change(bench);
+        return;
+    }
+    bench->failed = *err;
+    if (bench->listed)
+        loop_post(bench->loop, on_opening_failed, bench);
+    else
+        loop_stop(bench->loop);
+}
+
 static bool open_session(struct workbench *bench, const char *task, struct err *err) {
     struct tune_options options = bench->options;
     struct config *config = settings_load(task, err);
@@ -229,11 +257,15 @@ static bool open_session(struct workbench *bench, const char *task, struct err *
     config_free(bench->config);
     options.config = bench->config = config;
     options.task = task;
+    options.early = true;
     bench->session = tune_session_open(&options, bench->loop, err);
     if (!bench->session)
         return false;
     tune_session_on_change(bench->session, on_change, bench);
-    try_models(bench);
+    if (tune_session_state(bench->session)->opening)
+        tune_session_on_opened(bench->session, on_opened, bench);
+    else
+        try_models(bench);
     return true;
 }
 
@@ -256,6 +288,7 @@ static void switch_session(struct workbench *bench, const char *task) {
     char *name = mem_strdup(task);
     free(bench->task);
     bench->task = name;
+    bench->listed = true;
     if (open_session(bench, name, &err))
         set_model(bench);
     else
@@ -481,6 +514,9 @@ static bool run(const struct tune_options *options, int *ended_by, struct err *e
         tui_term_resize(bench.term); /* it may have changed before anybody listened */
         draw(&bench);
         loop_run(bench.loop);
+        fine = bench.failed.kind == ERR_NONE;
+        if (!fine)
+            *err = bench.failed;
     }
     *ended_by = bench.ended_by;
     close_all(&bench);

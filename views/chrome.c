@@ -169,6 +169,27 @@ void chrome_title(struct views *views, struct tui_area area) {
     tui_say(tui_ink(area, TUI_DIM), 0, col + 2, "%s", screen->about);
 }
 
+/* Of what was read one knows the name: the rest is still in the past. */
+void chrome_opening(const struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    struct tui_rect inner = {MAX_OF(0, area.rows / 2 - 3), 2, area.rows, area.cols - 4};
+    struct tui_area box = tui_area_part(area, inner);
+    struct buf key = {0};
+    struct tui_key quit;
+    int percent = (int)(fmin(fmax(state->opened, 0), 1) * 100);
+    tui_say(tui_ink(box, TUI_BRAND), 0, 0, "hone");
+    tui_put_short(tui_ink(box, TUI_STRONG), 0, (struct tui_rect){0, 6, 1, box.cols - 6},
+                  str_of(state->task ? state->task : ""));
+    tui_say(box, 1, 0, "opening: %d %%", percent);
+    tui_chart_bar(tui_area_part(box, (struct tui_rect){2, 0, 1, MIN_OF(box.cols, 40)}),
+                  state->opened, TUI_BAR);
+    if (tui_bindings_key_of(&views->bindings, screen_here(views)->name, "quit", &quit)) {
+        tui_key_print(quit, &key);
+        tui_say(tui_ink(box, TUI_DIM), 4, 0, "%s quits; the session is kept", key.at);
+    }
+    buf_free(&key);
+}
+
 void chrome_notice(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     struct tui_rect inner = {0, 1, area.rows, area.cols - 2};

@@ -186,6 +186,7 @@ struct editing {
 struct views {
     struct views_model model;
     const struct tune_state *state; /* model.state */
+    bool opening;                   /* when the model was set */
     int64_t now_ms, touched_ms;     /* touched: when a person did something last */
     enum view_id view;
     void *own[VIEW_COUNT]; /* private to each screen */
@@ -285,6 +286,8 @@ void chrome_header(struct views *views, struct tui_area area);
 void chrome_title(struct views *views, struct tui_area area);
 void chrome_keys(struct views *views, struct tui_area area);
 /* What shows on a terminal below the least size: what matters most, in a few short lines. */
+/* Instead of a screen, while the log is still being read. */
+void chrome_opening(const struct views *views, struct tui_area area);
 void chrome_notice(struct views *views, struct tui_area area);
 const char *spinner_at(int64_t now_ms);
 

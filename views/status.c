@@ -65,6 +65,10 @@ bool views_title(const struct views *views, struct buf *out) {
     if (!views->state)
         return false;
     buf_printf(out, ": %s, ", views->state->task ? views->state->task : "-");
+    if (views->state->opening) {
+        buf_puts(out, "opening");
+        return false;
+    }
     return status_word(views->state, out) == TUI_WAITING;
 }
 

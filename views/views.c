@@ -64,7 +64,9 @@ void views_free(struct views *views) {
 }
 
 void views_set_model(struct views *views, const struct views_model *model) {
-    bool other = views->model.state != model->state;
+    bool opening = model->state && model->state->opening;
+    bool other = views->model.state != model->state || views->opening != opening;
+    views->opening = opening;
     views->model = *model;
     views->state = model->state;
     if (!other)
@@ -135,7 +137,7 @@ void views_pair(const struct views *views, const struct tune_attempt **a,
 }
 
 bool views_is_moving(const struct views *views) {
-    if (!views->state)
+    if (!views->state || views->state->opening)
         return false;
     if (screen_here(views)->moving && screen_here(views)->moving(views))
         return true;
@@ -217,10 +219,26 @@ static int page_of(const struct views *views) {
     return screen_here(views)->page ? screen_here(views)->page(views) : 0;
 }
 
+/* While the log is read there is nothing to do but to leave. */
+static struct views_request opening_event(struct views *views, const struct tui_event *event) {
+    static const char *const all[] = {"quit", "suspend", "repaint"};
+    struct views_request request = {.wish = VIEWS_NOTHING};
+    const char *name =
+        event->kind == TUI_EVENT_KEY
+            ? tui_bindings_find(&views->bindings, screen_here(views)->name, event->key)
+            : NULL;
+    for (size_t i = 0; name && i < COUNT_OF(all); i++)
+        if (!strcmp(name, all[i]))
+            request.wish = (const enum views_wish[]){VIEWS_QUIT, VIEWS_SUSPEND, VIEWS_REPAINT}[i];
+    return request;
+}
+
 struct views_request views_event(struct views *views, const struct tui_event *event) {
     enum view_id before = views->view;
     int page = page_of(views);
     struct views_request request = {.wish = VIEWS_NOTHING};
+    if (views->state && views->state->opening)
+        return opening_event(views, event);
     views->message[0] = 0;
     views->touched_ms = views->now_ms;
     if (views->over.is != OVERLAY_NONE)
@@ -243,6 +261,12 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
 
 void views_draw(struct views *views, struct tui_area area, int64_t now_ms) {
     views->now_ms = now_ms;
+    if (views->state && views->state->opening) {
+        tui_clear(area);
+        area.canvas->cursor_row = -1;
+        chrome_opening(views, area);
+        return;
+    }
     question_follow(views);
     changed_follow(views);
     for (int i = 0; i < VIEW_COUNT; i++)

@@ -36,6 +36,7 @@ struct tune_options {
     bool fresh;                  /* start anew: the old session is moved aside, not deleted */
     bool read_only;              /* look only */
     bool idle;                   /* nothing will run: without target and proposer */
+    bool early;                  /* do not wait until a long log is read: tune_state.opening */
     struct tune_proposer *use;   /* instead of one by name; the session frees it. NULL */
     struct tune_place *place;    /* instead of a target by name; copied. NULL */
 };
@@ -43,7 +44,9 @@ struct tune_options {
 /* Opens (or makes) the session and reads its log. Nothing runs until TUNE_ACT_START. options->use
  * and options->place belong to the session once the task could be read. NULL with *err
  * for a task that cannot be read, a session of a newer version, a folder that cannot be written.
- * A session that another process holds is opened read-only; see tune_state.held_by. */
+ * A session that another process holds is opened read-only; see tune_state.held_by. One that is
+ * opened early may come while its log is still being read: then it can be looked at and closed, and
+ * tune_session_on_opened tells when it is whole. */
 struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
                                        struct err *err) CC_MUST_USE;
 /* Ends what runs on this machine, writes what is left and closes; a job on a host goes on there and

@@ -7,11 +7,10 @@
 #include <unistd.h>
 
 #include "loop/loop.h"
-#include "tune/apply/apply.h"
 #include "tune/drive/inner.h"
+#include "tune/drive/opening.h"
 
 #define MAX_REFERENCE ((size_t)256 << 10)
-#define FOLLOW_MS 500 /* how often a read-only session looks for new events */
 
 /* -------------------------------------------------------------------------- what to write down */
 
@@ -120,27 +119,6 @@ static bool session_continue(struct tune_session *session, const struct tune_opt
     return ok;
 }
 
-/* -------------------------------------------------------------------------------- reading back */
-
-static bool replay_one(void *data, const struct store_event *event) {
-    struct tune_session *session = data;
-    tune_state_apply(session->state, event->seq, event->wall_ms, event->type, event->payload);
-    if (session->on_event)
-        session->on_event(session->event_context, event->seq, event->type, event->payload);
-    return true;
-}
-
-/* Read-only: what the holder wrote since the last look. */
-static void follow(void *data) {
-    struct tune_session *session = data;
-    int64_t before = session->state->seq;
-    struct err err = {0};
-    if (!store_replay(session->store, before, replay_one, session, &err))
-        return;
-    if (session->state->seq != before && session->changed)
-        session->changed(session->changed_context);
-}
-
 /* ---------------------------------------------------------------------------------- the folder */
 
 static char *folder_of(const struct tune_options *options, const struct task *task) {
@@ -181,14 +159,10 @@ static bool proposer_open(struct tune_session *session, const struct config *con
 }
 
 /* Who only looks sees what there is up to the damage, and the words for it. */
-static bool log_read(struct tune_session *session, const struct tune_options *options,
-                     struct err *err) {
+static bool log_end(struct tune_session *session, const struct tune_options *options, bool whole,
+                    struct err *err) {
     struct tune_state *state = session->state;
-    bool whole = store_replay(session->store, 0, replay_one, session, err);
     bool shown = !whole && options->read_only && err->kind == ERR_DAMAGED && state->seq;
-    state->read_only = store_is_read_only(session->store);
-    state->held_by = store_holder(session->store);
-    state->why_read_only = store_why_read_only(session->store);
     if (shown) {
         tune_trouble_set(session, err->text);
         *err = (struct err){0};
@@ -196,13 +170,15 @@ static bool log_read(struct tune_session *session, const struct tune_options *op
     return whole || shown;
 }
 
-static bool session_read(struct tune_session *session, const struct tune_options *options,
-                         const struct task *task, struct err *err) {
+/* The log is read: what the session needs beside it. */
+static bool session_complete(struct tune_session *session, const struct tune_options *options,
+                             const struct task *task, struct err *err) {
     struct tune_state *state = session->state;
-    if (!log_read(session, options, err))
-        return false;
+    state->read_only = store_is_read_only(session->store);
+    state->held_by = store_holder(session->store);
+    state->why_read_only = store_why_read_only(session->store);
     if (state->read_only) {
-        session->follow = loop_timer_start(session->loop, FOLLOW_MS, FOLLOW_MS, follow, session);
+        tune_opening_follow(session);
         return true;
     }
     if (state->seq ? !session_continue(session, options, err)
@@ -231,6 +207,65 @@ static bool session_read(struct tune_session *session, const struct tune_options
     state->roles = session->proposer->roles;
     tune_recent_note(session);
     return true;
+}
+
+/* -------------------------------------------------------------------------------- reading back */
+
+/* What a session that is opened early is completed with. */
+struct tune_early {
+    struct tune_options options; /* with texts of its own where it needs them */
+    struct arena *arena;
+    struct task *task;
+};
+
+static void early_forget(struct tune_session *session) {
+    if (!session->early)
+        return;
+    arena_free(session->early->arena);
+    task_free(session->early->task);
+    free(session->early);
+    session->early = NULL;
+}
+
+static void early_keep(struct tune_session *session, const struct tune_options *options,
+                       struct task *task) {
+    struct tune_early *early = session->early = mem_alloc(1, sizeof *early);
+    const char **texts[] = {
+        &early->options.task,   &early->options.reference, &early->options.device,
+        &early->options.target, &early->options.proposer,  &early->options.search,
+        &early->options.seeds,  &early->options.precision, &early->options.session_dir};
+    early->options = *options;
+    early->arena = arena_new();
+    early->task = task;
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (*texts[i])
+            *texts[i] = arena_strdup(early->arena, *texts[i]);
+}
+
+static void early_end(struct tune_session *session, struct err *err) {
+    struct tune_early *early = session->early;
+    bool ok = log_end(session, &early->options, err->kind == ERR_NONE, err) &&
+              session_complete(session, &early->options, early->task, err);
+    early_forget(session);
+    if (ok)
+        *err = (struct err){0};
+    session->unread = !ok;
+    if (session->opened)
+        session->opened(session->opened_context, err);
+}
+
+/* The task belongs to the session's opening when it goes on. */
+static bool session_read(struct tune_session *session, const struct tune_options *options,
+                         struct task *task, struct err *err) {
+    bool ok = options->early ? tune_opening_start(session, early_end, err)
+                             : tune_opening_read(session, err);
+    if (ok && session->state->opening) {
+        early_keep(session, options, task);
+        return true;
+    }
+    ok = log_end(session, options, ok, err) && session_complete(session, options, task, err);
+    task_free(task);
+    return ok;
 }
 
 /* A number of [search], and in *from where it was set; NAN when it is not. */
@@ -298,11 +333,12 @@ struct tune_session *tune_session_open(const struct tune_options *options, struc
     char *folder = folder_of(options, task);
     bool ok = !options->fresh || folder_refresh(folder, err);
     ok = ok && (session->store = store_open(folder, options->read_only, err)) != NULL;
-    ok = ok && session_read(session, options, task, err);
     free(folder);
-    task_free(task);
-    if (ok)
+    if (!ok)
+        task_free(task);
+    if (ok && session_read(session, options, task, err))
         return session;
+    session->unread = true;
     tune_session_close(session);
     return NULL;
 }
@@ -315,6 +351,9 @@ void tune_session_close(struct tune_session *session) {
     session->on_event = NULL;
     loop_timer_stop(session->follow);
     loop_timer_stop(session->deadline);
+    session->unread |= session->state->opening;
+    tune_opening_forget(session);
+    early_forget(session);
     tune_ingest_forget(session);
     if (session->proposer)
         tune_work_cancel(session);
@@ -326,7 +365,7 @@ void tune_session_close(struct tune_session *session) {
         tune_evaluation_drop(session->evaluations);
     if (session->proposer && session->proposer->free)
         session->proposer->free(session->proposer->self);
-    if (session->store && !store_is_read_only(session->store) && session->state->seq)
+    if (!session->unread && !store_is_read_only(session->store) && session->state->seq)
         tune_recent_note(session);
     for (struct tune_reply *at = session->replies; at; at = at->next)
         at->done = true;

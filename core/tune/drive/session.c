@@ -67,8 +67,15 @@ static bool act_do(struct tune_session *session, const struct tune_action *actio
     return ok;
 }
 
+static bool is_whole(const struct tune_session *session, struct err *err) {
+    return !session->state->opening ||
+           err_set(err, ERR_USAGE, "the session is still being read; wait until it is whole");
+}
+
 bool tune_session_act(struct tune_session *session, const struct tune_action *action,
                       struct err *err) {
+    if (!is_whole(session, err))
+        return false;
     if (session->state->changed.len && action->kind == TUNE_ACT_START)
         tune_files_check(session, false); /* they may be as they were again */
     return tune_act_check(session->state, action, err) && act_do(session, action, err);
@@ -76,7 +83,7 @@ bool tune_session_act(struct tune_session *session, const struct tune_action *ac
 
 bool tune_session_is_busy(const struct tune_session *session) {
     const struct tune_state *state = session->state;
-    if (session->halted || state->read_only)
+    if (session->halted || state->opening || state->read_only)
         return false;
     return tune_works(session) || (state->running && state->wait == TUNE_WAIT_NOTHING);
 }

@@ -122,7 +122,8 @@ void tune_step_progress(const struct tune_work *work, const char *doing, double 
 }
 
 static void summary_emit(struct tune_session *session, int lane, const char *why) {
-    if (session->halted || session->state->read_only)
+    const struct tune_state *state = session->state;
+    if (session->halted || session->unread || state->opening || state->read_only)
         return;
     struct arena *arena = arena_new();
     struct tune_event event = {.is = TUNE_EVENT_SUMMARY,
@@ -165,6 +166,12 @@ void tune_give_up(struct tune_session *session, int lane, bool for_good, const c
 void tune_session_on_change(struct tune_session *session, void (*changed)(void *), void *context) {
     session->changed = changed;
     session->changed_context = context;
+}
+
+void tune_session_on_opened(struct tune_session *session,
+                            void (*opened)(void *, const struct err *err), void *context) {
+    session->opened = opened;
+    session->opened_context = context;
 }
 
 void tune_session_on_event(struct tune_session *session,

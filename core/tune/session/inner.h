@@ -93,8 +93,11 @@ struct tune_session {
     struct tune_reply *replies;
     int asking; /* calls of the proposer's functions that have not returned */
     struct tune_evaluation *evaluations;
-    struct loop_timer *follow;   /* read-only: looks for new events */
-    struct tune_ingest *ingests; /* profiles being put away */
+    struct loop_timer *follow;    /* read-only: looks for new events */
+    struct tune_opening *opening; /* of a log that is still being read; NULL */
+    struct tune_early *early;     /* what comes behind that; NULL */
+    bool unread;                  /* it could not be opened */
+    struct tune_ingest *ingests;  /* profiles being put away */
     bool advancing, halted, closing;
     struct tune_inspection *inspections; /* of candidates, that are under way */
     struct nki_facts *original;          /* of the seed kernel's program; NULL: not known */
@@ -111,6 +114,8 @@ struct tune_session {
     char *model;        /* state->model with the secrets, which are not in the log; NULL */
     void (*changed)(void *);
     void *changed_context;
+    void (*opened)(void *, const struct err *err);
+    void *opened_context;
     void (*on_event)(void *, int64_t, const char *, const char *);
     void *event_context;
 };

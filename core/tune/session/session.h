@@ -12,6 +12,10 @@ struct tune_state;
 /* `changed` is called after events were stored and applied, from the loop's thread, never inside
  * tune_session_act or tune_session_open of the same caller's stack more than once an event. */
 void tune_session_on_change(struct tune_session *session, void (*changed)(void *), void *context);
+/* Called once for a session that was opened early, when its log is read whole: err->kind ERR_NONE,
+ * or why it cannot be gone on with; then it can only be closed, not by the callback itself. */
+void tune_session_on_opened(struct tune_session *session,
+                            void (*opened)(void *, const struct err *err), void *context);
 /* Raw events as they are stored, for hone run --json: type, payload (JSON text of an object). */
 void tune_session_on_event(struct tune_session *session,
                            void (*event)(void *, int64_t seq, const char *type, const char *json),

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The log read back: at once, or in slices between which the loop serves keys and frames. What
+ * comes before and after is in open.c. */
+#include <stdlib.h>
+
+#include "loop/loop.h"
+#include "tune/apply/apply.h"
+#include "tune/drive/inner.h"
+#include "tune/drive/opening.h"
+
+#define FOLLOW_MS 500 /* how often a read-only session looks for new events */
+#define FIRST_MS 40   /* what is read by then is opened without a word */
+#define SLICE_MS 12
+#define TELL_MS 80 /* between frames that say how far it is */
+#define LOOK_EVENTS 32
+
+struct tune_opening {
+    tune_opening_done_fn *done;
+    struct loop_timer *timer;
+    int64_t last; /* event of the log when it was opened */
+    uint64_t until_ns, told_ns;
+    int events;
+    bool broken_off;
+};
+
+static bool replay_one(void *data, const struct store_event *event) {
+    struct tune_session *session = data;
+    tune_state_apply(session->state, event->seq, event->wall_ms, event->type, event->payload);
+    if (session->on_event)
+        session->on_event(session->event_context, event->seq, event->type, event->payload);
+    return true;
+}
+
+static bool replay_some(void *data, const struct store_event *event) {
+    struct tune_session *session = data;
+    struct tune_opening *opening = session->opening;
+    replay_one(session, event);
+    opening->broken_off =
+        ++opening->events % LOOK_EVENTS == 0 && clock_monotonic_ns() >= opening->until_ns;
+    return !opening->broken_off;
+}
+
+static bool slice_read(struct tune_session *session, uint64_t ms, struct err *err) {
+    struct tune_opening *opening = session->opening;
+    opening->until_ns = clock_monotonic_ns() + ms * 1000000;
+    opening->broken_off = false;
+    bool ok = store_replay(session->store, session->state->seq, replay_some, session, err);
+    session->state->opened =
+        opening->last > 0 ? (double)session->state->seq / (double)opening->last : 1;
+    return ok;
+}
+
+/* The last slice was read, or one could not be. */
+static void slices_end(struct tune_session *session, struct err *err) {
+    tune_opening_done_fn *done = session->opening->done;
+    tune_opening_forget(session);
+    session->state->opening = false;
+    done(session, err);
+}
+
+static void on_slice(void *data) {
+    struct tune_session *session = data;
+    struct tune_opening *opening = session->opening;
+    struct err err = {0};
+    opening->timer = NULL;
+    if (!slice_read(session, SLICE_MS, &err) || !opening->broken_off) {
+        slices_end(session, &err);
+        return;
+    }
+    opening->timer = loop_timer_start(session->loop, 0, 0, on_slice, session);
+    if (clock_monotonic_ns() - opening->told_ns < (uint64_t)TELL_MS * 1000000)
+        return;
+    opening->told_ns = clock_monotonic_ns();
+    if (session->changed)
+        session->changed(session->changed_context);
+}
+
+bool tune_opening_read(struct tune_session *session, struct err *err) {
+    return store_replay(session->store, 0, replay_one, session, err);
+}
+
+bool tune_opening_start(struct tune_session *session, tune_opening_done_fn *done, struct err *err) {
+    session->opening = mem_alloc(1, sizeof *session->opening);
+    *session->opening = (struct tune_opening){.done = done, .last = store_last_seq(session->store)};
+    if (!slice_read(session, FIRST_MS, err))
+        return false;
+    session->state->opening = session->opening->broken_off;
+    if (session->state->opening)
+        session->opening->timer = loop_timer_start(session->loop, 0, 0, on_slice, session);
+    else
+        tune_opening_forget(session);
+    return true;
+}
+
+void tune_opening_forget(struct tune_session *session) {
+    if (!session->opening)
+        return;
+    loop_timer_stop(session->opening->timer);
+    free(session->opening);
+    session->opening = NULL;
+}
+
+/* Read-only: what the holder wrote since the last look. */
+static void follow(void *data) {
+    struct tune_session *session = data;
+    int64_t before = session->state->seq;
+    struct err err = {0};
+    if (!store_replay(session->store, before, replay_one, session, &err))
+        return;
+    if (session->state->seq != before && session->changed)
+        session->changed(session->changed_context);
+}
+
+void tune_opening_follow(struct tune_session *session) {
+    session->follow = loop_timer_start(session->loop, FOLLOW_MS, FOLLOW_MS, follow, session);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The log read back when a session is opened. Private to this room. */
+#ifndef HONE_TUNE_DRIVE_OPENING_H
+#define HONE_TUNE_DRIVE_OPENING_H
+
+#include "tune/session/inner.h"
+
+/* err->kind ERR_NONE: the log was read whole. */
+typedef void tune_opening_done_fn(struct tune_session *session, struct err *err);
+
+/* Reads all of it. */
+bool tune_opening_read(struct tune_session *session, struct err *err) CC_MUST_USE;
+/* Reads for some milliseconds. What is left then is read by the loop, while state->opening is true,
+ * and `done` is called behind it; else the log is read and `done` is not called. */
+bool tune_opening_start(struct tune_session *session, tune_opening_done_fn *done,
+                        struct err *err) CC_MUST_USE;
+void tune_opening_forget(struct tune_session *session);
+/* From now on new events of another process are read as they come. */
+void tune_opening_follow(struct tune_session *session);
+
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Long sessions: read back at once and in slices, taken back decision by decision; what was read is
+// the same whichever way.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "bench/long_session.h"
+#include "loop/loop.h"
+#include "tune/apply/apply.h"
+#include "tune/read/read.h"
+#include "tune/state/inner.h"
+
+#define ATTEMPTS 150
+
+static char folder[] = "/tmp/hone_long_XXXXXX";
+
+static int begin(void **unused) {
+    (void)unused;
+    if (!mkdtemp(folder))
+        return -1;
+    setenv("XDG_STATE_HOME", folder, 1);
+    long_write(folder, ATTEMPTS);
+    return 0;
+}
+
+static int end(void **unused) {
+    struct err err = {0};
+    (void)unused;
+    return file_remove_tree(folder, &err) ? 0 : -1;
+}
+
+struct opened {
+    bool done;
+    struct err err;
+};
+
+static void on_opened(void *data, const struct err *err) {
+    struct opened *opened = data;
+    opened->done = true;
+    opened->err = *err;
+}
+
+static char *printed(const struct tune_state *state) {
+    struct buf out = {0};
+    tune_state_print(state, &out);
+    return buf_take(&out);
+}
+
+static struct tune_session *open_it(struct loop *loop, bool early) {
+    struct tune_options options = {.task = folder, .idle = true, .early = early};
+    struct err err = {0};
+    struct tune_session *session = tune_session_open(&options, loop, &err);
+    if (!session)
+        fail_msg("%s", err.text);
+    return session;
+}
+
+static char *read_at_once(void) {
+    struct loop *loop = loop_new();
+    struct tune_session *session = open_it(loop, false);
+    char *text = printed(tune_session_state(session));
+    assert_false(tune_session_state(session)->opening);
+    tune_session_close(session);
+    loop_free(loop);
+    return text;
+}
+
+/* A machine that reads it all before the first frame has nothing to be waited for. */
+static void a_log_that_is_read_in_slices_is_the_same(void **unused) {
+    (void)unused;
+    struct loop *loop = loop_new();
+    struct tune_session *session = open_it(loop, true);
+    const struct tune_state *state = tune_session_state(session);
+    struct opened opened = {.done = !state->opening};
+    struct tune_action start = {.kind = TUNE_ACT_START};
+    struct err err = {0};
+    tune_session_on_opened(session, on_opened, &opened);
+    if (state->opening) {
+        assert_true(state->opened > 0 && state->opened < 1);
+        assert_false(tune_session_act(session, &start, &err));
+        assert_non_null(strstr(err.text, "still being read"));
+        assert_false(tune_session_is_busy(session));
+        assert_true(loop_run_until(loop, &opened.done, 60000));
+    }
+    assert_int_equal(opened.err.kind, ERR_NONE);
+    assert_false(state->opening);
+    assert_int_equal(state->attempts.len, ATTEMPTS + 1);
+    char *slices = printed(state), *whole = read_at_once();
+    assert_string_equal(slices, whole);
+    free(slices);
+    free(whole);
+    tune_session_close(session);
+    loop_free(loop);
+}
+
+static void one_that_is_closed_while_it_is_read_is_let_go(void **unused) {
+    (void)unused;
+    struct loop *loop = loop_new();
+    struct tune_session *session = open_it(loop, true);
+    tune_session_summarise(session, "nobody waits");
+    tune_session_close(session);
+    loop_free(loop);
+    char *whole = read_at_once();
+    assert_null(strstr(whole, "nobody waits"));
+    free(whole);
+}
+
+static void equal_texts_are_kept_once(void **unused) {
+    (void)unused;
+    struct loop *loop = loop_new();
+    struct tune_session *session = open_it(loop, false);
+    const struct tune_state *state = tune_session_state(session);
+    const struct tune_attempt *one = tune_state_attempt(state, 3);
+    const struct tune_attempt *other = tune_state_attempt(state, 120);
+    assert_true(one->metrics.len > 10);
+    for (size_t i = 0; i < one->metrics.len; i++)
+        assert_ptr_equal(one->metrics.at[i].name, other->metrics.at[i].name);
+    assert_string_not_equal(one->source, other->source);
+    tune_session_close(session);
+    loop_free(loop);
+}
+
+/* The script has an experience of every attempt; one in four tells again what is known. */
+static void what_was_found_before_is_found_among_many(void **unused) {
+    (void)unused;
+    struct loop *loop = loop_new();
+    struct tune_session *session = open_it(loop, false);
+    const struct tune_state *state = tune_session_state(session);
+    int merged = 0;
+    for (size_t i = 0; i < state->memory.len; i++) {
+        merged += state->memory.at[i].merged;
+        for (size_t k = 0; k < i; k++)
+            assert_false(tune_memory_same(&state->memory.at[i], &state->memory.at[k]));
+    }
+    assert_int_equal(state->memory.len + (size_t)merged, ATTEMPTS);
+    assert_true(merged > ATTEMPTS / 8);
+    tune_session_close(session);
+    loop_free(loop);
+}
+
+static void emit(struct tune_state *state, const char *type, const char *payload) {
+    tune_state_apply(state, state->seq + 1, LONG_START_MS + state->seq, type, payload);
+}
+
+static void overrule(struct tune_state *state, int attempt, const char *as) {
+    struct buf text = {0};
+    buf_printf(&text, "{\"action\":\"overrule\",\"attempt\":%d,\"text\":\"%s\"}", attempt, as);
+    emit(state, "act", text.at);
+    buf_free(&text);
+}
+
+static bool replay_one(void *data, const struct store_event *event) {
+    tune_state_apply(data, event->seq, event->wall_ms, event->type, event->payload);
+    return true;
+}
+
+static struct tune_state *replay(void) {
+    struct tune_state *state = tune_state_new();
+    struct err err = {0};
+    char *hone = path_join(folder, ".hone"), *place = path_join(hone, path_base(folder));
+    struct store *store = store_open(place, true, &err);
+    assert_non_null(store);
+    assert_true(store_replay(store, 0, replay_one, state, &err));
+    store_close(store);
+    free(place);
+    free(hone);
+    return state;
+}
+
+#define DECISIONS 60
+
+static unsigned status_sum(const struct tune_state *state) {
+    unsigned sum = (unsigned)(state->best * 31 + state->incumbent);
+    for (size_t i = 0; i < state->attempts.len; i++)
+        sum = sum * 7 + (unsigned)state->attempts.at[i].status;
+    return sum;
+}
+
+/* Each way of going back and forth through many decisions ends where one was. */
+static void many_decisions_are_taken_back_and_done_again(void **unused) {
+    (void)unused;
+    struct tune_state *state = replay();
+    unsigned sums[DECISIONS + 1];
+    for (int i = 0; i < DECISIONS; i++) {
+        sums[i] = status_sum(state);
+        overrule(state, 1 + i * 13 % 97, i % 3 ? "keep" : "revert");
+    }
+    sums[DECISIONS] = status_sum(state);
+    for (int back = 1; back <= DECISIONS; back += 7) {
+        for (int i = DECISIONS; i > DECISIONS - back; i--) {
+            assert_int_equal(status_sum(state), sums[i]);
+            emit(state, "act", "{\"action\":\"undo\"}");
+        }
+        for (int i = DECISIONS - back; i < DECISIONS; i++) {
+            assert_int_equal(status_sum(state), sums[i]);
+            emit(state, "act", "{\"action\":\"redo\"}");
+        }
+    }
+    assert_int_equal(status_sum(state), sums[DECISIONS]);
+    tune_state_free(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_log_that_is_read_in_slices_is_the_same),
+        cmocka_unit_test(one_that_is_closed_while_it_is_read_is_let_go),
+        cmocka_unit_test(equal_texts_are_kept_once),
+        cmocka_unit_test(what_was_found_before_is_found_among_many),
+        cmocka_unit_test(many_decisions_are_taken_back_and_done_again),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
