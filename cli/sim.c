@@ -198,6 +198,15 @@ static void add_prediction(cJSON *object, const struct runner_prediction *found)
     add_known(object, "predicted_hbm_bytes", found->hbm_bytes, true);
 }
 
+/* Why there is no whole answer, and whose fault that is. */
+static void add_failure(cJSON *object, const struct err *failure) {
+    if (failure->kind == ERR_NONE)
+        return;
+    cJSON *row = cJSON_AddObjectToObject(object, "failure");
+    cJSON_AddStringToObject(row, "kind", err_kind_name(failure->kind));
+    cJSON_AddStringToObject(row, "text", failure->text);
+}
+
 static void print_json(const struct sim *sim) {
     const struct runner_result *result = &sim->result;
     const char *device = device_name(sim->job.job.device);
@@ -219,6 +228,7 @@ static void print_json(const struct sim *sim) {
         add_outputs(object, sim);
     cJSON_AddItemToObject(object, "diagnostics", cli_json_diags(&result->diagnostics));
     add_elapsed(object, result);
+    add_failure(object, &result->failure);
     cli_json_print(object);
 }
 

@@ -5,12 +5,14 @@
 #include "runner/evaluation.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define MAX_JOB_BYTES ((size_t)64 << 20)
 #define MAX_ERROR_REASON 200
+#define REFERENCE_S 120.0 /* for an answer of the reference about one seed */
 
 static double seconds_since(uint64_t start_ns) {
     return (double)(clock_monotonic_ns() - start_ns) * 1e-9;
@@ -94,7 +96,11 @@ static void on_first_inputs(void *data, struct task_inputs *inputs, const struct
 static void ask_reference(struct evaluation *evaluation) {
     struct err err = {0};
     const struct task_walling inside = {.level = "inside"};
-    struct task_reference_limits limits = {.memory_bytes = evaluation->job.memory_limit,
+    double limit_s = evaluation->job.time_limit_s;
+    struct task_reference_limits limits = {/* its own limit comes first, so that it is blamed */
+                                           .seed_s = limit_s > 0 ? fmin(limit_s / 3, REFERENCE_S)
+                                                                 : REFERENCE_S,
+                                           .memory_bytes = evaluation->job.memory_limit,
                                            .wall = getenv("HONE_WALL") ? &inside : NULL};
     evaluation->reference =
         task_reference_open(evaluation->loop, evaluation->job.reference_path, &limits, &err);

@@ -163,11 +163,10 @@ static void add_bounds(cJSON *object, const struct runner_result *result) {
 }
 
 static void add_failure(cJSON *object, const struct err *failure) {
-    static const char *const kinds[] = {"none", "kernel", "usage", "environment", "cancelled"};
     if (failure->kind == ERR_NONE)
         return;
     cJSON *row = cJSON_AddObjectToObject(object, "failure");
-    cJSON_AddStringToObject(row, "kind", kinds[failure->kind]);
+    cJSON_AddStringToObject(row, "kind", err_kind_name(failure->kind));
     add_text(row, "text", failure->text);
 }
 

@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -302,7 +303,10 @@ static void read_failure(const cJSON *object, struct err *failure) {
     static const struct {
         const char *name;
         enum err_kind kind;
-    } kinds[] = {{"kernel", ERR_KERNEL}, {"usage", ERR_USAGE}, {"cancelled", ERR_CANCELLED}};
+    } kinds[] = {{"kernel", ERR_KERNEL},
+                 {"usage", ERR_USAGE},
+                 {"cancelled", ERR_CANCELLED},
+                 {"unknown", ERR_UNKNOWN}};
     if (!cJSON_IsObject(object))
         return;
     failure->kind = ERR_ENVIRONMENT;
@@ -412,6 +416,49 @@ static bool is_hosts_own(const char *phase) {
     return false;
 }
 
+/* What a signal that hone did not send says. */
+enum ending { ENDING_OUTSIDE, ENDING_CRASH, ENDING_PROCESSOR };
+static enum ending ending_of(int signum) {
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
+    for (size_t i = 0; i < COUNT_OF(crashes); i++)
+        if (signum == crashes[i])
+            return ENDING_CRASH;
+    return signum == SIGXCPU ? ENDING_PROCESSOR : ENDING_OUTSIDE;
+}
+
+static void settle_signal(struct runner_reader *reader, const char *phase, int signum,
+                          const char *how) {
+    struct err *failure = &reader->result.failure;
+    switch (ending_of(signum)) {
+    case ENDING_PROCESSOR:
+        err_set(failure, ERR_KERNEL,
+                "the evaluation used up its processor time in the phase \"%s\"", phase);
+        blame_kernel(reader, failure->text);
+        break;
+    case ENDING_CRASH:
+        err_set(failure, ERR_UNKNOWN, "the runner crashed in the phase \"%s\" (%s)", phase, how);
+        break;
+    case ENDING_OUTSIDE:
+        err_set(failure, ERR_ENVIRONMENT,
+                "the runner was ended from outside in the phase \"%s\" (%s): by the system when "
+                "memory runs out, or by somebody",
+                phase, how);
+        break;
+    }
+}
+
+static void settle_time(struct runner_reader *reader, const char *phase, double elapsed_s) {
+    struct err *failure = &reader->result.failure;
+    bool own = is_hosts_own(phase);
+    err_set(failure, own ? ERR_ENVIRONMENT : ERR_KERNEL,
+            "the evaluation did not end within %.3g s (it was in the phase \"%s\")", elapsed_s,
+            phase);
+    if (!own)
+        blame_kernel(reader, failure->text);
+}
+
+/* Whose fault it is that there is no result: the kernel's where a limit of hone's own ended it,
+ * else nobody's. */
 static void settle(struct runner_reader *reader, const struct loop_exit *result) {
     struct err *failure = &reader->result.failure;
     const char *phase = reader->phase[0] ? reader->phase : "start";
@@ -420,26 +467,22 @@ static void settle(struct runner_reader *reader, const struct loop_exit *result)
     if (result->end == LOOP_KILLED) {
         err_set(failure, ERR_CANCELLED, "the evaluation was cancelled");
     } else if (result->end == LOOP_TIMED_OUT) {
-        bool own = is_hosts_own(phase);
-        err_set(failure, own ? ERR_ENVIRONMENT : ERR_KERNEL,
-                "the evaluation did not end within "
-                "%.3g s (it was in the phase \"%s\")",
-                result->elapsed_s, phase);
-        if (!own)
-            blame_kernel(reader, failure->text);
+        settle_time(reader, phase, result->elapsed_s);
     } else if (result->end == LOOP_FLOODED) {
         err_set(failure, ERR_ENVIRONMENT,
                 "the evaluation printed without end in the phase \"%s\"; it "
                 "was ended",
                 phase);
-    } else if (reader->out_of_memory || (result->end == LOOP_SIGNALLED && result->signum == 9)) {
+    } else if (reader->out_of_memory) {
         err_set(failure, ERR_KERNEL, "the evaluation ran out of memory in the phase \"%s\"", phase);
         blame_kernel(reader, failure->text);
+    } else if (result->end == LOOP_SIGNALLED) {
+        settle_signal(reader, phase, result->signum, how.at);
     } else if (!reader->events) {
         err_set(failure, ERR_ENVIRONMENT, "the runner said nothing that hone understands (%s)",
                 how.at);
     } else {
-        err_set(failure, ERR_ENVIRONMENT,
+        err_set(failure, ERR_UNKNOWN,
                 "the runner ended without a result in the phase \"%s\" "
                 "(%s)",
                 phase, how.at);

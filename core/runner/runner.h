@@ -194,9 +194,11 @@ struct runner_result {
     VEC(struct runner_bound) bounds;
     double elapsed_s; /* wall clock, as the client saw it */
     double device_s;  /* how long a core was held; 0: not told */
-    /* Kind none: the runner did its work (whatever the verdict). Kernel: it ran out of time or
-     * memory over this kernel. Environment: it crashed, was killed, spoke nonsense or had no
-     * Python. Usage: a reference nobody can use. Cancelled: by runner_cancel. */
+    /* Kind none: the runner did its work (whatever the verdict). Kernel: this kernel went over a
+     * limit of time or memory, or has what no evaluation can do. Environment: it was killed from
+     * outside, could not start, spoke nonsense or had no Python. Unknown: it crashed, or ended
+     * without a word. Usage: a reference nobody can use. Cancelled: by runner_cancel. What is
+     * environment or unknown says nothing about the kernel (err_may_pass). */
     struct err failure;
 };
 void runner_result_free(struct runner_result *result); /* the content, not the struct itself */

@@ -6,10 +6,12 @@
 #include "task/enclosure.h"
 
 #include <cjson/cJSON.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #define READY_LIMIT_MS 60000
 #define TAIL_BYTES 2000
+#define MOST_KILLED 3 /* starts again of one that was killed while it started */
 #define OUTPUT_LIMIT ((uint64_t)64 << 20)
 #define WATCH_MS 250
 #define DISK_LIMIT ((uint64_t)10 << 30) /* the whole cache is smaller */
@@ -25,6 +27,7 @@ struct python {
     struct loop_timer *timer, *watch;
     char *cache; /* where the reference may write on the disk */
     bool ready;
+    int killed; /* starts of the candidate that somebody ended */
     VEC(char *) candidates;
     size_t candidate;
     struct buf tried; /* what came of the earlier candidates */
@@ -161,6 +164,23 @@ static void fail(struct python *python) {
     python->callbacks.on_end(python->callbacks.data, &err);
 }
 
+/* A Python that was killed while it started has not said that it is no good: it starts again. */
+static void killed_early(struct python *python, const char *how) {
+    struct err err = {0};
+    struct buf words = {0};
+    buf_puts(&words, how); /* it may live in what is stopped now */
+    python_stop(python);
+    if (python->killed++ < MOST_KILLED) {
+        python_start(python);
+    } else {
+        python->killed = 0;
+        err_set(&err, ERR_ENVIRONMENT, "%s ended while it started (%s), %d times",
+                python->candidates.at[python->candidate], words.at, MOST_KILLED + 1);
+        python->callbacks.on_end(python->callbacks.data, &err);
+    }
+    buf_free(&words);
+}
+
 /* The present candidate is no good: the next one, or the end. */
 static void next_candidate(struct python *python, const char *why) {
     buf_printf(&python->tried, "%s%s (%s)", python->tried.len ? ", " : "",
@@ -233,17 +253,21 @@ static void on_exit_child(void *data, const struct loop_exit *result) {
     struct str words = last_words(python);
     if (words.len)
         buf_printf(&how, ": " STR_FMT, (int)MIN_OF(words.len, 160), words.at);
-    if (!python->ready) {
+    if (!python->ready && result->end == LOOP_SIGNALLED) {
+        killed_early(python, how.at);
+    } else if (!python->ready) {
         next_candidate(python, how.at);
     } else {
         python->ready = false;
         loop_timer_stop(python->timer);
         python->timer = NULL;
         struct err err = {0};
-        err_set(&err, ERR_ENVIRONMENT, "the reference ended its Python (%s)%s", how.at,
-                result->end == LOOP_SIGNALLED && result->signum == 9
-                    ? "; most likely memory ran out"
-                    : "");
+        bool outside = result->end == LOOP_SIGNALLED && result->signum == SIGKILL;
+        err_set(&err, outside ? ERR_ENVIRONMENT : ERR_UNKNOWN,
+                outside ? "the Python of the reference was ended from outside (%s): by the system "
+                          "when memory runs out, or by somebody"
+                        : "the reference ended its Python (%s)",
+                how.at);
         python->callbacks.on_end(python->callbacks.data, &err);
     }
     buf_free(&how);

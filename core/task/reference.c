@@ -161,7 +161,8 @@ static enum err_kind kind_of(const char *name) {
     static const struct {
         const char *name;
         enum err_kind kind;
-    } kinds[] = {{"raise", ERR_USAGE}, {"value", ERR_USAGE}, {"kernel", ERR_KERNEL}};
+    } kinds[] = {
+        {"raise", ERR_USAGE}, {"value", ERR_USAGE}, {"memory", ERR_USAGE}, {"kernel", ERR_KERNEL}};
     for (size_t i = 0; name && i < COUNT_OF(kinds); i++)
         if (strcmp(name, kinds[i].name) == 0)
             return kinds[i].kind;
@@ -236,7 +237,7 @@ static void on_late(void *data) {
     struct buf text = {0};
     buf_printf(&text, "the reference %s gave no answer within %.3g s for seed %lld; it was ended",
                reference->path, reference->seed_s, (long long)reference->queue.at[0].seed);
-    finish_with_error(reference, ERR_ENVIRONMENT, text.at);
+    finish_with_error(reference, ERR_USAGE, text.at);
     buf_free(&text);
 }
 

@@ -283,7 +283,7 @@ static void a_reference_that_hangs_is_ended(void **state) {
                           "def get_inputs():\n    time.sleep(600)\n" FORWARD);
     struct answers answers = {0};
     prepare(path, 3, 0.5, &answers);
-    assert_int_equal(answers.err.kind, ERR_ENVIRONMENT);
+    assert_int_equal(answers.err.kind, ERR_USAGE);
     assert_non_null(strstr(answers.err.text, "hang.py gave no answer within 0.5 s for seed 3"));
     free_answers(&answers);
     free(path);
@@ -294,7 +294,27 @@ static void a_reference_that_ends_python_is_said(void **state) {
         state,
         HEAD "import os, sys\ndef get_inputs():\n"
              "    print('last words', file=sys.stderr, flush=True)\n    os._exit(5)\n" FORWARD,
-        ERR_ENVIRONMENT, "exit status 5: last words");
+        ERR_UNKNOWN, "exit status 5: last words");
+}
+
+static void a_python_that_is_killed_is_not_blamed(void **state) {
+    expect_failure(state,
+                   HEAD "import os, signal\ndef get_inputs():\n"
+                        "    os.kill(os.getpid(), signal.SIGKILL)\n" FORWARD,
+                   ERR_ENVIRONMENT, "was ended from outside (killed by signal 9");
+    char *python = put(state, "shot-python", "#!/bin/sh\nkill -9 $$\n");
+    assert_int_equal(chmod(python, 0755), 0);
+    char *path = put(state, "shot.py", HEAD INPUTS FORWARD);
+    setenv("HONE_PYTHON", python, 1);
+    struct answers answers = {0};
+    prepare(path, 0, 20, &answers);
+    unsetenv("HONE_PYTHON");
+    assert_int_equal(answers.err.kind, ERR_ENVIRONMENT);
+    assert_non_null(strstr(answers.err.text, "ended while it started (killed by signal 9"));
+    assert_null(strstr(answers.err.text, "numpy"));
+    free_answers(&answers);
+    free(path);
+    free(python);
 }
 
 static void memory_has_a_limit(void **state) {
@@ -308,7 +328,7 @@ static void memory_has_a_limit(void **state) {
     const bool never = false;
     for (int i = 0; i < 600 && !answers.count; i++)
         loop_run_until(loop, &never, 100);
-    assert_int_equal(answers.err.kind, ERR_ENVIRONMENT);
+    assert_int_equal(answers.err.kind, ERR_USAGE);
     assert_non_null(strstr(answers.err.text, "big.py:3: out of memory"));
     task_reference_free(reference);
     loop_free(loop);
@@ -510,6 +530,7 @@ int main(void) {
         cmocka_unit_test(a_reference_that_raises_shows_its_line),
         cmocka_unit_test(what_nobody_can_use_is_said),
         cmocka_unit_test(a_reference_that_hangs_is_ended),
+        cmocka_unit_test(a_python_that_is_killed_is_not_blamed),
         cmocka_unit_test(a_reference_that_ends_python_is_said),
         cmocka_unit_test(memory_has_a_limit),
         cmocka_unit_test(without_numpy_the_error_says_what_was_tried),

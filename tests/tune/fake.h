@@ -165,6 +165,8 @@ static void fake_finish(void *data) {
     snprintf(result.kernel_name, sizeof result.kernel_name, "kernel");
     if (strstr(source, "# crash"))
         result.failure = (struct err){ERR_ENVIRONMENT, "the runner was killed by signal 9"};
+    if (strstr(source, "# dies"))
+        result.failure = (struct err){ERR_UNKNOWN, "the runner crashed"};
     run->place->cancelled += run->cancelled;
     if (run->cancelled)
         result.failure = (struct err){ERR_CANCELLED, "cancelled"};

@@ -214,21 +214,73 @@ static void a_wrong_seed_kernel_stops_at_once(void **unused) {
     fake_end(&fake);
 }
 
-static void a_target_that_fails_twice_pauses(void **unused) {
+/* Evaluations are tried again twice, at once. */
+static struct config *soon_again(struct fake *fake) {
+    struct err err = {0};
+    struct config *config = config_load(NULL, &err);
+    assert_non_null(config);
+    assert_true(config_set(config, "limits", "retries", "2", &err));
+    assert_true(config_set(config, "limits", "retry_wait_s", "0.001", &err));
+    tune_session_close(fake->session);
+    fake->options.config = config;
+    fake_open(fake);
+    return config;
+}
+
+static void who_kills_a_runner_says_nothing_of_its_kernel(void **unused) {
     (void)unused;
     static const struct fake_plan plans[] = {{"1", SOURCE("900", "1", "crash"), NAN, NULL},
-                                             {"2", SOURCE("900", "2", "crash"), NAN, NULL},
-                                             {"3", SOURCE("900", "1", "3"), NAN, NULL}};
+                                             {"2", SOURCE("900", "2", "2"), NAN, NULL}};
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    struct config *config = soon_again(&fake);
     run(&fake);
     const struct tune_state *state = fake_state(&fake);
     assert_false(state->running);
     assert_int_equal(state->wait, TUNE_WAIT_PAUSED);
-    assert_non_null(strstr(state->wait_text, "killed by signal 9"));
-    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_FAILED);
-    assert_string_equal(state->diagnostics.at[0].cause, "crash");
+    assert_non_null(strstr(state->wait_text, "killed by signal 9 (tried 3 times)"));
+    assert_int_equal(state->attempts.len, 2);
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_OPEN);
+    assert_int_equal(state->attempts.at[1].verdict.compiles, TUNE_ANSWER_UNKNOWN);
+    assert_int_equal(state->diagnostics.len, 0);
+    assert_int_equal(state->steps[TUNE_STEP_VERIFY].is, TUNE_IS_RUNNING);
+    assert_int_equal(state->memory.len, 0);
     fake_end(&fake);
+    config_free(config);
+}
+
+static void what_passes_leaves_no_trace(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {{"1", SOURCE("500", "1", "1"), NAN, NULL}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    struct config *config = soon_again(&fake);
+    fake.place.fails = 2;
+    run(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->attempts.at[0].status, TUNE_STATUS_KEEP);
+    assert_int_equal(state->attempts.at[0].seeds.len, state->seeds.len);
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
+    assert_int_equal(state->incumbent, 1);
+    fake_end(&fake);
+    config_free(config);
+}
+
+static void what_crashes_every_time_is_the_kernel(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {{"1", SOURCE("900", "1", "dies"), NAN, NULL},
+                                             {"2", SOURCE("500", "2", "2"), NAN, NULL}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    struct config *config = soon_again(&fake);
+    run(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_FAILED);
+    assert_non_null(strstr(state->attempts.at[1].verdict.correct_why, "so each of 3 times"));
+    assert_string_equal(state->diagnostics.at[0].cause, "crash");
+    assert_int_equal(state->incumbent, 2);
+    fake_end(&fake);
+    config_free(config);
 }
 
 static char *read_in(const struct fake *fake, const char *name) {
@@ -291,7 +343,9 @@ int main(void) {
         cmocka_unit_test(the_plateau_stops),
         cmocka_unit_test(budgets_stop_before_they_are_passed),
         cmocka_unit_test(a_wrong_seed_kernel_stops_at_once),
-        cmocka_unit_test(a_target_that_fails_twice_pauses),
+        cmocka_unit_test(who_kills_a_runner_says_nothing_of_its_kernel),
+        cmocka_unit_test(what_passes_leaves_no_trace),
+        cmocka_unit_test(what_crashes_every_time_is_the_kernel),
         cmocka_unit_test(the_files_for_others_are_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,12 @@ if(TARGET hone)
            $<TARGET_FILE:hone>)
   set_tests_properties(tune/budgets PROPERTIES LABELS session TIMEOUT 400)
 endif()
+# Children of hone are killed at random moments.
+if(TARGET hone AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  add_test(NAME tune/killed_children
+           COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/tune/killed.py $<TARGET_FILE:hone>)
+  set_tests_properties(tune/killed_children PROPERTIES LABELS session TIMEOUT 500)
+endif()
 # A new user at the screens, in a terminal of tmux's.
 if(TARGET hone)
   add_test(NAME tune/person_at_the_screens

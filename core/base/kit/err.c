@@ -28,6 +28,20 @@ bool err_prefix(struct err *err, const char *format, ...) {
     return false;
 }
 
+const char *err_kind_name(enum err_kind kind) {
+    static const char *const names[ERR_KINDS] = {
+        [ERR_NONE] = "none",       [ERR_KERNEL] = "kernel",
+        [ERR_USAGE] = "usage",     [ERR_ENVIRONMENT] = "environment",
+        [ERR_DAMAGED] = "damaged", [ERR_CANCELLED] = "cancelled",
+        [ERR_UNKNOWN] = "unknown",
+    };
+    return names[kind];
+}
+
+bool err_may_pass(const struct err *err) {
+    return err->kind == ERR_ENVIRONMENT || err->kind == ERR_UNKNOWN;
+}
+
 int err_exit_status(const struct err *err) {
     switch (err->kind) {
     case ERR_NONE: return 0;
@@ -35,7 +49,9 @@ int err_exit_status(const struct err *err) {
     case ERR_USAGE: return 2;
     case ERR_DAMAGED: return 4;
     case ERR_ENVIRONMENT:
-    case ERR_CANCELLED: return 3;
+    case ERR_UNKNOWN:
+    case ERR_CANCELLED:
+    case ERR_KINDS: return 3;
     }
     return 3;
 }

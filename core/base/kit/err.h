@@ -15,6 +15,8 @@ enum err_kind {
     ERR_ENVIRONMENT, /* host, model, disk, python; exit 3 */
     ERR_DAMAGED,     /* a session on disk is not as hone wrote it, or is gone; exit 4 */
     ERR_CANCELLED,   /* the user or a budget stopped it */
+    ERR_UNKNOWN,     /* a process ended without saying why: nobody's fault until it is known; 3 */
+    ERR_KINDS
 };
 
 /* The message is one or two sentences for the user: what happened, where, what to do. */
@@ -27,6 +29,11 @@ struct err {
 bool err_set(struct err *err, enum err_kind kind, const char *format, ...) CC_PRINTF(3, 4);
 /* Puts "what: " before the message that is there. Returns false. */
 bool err_prefix(struct err *err, const char *format, ...) CC_PRINTF(2, 3);
+/* "kernel", "environment", "unknown": as protocols and JSON have it; "none" when there is none. */
+const char *err_kind_name(enum err_kind kind);
+/* Whether the same may well succeed when it is tried again: nothing was found out about what was
+ * tried. */
+bool err_may_pass(const struct err *err);
 int err_exit_status(const struct err *err);
 
 #endif

@@ -147,6 +147,9 @@ static void put_verdict(cJSON *object, const struct tune_verdict *verdict) {
                {"credible", verdict->credible_why, verdict->credible},
                {"faster", verdict->faster_why, verdict->faster}};
     cJSON *to = cJSON_AddObjectToObject(object, "verdict");
+    bool wrong = verdict->compiles == TUNE_ANSWER_NO || verdict->correct == TUNE_ANSWER_NO ||
+                 verdict->credible == TUNE_ANSWER_NO;
+    tune_json_put_text(to, "kind", wrong ? err_kind_name(ERR_KERNEL) : NULL);
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         cJSON *one = cJSON_AddObjectToObject(to, all[i].key);
         tune_json_put_text(one, "answer", tune_answer_word(all[i].answer));

@@ -46,6 +46,12 @@ struct tune_reply {
     struct tune_lesson *lesson; /* NULL: hone writes it */
 };
 
+/* What a runner tells of piece by piece: so much of each. */
+enum tune_told { TUNE_TOLD_SEEDS, TUNE_TOLD_SAMPLES, TUNE_TOLD_FINDINGS, TUNE_TOLD };
+struct tune_tellings {
+    size_t count[TUNE_TOLD];
+};
+
 /* An evaluation under way: what it is for, and what came so far. */
 struct tune_evaluation {
     struct tune_work work;
@@ -63,6 +69,13 @@ struct tune_evaluation {
     struct runner_result result;      /* of one that waits for the device model; run is NULL then */
     size_t seeds, lines, diagnostics; /* seeds asked for; log lines and diagnostics stored */
     char *folder;                     /* where the profile goes */
+    /* One that did not come to its end begins again (again.c). */
+    int tries;                           /* evaluations of this before it that did not */
+    bool same;                           /* all of these for the same reason, `why` */
+    bool crashed;                        /* so often that it is the kernel's fault */
+    char why[512];                       /* the last one's reason */
+    struct tune_tellings told, heard_of; /* what is in the log from before; what was heard now */
+    struct loop_timer *again;            /* it waits to begin; run is NULL */
 };
 
 /* What is said about a candidate before anything is spent on it, under way; the rest is its own. */

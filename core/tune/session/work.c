@@ -56,6 +56,7 @@ void tune_evaluation_unlink(struct tune_evaluation *evaluation) {
 
 void tune_evaluation_free(struct tune_evaluation *evaluation) {
     runner_result_free(&evaluation->result);
+    loop_timer_stop(evaluation->again);
     free(evaluation->folder);
     free(evaluation);
 }

@@ -40,6 +40,9 @@ static void verdict_emit(struct tune_session *session, int lane, int attempt,
     judgement_tell(&verdict->correct, &said->correct, &said->correct_why);
     judgement_tell(&verdict->credible, &said->credible, &said->credible_why);
     judgement_tell(&verdict->faster, &said->faster, &said->faster_why);
+    bool wrong = verdict->compiles.answer == TASK_NO || verdict->correct.answer == TASK_NO ||
+                 verdict->credible.answer == TASK_NO;
+    said->kind = wrong ? err_kind_name(ERR_KERNEL) : NULL;
     tune_emit(session, lane, &event);
 }
 
@@ -117,12 +120,11 @@ static void failure_tell(struct tune_session *session, const struct tune_evaluat
                          const struct runner_result *result) {
     char text[sizeof result->failure.text];
     struct diag diag = {.severity = DIAG_ERROR, .file = "kernel.py", .message = text};
-    bool is_crash = result->failure.kind == ERR_ENVIRONMENT;
     if (!session->place.modelled || evaluation->work.step != TUNE_STEP_VERIFY ||
-        (!is_crash && result->failure.kind != ERR_KERNEL))
+        result->failure.kind != ERR_KERNEL)
         return;
     snprintf(text, sizeof text, "%s", result->failure.text);
-    snprintf(diag.cause, sizeof diag.cause, "%s", is_crash ? "crash" : "run");
+    snprintf(diag.cause, sizeof diag.cause, "%s", evaluation->crashed ? "crash" : "run");
     tune_diagnostic_emit(&evaluation->work, evaluation->attempt, &diag, 0);
 }
 
@@ -142,7 +144,12 @@ static const char *why_wrong(const struct tune_attempt *attempt) {
 typedef void settle_fn(struct tune_session *session, struct tune_evaluation *evaluation,
                        struct runner_result *result);
 static settle_fn baseline_settle, verify_settle, benchmark_settle;
-static void verify_job(struct tune_session *session, int lane, bool rest);
+static void baseline_job(struct tune_session *session, int lane,
+                         const struct tune_evaluation *last);
+static void verify_job(struct tune_session *session, int lane, bool rest,
+                       const struct tune_evaluation *last);
+static void benchmark_job(struct tune_session *session, int lane, bool again,
+                          const struct tune_evaluation *last);
 static void decided_emit(const struct tune_work *work, int attempt, enum tune_status status,
                          const char *reason);
 
@@ -162,12 +169,14 @@ static bool place_failed(struct tune_session *session, struct tune_evaluation *e
     const struct err *failure = &result->failure;
     bool mine = failure->kind == ERR_NONE || failure->kind == ERR_KERNEL;
     if (session->place.modelled || mine) {
-        session->failures = session->place.modelled ? session->failures : 0;
+        session->failures = 0;
         return false;
     }
     const struct target_status *place = session->place_view.status;
     bool gave_up = place && place->state == TARGET_FAILED; /* it has tried for long enough */
-    if (failure->kind == ERR_ENVIRONMENT && !gave_up && session->failures++ == 0) {
+    bool again = err_may_pass(failure) && !gave_up && session->failures++ == 0;
+    tune_disturbed_tell(evaluation, failure, again ? 1 : 2, again ? 0 : (double)NAN);
+    if (again) {
         tune_emit_log(session, evaluation->work.lane, TUNE_LEVEL_WARNING, "host",
                       "%s; it is tried once more", failure->text);
         by_step[evaluation->work.step].start(session, evaluation->work.lane);
@@ -183,7 +192,8 @@ static void settle(struct tune_evaluation *evaluation, struct runner_result *res
     device_time_note(evaluation, result);
     tune_evaluation_settled(session, evaluation->work.lane, evaluation->attempt);
     bool holds = session->halted || tune_files_check(session, true);
-    if (holds && !session->halted && !place_failed(session, evaluation, result)) {
+    if (holds && !session->halted && !tune_disturbed(evaluation, &result->failure) &&
+        !place_failed(session, evaluation, result)) {
         failure_judge(result);
         failure_tell(session, evaluation, result);
         by_step[evaluation->work.step].settle(session, evaluation, result);
@@ -258,7 +268,7 @@ static void held_go_on(struct tune_evaluation *evaluation) {
     struct tune_session *session = evaluation->work.session;
     const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
     if (!evaluation->given_up && !session->halted && !is_pruned(&evaluation->work, attempt))
-        verify_job(session, evaluation->work.lane, false);
+        verify_job(session, evaluation->work.lane, false, NULL);
     tune_advance(session);
 }
 
@@ -273,7 +283,7 @@ static void hold(struct tune_session *session, int lane, const struct tune_attem
 
 void tune_evaluation_go_on(struct tune_session *session) {
     struct tune_evaluation *evaluation = session->evaluations;
-    while (evaluation && (evaluation->run || waits_for_word(evaluation)))
+    while (evaluation && (evaluation->run || evaluation->again || waits_for_word(evaluation)))
         evaluation = evaluation->next;
     if (!evaluation)
         return;
@@ -316,13 +326,36 @@ static void occasion_begin(struct tune_session *session, struct tune_evaluation 
     evaluation->known = tune_state_attempt(session->state, evaluation->attempt)->heard;
 }
 
-/* Starts a job for the attempt of a lane; `job` has what is special about it. */
-static void evaluation_start(struct tune_work work, bool rest, struct runner_job *job) {
+/* It could not even be started. */
+static void not_started(struct tune_evaluation *evaluation, struct err *err) {
+    struct tune_session *session = evaluation->work.session;
+    if (tune_disturbed(evaluation, err))
+        return;
+    tune_step_done(session, evaluation->work.lane, evaluation->work.step, TUNE_IS_FAILED, "%s",
+                   err->text);
+    tune_give_up(session, evaluation->work.lane, true, "%s", err->text);
+}
+
+/* What is known of the evaluations before this one, which were disturbed. */
+static void goes_on_from(struct tune_evaluation *evaluation, const struct tune_evaluation *last) {
+    if (!last)
+        return;
+    evaluation->tries = last->tries;
+    evaluation->same = last->same;
+    evaluation->told = last->told;
+    snprintf(evaluation->why, sizeof evaluation->why, "%s", last->why);
+}
+
+/* Starts a job for the attempt of a lane; `job` has what is special about it. `last` waited to
+ * begin again, or is NULL. */
+static void evaluation_start(struct tune_work work, bool rest, struct runner_job *job,
+                             const struct tune_evaluation *last) {
     struct tune_session *session = work.session;
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_attempt_in(state, work.lane);
     struct tune_evaluation *evaluation = mem_alloc(1, sizeof *evaluation);
     *evaluation = (struct tune_evaluation){.work = work, .attempt = attempt->id, .rest = rest};
+    goes_on_from(evaluation, last);
     evaluation->seeds = job->no_verify ? 0 : state->seeds.len;
     bool keeps = !job->no_time || !session->place.modelled;
     evaluation->folder = keeps ? run_folder(session, attempt) : NULL;
@@ -348,9 +381,19 @@ static void evaluation_start(struct tune_work work, bool rest, struct runner_job
         session->evaluations = evaluation;
         return;
     }
+    not_started(evaluation, &err);
     tune_evaluation_free(evaluation);
-    tune_step_done(session, work.lane, work.step, TUNE_IS_FAILED, "%s", err.text);
-    tune_give_up(session, work.lane, true, "%s", err.text);
+}
+
+void tune_evaluation_repeat(const struct tune_evaluation *waiting) {
+    struct tune_session *session = waiting->work.session;
+    switch (waiting->work.step) {
+    case TUNE_STEP_PROFILE: baseline_job(session, waiting->work.lane, waiting); break;
+    case TUNE_STEP_BENCHMARK:
+        benchmark_job(session, waiting->work.lane, waiting->rest, waiting);
+        break;
+    default: verify_job(session, waiting->work.lane, waiting->rest, waiting);
+    }
 }
 
 /* The source of attempt `id` of a lane is on the table: a new one, or another turn of it. */
@@ -381,16 +424,22 @@ static void decided_emit(const struct tune_work *work, int attempt, enum tune_st
 
 /* -------------------------------------------------------------------------------- the baseline */
 
+static void baseline_job(struct tune_session *session, int lane,
+                         const struct tune_evaluation *last) {
+    const struct tune_state *state = session->state;
+    struct runner_job job = {.seeds = state->seeds.at, .seed_count = state->seeds.len};
+    evaluation_start(tune_work_of(session, lane, TUNE_STEP_PROFILE), false, &job, last);
+}
+
 void tune_baseline_start(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
     struct tune_candidate seed = {.parent = -1, .source = state->kernel_source, .author = "seed"};
     if (!attempt_emit(session, lane, 0, &seed))
         return;
-    struct runner_job job = {.seeds = state->seeds.at, .seed_count = state->seeds.len};
     tune_beyond_tell(session);
     tune_beside_ask(session, &state->attempts.at[0]);
     tune_opinion_ask(session, lane, &state->attempts.at[0]);
-    evaluation_start(tune_work_of(session, lane, TUNE_STEP_PROFILE), false, &job);
+    baseline_job(session, lane, NULL);
 }
 
 static void function_note(struct tune_session *session, const struct runner_result *result) {
@@ -448,7 +497,8 @@ static char *one_run(const char *model) {
     return text;
 }
 
-static void verify_job(struct tune_session *session, int lane, bool rest) {
+static void verify_job(struct tune_session *session, int lane, bool rest,
+                       const struct tune_evaluation *last) {
     const struct tune_state *state = session->state;
     bool modelled = session->place.modelled;
     struct runner_job job = {.seeds = state->seeds.at,
@@ -462,7 +512,7 @@ static void verify_job(struct tune_session *session, int lane, bool rest) {
     }
     char *model = session->model ? one_run(session->model) : NULL;
     job.model = model;
-    evaluation_start(tune_work_of(session, lane, TUNE_STEP_VERIFY), rest, &job);
+    evaluation_start(tune_work_of(session, lane, TUNE_STEP_VERIFY), rest, &job, last);
     free(model);
 }
 
@@ -516,7 +566,7 @@ void tune_verify_go_on(struct tune_session *session, int lane) {
          (!session->place.modelled && tune_opinion_pends(session, attempt->id))))
         hold(session, lane, attempt);
     else if (isnan(session->prune) || !is_pruned(&work, attempt))
-        verify_job(session, lane, false);
+        verify_job(session, lane, false, NULL);
 }
 
 void tune_verify_refuse(struct tune_session *session, int lane, const char *why) {
@@ -567,16 +617,11 @@ static void verify_settle(struct tune_session *session, struct tune_evaluation *
     verdict_emit(session, lane, evaluation->attempt, &result->verdict);
     if (session->halted || !attempt)
         return;
-    if (modelled)
-        session->failures = result->failure.kind == ERR_ENVIRONMENT ? session->failures + 1 : 0;
     bool running = session->state->steps[TUNE_STEP_VERIFY].is == TUNE_IS_RUNNING;
     if (more && running)
-        verify_job(session, lane, true);
+        verify_job(session, lane, true, NULL);
     else
         verify_end(session, lane, tune_state_attempt(session->state, evaluation->attempt));
-    if (!modelled || session->failures < 2 || !session->state->running)
-        return;
-    tune_give_up(session, lane, false, "%s", result->failure.text);
 }
 
 /* -------------------------------------------------------------------------------- benchmarking */
@@ -651,12 +696,13 @@ bool tune_not_again(const struct tune_attempt *attempt) {
     return why && str_starts(str_of(why), NOT_AGAIN);
 }
 
-static void benchmark_start(struct tune_session *session, int lane, bool again) {
+static void benchmark_job(struct tune_session *session, int lane, bool again,
+                          const struct tune_evaluation *last) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
     struct runner_job job = {.no_verify = true, .incumbent_text = parent ? parent->source : NULL};
-    evaluation_start(tune_work_of(session, lane, TUNE_STEP_BENCHMARK), again, &job);
+    evaluation_start(tune_work_of(session, lane, TUNE_STEP_BENCHMARK), again, &job, last);
 }
 
 /* Whether it would become the incumbent by this measurement alone: a lucky one must not. */
@@ -677,7 +723,7 @@ static void benchmark_end(struct tune_session *session, int lane, bool again) {
     if (!again && wants_again(session, attempt)) {
         tune_emit_log(session, lane, TUNE_LEVEL_INFO, "benchmark",
                       "faster; it is measured again in a new process before it becomes incumbent");
-        benchmark_start(session, lane, true);
+        benchmark_job(session, lane, true, NULL);
         return;
     }
     tune_score(session, lane, id);
@@ -699,7 +745,7 @@ void tune_benchmark_start(struct tune_session *session, int lane) {
         return;
     }
     tune_beside_ask(session, attempt);
-    benchmark_start(session, lane, false);
+    benchmark_job(session, lane, false, NULL);
 }
 
 static void benchmark_settle(struct tune_session *session, struct tune_evaluation *evaluation,

@@ -17,6 +17,11 @@ static bool is_known(const struct tune_evaluation *evaluation) {
     return evaluation->heard && evaluation->heard <= evaluation->known;
 }
 
+/* Whether the log has it from an evaluation before, which came to no end. */
+static bool is_told(struct tune_evaluation *evaluation, enum tune_told what) {
+    return evaluation->heard_of.count[what]++ < evaluation->told.count[what];
+}
+
 static void log_emit(struct tune_evaluation *evaluation, enum tune_level level, const char *phase,
                      const char *text) {
     if (evaluation->lines++ >= MAX_LOG_LINES || is_known(evaluation))
@@ -69,12 +74,15 @@ void tune_diagnostic_emit(const struct tune_work *work, int attempt, const struc
 }
 
 static void on_diagnostic(struct tune_evaluation *evaluation, const struct runner_event *event) {
-    if (!event->diag || evaluation->diagnostics++ >= MAX_DIAGNOSTICS || is_known(evaluation))
+    if (!event->diag || evaluation->diagnostics++ >= MAX_DIAGNOSTICS || is_known(evaluation) ||
+        is_told(evaluation, TUNE_TOLD_FINDINGS))
         return;
     tune_diagnostic_emit(&evaluation->work, evaluation->attempt, event->diag, evaluation->heard);
 }
 
 static void on_correctness(struct tune_evaluation *evaluation, const struct runner_event *event) {
+    if (is_told(evaluation, TUNE_TOLD_SEEDS))
+        return;
     tune_emit(evaluation->work.session, evaluation->work.lane,
               TUNE_EVENT(SEED, seed, .attempt = evaluation->attempt, .seed = event->seed,
                          .rel_l2 = event->value, .max_abs = event->max_abs,
@@ -94,6 +102,8 @@ static void on_correctness(struct tune_evaluation *evaluation, const struct runn
 }
 
 static void on_sample(struct tune_evaluation *evaluation, const struct runner_event *event) {
+    if (is_told(evaluation, TUNE_TOLD_SAMPLES))
+        return;
     tune_emit(evaluation->work.session, evaluation->work.lane,
               TUNE_EVENT(SAMPLE, sample, .attempt = evaluation->attempt, .us = event->value,
                          .of_parent = event->incumbent));

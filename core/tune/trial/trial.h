@@ -13,6 +13,17 @@ void tune_benchmark_start(struct tune_session *session, int lane);
 /* Whether it was faster at first and not in the second evaluation, which has to confirm it. */
 bool tune_not_again(const struct tune_attempt *attempt);
 
+/* Starts the evaluation once more; `waiting` is one that was, and stays the caller's. */
+void tune_evaluation_repeat(const struct tune_evaluation *waiting);
+
+/* again.c: an evaluation on this machine that ended with this failure. True: it says nothing about
+ * the kernel and was dealt with (it begins again, or the loop pauses). False: it is to be judged;
+ * *failure is then the kernel's. */
+bool tune_disturbed(struct tune_evaluation *evaluation, struct err *failure);
+/* That an evaluation was disturbed, as an event; `wait`: seconds until it begins again, or NAN. */
+void tune_disturbed_tell(const struct tune_evaluation *evaluation, const struct err *failure,
+                         int tries, double wait);
+
 /* inspect.c: what is said about a candidate before anything is spent on it: tune_verify_go_on or
  * tune_verify_refuse comes of it, at once or later. */
 void tune_inspect(struct tune_session *session, int lane);

@@ -32,7 +32,8 @@ INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ
              "AWS_REGION", "AWS_DEFAULT_REGION", "HF_HOME", "SLURM_JOB_ID", "SLURM_JOBID")
 # The way out, often with a login in it: only for what fetches something.
 PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
-OUTCOMES = ("ok", "failed", "signalled", "memory", "timeout", "cancelled", "missing", "lock")
+OUTCOMES = ("ok", "failed", "signalled", "killed", "memory", "timeout", "cancelled", "missing",
+            "lock")
 
 
 class Cancelled(BaseException):
@@ -370,9 +371,8 @@ class Stage:
         if result.signal == signal.SIGXCPU:
             return "timeout", "%s used its %g s of processor time" % (what, self.limits.cpu_s or 0)
         if result.signal == signal.SIGKILL or result.status == 137:
-            return "memory", "%s was killed from outside %s; most likely the host ran out of " \
-                "memory" \
-                % (what, after)
+            return "killed", "%s was killed from outside %s, by the system when memory runs out, " \
+                "or by somebody" % (what, after)
         said = result.out_tail + result.err_tail
         if any(sign in said for sign in MEMORY_SIGNS):
             return "memory", "%s ran out of memory %s" % (what, after)

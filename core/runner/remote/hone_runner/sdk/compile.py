@@ -219,8 +219,11 @@ class Compiler:
             return Refused("no way of compiling here takes it: " + tried, (), about) \
                 if self.ways.proven else NoSeam("no way to compile is known for this SDK (%s): %s"
                                                 % (self.context.environment.release, tried))
-        if result.outcome == "memory" or status in (137, -9) or \
-                any(one.category == "memory" for one in causes):
+        memory = result.outcome == "memory" or any(one.category == "memory" for one in causes)
+        if not memory and (result.outcome == "killed" or status in (137, -9)):
+            return Failed("environment", result.text or "the compiler was killed from outside, by "
+                          "the system when memory runs out, or by somebody")
+        if memory:
             return Refused(advice.row_of("host-memory").text, causes, about)
         if is_crash(answer, causes, status):
             said = causes[0].message if causes else "its process ended without an answer"

@@ -132,6 +132,8 @@ class Device:
 def judge_failure(result, what):
     """The exception for a run that failed: the kernel's, the environment's, or none of a kind."""
     text = shown.text_of(result)
+    if result.outcome == "killed":
+        return Failed("environment", result.text + last_words(result))
     known = advice.explain(text, result.status if result.status is not None else -9)
     if known and known.kind == "busy":
         return Busy(known.text)
