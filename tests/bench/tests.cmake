@@ -7,7 +7,7 @@ add_test(NAME bench/campaign COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/
          $<TARGET_FILE:hone>)
 set_tests_properties(bench/campaign PROPERTIES LABELS bench TIMEOUT 14400)
 add_test(NAME session/campaign COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/bench/campaign.py
-         $<TARGET_FILE:hone> --kills 2 --flips 8 --cuts 4)
+         $<TARGET_FILE:hone> --kills 9 --flips 8 --cuts 4)
 set_tests_properties(session/campaign PROPERTIES LABELS session TIMEOUT 300)
 
 # The device model beside published latencies; needs checkouts of the kernels' repositories.
