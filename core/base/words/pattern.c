@@ -176,5 +176,7 @@ struct str pattern_group(const struct pattern *pattern, struct str text, size_t 
     if (group >= pcre2_get_ovector_count(pattern->found) || places[2 * group] == PCRE2_UNSET ||
         places[2 * group + 1] > text.len || places[2 * group] > places[2 * group + 1])
         return (struct str){0};
+    if (!text.at) /* a text of nothing: no address to count from */
+        return text;
     return (struct str){text.at + places[2 * group], places[2 * group + 1] - places[2 * group]};
 }
