@@ -45,10 +45,14 @@ static void long_escape(struct buf *out, const char *text) {
 
 /* The seed kernel with another number in it: the same program but for that. */
 static void long_source(struct long_session *session, int number) {
-    const char *mark = "-3.0e38", *at = strstr(session->kernel, mark);
+    const char *mark = "-3.0e38", *at = number ? strstr(session->kernel, mark) : NULL;
     struct buf text = {0};
-    buf_add(&text, session->kernel, at ? (size_t)(at - session->kernel) : 0);
-    buf_printf(&text, "-3.%06de38%s", number, at ? at + strlen(mark) : "");
+    if (at) {
+        buf_add(&text, session->kernel, (size_t)(at - session->kernel));
+        buf_printf(&text, "-3.%06de38%s", number, at + strlen(mark));
+    } else {
+        buf_puts(&text, session->kernel);
+    }
     buf_clear(&session->source);
     long_escape(&session->source, text.at);
     buf_free(&text);
