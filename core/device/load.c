@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loading: when each block lives, limits (check*.c) and addresses (place.c). */
 #include "device/check/check.h"
-#include "device/image/inner.h"
+#include "device/device.h"
+#include "device/place.h"
 
 /* ---- life spans ----------------------------------------------------------------------------- */
 

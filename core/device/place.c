@@ -3,7 +3,7 @@
  * addresses overlap. The legacy compiler spills what does not fit (allocation.c), the current
  * dialect refuses it. Automatic addresses are not chosen: life spans decide, not where a tile lies.
  */
-#include "device/image/inner.h"
+#include "device/place.h"
 
 #include <stdlib.h>
 

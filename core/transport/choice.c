@@ -4,6 +4,7 @@
  * the system's client where the host needs more than libssh2 can do. */
 #include "transport/client/client.h"
 #include "transport/ssh/ssh.h"
+#include "transport/transport.h"
 #include "transport/wire/inner.h"
 
 #include <libssh2.h>

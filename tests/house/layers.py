@@ -3,8 +3,9 @@
 
 Fails when a file includes what its room may not know, another room's header that is not its door
 (room/room.h, in one house room/inner.h, or a shared table, .def), or curses outside tui/term; when
-the arrows of the table make a circle; when a folder of sources has no row, or a row no folder; when
-a room has more than ROOM files.
+a door brings in an inner.h, by however many includes; when the arrows of the table make a circle,
+or nobody goes along one; when a folder of sources has no row, or a row no folder; when a room has
+more than ROOM files.
 """
 import os
 import re
@@ -17,7 +18,7 @@ ROW = re.compile(r"^\| `([^`]+)`(?:, `[^`]+`)* \|.*\| ([^|]*) \|$")
 
 
 def read_table(path):
-    """The rooms of ARCHITECTURE.md: a folder, and the rooms it may know (None: all of them)."""
+    """The rooms of ARCHITECTURE.md: a folder, and the rooms it may know."""
     table = {}
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -26,7 +27,7 @@ def read_table(path):
                 continue
             known = row.group(2).strip()
             names = [] if known == "nothing of ours" else re.findall(r"[\w/]+", known)
-            table[strip(row.group(1))] = None if known == "everything" else names
+            table[strip(row.group(1))] = names
     return table
 
 
@@ -56,9 +57,9 @@ def wrong_include(table, own, included):
         return None
     known = table[own]
     house = target.split("/")[0]
-    if included.endswith(".def") and known is not None and house in known:
+    if included.endswith(".def") and house in known:
         return None
-    if known is not None and target not in known:
+    if target not in known:
         return "%s may not include %s (it may know: %s)" % (
             own, included, " ".join(known) or "nothing")
     door = "%s/%s.h" % (target, os.path.basename(target))
@@ -69,22 +70,57 @@ def wrong_include(table, own, included):
     return None
 
 
-def look_at(root, table, file, say):
+def read_includes(root, file):
+    """The includes of a file: the number of the line, and what is included."""
+    with open(os.path.join(root, file), encoding="utf-8") as text:
+        found = [(number, INCLUDE.match(line)) for number, line in enumerate(text, 1)]
+    return [(number, match.group(1)) for number, match in found if match]
+
+
+def look_at(table, file, includes, say):
     own = room_of(file)
     if own not in table:
         say("%s: ARCHITECTURE.md has no row for this room" % file)
         return
-    with open(os.path.join(root, file), encoding="utf-8") as text:
-        for number, line in enumerate(text, 1):
-            found = INCLUDE.match(line)
-            if not found:
-                continue
-            if CURSES.match(found.group(1)) and own != "tui/term":
-                say("%s:%d: includes <%s>, and only tui/term may know curses"
-                    % (file, number, found.group(1)))
-            wrong = wrong_include(table, own, found.group(1))
-            if wrong:
-                say("%s:%d: %s" % (file, number, wrong))
+    for number, included in includes:
+        if CURSES.match(included) and own != "tui/term":
+            say("%s:%d: includes <%s>, and only tui/term may know curses"
+                % (file, number, included))
+        wrong = wrong_include(table, own, included)
+        if wrong:
+            say("%s:%d: %s" % (file, number, wrong))
+
+
+def reach(tree, file):
+    """All files that a file brings in, each with the one that includes it."""
+    came, waiting = {}, [file]
+    while waiting:
+        at = waiting.pop()
+        for _, included in tree[at]:
+            found = next((p for p in ("core/" + included, included) if p in tree), None)
+            if found and found not in came:
+                came[found] = at
+                waiting.append(found)
+    return came
+
+
+def is_door(file):
+    return os.path.basename(file) == os.path.basename(os.path.dirname(file)) + ".h"
+
+
+def look_through(table, tree, say):
+    """What includes bring in by others: no inside by a door; something by every arrow."""
+    reached = {room: set() for room in table}
+    for file in tree:
+        came = reach(tree, file)
+        reached.get(room_of(file), set()).update(room_of(other) for other in came)
+        for inside in sorted(came):
+            if is_door(file) and os.path.basename(inside) == "inner.h":
+                say("%s: a door, and brings in %s by %s" % (file, inside, came[inside]))
+    for room in table:
+        for known in table[room]:
+            if known in table and known not in reached[room]:
+                say("%s may know %s in ARCHITECTURE.md, and includes nothing of it" % (room, known))
 
 
 def circle(table):
@@ -94,7 +130,7 @@ def circle(table):
     def visit(room):
         if room in path:
             return path[path.index(room):] + [room]
-        if room in done or table.get(room) is None:
+        if room in done or room not in table:
             return None
         path.append(room)
         for known in table[room]:
@@ -115,11 +151,13 @@ def main():
     root = sys.argv[1] if len(sys.argv) > 1 else "."
     table = read_table(os.path.join(root, "ARCHITECTURE.md"))
     problems, files = [], {}
-    for file in sources(root):
+    tree = {file: read_includes(root, file) for file in sources(root)}
+    for file in tree:
         files[room_of(file)] = files.get(room_of(file), 0) + 1
-        look_at(root, table, file, problems.append)
+        look_at(table, file, tree[file], problems.append)
+    look_through(table, tree, problems.append)
     for room in table:
-        for known in table[room] or []:
+        for known in table[room]:
             if known not in table:
                 problems.append("%s may know %s, which is no room" % (room, known))
         if files.get(room, 0) > ROOM:

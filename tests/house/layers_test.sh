@@ -18,17 +18,29 @@ table() {
 | `views` | screens | tui, tune, base |
 EOF
 }
+room() {  # its folder, and the doors that its one file includes
+    local name=$1 known
+    mkdir -p "$folder/$name"
+    : >"$folder/$name/$(basename "$name").h"
+    shift
+    for known in "$@"; do
+        echo "#include \"$known/$(basename "$known").h\""
+    done >"$folder/$name/a.c"
+}
+rooms() {
+    room core/base
+    room core/nki/python base
+    echo '#include "nki/python/inner.h"' >"$folder/core/nki/python/own.h"
+    : >"$folder/core/nki/python/inner.h"
+    room core/nki nki/python base
+    room core/tune nki base
+    room tui base
+    room tui/term tui base
+    room views tui tune base
+}
 expect() {  # name, status, file, text, words, more rows of the table
     rm -rf "${folder:?}"/*
-    local room
-    for room in base nki/python nki tune; do
-        mkdir -p "$folder/core/$room"
-        echo '#include "base/base.h"' >"$folder/core/$room/a.c"
-    done
-    for room in tui tui/term views; do
-        mkdir -p "$folder/$room"
-        echo '#include "base/base.h"' >"$folder/$room/a.c"
-    done
+    rooms
     { table; printf '%s' "${6:-}"; } >"$folder/ARCHITECTURE.md"
     mkdir -p "$folder/$(dirname "$3")"
     printf '%s\n' "$4" >"$folder/$3"
@@ -51,6 +63,12 @@ expect "private header of a room" 1 core/nki/n.c '#include "nki/python/own.h"' \
     "the public header is nki/python/python.h"
 expect "what the rooms of a house share" 0 core/nki/n.c '#include "nki/python/inner.h"' \
     "no arrow the wrong way"
+expect "an inside by a room's door" 1 core/nki/python/python.h '#include "nki/python/own.h"' \
+    "python.h: a door, and brings in core/nki/python/inner.h by core/nki/python/own.h"
+expect "an inside by a house's door" 1 core/nki/nki.h '#include "nki/python/inner.h"' \
+    "nki.h: a door, and brings in core/nki/python/inner.h by core/nki/nki.h"
+expect "an arrow that nobody goes along" 1 core/tune/a.c '#include "base/base.h"' \
+    "tune may know nki in ARCHITECTURE.md, and includes nothing of it"
 expect "what another house shares" 1 core/tune/t.c '#include "nki/inner.h"' \
     "the public header is nki/nki.h"
 expect "a room that nobody told of" 1 core/nki/lost/l.c '#include "base/base.h"' \

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "transport/client/client.h"
+#include "transport/client/own.h"
 
 #define PATIENCE_MS 20000
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "transport/client/client.h"
+#include "transport/client/own.h"
 #include "transport/wire/keys.h"
 #include "transport/wire/settings.h"
 

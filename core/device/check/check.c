@@ -4,7 +4,7 @@
  * single instructions are in check_move.c, check_matmul.c and check_compute.c, capacity in place.c.
  * Sources: the NKI ISA reference of NKI 0.6, the AWS NeuronCore architecture guides, and for the
  * names of errors nki.errors of the legacy releases. */
-#include "device/check/check.h"
+#include "device/check/own.h"
 
 #include <stdlib.h>
 

@@ -1,62 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The limits of the hardware. check.c walks the program and holds what is common to all
- * instructions; check_move.c and check_compute.c hold one function per `check` name of
- * nki/program/instructions.def. Private to this folder. */
+/* The limits of instructions. */
 #ifndef HONE_DEVICE_CHECK_H
 #define HONE_DEVICE_CHECK_H
 
-#include "device/image/inner.h"
-
-/* The instruction being checked and where findings go. */
-struct check {
-    struct device_image *image;
-    const struct nki_program *program;
-    struct diag_list *diags;
-    const struct nki_instr *instr;
-    enum nki_op op;
-    enum nki_engine engine; /* resolved */
-    enum nki_generation generation;
-    bool legacy;
-    size_t errors;
-    struct map reported; /* place and text of a finding: each is told once */
-};
-typedef void check_fn(struct check *c);
+#include "device/image/image.h"
 
 /* Checks the whole program and fills image->engine. False when there were errors. */
 bool check_program(struct device_image *image, struct diag_list *diags);
-
-#define CHECK_MAX_ERRORS 50
-void check_error(struct check *c, const char *code, const char *format, ...) CC_PRINTF(3, 4);
-void check_warn(struct check *c, const char *code, const char *format, ...) CC_PRINTF(3, 4);
-
-/* Operand k: its tile (NULL when it is none), its operator, a boolean, an enumeration member, a
- * number. */
-const struct nki_ap *check_tile(const struct check *c, size_t k);
-enum nki_func check_func(const struct check *c, size_t k);
-int64_t check_enum(const struct check *c, size_t k, int64_t missing);
-const char *check_param(const struct check *c, size_t k); /* "stationary" */
-enum nki_space check_space(const struct check *c, const struct nki_ap *ap);
-
-/* Reports an operand in the wrong memory; false. */
-bool check_refuse_memory(struct check *c, const struct nki_ap *ap, const char *allowed);
-
-/* Each reports and returns false when the rule is broken; a missing tile breaks none. */
-bool check_same_partitions(struct check *c, size_t a, size_t b);
-bool check_same_shape(struct check *c, size_t a, size_t b); /* partitions and free elements */
-bool check_same_free(struct check *c, size_t a, size_t b);  /* elements per partition */
-bool check_vector(struct check *c, size_t k, size_t like);  /* (P, 1), or a number */
-bool check_same_dtype(struct check *c, size_t a, size_t b);
-bool check_int_dtype(struct check *c, size_t k);
-bool check_not_both_psum(struct check *c, size_t a, size_t b);
-bool check_free_range(struct check *c, size_t k, int64_t low, int64_t high);
-bool check_alu(struct check *c, size_t k); /* operator k: the ALU has it here */
-bool check_reduce_op(struct check *c, size_t k);
-bool check_no_packed(struct check *c); /* no tile of a x4 dtype */
-bool check_generation(struct check *c, enum nki_generation least);
-bool check_one_class(struct check *c, size_t op0, size_t op1);
-
-#define INSTR(id, name, engines, check, ...) check_fn check_##check;
-#include "nki/program/instructions.def"
-#undef INSTR
 
 #endif

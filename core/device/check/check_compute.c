@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of the instructions of the Vector, Scalar and GpSimd engines that compute.
  * Source: the NKI ISA reference of NKI 0.6; names of errors from the legacy nki.errors. */
-#include "device/check/check.h"
+#include "device/check/own.h"
 
 /* ---- Scalar engine -------------------------------------------------------------------------- */
 

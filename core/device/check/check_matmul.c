@@ -2,7 +2,7 @@
 /* Limits of the Tensor engine's matrix product: sizes of the array, types, the PSUM bank of the
  * destination; and of the scaled formats of trn3. Source: the ISA reference of nki.isa.nc_matmul,
  * nc_matmul_mx and quantize_mx (NKI 0.6). */
-#include "device/check/check.h"
+#include "device/check/own.h"
 
 #define PE_ROWS 128 /* contraction and stationary columns, all generations */
 #define PSUM_BANK_BYTES 2048

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of the instructions that move data: DMA, copies, transposes, shuffles and gathers.
  * Source: the NKI ISA reference of NKI 0.6. */
-#include "device/check/check.h"
+#include "device/check/own.h"
 
 static void check_dge(struct check *c, size_t mode) {
     const struct nki_ap *dst = check_tile(c, NKI_DST), *src = check_tile(c, NKI_DMA_COPY_src);

@@ -2,7 +2,7 @@
 /* Rules that several instructions share: shapes, types and operators of operands. Which
  * instruction asks for which is said in check_move.c, check_matmul.c and check_compute.c.
  * Source: the NKI ISA reference of NKI 0.6. */
-#include "device/check/check.h"
+#include "device/check/own.h"
 
 bool check_same_partitions(struct check *c, size_t a, size_t b) {
     const struct nki_ap *x = check_tile(c, a), *y = check_tile(c, b);

@@ -3,7 +3,7 @@
  * oldest kernels for models newer than itself, which are four times slower than they need be. It
  * reads its environment once, when it is loaded: whoever starts a process that multiplies sets
  * it. */
-#include "device/image/inner.h"
+#include "device/exec/exec.h"
 
 #include <cblas.h>
 #include <stdlib.h>

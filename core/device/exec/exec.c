@@ -2,7 +2,7 @@
 /* Runs a program: one instruction after the other in program order, which every schedule must agree
  * with. Here are the loop, operands resolved to memory and what masks do to any instruction; what
  * instructions compute is in exec_*.c. */
-#include "device/exec/exec.h"
+#include "device/exec/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Elementwise instructions of the Vector, Scalar and GpSimd engines: fp32 inside, rounded to the
  * type of dst at the end; bitwise operators on raw integers; int32 arithmetic exact on GpSimd. */
 #include "device/exec/alu.h"
-#include "device/exec/exec.h"
+#include "device/exec/run.h"
 
 #include <math.h>
 

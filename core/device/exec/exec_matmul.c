@@ -3,7 +3,7 @@
  * steps are multiplied where they lie, others become fp32 panels first (every other type the array
  * takes is exact in fp32; tfloat32 is rounded when it is stored). The order of the sum over the
  * contraction is OpenBLAS's, as the array's is not documented. */
-#include "device/exec/exec.h"
+#include "device/exec/run.h"
 
 #include <cblas.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What moves data without computing: DMA with gather and scatter, copies, fills, shuffles and the
  * gathers of GpSimd. */
-#include "device/exec/exec.h"
+#include "device/exec/run.h"
 
 #include <stdlib.h>
 

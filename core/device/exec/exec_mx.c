@@ -4,7 +4,7 @@
  * partitions lie in its first four partitions. The product itself is exec_matmul.c's.
  * Source: the ISA reference of nki.isa.quantize_mx and nc_matmul_mx, the Trainium3 guide. */
 #include "device/image/inner.h"
-#include "device/exec/exec.h"
+#include "device/exec/run.h"
 
 #include <math.h>
 

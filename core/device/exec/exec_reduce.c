@@ -2,7 +2,7 @@
 /* Reductions, scans and statistics: what folds the elements of a partition, or of all partitions,
  * in fp32 (bitwise operators on integers). */
 #include "device/exec/alu.h"
-#include "device/exec/exec.h"
+#include "device/exec/run.h"
 
 /* ---- along the free dimensions -------------------------------------------------------------- */
 

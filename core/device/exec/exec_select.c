@@ -2,7 +2,7 @@
 /* Selections, index patterns, the family of max8, random numbers and segments: instructions that
  * compare or count positions. Orders and ties follow the NKI ISA reference of NKI 0.6. */
 #include "device/exec/alu.h"
-#include "device/exec/exec.h"
+#include "device/exec/run.h"
 
 #include <float.h>
 #include <math.h>

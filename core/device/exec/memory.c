@@ -2,7 +2,7 @@
 /* The memory of a run: a block comes to life at its first use, filled with what unwritten memory
  * reads as, and is released after its last. Inputs are used where they are, unless the kernel
  * writes them. It knows blocks and bytes, no access patterns. */
-#include "device/exec/exec.h"
+#include "device/exec/run.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /* Streams: elements of operands pass through an engine in pieces that fit the first cache, in fp32
  * or as integers. Operands in fp32 with unit steps are used in place, others are converted on the
  * way. What is computed is the caller's. */
-#include "device/exec/exec.h"
+#include "device/exec/run.h"
 
 /* ---- whole views ---------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walking several operands of different shape in step, in runs as long as their layouts allow. It
  * knows addresses and steps only, no types and no storages. */
-#include "device/exec/exec.h"
+#include "device/exec/run.h"
 
 int64_t view_count(const struct view *view) {
     int64_t count = 1;

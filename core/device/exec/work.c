@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What executing a program will take, found without executing it: how long at the least, and how
  * much memory at once. For those who refuse what will not fit before any of it is spent. */
-#include "device/exec/exec.h"
+#include "device/exec/run.h"
 
 #include <stdlib.h>
 

@@ -66,10 +66,6 @@ struct diag *device_report(const struct nki_program *program, struct diag_list *
                            enum diag_severity severity, uint32_t loc, const char *code,
                            const char *format, ...) CC_PRINTF(6, 7);
 
-/* place.c: gives every block on chip its address (manual addresses kept) and reports what does not
- * fit, with what is live there. Called last by device_load; false when it reported an error. */
-bool device_place(struct device_image *image, struct diag_list *diags) CC_MUST_USE;
-
 /* Bytes per partition that a block takes in its memory. */
 uint64_t device_block_bytes(const struct device_image *image, uint32_t block);
 

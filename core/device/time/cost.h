@@ -4,6 +4,7 @@
 #define HONE_DEVICE_COST_H
 
 #include "device/image/inner.h"
+#include "device/time/time.h"
 
 /* interval: how long the engine is busy before it takes the next instruction; latency: from start
  * until the result can be used by an instruction that waits for it. Both in ns, latency >=

@@ -3,7 +3,7 @@
  * in a private folder), sessions run over that socket. Here the child is started, watched and
  * ended, and its questions are passed on. What it honours of the user's ssh_config is all its
  * own. */
-#include "transport/client/client.h"
+#include "transport/client/own.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the transport: the parts of the way over the system's ssh client. */
+/* SSH by the system's own client. */
 #ifndef HONE_TRANSPORT_CLIENT_H
 #define HONE_TRANSPORT_CLIENT_H
 
-#include "transport/wire/inner.h"
+#include "transport/wire/wire.h"
 
-/* ----------------------------------------------------------- client_folder.c: a private folder */
-
-/* With the ssh_config that hone's children of ssh read: what hone insists on, then the user's. Its
- * path is short, because it holds a socket. */
+/* A private folder with the ssh_config that hone's children of ssh read: what hone insists on, then
+ * the user's. Its path is short, because it holds a socket. */
+struct transport_route;
 struct client_folder {
     char path[40];     /* "" when there is none */
     int lock;          /* held while it is in use: others sweep what is not; or -1 */
@@ -23,51 +22,6 @@ char *client_folder_file(const struct client_folder *folder, const char *name) C
 char **client_command_line(const struct client_folder *folder, const struct transport_route *route,
                            const char *const *more) CC_MUST_USE;
 void client_free_words(char **words);
-
-/* --------------------------------------------------------------- client_ask.c: ssh's questions */
-
-/* Answers what ssh asks by SSH_ASKPASS: a small script in the folder carries the question to hone
- * and the answer back through fifos, never by a command line, a file or the environment. */
-struct asker;
-struct asker_callbacks {
-    void (*on_question)(void *data, const struct transport_question *question);
-    void (*on_note)(void *data, const char *text);
-    void *data;
-};
-struct asker *asker_new(struct loop *loop, const struct client_folder *folder,
-                        const struct asker_callbacks *callbacks, struct err *err) CC_MUST_USE;
-void asker_free(struct asker *asker);                       /* accepts NULL */
-void asker_answer(struct asker *asker, const char *answer); /* NULL declines */
-/* Lines for the child's environment, ending with NULL; the asker's. */
-const char *const *asker_environment(const struct asker *asker);
-/* Makes a question of ssh's prompt. False when it is only a notice: the text is to be shown. */
-bool asker_understand(struct str prompt, struct str hint, struct transport_question *question);
-
-/* ------------------------------------------------------------- client_failure.c: what ssh says */
-
-/* The reason of a failure out of what ssh wrote to stderr, as kind and sentences; `connected` when
- * the connection was there before. */
-void client_explain(const struct transport_route *route, struct str said, bool connected,
-                    struct err *err);
-
-/* ------------------------------------------------------------- client_mux.c: sessions over it */
-
-/* Sessions of the master connection, by the proxy mode of OpenSSH's multiplexing (PROTOCOL.mux,
- * client 7.4 and newer): SSH's connection protocol (RFC 4254) over a local socket. */
-struct mux;
-struct mux_callbacks {
-    void (*on_ready)(void *data);
-    void (*on_gone)(void *data, const char *why); /* the master closed it, or talks nonsense */
-    void *data;
-};
-/* NULL: nobody listens at `path` yet. */
-struct mux *mux_open(struct loop *loop, const char *path,
-                     const struct mux_callbacks *callbacks) CC_MUST_USE;
-void mux_free(struct mux *mux); /* accepts NULL */
-void mux_command_start(struct mux *mux, struct transport_command *command);
-void mux_command_input(struct transport_command *command);
-void mux_command_kill(struct transport_command *command);
-void mux_command_drop(struct transport_command *command);
 
 extern const struct transport_ops transport_client_ops;
 

@@ -3,7 +3,7 @@
  * reads the answer from its output; ours is a script that writes the question into the fifo "q" of
  * the private folder and reads the answer from a fifo of its own. A secret passes through a pipe
  * and a builtin of the shell, and is nowhere else. */
-#include "transport/client/client.h"
+#include "transport/client/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ssh wrote before it gave up, as a kind of error and sentences with what to do. The table is
  * in order of weight: the first row whose words occur decides. */
-#include "transport/client/client.h"
+#include "transport/client/own.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* The private folder of a connection over the system's ssh, and ssh's command line. The ssh_config
  * in it begins with what hone insists on, also for jump hosts, which read the same file; what
  * concerns the host alone stands on the command line. */
-#include "transport/client/client.h"
+#include "transport/client/own.h"
 #include "transport/wire/inner.h"
 
 #include <dirent.h>

@@ -3,7 +3,7 @@
  * one local socket, on which hone speaks SSH's connection protocol (RFC 4254) for its own channels
  * and ssh does the rest. So hone sees exit signals, refusals and windows as with a connection of
  * its own. The connection itself, its keys and questions are client.c's. */
-#include "transport/client/client.h"
+#include "transport/client/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* The way that stays on this machine: commands are children of hone that start in a home folder,
  * files are copied by worker jobs (local_copy.c). It behaves as the ways over SSH do, so that
  * whoever uses a transport need not know. */
-#include "transport/local/local.h"
+#include "transport/local/own.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -156,7 +156,7 @@ static void local_close(struct transport *transport) {
     free(local);
 }
 
-const struct transport_ops transport_local_ops = {
+static const struct transport_ops transport_local_ops = {
     .open = local_open,
     .close = local_close,
     .command_start = local_command_start,

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the transport: the parts of the way that stays on this machine. */
+/* The way that stays on this machine. */
 #ifndef HONE_TRANSPORT_LOCAL_H
 #define HONE_TRANSPORT_LOCAL_H
 
-#include "transport/wire/inner.h"
+#include "transport/wire/wire.h"
 
-struct local {
-    const char *home; /* the route's */
-    char *home_line;  /* "HOME=..." */
-};
-
-void local_copy_start(struct transport_copy *copy);
-void local_copy_cancel(struct transport_copy *copy);
-void local_copy_drop(struct transport_copy *copy);
-
-extern const struct transport_ops transport_local_ops;
+/* This machine. `home` is where relative remote paths begin and commands start; NULL: $HOME. */
+struct transport *transport_open_local(struct loop *loop, const char *home,
+                                       const struct transport_callbacks *callbacks) CC_MUST_USE;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A copy on this machine: a block is read by one worker job and written by the next, beside the
  * file it is to become. The files are those of the copies over SFTP. */
-#include "transport/local/local.h"
+#include "transport/local/own.h"
 #include "transport/wire/inner.h"
 
 #include <stdlib.h>

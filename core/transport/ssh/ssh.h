@@ -9,7 +9,7 @@
 #ifndef HONE_TRANSPORT_SSH_H
 #define HONE_TRANSPORT_SSH_H
 
-#include "transport/wire/inner.h"
+#include "transport/wire/wire.h"
 
 extern const struct transport_ops transport_libssh2_ops;
 

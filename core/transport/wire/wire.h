@@ -17,6 +17,7 @@
 #include "loop/loop.h"
 
 struct transport;
+struct transport_ops; /* a way: inner.h */
 
 /* ------------------------------------------------------------------------------- connections */
 
@@ -57,13 +58,6 @@ struct transport_host {
     double connect_limit_s;  /* 0: 20 s */
     double keepalive_s;      /* 0: 15 s; three unanswered ones are a lost connection */
 };
-/* NULL and *err (usage) for what cannot be meant: a port of 70000, an unreadable ssh_config. */
-struct transport *transport_open_ssh(struct loop *loop, const struct transport_host *host,
-                                     const struct transport_callbacks *callbacks,
-                                     struct err *err) CC_MUST_USE;
-/* This machine. `home` is where relative remote paths begin and commands start; NULL: $HOME. */
-struct transport *transport_open_local(struct loop *loop, const char *home,
-                                       const struct transport_callbacks *callbacks) CC_MUST_USE;
 /* The answer to the question that is open; NULL declines. What is neither yes nor no at a host's
  * key is asked about again, at most STR_REPLIES times in all. The text is wiped by the transport in
  * its own copy; the caller wipes its own. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "device/device.h"
+#include "tune/session/inner.h"
 #include "tune/trial/trial.h"
 
 #define LIMIT_S 120.0

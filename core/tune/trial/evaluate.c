@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "nki/nki.h"
+#include "tune/session/inner.h"
 #include "tune/trial/trial.h"
 #include "tune/read/read.h"
 #include "tune/exchange/inner.h"

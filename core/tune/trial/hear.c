@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "runner/runner.h"
+#include "tune/session/inner.h"
 #include "tune/trial/trial.h"
 #include "tune/state/state.h"
 

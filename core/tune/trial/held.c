@@ -2,6 +2,7 @@
 /* Whether what a plan predicted held. */
 #include <math.h>
 
+#include "tune/session/inner.h"
 #include "tune/trial/trial.h"
 
 /* A prediction holds when the metric moved the right way by at least half of what was said; less

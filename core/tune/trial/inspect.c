@@ -9,6 +9,7 @@
 #include "nki/nki.h"
 #include "task/task.h"
 #include "runner/runner.h"
+#include "tune/session/inner.h"
 #include "tune/trial/trial.h"
 
 /* A kernel that needs more is left to the runner. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tune/session/inner.h"
 #include "tune/trial/trial.h"
 #include "tune/state/state.h"
 

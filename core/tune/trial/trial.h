@@ -4,7 +4,7 @@
 #ifndef HONE_TUNE_TRIAL_H
 #define HONE_TUNE_TRIAL_H
 
-#include "tune/session/inner.h"
+#include "tune/session/session.h"
 
 /* evaluate.c: the profile (baseline), verify and benchmark steps. */
 void tune_baseline_start(struct tune_session *session, int lane);
@@ -36,7 +36,6 @@ void tune_diagnostic_emit(const struct tune_work *work, int attempt, const struc
                           int64_t heard);
 
 /* hear.c: a runner_event_fn for a struct tune_evaluation. */
-struct runner_event;
 void tune_evaluation_hear(void *evaluation, const struct runner_event *event);
 
 /* Metrics, lines and bounds of a result as events have them; their texts are the result's. */

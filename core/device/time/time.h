@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long a program takes, and what keeps it. */
+#ifndef HONE_DEVICE_TIME_H
+#define HONE_DEVICE_TIME_H
+
+#include "device/image/image.h"
+
+/* A row of the timeline: what issues instructions in order, for an engine or for DMA. */
+struct device_queue {
+    const char *name; /* "Tensor", "qSyIoDma0" */
+    enum nki_engine engine;
+};
+/* What an instruction occupied, in ns from the kernel's start. */
+struct device_span {
+    uint32_t instr; /* index into the program */
+    uint16_t queue;
+    double start_ns, end_ns;
+};
+/* A number under the name and unit Neuron's tools use (total_time, dma_active_time_percent,
+ * hbm_read_bytes ..). Times are in seconds, percents 0..100, as summary-json has them. */
+struct device_metric {
+    const char *name, *unit; /* unit: "s", "%", "bytes", "count", "flops", "ratio" */
+    double value;
+};
+/* What a source line costs: its share of the critical path (all lines sum to 1) and what it keeps
+ * busy. */
+struct device_line {
+    uint32_t file, line;
+    double share;
+    double engine_ns[NKI_ENGINE_COUNT];
+    uint64_t instructions;
+    uint64_t hbm_bytes;
+};
+/* A resource that can bind: how busy it is, and the latency if it were infinitely fast. */
+struct device_bound {
+    const char *name; /* "Tensor", "Vector", "Scalar", "GpSimd", "DMA", "latency" */
+    double busy_ns;
+    double without_ns;
+};
+
+struct device_profile {
+    struct arena *arena; /* owns all of it */
+    double latency_us;
+    double floor_us;         /* roofline: no kernel with these inputs, outputs and matrix
+                              * products can be faster on this generation */
+    const char *floor_bound; /* "HBM" or "Tensor" */
+    const char *bound;       /* name of the resource that limits it now */
+    VEC(struct device_metric) metrics;
+    VEC(struct device_line) lines; /* by descending share */
+    VEC(struct device_bound) bounds;
+    VEC(struct device_queue) queues;
+    VEC(struct device_span) spans; /* by queue, then start */
+};
+/* Schedules every instruction on its engine and every transfer on its queue. Deterministic. */
+struct device_profile *device_time(const struct device_image *image) CC_MUST_USE;
+void device_profile_free(struct device_profile *profile); /* accepts NULL */
+/* The floor of a launch on that many physical cores, in microseconds, of the floor on one: each has
+ * engines and a share of HBM bandwidth of its own, and work that divides evenly has both. */
+double device_floor_on(double floor_us, int cores);
+/* The value of a metric, or `missing`. */
+double device_profile_metric(const struct device_profile *profile, const char *name,
+                             double missing);
+
+#endif
