@@ -1,6 +1,6 @@
 # hone_embed(target pattern...): puts files into the binary as one generated C file, under the path
-# they have in the source tree. core/base/kit/embed.h reads them. A folder stands for all files below it;
-# NAME=FILE puts a file that the build made under that name.
+# they have in the source tree. core/base/kit/embed.h reads them. A folder stands for all files
+# below it; NAME=FILE puts a file that the build made under that name.
 function(hone_embed target)
   set(files "")
   set(made "")
@@ -24,14 +24,15 @@ function(hone_embed target)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DLIST=${CMAKE_BINARY_DIR}/embedded.list -DOUTPUT=${output}
             -DROOT=${CMAKE_SOURCE_DIR} -P ${CMAKE_SOURCE_DIR}/cmake/embed_files.cmake
-    DEPENDS ${files} ${made} ${CMAKE_BINARY_DIR}/embedded.list ${CMAKE_SOURCE_DIR}/cmake/embed_files.cmake
+    DEPENDS ${files} ${made} ${CMAKE_BINARY_DIR}/embedded.list
+            ${CMAKE_SOURCE_DIR}/cmake/embed_files.cmake
     VERBATIM)
   add_library(${target} OBJECT ${output})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/core)
 endfunction()
 
-# hone_pack_runner(output): packs the remote runner, with the module it shares with core/task and the
-# tables it shares with C, into one zip archive that Python runs.
+# hone_pack_runner(output): packs the remote runner, with the module it shares with core/task and
+# the tables it shares with C, into one zip archive that Python runs.
 function(hone_pack_runner output)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(root ${CMAKE_SOURCE_DIR}/core/runner/remote)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packs the remote runner: pack_runner.py OUTPUT ROOT NAME... FILE...
 
-Writes a zip archive of ROOT/NAME... and of files from elsewhere that Python runs as it is: modules lie
-at its top, tables (.def) in the package hone_runner, which reads them. The same files always make
-the same archive, on any machine and for any user: its hash is the runner's name on a host. (Archives
-of cmake -E tar hold times of access and user ids.)"""
+Writes a zip archive of ROOT/NAME... and of files from elsewhere that Python runs as it is: modules
+lie at its top, tables (.def) in the package hone_runner, which reads them. The same files always
+make the same archive, on any machine and for any user: its hash is the runner's name on a host.
+(Archives of cmake -E tar hold times of access and user ids.)"""
 
 import os
 import sys

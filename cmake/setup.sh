@@ -7,8 +7,8 @@ setup_say() {
 }
 
 # What the build and the program need: "kind what package", kind p: pkg-config module, c: command,
-# i: a C header, n: numpy for the Python that will run references, a: the authorities whose certificates
-# are trusted, without which no service of models can be asked.
+# i: a C header, n: numpy for the Python that will run references, a: the authorities whose
+# certificates are trusted, without which no service of models can be asked.
 setup_table="
 c cmake cmake
 c ninja ninja-build

@@ -104,7 +104,8 @@ def encode(values, name):
     values = np.ascontiguousarray(values, np.float32)
     if name == "bfloat16":
         bits = values.view(np.uint32)
-        rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+        odd = (bits >> np.uint32(16)) & np.uint32(1)
+        rounded = (bits + np.uint32(0x7FFF) + odd) >> np.uint32(16)
         return np.where(np.isnan(values), np.uint32(0x7FC0), rounded).astype(np.uint16)
     table = SMALL_FLOATS[name]
     codes = np.flatnonzero(np.isfinite(table[:128])).astype(np.uint8)
@@ -112,7 +113,8 @@ def encode(values, name):
     wanted = np.minimum(np.abs(values).astype(np.float64), magnitudes[-1])
     above = np.clip(np.searchsorted(magnitudes, wanted), 1, len(codes) - 1)
     low, high = magnitudes[above - 1], magnitudes[above]
-    up = (wanted - low > high - wanted) | ((wanted - low == high - wanted) & (codes[above] % 2 == 0))
+    halfway = wanted - low == high - wanted
+    up = (wanted - low > high - wanted) | (halfway & (codes[above] % 2 == 0))
     result = np.where(up, codes[above], codes[above - 1]).astype(np.uint8)
     return result | (np.signbit(values).astype(np.uint8) << 7)
 
@@ -169,8 +171,8 @@ class Reference:
             sys.addaudithook(hook)
 
     def depends(self):
-        """The files beside the reference that it imported or read, by content: with the same ones in
-        another folder it makes the same."""
+        """The files beside the reference that it imported or read, by content: with the same ones
+        in another folder it makes the same."""
         folder = os.path.dirname(self.path) + os.sep
         paths = set(self.opened)
         for module in list(sys.modules.values()):
@@ -222,8 +224,8 @@ class Reference:
 
     def one_input(self, i, value, wanted):
         if isinstance(value, int) and not -1 << 63 <= value < 1 << 63:
-            raise Unusable(f"input {i} of the kernel is an integer of {value.bit_length()} bits; at "
-                           "most 63 and a sign are allowed")
+            raise Unusable(f"input {i} of the kernel is an integer of {value.bit_length()} bits; "
+                           "at most 63 and a sign are allowed")
         if isinstance(value, str) and value.encode("utf-8", "replace").decode() != value:
             raise Unusable(f"input {i} of the kernel is the string {value!a}, which is no text")
         if getattr(value, "ndim", 0) > MAX_DIMS:
@@ -247,8 +249,8 @@ class Reference:
         if wanted == name:
             return value, name
         if name == "int64" and value.size and not np.array_equal(value.astype(wanted), value):
-            raise Unusable(f"input {i} of the kernel is an array of int64 with numbers that {wanted} "
-                           "does not hold; the device has no 64-bit types")
+            raise Unusable(f"input {i} of the kernel is an array of int64 with numbers that "
+                           f"{wanted} does not hold; the device has no 64-bit types")
         if wanted in OWN_DTYPES:
             codes = encode(value, wanted)
             # Where the input is a view of what forward gets, forward sees the rounded numbers too.
@@ -265,7 +267,8 @@ class Reference:
         result = self.names["forward"](*self.begin(seed))
         self.seed = self.inputs = None        # forward may have changed its arguments
         if result is None:
-            raise Unusable("forward() returned nothing; it must return an array or a tuple of arrays")
+            raise Unusable("forward() returned nothing; it must return an array or a tuple of "
+                           "arrays")
         shape = "one" if not isinstance(result, (list, tuple)) else type(result).__name__
         several = [result] if shape == "one" else list(result)
         if not several:
@@ -435,8 +438,10 @@ def do_compare(reference, request):
         got = call_transform(transform, got, ref, reference.path)
     got = list(got) if isinstance(got, (list, tuple)) else [got]
     if len(got) != len(refs):
-        raise Unusable(f"the kernel returned {len(got)} outputs, the reference {len(refs)}", "kernel")
-    rows = [match(i, np.asarray(k), r, transform is None) for i, (k, r) in enumerate(zip(got, refs))]
+        raise Unusable(f"the kernel returned {len(got)} outputs, the reference {len(refs)}",
+                       "kernel")
+    rows = [match(i, np.asarray(k), r, transform is None)
+            for i, (k, r) in enumerate(zip(got, refs))]
     inputs = read_arrays(request["folder"], "inputs", os.path.dirname(reference.path))
     for row, raw in zip(rows, raws):
         row["is_input"] = bool(row["rel_l2"] is None or row["rel_l2"] > 1e-6) and \

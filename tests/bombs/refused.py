@@ -60,7 +60,8 @@ MADE = {
     "nested_lambdas": lambda _: kernel("    n = %s0  %s\n" % ("lambda: " * 2000, MARK)),
     "decorators": lambda _: kernel("    n = work()  %s\n" % MARK, "def twice(function):\n"
                                    "    return lambda: (function(), function())  %s\n\n\n" % MARK +
-                                   ("@twice  %s\n" % MARK) * 60 + "def work():\n    return 0\n\n\n"),
+                                   ("@twice  %s\n" % MARK) * 60
+                                   + "def work():\n    return 0\n\n\n"),
     "chain_of_imports": chain,
     "large_imports": large_parts,
 }
@@ -92,7 +93,8 @@ class Run:
         home = tempfile.mkdtemp(dir=os.path.dirname(os.path.dirname(path))
                                 if name.startswith("made/") else None)
         # Behind a wall of its own the child's memory would not be counted.
-        variables = {"HOME": home, "PATH": os.environ["PATH"], "HONE_WALL_LEVEL": "limits", **limits}
+        variables = {"HOME": home, "PATH": os.environ["PATH"], "HONE_WALL_LEVEL": "limits",
+                     **limits}
         for kept in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TMPDIR"):
             if kept in os.environ:
                 variables[kept] = os.environ[kept]
@@ -141,7 +143,8 @@ def commands(name, bench):
 def bench_row(run):
     found = run.finding() or {"line": 0, "message": run.err.strip()}
     print("%-5s %-28s %5.1f s %5.1f s %5.0f MB  line %d: %s" % (
-        run.command, run.name, run.seconds, run.processor_s, run.megabytes, found["line"], found["message"][:150]),
+        run.command, run.name, run.seconds, run.processor_s, run.megabytes, found["line"],
+                                                                found["message"][:150]),
         flush=True)
 
 

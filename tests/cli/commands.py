@@ -17,7 +17,8 @@ import xml.etree.ElementTree
 
 HONE = os.path.abspath(sys.argv[1])
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone-cli-"))
-ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"), "XDG_CONFIG_HOME": str(FOLDER / "conf")}
+ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"),
+       "XDG_CONFIG_HOME": str(FOLDER / "conf")}
 ENV.pop("HONE_PYTHON", None)
 
 LEGACY = """import neuronxcc.nki as nki
@@ -162,7 +163,8 @@ class Table(Commands):
     def test_version_names_the_libraries(self):
         text = run("--version").stdout
         self.assertRegex(text, r"^hone \d+\.\d+\.\d+ \(\S+\)")
-        for name in ("ncurses", "libcurl", "cJSON", "libssh2", "PCRE2", "SQLite", "libuv", "OpenBLAS"):
+        for name in ("ncurses", "libcurl", "cJSON", "libssh2", "PCRE2", "SQLite", "libuv",
+                     "OpenBLAS"):
             self.assertIn(name, text)
 
     def test_wrong_usage_says_what_was_meant(self):
@@ -188,7 +190,8 @@ class Table(Commands):
 
     def test_a_folder_that_is_no_task_yet_says_how_to_begin(self):
         with tempfile.TemporaryDirectory() as folder:
-            for name, part in ((None, "reference.py beside it"), ("add.py", "If add.py is the kernel")):
+            for name, part in ((None, "reference.py beside it"),
+                               ("add.py", "If add.py is the kernel")):
                 if name:
                     pathlib.Path(folder, name).write_text("")
                 for command in ("run", "sim"):
@@ -211,7 +214,8 @@ class Sim(Commands):
             shutil.rmtree(folder)
 
     def test_a_kernel_in_a_package_imports_from_all_of_it(self):
-        kernel = CURRENT.replace("import nki\n", "import nki\nfrom ..common.helper import load\n", 1)
+        kernel = CURRENT.replace("import nki\n", "import nki\nfrom ..common.helper import load\n",
+                                 1)
         package = FOLDER / "package"
         for name in ("common", "kernels"):
             (package / name).mkdir(parents=True)
@@ -257,7 +261,8 @@ class Sim(Commands):
     def test_the_text_says_the_same(self):
         done = run("sim", make_task("legacy", LEGACY), "--seeds", "7")
         self.assertEqual(done.returncode, 0, done.stderr)
-        for part in ("compiles  yes", "correct   yes: 1 seed", "credible  yes", "(modelled)", "nl.load"):
+        for part in ("compiles  yes", "correct   yes: 1 seed", "credible  yes", "(modelled)",
+                     "nl.load"):
             self.assertIn(part, done.stdout)
 
     def cases(self, file):
@@ -290,8 +295,8 @@ class Sim(Commands):
         self.assertEqual(len(rows), 9)
         self.assertEqual(suite.get("failures"), "1")
         self.assertIn("junit <&>", suite.find("testcase").get("classname"))
-        self.assertGreater(float(suite.find("properties/property[@name='latency_us']").get("value")),
-                           1)
+        latency = suite.find("properties/property[@name='latency_us']")
+        self.assertGreater(float(latency.get("value")), 1)
 
     def test_junit_says_why_something_was_skipped(self):
         folder, file = make_task("junit_skipped", CURRENT), FOLDER / "skipped.xml"
@@ -391,7 +396,8 @@ class Files(Commands):
         self.tripled = struct.pack(f"<{len(numbers)}f", *(3 * x for x in numbers))
 
     def run_on(self, spec, *args):
-        return run("sim", self.kernel, "--input", f"x={spec}", "--input", "factor=3", "--json", *args)
+        return run("sim", self.kernel, "--input", f"x={spec}", "--input", "factor=3", "--json",
+                   *args)
 
     def test_numbers_come_from_files_and_go_to_files(self):
         raw = FOLDER / "x.bin"
@@ -422,9 +428,11 @@ class Files(Commands):
             self.assertEqual(len(saved), 128 + len(self.codes))
 
     def test_every_seed_of_a_reference_has_its_folder(self):
-        out = self.sim(make_task("seeded", CURRENT), "--seeds", "3,4", "--save-outputs", FOLDER / "s")
+        out = self.sim(make_task("seeded", CURRENT), "--seeds", "3,4", "--save-outputs",
+                       FOLDER / "s")
         self.assertEqual(sorted(row["seed"] for row in out["outputs"]), [3, 4])
-        self.assertEqual(sorted(path.name for path in (FOLDER / "s").iterdir()), ["seed_3", "seed_4"])
+        self.assertEqual(sorted(path.name for path in (FOLDER / "s").iterdir()),
+                         ["seed_3", "seed_4"])
 
     def test_files_that_cannot_be_used_are_named_with_the_reason(self):
         x = self.floats
@@ -441,7 +449,8 @@ class Files(Commands):
                 (self.npy("n.npy", "<f4", (0, 5), b""), "empty"),
                 (self.npy("m.npy", "<f4", (1,) * 9, x), "8 dimensions"),
                 (self.npy("t.npy", "<f4", (128, 256), x[:-1]), "131071 bytes"),
-                (cut, "cut off"), (f"{self.npy('b.npy', '<f4', (128, 256), x)}:bfloat16", "float32"),
+                (cut, "cut off"), (f"{self.npy('b.npy', '<f4', (128, 256), x)}:bfloat16",
+                                   "float32"),
                 (f"{FOLDER}/b.npy:256x128", "another shape"), (f"{FOLDER}/b.npy:", "--input must"),
                 (f"{FOLDER}/b.npy:float32:float32", "--input must"),
                 (f"{self.kernel}.bin:2:float32", "no such file")):
@@ -497,11 +506,13 @@ class BadInput(BadInputBase):
 
     def test_references_that_fail(self):
         for name, change, part in (
-                ("raises", ("return x *", "raise ValueError('no') or x *"), "reference.py:7: ValueError: no"),
+                ("raises", ("return x *", "raise ValueError('no') or x *"),
+                 "reference.py:7: ValueError: no"),
                 ("nan", ("return x *", "return np.nan *"), "NaN"),
                 ("shape", ("return x * np.float32(factor)", "return x[:, :7]"), "shape"),
                 ("nothing", ("    return x *", "    x *"), "returned nothing"),
-                ("surrogate", ("return x *", "raise ValueError('\\udcff\\x1b[') or x *"), "ValueError"),
+                ("surrogate", ("return x *", "raise ValueError('\\udcff\\x1b[') or x *"),
+                 "ValueError"),
                 ("wide", ("3.0]", "10 ** 40]"), "an integer of 133 bits"),
                 ("deep", ("3.0]", "np.zeros((1,) * 9)]"), "9 dimensions"),
                 ("many", ("3.0]", "*range(70)]"), "71 inputs"),
@@ -511,7 +522,8 @@ class BadInput(BadInputBase):
             self.assertNotIn("Traceback", done.stdout + done.stderr)
 
     def test_garbage_of_the_reference_does_not_matter(self):
-        noise = "import os\nos.write(1, b'@hone {\"event\":\"result\"}\\n\\xff\\x00 {\"id\":1}\\n')\n"
+        noise = ("import os\n"
+                 "os.write(1, b'@hone {\"event\":\"result\"}\\n\\xff\\x00 {\"id\":1}\\n')\n")
         self.sim(make_task("noise", LEGACY, noise + REFERENCE + "print('{\"ok\": 1}' * 1000)\n"))
 
     def test_no_python_is_said(self):
@@ -520,7 +532,8 @@ class BadInput(BadInputBase):
         self.expect(done, 3, "/no/such/python", "apt install python3-numpy")
 
     def test_nothing_is_left_when_hone_is_killed(self):
-        slow = "import time\n" + REFERENCE.replace("    return [np", "    time.sleep(600)\n    return [np")
+        slow = "import time\n" + REFERENCE.replace("    return [np",
+                                                   "    time.sleep(600)\n    return [np")
         task = make_task("killed", LEGACY, slow)
         process = subprocess.Popen([HONE, "sim", str(task)], env=ENV, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
@@ -549,7 +562,8 @@ class BadInput(BadInputBase):
 
 class Endless(BadInputBase):
     def test_a_kernel_that_loops_without_end(self):
-        task = make_task("endless", LEGACY.replace("    return y", "    while True:\n        y = y"))
+        task = make_task("endless", LEGACY.replace("    return y",
+                                                   "    while True:\n        y = y"))
         self.expect(run("sim", task), 1, "kernel.py:", "compiles  no")
 
 
@@ -561,7 +575,8 @@ class Check(Commands):
         suite = xml.etree.ElementTree.parse(file).getroot().find("testsuite")
         self.assertGreater(int(suite.get("failures")), 0)
         self.assertRegex(suite.find("testcase").get("name"), r"line \d+: ")
-        self.assertEqual(run("check", make_task("check_fine", CURRENT), "--junit", file).returncode, 0)
+        self.assertEqual(run("check", make_task("check_fine", CURRENT), "--junit", file).returncode,
+                         0)
         suite = xml.etree.ElementTree.parse(file).getroot().find("testsuite")
         self.assertEqual((suite.get("tests"), suite.get("failures")), ("1", "0"))
 
@@ -580,7 +595,8 @@ class Check(Commands):
         done = run("check", kernel)
         self.assertEqual(done.returncode, 0)
         self.assertIn("x, factor", done.stderr)
-        done = run("check", kernel, "--input", "x=128x256:float32", "--input", "factor=2.0", "--json")
+        done = run("check", kernel, "--input", "x=128x256:float32", "--input", "factor=2.0",
+                   "--json")
         self.assertIs(json.loads(done.stdout)["compiles"], True)
 
     def test_without_shapes_limits_hold_up_to_where_they_are_needed(self):

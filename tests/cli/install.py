@@ -49,10 +49,12 @@ class Install(unittest.TestCase):
 
     def test_completions_are_those_of_their_shells(self):
         share = self.root / "share"
-        self.assertEqual(run("bash", "-n", share / "bash-completion/completions/hone").returncode, 0)
+        self.assertEqual(run("bash", "-n", share / "bash-completion/completions/hone").returncode,
+                         0)
         zsh = (share / "zsh/site-functions/_hone").read_text()
         self.assertTrue(zsh.startswith("#compdef hone\n"))
-        self.assertIn("complete -c hone", (share / "fish/vendor_completions.d/hone.fish").read_text())
+        self.assertIn("complete -c hone",
+                      (share / "fish/vendor_completions.d/hone.fish").read_text())
 
     def test_the_manual_page_has_all_its_sections(self):
         found = re.findall(r"^\.SH (.*)$", self.page, re.MULTILINE)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hone model, and what hone run tries of models before it begins: models.py PATH_OF_HONE [NAME]..."""
+"""hone model, and what hone run tries of models before it begins.
+
+usage: models.py PATH_OF_HONE [NAME]..."""
 
 import json
 import os
@@ -56,8 +58,9 @@ class Models(unittest.TestCase):
         return f"[model {name}]\n" + "".join(f"{key} = {value}\n" for key, value in rows.items())
 
     def run_hone(self, *args, **env):
-        return subprocess.run([HONE, *map(str, args)], env={**self.env, **env}, text=True, timeout=200,
-                              capture_output=True, stdin=subprocess.DEVNULL, cwd=self.folder)
+        return subprocess.run([HONE, *map(str, args)], env={**self.env, **env}, text=True,
+                              timeout=200, capture_output=True, stdin=subprocess.DEVNULL,
+                              cwd=self.folder)
 
     def steps(self, *args, **env):
         """Exit status, and (model, step, state) with what was found, of hone model test."""
@@ -85,7 +88,8 @@ class Models(unittest.TestCase):
     def test_what_is_wrong_is_named(self):
         far = "https://192.0.2.1:1/v1"
         rows = [
-            (dict(model="plain", key_env="NO_SUCH_KEY"), "key", "the environment has no NO_SUCH_KEY"),
+            (dict(model="plain", key_env="NO_SUCH_KEY"), "key",
+             "the environment has no NO_SUCH_KEY"),
             (dict(model="plain", key_command="false"), "key", "key_command failed"),
             (dict(model="plain", key_env="A_KEY", base_url="http://example.test/v1"), "key",
              "over plain http"),
@@ -118,7 +122,8 @@ class Models(unittest.TestCase):
         self.assertEqual(self.steps("human"), (0, [("human", "person", "ok", "you are asked")]))
 
     def test_roles_and_lists(self):
-        self.configure(self.section("a", model="plain") + self.section("b", model="plain", effort="low")
+        self.configure(self.section("a", model="plain")
+                       + self.section("b", model="plain", effort="low")
                        + "[roles]\nplanner = a, b\nrewriter = b\n")
         status, rows = self.steps()
         self.assertEqual((status, [row[0] for row in rows if row[1] == "answer"]), (0, ["a", "b"]))
@@ -166,7 +171,8 @@ class Models(unittest.TestCase):
         try:
             process = subprocess.Popen(
                 [HONE, "run", "softmax", "--proposer", "first", "--rounds", "1", "--session",
-                 str(self.folder / "quiet")], env=self.env, cwd=self.folder, stdin=subprocess.DEVNULL,
+                 str(self.folder / "quiet")],
+                env=self.env, cwd=self.folder, stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             listener.settimeout(60)
             connection, _ = listener.accept()

@@ -14,8 +14,8 @@ commands on its standard input, each answered by "ok" or "failed TEXT":
     left WORD     "ok N": how many processes below have WORD in their command line
 
 When its input ends, or it is told to end, nothing it started is left: it adopts what its daemons
-orphan. Slurm counts a node as lost after 3 s here, and forgets ended jobs after 20 s; FOLDER/ended has
-a line for each, which stays.
+orphan. Slurm counts a node as lost after 3 s here, and forgets ended jobs after 20 s; FOLDER/ended
+has a line for each, which stays.
 """
 
 import ctypes
@@ -194,14 +194,15 @@ class Cluster:
             return " / ".join(file.read().splitlines()[-3:])
 
     def kill(self, name):
-        if name == "slurmctld":     # killed hard it forgets the last seconds, and gives numbers twice
+        if name == "slurmctld":   # killed hard it forgets the last seconds, and gives numbers twice
             self.daemons[name].terminate()
             self.daemons[name].wait()
             return "ok"
         pids = [self.daemons[name].pid]
         if name in self.nodes:
             # What a node's slurmd starts: those that watch over jobs, and the jobs.
-            marks = {("%s=%s" % (key, name)).encode() for key in ("HONE_TEST_NODE", "SLURMD_NODENAME")}
+            marks = {("%s=%s" % (key, name)).encode()
+                     for key in ("HONE_TEST_NODE", "SLURMD_NODENAME")}
             for pid in below(os.getpid()):
                 if marks & set(read_proc(pid, "environ").split(b"\0")):
                     pids += [pid] + below(pid)

@@ -73,10 +73,12 @@ expect "what another house shares" 1 core/tune/t.c '#include "nki/inner.h"' \
     "the public header is nki/nki.h"
 expect "a room that nobody told of" 1 core/nki/lost/l.c '#include "base/base.h"' \
     "ARCHITECTURE.md has no row"
-expect "a row without a room" 1 core/base/b.c '' "in the table of ARCHITECTURE.md and nowhere else" \
+expect "a row without a room" 1 core/base/b.c '' \
+    "in the table of ARCHITECTURE.md and nowhere else" \
     '| `core/gone` | nothing | base |
 '
-expect "a circle" 1 core/moon/m.c '#include "base/base.h"' "a circle of rooms: moon -> sun -> moon" \
+expect "a circle" 1 core/moon/m.c '#include "base/base.h"' \
+    "a circle of rooms: moon -> sun -> moon" \
     '| `core/moon` | one | sun |
 | `core/sun` | two | moon |
 '
@@ -85,6 +87,8 @@ expect "curses in tui itself" 1 tui/canvas.c '# include <curses.h>' "only tui/te
 expect "curses in tui/term" 0 tui/term/t.c '#include <curses.h>' "no arrow the wrong way"
 expect "a legal arrow" 0 core/tune/t.c '#include "nki/nki.h"' "no arrow the wrong way"
 expect "a shared table" 0 core/tune/t.c '#include "nki/python/words.def"' "no arrow the wrong way"
-expect "a house's inside from a room in it" 0 tui/term/t.c '#include "tui/inner.h"' "no arrow the wrong way"
-expect "a house's inside from elsewhere" 1 views/v.c '#include "tui/inner.h"' "the public header is tui/tui.h"
+expect "a house's inside from a room in it" 0 tui/term/t.c '#include "tui/inner.h"' \
+    "no arrow the wrong way"
+expect "a house's inside from elsewhere" 1 views/v.c '#include "tui/inner.h"' \
+    "the public header is tui/tui.h"
 exit "$failed"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages for readers: pages.py ROOT. Links and files are there, lines keep to 100 columns (pictures
-and tables may be wider), the README stays short, and no sentence of any length stands twice."""
+"""The pages for readers: pages.py ROOT. Links and files are there, lines keep to 100 columns
+(pictures and tables may be wider), the README stays short, and no sentence of any length stands
+twice."""
 
 import collections
 import pathlib
@@ -64,7 +65,8 @@ def main():
         for sentence in re.split(r"(?<=[.:]) ", prose(text)):
             if len(sentence) > SENTENCE:
                 seen[sentence].append(str(name))
-    found += [f"{', '.join(names)}: twice: {what}" for what, names in seen.items() if len(names) > 1]
+    found += [f"{', '.join(names)}: twice: {what}" for what, names in seen.items()
+              if len(names) > 1]
     if len(PAGES[0].read_text().splitlines()) > README_LINES:
         found.append(f"README.md has more than {README_LINES} lines")
     named = {page.name for page in PAGES[1:] if f"(doc/{page.name})" in PAGES[0].read_text()}

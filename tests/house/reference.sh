@@ -19,7 +19,10 @@ awk -v hone="$hone" '
         close(program)
         print ""
     }
-    END { exit lines < 20 }' "$page" >"$work/whole" || { echo "$page has no place for its reference"; exit 2; }
+    END { exit lines < 20 }' "$page" >"$work/whole" || {
+    echo "$page has no place for its reference"
+    exit 2
+}
 if [ -n "${HONE_REGEN:-}" ]; then
     cp "$work/whole" "$page"
 elif ! diff -u "$page" "$work/whole"; then

@@ -1,10 +1,15 @@
 # What holds for the tree as a whole.
-add_test(NAME house/layers COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/house/layers.py ${CMAKE_SOURCE_DIR})
+add_test(NAME house/layers COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/house/layers.py
+         ${CMAKE_SOURCE_DIR})
 add_test(NAME house/layers_fail_on_a_wrong_arrow
          COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/layers_test.sh)
 set_tests_properties(house/layers house/layers_fail_on_a_wrong_arrow PROPERTIES LABELS unit)
-add_test(NAME house/format COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/format.sh ${CMAKE_SOURCE_DIR})
+add_test(NAME house/format COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/format.sh
+         ${CMAKE_SOURCE_DIR})
 set_tests_properties(house/format PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
+add_test(NAME house/columns COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/house/columns.py
+         ${CMAKE_SOURCE_DIR})
+set_tests_properties(house/columns PROPERTIES LABELS unit)
 if(TARGET hone)
   foreach(page configuration glossary)
     add_test(NAME house/${page}_reference

@@ -26,7 +26,8 @@ def double(x):
 
 
 def hone(*args):
-    return subprocess.run([HONE, *args], capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run([HONE, *args], capture_output=True, text=True, check=True,
+                          timeout=60).stdout
 
 
 def of_the_device_model():
@@ -50,7 +51,8 @@ def of_plans():
     for folder, _, files in os.walk(os.path.join(ROOT, "core", "rewrite")):
         for name in files:
             with open(os.path.join(folder, name), encoding="utf-8") as file:
-                found |= set(re.findall(r'"([a-z]+(?:_[a-z]+)+_(?:bytes|count|percent))"', file.read()))
+                found |= set(re.findall(r'"([a-z]+(?:_[a-z]+)+_(?:bytes|count|percent))"',
+                                        file.read()))
     return found
 
 

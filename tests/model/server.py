@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A language-model service on loopback: speaks each interface as documented, and misbehaves on demand.
+"""A language-model service on loopback: speaks each interface as documented, and misbehaves on
+demand.
 
-The model's name in a request says what happens: "plain", "bytes" (every byte by itself), "stall", ...
-It is a proxy, too, for names of hosts that say what happens: "refused.test", "login.test", "gateway.test";
-all others are itself. Prints its port; what it was asked is answered at /seen. Standard library only.
+The model's name in a request says what happens: "plain", "bytes" (every byte by itself), "stall"
+and others. It is a proxy, too, for names of hosts that say what happens: "refused.test",
+"login.test", "gateway.test"; all others are itself. Prints its port; what it was asked is answered
+at /seen. Standard library only.
 usage: server.py [CERTIFICATE]; with a certificate and its key it speaks TLS."""
 
 import binascii
@@ -63,7 +65,8 @@ def openai(words):
         yield sse("", chunk({"content": word}))
     yield sse("", chunk({}, "stop"))
     yield sse("", {"model": "gpt-test-1", "choices": [], "usage": {
-        "prompt_tokens": 32, "completion_tokens": 15, "prompt_tokens_details": {"cached_tokens": 7}}})
+        "prompt_tokens": 32, "completion_tokens": 15,
+        "prompt_tokens_details": {"cached_tokens": 7}}})
     yield sse("", "[DONE]")
 
 
@@ -74,12 +77,14 @@ def responses(words):
                                                  "item_id": "m1", "delta": word})
     yield sse("response.completed", {"type": "response.completed", "response": {
         "model": "gpt-test-1", "status": "completed", "usage": {
-            "input_tokens": 32, "output_tokens": 15, "input_tokens_details": {"cached_tokens": 7}}}})
+            "input_tokens": 32, "output_tokens": 15,
+            "input_tokens_details": {"cached_tokens": 7}}}})
 
 
 def frame(event, payload, kind="event"):
     def header(name, value):
-        return bytes([len(name)]) + name.encode() + b"\x07" + struct.pack(">H", len(value)) + value.encode()
+        size = struct.pack(">H", len(value))
+        return bytes([len(name)]) + name.encode() + b"\x07" + size + value.encode()
     name = ":event-type" if kind == "event" else ":exception-type"
     headers = (header(name, event) + header(":content-type", "application/json")
                + header(":message-type", kind))
@@ -110,7 +115,8 @@ def signature_is_right(handler, body):
     path = "/".join(urllib.parse.quote(part, safe="-_.~") for part in handler.path.split("/"))
     names = parts["SignedHeaders"].split(";")
     lines = "".join(f"{name}:{' '.join(handler.headers[name].split())}\n" for name in names)
-    canonical = "\n".join(["POST", path, "", lines, ";".join(names), hashlib.sha256(body).hexdigest()])
+    canonical = "\n".join(["POST", path, "", lines, ";".join(names),
+                           hashlib.sha256(body).hexdigest()])
     to_sign = "\n".join(["AWS4-HMAC-SHA256", handler.headers["X-Amz-Date"], scope,
                          hashlib.sha256(canonical.encode()).hexdigest()])
     key = ("AWS4" + SECRET).encode()
@@ -225,7 +231,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def route(path, request):
         if path.endswith("/converse-stream"):
             return bedrock, path.split("/model/")[1].rsplit("/", 1)[0].split(":")[0].split("/")[-1]
-        rows = {"/v1/messages": anthropic, "/v1/chat/completions": openai, "/v1/responses": responses}
+        rows = {"/v1/messages": anthropic, "/v1/chat/completions": openai,
+                "/v1/responses": responses}
         return rows.get(path), request["model"]
 
     def stream_head(self, api, kind=None):
@@ -323,8 +330,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_thinks(self, api, _):
         """Thinks for a while before it answers, and shows it."""
         events = {
-            anthropic: sse("content_block_delta", {"type": "content_block_delta", "index": 0, "delta": {
-                "type": "thinking_delta", "thinking": "hm"}}),
+            anthropic: sse("content_block_delta", {
+                "type": "content_block_delta", "index": 0,
+                "delta": {"type": "thinking_delta", "thinking": "hm"}}),
             openai: sse("", {"choices": [{"index": 0, "delta": {"reasoning_content": "hm"}}]}),
             responses: sse("response.reasoning_summary_text.delta", {
                 "type": "response.reasoning_summary_text.delta", "delta": "hm"}),
@@ -367,7 +375,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.again(api, name, 529, [])
 
     def do_quota(self, api, name):
-        self.send(429, b'{"error": {"code": "insufficient_quota", "message": "You exceeded your quota"}}')
+        self.send(429, b'{"error": {"code": "insufficient_quota", '
+                       b'"message": "You exceeded your quota"}}')
 
     def do_fails(self, api, name):
         """The interface's own way to fail in the middle, in a way that may pass."""
@@ -444,26 +453,30 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send(422, b'{"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", '
                            b'"stream_options"]}]}}')
         elif "cachePoint" in text:
-            self.send(403, b'{"message": "You invoked an unsupported model or your request did not allow '
-                           b'prompt caching."}')
+            self.send(403, b'{"message": "You invoked an unsupported model or your request did '
+                           b'not allow prompt caching."}')
         elif "cache_control" in text:
-            self.send(400, b'{"error": {"message": "cache_control: Extra inputs are not permitted"}}')
+            self.send(400, b'{"error": {"message": '
+                           b'"cache_control: Extra inputs are not permitted"}}')
         elif '"max_tokens"' in text and api is openai:
-            self.send(400, b'{"error": {"message": "\'max_tokens\' is not supported with this model. Use '
-                           b'\'max_completion_tokens\' instead."}}')
+            self.send(400, b'{"error": {"message": "\'max_tokens\' is not supported with this '
+                           b'model. Use \'max_completion_tokens\' instead."}}')
         else:
             self.do_plain(api, name)
 
     def do_asked(self, api, name):
-        """Says how it was asked, if it takes that: the name says what it refuses, in services' words."""
+        """Says how it was asked, if it takes that: the name says what it refuses, in services'
+        words."""
         body = SEEN[-1]["body"]
         limits = {**body, **body.get("inferenceConfig", {})}
         more = {**body, **body.get("additionalModelRequestFields", {})}
         kind = more.get("thinking", {}).get("type")
-        effort = (more.get("output_config", {}).get("effort") or body.get("reasoning", {}).get("effort")
+        effort = (more.get("output_config", {}).get("effort")
+                  or body.get("reasoning", {}).get("effort")
                   or more.get("reasoning_effort"))
         tokens = next((limits[key] for key in ("max_tokens", "max_completion_tokens",
-                                               "max_output_tokens", "maxTokens") if key in limits), None)
+                                               "max_output_tokens", "maxTokens") if key in limits),
+                      None)
         refusals = {
             "adaptive": kind == "adaptive" and "adaptive thinking is not supported on this model",
             "budget": kind in ("enabled", "disabled") and
@@ -474,7 +487,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             f"Unsupported value: 'reasoning_effort' does not support '{effort}' with this model.",
             "any": (kind or effort or "reasoningConfig" in more) and
             "Malformed input request: extraneous key [reasoning] is not permitted",
-            "warm": "temperature" in limits and "'temperature' does not support 0.5 with this model",
+            "warm": "temperature" in limits
+                    and "'temperature' does not support 0.5 with this model",
             "much": tokens and tokens > 9000 and
             f"max_tokens: {tokens} > 9000, which is the maximum allowed number of output tokens"}
         for part in name.split("-")[1:]:
@@ -489,7 +503,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(part)
 
     def do_says_key(self, api, _):
-        """Whether a key came, of whatever kind; whose it was, if it is one of those the tests know."""
+        """Whether a key came, of whatever kind; whose it was, if it is one of those the tests
+        know."""
         whose = {"sk-test-4711": "named", "usual-4711": "default"}
         key = self.key()
         signed = key.startswith("AWS4-HMAC-SHA256") or "X-Amz-Security-Token" in self.headers
@@ -505,7 +520,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_echo(self, api, _):
         """Sends the key back, as a careless server may."""
-        self.send(401, json.dumps({"error": {"message": f"{self.key()} is no key, {self.key()}!"}}).encode())
+        message = f"{self.key()} is no key, {self.key()}!"
+        self.send(401, json.dumps({"error": {"message": message}}).encode())
 
     def do_echo_cut(self, api, _):
         """At the end of a text that is cut by whoever shows it."""

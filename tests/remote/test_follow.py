@@ -75,7 +75,8 @@ class Follow(common.HostCase):
             at = whole.index(line)
             out = self.raw_follow(job, at)
             self.assertEqual(counted(out), whole[at:])
-            self.assertEqual(common.events_of(out)[0], {"event": "follow", "offset": at, "file": self.file_id(job)})
+            self.assertEqual(common.events_of(out)[0],
+                             {"event": "follow", "offset": at, "file": self.file_id(job)})
 
     def test_connections_that_break_lose_nothing_and_repeat_nothing(self):
         job = self.job("a", steps=[{"do": "lines", "count": 200}, {"do": "sleep", "seconds": 0.4},

@@ -57,9 +57,11 @@ class Messages(unittest.TestCase):
 
 class Tables(unittest.TestCase):
     def test_rows_are_calls_of_texts_numbers_and_names(self):
-        rows = tables.parse('/* "no" ROW(1) */ ROW("a /* in a text */ b\\\\d\\"" "c",\n    2, NULL, X)\n'
+        rows = tables.parse('/* "no" ROW(1) */ ROW("a /* in a text */ b\\\\d\\"" "c",\n'
+                            '    2, NULL, X)\n'
                             'OTHER() /* after */\n')
-        self.assertEqual([("ROW", ("a /* in a text */ b\\d\"c", 2, None, "X")), ("OTHER", ())], rows)
+        self.assertEqual([("ROW", ("a /* in a text */ b\\d\"c", 2, None, "X")), ("OTHER", ())],
+                         rows)
 
     def test_what_is_no_row_is_refused(self):
         for text in ("ROW(f())", "x = 1", "ROW(1 +)"):

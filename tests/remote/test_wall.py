@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walls on a host: what stages behind each of them that this machine can have reach, and what not."""
+"""Walls on a host: what stages behind each of them that this machine can have reach, and what
+not."""
 
 import os
 import socket
@@ -16,7 +17,8 @@ LEVELS = wall.LEVELS
 ATTEMPTS = (
     ("a key in the home folder", "open(SECRET).read()", "landlock"),
     ("a file in the home folder", "open(os.path.dirname(SECRET) + '/new', 'w')", "landlock"),
-    ("a file in /usr", "open('/usr/hone-was-here', 'w'); os.unlink('/usr/hone-was-here')", "landlock"),
+    ("a file in /usr", "open('/usr/hone-was-here', 'w'); os.unlink('/usr/hone-was-here')",
+     "landlock"),
     ("a connection", "socket.create_connection(('127.0.0.1', PORT), 5)", "landlock"),
     ("the end of the runner", "os.kill(RUNNER, 0)", "landlock"),
     ("the environment of the runner", "open('/proc/%d/environ' % RUNNER, 'rb').read()", "landlock"),
@@ -146,7 +148,8 @@ class Walls(common.HostCase):
     def test_the_network_is_there_where_the_setting_says_so(self):
         for level in self.levels():
             with self.subTest(level=level):
-                result = self.attempt(level, "socket.create_connection(('127.0.0.1', PORT), 5)", True)
+                result = self.attempt(level, "socket.create_connection(('127.0.0.1', PORT), 5)",
+                                      True)
                 self.assertTrue(result.ok, result.tail())
 
     def test_work_goes_on_as_without(self):

@@ -9,7 +9,9 @@ if(EXISTS /usr/bin/python3)
     string(REGEX REPLACE "^test_" "" name ${stem})
     add_test(NAME remote/${name} COMMAND /usr/bin/python3 -m unittest -q ${stem}
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/remote)
+    set(environment HONE_RELEASES_PRINT=$<TARGET_FILE:releases_print>
+        HONE_RUNNER_PYZ=${HONE_RUNNER} PYTHONPATH=${HONE_RUNNER} PYTHONDONTWRITEBYTECODE=1)
     set_tests_properties(remote/${name} PROPERTIES LABELS hosts TIMEOUT 240
-      ENVIRONMENT "HONE_RELEASES_PRINT=$<TARGET_FILE:releases_print>;HONE_RUNNER_PYZ=${HONE_RUNNER};PYTHONPATH=${HONE_RUNNER};PYTHONDONTWRITEBYTECODE=1")
+                         ENVIRONMENT "${environment}")
   endforeach()
 endif()

@@ -39,8 +39,8 @@ def prepare(folder):
 
 
 def ended(folder):
-    """{number: (name, state)} of every job that ended, however long ago: Slurm writes a line for each
-    when it is done with it, and forgets the job itself soon after."""
+    """{number: (name, state)} of every job that ended, however long ago: Slurm writes a line for
+    each when it is done with it, and forgets the job itself soon after."""
     path = os.path.join(folder, "slurm", "ended")
     said = tasks.read(path) if os.path.exists(path) else ""
     rows = [dict(re.findall(r"(\w+)=(\S+)", line)) for line in said.splitlines()]
@@ -48,7 +48,8 @@ def ended(folder):
 
 
 def wait_for_ended(folder, numbers):
-    """The same, once Slurm is done with these jobs; what is known by then where it takes for ever."""
+    """The same, once Slurm is done with these jobs; what is known by then where it takes for
+    ever."""
     for _ in range(600):
         found = ended(folder)
         if numbers <= set(found):
@@ -80,7 +81,8 @@ def check(folder):
     numbers = re.findall(r"^handed in as job (\d+)", "\n".join(said), re.MULTILINE)
     jobs = wait_for_ended(folder, set(numbers))
     assert set(jobs) == set(numbers) and len(numbers) >= 2, (numbers, jobs)
-    assert all(name.startswith("hone-") and state == "COMPLETED" for name, state in jobs.values()), jobs
+    assert all(name.startswith("hone-") and state == "COMPLETED"
+               for name, state in jobs.values()), jobs
 
 
 def main():

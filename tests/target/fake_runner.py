@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A runner for tests of the way to a runner: it keeps to REMOTE.md and evaluates nothing. What a job
-does stands in its kernel's text, one word and its arguments a line:
+"""A runner for tests of the way to a runner: it keeps to REMOTE.md and evaluates nothing. What a
+job does stands in its kernel's text, one word and its arguments a line:
 
     lines N         N numbered log lines, as fast as they go
     slowly N S      the same with a pause of S seconds after each

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hone run while a model's service refuses, stalls, cuts its answers or declines: no plan is closed for it.
+"""hone run while a model's service refuses, stalls, cuts its answers or declines: no plan is closed
+for it.
 
 usage: outages.py PATH_OF_HONE [NAME OF A TEST]..."""
 
@@ -19,7 +20,8 @@ from small_task import KERNEL, REFERENCE
 KERNEL = KERNEL.replace("TILE_N = 64", "TILE_N = 32")
 HONE = os.path.abspath(sys.argv[1])
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone-outages-"))
-ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"), "XDG_STATE_HOME": str(FOLDER / "state"),
+ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"),
+       "XDG_STATE_HOME": str(FOLDER / "state"),
        "XDG_CONFIG_HOME": str(FOLDER / "conf"), "HONE_TEST_KEY": "k"}
 for name in ("HONE_PYTHON", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
     ENV.pop(name, None)
@@ -31,7 +33,8 @@ AMOUNTS = {0: "a page", 1: "a book"}
 
 
 class Model(http.server.BaseHTTPRequestHandler):
-    """Chat Completions. The questions of a role are answered as the list of its troubles says, then well."""
+    """Chat Completions. The questions of a role are answered as the list of its troubles says, then
+    well."""
 
     protocol_version = "HTTP/1.1"
     seen, troubles, answered, most = [], {}, 0, 10 ** 9
@@ -49,7 +52,8 @@ class Model(http.server.BaseHTTPRequestHandler):
         if role:
             Model.seen.append({"role": role, "prompt": prompt, "model": request["model"],
                                "effort": request.get("reasoning_effort"),
-                               "most": request.get("max_completion_tokens") or request.get("max_tokens")})
+                               "most": request.get("max_completion_tokens")
+                               or request.get("max_tokens")})
         number = Model.answered // 2
         text = (PLAN.format(AMOUNTS[number % 2]) if role == "planner" else
                 "```python\n" + KERNEL.replace("32", str(WIDER[number % 2])) + "```\n")
@@ -74,7 +78,8 @@ class Model(http.server.BaseHTTPRequestHandler):
         usage = {"prompt_tokens": 100, "completion_tokens": how.get("tokens", 50),
                  "completion_tokens_details": {"reasoning_tokens": how.get("thought", 0)}}
         chunks = [{"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]},
-                  {"choices": [{"index": 0, "delta": {}, "finish_reason": how.get("ends", "stop")}]},
+                  {"choices": [{"index": 0, "delta": {},
+                                "finish_reason": how.get("ends", "stop")}]},
                   {"choices": [], "usage": usage}]
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
@@ -114,7 +119,8 @@ class Outages(unittest.TestCase):
                           "outage_wait_s = 0.01\noutage_limit_s = %g\n" % (planner, limit_s))
 
     def run_hone(self, *args, status=0):
-        done = subprocess.run([HONE, "run", str(self.task), "--json", "--proposer", "models", "--seeds", "0",
+        done = subprocess.run([HONE, "run", str(self.task), "--json", "--proposer", "models",
+                               "--seeds", "0",
                                *map(str, args)], env=ENV, capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=100)
         self.assertEqual(done.returncode, status, done.stdout[-3000:] + done.stderr)
@@ -132,14 +138,16 @@ class Outages(unittest.TestCase):
             self.assertNotIn("tried and closed", seen["prompt"])
 
     def test_whatever_a_service_does_the_run_goes_on(self):
-        troubles = [OVERLOAD, {"status": 429, "says": "slow down"}, {"breaks": True, "text": "title: W"},
+        troubles = [OVERLOAD, {"status": 429, "says": "slow down"},
+                    {"breaks": True, "text": "title: W"},
                     {"status": 529}, OVERLOAD]
         Model.troubles = {"planner": list(troubles), "rewriter": list(troubles)}
         end = self.run_hone("--rounds", 2)
         self.assertIn("all 2 rounds are done", end["reason"])
         self.assertEqual(len(self.of("candidate")), 2)
         self.assertEqual(len(self.of("outage")), 2 * len(troubles))
-        self.assertEqual({event["kind"] for event in self.of("outage")}, {"overload", "disconnected"})
+        self.assertEqual({event["kind"] for event in self.of("outage")},
+                         {"overload", "disconnected"})
         self.nothing_is_closed()
 
     def test_what_a_service_asks_for_is_waited(self):
@@ -195,12 +203,15 @@ class Outages(unittest.TestCase):
         self.nothing_is_closed()
 
     def test_a_cut_answer_gets_more_room(self):
-        Model.troubles = {"planner": [{"ends": "length", "text": "", "tokens": 16384, "thought": 16000}],
-                          "rewriter": [{"ends": "length", "text": "```python\nimport", "tokens": 16384}]}
+        Model.troubles = {"planner": [{"ends": "length", "text": "", "tokens": 16384,
+                                       "thought": 16000}],
+                          "rewriter": [{"ends": "length", "text": "```python\nimport",
+                                        "tokens": 16384}]}
         end = self.run_hone("--rounds", 1)
         self.assertIn("rounds are done", end["reason"])
         self.assertEqual([(seen["role"], seen["most"]) for seen in Model.seen],
-                         [("planner", 16384), ("planner", 32768), ("rewriter", 16384), ("rewriter", 32768)])
+                         [("planner", 16384), ("planner", 32768), ("rewriter", 16384),
+                          ("rewriter", 32768)])
         self.assertEqual(Model.seen[0]["prompt"], Model.seen[1]["prompt"])
         told = " ".join(event["text"] for event in self.of("unread"))
         self.assertIn("16384", told)
@@ -209,7 +220,8 @@ class Outages(unittest.TestCase):
 
     def test_a_service_that_takes_no_more_tokens_is_asked_to_think_less(self):
         Model.most = 16384
-        Model.troubles = {"planner": [{"ends": "length", "text": "", "tokens": 16384, "thought": 16384}]}
+        Model.troubles = {"planner": [{"ends": "length", "text": "", "tokens": 16384,
+                                       "thought": 16384}]}
         end = self.run_hone("--rounds", 1)
         self.assertIn("rounds are done", end["reason"])
         self.assertEqual([(seen["most"], seen["effort"]) for seen in Model.seen][:3],

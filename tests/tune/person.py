@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A new user at the screens, with a scripted model behind HTTP: person.py PATH_OF_HONE
 
-Every gate is used once: approve, edit, reject with a reason, a hunk left out with a reason, a decision
-overruled and the undo taken back, a note edited, an experience dropped, a step back to an attempt; an answer
-that cannot be read, one that cheats, one that is given up in the middle; a question looked at first."""
+Every gate is used once: approve, edit, reject with a reason, a hunk left out with a reason, a
+decision overruled and the undo taken back, a note edited, an experience dropped, a step back to an
+attempt; an answer that cannot be read, one that cheats, one that is given up in the middle; a
+question looked at first."""
 
 import json
 import os
@@ -217,7 +218,8 @@ class Person(unittest.TestCase):
         screen.keys("1", "a")
         screen.see("◆ rewrite: ", "import os")
         screen.keys("a")
-        screen.see("◆ verify: refused before it was run", "may not import 'os'", "a asks for a repair")
+        screen.see("◆ verify: refused before it was run", "may not import 'os'",
+                   "a asks for a repair")
         screen.keys("a")
         screen.see("repair 1", "◆ rewrite: +1 -1")
         screen.keys("a")

@@ -18,7 +18,8 @@ from small_task import KERNEL, REFERENCE
 
 HONE = os.path.abspath(sys.argv[1])
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone-run-"))
-ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"), "XDG_STATE_HOME": str(FOLDER / "state"),
+ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"),
+       "XDG_STATE_HOME": str(FOLDER / "state"),
        "XDG_CONFIG_HOME": str(FOLDER / "conf")}
 ENV.pop("HONE_PYTHON", None)
 
@@ -68,7 +69,8 @@ class Run(unittest.TestCase):
         self.assertIsNone(end["cost"]["dollars"])
         seqs = [event["seq"] for event in events[:-1]]
         self.assertEqual(seqs, sorted(set(seqs)))
-        again = hone("sim", end["best"]["kernel"], "--reference", self.task / "reference.py", "--json")
+        again = hone("sim", end["best"]["kernel"], "--reference", self.task / "reference.py",
+                     "--json")
         self.assertEqual(json.loads(again.stdout)["correct"], True)
         self.assertAlmostEqual(json.loads(again.stdout)["latency_us"], end["best"]["latency_us"], 3)
 
@@ -214,13 +216,15 @@ class Run(unittest.TestCase):
                           ">>>>>>> REPLACE\n")
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text("[model script]\napi = command\ncommand = /usr/bin/python3 "
-                          f"{pathlib.Path(__file__).parent / 'scripted.py'} {script} {script}.state\n")
+                          f"{pathlib.Path(__file__).parent / 'scripted.py'} "
+                          f"{script} {script}.state\n")
         try:
             done = hone("run", self.task, "--proposer", "script", "--rounds", "1", "--seeds", "0")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             for role in ("planner", "rewriter"):
                 self.assertRegex(done.stdout, rf"{role} +asks script, about [0-9]+ tokens")
-                self.assertRegex(done.stdout, rf"{role} +script, tokens in not reported, tokens out not "
+                self.assertRegex(done.stdout,
+                                 rf"{role} +script, tokens in not reported, tokens out not "
                                  r"reported, cost not reported, [0-9.]+ s")
             self.assertIn("attempt 1", done.stdout)
         finally:
@@ -230,8 +234,9 @@ class Run(unittest.TestCase):
     EDIT = "<<<<<<< SEARCH\nTILE_N = 64\n=======\nTILE_N = 128\n>>>>>>> REPLACE\n"
 
     def person(self, text, *args):
-        return subprocess.run([HONE, "run", str(self.task), "--proposer", "human", "--rounds", "1", "--seeds",
-                               "0", *args], env=ENV, input=text, capture_output=True, text=True, timeout=240)
+        return subprocess.run([HONE, "run", str(self.task), "--proposer", "human", "--rounds", "1",
+                               "--seeds", "0", *args],
+                              env=ENV, input=text, capture_output=True, text=True, timeout=240)
 
     def test_a_person_answers_through_a_pipe(self):
         done = self.person(f"I do not know.\n.\n{self.PLAN}.\n{self.EDIT}")
@@ -257,8 +262,9 @@ class Run(unittest.TestCase):
 
     def test_a_person_answers_at_a_terminal(self):
         leader, follower = os.openpty()
-        process = subprocess.Popen([HONE, "run", str(self.task), "--proposer", "human", "--rounds", "1",
-                                    "--seeds", "0"], env=ENV, stdin=follower, stdout=subprocess.PIPE,
+        process = subprocess.Popen([HONE, "run", str(self.task), "--proposer", "human",
+                                    "--rounds", "1", "--seeds", "0"], env=ENV, stdin=follower,
+                                   stdout=subprocess.PIPE,
                                    text=True, start_new_session=True)
         os.close(follower)
         said = []
@@ -284,7 +290,8 @@ class Run(unittest.TestCase):
         for attempt in (1, 2):
             self.assertRegex(said, rf"#{attempt}      verify     lane {attempt}: ")
             self.assertEqual(len(re.findall(rf"#{attempt}      verify     seed 21 ", said)), 1)
-            self.assertEqual(len(re.findall(rf"#{attempt}      verify     correct on 2 of 2 ", said)), 1)
+            self.assertEqual(len(re.findall(rf"#{attempt}      verify     correct on 2 of 2 ",
+                                            said)), 1)
             self.assertEqual(len(re.findall(rf"#{attempt}      decide     ", said)), 1)
         self.assertRegex(said, r"round 1           decide     2 ok; goes on from #\d")
         self.assertNotIn("#-1", said)
@@ -307,7 +314,8 @@ class Run(unittest.TestCase):
 
     def test_one_of_several_directions_is_rejected_at_a_terminal(self):
         leader, follower = os.openpty()
-        process = subprocess.Popen([HONE, "run", str(self.task), *self.BEAM, "--gate", "ask"], env=ENV,
+        process = subprocess.Popen([HONE, "run", str(self.task), *self.BEAM, "--gate", "ask"],
+                                   env=ENV,
                                    stdin=follower, stdout=subprocess.PIPE, text=True,
                                    start_new_session=True)
         os.close(follower)

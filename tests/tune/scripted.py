@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A language model by script: reads a prompt, prints the next answer of its script.
 
-usage: scripted.py SCRIPT STATE; answers stand in SCRIPT between lines "=== ROLE"; which one is next of
-each role is kept in STATE. Roles are told from what the prompt says. As many questions as STATE.out says
-are not answered."""
+usage: scripted.py SCRIPT STATE; answers stand in SCRIPT between lines "=== ROLE"; which one is next
+of each role is kept in STATE. Roles are told from what the prompt says. As many questions as
+STATE.out says are not answered."""
 
 import sys
 
 from out_of_order import answer_or_exit
 
-ROLES = {"You tune kernels": "planner", "You rewrite kernels": "rewriter", "You repair kernels": "fixer",
+ROLES = {"You tune kernels": "planner", "You rewrite kernels": "rewriter",
+         "You repair kernels": "fixer",
          "You keep the memory": "summariser", "You review one round": "reflector"}
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scripted language model behind HTTP on loopback: Anthropic's messages, word by word, with a cache of
-prompts as the service's documentation describes it. Prints its port.
+"""A scripted language model behind HTTP on loopback: Anthropic's messages, word by word, with a
+cache of prompts as the service's documentation describes it. Prints its port.
 
-usage: served.py SCRIPT SECONDS_BETWEEN_WORDS; answers stand in SCRIPT as scripted.py has them. A line
-"@wait" in an answer holds it back until the file SCRIPT.go is there, "@never" for good. /seen answers
-with every request."""
+usage: served.py SCRIPT SECONDS_BETWEEN_WORDS; answers stand in SCRIPT as scripted.py has them. A
+line "@wait" in an answer holds it back until the file SCRIPT.go is there, "@never" for good. /seen
+answers with every request."""
 
 import http.server
 import json
@@ -14,7 +14,8 @@ import sys
 import threading
 import time
 
-ROLES = {"You tune kernels": "planner", "You rewrite kernels": "rewriter", "You repair kernels": "fixer",
+ROLES = {"You tune kernels": "planner", "You rewrite kernels": "rewriter",
+         "You repair kernels": "fixer",
          "You keep the memory": "summariser", "You review one round": "reflector"}
 SCRIPT, PAUSE = sys.argv[1], float(sys.argv[2])
 SEEN, CACHED, LOCK = [], set(), threading.Lock()

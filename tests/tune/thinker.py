@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A language model whose answer depends on the prompt alone, after a short while that depends on nothing:
-what a session makes of it must not depend on whose answer came first.
+"""A language model whose answer depends on the prompt alone, after a short while that depends on
+nothing: what a session makes of it must not depend on whose answer came first.
 
 usage: thinker.py [STATE]; as many questions as STATE.out says are not answered.
 
-Its kernels say in comments how fast they are (tests/tune/fake.h). Some plans make them slower, some do not
-compile at first, some answers cannot be read at first."""
+Its kernels say in comments how fast they are (tests/tune/fake.h). Some plans make them slower, some
+do not compile at first, some answers cannot be read at first."""
 
 import os
 import re

@@ -15,7 +15,7 @@ struct nki_lint_options {
     enum nki_dialect dialect;      /* NKI_DIALECT_UNKNOWN: detect */
     const struct nki_node *kernel; /* ? strict: only this function and what it calls by name */
     const char *release;           /* ? NKI on the target, "0.3.0"; NULL: what hone itself takes,
-                                    * which is every name of any release and the rules of the newest */
+                                    * every name of any release and the rules of the newest */
 };
 /* Releases by the numbers between their dots: negative when a is older than b, 0 for the same. */
 int nki_release_compare(const char *a, const char *b);

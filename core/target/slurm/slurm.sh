@@ -3,7 +3,7 @@
 # What hone does with Slurm, on the machine that has its commands and in the job itself.
 #
 #   tool DIR ARGV...                a command of Slurm's as it is
-#   submit DIR FOLDER TRY ARGV...   hands in the job of the folder with sbatch ARGV, once for each TRY
+#   submit DIR FOLDER TRY ARGV...   hands in the job of the folder by sbatch ARGV, once for each TRY
 #   cancel DIR FOLDER...            ends what was handed in for the folders
 #   explain DIR FOLDER JOB          what the cluster remembers of a job, and the end of its output
 #   run DIR ARGV...                 in the job, on its node
@@ -49,7 +49,8 @@ recall() {
 
 # complain FILE: what a command said, as one line.
 complain() {
-    sed -e 's/^[a-z]*: //' -e 's/^error: //' -e '/^Try "/d' -e '/^ *$/d' "$1" | paste -s -d ';' - >&2
+    sed -e 's/^[a-z]*: //' -e 's/^error: //' -e '/^Try "/d' -e '/^ *$/d' "$1" |
+        paste -s -d ';' - >&2
 }
 
 # find_sent FOLDER NAME: the number of a job that was handed in without an answer, into job.

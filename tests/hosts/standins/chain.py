@@ -69,7 +69,8 @@ class Chain(unittest.TestCase):
     def setUpClass(cls):
         cls.lab = Lab()
         tasks.write(FOLDER + "/conf/hone/config.ini",
-                    "".join("[host %s]\nsamples = 5\nwarmup_s = 0\n\n" % name_of(line) for line in HOSTS))
+                    "".join("[host %s]\nsamples = 5\nwarmup_s = 0\n\n" % name_of(line)
+                            for line in HOSTS))
 
     @classmethod
     def tearDownClass(cls):

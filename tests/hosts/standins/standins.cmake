@@ -1,8 +1,9 @@
-# Stand-ins for hosts of each SDK line. The self-test drives them alone, the way Neuron's documentation
-# says the real ones are driven; the others have the remote runner evaluate kernels on them, the last
-# one over SSH.
+# Stand-ins for hosts of each SDK line. The self-test drives them alone, the way Neuron's
+# documentation says the real ones are driven. The others have the remote runner evaluate kernels on
+# them, the last one over SSH.
 function(standins_test name script)
-  add_test(NAME hosts/${name} COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/hosts/standins/${script}.py
+  add_test(NAME hosts/${name}
+           COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/hosts/standins/${script}.py
            $<TARGET_FILE:hone> ${ARGN})
   set_tests_properties(hosts/${name} PROPERTIES LABELS hosts TIMEOUT 300)
 endfunction()

@@ -96,8 +96,8 @@ class Context:
     # ------------------------------------------------------------------------------------ the wall
 
     def shown(self, refers):
-        """What a stage behind a wall sees of the folders that are hidden there. What is computed for
-        the verdict is written by the reference (`refers`) and nobody else."""
+        """What a stage behind a wall sees of the folders that are hidden there. What is computed
+        for the verdict is written by the reference (`refers`) and nobody else."""
         places = [(self.work, True), (os.path.join(self.cache, "inputs"), refers),
                   (children.archive(), False), (os.environ.get("HONE_ROOT"), True)]
         places += [(path, False) for one in self.references for path in walls.beside(one)]
@@ -118,8 +118,8 @@ class Context:
 
     @property
     def wall_level(self):
-        """What stands around candidates and references on this host; found out once. A demanded wall
-        that cannot be had is a failure."""
+        """What stands around candidates and references on this host; found out once. A demanded
+        wall that cannot be had is a failure."""
         if self.level is None:
             os.makedirs(os.path.join(self.cache, "inputs"), mode=0o700, exist_ok=True)
             try:

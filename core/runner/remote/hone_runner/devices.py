@@ -12,8 +12,8 @@ import re
 
 from hone_runner import process, stage
 
-# Where drivers show themselves, oldest first. Driver 2.31 (SDK 2.33) moved nodes, and not every one of
-# its places is published: each is looked for in all of them, and what is in none is unknown.
+# Where drivers show themselves, oldest first. Driver 2.31 (SDK 2.33) moved nodes, and not every one
+# of its places is published: each is looked for in all of them, and what is in none is unknown.
 SYSFS = ("/sys/devices/virtual/neuron_device", "/sys/class/neuron_device")
 CORE_COUNTS = ("core_count", "info/core_count", "info/architecture/core_count")
 INSTANCES = ("info/architecture/instance_type", "info/instance_type", "instance_type")

@@ -258,8 +258,9 @@ class Doctor:
         except walls.Unavailable as problem:
             return "failed", "none that is allowed", str(problem)
         if level == "limits":
-            return "warning", "limits alone", "a reference or a candidate that means harm can read " \
-                "what you can, and use the network: install bubblewrap, or allow user namespaces"
+            return "warning", "limits alone", "a reference or a candidate that means harm can " \
+                "read what you can, and use the network: install bubblewrap, or allow user " \
+                "namespaces"
         return "ok", level, ""
 
     # ------------------------------------------------------------------------ the machine itself

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which SDK line an environment is of, and how kernels are compiled and run on it, by the table that
-hone's lints read, too (releases.def)."""
+"""Which SDK line an environment is of, and how kernels are compiled and run on it, by the table
+that hone's lints read, too (releases.def)."""
 
 import collections
 import re

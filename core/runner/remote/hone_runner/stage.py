@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stage: one tool in a process group of its own, with limits, and nothing left behind; behind a wall
-(wall.py) where what it runs comes from a candidate or a reference.
+"""A stage: one tool in a process group of its own, with limits, and nothing left behind; behind a
+wall (wall.py) where what it runs comes from a candidate or a reference.
 
 The runner reads what it says, waits, ends it in time, and tells apart the ways it can end. Stages
 run one at a time. What a stage is for, the caller knows."""

@@ -9,7 +9,8 @@ import pkgutil
 import re
 
 COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|/\*.*?\*/', re.S)
-# Where a table lies when the runner is run from the source tree; in the archive all are beside this.
+# Where a table lies when the runner is run from the source tree; in the archive all are beside
+# this.
 SOURCES = {"messages.def": "../..", "releases.def": "../../../nki/lint"}
 
 

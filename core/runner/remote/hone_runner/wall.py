@@ -2,8 +2,9 @@
 """A wall around stages that run code of a candidate or a reference: which files they reach, no
 network, and a tree of processes that ends with them.
 
-Levels as on hone's own machine (core/base/os/wall.h). On a host all of the system can be read, so that
-no toolchain misses a part, but not the login's folders: those are empty, but for what is shown."""
+Levels as on hone's own machine (core/base/os/wall.h). On a host all of the system can be read, so
+that no toolchain misses a part, but not the login's folders: those are empty, but for what is
+shown."""
 
 import ctypes
 import glob
@@ -17,10 +18,10 @@ import sys
 from hone_runner import process
 
 LEVELS = ("limits", "landlock", "namespaces", "bubblewrap")
-MISSING = {"bubblewrap": "install bubblewrap on the host (apt-get install bubblewrap), and see whether "
-                         "`bwrap --ro-bind / / true` works there",
-           "namespaces": "the host does not allow user namespaces (sysctl user.max_user_namespaces, "
-                         "kernel.unprivileged_userns_clone, "
+MISSING = {"bubblewrap": "install bubblewrap on the host (apt-get install bubblewrap), and see "
+                         "whether `bwrap --ro-bind / / true` works there",
+           "namespaces": "the host does not allow user namespaces (sysctl "
+                         "user.max_user_namespaces, kernel.unprivileged_userns_clone, "
                          "kernel.apparmor_restrict_unprivileged_userns)",
            "landlock": "the host needs Linux 5.13 or newer with Landlock switched on"}
 FILE_BYTES = 64 << 30           # of any file; NEFFs and captures are large
@@ -70,8 +71,8 @@ class Unavailable(Exception):
 
 
 class Wall:
-    """What a stage sees. shown: [(path, whether it may be written)]. network: whether the host's may
-    be used. own: those folders whose contents are weighed while it runs."""
+    """What a stage sees. shown: [(path, whether it may be written)]. network: whether the host's
+    may be used. own: those folders whose contents are weighed while it runs."""
 
     def __init__(self, level="limits", shown=(), network=False, own=()):
         self.level, self.network = level, network
@@ -102,7 +103,8 @@ class Wall:
         """The command line behind bubblewrap; argv itself at other levels."""
         if self.level != "bubblewrap":
             return argv
-        line = ["bwrap", "--die-with-parent", "--unshare-user-try", "--unshare-ipc", "--unshare-pid",
+        line = ["bwrap", "--die-with-parent", "--unshare-user-try", "--unshare-ipc",
+                "--unshare-pid",
                 "--unshare-uts", "--cap-drop", "ALL"]
         line += [] if self.network else ["--unshare-net"]
         line += ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]
@@ -226,7 +228,8 @@ class Wall:
                 mount("tmpfs", path, "tmpfs", MS_NOSUID | (0 if path == "/dev" else MS_NODEV),
                       "mode=%s,size=%d" % ("755" if path == "/dev" else "1777", SCRATCH_BYTES))
         os.makedirs("/dev/shm", exist_ok=True)
-        for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"),
+                             ("stderr", "fd/2")):
             os.symlink("/proc/self/" + target, "/dev/" + name)
         for path, descriptor, writable in kept:
             put_back(path, descriptor, writable)
@@ -313,8 +316,8 @@ def hidden_places():
 
 
 def beside(path):
-    """What a reference sees of its own folder: all of it, but of a home folder (or one above) what has
-    no dot before its name."""
+    """What a reference sees of its own folder: all of it, but of a home folder (or one above) what
+    has no dot before its name."""
     folder = os.path.dirname(os.path.abspath(path))
     home = os.path.realpath(os.path.expanduser("~"))
     if not (home + "/").startswith(os.path.join(os.path.realpath(folder), "")):
@@ -487,7 +490,7 @@ def choose(wanted, probe):
     """The strongest level for which probe(level) is true, or the wanted one. Raises Unavailable."""
     if wanted in LEVELS:
         if not probe(wanted):
-            raise Unavailable("the wall \"%s\" that the settings ask for cannot be had on the host: %s"
-                              % (wanted, MISSING.get(wanted, "it does not work there")))
+            raise Unavailable("the wall \"%s\" that the settings ask for cannot be had on the "
+                              "host: %s" % (wanted, MISSING.get(wanted, "it does not work there")))
         return wanted
     return next((level for level in reversed(LEVELS[1:]) if probe(level)), "limits")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The looks that `conform` takes at an SDK: for each way of looking that relied.py names, a
-function that answers with a state (ok, other, absent) and what was found. Kernels are compiled the way
-evaluations compile them, by the same code; nothing is run on a device."""
+function that answers with a state (ok, other, absent) and what was found. Kernels are compiled the
+way evaluations compile them, by the same code; nothing is run on a device."""
 
 import os
 import re

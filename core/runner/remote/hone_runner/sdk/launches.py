@@ -16,9 +16,9 @@ class Unusable(Exception):
 
 
 class Launch:
-    """us: the longest of its cores. span_us: from the earliest start to the latest stop by the clock
-    that the cores share, None where there is none; what it has above `us` is how much later a core
-    began."""
+    """us: the longest of its cores. span_us: from the earliest start to the latest stop by the
+    clock that the cores share, None where there is none; what it has above `us` is how much later a
+    core began."""
 
     def __init__(self, rows):
         self.us = max(took for _, took, _, _ in rows) / 1e3
@@ -85,15 +85,15 @@ def of_trace(text, lnc, iterations):
         raise Unusable("the system trace has %d launches, %d were made" % (len(groups), iterations))
     for execution, rows in groups.items():
         if len(rows) != lnc or len({core for core, _, _, _ in rows}) != lnc:
-            raise Unusable("launch %s has %d events of %d cores in the system trace, one of each of "
-                           "%d is wanted" % (execution, len(rows), len({row[0] for row in rows}),
-                                             lnc))
+            raise Unusable("launch %s has %d events of %d cores in the system trace, one of each "
+                           "of %d is wanted"
+                           % (execution, len(rows), len({row[0] for row in rows}), lnc))
     return [Launch(rows) for rows in groups.values()]
 
 
 def of_durations(durations_ms, lnc, iterations):
-    """(microseconds, whether each is a launch) out of a list of durations alone. One for each launch
-    is what it says; one for each core of each launch cannot be put together again."""
+    """(microseconds, whether each is a launch) out of a list of durations alone. One for each
+    launch is what it says; one for each core of each launch cannot be put together again."""
     found = [1e3 * value for value in durations_ms or ()]
     if len(found) not in (iterations, lnc * iterations):
         raise Unusable("the runtime tells %d durations of %d launches on %d core%s"
