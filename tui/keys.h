@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 
-/* X(ID, name). Keys that are no characters; their codes lie above Unicode. */
+/* X(ID, name). Keys that are not characters; their codes lie above Unicode. */
 #define TUI_KEY_TABLE(X)      \
     X(ENTER, "Enter")         \
     X(TAB, "Tab")             \
@@ -45,7 +45,7 @@ enum tui_key_code {
 enum tui_modifier { TUI_CTRL = 1, TUI_ALT = 2, TUI_SHIFT = 4 };
 
 /* A key: a code point or a tui_key_code. Shift is in the character itself; it counts as a modifier
- * only for keys that are no characters. */
+ * only for keys that are not characters. */
 struct tui_key {
     uint32_t code;
     uint32_t modifiers;

@@ -222,7 +222,7 @@ static void try_again(void *data) {
     call->waiting = false;
     if (call->callbacks.on_again)
         call->callbacks.on_again(call->callbacks.data);
-    if (!call->settled) /* cancelled by who was told */
+    if (!call->settled) /* cancelled by the one who was told */
         try_begin(call);
 }
 
@@ -286,7 +286,7 @@ void model_call_end_try(struct model_call *call) {
     else
         model_call_note(call, "%s; try %d of %d in %.0f s", call->wrong.text, call->reply.tries + 1,
                         call->kept.endpoint.retries + 1, ceil(wait));
-    if (call->settled) /* cancelled by who was told */
+    if (call->settled) /* cancelled by the one who was told */
         return;
     call->timer = loop_timer_start(call->client->loop, (uint64_t)(wait * 1000), 0, try_again, call);
 }

@@ -23,7 +23,7 @@ bool model_effort_find(const char *word, enum model_effort *effort) {
     return false;
 }
 
-/* The row of what is wanted: an effort, or a number of tokens. */
+/* The row for what is wanted: an effort, or a number of tokens. */
 static int row_of(const struct model_endpoint *endpoint) {
     bool counted = endpoint->thinking_tokens > 0 && endpoint->effort != MODEL_EFFORT_OFF;
     return counted ? MODEL_EFFORTS - 1 : (int)endpoint->effort;

@@ -301,7 +301,7 @@ static void look_for_ends(struct model_client *client) {
     }
 }
 
-/* Takes out what was broken off while libcurl ran. */
+/* Takes out requests that were broken off while libcurl ran. */
 static void take_stopped(struct model_client *client) {
     client->stops = false;
     for (struct model_call *call = client->calls; call; call = call->next)

@@ -73,7 +73,7 @@ static int reads(const struct rewrite_constants *constants, const struct rewrite
     return count;
 }
 
-/* What nobody reads any more goes, and then what only that read. */
+/* Removes code whose result is not read any more, then code that only served it. */
 static void drop_unread(struct rewrite_constants *constants) {
     size_t before;
     do {
@@ -95,7 +95,8 @@ static bool is_listed(const struct rewrite_constants *constants, const struct nk
     return false;
 }
 
-/* The kernel and what it names, and what that names; everything where there is no one kernel. */
+/* The kernel, what it names, what that names, and so on; everything where there is not exactly one
+ * kernel. */
 static void functions_find(struct rewrite_constants *constants, const struct nki_node *kernel) {
     const struct nki_tree *tree = constants->tree;
     const struct nki_list *body = &tree->module->module.body;

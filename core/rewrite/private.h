@@ -177,12 +177,12 @@ const char *rewrite_why_illegal(const struct rewrite_model *model);
 
 const struct rewrite_loop *rewrite_loop_of(const struct rewrite_model *model,
                                            const struct nki_node *node);
-/* Loops around a node, outermost first; 0 when one of them is no plain range loop or there is a
+/* Loops around a node, outermost first; 0 when one of them is not a plain range loop or there is a
  * condition, function or other block in between. */
 int rewrite_loops_around(const struct rewrite_model *model, const struct nki_node *node,
                          const struct rewrite_loop *loops[REWRITE_MAX_DIMS]);
 /* The loops that an expression's integers depend on, among the first n of `loops`, as a bit set.
- * False when it depends on something bound inside `outermost` that is no integer of theirs. */
+ * False when it depends on something bound inside `outermost` that is not one of their integers. */
 bool rewrite_depends(const struct rewrite_model *model, const struct nki_node *expr,
                      const struct nki_node *outermost, unsigned *depends,
                      const struct rewrite_loop *const *loops, int n);
@@ -274,7 +274,7 @@ bool rewrite_same_between(const struct rewrite_model *model, const struct nki_no
  * back. */
 void rewrite_set_call(const struct rewrite_model *model, const struct rewrite_maker *maker,
                       const char *nisa, const char *op, const char *args, struct nki_edits *edits);
-/* Removes a maker whose tile nobody reads any more. */
+/* Removes a maker whose tile is not read any more. */
 void rewrite_remove_maker(const struct rewrite_maker *maker, struct nki_edits *edits);
 /* "nl.<op>" in the kernel's words. */
 const char *rewrite_nl(const struct rewrite_model *model, struct str op);
@@ -282,7 +282,7 @@ const char *rewrite_nl(const struct rewrite_model *model, struct str op);
 /* ---- text ----------------------------------------------------------------------------------- */
 
 const char *rewrite_text(const struct rewrite_model *model, const struct nki_node *node);
-/* A name nobody uses yet: stem, stem_2, ... (arena). */
+/* A name that is not used yet: stem, stem_2, ... (arena). */
 const char *rewrite_fresh_name(const struct rewrite_model *model, const char *stem);
 /* A number as the kernel would write it: the name of a constant with this value that is found in
  * `hint` (NULL: none), else digits. */

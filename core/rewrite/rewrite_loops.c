@@ -13,7 +13,7 @@ static const struct rewrite_loop *only_inner(const struct rewrite_model *model,
     return body->len == 1 ? rewrite_loop_of(model, body->at[0]) : NULL;
 }
 
-/* Is what is written through this access different for every pair of steps of the two loops? */
+/* Whether this access writes other elements in every pair of steps of the two loops. */
 static bool is_injective(const struct rewrite_model *model, const struct nki_node *name,
                          const struct rewrite_loop *outer, const struct rewrite_loop *inner) {
     struct rewrite_region region;

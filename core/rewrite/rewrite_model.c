@@ -215,7 +215,7 @@ static unsigned use_as_method(const struct nki_node *attribute) {
     return REWRITE_READ;
 }
 
-/* Follows subscripts and attributes up from a NAME to what is done with the view. */
+/* Follows subscripts and attributes up from a NAME to the use of the view. */
 static unsigned use_of(const struct rewrite_model *model, const struct nki_node *name) {
     const struct nki_node *node = name;
     for (int depth = 0; node->parent && depth < REWRITE_MAX_DEPTH * 2; depth++) {

@@ -59,7 +59,7 @@ static bool is_one(const struct nki_node *expr) {
            (expr->constant.type == NKI_CONST_INT || expr->constant.type == NKI_CONST_FLOAT);
 }
 
-/* Literals, and expressions over integers and scalar parameters: anything that is no tile. */
+/* Literals, and expressions over integers and scalar parameters: anything that is not a tile. */
 static bool is_number(const struct rewrite_model *model, const struct nki_node *expr, int depth) {
     int64_t value;
     if (depth > REWRITE_MAX_DEPTH)

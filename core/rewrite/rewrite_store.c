@@ -32,7 +32,7 @@ static bool read_call(const struct rewrite_model *model, struct nki_node *stmt,
     return to.known && to.space == NKI_HBM;
 }
 
-/* Is what is stored to read or written by another statement of the loop? */
+/* Whether another statement of the loop reads or writes the place that is stored to. */
 static bool is_used_else(const struct store *store, const struct nki_node *stmt) {
     const struct rewrite_name *base = store->region.base;
     for (size_t i = 0; i < base->accesses.len; i++) {

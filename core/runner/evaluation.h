@@ -73,8 +73,8 @@ struct task_inputs *inputs_with_data(const struct evaluation *evaluation,
 /* Arguments as the specialiser takes them; names only where they came from the job. */
 struct nki_input *inputs_for_specialiser(struct evaluation *evaluation,
                                          const struct task_inputs *inputs);
-/* Arguments as the device takes them, by the kernel's parameters (what is no array is empty there).
- * The list lives in the arena, the data in `inputs`. */
+/* Arguments as the device takes them, by the kernel's parameters (parameters that are not arrays
+ * are empty there). The list lives in the arena, the data in `inputs`. */
 struct array *inputs_for_device(const struct evaluation *evaluation,
                                 const struct task_inputs *inputs, struct arena *arena,
                                 size_t *count);

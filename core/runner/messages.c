@@ -188,7 +188,7 @@ static const struct row *status_of(struct str name, struct str number) {
     return NULL;
 }
 
-/* The first status that a text names and that is no success. */
+/* The first status in a text that is not success. */
 static const struct row *status_in(struct str text) {
     struct pattern *pattern = pattern_of(row_next(FIND_STATUS_ROW, NULL)->pattern, 0);
     struct pattern_span span = {0};

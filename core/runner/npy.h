@@ -17,8 +17,8 @@ struct npy_header {
     int64_t shape[ARRAY_MAX_DIMS];
     size_t offset; /* where the numbers begin */
 };
-/* False and *err (usage) for what is no .npy file, or holds what no kernel can take: big-endian
- * numbers, structures, columns first, over eight dimensions. */
+/* False and *err (usage) for a file that is not .npy, or holds something no kernel can take:
+ * big-endian numbers, structures, columns first, over eight dimensions. */
 bool npy_read_header(const char *path, struct npy_header *header, struct err *err);
 /* Reads exactly array_bytes(array) from offset on into `data`; usage error when the file is
  * shorter, or longer where `whole` is set. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The client's side of the protocol: lines to events, gathered into a result (PROTOCOL.md). The
  * lines come from a process that may be broken or talked over by its toolchain: every field is
- * checked, every list has a limit, and a line that is no event is a log line. */
+ * checked, every list has a limit, and a line that is not an event is a log line. */
 #include "runner/events.h"
 
 #include <cjson/cJSON.h>

@@ -127,7 +127,7 @@ struct runner_event {
     bool local; /* a log line about the way to the runner, not from it */
     enum diag_severity severity;
     const struct diag *diag;
-    const struct array *array; /* an output's dtype and shape; NULL: the artefact is no output */
+    const struct array *array; /* an output's dtype and shape; NULL: it is not an output */
     const struct runner_prediction *prediction;
 };
 
@@ -217,7 +217,8 @@ struct runner_reader;
 typedef void runner_event_fn(void *data, const struct runner_event *event);
 struct runner_reader *runner_reader_new(runner_event_fn *fn, void *data);
 void runner_reader_free(struct runner_reader *reader);
-/* A line of output. What does not begin with the sentinel, or is no event, becomes a log event. */
+/* A line of output. A line without the sentinel, or one that is not an event, becomes a log
+ * event. */
 void runner_reader_line(struct runner_reader *reader, struct str line);
 /* Whether it said anything that is an event. */
 bool runner_reader_heard(const struct runner_reader *reader);
@@ -256,7 +257,7 @@ char *runner_packed_file(struct err *err) CC_MUST_USE;
 bool runner_finds_nki(void);
 /* Asks the compiler of this machine for its prediction (the event RUNNER_PREDICTION) in a child.
  * `python` is an environment's folder or its Python, or RUNNER_NKI_FOUND. That there is no
- * prediction is no failure: then a log event says why. */
+ * prediction is not a failure: then a log event says why. */
 #define RUNNER_NKI_FOUND "auto"
 #define RUNNER_PREDICT_LIMIT_S 240.0
 struct runner *runner_predict(struct loop *loop, const struct runner_job *job, const char *python,

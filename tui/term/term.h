@@ -15,8 +15,9 @@ struct tui_term_options {
 
 struct tui_term;
 /* Takes the terminal over: other screen, raw keys, mouse and paste reports. A process has at most
- * one that is not headless. NULL and *err when standard input and output are no terminal, or TERM
- * names one that cannot place a cursor. A crash puts the terminal back before the process dies. */
+ * one that is not headless. NULL and *err when standard input and output are not a terminal, or
+ * TERM names one that cannot place a cursor. A crash puts the terminal back before the process
+ * dies. */
 struct tui_term *tui_term_new(const struct tui_term_options *options, struct err *err) CC_MUST_USE;
 /* Gives the terminal back as it was found. Accepts NULL. */
 void tui_term_free(struct tui_term *term);

@@ -46,8 +46,9 @@ struct config_origin {
 
 struct config;
 /* Reads both files (either may be missing) and HONE_<SECTION>_<KEY>: HONE_HOST_TRN2_PORT, letters
- * in capitals and _ for what is no letter or digit. `task_folder` may be NULL. NULL and *err
- * (usage) with file, line and what is allowed for an unknown section or key or a wrong value. */
+ * in capitals and _ for all that is neither letter nor digit. `task_folder` may be NULL. NULL and
+ * *err (usage) with file, line and what is allowed for an unknown section or key or a wrong
+ * value. */
 struct config *config_load(const char *task_folder, struct err *err) CC_MUST_USE;
 void config_free(struct config *config); /* accepts NULL */
 /* As if given on the command line. */

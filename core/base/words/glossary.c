@@ -39,7 +39,7 @@ static size_t wild_length(char kind, struct str text) {
 }
 
 static bool is_name(struct str pattern, struct str text) {
-    size_t p = 0, t = 0; /* an empty list has one empty name, which is nobody's */
+    size_t p = 0, t = 0; /* an empty list has one empty name, which matches nothing */
     while (p < pattern.len) {
         if (pattern.at[p] == '{') {
             size_t taken = wild_length(pattern.at[p + 1], (struct str){text.at + t, text.len - t});

@@ -20,7 +20,7 @@ struct frames_message {
     struct str payload;
 };
 typedef void frames_fn(void *data, const struct frames_message *message);
-/* False and *err for what is no such stream: a length or a checksum that is wrong. */
+/* False and *err for another kind of stream: a wrong length or checksum. */
 bool frames_feed(struct frames *frames, struct str bytes, frames_fn *fn, void *data,
                  struct err *err) CC_MUST_USE;
 void frames_free(struct frames *frames);

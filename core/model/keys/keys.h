@@ -32,7 +32,7 @@ struct model_place {
     char host[256];
     bool secure;
 };
-/* False for what is no URL. */
+/* False for a text that is not a URL. */
 bool model_place_of(const char *address, struct model_place *place);
 /* Addresses of this machine, not names that begin like one. */
 bool model_place_is_here(const char *host);

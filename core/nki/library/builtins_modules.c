@@ -52,7 +52,7 @@ NATIVE(do_log) {
     return true;
 }
 
-/* log2 and log10: exact for powers, and an error for what has no logarithm. */
+/* log2 and log10: exact for powers, an error for numbers without a logarithm. */
 NATIVE(do_log_base) {
     double f;
     if (!builtin_arity(in, call, 1, 1) || !builtin_number(in, call, call->args[0], &f))

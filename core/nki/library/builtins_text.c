@@ -134,7 +134,7 @@ NATIVE(do_split) {
         return false;
     if (!sep.len)
         return interp_error(in, call->node, "ValueError", "split() by an empty separator");
-    if (call->data && most > 0) /* rsplit: what is too much stays in front */
+    if (call->data && most > 0) /* rsplit: the rest that is not split stays in front */
         return split_from_end(in, call, text, sep, most, *result);
     const char *at;
     while (most != 0 && (at = memmem(text.at, text.len, sep.at, sep.len))) {

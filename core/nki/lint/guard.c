@@ -13,7 +13,7 @@ void guard_add(struct guard *guard, enum lint_rule rule, const struct nki_node *
         *vec_push(&guard->found) = (struct guard_finding){node, rule, name, false};
 }
 
-/* What a file reads and nobody in it binds: a harness does, or it is an error. */
+/* Names that a file reads and never binds: a harness binds them, or it is an error. */
 static void free_names(const struct nki_tree *from, struct map *names) {
     struct nki_lint_options none = {0};
     struct lint lint = {.tree = from, .options = &none};

@@ -38,7 +38,7 @@ struct guard_finding {
 
 /* Files of the task, each looked at once. */
 struct guard_files {
-    const char *kernel, *reference; /* ? paths that are no helpers */
+    const char *kernel, *reference; /* ? paths that are not helpers */
     VEC(struct guard_helper *) all;
 };
 

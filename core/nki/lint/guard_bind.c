@@ -329,7 +329,7 @@ static bool is_comprehension(const struct nki_node *node) {
            node->kind == NKI_GENERATOR_EXP || node->kind == NKI_DICT_COMP;
 }
 
-/* The elements see the targets; what is looped over may not. */
+/* The elements see the targets; the thing that is looped over may not. */
 static bool comprehension_binds(const struct nki_node *comp, const struct nki_node *child,
                                 struct str name) {
     const struct nki_list *all =

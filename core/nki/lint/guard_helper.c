@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of the task that a kernel imports. They are the owner's, and on the list as far as they
  * keep to it: what a helper defines with files, modules or processes in it, and what it imports
- * itself, is not for candidates. The kernel and the reference are no helpers. */
+ * itself, is not for candidates. The kernel and the reference are not helpers. */
 #include "nki/lint/guard.h"
 
 #include <stdlib.h>

@@ -99,7 +99,7 @@ static bool is_filled(const struct nki_node *name) {
     return is_item || is_called;
 }
 
-/* Lists and dicts that kept code fills may hold what is not for new code: a register of
+/* Lists and dicts that kept code fills may hold things that new code may not use: a register of
  * functions. */
 static void find_filled(struct guard *guard, struct statement *all, struct map *tainted) {
     uint32_t count = guard->tree->module->module.body.len;
@@ -210,7 +210,7 @@ static bool reads_any(struct guard *guard, const struct nki_node *statement,
     return false;
 }
 
-/* New code that uses what only kept code may. */
+/* New code that uses something only kept code may use. */
 static void find_uses(struct guard *guard, struct statement *all, const struct map *tainted) {
     for (uint32_t i = 0; i < guard->tree->n_nodes; i++) {
         const struct nki_node *node = guard->tree->nodes[i];

@@ -11,7 +11,7 @@
 #define MOST_ELEMENTS ((int64_t)1 << 28) /* of an output whose writes are followed */
 #define MOST_RUNS ((int64_t)1 << 26)     /* contiguous writes that are followed, all together */
 
-/* Bits of the mantissa; 0 for what is no float. */
+/* Bits of the mantissa; 0 for types that are not floats. */
 static int mantissa(enum dtype dtype) {
     static const struct {
         enum dtype dtype;
@@ -123,7 +123,8 @@ static void bits_set(uint8_t *bits, int64_t first, int64_t count) {
         bits[(first + i) / 8] |= (uint8_t)(1u << (first + i) % 8);
 }
 
-/* Marks the elements of an output that a pattern writes; gives up on what is too much. */
+/* Marks the elements of an output that a pattern writes; gives up on patterns that are too
+ * large. */
 static void write_elements(struct follow *follow, const struct nki_ap *ap, int32_t output) {
     const struct nki_storage *storage = &follow->program->storages.at[ap->storage];
     int64_t total = (int64_t)(storage->bytes / MAX_OF(dtype_bytes(storage->dtype), (size_t)1));

@@ -205,7 +205,7 @@ struct nki_ap {
 int64_t nki_ap_count(const struct nki_ap *ap); /* elements, all dimensions */
 int64_t nki_ap_free(const struct nki_ap *ap);  /* elements per partition (on chip) */
 
-/* A legacy mask that is no plain box (those shrink the operands): the conjunction of
+/* A legacy mask that is not a plain box (those shrink the operands): the conjunction of
  * c0 + sum(c[d] * i[d]) >= 0 over the dimensions of the destination pattern. */
 struct nki_mask {
     int n_terms;

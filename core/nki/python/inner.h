@@ -124,7 +124,7 @@ struct value_function {
     enum function_form { FUNCTION_PLAIN, FUNCTION_STATIC, FUNCTION_CLASS, FUNCTION_PROPERTY } form;
     struct value_function *setter;
     bool is_kernel;                 /* nki.jit and the like */
-    const struct nki_node *skipped; /* a decorator nobody knows */
+    const struct nki_node *skipped; /* an unknown decorator */
     int launch[3];                  /* kernel[grid]: its dimensions; 0: called plainly */
 };
 

@@ -239,7 +239,7 @@ static bool relative_module(struct interp *in, const struct nki_node *stmt, stru
     return true;
 }
 
-/* The name itself, or a module of that name inside the package; else a name nobody knows. */
+/* The name itself, or a module of that name inside the package; else an unknown name. */
 static bool import_name(struct interp *in, const struct nki_node *stmt,
                         const struct nki_node *alias, struct value module) {
     struct value value;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lexer: source bytes to tokens, with Python's rules for lines, indentation and brackets,
- * and the tables of comments and line starts. It reports bytes that are no token, unclosed
+ * and the tables of comments and line starts. It reports bytes that are not a token, unclosed
  * strings and brackets, and goes on behind them. What strings and numbers mean is the parser's
  * business; finding where a string ends is in lexer_string.c. */
 #include "nki/syntax/lexer.h"

@@ -5,13 +5,13 @@
 
 #include "nki/syntax/parser.h"
 
-/* One code point at text[0..len): its length in bytes, 0 when the bytes are no UTF-8. */
+/* One code point at text[0..len): its length in bytes, 0 when the bytes are not UTF-8. */
 uint32_t lexer_utf8(const char *text, uint32_t len, uint32_t *code);
-/* tree->lines; reports the first bytes that are no UTF-8 and the first NUL. */
+/* tree->lines; reports the first bytes that are not UTF-8 and the first NUL. */
 void lexer_scan_lines(struct nki_tree *tree, struct nki_faults *faults);
 /* The end of the name that starts at `at`; `at` itself when none does. */
 uint32_t lexer_name_end(const char *text, uint32_t at, uint32_t end);
-/* The end of the number that starts at `at`. When its text is no number of Python's, *problem
+/* The end of the number that starts at `at`. When its text is not a number in Python, *problem
  * says why. */
 uint32_t lexer_number_end(const char *text, uint32_t at, uint32_t end, const char **problem);
 

@@ -70,7 +70,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* Code points outside ASCII that are no part of a name. */
+/* Code points outside ASCII that are not part of a name. */
 static bool is_symbol(uint32_t code) {
     static const struct {
         uint32_t first, last;

@@ -88,7 +88,7 @@ enum nki_token_kind {
     NKI_TOKEN_NUMBER,
     NKI_TOKEN_STRING, /* with prefix and quotes; an f-string is one token */
     NKI_TOKEN_OP,     /* `op` holds its bytes, first byte in the low 8 bits */
-    NKI_TOKEN_ERROR,  /* bytes that are no token; reported when it was made */
+    NKI_TOKEN_ERROR,  /* bytes that are not a token; reported when it was made */
 };
 struct nki_token {
     uint32_t start, end;

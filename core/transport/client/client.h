@@ -10,7 +10,7 @@
 struct transport_route;
 struct client_folder {
     char path[40];     /* "" when there is none */
-    int lock;          /* held while it is in use: others sweep what is not; or -1 */
+    int lock;          /* held while it is in use: others remove folders that are not held; or -1 */
     struct buf config; /* path of that ssh_config */
 };
 bool client_folder_make(struct client_folder *folder, const struct transport_route *route,

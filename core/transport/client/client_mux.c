@@ -15,7 +15,7 @@
 
 #define WINDOW (2u << 20)
 #define MOST_PACKET (32u << 10)
-#define PACKET_LIMIT (256u << 10)      /* more than that is no packet */
+#define PACKET_LIMIT (256u << 10)      /* anything longer is not a packet */
 #define READ_AT_ONCE 16384             /* then keys and frames have their turn */
 #define OUT_ENOUGH ((size_t)256 << 10) /* input waits while so much is not sent */
 #define RETRY_MS 100

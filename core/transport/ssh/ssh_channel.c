@@ -204,7 +204,7 @@ static void move_input(struct ssh_channel *channel, uint64_t until) {
         ssize_t n = libssh2_channel_write(channel->channel, bytes.at, bytes.len);
         if (n == LIBSSH2_ERROR_EAGAIN || n == 0)
             return;
-        if (n < 0) { /* its stdin is closed: what is left is for nobody */
+        if (n < 0) { /* its stdin is closed: nobody reads the rest */
             took_input(channel, bytes.len);
             continue;
         }

@@ -61,7 +61,7 @@ static LIBSSH2_FREE_FUNC(release) {
     const struct ssh_link *link = *abstract;
     if (!ptr)
         return;
-    if (link->stage != ssh_serve) /* what flows later is no secret of ours */
+    if (link->stage != ssh_serve) /* what flows later is not a secret of ours */
         explicit_bzero(ptr, size_of(link, ptr));
     if (link->plain_blocks) {
         free(ptr);
@@ -423,7 +423,7 @@ static void free_keys(struct ssh_link *link) {
 void ssh_link_ready(struct ssh_link *link, const char *how) {
     loop_timer_stop(link->limit);
     link->limit = NULL;
-    free_keys(link); /* what is private in them is wiped as soon as possible */
+    free_keys(link); /* their private parts are wiped as soon as possible */
     uint64_t every = (uint64_t)(link->route.keepalive_s * 1000);
     link->keepalive = loop_timer_start(link->loop, every, every, on_keepalive, link);
     link->stage = ssh_serve;

@@ -44,7 +44,7 @@ struct ssh_link {
 
     char *in;
     size_t in_at, in_len;
-    bool hold;    /* bytes stay in `in`: what was read is to be dealt with first */
+    bool hold;    /* bytes stay in `in` until those that were read before are handled */
     bool hung_up; /* the server closed, or net_errno says what happened */
     int net_errno;
     char goodbye[160]; /* what the server said when it disconnected */
@@ -84,7 +84,7 @@ void *ssh_link_allocate(struct ssh_link *link, size_t size) CC_MUST_USE;
 /* Runs work(link) on a worker thread, with the session when there is one; then worked(link), unless
  * the transport was closed meanwhile. */
 void ssh_link_job(struct ssh_link *link, ssh_link_fn *work, ssh_link_fn *worked);
-/* The session is about to be somebody else's (busy or talk are set): sends, and stops listening. */
+/* Another part is about to use the session (busy or talk are set): sends, and stops listening. */
 void ssh_link_lend(struct ssh_link *link);
 /* Asks the person; then link->answered = fn is called with link->answer. */
 void ssh_link_ask(struct ssh_link *link, const struct transport_question *question,

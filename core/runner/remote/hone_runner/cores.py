@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Taking cores for a while: through the lock that users of a shared host agreed on, and never those
-that another process holds. Nobody is ever ended for a core; one waits and says for whom."""
+that another process holds. No process is ever ended for a core: the runner waits, and says who
+holds it."""
 
 import contextlib
 import getpass
@@ -20,7 +21,7 @@ SAY_S = 30.0                # between two lines about the same wait
 
 
 class Waiting:
-    """What is said while cores are not free."""
+    """The lines that are said while cores are not free."""
 
     def __init__(self, events):
         self.events, self.began, self.said, self.text = events, None, 0.0, ""
@@ -79,8 +80,8 @@ class Taker:
     # --------------------------------------------------------------------------- which serve
 
     def serves(self, block, held):
-        """Whether a block of physical cores is whole logical cores that we may use, and no process
-        is on them but the one whose lock there still runs."""
+        """Whether a block of physical cores is made of whole logical cores that we may use. No
+        process may be on them but the one that holds the lock there."""
         lnc = self.devices.lnc
         if block[0] % lnc or any(core in self.devices.holders and core not in held
                                  for core in block):
@@ -147,7 +148,7 @@ class Taker:
         return True
 
     def told(self, answer, state, now):
-        """What a look that gave no cores means for the next one."""
+        """Decides from a look that gave no cores when to look next."""
         if answer.new and self.queued:
             self.context.events.log("our place in the queue of the core lock is gone (nothing was "
                                     "heard of us for a minute, or an older client wrote the file); "
@@ -196,14 +197,16 @@ class Taker:
     # --------------------------------------------------------------------------- giving back
 
     def remember(self):
-        """Leaves word of what is ours, for whoever finds that this process was killed."""
+        """Writes down which cores are ours. If this process is killed, the next one reads it and
+        frees them."""
         if self.context.control:
             self.context.control.has_lock({
                 "folder": self.lock.folder, "entry": self.entry or "",
                 "cores": self.held.physical, "expiry": self.held.expiry})
 
     def leave(self):
-        """Gives back what is locked, and the place in the queue: nobody need find out by time."""
+        """Gives back the lock and the place in the queue, so that nobody has to wait until they
+        expire."""
         if self.context.control:
             self.context.control.holds("")
         if self.lock is None or self.entry is None and self.held.expiry is None:
@@ -218,8 +221,8 @@ class Taker:
             self.context.control.has_lock(None)
 
     def leave_surely(self):
-        """At the end, also when the job is cancelled in the middle of it. That the lock cannot be
-        written any more is no reason to lose what was measured: it expires by itself."""
+        """At the end, also when the job is cancelled before it. If the lock cannot be written any
+        more, the results stay: the lock expires by itself."""
         try:
             self.leave()
         except folders.Refused as problem:
@@ -237,8 +240,8 @@ def give_back(state, entry, cores, expiry):
 
 
 def let_go(memo, host):
-    """Gives back what a job that was killed had, by the word it left in its state. host: on which
-    it ran."""
+    """Gives back the cores of a job that was killed, as its state names them. host: where it
+    ran."""
     if not isinstance(memo, dict) or host != os.uname().nodename:
         return
     folder, entry = memo.get("folder"), memo.get("entry")

@@ -113,7 +113,7 @@ def user_name(uid):
 
 
 def parse_cores(text):
-    """The ids of "0-3,8": a sorted list, None for what is no such text."""
+    """The ids of "0-3,8": a sorted list, None for any other text."""
     ids = set()
     for part in (text or "").replace(" ", "").split(","):
         found = re.match(r"^(\d{1,4})(?:-(\d{1,4}))?$", part)
@@ -225,7 +225,7 @@ class Devices:
                                  % (len(silent), "" if len(silent) == 1 else "s"))
 
     def choose_lnc(self):
-        """The setting, what neuron-ls says, the environment, the host's file, the default."""
+        """In this order: the setting, neuron-ls, the environment, the host's file, the default."""
         wanted = self.settings.get("lnc", "").strip()
         if wanted in ("1", "2"):
             return int(wanted)

@@ -2,8 +2,8 @@
 """Events of the protocol, one line each.
 
 Everything that a tool, a host or a kernel said passes through clean() on its way into an event:
-what is no text becomes U+FFFD, control characters become visible escapes, and every length has a
-limit. What the events mean is not known here."""
+bytes that are not text become U+FFFD, control characters become visible escapes, and every length
+has a limit. What the events mean is not known here."""
 
 import errno
 import json
@@ -48,7 +48,7 @@ def clean(text, limit=MAX_TEXT):
 
 
 def tidy(value, depth=0):
-    """A value as JSON can carry it: numbers that are none are null, text is clean."""
+    """A value as JSON can carry it: NaN and infinities are null, text is clean."""
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):
@@ -83,7 +83,7 @@ class Events:
 
     def __init__(self, descriptor, network=False, reserve=None):
         """network: the file lies on a network file system and is pushed out by force. reserve: a
-        file that is deleted when the disk is full, so that the result can still be said."""
+        file that is deleted when the disk is full, to make room for the result."""
         self.descriptor = descriptor
         self.network = network
         self.reserve = reserve
@@ -100,7 +100,8 @@ class Events:
         self.emit("metric", name=name, value=value, unit=unit)
 
     def diagnostic(self, message, severity="error", **place):
-        """place: code, file, line, column, end_line, end_column; what is missing is not known."""
+        """place: code, file, line, column, end_line, end_column; members that are missing are not
+        known."""
         fields = {"severity": severity, "code": "", "file": "", "line": 0, "column": 0,
                   "end_line": 0, "end_column": 0, "message": message}
         fields.update(place)

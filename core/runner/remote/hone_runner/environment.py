@@ -22,7 +22,8 @@ PACKAGES = ("nki", "neuronx-cc", "nrtpy", "numpy", "torch", "torch-neuronx", "to
             "transformers", "vllm", "nki-library")
 NEURON = ("nki", "neuronx-cc", "nrtpy")
 TOOLS = ("neuron-explorer", "neuron-profile", "neuron-bench", "neuron-ls", "neuron-monitor")
-# Not asked for their version: the package of one says it, the other one measures for ever instead.
+# Not asked for their version. The package of the first tells it; the second one would measure for
+# ever instead.
 MUTE = ("neuronx-cc", "neuron-monitor")
 TOOL_FOLDER = "/opt/aws/neuron/bin"
 GLOBS = ("/opt/aws_neuronx_venv_*", "~/aws_neuron_venv_*", "~/aws_neuronx_venv_*")
@@ -115,7 +116,7 @@ def own():
 
 
 def candidates(settings):
-    """[(environment or None, where it was named)], first the ones named on purpose."""
+    """[(environment or None, where it was named)], those that were named on purpose come first."""
     rows = []
     wanted = settings.get("environment", "").strip()
     if wanted:
@@ -175,7 +176,7 @@ def find_tools(settings, environment):
 
 
 def tool_versions(tools, cache):
-    """{name: {path, version}}; what was asked before and did not change is not asked again."""
+    """{name: {path, version}}; a tool that did not change since it was asked is not asked again."""
     memory = folders.read_json(cache, 1 << 20) or {}
     rows, changed = {}, False
     for name, path in tools.items():

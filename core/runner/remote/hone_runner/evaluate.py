@@ -85,7 +85,7 @@ class Evaluation:
         return self.wants("no_time")
 
     def needs_outputs(self):
-        """Whether the way to compile has to be told what comes out."""
+        """Whether the way to compile needs the shapes of the outputs."""
         return self.route.name == "framework" and not self.job.get("predict_only")
 
     def prepare(self):
@@ -120,7 +120,7 @@ class Evaluation:
             self.events.emit("prediction", by=by, **found)
 
     def predict(self):
-        """Nothing but the prediction; that there is none is no failure."""
+        """Nothing but the prediction. It is no failure when there is none."""
         compiler = compiling.Compiler(self.context, self.route, self.device, self.lnc)
         with self.context.phase("predict"):
             found, why = compiler.predict(self.kernel(), self.reference.inputs_of(self.seeds[0]))

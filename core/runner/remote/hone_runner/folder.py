@@ -111,7 +111,7 @@ class Folder:
         return os.path.join(self.path, *names)
 
     def check(self):
-        """Refuses what is no job's folder of this user's: nothing else is read, run or deleted."""
+        """Refuses a folder that is not a job of this user. Nothing else is read, run or deleted."""
         at = "the job folder %s" % self.path
         if os.path.basename(self.jobs) != "jobs" or os.path.basename(self.home) != ".hone" \
                 or not ID.match(self.id):
@@ -168,7 +168,8 @@ class Folder:
         return data.endswith(b"\n") and data.startswith(b'@hone {"event":"result"', last)
 
     def file_id(self):
-        """What tells this events.ndjson from any other that had or will have its name; "": none."""
+        """An id that tells this events.ndjson from earlier and later files of the same name; "":
+        none."""
         try:
             with open(self.file("events.id"), encoding="ascii") as file:
                 return file.read(64).strip()
@@ -213,7 +214,8 @@ class Folder:
 
 
 def all_jobs(base):
-    """The folders of jobs below .hone, oldest name first; what is not ours is passed over."""
+    """The folders of jobs below .hone, oldest name first; folders that are not ours are passed
+    over."""
     try:
         names = sorted(os.listdir(os.path.join(base, "jobs")))
     except OSError:

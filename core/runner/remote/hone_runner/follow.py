@@ -42,7 +42,7 @@ class Reader:
         end = chunk.rfind(b"\n") + 1
         if not end:
             self.rest += chunk
-            if len(self.rest) > 2 * emit.MAX_LINE:      # no line of ours: what it is passes through
+            if len(self.rest) > 2 * emit.MAX_LINE:      # not ours: it is passed on as it is
                 self.put(self.rest)
                 self.rest = b""
             return bool(chunk)
@@ -85,7 +85,8 @@ def watch(folder, reader, answers):
     while True:
         now = time.monotonic()
         standing = None
-        # Looked at before the file is read: an end that is seen with no news after it is the end.
+        # Looked at before the file is read: when the job had ended by then and nothing new came,
+        # all is read.
         if news or now - looked >= LOOK_S or pause >= LONGEST_S:
             standing, looked = folder.standing(), now
         news = reader.forward()
@@ -105,7 +106,8 @@ def watch(folder, reader, answers):
 
 
 def why_gone(folder, standing):
-    """What is known of a job that has no process and no result; what it left running is ended."""
+    """What is known of a job without a process and without a result. Processes that it left are
+    ended."""
     if standing == "new":
         return "the job in %s was not started" % folder.path
     process.end_all(lambda: process.marked(folder.mark))

@@ -44,8 +44,8 @@ class Held:
         return ",".join(str(core) for core in self.logical)
 
     def variables(self):
-        """What a process that uses them needs in its environment. Cores are always reset: whoever
-        was killed on them left them busy, whatever the setting of lnc was."""
+        """The variables that a process on these cores needs. Cores are always reset: a process
+        that was killed on them may have left them busy, whatever its lnc was."""
         return {"NEURON_RT_VISIBLE_CORES": self.text(), "NEURON_RT_NUM_CORES": None,
                 "NEURON_LOGICAL_NC_CONFIG": str(self.lnc), "NEURON_RT_RESET_CORES": "1",
                 "NEURON_RT_EXEC_TIMEOUT": str(EXEC_TIMEOUT_S)}
@@ -124,7 +124,7 @@ class Held:
             pass                    # looked at again when they are given back
 
     def check(self, state):
-        """Notes that somebody else took the cores before our lock ended."""
+        """Notes that another client took the cores before our lock ended."""
         others = [core for core in self.physical if state.held.get(core) != self.expiry]
         if others and self.expiry is not None and time.time() < self.expiry:
             cores = allowed.ranges({core // self.lnc for core in others})
@@ -132,7 +132,7 @@ class Held:
         return self.lost is None
 
     def extend(self, wait_s=5.0):
-        """Makes the lock longer where that is nobody's harm: whether it was."""
+        """Makes the lock longer where that harms nobody. Returns whether it did."""
         with self.taker.lock.state(wait_s) as state:
             if state is None or not self.check(state) or time.time() >= self.expiry:
                 return False

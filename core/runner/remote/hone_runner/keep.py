@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What lies below .hone: lists jobs, deletes what is old.
 
-Deleted is only what looks exactly as the runner makes it, belongs to this user, is no link, and is
-not running; anything else is left alone, whatever its age."""
+It deletes only files and folders that look exactly as the runner makes them, belong to this user,
+are not links and do not run. Everything else is left alone, whatever its age."""
 
 import os
 import re
@@ -108,7 +108,7 @@ def use(path):
 
 
 def last_use(path):
-    """When an entry was used; now for what is not ours or is a link."""
+    """When an entry was used. An entry that is not ours, or is a link, counts as used now."""
     found = os.lstat(path)
     ours = stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)
     if not ours or found.st_uid != os.getuid():

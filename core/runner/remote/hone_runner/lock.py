@@ -60,7 +60,7 @@ class Lock:
 
     @contextlib.contextmanager
     def explained(self):
-        """What the system refuses is said as what to do."""
+        """Turns a refusal of the system into a text that says what to do."""
         try:
             yield
         except OSError as problem:
@@ -88,7 +88,7 @@ class Lock:
             wanted = found.get("minClientLockingVersion")
             if isinstance(wanted, int) and not isinstance(wanted, bool):
                 return wanted
-            time.sleep(TRY_S)       # it may be that somebody is just writing it
+            time.sleep(TRY_S)       # perhaps another client is just writing it
         descriptor = self.open(name, os.O_RDWR)
         write_whole(descriptor, json.dumps({"minClientLockingVersion": OLDEST}))
         return OLDEST
@@ -114,8 +114,8 @@ class Lock:
         return descriptor
 
     def seize(self, wait_s):
-        """The descriptor of the lock's file, locked; None when it is not free in time. Who deletes
-        the file parts those who wait for the old one from those who open the new one."""
+        """The descriptor of the lock's file, locked; None when it is not free in time. The file
+        must not be deleted: some clients would wait for the old one while others lock a new one."""
         until = time.monotonic() + wait_s
         while True:
             guard = self.open("atomic_lock", os.O_RDWR)
@@ -217,7 +217,7 @@ def caller_of(row):
 
 
 def owner(path):
-    """Who could open a path to others: the owner of the nearest that is there."""
+    """Who could open a path to others: the owner of the nearest folder that exists."""
     while not os.path.lexists(path) and path != os.path.dirname(path):
         path = os.path.dirname(path)
     try:
@@ -263,7 +263,8 @@ def flock(descriptor, wait_s):
 
 
 def read_object(descriptor):
-    """The JSON object in a file that is open; {} for what is none (a torn write heals itself)."""
+    """The JSON object in a file that is open; {} when there is none (so a torn write heals
+    itself)."""
     with os.fdopen(descriptor, "rb") as file:
         data = file.read(MAX_FILE + 1)
     if len(data) > MAX_FILE:

@@ -37,7 +37,7 @@ class Answer:
 
 
 def forget(state, now):
-    """Locks that expired, and rows of those who went."""
+    """Removes locks that expired and rows of clients that are gone."""
     state.held = {core: until for core, until in state.held.items() if until > now}
     for row in [row for row in state.queue if now - row["last_seen_ts"] > lock_state.STALE_S]:
         state.queue.remove(row)
@@ -50,8 +50,8 @@ def deadline_passed(row, now):
 
 
 def expire(state, now):
-    """Regions that were not taken in time, which keeps the place; rows that let their chance to
-    become ready go by, which does not."""
+    """Takes back regions that were not used in time; their rows keep their places. Removes rows
+    that did not become ready in time."""
     for row in list(state.queue):
         if not deadline_passed(row, now):
             continue
@@ -72,7 +72,7 @@ def want_of(row, state, ask):
 
 
 def share_out(state, now, ask):
-    """Regions for the ready rows that have none."""
+    """Gives a region to each ready row that has none."""
     rows = [row for row in state.queue if row.get("ready") and not region_of(row)]
     wants = [want_of(row, state, ask) for row in rows]
     found, over = lock_solver.solve(wants, state.held, state.regions(), ask.total)
@@ -88,8 +88,8 @@ def share_out(state, now, ask):
 
 
 def settle(state, now):
-    """Regions that no longer belong to their row go. The rest stay where they are; time runs for
-    those that can be taken."""
+    """Removes regions that no longer belong to their row. The others stay, and the time of those
+    that can be taken runs."""
     for row in state.queue:
         region = region_of(row)
         if not region:
@@ -104,7 +104,7 @@ def settle(state, now):
 
 
 def grace(state, now, ask):
-    """A row that is not ready and could be served has a while to become so."""
+    """A row that could be served and is not ready gets some time to become ready."""
     taken = set(state.held) | state.regions()
     for row in state.queue:
         if row.get("ready") or whole(row.get(DEADLINE)):
@@ -116,7 +116,8 @@ def grace(state, now, ask):
 
 
 def leave_unfit(state, ask):
-    """Our own region, which somebody else chose, where we cannot use it or it is another's too."""
+    """Gives up our own region, which another client chose for us, where we cannot use it or where
+    it overlaps another one."""
     row = state.place(ask.entry_id)
     region = region_of(row) if row else []
     fits = ask.fits(state)
@@ -126,7 +127,7 @@ def leave_unfit(state, ask):
 
 
 def reconcile(state, now, ask):
-    """Brings the state up to now, as everybody does who looks at it."""
+    """Brings the state up to date, as every client does that looks at it."""
     forget(state, now)
     if state.drains_until(now):
         for row in state.queue:
@@ -146,7 +147,8 @@ def reconcile(state, now, ask):
 
 
 def could_serve(state, ask):
-    """False while something that no lock knows of keeps us from every block: others may pass."""
+    """False while something outside the lock (a process on the cores) keeps us from every block.
+    Then others may go first."""
     fits = ask.fits(state)
     return any(fits is None or fits(block) for block in lock_solver.blocks(ask.count, ask.total))
 
@@ -193,7 +195,7 @@ def enqueue(state, now, ask, ready):
 
 
 def is_wanted(state, cores, total):
-    """Whether somebody waits for these cores, or for any: then a lock is not made longer."""
+    """Whether a client waits for these cores, or for any cores. Then a lock is not made longer."""
     if not state.regions().isdisjoint(cores):
         return True
     return any(row.get("ready") and not region_of(row) and 0 < row["request_cores"] <= total

@@ -136,7 +136,7 @@ class Spec:
 
 
 def value_of(text):
-    """The number a group matched; None for what is none."""
+    """The number that a group matched; None when it is not a number."""
     if text in WORDS:
         return WORDS[text]
     try:
@@ -368,7 +368,7 @@ def measure(context, spec, both, held):
             for one in both if count % 2 == 0 else both[::-1]:
                 one.measure(held, counts=count >= spec.warmup)
                 if one.role == "kernel" and one.values and not is_accurate(spec, one.values[-1]):
-                    return                      # what is wrong need not be timed
+                    return                      # a wrong kernel need not be timed
 
 
 def judge_failure(context, kernel, incumbent, problem):

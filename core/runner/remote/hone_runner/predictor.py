@@ -27,7 +27,7 @@ def read_job(stream):
 
 def in_order(job):
     """The job's own inputs in the order of the kernel's parameters: they are given by name, and
-    passed by place. What is no parameter, or no kernel, is for others to say."""
+    passed by place. Errors about parameters or the kernel are reported elsewhere."""
     try:
         tree = source.ast.parse(job["kernel_text"])
         names = source.parameters(source.find_kernel(tree, job.get("kernel_name")))

@@ -47,7 +47,7 @@ def boot():
 
 
 def identity(pid=None):
-    """What tells this process from any other that had or will have its number."""
+    """An id that tells this process from earlier and later ones with the same number."""
     pid = pid or os.getpid()
     return {"pid": pid, "ticks": start_time(pid), "boot": boot(), "host": os.uname().nodename}
 
@@ -171,5 +171,5 @@ def prctl(option, value):
 
 
 def adopt_orphans():
-    """Makes orphaned descendants children of this process, so that none gets away."""
+    """Makes orphaned descendants children of this process, so that all can be ended."""
     return prctl(PR_SET_CHILD_SUBREAPER, 1)

@@ -30,7 +30,7 @@ INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ
              # How numbers are made: as in hone and in the reference.
              "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
              "AWS_REGION", "AWS_DEFAULT_REGION", "HF_HOME", "SLURM_JOB_ID", "SLURM_JOBID")
-# The way out, often with a login in it: only for what fetches something.
+# Proxies, often with a password in them: only for tools that fetch something.
 PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 OUTCOMES = ("ok", "failed", "signalled", "killed", "memory", "timeout", "cancelled", "missing",
             "lock")
@@ -156,7 +156,7 @@ class Stage:
         self.control = control
         self.child = None
         self.ended_by = None            # why we ended it: timeout, memory, excess, lock, cancelled
-        self.excess = None              # of what it had too much, in words
+        self.excess = None              # which limit it passed, in words
         self.asked = 0.0                # when
         self.looked = self.weighed = 0.0
 
@@ -184,7 +184,7 @@ class Stage:
         if self.control and not self.result.ok:
             if self.result.signal == signal.SIGTERM:
                 time.sleep(ORDER_S)
-            self.control.tick()     # a scheduler ends all at once: not the tool's doing
+            self.control.tick()     # a scheduler ends all processes at once: not the tool's fault
         return self.result
 
     def start(self, env, cwd, stdin):
@@ -257,7 +257,7 @@ class Stage:
         return found
 
     def watch(self, deadline):
-        """Limits and cancelling, at most ten times a second."""
+        """Checks limits and whether the job is cancelled, at most ten times a second."""
         now = time.monotonic()
         if now - self.looked < 0.1:
             return
@@ -345,7 +345,7 @@ class Stage:
         elif code < 0:
             result.signal = -code
         elif self.wall and self.wall.has_own_processes() and 128 < code < 192 and code != 137:
-            result.signal = code - 128      # what stands between tells it as shells do
+            result.signal = code - 128      # the process in between reports a signal as shells do
         else:
             result.status = code
         result.outcome, result.text = self.judge()

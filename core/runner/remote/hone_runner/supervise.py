@@ -92,8 +92,8 @@ class Control:
         self.write()
 
     def has_lock(self, memo):
-        """What is ours in the core lock (cores.Taker), for who finds this process killed; None for
-        nothing."""
+        """Our part of the core lock (cores.Taker), written down in case this process is killed;
+        None: nothing."""
         self.state["lock"] = memo
         self.write()
 
@@ -117,7 +117,7 @@ def start(path, answers):
             pid = (folder.state() or {}).get("pid")
             answers.emit("started", pid=pid, already=True, state=standing)
             return 0
-        folder.job()                    # what cannot be read is refused while someone listens
+        folder.job()                    # refused while hone still listens
         clear(folder)
         pid = detach(folder)
     finally:
@@ -258,7 +258,7 @@ def open_events(folder):
 
 
 def outcome(folder, job, control, events):
-    """The members of the result, whatever happens."""
+    """The members of the result event. There is one whatever happens."""
     try:
         module = KINDS.get(job.get("kind") or "kernel")
         if job.get("protocol") != 1 or module is None:

@@ -86,7 +86,7 @@ class Wall:
         return self.level in ("namespaces", "bubblewrap")
 
     def excess(self, processes):
-        """What a stage with so many processes has too much of, as words; None."""
+        """The limit that a stage with so many processes passes, as words; None."""
         if processes > PROCESSES:
             return "it had over %d processes" % PROCESSES
         room, files = WORK_BYTES, WORK_FILES
@@ -425,8 +425,8 @@ def install(steps):
 
 
 def drop_capabilities(keep=0):
-    """All but `keep`, which root has for other people's files; a root that has them not keeps
-    none."""
+    """Drops all capabilities but `keep`, which let root use other people's files, where it has
+    them."""
     for number in range(64):
         if not keep >> number & 1:
             LIBC.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
@@ -447,7 +447,7 @@ def write(path, text):
 
 
 def go_on_as_child():
-    """Forks; the parent waits and ends as the child did."""
+    """Forks. The parent waits, and ends as the child ended."""
     child = os.fork()
     if child == 0:
         process.prctl(process.PR_SET_PDEATHSIG, signal.SIGKILL)

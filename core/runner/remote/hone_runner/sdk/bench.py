@@ -37,7 +37,7 @@ CLOCKS = {
 
 
 def order_of(pairs, with_incumbent):
-    """Who is measured when: each pair the other way round than the one before."""
+    """The order of measuring: each pair is in the opposite order of the one before."""
     if not with_incumbent:
         return ["kernel"] * pairs
     order = []
@@ -77,8 +77,8 @@ def by_nrt(device, programs, inputs, order, tell):
 
 
 def keep_traces(folder, request):
-    """The events of a piece behind those of the pieces before, and in the place of those of an
-    earlier benchmark (the canary's): packed files are joined as they are."""
+    """Adds the events of a piece to those of the pieces before. Events of an earlier benchmark
+    (the canary's) are replaced. Packed files are joined as they are."""
     part = request["events"]
     if os.path.exists(part):
         mode = "ab" if request["first"] else "wb"
@@ -121,8 +121,8 @@ def by_bench(device, programs, inputs, order, tell):
 
 
 def bench_warmups(device, program):
-    """How many warm-ups take as long as is wanted: neuron-bench counts them, so a run that is no
-    sample tells how long a call takes."""
+    """How many warm-ups take as long as is wanted. neuron-bench takes a number of them, so a run
+    that does not count as a sample tells how long a call takes."""
     wanted_s = warmup_s(device.context)
     if not wanted_s:
         return WARMUP

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose an exception is: a seam's that this release does not have in this shape, or the kernel's.
-The traceback decides: an exception with a frame of the kernel's file anywhere in its chain of
-causes is the kernel's, whatever its type; a TypeError, AttributeError or ImportError that was
-raised between our call and the kernel is the toolchain's. And what a chain of exceptions says."""
+"""Who is to blame for an exception: a seam that this release lacks in this shape, or the kernel.
+The traceback decides. An exception with a frame of the kernel's file anywhere in its chain of
+causes is the kernel's, whatever its type. A TypeError, AttributeError or ImportError that was
+raised between our call and the kernel is the toolchain's. Also here: the text of a chain of
+exceptions."""
 
 import os
 import sys

@@ -12,12 +12,13 @@ from . import arrays, canary, compile as compiling, execute, grammar, predict, r
     seams, shown, told, watch
 
 SHAPE = ("TypeError", "AttributeError")
-# What is not there, though the exception is that of another shape: a name, an option of nobody's.
+# Texts that say a thing is absent, though the exception is one of another shape: an unknown name or
+# option.
 MISSING = re.compile(r"unexpected keyword argument '_|module '[\w.]+' has no attribute")
 NO_TARGET = "hone_has_no_such_target"
 MAX_FILES = 24
 HELP_S = 60.0
-# What makes the good kernel one whose file, or one whose program, is wrong: (dialect, old, new).
+# Changes that make the good kernel wrong, in its file or in its program: (dialect, old, new).
 BROKEN = {"current": ("x = nl.ndarray(", "x = nl.hone_has_no_such_name("),
           "legacy": ("x = nl.load(", "x = nl.hone_has_no_such_name(")}
 LARGE = {"current": ("    x = nl.ndarray(",

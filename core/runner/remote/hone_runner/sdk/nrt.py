@@ -97,7 +97,7 @@ class Loaded:
         return launches.sample([one.us for one in found], [one.span_us for one in found])
 
     def sample_by_durations(self, request, why):
-        """By the layer's own benchmark, which tells durations without whose they are."""
+        """By the layer's own benchmark. It tells durations, but not which core each belongs to."""
         found = self.model.benchmark(inputs=self.inputs, warmup_iter=request["warmup"],
                                      benchmark_iter=request["iterations"], mode="device")
         durations = list(getattr(found, "durations_ms", None) or ())
@@ -176,7 +176,7 @@ class Kept:
 
 class Hourglass:
     """The time until the lock of the core ends. Samples that are compared with each other are
-    `together`, and one of them is not begun where all have no time."""
+    `together`: none of them is begun unless there is time for all."""
 
     def __init__(self, request):
         self.until, self.together = request.get("until"), request.get("together", 1)
@@ -191,9 +191,8 @@ class Hourglass:
 
 
 def do_benchmark(request, classes):
-    """Samples in the order asked for: rows of launches.sample() with "of". Fewer where the lock of
-    the core would end before the next ones, of those that are compared with each other, were
-    taken."""
+    """Samples in the order asked for: rows of launches.sample() with "of". There are fewer where
+    the lock of the core would end in the middle of samples that are compared."""
     models = {}
     for name, row in request["models"].items():
         models[name] = Loaded(classes, row, name)
