@@ -30,7 +30,7 @@ static void rows_hold_together(void **state) {
     for (int op = 0; op < NKI_OP_COUNT; op++) {
         const struct nki_op_row *row = nki_op_row((enum nki_op)op);
         assert_true(nki_role_writes(row->params[NKI_DST].role));
-        assert_true(row->name[0] && row->summary[0] && row->legacy[0]);
+        assert_true(row->name[0] && row->summary[0]);
         assert_int_equal(strspn(row->engines, "TVAGD"), strlen(row->engines));
         bool may_be_left_out = false;
         for (size_t k = 0; k < row->n_params; k++) {
@@ -53,8 +53,11 @@ static void legacy_signatures_name_operands(void **state) {
     static const char *const own[] = {"*",    "engine", "shape",     "dtype",
                                       "pred", "expr",   "dst_rmw_op"};
     for (int op = 0; op < NKI_OP_COUNT; op++) {
-        struct str rest = str_of(nki_op_row((enum nki_op)op)->legacy), part, name;
-        while (strcmp(nki_op_row((enum nki_op)op)->legacy, "-") && str_next(&rest, ',', &part)) {
+        struct buf signature = {0};
+        nki_op_print_legacy((enum nki_op)op, &signature);
+        struct str rest = buf_str(&signature), part, name;
+        assert_true(nki_op_in_legacy((enum nki_op)op) == (rest.len > 0));
+        while (rest.len && str_next(&rest, ',', &part)) {
             assert_true(str_next(&part, '=', &name));
             name = str_trim(name);
             bool known = nki_operand_index((enum nki_op)op, name) >= 0;
@@ -63,7 +66,54 @@ static void legacy_signatures_name_operands(void **state) {
             if (!known)
                 fail_msg("nisa.%s: " STR_FMT, nki_op_name((enum nki_op)op), STR_ARG(name));
         }
+        buf_free(&signature);
     }
+}
+
+/* A place that is missing would end the signature before those after it. */
+static void legacy_places_have_no_gap(void **state) {
+    (void)state;
+#define PARAM(id, name, role, takes, standard, legacy) +((legacy) != 0)
+#define FIELD(name, standard, legacy) +((legacy) != 0)
+#define LEGACY(name, standard, legacy) +((legacy) != 0)
+#define INSTR(id, name, engines, check, exec, cost, summary, parameters) [NKI_OP_##id] = parameters,
+    static const int named[NKI_OP_COUNT] = {
+#include "nki/program/instructions.def"
+    };
+#undef INSTR
+#undef LEGACY
+#undef FIELD
+#undef PARAM
+    for (int op = 0; op < NKI_OP_COUNT; op++) {
+        struct buf signature = {0};
+        nki_op_print_legacy((enum nki_op)op, &signature);
+        struct str rest = buf_str(&signature), part;
+        int n = 0;
+        while (rest.len && str_next(&rest, ',', &part))
+            n += !str_is(str_trim(part), "*");
+        assert_int_equal(n, named[op]);
+        buf_free(&signature);
+    }
+}
+
+static void legacy_signatures_have_their_own_order(void **state) {
+    (void)state;
+    static const struct {
+        enum nki_op op;
+        const char *signature;
+    } rows[] = {
+        {NKI_OP_TENSOR_COPY, "src, *, engine=None"},
+        {NKI_OP_MEMSET, "shape, value, dtype, *, engine=None"},
+        {NKI_OP_DMA_COPY, "*, dst, src, dst_rmw_op=None, oob_mode=None, dge_mode=None"},
+        {NKI_OP_ACTIVATION_REDUCE, "op, data, *, reduce_op, reduce_res, bias=None, scale=1.0"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf signature = {0};
+        nki_op_print_legacy(rows[i].op, &signature);
+        assert_string_equal(signature.at, rows[i].signature);
+        buf_free(&signature);
+    }
+    assert_false(nki_op_in_legacy(NKI_OP_EXPONENTIAL));
 }
 
 /* The kernel's program as text, or its first error. */
@@ -131,6 +181,8 @@ int main(void) {
         cmocka_unit_test(operands_are_the_parameters_without_engine_and_name),
         cmocka_unit_test(rows_hold_together),
         cmocka_unit_test(legacy_signatures_name_operands),
+        cmocka_unit_test(legacy_places_have_no_gap),
+        cmocka_unit_test(legacy_signatures_have_their_own_order),
         cmocka_unit_test(generations_have_one_row_each),
         cmocka_unit_test(a_line_says_what_an_instruction_does),
     };

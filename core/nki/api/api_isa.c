@@ -48,22 +48,28 @@ static int destination(enum nki_op op, struct str name) {
  * is refused or ignored with a sentence of its own. */
 enum form { FORM_CURRENT, FORM_LEGACY, FORM_OLDER };
 
+static const char *signature_of(struct interp *in, enum nki_op op, enum form form) {
+    const char *current = nki_op_row(op)->signature;
+    if (form == FORM_CURRENT)
+        return current;
+    if (form == FORM_OLDER)
+        return arena_printf(interp_arena(in), "%s, mask=None%s", current,
+                            strstr(current, "dtype") ? "" : ", dtype=None");
+    struct buf legacy = {0};
+    nki_op_print_legacy(op, &legacy);
+    bool star = strstr(legacy.at, "*") != NULL, dtype = strstr(legacy.at, "dtype") != NULL;
+    const char *text = arena_printf(interp_arena(in), "%s%s, mask=None%s, name=None", legacy.at,
+                                    star ? "" : ", *", dtype ? "" : ", dtype=None");
+    buf_free(&legacy);
+    return text;
+}
+
 static const struct api_binding *binding_of(struct interp *in, enum nki_op op, enum form form) {
     struct api *api = api_of(in);
-    bool legacy = form == FORM_LEGACY;
     if (api->bindings[form][op])
         return api->bindings[form][op];
     struct api_binding *binding = ARENA_NEW(interp_arena(in), struct api_binding);
-    const char *text = legacy ? nki_op_row(op)->legacy : nki_op_row(op)->signature;
-    if (legacy) {
-        bool star = strstr(text, "*") != NULL, dtype = strstr(text, "dtype") != NULL;
-        text = arena_printf(interp_arena(in), "%s%s, mask=None%s, name=None", text,
-                            star ? "" : ", *", dtype ? "" : ", dtype=None");
-    } else if (form == FORM_OLDER) {
-        text = arena_printf(interp_arena(in), "%s, mask=None%s", text,
-                            strstr(text, "dtype") ? "" : ", dtype=None");
-    }
-    binding->signature = interp_signature(in, text);
+    binding->signature = interp_signature(in, signature_of(in, op, form));
     binding->n = (int)MIN_OF(signature_count(binding->signature), MAX_PARAMETERS);
     for (int k = 0; k < binding->n; k++) {
         binding->to[k] = destination(op, signature_name(binding->signature, (size_t)k));
@@ -556,8 +562,7 @@ static bool missing_dst(struct interp *in, const struct call *call, enum nki_op 
 
 bool api_isa_call(struct interp *in, const struct call *call, struct value *result) {
     enum nki_op op = (enum nki_op)(uintptr_t)call->data;
-    bool legacy =
-        interp_dialect(in) == NKI_DIALECT_LEGACY && strcmp(nki_op_row(op)->legacy, "-") != 0;
+    bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY && nki_op_in_legacy(op);
     struct isa_call c = {.dtype = DTYPE_NONE};
     if (!legacy && !missing_dst(in, call, op))
         return false;

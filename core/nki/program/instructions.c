@@ -16,30 +16,58 @@ enum {
     ANY = 0xffff,
 };
 
-#define PARAM(id, name, role, takes, standard) {#name, standard, NKI_ROLE_##role, takes},
-#define FIELD(text)
-#define INSTR(id, name, engines, check, exec, cost, summary, legacy, parameters) \
-    static const struct nki_param parameters_##id[] = {parameters};              \
+#define PARAM(id, name, role, takes, standard, legacy) {#name, standard, NKI_ROLE_##role, takes},
+#define FIELD(name, standard, legacy)
+#define LEGACY(name, standard, legacy)
+#define INSTR(id, name, engines, check, exec, cost, summary, parameters) \
+    static const struct nki_param parameters_##id[] = {parameters};      \
     _Static_assert(NKI_##id##_dst == NKI_DST, "dst is the first parameter");
 #include "nki/program/instructions.def"
 #undef INSTR
+#undef LEGACY
 #undef FIELD
 #undef PARAM
 
-#define PARAM(id, name, role, takes, standard) #name standard ", "
-#define FIELD(text) text ", "
-#define INSTR(id, name, engines, check, exec, cost, summary, legacy, parameters) \
-    [NKI_OP_##id] = {name,                                                       \
-                     engines,                                                    \
-                     summary,                                                    \
-                     parameters "name=None",                                     \
-                     legacy,                                                     \
-                     parameters_##id,                                            \
+#define PARAM(id, name, role, takes, standard, legacy) #name standard ", "
+#define FIELD(name, standard, legacy) #name standard ", "
+#define LEGACY(name, standard, legacy)
+#define INSTR(id, name, engines, check, exec, cost, summary, parameters) \
+    [NKI_OP_##id] = {name,                                               \
+                     engines,                                            \
+                     summary,                                            \
+                     parameters "name=None",                             \
+                     parameters_##id,                                    \
                      COUNT_OF(parameters_##id)},
 static const struct nki_op_row rows[NKI_OP_COUNT] = {
 #include "nki/program/instructions.def"
 };
 #undef INSTR
+#undef LEGACY
+#undef FIELD
+#undef PARAM
+
+/* Where the legacy dialect has what: nothing of an instruction that it does not have. */
+struct place {
+    const char *name, *standard;
+    int at; /* from 1; negative: by keyword only; 0: not there */
+};
+#define PARAM(id, name, role, takes, standard, legacy) {#name, standard, legacy},
+#define FIELD(name, standard, legacy) {#name, standard, legacy},
+#define LEGACY(name, standard, legacy) {#name, standard, legacy},
+#define INSTR(id, name, engines, check, exec, cost, summary, parameters) \
+    static const struct place places_##id[] = {parameters};
+#include "nki/program/instructions.def"
+#undef INSTR
+
+#define INSTR(id, ...) [NKI_OP_##id] = {places_##id, COUNT_OF(places_##id)},
+static const struct {
+    const struct place *at;
+    size_t len;
+} places[NKI_OP_COUNT] = {
+#include "nki/program/instructions.def"
+};
+#undef INSTR
+#undef LEGACY
 #undef FIELD
 #undef PARAM
 
@@ -53,6 +81,27 @@ const char *nki_op_name(enum nki_op op) {
 
 const char *nki_op_engines(enum nki_op op) {
     return rows[op].engines;
+}
+
+static const struct place *legacy_place(enum nki_op op, int at) {
+    for (size_t i = 0; i < places[op].len; i++)
+        if (places[op].at[i].at == at || places[op].at[i].at == -at)
+            return &places[op].at[i];
+    return NULL;
+}
+
+bool nki_op_in_legacy(enum nki_op op) {
+    return legacy_place(op, 1) != NULL;
+}
+
+void nki_op_print_legacy(enum nki_op op, struct buf *out) {
+    const struct place *place;
+    bool keywords = false;
+    for (int at = 1; (place = legacy_place(op, at)); at++) {
+        buf_printf(out, "%s%s%s%s", at > 1 ? ", " : "", place->at < 0 && !keywords ? "*, " : "",
+                   place->name, place->standard);
+        keywords |= place->at < 0;
+    }
 }
 
 int nki_operand_index(enum nki_op op, struct str name) {
@@ -133,8 +182,11 @@ void nki_op_explain(enum nki_op op, struct buf *out) {
     const struct nki_op_row *row = &rows[op];
     buf_printf(out, "nisa.%s: %s\n    nisa.%s(%s)\n", row->name, row->summary, row->name,
                row->signature);
-    if (strcmp(row->legacy, "-") != 0)
-        buf_printf(out, "    legacy: nisa.%s(%s)\n", row->name, row->legacy);
+    if (nki_op_in_legacy(op)) {
+        buf_printf(out, "    legacy: nisa.%s(", row->name);
+        nki_op_print_legacy(op, out);
+        buf_puts(out, ")\n");
+    }
     buf_puts(out, "    runs on ");
     nki_op_print_engines(op, out);
     buf_putc(out, '\n');

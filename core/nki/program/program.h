@@ -132,11 +132,13 @@ const char *nki_op_name(enum nki_op op); /* "tensor_scalar" */
 /* Where the operands of each instruction stand: NKI_<ID>_<parameter>, as NKI_ACTIVATION_bias. */
 enum nki_operand_place {
 #define PARAM(id, name, ...) NKI_##id##_##name,
-#define FIELD(text)
-#define INSTR(id, op, engines, check, exec, cost, summary, legacy, parameters) \
+#define FIELD(...)
+#define LEGACY(...)
+#define INSTR(id, op, engines, check, exec, cost, summary, parameters) \
     NKI_BEFORE_##id = -1, parameters
 #include "nki/program/instructions.def"
 #undef INSTR
+#undef LEGACY
 #undef FIELD
 #undef PARAM
 };
@@ -314,11 +316,14 @@ struct nki_op_row {
     const char *engines;   /* that can run it, as letters of instructions.def; first: the default */
     const char *summary;   /* "dst = op(data * scale + bias)" */
     const char *signature; /* of the current dialect: "dst, op, data, bias=None, .., name=None" */
-    const char *legacy;    /* of the legacy dialect; "-": it has no such instruction */
     const struct nki_param *params;
     uint8_t n_params;
 };
 const struct nki_op_row *nki_op_row(enum nki_op op);
+bool nki_op_in_legacy(enum nki_op op); /* the legacy dialect has it */
+/* The legacy dialect's signature: "data, *, engine=None"; nothing when it has no such one. mask=,
+ * dtype= and name= are not said: all have them. */
+void nki_op_print_legacy(enum nki_op op, struct buf *out);
 /* By name, "nisa." may stand before it; NKI_OP_COUNT when kernels have no such instruction. */
 enum nki_op nki_op_find(struct str name);
 const char *nki_takes_text(unsigned takes);                 /* "a tile or a number" */
@@ -411,5 +416,4 @@ void nki_facts_compare(const struct nki_facts *candidate, const struct nki_facts
 
 /* One line per instruction, for people and golden tests. */
 void nki_program_print(const struct nki_program *program, struct buf *out);
-
 #endif

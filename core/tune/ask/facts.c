@@ -56,12 +56,16 @@ void tune_facts_api(const char *source, struct buf *out) {
     bool legacy = strstr(source, "neuronxcc") != NULL;
     for (int op = 0; op < NKI_OP_COUNT; op++) {
         const struct nki_op_row *row = nki_op_row((enum nki_op)op);
-        const char *signature = legacy ? row->legacy : row->signature;
-        if (!strcmp(signature, "-"))
+        if (legacy && !nki_op_in_legacy((enum nki_op)op))
             continue;
         if (!uses(source, row->name) && !is_common(row->name))
             continue;
-        buf_printf(out, "nisa.%s(%s)\n    %s; runs on ", row->name, signature, row->summary);
+        buf_printf(out, "nisa.%s(", row->name);
+        if (legacy)
+            nki_op_print_legacy((enum nki_op)op, out);
+        else
+            buf_puts(out, row->signature);
+        buf_printf(out, ")\n    %s; runs on ", row->summary);
         nki_op_print_engines((enum nki_op)op, out);
         buf_putc(out, '\n');
     }
