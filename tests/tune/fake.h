@@ -15,6 +15,7 @@
 
 #include "loop/loop.h"
 #include "store/store.h"
+#include "tune/read/testing.h"
 #include "tune/session/place.h"
 #include "tune/state/inner.h"
 #include "tune/tune.h"

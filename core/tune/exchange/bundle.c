@@ -2,14 +2,14 @@
 /* A session as a folder that can be given away: the best kernel with its reference, every attempt
  * with its numbers, every prompt and answer, every decision.
  *
- *   README.md  session.json                    what it is, and the command that evaluates it again
- *   kernel.py  reference.py  model.ini         the best kernel: a task of its own, with the files
- *                                              it imports (or task/, see bundle_task.c)
- *   attempts/<n>.py  attempts/<n>.json         sources; plan, verdict, seeds, samples, metrics,
- * lines profiles/<n>.json                          timelines prompts/<n>-<role>.txt
- * answers/<n>-<role>.txt  calls.jsonl events.jsonl                               the whole log:
- * decisions, gates, notes experiments.jsonl  optimization_memory/rewrites.json   as other NKI
- * agents read them
+ * - README.md, session.json: what it is, and the command that evaluates it again
+ * - kernel.py, reference.py, model.ini: the best kernel: a task of its own, with the
+ *   files it imports (or task/, see bundle_task.c)
+ * - attempts/<n>.py, attempts/<n>.json: sources; plan, verdict, seeds, samples, metrics, lines
+ * - profiles/<n>.json: timelines
+ * - prompts/<n>-<role>.txt, answers/<n>-<role>.txt, calls.jsonl: what was asked and answered
+ * - events.jsonl: the whole log, with decisions, gates and notes
+ * - experiments.jsonl, optimization_memory/rewrites.json: as other NKI agents read them
  *
  * Folders of this machine become "." (the task's), "session" and "~"; what model.ini has of secrets
  * stays here. The folder is made beside its place, and takes it when all is on the disk. What grows
@@ -29,6 +29,7 @@
 #include "tune/session/inner.h"
 #include "tune/state/state.h"
 #include "tune/exchange/inner.h"
+#include "tune/read/inner.h"
 #include "tune/read/read.h"
 
 struct bundle {
@@ -121,81 +122,6 @@ static bool put_artefact(struct bundle *bundle, const char *name, const char *ha
 
 /* ------------------------------------------------------------------------------------ attempts */
 
-static void put_numbers(cJSON *object, const char *key, const double *values, size_t count) {
-    cJSON *list = cJSON_AddArrayToObject(object, key);
-    for (size_t i = 0; i < count; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber(values[i]));
-}
-
-static void put_seeds(cJSON *object, const struct tune_attempt *attempt) {
-    cJSON *list = cJSON_AddArrayToObject(object, "seeds");
-    for (size_t i = 0; i < attempt->seeds.len; i++) {
-        cJSON *seed = cJSON_CreateObject();
-        cJSON_AddNumberToObject(seed, "seed", (double)attempt->seeds.at[i].seed);
-        tune_json_put_number(seed, "rel_l2", attempt->seeds.at[i].rel_l2);
-        tune_json_put_text(seed, "passed", tune_answer_word(attempt->seeds.at[i].passed));
-        cJSON_AddItemToArray(list, seed);
-    }
-}
-
-static void put_verdict(cJSON *object, const struct tune_verdict *verdict) {
-    const struct {
-        const char *key, *why;
-        enum tune_answer answer;
-    } all[] = {{"compiles", verdict->compiles_why, verdict->compiles},
-               {"correct", verdict->correct_why, verdict->correct},
-               {"credible", verdict->credible_why, verdict->credible},
-               {"faster", verdict->faster_why, verdict->faster}};
-    cJSON *to = cJSON_AddObjectToObject(object, "verdict");
-    bool wrong = verdict->compiles == TUNE_ANSWER_NO || verdict->correct == TUNE_ANSWER_NO ||
-                 verdict->credible == TUNE_ANSWER_NO;
-    tune_json_put_text(to, "kind", wrong ? err_kind_name(ERR_KERNEL) : NULL);
-    for (size_t i = 0; i < COUNT_OF(all); i++) {
-        cJSON *one = cJSON_AddObjectToObject(to, all[i].key);
-        tune_json_put_text(one, "answer", tune_answer_word(all[i].answer));
-        tune_json_put_text(one, "why", all[i].why);
-    }
-}
-
-static void put_profile(cJSON *object, const struct tune_attempt *attempt) {
-    cJSON *metrics = cJSON_AddObjectToObject(object, "metrics");
-    for (size_t i = 0; i < attempt->metrics.len; i++)
-        tune_json_put_number(metrics, attempt->metrics.at[i].name, attempt->metrics.at[i].value);
-    cJSON *lines = cJSON_AddArrayToObject(object, "lines");
-    for (size_t i = 0; i < attempt->lines.len; i++) {
-        cJSON *line = cJSON_CreateObject();
-        cJSON_AddNumberToObject(line, "line", attempt->lines.at[i].line);
-        tune_json_put_number(line, "us", attempt->lines.at[i].us);
-        tune_json_put_number(line, "share", attempt->lines.at[i].share);
-        cJSON_AddItemToArray(lines, line);
-    }
-}
-
-static cJSON *attempt_write(const struct tune_attempt *attempt) {
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddNumberToObject(object, "attempt", attempt->id);
-    cJSON_AddNumberToObject(object, "parent", attempt->parent);
-    cJSON_AddNumberToObject(object, "round", attempt->round);
-    tune_json_put_text(object, "author", attempt->author);
-    tune_json_put_text(object, "decision", tune_status_word(attempt->status));
-    tune_json_put_text(object, "reason", attempt->reason);
-    tune_json_put_number(object, "latency_us", attempt->latency_us);
-    tune_json_put_number(object, "floor_us", attempt->floor_us);
-    tune_json_put_number(object, "speedup", attempt->speedup);
-    tune_json_put_number(object, "vs_parent", attempt->vs_parent);
-    tune_json_put_bool(object, "modelled", attempt->modelled);
-    tune_predicted_put(object, attempt);
-    tune_json_put_text(object, "bound_by", attempt->bound_by);
-    cJSON_AddItemToObject(object, "plan", tune_plan_write(&attempt->plan));
-    put_verdict(object, &attempt->verdict);
-    put_seeds(object, attempt);
-    put_numbers(object, "samples_us", attempt->samples.at, attempt->samples.len);
-    put_numbers(object, "parent_samples_us", attempt->parent_samples.at,
-                attempt->parent_samples.len);
-    put_profile(object, attempt);
-    return object;
-}
-
 static bool put_attempts(struct bundle *bundle) {
     bool ok = true;
     for (size_t i = 0; ok && i < bundle->state->attempts.len; i++) {
@@ -205,7 +131,7 @@ static bool put_attempts(struct bundle *bundle) {
         snprintf(numbers, sizeof numbers, "attempts/%03zu.json", i);
         snprintf(profile, sizeof profile, "profiles/%03zu.json", i);
         ok = put_text(bundle, source, attempt->source) &&
-             put_json(bundle, numbers, attempt_write(attempt)) &&
+             put_json(bundle, numbers, tune_attempt_write(attempt, false)) &&
              put_artefact(bundle, profile, attempt->timeline);
     }
     return ok;

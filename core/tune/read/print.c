@@ -6,7 +6,8 @@
 
 #include "tune/state/state.h"
 #include "tune/state/inner.h"
-#include "tune/read/read.h"
+#include "tune/read/inner.h"
+#include "tune/read/testing.h"
 
 static cJSON *array_in(cJSON *object, const char *key) {
     return cJSON_AddArrayToObject(object, key);
@@ -115,95 +116,6 @@ static void print_candidate(const struct tune_candidate *candidate, cJSON *root)
         put_int(item, "new_count", hunk->new_count);
         tune_json_put_bool(item, "left", hunk->left);
         tune_json_put_text(item, "why", hunk->why);
-    }
-}
-
-static void print_verdict(const struct tune_verdict *verdict, cJSON *item) {
-    tune_json_put_text(item, "compiles", tune_answer_word(verdict->compiles));
-    tune_json_put_text(item, "compiles_why", verdict->compiles_why);
-    tune_json_put_text(item, "correct", tune_answer_word(verdict->correct));
-    tune_json_put_text(item, "correct_why", verdict->correct_why);
-    tune_json_put_text(item, "credible", tune_answer_word(verdict->credible));
-    tune_json_put_text(item, "credible_why", verdict->credible_why);
-    tune_json_put_text(item, "faster", tune_answer_word(verdict->faster));
-    tune_json_put_text(item, "faster_why", verdict->faster_why);
-}
-
-static void print_numbers(const struct tune_attempt *attempt, cJSON *item) {
-    cJSON *list = array_in(item, "samples");
-    for (size_t i = 0; i < attempt->samples.len; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber(attempt->samples.at[i]));
-    list = array_in(item, "parent_samples");
-    for (size_t i = 0; i < attempt->parent_samples.len; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber(attempt->parent_samples.at[i]));
-    list = array_in(item, "seeds");
-    for (size_t i = 0; i < attempt->seeds.len; i++) {
-        cJSON *seed = object_in(list);
-        put_int(seed, "seed", (double)attempt->seeds.at[i].seed);
-        tune_json_put_number(seed, "rel_l2", attempt->seeds.at[i].rel_l2);
-        tune_json_put_text(seed, "passed", tune_answer_word(attempt->seeds.at[i].passed));
-    }
-    list = array_in(item, "metrics");
-    for (size_t i = 0; i < attempt->metrics.len; i++) {
-        cJSON *metric = object_in(list);
-        tune_json_put_text(metric, "name", attempt->metrics.at[i].name);
-        tune_json_put_text(metric, "unit", attempt->metrics.at[i].unit);
-        tune_json_put_number(metric, "value", attempt->metrics.at[i].value);
-    }
-    list = array_in(item, "lines");
-    for (size_t i = 0; i < attempt->lines.len; i++) {
-        cJSON *line = object_in(list);
-        put_int(line, "line", attempt->lines.at[i].line);
-        tune_json_put_number(line, "us", attempt->lines.at[i].us);
-        tune_json_put_number(line, "share", attempt->lines.at[i].share);
-    }
-    list = array_in(item, "bounds");
-    for (size_t i = 0; i < attempt->bounds.len; i++) {
-        cJSON *bound = object_in(list);
-        tune_json_put_text(bound, "name", attempt->bounds.at[i].name);
-        tune_json_put_number(bound, "busy_us", attempt->bounds.at[i].busy_us);
-        tune_json_put_number(bound, "without_us", attempt->bounds.at[i].without_us);
-    }
-}
-
-static void print_attempts(const struct tune_state *state, cJSON *root) {
-    cJSON *list = array_in(root, "attempts");
-    for (size_t i = 0; i < state->attempts.len; i++) {
-        const struct tune_attempt *attempt = &state->attempts.at[i];
-        cJSON *item = object_in(list);
-        put_int(item, "id", attempt->id);
-        put_int(item, "parent", attempt->parent);
-        put_int(item, "round", attempt->round);
-        put_int(item, "repairs", attempt->repairs);
-        put_int(item, "evaluated", attempt->evaluated);
-        put_int(item, "heard", (double)attempt->heard);
-        tune_json_put_bool(item, "floor_modelled", attempt->floor_modelled);
-        tune_json_put_bool(item, "profile_modelled", attempt->profile_modelled);
-        put_int(item, "started_ms", (double)attempt->started_ms);
-        put_int(item, "ended_ms", (double)attempt->ended_ms);
-        tune_json_put_text(item, "source", attempt->source);
-        tune_json_put_text(item, "author", attempt->author);
-        tune_json_put_text(item, "path", attempt->path);
-        tune_json_put_text(item, "hash", attempt->hash);
-        cJSON_AddItemToObject(item, "plan", tune_plan_write(&attempt->plan));
-        print_verdict(&attempt->verdict, item);
-        tune_json_put_text(item, "status", tune_status_word(attempt->status));
-        tune_json_put_text(item, "reason", attempt->reason);
-        tune_json_put_bool(item, "modelled", attempt->modelled);
-        put_int(item, "lnc", attempt->lnc);
-        tune_json_put_text(item, "wall", attempt->wall);
-        tune_json_put_number(item, "latency_us", attempt->latency_us);
-        tune_json_put_number(item, "floor_us", attempt->floor_us);
-        tune_json_put_number(item, "speedup", attempt->speedup);
-        tune_json_put_number(item, "vs_parent", attempt->vs_parent);
-        tune_json_put_number(item, "ratio_low", attempt->interval.low);
-        tune_json_put_number(item, "ratio_high", attempt->interval.high);
-        tune_json_put_bool(item, "confirmed", attempt->confirmed);
-        tune_predicted_put(item, attempt);
-        put_int(item, "instructions", (double)attempt->instructions);
-        tune_json_put_text(item, "bound_by", attempt->bound_by);
-        tune_json_put_text(item, "timeline", attempt->timeline);
-        print_numbers(attempt, item);
     }
 }
 
@@ -346,7 +258,9 @@ void tune_state_print(const struct tune_state *state, struct buf *out) {
     for (size_t i = 0; i < state->plans.len; i++)
         cJSON_AddItemToArray(list, tune_plan_write(&state->plans.at[i]));
     print_lanes(state, root);
-    print_attempts(state, root);
+    list = array_in(root, "attempts");
+    for (size_t i = 0; i < state->attempts.len; i++)
+        cJSON_AddItemToArray(list, tune_attempt_write(&state->attempts.at[i], true));
     print_logs(state, root);
     list = array_in(root, "diagnostics");
     for (size_t i = 0; i < state->diagnostics.len; i++) {

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be read off the state: scores, summaries, sentences, all of it as JSON. */
+/* What can be read off the state: scores, summaries, sentences. */
 #ifndef HONE_TUNE_READ_H
 #define HONE_TUNE_READ_H
 
 #include "tune/read/score.h"
 #include "tune/read/summary.h"
 #include "tune/state/state.h"
-
-/* The whole state as JSON, for comparing and for bug reports; what belongs to the process and not
- * to the log is left out. */
-void tune_state_print(const struct tune_state *state, struct buf *out);
 
 /* same.c: whether a kernel is `before` again or one that was tried, in this session or, without
  * success, by another agent; appends what it is the same as: "same as #7 (1.03x, revert)". */
