@@ -5,6 +5,7 @@
 #define HONE_CLI_CLI_H
 
 #include "cli/kit/kit.h"
+#include "cli/run/run.h"
 
 extern const struct cli_command cli_commands[];
 
@@ -34,7 +35,6 @@ int cli_workbench(const struct cli *cli);
 int cli_sim(const struct cli *cli);
 int cli_check(const struct cli *cli);
 int cli_explain(const struct cli *cli);
-int cli_run(const struct cli *cli);
 int cli_sweep(const struct cli *cli);
 int cli_host(const struct cli *cli);
 int cli_conform(const struct cli *cli);

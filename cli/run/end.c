@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What came of a run: the last event, or a summary for people, and the exit status. */
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/run/inner.h"
+
+static void number_or_null(cJSON *object, const char *key, double value) {
+    if (isfinite(value))
+        cJSON_AddNumberToObject(object, key, value);
+    else
+        cJSON_AddNullToObject(object, key);
+}
+
+/* Correct means: on every seed of the session. */
+static void correct_put(cJSON *object, const struct tune_state *state,
+                        const struct tune_attempt *attempt) {
+    bool whole = attempt->seeds.len >= state->seeds.len;
+    if (attempt->verdict.correct == TUNE_ANSWER_YES && whole)
+        cJSON_AddTrueToObject(object, "correct");
+    else if (attempt->verdict.correct == TUNE_ANSWER_NO)
+        cJSON_AddFalseToObject(object, "correct");
+    else
+        cJSON_AddNullToObject(object, "correct");
+}
+
+static void attempt_put(cJSON *root, const char *key, const struct run *run, int id) {
+    const struct tune_state *state = tune_session_state(run->session);
+    const struct tune_attempt *attempt = tune_state_attempt(state, id);
+    if (!attempt) {
+        cJSON_AddNullToObject(root, key);
+        return;
+    }
+    cJSON *object = cJSON_AddObjectToObject(root, key);
+    cJSON_AddNumberToObject(object, "attempt", attempt->id);
+    char *path = path_join(tune_session_folder(run->session), attempt->path ? attempt->path : "");
+    cJSON_AddStringToObject(object, "kernel", path);
+    free(path);
+    number_or_null(object, "latency_us", attempt->latency_us);
+    number_or_null(object, "floor_us", attempt->floor_us);
+    cJSON_AddBoolToObject(object, "floor_modelled", attempt->floor_modelled || attempt->modelled);
+    number_or_null(object, "speedup", attempt->speedup);
+    cJSON_AddBoolToObject(object, "modelled", attempt->modelled);
+    tune_predicted_put(object, attempt);
+    correct_put(object, state, attempt);
+}
+
+const char *run_end_reason(const struct run *run) {
+    const struct tune_state *state = tune_session_state(run->session);
+    if (run->end)
+        return run->end;
+    return state->trouble ? state->trouble : state->wait_text;
+}
+
+static void end_json(struct run *run) {
+    const struct tune_state *state = tune_session_state(run->session);
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "event", "end");
+    attempt_put(root, "baseline", run, 0);
+    attempt_put(root, "best", run, state->best);
+    cJSON_AddNumberToObject(root, "rounds", state->budgets[TUNE_BUDGET_ROUNDS].spent);
+    cJSON_AddNumberToObject(root, "attempts", (double)state->attempts.len);
+    cJSON_AddNumberToObject(root, "elapsed_s",
+                            (double)(clock_monotonic_ns() - run->started_ns) * 1e-9);
+    cJSON *cost = cJSON_AddObjectToObject(root, "cost");
+    number_or_null(cost, "dollars", state->budgets[TUNE_BUDGET_DOLLARS].spent);
+    number_or_null(cost, "tokens", state->budgets[TUNE_BUDGET_TOKENS].spent);
+    number_or_null(cost, "device_s", state->budgets[TUNE_BUDGET_DEVICE_S].spent);
+    const char *reason = run_end_reason(run);
+    if (reason)
+        cJSON_AddStringToObject(root, "reason", reason);
+    cJSON_AddStringToObject(root, "session", tune_session_folder(run->session));
+    char *text = cJSON_PrintUnformatted(root);
+    struct buf line = {0};
+    buf_puts(&line, text ? text : "{\"event\":\"end\"}");
+    run_line(run, &line);
+    free(text);
+    cJSON_Delete(root);
+}
+
+static void end_text(struct run *run) {
+    struct buf line = {0};
+    tune_summary_print(tune_session_state(run->session), tune_session_folder(run->session),
+                       run_end_reason(run), &line);
+    fputc('\n', stdout);
+    if (line.len && line.at[line.len - 1] == '\n')
+        line.len--;
+    run_line(run, &line);
+}
+
+int run_end_status(const struct run *run) {
+    const struct tune_state *state = tune_session_state(run->session);
+    if (run->interrupted)
+        return run->signum ? EXIT_SIGNAL + run->signum : EXIT_INTERRUPTED;
+    if (run->rescued)
+        return CLI_DAMAGED;
+    if (state->trouble || state->stopped_by_environment)
+        return CLI_ENVIRONMENT_FAILED;
+    if (state->changed.len)
+        return CLI_WRONG_USAGE;
+    const struct tune_attempt *seed = tune_state_attempt(state, 0);
+    bool failed = seed && seed->status == TUNE_STATUS_FAILED;
+    return failed && !run->end ? CLI_KERNEL_FAILED : CLI_OK;
+}
+
+void run_end_print(struct run *run) {
+    if (run->json)
+        end_json(run);
+    else
+        end_text(run);
+}
