@@ -20,6 +20,13 @@
         "kernel-name", "NAME", NULL, "The function to take, where the file has several kernels.", \
             false                                                                                 \
     }
+#define OPTION_KERNEL_NAME_KEPT                                                                \
+    {                                                                                          \
+        "kernel-name", "NAME", NULL,                                                           \
+            "The function to tune, where the file has several kernels. The session keeps it. " \
+            "Default: the last one that no other calls.",                                      \
+            false                                                                              \
+    }
 #define OPTION_INPUT                                                                             \
     {                                                                                            \
         "input", "NAME=SHAPE:DTYPE", NULL,                                                       \
@@ -109,6 +116,7 @@ static const struct cli_option check_options[] = {
 
 static const struct cli_option workbench_options[] = {
     OPTION_REFERENCE,
+    OPTION_KERNEL_NAME_KEPT,
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_PROPOSER,
@@ -139,6 +147,7 @@ static const struct cli_option run_options[] = {
     OPTION_PROPOSER,
     OPTION_SEARCH,
     OPTION_REFERENCE,
+    OPTION_KERNEL_NAME_KEPT,
     {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
     {"tolerance", "X", NULL,
      "Relative L2 up to which a kernel counts as correct. Default: TOLERANCE of the reference, "
@@ -161,6 +170,7 @@ static const struct cli_option sweep_options[] = {
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_REFERENCE,
+    OPTION_KERNEL_NAME_KEPT,
     {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
     {"session", "DIR", NULL, "The session's folder. Default: .hone/TASK beside the kernel.", false},
     OPTION_JSON,

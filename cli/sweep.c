@@ -71,7 +71,8 @@ static int constants_list(const struct cli *cli) {
     struct task *task = task_open(cli->args.at[0], cli_value(cli, "reference"), &err);
     if (!task)
         return cli_fail(cli, &err);
-    struct rewrite_constants *constants = rewrite_constants_find(str_of(task->kernel_text), NULL);
+    struct rewrite_constants *constants =
+        rewrite_constants_find(str_of(task->kernel_text), cli_value(cli, "kernel-name"));
     int status = constants_print(cli, constants);
     rewrite_constants_free(constants);
     task_free(task);
@@ -318,6 +319,7 @@ int cli_sweep(const struct cli *cli) {
         status = cli_fail(cli, &run.err);
     options.config = config;
     options.reference = cli_value(cli, "reference");
+    options.function = cli_value(cli, "kernel-name");
     options.session_dir = cli_value(cli, "session");
     options.device = cli_value(cli, "device");
     options.target = cli_value(cli, "target");

@@ -529,6 +529,7 @@ int cli_workbench(const struct cli *cli) {
     struct tune_options options = {
         .task = cli->args.len ? cli->args.at[0] : NULL,
         .reference = cli_value(cli, "reference"),
+        .function = cli_value(cli, "kernel-name"),
         .device = cli_value(cli, "device"),
         .target = cli_value(cli, "target"),
         .proposer = cli_value(cli, "proposer"),

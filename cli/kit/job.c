@@ -2,6 +2,7 @@
 /* What sim and check have in common: the task, the options that make a job, printing findings. */
 #include "cli/kit/job.h"
 #include "cli/kit/settings.h"
+#include "nki/nki.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -130,9 +131,13 @@ int cli_job_open(const struct cli *cli, struct cli_job *job) {
     job->task = task_open(cli->args.at[0], cli_value(cli, "reference"), &err);
     if (!job->task)
         return cli_fail(cli, &err);
+    const char *name = cli_value(cli, "kernel-name");
+    struct str text = {job->task->kernel_text, job->task->kernel_len};
+    if (name && !nki_has_kernel(job->task->kernel_path, text, name, &err))
+        return cli_fail(cli, &err);
     job->job.kernel_path = job->task->kernel_path;
     job->job.kernel_text = job->task->kernel_text;
-    job->job.kernel_name = cli_value(cli, "kernel-name");
+    job->job.kernel_name = name;
     job->job.reference_path = job->task->reference_path;
     job->job.model = job->task->model;
     job->job.device = cli_value(cli, "device");

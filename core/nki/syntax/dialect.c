@@ -284,6 +284,18 @@ static struct nki_node *find_without_name(const struct nki_tree *tree, struct er
     return kernel;
 }
 
+bool nki_has_kernel(const char *file, struct str text, const char *name, struct err *err) {
+    struct diag_list diags = {0};
+    struct err none = {0};
+    struct nki_tree *tree = nki_parse(file, text, &diags);
+    bool has = tree->errors || nki_find_kernel(tree, name, &none);
+    if (!has)
+        err_set(err, ERR_USAGE, "%s", none.text);
+    nki_tree_free(tree);
+    diag_free(&diags);
+    return has;
+}
+
 struct nki_node *nki_find_kernel(const struct nki_tree *tree, const char *name, struct err *err) {
     if (!name)
         return find_without_name(tree, err);

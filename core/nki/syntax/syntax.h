@@ -546,6 +546,12 @@ struct nki_node *nki_kernel_decorator(const struct nki_node *function);
 struct nki_node *nki_find_kernel(const struct nki_tree *tree, const char *name,
                                  struct err *err) CC_MUST_USE;
 
+/* Whether a file of that text has a function of that name, decorated or not; false with *err
+ * (ERR_USAGE), which says what there is. A text that cannot be read as a kernel's file passes: what
+ * is wrong with it is said better where it is compiled. */
+bool nki_has_kernel(const char *file, struct str text, const char *name,
+                    struct err *err) CC_MUST_USE;
+
 /* ---- source edits -------------------------------------------------------------------------- */
 
 struct nki_edit {

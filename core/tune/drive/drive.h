@@ -18,6 +18,8 @@ struct tune_proposer;
 struct tune_options {
     const char *task;            /* a folder, a kernel file, or "seeds/<name>" */
     const char *reference;       /* with a kernel file */
+    const char *function;        /* the kernel of a file of several [the only one, or the last that
+                                  * no other calls] */
     const char *session_dir;     /* [.hone/<task> beside the kernel] */
     const char *device;          /* [that of the target's section, else trn2] */
     const char *target;          /* [sim] */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "loop/loop.h"
+#include "nki/nki.h"
 #include "tune/drive/inner.h"
 #include "tune/drive/opening.h"
 
@@ -56,6 +57,7 @@ static bool session_begin(struct tune_session *session, const struct tune_option
     event.session.kernel = task->kernel_path;
     event.session.reference = task->reference_path;
     event.session.source = task->kernel_text;
+    event.session.function = options->function;
     event.session.model = model;
     event.session.reference_source = reference_of(arena, task->reference_path);
     bool ok = tune_options_begin(&event.session, arena, options, err) &&
@@ -73,7 +75,8 @@ static bool same_place(const struct tune_state *state, const struct tune_options
     const struct {
         const char *what, *before, *now;
     } all[] = {{"device", state->device, options->device},
-               {"target", state->target, options->target}};
+               {"target", state->target, options->target},
+               {"kernel-name", state->function, options->function}};
     for (size_t i = 0; i < COUNT_OF(all) && state->attempts.len; i++)
         if (all[i].now && all[i].before && strcmp(all[i].now, all[i].before) != 0)
             return err_set(err, ERR_USAGE,
@@ -316,6 +319,11 @@ struct tune_session *tune_session_open(const struct tune_options *options, struc
     struct task *task = task_open(options->task, options->reference, err);
     if (!task)
         return NULL;
+    struct str text = {task->kernel_text, task->kernel_len};
+    if (options->function && !nki_has_kernel(task->kernel_path, text, options->function, err)) {
+        task_free(task);
+        return NULL;
+    }
     struct tune_session *session = mem_alloc(1, sizeof *session);
     session->loop = loop;
     session->driver = &tune_drive;

@@ -302,7 +302,8 @@ bool tune_options_change(struct tune_event_session *session, struct arena *arena
     } texts[] = {{"precision", options->precision, &session->precision},
                  {"proposer", options->proposer, &session->proposer},
                  {"target", options->target, &session->target},
-                 {"device", options->device, &session->device}};
+                 {"device", options->device, &session->device},
+                 {"kernel-name", options->function, &session->function}};
     struct source source = {.options = options, .session = session, .arena = arena};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         if (!texts[i].value)

@@ -444,12 +444,14 @@ void tune_baseline_start(struct tune_session *session, int lane) {
 }
 
 static void function_note(struct tune_session *session, const struct runner_result *result) {
-    if (session->state->function || !*result->kernel_name)
+    const struct tune_state *state = session->state;
+    bool tolerance = isnan(state->tolerance) && !isnan(known(result->tolerance));
+    if (!*result->kernel_name || (state->function && !tolerance))
         return;
     struct tune_event event = tune_event_empty(TUNE_EVENT_SESSION);
     event.form = TUNE_FORM_SESSION_FUNCTION;
     event.session.function = result->kernel_name;
-    if (isnan(session->state->tolerance)) {
+    if (isnan(state->tolerance)) {
         event.form = TUNE_FORM_SESSION_TOLERANCE;
         event.session.tolerance = known(result->tolerance);
     }
