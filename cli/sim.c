@@ -110,15 +110,23 @@ static bool evaluate(struct sim *sim, struct err *err) {
 
 /* ---- the profile's file --------------------------------------------------------------------- */
 
-/* A folder beside the file, so that the finished profile is renamed into place. */
-static char *profile_folder(const char *file, struct err *err) {
-    char *folder = path_folder(file);
-    char *pattern = path_join(folder, ".hone-profile-XXXXXX");
+/* Before the work: whether it can be written at its end. */
+static bool profile_can_be_written(const char *file, struct err *err) {
+    char *target = path_target(file), *folder = path_folder(target ? target : file);
+    bool can = file_is_dir(folder) && access(file_exists(file) ? file : folder, W_OK) == 0;
     free(folder);
-    if (mkdtemp(pattern))
+    free(target);
+    return can || err_set(err, ERR_ENVIRONMENT,
+                          "cannot write %s: its folder does not exist or cannot be written", file);
+}
+
+/* A folder of its own, where the runner leaves it. */
+static char *profile_folder(const char *file, struct err *err) {
+    const char *temporary = getenv("TMPDIR");
+    char *pattern = path_join(temporary && *temporary ? temporary : "/tmp", "hone-profile-XXXXXX");
+    if (profile_can_be_written(file, err) &&
+        (mkdtemp(pattern) || err_set(err, ERR_ENVIRONMENT, "cannot make the folder %s", pattern)))
         return pattern;
-    err_set(err, ERR_ENVIRONMENT, "cannot write %s: its folder does not exist or cannot be written",
-            file);
     free(pattern);
     return NULL;
 }
@@ -126,10 +134,14 @@ static char *profile_folder(const char *file, struct err *err) {
 static bool place_profile(const struct sim *sim, const char *file, const char *folder,
                           struct err *err) {
     bool ok = true;
-    for (size_t i = 0; i < sim->result.artifacts.len; i++)
-        if (strcmp(sim->result.artifacts.at[i].name, "profile") == 0 &&
-            rename(sim->result.artifacts.at[i].path, file) != 0)
-            ok = err_set(err, ERR_ENVIRONMENT, "cannot write %s", file);
+    for (size_t i = 0; i < sim->result.artifacts.len; i++) {
+        size_t size = 0;
+        if (strcmp(sim->result.artifacts.at[i].name, "profile") != 0)
+            continue;
+        char *text = file_read(sim->result.artifacts.at[i].path, 0, &size, err);
+        ok = text && file_write(file, text, size, err);
+        free(text);
+    }
     (void)!file_remove_tree(folder, NULL);
     return ok;
 }

@@ -110,6 +110,49 @@ static void numbers_are_whole_texts(void **state) {
     assert_false(str_to_double(STR("two"), &number));
 }
 
+static void is_a_link_with(const char *folder, const char *name, const char *there) {
+    char *path = path_join(folder, name), *target = path_join(folder, there);
+    struct err err = {0};
+    struct stat st;
+    assert_true(file_write(path, "through", 7, &err));
+    assert_true(lstat(path, &st) == 0 && S_ISLNK(st.st_mode));
+    char *text = file_read(target, 0, NULL, &err);
+    assert_string_equal(text, "through");
+    free(text);
+    free(target);
+    free(path);
+}
+
+/* What a person names is written where it leads to, by links of links, and to what is not there. */
+static void a_link_stays_a_link(void **state) {
+    (void)state;
+    char folder[] = "/tmp/hone-base-XXXXXX";
+    struct err err = {0};
+    assert_non_null(mkdtemp(folder));
+    char *path = path_join(folder, "own"), *second = path_join(folder, "second");
+    char *ring = path_join(folder, "ring"), *missing = path_join(folder, "missing");
+    assert_true(file_write(path, "before", 6, &err));
+    assert_int_equal(chmod(path, 0640), 0);
+    char *first = path_join(folder, "first"), *inside = path_join(folder, "inside");
+    assert_int_equal(symlink(path, first), 0);
+    assert_int_equal(symlink("first", second), 0);
+    assert_int_equal(symlink("not-there-yet", missing), 0);
+    assert_int_equal(symlink("ring", ring), 0);
+    is_a_link_with(folder, "second", "own");
+    is_a_link_with(folder, "missing", "not-there-yet");
+    struct stat st;
+    assert_true(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640);
+    assert_false(file_write(ring, "x", 1, &err));
+    /* What hone keeps for itself is not led elsewhere. */
+    assert_int_equal(symlink(path, inside), 0);
+    assert_true(file_write_private(inside, "kept", 4, &err));
+    assert_true(lstat(inside, &st) == 0 && S_ISREG(st.st_mode));
+    assert_true(file_remove_tree(folder, &err));
+    char *const all[] = {path, second, ring, missing, first, inside};
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        free(all[i]);
+}
+
 static void a_pipe_stays_a_pipe(void **state) {
     (void)state;
     char folder[] = "/tmp/hone-test-XXXXXX";
@@ -203,6 +246,7 @@ int main(void) {
         cmocka_unit_test(rows_are_found_by_their_hash_in_order),
         cmocka_unit_test(numbers_are_whole_texts),
         cmocka_unit_test(a_file_is_replaced_whole),
+        cmocka_unit_test(a_link_stays_a_link),
         cmocka_unit_test(a_pipe_stays_a_pipe),
         cmocka_unit_test(a_diagnostic_prints_like_a_compilers),
         cmocka_unit_test(durations_have_three_digits),

@@ -365,6 +365,49 @@ class Sim(Commands):
         self.assertEqual(times["trn1"]["device"], "trn1")
         self.assertNotEqual(times["trn1"]["latency_us"], times["trn2"]["latency_us"])
 
+    def test_a_link_to_a_file_stays_one(self):
+        folder = make_task("links", CURRENT)
+        for option, name in (("--junit", "linked.xml"), ("--profile", "linked.json")):
+            target, link = FOLDER / f"own-{name}", FOLDER / name
+            link.symlink_to(target.name)
+            self.sim(folder, "--no-verify", option, link)
+            self.assertTrue(link.is_symlink())
+            self.assertGreater(target.stat().st_size, 100)
+
+    def test_a_profile_goes_into_a_pipe(self):
+        done = run("sim", make_task("piped", CURRENT), "--no-verify", "--json", "--profile", "/dev/stderr")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stderr)["format"], "hone-profile")
+
+    def test_of_several_kernels_one_is_named(self):
+        twice = CURRENT.replace("def kernel", "def twice")
+        folder = make_task("two_kernels", twice + "\n\n" + CURRENT.split("\n\n\n", 1)[1])
+        self.assertIn("(kernel, current", run("sim", folder, "--no-verify").stdout)
+        named = run("sim", folder, "--no-verify", "--kernel-name", "twice")
+        self.assertIn("(twice, current", named.stdout)
+        for command in ("sim", "check", "run"):
+            done = run(command, folder, "--kernel-name", "thrice")
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn("there is no function 'thrice'", done.stderr)
+            self.assertIn("there is twice, kernel", done.stderr)
+        self.assertFalse((folder / ".hone").exists())
+
+    def test_a_session_keeps_the_kernel_it_was_begun_with(self):
+        twice = CURRENT.replace("def kernel", "def twice")
+        folder = make_task("session_of_one", twice + "\n\n" + CURRENT.split("\n\n\n", 1)[1])
+        begun = run("run", folder, "--kernel-name", "twice", "--rounds", "1", "--json")
+        self.assertEqual(begun.returncode, 0, begun.stderr)
+        events = [json.loads(line) for line in begun.stdout.splitlines()]
+        self.assertEqual(next(e for e in events if e["event"] == "session")["function"], "twice")
+        again = run("run", folder, "--rounds", "1", "--json")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        functions = {e.get("function") for e in map(json.loads, again.stdout.splitlines())
+                     if e["event"] == "session"}
+        self.assertLessEqual(functions, {None, "twice"})
+        other = run("run", folder, "--kernel-name", "kernel", "--rounds", "1")
+        self.assertEqual(other.returncode, 2, other.stdout)
+        self.assertIn("--kernel-name twice", other.stderr)
+
     def test_the_profile_is_a_file(self):
         file = FOLDER / "profile.json"
         self.sim(make_task("legacy", LEGACY), "--no-verify", "--profile", file)

@@ -275,16 +275,11 @@ static bool whole_is_fine(const char *path, const struct buf *text, struct err *
     return fine;
 }
 
-/* Where the file really is: a link to it stays one. */
-static char *real_path(const char *path) {
-    char *real = realpath(path, NULL);
-    return real ? real : mem_strdup(path);
-}
-
+/* A link to the file stays one. */
 static bool write_whole(const char *path, const struct buf *text, struct err *err) {
-    char *folder = path_folder(path), *real = real_path(path);
-    bool fine =
-        file_make_private(folder, err) && file_write_private(real, text->at, text->len, err);
+    char *folder = path_folder(path), *real = path_target(path);
+    bool fine = file_make_private(folder, err) &&
+                file_write_private(real ? real : path, text->at, text->len, err);
     free(folder);
     free(real);
     return fine;

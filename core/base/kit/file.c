@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -120,7 +121,11 @@ static bool is_stream(const char *path) {
 bool file_write(const char *path, const void *data, size_t size, struct err *err) {
     if (is_stream(path))
         return file_append(path, data, size, err);
-    return replace(path, (struct str){data, size}, 0, err);
+    char *target = path_target(path);
+    bool ok = target ? replace(target, (struct str){data, size}, 0, err)
+                     : system_error(err, "write", path);
+    free(target);
+    return ok;
 }
 
 bool file_write_private(const char *path, const void *data, size_t size, struct err *err) {
@@ -292,6 +297,35 @@ char *path_absolute(const char *path) {
     char *whole = path_join(here ? here : ".", path);
     free(here);
     return whole;
+}
+
+#define MAX_LINKS 40 /* as the kernel has it */
+
+/* What the link leads to, from where it stands; NULL: it is none. */
+static char *link_read(const char *path) {
+    char to[PATH_MAX];
+    ssize_t len = readlink(path, to, sizeof to - 1);
+    if (len < 0)
+        return NULL;
+    to[len] = 0;
+    char *folder = path_folder(path);
+    char *target = to[0] == '/' ? mem_strdup(to) : path_join(folder, to);
+    free(folder);
+    return target;
+}
+
+char *path_target(const char *path) {
+    char *at = mem_strdup(path), *next = NULL;
+    for (int links = 0; (next = link_read(at)); links++) {
+        free(at);
+        at = next;
+        if (links < MAX_LINKS)
+            continue;
+        free(at);
+        errno = ELOOP;
+        return NULL;
+    }
+    return at;
 }
 
 const char *path_base(const char *path) {

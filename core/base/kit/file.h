@@ -15,9 +15,10 @@
  * Files over `limit` bytes are refused (0: 256 MiB). NULL on failure. */
 char *file_read(const char *path, size_t limit, size_t *size, struct err *err) CC_MUST_USE;
 /* Replaces the file or leaves the old one as it was: writes beside it, syncs, renames.
- * Devices and pipes are written to as they are. */
+ * Devices and pipes are written to as they are, a link to a file stays one. */
 bool file_write(const char *path, const void *data, size_t size, struct err *err) CC_MUST_USE;
-/* The same for its owner alone, also when it was there with wider rights. */
+/* The same for its owner alone, also when it was there with wider rights. A link is replaced: who
+ * could put one there does not choose what is written. */
 bool file_write_private(const char *path, const void *data, size_t size,
                         struct err *err) CC_MUST_USE;
 /* The name for mkstemp of a file that will replace `path`. */
@@ -45,6 +46,9 @@ char *path_join(const char *folder, const char *name) CC_MUST_USE;
 char *path_folder(const char *path) CC_MUST_USE;   /* "." when there is none */
 char *path_absolute(const char *path) CC_MUST_USE; /* without resolving links */
 const char *path_base(const char *path);           /* points into path */
+/* Where a file of that name is or would be: links are followed, also to what is not there yet. NULL
+ * with errno for a circle of links. */
+char *path_target(const char *path) CC_MUST_USE;
 /* hone's folders, by the XDG rules: $XDG_CONFIG_HOME/hone and so on; not created here. */
 char *path_config(const char *name) CC_MUST_USE;
 char *path_cache(const char *name) CC_MUST_USE;
