@@ -161,6 +161,9 @@ static void the_person_is_shown_it_and_can_take_the_word_back(void **unused) {
     state = fake_state(&fake);
     assert_true(is_told(state, "line 1: a candidate may not import 'os'"));
     assert_true(is_told(state, ":allow"));
+    for (size_t i = 0; i < state->logs.len; i++)
+        if (!strcmp(state->logs.at[i].phase, "guard"))
+            assert_true(strlen(state->logs.at[i].text) <= 100);
     assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_FAILED);
     fake_end(&fake);
     begin_with(&fake, &plan, kernel);

@@ -227,22 +227,51 @@ static struct inspection *inspection_new(struct tune_session *session, int lane)
 /* ---- the kernel it all begins with ---------------------------------------------------------- */
 
 #define MAX_TOLD 6
+#define MAX_LINES 4
 
-static void tell_beyond(struct tune_session *session, const struct diag_list *found) {
+static bool same_text(const struct diag_list *found, size_t i, size_t k) {
+    return !strcmp(found->all.at[i].message, found->all.at[k].message);
+}
+
+static bool is_first(const struct diag_list *found, size_t i) {
+    for (size_t k = 0; k < i; k++)
+        if (same_text(found, k, i))
+            return false;
+    return true;
+}
+
+/* "lines 3, 7: a candidate may not import 'os'": one thing that it uses, with where. */
+static void tell_one(struct tune_session *session, const struct diag_list *found, size_t i) {
+    struct buf lines = {0};
+    size_t count = 0;
+    for (size_t k = i; k < found->all.len; k++)
+        if (same_text(found, i, k) && count++ < MAX_LINES)
+            buf_printf(&lines, "%s%d", count > 1 ? ", " : "", found->all.at[k].line);
     struct buf text = {0};
-    size_t count = found->all.len, told = MIN_OF(count, MAX_TOLD);
-    for (size_t i = 0; i < told; i++)
-        buf_printf(&text, "%sline %d: %s", i ? "; " : "", found->all.at[i].line,
-                   found->all.at[i].message);
-    if (count > told)
-        buf_printf(&text, "; and %zu more", count - told);
-    tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "guard",
-                  "the kernel itself goes beyond what candidates may use (%s). %s", text.at,
-                  session->state->allows_seed
-                      ? "It is allowed to candidates, too"
-                      : "It stays where it stands; new code may not use it unless you allow it "
-                        "(:allow, or seed_names = yes)");
+    buf_printf(&text, "  line%s %s%s: %s", count > 1 ? "s" : "", lines.at,
+               count > MAX_LINES ? " and more" : "", found->all.at[i].message);
+    tune_emit(session, TUNE_ALL_LANES,
+              TUNE_EVENT(LOG, log, .attempt = -1, .level = TUNE_LEVEL_WARNING, .phase = "guard",
+                         .text = text.at, .line = found->all.at[i].line));
     buf_free(&text);
+    buf_free(&lines);
+}
+
+/* A line for each thing, between what it is about and what comes of it. */
+static void tell_beyond(struct tune_session *session, const struct diag_list *found) {
+    size_t things = 0;
+    tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "guard",
+                  "the kernel itself goes beyond what candidates may use:");
+    for (size_t i = 0; i < found->all.len; i++)
+        if (is_first(found, i) && things++ < MAX_TOLD)
+            tell_one(session, found, i);
+    if (things > MAX_TOLD)
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "guard", "  and %zu more", things - MAX_TOLD);
+    tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "guard", "%s",
+                  session->state->allows_seed
+                      ? "Candidates may use that, too."
+                      : "That stays. New code may not use it unless you allow it: :allow, or "
+                        "seed_names = yes.");
 }
 
 void tune_beyond_tell(struct tune_session *session) {
