@@ -292,7 +292,8 @@ const struct cli_command cli_commands[] = {
      "repair.\n\n"
      "WORD is one that screens, plans or prompts show (floor, credible, HBM read), or a metric as "
      "Neuron's profilers call it (hbm_read_bytes), or an instruction (nc_matmul, nisa.activation): "
-     "its signatures in both dialects, its engines, and what each parameter takes.\n\n"
+     "its signatures in both dialects, its engines, and what each parameter takes; or a setting "
+     "(menu_keep).\n\n"
      "LINE is one of the compiler, the runtime or a tool, in quotes: what its code and its text "
      "mean. Without any: all words, and all codes of the compiler that are known.",
      explain_options, 0, 6, false, cli_explain},

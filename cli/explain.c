@@ -60,13 +60,27 @@ static int not_known(const struct cli *cli, const char *name) {
     return cli_fail(cli, &err);
 }
 
+/* A setting by its key, in every section that has it: menu_keep. */
+static bool explain_setting(const char *key) {
+    bool found = false;
+    for (size_t i = 0; i < config_row_count; i++) {
+        const struct config_row *row = &config_rows[i];
+        if (strcmp(row->key, key) != 0)
+            continue;
+        printf("%s in [%s]%s%s: %s\n", row->key, row->section, row->preset ? ", default " : "",
+               row->preset ? row->preset : "", row->what);
+        found = true;
+    }
+    return found;
+}
+
 static int explain(const struct cli *cli, const char *name) {
     struct buf text = {0};
     bool known = message_explain(str_of(name), &text);
     if (known)
         fputs(text.at, stdout);
     buf_free(&text);
-    return known ? CLI_OK : not_known(cli, name);
+    return explain_setting(name) || known ? CLI_OK : not_known(cli, name);
 }
 
 int cli_explain(const struct cli *cli) {

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every metric has its row in the glossary: words.py HONE ROOT. Those of the device model, those of
-Neuron's profilers that the runner for hosts reads, those that plans are about."""
+"""What a person meets has its row in the glossary: words.py HONE ROOT. The metrics of the device
+model, those of Neuron's profilers that the runner for hosts reads, those that plans are about; the
+labels of panels, as golden screens have them; the words of verdicts, notes and experiences."""
 
+import glob
 import json
 import os
 import re
@@ -56,6 +58,64 @@ def of_plans():
     return found
 
 
+def labels_of(path):
+    """What stands first in a row or on a frame and looks like a label, by the styles below."""
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    for line in lines:
+        styled = re.match(r"(\d+): ((?:\d+-\d+ \S+ ?)+)$", line)
+        if not styled or int(styled[1]) >= len(lines):
+            continue
+        row = lines[int(styled[1])]
+        for first, last, role in re.findall(r"(\d+)-(\d+) ([\w-]+)", styled[2]):
+            start = int(first)
+            text = row[start:int(last) + 1].strip()
+            cut = row[int(last) + 1:int(last) + 2] in tuple("│┌└")  # by what lies over it
+            begins = start == 2 or row[start - 2:start - 1] in tuple("│├┬┌")
+            if begins and not cut and role in ("dim", "title", "strong"):
+                yield text
+
+
+def of_panels():
+    found = set()
+    for path in glob.glob(os.path.join(ROOT, "tests/screens/golden/*-120x40.txt")):
+        found |= {text for text in labels_of(path) if re.fullmatch(r"[A-Za-z][\w-]*( [a-z]+)?", text)}
+    return found
+
+
+def of_tables():
+    """The words of the loop's enumerations that screens show as they are."""
+    with open(os.path.join(ROOT, "core/tune/events/words.h"), encoding="utf-8") as file:
+        text = file.read()
+    found = set()
+    for table in re.findall(r"#define TUNE_(?:STEP|STATUS|CATEGORY|EXPERIENCE|ROLE)_TABLE.*?\n\n", text, re.S):
+        found |= set(re.findall(r'X\(\w+, "([^"]+)"', table))
+    return found
+
+
+# English as everybody has it, and names that a test gave.
+PLAIN = {"all", "does", "lines", "start", "what", "why", "trn2-host asks"}
+
+
+def is_known(word, words):
+    """By itself, by its first word ("gate plan"), as one of several, or as a setting is known."""
+    low = word.lower()
+    if word in PLAIN or {low, low.split(" ")[0], low.removesuffix("s"), low[:-3] + "y"} & words:
+        return True
+    return subprocess.run([HONE, "explain", word], capture_output=True, timeout=60).returncode == 0
+
+
+def unknown_words(told):
+    words = set()
+    for line in told.splitlines():
+        word, names = re.match(r"([^:(]+)(?: \(([^)]*)\))?:", line).groups()
+        words |= {name.strip().lower() for name in [word, *(names or "").split(",")]}
+    shown = of_panels() | of_tables()
+    if len(shown) < 60:
+        return sorted(shown)
+    return sorted(word for word in shown if not is_known(word, words))
+
+
 def main():
     told = hone("explain").split("\n\n")[0]
     names = [name for line in told.splitlines() for name in re.findall(r"[\w{}]+_[\w{}]+", line)]
@@ -66,7 +126,10 @@ def main():
     if len(metrics) < 80 or unknown:
         print(f"of {len(metrics)} metrics the glossary does not have:", *unknown)
         return 1
-    return 0
+    missing = unknown_words(told)
+    if missing:
+        print("words of panels that hone explain does not know:", *missing, sep="\n  ")
+    return 1 if missing else 0
 
 
 sys.exit(main())

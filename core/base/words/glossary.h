@@ -9,11 +9,12 @@
 #include "base/kit/kit.h"
 
 /* X(ID, "title of the part on the page") */
-#define GLOSSARY_PARTS(X)   \
-    X(LOOP, "The loop")     \
-    X(VERDICT, "Verdicts")  \
-    X(TIME, "Time")         \
-    X(DEVICE, "The device") \
+#define GLOSSARY_PARTS(X)              \
+    X(LOOP, "The loop")                \
+    X(VERDICT, "Verdicts")             \
+    X(TIME, "Time")                    \
+    X(DEVICE, "The device")            \
+    X(LANGUAGE, "The kernel language") \
     X(METRIC, "Metrics")
 
 enum glossary_part {
