@@ -204,6 +204,7 @@ static void what_is_switched_off_or_edited_reaches_the_model(void **unused) {
     assert_int_equal(tune_role_next(state, state->lane), TUNE_ROLE_REWRITER);
     struct err err = {0};
     char *kept = tune_session_artefact(fake->session, state->calls.at[0].prompt, &err);
+    assert_non_null(kept);
     assert_string_equal(kept, expected.at);
     char *prompt = last_prompt(&scripted, "state.planner");
     assert_non_null(strstr(prompt, "mind the rows"));
@@ -397,9 +398,70 @@ static const struct tune_prompt_part *part_named(const struct tune_prompt *promp
     return NULL;
 }
 
+static void edit_part(struct fake *fake, const char *part, const char *text) {
+    struct err err = {0};
+    assert_true(tune_session_act(
+        fake->session,
+        &(struct tune_action){
+            .kind = TUNE_ACT_EDIT_PART, .role = TUNE_ROLE_PLANNER, .part = part, .text = text},
+        &err));
+}
+
+/* Has what the first one said, its answer, and why that could not be used. */
+static void expect_mending(const struct tune_state *state, int call, int first) {
+    assert_int_equal(state->calls.at[call].mends, first);
+    assert_non_null(state->calls.at[first].unread);
+    struct tune_prompt *prompt = parts_of(state, call);
+    assert_non_null(strstr(part_named(prompt, "task")->text.at, "mind the rows"));
+    assert_string_equal(part_named(prompt, "your answer")->text.at, "I think it is fine.");
+    assert_non_null(strstr(part_named(prompt, "what could not be used")->text.at,
+                           state->calls.at[first].unread));
+    tune_prompt_free(prompt);
+}
+
+static void expect_sent(struct scripted *scripted) {
+    static const char *const words[] = {"mind the rows", "I think it is fine.",
+                                        "Say title and what"};
+    char *sent = last_prompt(scripted, "state.planner");
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (!strstr(sent, words[i]))
+            fail_msg("\"%s\" is not in what went out:\n%s", words[i], sent);
+    free(sent);
+}
+
+static char *prompt_of(const struct fake *fake, int call) {
+    struct err err = {0};
+    char *text =
+        tune_session_artefact(fake->session, fake_state(fake)->calls.at[call].prompt, &err);
+    assert_non_null(text);
+    return text;
+}
+
+/* As it went out, and more: a service keeps what it has seen before. */
+static void expect_begins_alike(const struct fake *fake, int first, int second) {
+    char *before = prompt_of(fake, first), *after = prompt_of(fake, second);
+    assert_int_equal(strncmp(before, after, strlen(before)), 0);
+    free(before);
+    free(after);
+}
+
+/* The turns that repair what does not compile wait, too, and those that mend their answers. */
+static void repairs_wait_as_well(struct fake *fake) {
+    const struct tune_state *state = fake_state(fake);
+    int repair = until_it_is_held(fake);
+    assert_string_equal(state->calls.at[repair].role, "fixer");
+    send(fake, repair);
+    int mends = until_it_is_held(fake);
+    assert_int_equal(state->calls.at[mends].mends, repair);
+    struct err err = {0};
+    assert_true(
+        tune_session_act(fake->session, &(struct tune_action){.kind = TUNE_ACT_HOLD}, &err));
+    assert_true(state->calls.at[mends].held); /* this one is for the person still */
+    send(fake, mends);
+}
+
 static void a_question_that_is_held_is_looked_at_and_edited_first(void **unused) {
     (void)unused;
-    static const struct tune_action start = {.kind = TUNE_ACT_START};
     struct scripted scripted;
     struct err err = {0};
     begin(&scripted, "=== planner\nI think it is fine.\n" PLAN("one")
@@ -413,15 +475,11 @@ static void a_question_that_is_held_is_looked_at_and_edited_first(void **unused)
     assert_false(state->holds);
     fake_act(fake, (struct tune_action){.kind = TUNE_ACT_HOLD});
     assert_true(state->holds);
-    assert_true(tune_session_act(fake->session, &start, &err));
+    assert_true(
+        tune_session_act(fake->session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
     int first = until_it_is_held(fake);
     assert_null(state->calls.at[first].prompt);
-    assert_true(tune_session_act(fake->session,
-                                 &(struct tune_action){.kind = TUNE_ACT_EDIT_PART,
-                                                       .role = TUNE_ROLE_PLANNER,
-                                                       .part = "task",
-                                                       .text = "# task\n\nmind the rows\n"},
-                                 &err));
+    edit_part(fake, "task", "# task\n\nmind the rows\n");
     assert_int_equal(state->parts.len, 1);
     send(fake, first);
     assert_int_equal(state->parts.len, 0);
@@ -429,52 +487,16 @@ static void a_question_that_is_held_is_looked_at_and_edited_first(void **unused)
 
     /* The answer cannot be read: what goes back waits as well, with what went out before. */
     int second = until_it_is_held(fake);
-    assert_int_equal(state->calls.at[second].mends, first);
-    assert_non_null(state->calls.at[first].unread);
-    struct tune_prompt *prompt = parts_of(state, second);
-    assert_non_null(strstr(part_named(prompt, "task")->text.at, "mind the rows"));
-    assert_string_equal(part_named(prompt, "your answer")->text.at, "I think it is fine.");
-    assert_non_null(strstr(part_named(prompt, "what could not be used")->text.at,
-                           state->calls.at[first].unread));
-    tune_prompt_free(prompt);
-    assert_true(tune_session_act(fake->session,
-                                 &(struct tune_action){.kind = TUNE_ACT_EDIT_PART,
-                                                       .role = TUNE_ROLE_PLANNER,
-                                                       .part = "what could not be used",
-                                                       .text = "Say title and what, please.\n"},
-                                 &err));
+    expect_mending(state, second, first);
+    edit_part(fake, "what could not be used", "Say title and what, please.\n");
     assert_false(fake_try(fake, (struct tune_action){.kind = TUNE_ACT_SEND, .index = first}));
     send(fake, second);
     int third = until_it_is_held(fake);
-    char *sent = last_prompt(&scripted, "state.planner");
-    static const char *const words[] = {"mind the rows", "I think it is fine.",
-                                        "Say title and what"};
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (!strstr(sent, words[i]))
-            fail_msg("\"%s\" is not in what went out:\n%s", words[i], sent);
-    free(sent);
-    char *kept[2];
-    for (int i = 0; i < 2; i++) {
-        const char *prompt_hash = state->calls.at[i ? second : first].prompt;
-        kept[i] = tune_session_artefact(fake->session, prompt_hash, &err);
-        assert_non_null(kept[i]);
-    }
-    assert_int_equal(strncmp(kept[0], kept[1], strlen(kept[0])), 0); /* the same, and more */
-    for (int i = 0; i < 2; i++)
-        free(kept[i]);
+    expect_sent(&scripted);
+    expect_begins_alike(fake, first, second);
     assert_string_equal(state->calls.at[third].role, "rewriter");
-
-    /* So do the turns that repair what does not compile, and those that mend their answers. */
     send(fake, third);
-    int fourth = until_it_is_held(fake);
-    assert_string_equal(state->calls.at[fourth].role, "fixer");
-    send(fake, fourth);
-    int fifth = until_it_is_held(fake);
-    assert_int_equal(state->calls.at[fifth].mends, fourth);
-    assert_true(
-        tune_session_act(fake->session, &(struct tune_action){.kind = TUNE_ACT_HOLD}, &err));
-    assert_true(state->calls.at[fifth].held); /* this one is for the person still */
-    send(fake, fifth);
+    repairs_wait_as_well(fake);
     fake_settle(fake);
     assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
     end(&scripted);
