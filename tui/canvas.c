@@ -2,6 +2,7 @@
 /* The grid of cells and the few ways to put text on it. Foreign text becomes safe here, piece by
  * piece, whoever draws it. It knows no terminal: tui/term shows a canvas, tests print it. */
 #include "tui/canvas.h"
+#include "tui/testing.h"
 
 static void tui_canvas_clear(struct tui_canvas *canvas);
 

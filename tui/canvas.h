@@ -27,9 +27,6 @@ struct tui_canvas *tui_canvas_new(int rows, int cols, bool ascii) CC_MUST_USE;
 void tui_canvas_free(struct tui_canvas *canvas);
 /* Sizes outside 1..1000 are moved into it. The contents are blank afterwards. */
 void tui_canvas_resize(struct tui_canvas *canvas, int rows, int cols);
-/* The rows as text without trailing blanks; and with `styles` a second part that lists for each
- * row the runs that are not plain: "3: 0-4 title  10-11 good/paper-cursor". */
-void tui_canvas_print(const struct tui_canvas *canvas, bool styles, struct buf *out);
 
 /* A rectangle of a canvas; what is drawn into it counts rows and columns from its corner and is
  * clipped to it. A value: copy it freely. */

@@ -125,24 +125,6 @@ void tui_chart_busy(struct tui_area area, const struct tui_busy *busy, size_t co
     free(sums);
 }
 
-void tui_chart_interval(struct tui_area area, struct tui_interval interval, struct tui_busy range,
-                        enum tui_role role) {
-    if (area.cols < 3 || !(range.end > range.start) || !isfinite(interval.middle))
-        return;
-    double scale = (area.cols - 1) / (range.end - range.start);
-    int low = (int)lround((interval.low - range.start) * scale);
-    int middle = (int)lround((interval.middle - range.start) * scale);
-    int high = (int)lround((interval.high - range.start) * scale);
-    struct tui_area ink = tui_ink(area, role);
-    for (int col = MAX_OF(low, 0); col <= MIN_OF(high, area.cols - 1); col++)
-        tui_put(ink, 0, col, STR("─"));
-    if (low < middle)
-        tui_put(ink, 0, low, STR("├"));
-    if (high > middle)
-        tui_put(ink, 0, high, STR("┤"));
-    tui_put(ink, 0, middle, STR("●"));
-}
-
 /* The part of a roofline chart that is inside its axes, in powers of ten. */
 struct frame {
     struct tui_area plot;

@@ -23,13 +23,6 @@ struct tui_busy {
 void tui_chart_busy(struct tui_area area, const struct tui_busy *busy, size_t count,
                     struct tui_busy range, enum tui_role role);
 
-/* low <= middle <= high on an axis that spans `range`: "├──●──┤". */
-struct tui_interval {
-    double low, middle, high;
-};
-void tui_chart_interval(struct tui_area area, struct tui_interval interval, struct tui_busy range,
-                        enum tui_role role);
-
 struct tui_mark {
     double x, y;
     const char *glyph; /* one column */

@@ -3,6 +3,7 @@
  * watched descriptors, signals. Child processes are in child.c. libuv does the work; its types do
  * not leave this folder. */
 #include "loop/handles.h"
+#include "loop/testing.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -19,10 +19,6 @@ void loop_free(struct loop *loop);
 /* Serves events until loop_stop. */
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
-/* Serves events until nothing is under way: no child, no one-shot timer, no job, nothing posted.
- * Repeating timers, watches and signals do not count. False when that took over `limit_ms`, or when
- * loop_stop was called before. */
-bool loop_run_until_idle(struct loop *loop, uint64_t limit_ms);
 /* Serves events until *done is true; false when that took over `limit_ms` (0: no limit). */
 bool loop_run_until(struct loop *loop, const bool *done, uint64_t limit_ms);
 

@@ -174,12 +174,12 @@ static void human_start(struct model_call *call) {
     model_call_end_try(call);
 }
 
-bool model_waits_for_person(const struct model_call *call) {
+static bool waits_for_person(const struct model_call *call) {
     return call->api == &model_api_human && !call->settled;
 }
 
 void model_answer(struct model_call *call, struct str text) {
-    if (!model_waits_for_person(call))
+    if (!waits_for_person(call))
         return;
     model_call_text(call, text);
     model_call_finish(call, MODEL_STOP_END);

@@ -173,8 +173,7 @@ void model_so_far(const struct model_call *call, struct model_reply *reply);
 /* on_done still comes, cancelled, with the text and tokens so far. Accepts NULL. */
 void model_cancel(struct model_call *call);
 
-/* The interface "human": whether this call waits for a person, and the person's answer. */
-bool model_waits_for_person(const struct model_call *call);
+/* The interface "human": the person's answer. Nothing when the call does not wait for one. */
 void model_answer(struct model_call *call, struct str text);
 /* Where a key comes from, and where the model is asked, in words without secrets. */
 void model_key_print(const struct model_endpoint *endpoint, struct buf *out);

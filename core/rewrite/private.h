@@ -362,7 +362,6 @@ struct rewrite_row {
                   struct nki_edits *edits, struct err *err);
     const char *strategy; /* its entry in prompts/menu.md; NULL: the id */
 };
-const struct rewrite_row *rewrite_menu(size_t *count);
 
 /* One edit that could be made. Texts live in the model's arena. */
 struct rewrite_site {
@@ -402,11 +401,6 @@ struct rewrite_estimate {
     size_t n_metrics;
     const char *why; /* arena; the first error */
 };
-/* Specialises and times the source; numbers are not computed. *cancel non-zero gives up. */
-void rewrite_estimate(const struct rewrite_request *request, struct str source, struct arena *arena,
-                      const volatile int *cancel, struct rewrite_estimate *estimate);
-/* NAN when it was not reported. */
-double rewrite_estimate_metric(const struct rewrite_estimate *estimate, const char *name);
 
 /* ---- rows, each in a file of its own ----------------------------------------------------------
  */

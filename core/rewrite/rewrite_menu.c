@@ -20,11 +20,6 @@ static const struct rewrite_row rows[] = {
 #undef ROW
 };
 
-const struct rewrite_row *rewrite_menu(size_t *count) {
-    *count = COUNT_OF(rows);
-    return rows;
-}
-
 static const struct rewrite_row *rewrite_row_find(struct str id) {
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (str_is(id, rows[i].id))

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "device/device.h"
+#include "rewrite/testing.h"
 
 #define MAX_INSTRUCTIONS 500000 /* of a kernel that is modelled while ranking */
 #define MIN_GAIN 0.004          /* of the latency; less is not worth a round */

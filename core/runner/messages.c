@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of messages, looked up. A question is rare and compiles the few patterns it needs. */
 #include "runner/messages.h"
+#include "runner/testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -31,7 +31,5 @@ bool message_at(size_t index, struct message *found);
  * (its process died); "trace" (the kernel was refused while it was traced) where there is no
  * code. */
 const char *message_cause(const char *code);
-/* The patterns of the table, for what holds them against both engines; NULL past the last. */
-const char *message_pattern(size_t index);
 
 #endif

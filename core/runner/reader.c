@@ -58,13 +58,6 @@ void runner_reader_free(struct runner_reader *reader) {
     free(reader);
 }
 
-double runner_result_metric(const struct runner_result *result, const char *name, double missing) {
-    for (size_t i = 0; i < result->metrics.len; i++)
-        if (strcmp(result->metrics.at[i].name, name) == 0)
-            return result->metrics.at[i].value;
-    return missing;
-}
-
 /* -------------------------------------------------------------------------------------- fields */
 
 static const char *text_of(const cJSON *object, const char *name) {

@@ -202,8 +202,6 @@ struct runner_result {
     struct err failure;
 };
 void runner_result_free(struct runner_result *result); /* the content, not the struct itself */
-/* The value of a metric; `missing` when it was not reported. */
-double runner_result_metric(const struct runner_result *result, const char *name, double missing);
 
 /* -------------------------------------------------------------------------------- both sides */
 

@@ -173,7 +173,3 @@ bool store_prove(struct store *store, size_t most, bool *done, struct err *err) 
 int64_t store_proven_seq(const struct store *store) {
     return store->proven.seq;
 }
-
-int64_t store_last_seq(struct store *store) {
-    return store_number(store, "SELECT max(seq) FROM events", 0);
-}

@@ -77,7 +77,6 @@ bool store_replay(struct store *store, int64_t after, store_event_fn *fn, void *
 bool store_prove(struct store *store, size_t most, bool *done, struct err *err) CC_MUST_USE;
 /* The event up to which the chain was followed from the first. */
 int64_t store_proven_seq(const struct store *store);
-int64_t store_last_seq(struct store *store);
 
 /* Whether the files that are open are no longer where they were opened: removed, moved, replaced.
  */

@@ -14,10 +14,6 @@
 
 static const struct target_kind *const kinds[] = {&target_sim, &target_slurm, &target_ssh};
 
-const char *target_kind_name(size_t index) {
-    return index < COUNT_OF(kinds) ? kinds[index]->name : NULL;
-}
-
 /* A job with copies of its strings and lists. */
 struct kept_job {
     struct runner_job job;

@@ -50,7 +50,4 @@ struct target_ask *target_ask_start(struct target *target, const struct target_a
 /* Ends it without further callbacks, before the target is freed. Accepts NULL. */
 void target_ask_drop(struct target_ask *ask);
 
-/* Names of the kinds of target, in order; NULL when index is past the last. */
-const char *target_kind_name(size_t index);
-
 #endif

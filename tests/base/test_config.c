@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/config/testing.h"
 
 /* A home of its own: $HOME/.config/hone/config.ini and a task's folder beside it. */
 struct home {

@@ -8,6 +8,7 @@
  *
  *     HONE_CHECKOUTS=FOLDER calibrate
  */
+#include "tests/device/metric.h"
 #include "device/device.h"
 
 #include <math.h>
@@ -256,10 +257,10 @@ static double time_program(const struct row *row, const struct nki_program *prog
     double took = cpu_ms() - before, ratio = profile->latency_us / row->published_us;
     printf("%5.2f  %10.1f %10.1f  %5.0f %5.0f %5.0f %5.0f  %7zu %5.0f  %-5s", ratio,
            profile->latency_us, row->published_us,
-           device_profile_metric(profile, "tensor_engine_active_time_percent", 0),
-           device_profile_metric(profile, "vector_engine_active_time_percent", 0),
-           device_profile_metric(profile, "scalar_engine_active_time_percent", 0),
-           device_profile_metric(profile, "dma_active_time_percent", 0), program->instrs.len, took,
+           profile_metric(profile, "tensor_engine_active_time_percent", 0),
+           profile_metric(profile, "vector_engine_active_time_percent", 0),
+           profile_metric(profile, "scalar_engine_active_time_percent", 0),
+           profile_metric(profile, "dma_active_time_percent", 0), program->instrs.len, took,
            row->device);
     device_profile_free(profile);
     device_unload(image);

@@ -2,6 +2,7 @@
 /* What the hardware refuses, one program per rule: what is said, under which code, and that the
  * same program within the limit loads. Also that the tables of operands agree. */
 #include "device/build.h"
+#include "device/image/testing.h"
 #include "device/image/inner.h"
 
 /* Builds a program with size `n` where the rule looks. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timing: what must hold of every schedule, costs of single instructions against measurements, and
  * dependencies and schedule against slow versions that are plain to see through. */
+#include "device/metric.h"
 #include "device/time/allocation.h"
 
 #include "build.h"
+#include "device/image/testing.h"
 
 /* ---- kernels -------------------------------------------------------------------------------- */
 
@@ -163,8 +165,8 @@ static void every_profile_is_consistent(void **state) {
             struct device_profile *profile = device_time(l.image);
             check_profile(profile);
             if (samples[i].hbm_read > 0) {
-                double read = device_profile_metric(profile, "hbm_read_bytes", -1);
-                double write = device_profile_metric(profile, "hbm_write_bytes", -1);
+                double read = profile_metric(profile, "hbm_read_bytes", -1);
+                double write = profile_metric(profile, "hbm_write_bytes", -1);
                 assert_true(fabs(read - samples[i].hbm_read) < 0.5);
                 assert_true(fabs(write - samples[i].hbm_write) < 0.5);
             }
@@ -189,8 +191,8 @@ static void what_does_not_fit_is_spilled_in_the_legacy_dialect(void **state) {
     struct loaded l = load(legacy_spill, &samples[3], "trn1");
     assert_non_null(l.image);
     struct device_profile *profile = device_time(l.image);
-    double saved = device_profile_metric(profile, "spill_save_bytes", 0);
-    double reloaded = device_profile_metric(profile, "spill_reload_bytes", 0);
+    double saved = profile_metric(profile, "spill_save_bytes", 0);
+    double reloaded = profile_metric(profile, "spill_reload_bytes", 0);
     /* 24 tiles of 2 MiB, of which at most 11 fit 22 MiB. */
     assert_true(saved >= 13.0 * (2 << 20) && saved <= 24.0 * (2 << 20));
     assert_true(fabs(saved - reloaded) < 0.5);

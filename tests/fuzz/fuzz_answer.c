@@ -7,6 +7,7 @@
 #include "tune/proposer/answer.h"
 #include "rewrite/rewrite.h"
 #include "tune/ask/menu.h"
+#include "tune/ask/testing.h"
 #include "tune/state/sweep.h"
 
 #define SOURCE                                                                                 \

@@ -4,6 +4,7 @@
 
 #include "fuzz/fuzz.h"
 #include "base/config/config_private.h"
+#include "base/config/testing.h"
 
 static void check_values(const struct config *config, bool of_task) {
     for (size_t i = 0; i < config->values.len; i++) {

@@ -6,6 +6,7 @@
 #include "fuzz/fuzz.h"
 #include "tune/apply/apply.h"
 #include "tune/state/inner.h"
+#include "tune/events/testing.h"
 
 static struct tune_state *state; /* grows for a while, so that events meet what others made */
 static int applied;

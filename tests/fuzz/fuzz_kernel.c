@@ -10,8 +10,10 @@
 #include <stdlib.h>
 
 #include "device/device.h"
+#include "device/image/testing.h"
 #include "fuzz/fuzz.h"
 #include "nki/nki.h"
+#include "nki/program/testing.h"
 
 #define MAX_INPUTS 8
 #define MAX_ELEMENTS (1 << 19)

@@ -7,6 +7,7 @@
 
 #include "fuzz/fuzz.h"
 #include "nki/nki.h"
+#include "nki/syntax/testing.h"
 
 static void require(bool holds, const char *what) {
     if (!holds) {

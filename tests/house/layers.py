@@ -5,7 +5,7 @@ Fails when a file includes what its room may not know, another room's header tha
 (room/room.h, in one house room/inner.h, or a shared table, .def), or curses outside tui/term; when
 a door brings in an inner.h, by however many includes; when the arrows of the table make a circle,
 or nobody goes along one; when a folder of sources has no row, or a row no folder; when a room has
-more than ROOM files.
+more than ROOM files, besides what is there for tests (testing.h).
 """
 import os
 import re
@@ -153,7 +153,7 @@ def main():
     problems, files = [], {}
     tree = {file: read_includes(root, file) for file in sources(root)}
     for file in tree:
-        files[room_of(file)] = files.get(room_of(file), 0) + 1
+        files[room_of(file)] = files.get(room_of(file), 0) + (os.path.basename(file) != "testing.h")
         look_at(table, file, tree[file], problems.append)
     look_through(table, tree, problems.append)
     for room in table:

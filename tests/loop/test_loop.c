@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "loop/loop.h"
+#include "loop/testing.h"
 
 #define PATIENCE_MS 20000
 

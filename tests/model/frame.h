@@ -6,6 +6,17 @@
 
 #include "model/frames/frames.h"
 
+/* CRC-32 of IEEE 802.3 bit by bit, as its definition has it. */
+static uint32_t frame_crc(struct str bytes) {
+    uint32_t crc = 0xffffffffu;
+    for (size_t i = 0; i < bytes.len; i++) {
+        crc ^= (unsigned char)bytes.at[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
+    }
+    return ~crc;
+}
+
 static void frame_put_number(struct buf *out, uint32_t number) {
     for (int shift = 24; shift >= 0; shift -= 8)
         buf_putc(out, (char)(number >> shift));
@@ -28,10 +39,10 @@ static void frame_put(struct buf *out, const char *kind, struct str name, struct
     frame_put_header(&headers, ":message-type", str_of(kind));
     frame_put_number(&message, (uint32_t)(headers.len + payload.len + 16));
     frame_put_number(&message, (uint32_t)headers.len);
-    frame_put_number(&message, frames_crc(buf_str(&message)));
+    frame_put_number(&message, frame_crc(buf_str(&message)));
     buf_add(&message, headers.at, headers.len);
     buf_add(&message, payload.at, payload.len);
-    frame_put_number(&message, frames_crc(buf_str(&message)));
+    frame_put_number(&message, frame_crc(buf_str(&message)));
     buf_add(out, message.at, message.len);
     buf_free(&headers);
     buf_free(&message);

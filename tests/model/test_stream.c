@@ -92,8 +92,8 @@ static void a_wrong_byte_in_a_frame_is_found(void **state) {
 /* The check value of this CRC, as its catalogues have it. */
 static void checksums_are_those_of_ethernet(void **state) {
     (void)state;
-    assert_int_equal(frames_crc(STR("123456789")), 0xcbf43926u);
-    assert_int_equal(frames_crc(STR("")), 0);
+    assert_int_equal(frame_crc(STR("123456789")), 0xcbf43926u);
+    assert_int_equal(frame_crc(STR("")), 0);
 }
 
 int main(void) {

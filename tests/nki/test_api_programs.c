@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "nki/nki.h"
+#include "nki/program/testing.h"
 
 #define FOLDER HONE_SOURCE_DIR "/tests/nki/api/"
 #define MAX_INPUTS 8

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "nki/nki.h"
+#include "nki/syntax/testing.h"
 
 static struct nki_tree *parse(const char *source, struct diag_list *diags) {
     return nki_parse("k.py", str_of(source), diags);
@@ -421,12 +422,6 @@ static void spans_and_places_are_exact(void **state) {
     nki_tree_free(tree);
 }
 
-static bool count_names(struct nki_node *node, void *context) {
-    int *count = context;
-    *count += node->kind == NKI_NAME;
-    return node->kind != NKI_SUBSCRIPT;
-}
-
 static void nodes_know_their_neighbours(void **state) {
     (void)state;
     struct nki_tree *tree = parse(small, NULL);
@@ -440,21 +435,14 @@ static void nodes_know_their_neighbours(void **state) {
     assert_ptr_equal(nki_block_of(find(tree, NKI_RETURN, 0), &position),
                      &function->function_def.body);
     assert_int_equal(position, 1);
-    int names = 0;
-    nki_walk(tree, function, count_names, &names);
-    assert_int_equal(names, 4); /* i, nl, b, b; not those in a[i] */
     nki_tree_free(tree);
 }
 
-static void children_come_in_source_order(void **state) {
+static void nodes_stand_in_source_order(void **state) {
     (void)state;
     struct nki_tree *tree = parse("f(a=1, *b)\n{c: 1, d: 2, e: 3}\nx if y else z\n", NULL);
     for (uint32_t i = 1; i < tree->n_nodes; i++)
         assert_true(tree->nodes[i]->start >= tree->nodes[i - 1]->start);
-    uint32_t count;
-    struct nki_node **children = nki_children(tree, find(tree, NKI_CALL, 0), &count);
-    assert_int_equal(count, 3);
-    assert_int_equal(children[1]->kind, NKI_KEYWORD);
     nki_tree_free(tree);
 }
 
@@ -582,7 +570,7 @@ int main(void) {
         cmocka_unit_test(a_tree_over_the_node_limit_is_refused),
         cmocka_unit_test(spans_and_places_are_exact),
         cmocka_unit_test(nodes_know_their_neighbours),
-        cmocka_unit_test(children_come_in_source_order),
+        cmocka_unit_test(nodes_stand_in_source_order),
         cmocka_unit_test(dotted_names_and_keywords_are_found),
         cmocka_unit_test(precedence_says_when_parentheses_are_needed),
         cmocka_unit_test(dialects_are_told_by_imports_then_by_use),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "nki/nki.h"
+#include "nki/program/testing.h"
 
 static void operands_are_the_parameters_without_engine_and_name(void **state) {
     (void)state;

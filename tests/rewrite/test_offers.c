@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "rewrite/private.h"
+#include "rewrite/testing.h"
 
 static const char kernel[] =
     LEGACY "def kernel(x):\n"

@@ -9,6 +9,7 @@
 #include <locale.h>
 
 #include "screens/scene.h"
+#include "tui/testing.h"
 #include "views/inner.h"
 #include "tune/act/inner.h"
 #include "tune/apply/apply.h"

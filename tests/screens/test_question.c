@@ -8,6 +8,7 @@
 #include <locale.h>
 
 #include "screens/replay.h"
+#include "tui/testing.h"
 #include "views/inner.h"
 
 #define SECRET "correct horse"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "hosts/lab.h"
+#include "base/config/testing.h"
 #include "hosts/slurm.h"
 #include "target/target.h"
 

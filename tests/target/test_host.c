@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "base/config/testing.h"
 #include "target/double.h"
 #include "target/target.h"
 

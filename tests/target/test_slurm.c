@@ -81,14 +81,6 @@ static void members_are_found_by_their_whole_name(void **state) {
     assert_false(slurm_member(text, "State", value, sizeof value));
 }
 
-static void the_number_of_a_submitted_job_stands_among_other_lines(void **state) {
-    (void)state;
-    assert_int_equal(slurm_submitted(str_of("12\n")), 12);
-    assert_int_equal(slurm_submitted(str_of("your balance: 9 hours\n4711;trn2\n")), 4711);
-    assert_int_equal(slurm_submitted(str_of("Submitted batch job 12\n")), 0);
-    assert_int_equal(slurm_submitted(str_of("")), 0);
-}
-
 static void expect_reason(const char *reason, const char *start, const char *text) {
     struct buf out = {0};
     slurm_reason_print(reason, start, &out);
@@ -220,7 +212,6 @@ int main(void) {
         cmocka_unit_test(what_is_no_job_is_not_taken_for_one),
         cmocka_unit_test(a_node_is_read),
         cmocka_unit_test(members_are_found_by_their_whole_name),
-        cmocka_unit_test(the_number_of_a_submitted_job_stands_among_other_lines),
         cmocka_unit_test(reasons_are_said_in_words),
         cmocka_unit_test(states_say_whether_another_try_helps),
         cmocka_unit_test(exit_codes_are_explained),

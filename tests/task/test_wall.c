@@ -375,10 +375,10 @@ static void links_out_of_what_is_shown_work(void **state) {
                    "# %s\nimport numpy as np\ndef get_inputs():\n    return [np.ones(4)]\n"
                    "def forward(x):\n    return x\n",
                    walls[w]);
-        char *real = put(state, "elsewhere/reference.py", text.at);
         char *path = put(state, "links/reference.py", "");
         struct err err = {0};
         unlink(path);
+        char *real = put(state, "elsewhere/reference.py", text.at);
         assert_int_equal(symlink(real, path), 0);
         if (has_wall(walls[w]))
             err = run_reference(path, walls[w], NULL, 50);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "transport/client/own.h"
+#include "transport/client/testing.h"
 #include "transport/wire/keys.h"
 #include "transport/wire/settings.h"
 

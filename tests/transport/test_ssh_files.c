@@ -12,6 +12,7 @@
 
 #include "transport/ssh/ssh_key.h"
 #include "transport/ssh/ssh_known.h"
+#include "transport/ssh/testing.h"
 
 #define ED_A "AAAAC3NzaC1lZDI1NTE5AAAAIJcxeDLh3lX1kssFa7xI57FnvW16mW/uTGrww62N0J14"
 #define ED_B "AAAAC3NzaC1lZDI1NTE5AAAAIAPl6U4/WNa404yJi8MJlnOS2+I16uThSLcEe3g6Xw5c"

@@ -14,7 +14,10 @@
 #include <cmocka.h>
 
 #include "loop/loop.h"
+#include "loop/testing.h"
 #include "store/store.h"
+#include "tune/ask/testing.h"
+#include "tune/events/testing.h"
 #include "tune/read/testing.h"
 #include "tune/session/place.h"
 #include "tune/state/inner.h"

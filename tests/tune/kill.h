@@ -8,6 +8,7 @@
 
 #include "tune/apply/apply.h"
 #include "tune/drive/inner.h"
+#include "loop/testing.h"
 #include "tune/fake.h"
 
 /* What is on the screen, sent to the parent after every change: the state as text, by its hash, and

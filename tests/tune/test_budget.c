@@ -2,6 +2,7 @@
 // Limits: what is expected, spent and spoken for, and that no limit is passed.
 #include "tune/apply/apply.h"
 #include "tune/fake.h"
+#include "base/config/testing.h"
 #include "tune/ask/budget.h"
 
 #define SOURCE(latency, mark) \

@@ -2,6 +2,7 @@
 // What a session survives: a kill at any moment, a second process, a newer version, a full disk,
 // an interruption in the middle of a step.
 #include "tune/kill.h"
+#include "loop/testing.h"
 
 #include <sqlite3.h>
 #include <sys/resource.h>

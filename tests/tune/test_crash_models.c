@@ -3,6 +3,7 @@
 // lessons too, and services that die in the middle of an answer: nothing is lost, nothing is there
 // twice.
 #include "tune/kill.h"
+#include "base/config/testing.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "tune/proposer/models.h"
+#include "base/config/testing.h"
 
 static void set(struct config *config, const char *section, const char *key, const char *value) {
     struct err err = {0};

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tune/events/event_table.h"
+#include "tune/events/testing.h"
 #include "tune/state/inner.h"
 
 #define PAGE HONE_SOURCE_DIR "/doc/events.md"

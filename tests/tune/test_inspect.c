@@ -4,6 +4,7 @@
 #include "tune/fake.h"
 
 #include "runner/runner.h"
+#include "tune/ask/testing.h"
 
 static const char kernel[] = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
                              "@nki.jit\ndef kernel(x):\n    return x\n";

@@ -2,6 +2,8 @@
 /* Rounds that follow several directions at once: who is asked what, what runs side by side, what
  * goes on, and what a person can do to one of them. */
 #include "model/model.h"
+#include "loop/testing.h"
+#include "tune/ask/testing.h"
 #include "tune/drive/inner.h"
 #include "tune/fake.h"
 #include "tune/read/summary.h"

@@ -2,6 +2,8 @@
 /* A whole beam search with language models that answer in any order: what comes of it is the same
  * each time, and the log replays to the same state. */
 #include "tune/fake.h"
+#include "base/config/testing.h"
+#include "loop/testing.h"
 
 struct thinking {
     struct fake fake;

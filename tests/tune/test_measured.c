@@ -3,6 +3,7 @@
  * jobs that outlive hone, and the device model beside it. */
 #include "tune/fake.h"
 
+#include "base/config/testing.h"
 #include "runner/runner.h"
 
 static const struct fake_plan faster = {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Language models in the loop: a scripted model plans, rewrites and repairs; the rest is real.
 #include "tune/fake.h"
+#include "base/config/testing.h"
+#include "loop/testing.h"
 
 struct scripted {
     struct fake fake;

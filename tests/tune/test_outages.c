@@ -2,6 +2,7 @@
 /* Services of models that are out of order in the middle of a session: nothing is closed for it,
  * nothing is learnt from it, and what comes of the session is what would have come without. */
 #include "tune/fake.h"
+#include "base/config/testing.h"
 
 #define WAIT_S 0.002 /* the first pause: 5 s of an hour are so long here */
 #define HOUR_S (3600 * WAIT_S / 5)

@@ -2,6 +2,7 @@
 // What a person does: gates, edits, rejections with reasons, hunks, reverts, undo and redo; and
 // that the state after all of it is exactly what the log replays to.
 #include "tune/ask/context.h"
+#include "tune/ask/testing.h"
 #include "tune/fake.h"
 
 #define SOURCE(latency, more) \

@@ -4,6 +4,7 @@
 #include "tune/apply/apply.h"
 #include "tune/fake.h"
 
+#include "base/config/testing.h"
 #include "runner/runner.h"
 
 #define KERNEL(latency, predicts, more)                                                         \

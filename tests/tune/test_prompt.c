@@ -10,6 +10,7 @@
 
 #include "tune/apply/apply.h"
 #include "tune/state/inner.h"
+#include "tune/ask/testing.h"
 #include "tune/tune.h"
 
 static struct tune_context *two_sections(void) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sweeps in the loop: each value is an attempt, nobody is asked for it, the best one is left.
 #include "tune/fake.h"
+#include "loop/testing.h"
 #include "tune/state/sweep.h"
 
 #define KERNEL "def kernel():\n    LATENCY = 1000\n    TILE = 4\n    return LATENCY + TILE\n"

@@ -3,6 +3,7 @@
  * that is not in the table never gets in, so whoever asks need not check again. Reading and writing
  * the files is config_file.c. */
 #include "base/config/config_private.h"
+#include "base/config/testing.h"
 
 #include <ctype.h>
 #include <stdio.h>

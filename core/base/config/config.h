@@ -51,9 +51,6 @@ struct config;
  * value. */
 struct config *config_load(const char *task_folder, struct err *err) CC_MUST_USE;
 void config_free(struct config *config); /* accepts NULL */
-/* As if given on the command line. */
-bool config_set(struct config *config, const char *section, const char *key, const char *value,
-                struct err *err);
 /* The value, or the default, or NULL. `section` with its name: "host trn2", which need not be given
  * anywhere. The text stays the config's. `config` may be NULL (defaults), so may `origin`. */
 const char *config_get(const struct config *config, const char *section, const char *key,

@@ -3,6 +3,7 @@
  * line numbers and refuses what inih would cut short without a word; sections are added at the end,
  * and what was there stays as it was. What a value may be is config.c. */
 #include "base/config/config_private.h"
+#include "base/config/testing.h"
 
 #include <errno.h>
 #include <ini.h>

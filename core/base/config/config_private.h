@@ -41,9 +41,6 @@ struct config *config_new(void) CC_MUST_USE;
 /* A name is a host or a cluster, not both: --target could not say which is meant. */
 bool config_check_names(const struct config *config, struct err *err);
 
-/* Reads one file's text. `name` is what messages and origins call it. */
-bool config_read_text(struct config *config, int kind, const char *name, struct str text,
-                      struct err *err);
 /* The same from disk; a file that does not exist is an empty one. */
 bool config_read_file(struct config *config, int kind, const char *path, struct err *err);
 

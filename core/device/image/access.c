@@ -2,6 +2,7 @@
 /* Which operands an instruction reads and writes, which bytes and blocks they reach, and findings
  * with their place in the source. */
 #include "device/image/inner.h"
+#include "device/image/testing.h"
 
 /* ---- operands ------------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #define GENERATION(id, number, name, alias, sbuf_bytes) \
     static const char name_##id[] = name;               \
     enum { sbuf_bytes_##id = sbuf_bytes };
+#include "device/image/testing.h"
 #include "nki/program/generations.def"
 #undef GENERATION
 #define NAMED(id) .name = name_##id, .generation = NKI_##id, .sbuf_partition_bytes = sbuf_bytes_##id

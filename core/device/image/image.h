@@ -25,8 +25,6 @@ struct device_generation {
 /* By name ("trn2") or alias ("gen3"); NULL when there is none such. */
 const struct device_generation *device_generation_find(const char *name);
 const struct device_generation *device_generation_of(enum nki_generation generation);
-/* Row by row; NULL past the last. */
-const struct device_generation *device_generation_at(size_t index);
 
 /* The name that was asked for; that of the default where it is NULL. */
 const char *device_name(const char *asked);
@@ -40,8 +38,6 @@ const struct device_generation *device_generation_ask(const char *asked, struct 
 struct device_image;
 
 const struct nki_program *device_image_program(const struct device_image *image);
-/* The engine that runs instruction i. */
-enum nki_engine device_image_engine(const struct device_image *image, size_t i);
 
 /* Conversions used at the edges: n elements between a dtype's bytes and float, rounding to nearest
  * even, saturating for integers. */

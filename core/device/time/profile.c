@@ -413,11 +413,3 @@ void device_profile_free(struct device_profile *profile) {
     arena_free(profile->arena);
     free(profile);
 }
-
-double device_profile_metric(const struct device_profile *profile, const char *name,
-                             double missing) {
-    for (size_t i = 0; i < profile->metrics.len; i++)
-        if (strcmp(profile->metrics.at[i].name, name) == 0)
-            return profile->metrics.at[i].value;
-    return missing;
-}

@@ -8,7 +8,8 @@
 #define PRELUDE 12  /* two lengths and their checksum */
 #define OVERHEAD 16 /* prelude and the checksum at the end */
 
-uint32_t frames_crc(struct str bytes) {
+/* CRC-32 of IEEE 802.3. */
+static uint32_t crc_of(struct str bytes) {
     /* The remainders of half a byte each. */
     static const uint32_t rows[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
                                       0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
@@ -75,7 +76,7 @@ static bool read_headers(struct str rest, struct frames_message *message) {
 static bool read_message(struct str whole, frames_fn *fn, void *data, struct err *err) {
     struct frames_message message = {0};
     uint32_t headers = number_at(whole.at + 4);
-    if (number_at(whole.at + whole.len - 4) != frames_crc((struct str){whole.at, whole.len - 4}))
+    if (number_at(whole.at + whole.len - 4) != crc_of((struct str){whole.at, whole.len - 4}))
         return err_set(err, ERR_ENVIRONMENT, "a message of the stream has a wrong checksum");
     if (headers > whole.len - OVERHEAD ||
         !read_headers((struct str){whole.at + PRELUDE, headers}, &message))
@@ -93,7 +94,7 @@ bool frames_feed(struct frames *frames, struct str bytes, frames_fn *fn, void *d
     while (ok && frames->bytes.len - used >= PRELUDE) {
         const char *at = frames->bytes.at + used;
         uint32_t size = number_at(at);
-        if (number_at(at + 8) != frames_crc((struct str){at, 8}) || size < OVERHEAD ||
+        if (number_at(at + 8) != crc_of((struct str){at, 8}) || size < OVERHEAD ||
             size > FRAMES_MAX_MESSAGE) {
             ok = err_set(err, ERR_ENVIRONMENT, "the stream is no AWS event stream");
             break;

@@ -24,7 +24,5 @@ typedef void frames_fn(void *data, const struct frames_message *message);
 bool frames_feed(struct frames *frames, struct str bytes, frames_fn *fn, void *data,
                  struct err *err) CC_MUST_USE;
 void frames_free(struct frames *frames);
-/* CRC-32 of IEEE 802.3, as the format uses it; for tests, which write such streams. */
-uint32_t frames_crc(struct str bytes);
 
 #endif

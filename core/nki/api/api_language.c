@@ -55,7 +55,7 @@ static bool read_keepdims(struct interp *in, const struct nki_node *node, struct
     return v.kind == VALUE_NONE || interp_truth(in, node, v, keep);
 }
 
-bool nl_reduce(struct interp *in, const struct call *call, struct value *result) {
+static bool nl_reduce(struct interp *in, const struct call *call, struct value *result) {
     struct value v[5];
     struct api_op op = {.in = in, .node = call->node, .func = (enum nki_func)(uintptr_t)call->data};
     struct api_reduction reduction = {0};
@@ -67,7 +67,7 @@ bool nl_reduce(struct interp *in, const struct call *call, struct value *result)
            api_lower_reduce(&op, v[0], &reduction, result);
 }
 
-bool nl_var(struct interp *in, const struct call *call, struct value *result) {
+static bool nl_var(struct interp *in, const struct call *call, struct value *result) {
     struct value v[5];
     struct api_op op = {.in = in, .node = call->node};
     struct api_reduction reduction = {.keepdims = true};
@@ -77,7 +77,7 @@ bool nl_var(struct interp *in, const struct call *call, struct value *result) {
     return read_options(&op, v[2], v[3]) && api_lower_variance(&op, v[0], &reduction, result);
 }
 
-bool nl_softmax(struct interp *in, const struct call *call, struct value *result) {
+static bool nl_softmax(struct interp *in, const struct call *call, struct value *result) {
     struct value v[5];
     struct api_op op = {.in = in, .node = call->node};
     if (!api_bind(in, call, "x, axis=-1, dtype=None, mask=None, compute_dtype=None", v))
@@ -87,7 +87,7 @@ bool nl_softmax(struct interp *in, const struct call *call, struct value *result
     return read_options(&op, v[2], v[3]) && api_lower_softmax(&op, v[0], v[1], result);
 }
 
-bool nl_rms_norm(struct interp *in, const struct call *call, struct value *result) {
+static bool nl_rms_norm(struct interp *in, const struct call *call, struct value *result) {
     struct value v[8];
     struct api_op op = {.in = in, .node = call->node};
     struct api_rms_norm norm = {.epsilon = 1e-6};
@@ -105,7 +105,7 @@ bool nl_rms_norm(struct interp *in, const struct call *call, struct value *resul
     return api_lower_rms_norm(&op, &norm, result);
 }
 
-bool nl_matmul(struct interp *in, const struct call *call, struct value *result) {
+static bool nl_matmul(struct interp *in, const struct call *call, struct value *result) {
     struct value v[5];
     const struct tensor *x, *y;
     struct api_op op = {.in = in, .node = call->node};
@@ -151,7 +151,7 @@ static const struct tensor *as_tile(const struct api_op *op, const struct tensor
 }
 
 /* dst = y; dst = x where the condition holds. */
-bool nl_where(struct interp *in, const struct call *call, struct value *result) {
+static bool nl_where(struct interp *in, const struct call *call, struct value *result) {
     struct value v[5];
     const struct tensor *condition, *x, *set;
     struct api_op op = {.in = in, .node = call->node};
@@ -176,7 +176,7 @@ bool nl_where(struct interp *in, const struct call *call, struct value *result) 
     return true;
 }
 
-bool nl_dropout(struct interp *in, const struct call *call, struct value *result) {
+static bool nl_dropout(struct interp *in, const struct call *call, struct value *result) {
     struct value v[4];
     const struct tensor *x;
     struct api_op op = {.in = in, .node = call->node};
@@ -204,7 +204,7 @@ bool nl_dropout(struct interp *in, const struct call *call, struct value *result
 
 /* ---- loops, programs, queries --------------------------------------------------------------- */
 
-bool nl_range(struct interp *in, const struct call *call, struct value *result) {
+static bool nl_range(struct interp *in, const struct call *call, struct value *result) {
     struct value v[4];
     int64_t n[3] = {0, 0, 1};
     if (!api_bind(in, call, "start, stop=None, step=None, **", v))
@@ -228,7 +228,7 @@ bool nl_range(struct interp *in, const struct call *call, struct value *result) 
 }
 
 /* Loops on the device run here with the values that their index takes. */
-bool nl_fori_loop(struct interp *in, const struct call *call, struct value *result) {
+static bool nl_fori_loop(struct interp *in, const struct call *call, struct value *result) {
     struct value v[4], ignored;
     int64_t low, high, step = 1;
     if (!api_bind(in, call, "lower, upper, body_fun, step=1", v) ||
@@ -251,7 +251,7 @@ bool nl_fori_loop(struct interp *in, const struct call *call, struct value *resu
 
 enum { PROGRAM_ID, NUM_PROGRAMS, PROGRAM_NDIM };
 
-bool nl_program(struct interp *in, const struct call *call, struct value *result) {
+static bool nl_program(struct interp *in, const struct call *call, struct value *result) {
     struct value v[1];
     const int *grid = interp_grid(in);
     intptr_t what = (intptr_t)call->data;
@@ -273,7 +273,7 @@ bool nl_program(struct interp *in, const struct call *call, struct value *result
     return true;
 }
 
-bool nl_is_buffer(struct interp *in, const struct call *call, struct value *result) {
+static bool nl_is_buffer(struct interp *in, const struct call *call, struct value *result) {
     struct value v[1];
     enum nki_space space;
     bool shared;
@@ -300,7 +300,7 @@ bool nl_context(struct interp *in, const struct call *call, struct value *result
 }
 
 /* nl.spmd_dim(grid, nl.nc(n)), nl.nc(n): the size of a launch dimension. */
-bool nl_spmd_dim(struct interp *in, const struct call *call, struct value *result) {
+static bool nl_spmd_dim(struct interp *in, const struct call *call, struct value *result) {
     int64_t product = 1, n;
     for (size_t i = 0; i < call->n_args; i++) {
         if (!api_want_int(in, call->node, "a launch dimension", call->args[i], &n))

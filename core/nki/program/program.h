@@ -414,6 +414,4 @@ void nki_facts_find(const struct nki_program *program, struct nki_facts *facts);
 void nki_facts_compare(const struct nki_facts *candidate, const struct nki_facts *original,
                        bool keeps_precision, const char *file, struct diag_list *diags);
 
-/* One line per instruction, for people and golden tests. */
-void nki_program_print(const struct nki_program *program, struct buf *out);
 #endif

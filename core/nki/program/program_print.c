@@ -3,6 +3,7 @@
  * line. Access patterns are shown as subscripts of the storage's declared shape where they are
  * plain slices of it, else as offset and steps. For people and golden tests. */
 #include "nki/program/program.h"
+#include "nki/program/testing.h"
 
 static const char *const short_dtypes[DTYPE_COUNT] = {
     [DTYPE_BOOL] = "bool",   [DTYPE_INT8] = "i8",       [DTYPE_INT16] = "i16",

@@ -2,6 +2,7 @@
 /* Looking at a tree: places, texts, tokens, neighbours in the tree, names. Nothing here changes
  * it, and nothing here knows what the names in a kernel mean. */
 #include "nki/syntax/syntax.h"
+#include "nki/syntax/testing.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -180,13 +181,6 @@ void nki_sort_findings(struct diag_list *diags, size_t first) {
 }
 
 /* ---- neighbours ---------------------------------------------------------------------------- */
-
-void nki_walk(const struct nki_tree *tree, struct nki_node *root, nki_visit_fn enter,
-              void *context) {
-    for (uint32_t i = root->id; i <= root->last; i++)
-        if (!enter(tree->nodes[i], context))
-            i = tree->nodes[i]->last;
-}
 
 struct nki_node *nki_enclosing(const struct nki_node *node, enum nki_kind kind) {
     struct nki_node *above = node->parent;

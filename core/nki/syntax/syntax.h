@@ -471,21 +471,13 @@ int nki_precedence(const struct nki_node *node);
 /* The index of the first token that ends after `offset` (the token there, or the next one). */
 uint32_t nki_token_at(const struct nki_tree *tree, uint32_t offset);
 
-/* Calls `enter` for the node and everything below it in source order; descends where it returns
- * true. The same without a callback:
+/* The node and everything below it in source order:
  *     for (uint32_t i = node->id; i <= node->last; i++) look_at(tree->nodes[i]);
  * and `i = n->last` inside the loop skips the rest of n. */
-typedef bool (*nki_visit_fn)(struct nki_node *node, void *context);
-void nki_walk(const struct nki_tree *tree, struct nki_node *root, nki_visit_fn enter,
-              void *context);
 /* Is `inner` the node itself or below it? */
 static inline bool nki_contains(const struct nki_node *outer, const struct nki_node *inner) {
     return inner->id >= outer->id && inner->id <= outer->last;
 }
-/* The children in source order, without recursion; *count is their number. The array lives in
- * the tree's arena. */
-struct nki_node **nki_children(const struct nki_tree *tree, const struct nki_node *node,
-                               uint32_t *count);
 /* The nearest node of that kind above (not the node itself); NULL when there is none. */
 struct nki_node *nki_enclosing(const struct nki_node *node, enum nki_kind kind);
 /* The statement a node belongs to (itself when it is one); NULL for the module. */
@@ -502,14 +494,10 @@ bool nki_is_dotted(const struct nki_node *node, const char *dotted);
 /* The value of a call's keyword argument; NULL when it is not given. */
 struct nki_node *nki_keyword(const struct nki_node *call, const char *name);
 
-/* The tree as a compact s-expression, one line: (Module (Assign x (BinOp + a 1))). For tests. */
-void nki_dump(const struct nki_tree *tree, const struct nki_node *node, struct buf *out);
 /* A hash of what the source does, equal for sources that differ in comments, blank lines, spacing,
  * docstrings, redundant parentheses and commas, how numbers and strings are spelt, and in the names
  * of a function's own variables. One that does not parse is taken as it is written. */
 struct hash nki_source_hash(struct str source);
-/* The source put together again from tokens and trivia; equal to tree->source by construction. */
-void nki_print(const struct nki_tree *tree, struct buf *out);
 
 /* Adds a finding about a span of the tree's source, with file, line, column and end. */
 struct diag *nki_report(const struct nki_tree *tree, struct diag_list *diags,

@@ -2,6 +2,7 @@
 /* What each kind of node consists of, in one table; children, walking and the dump are read from
  * it. */
 #include "nki/syntax/parser.h"
+#include "nki/syntax/testing.h"
 
 #include <math.h>
 
@@ -172,13 +173,6 @@ struct nki_node **nki_children_into(const struct nki_tree *tree, const struct nk
         merge_runs(tree->arena, all, n);
     *count = n;
     return all;
-}
-
-struct nki_node **nki_children(const struct nki_tree *tree, const struct nki_node *node,
-                               uint32_t *count) {
-    struct nki_node *some[NKI_SOME_CHILDREN];
-    struct nki_node **all = nki_children_into(tree, node, some, count);
-    return all == some ? arena_dup(tree->arena, some, *count * sizeof *some) : all;
 }
 
 /* ---- the dump ------------------------------------------------------------------------------ */

@@ -64,9 +64,6 @@ bool slurm_node_read(struct str line, struct slurm_node *node);
  * False when it is not there. */
 bool slurm_member(struct str text, const char *name, char *value, size_t size);
 
-/* The job's number in what sbatch --parsable said ("12", "12;cluster"), which may stand among lines
- * of the site's own; 0: there is none. */
-long long slurm_submitted(struct str output);
 /* The number of a failed job's script as Slurm keeps it: "exit status 3", "signal 9 (Killed)". */
 void slurm_exit_print(int exit_code, struct buf *out);
 

@@ -81,18 +81,6 @@ bool slurm_member(struct str text, const char *name, char *value, size_t size) {
     return false;
 }
 
-long long slurm_submitted(struct str output) {
-    long long id = 0;
-    struct str line, number;
-    while (str_next(&output, '\n', &line)) {
-        long long value;
-        line = str_trim(line);
-        if (str_next(&line, ';', &number) && str_to_int(number, &value) && value > 0)
-            id = value;
-    }
-    return id;
-}
-
 void slurm_exit_print(int exit_code, struct buf *out) {
     int signum = exit_code & 0x7f; /* as wait() gives it: the signal below, the status above */
     if (exit_code > 0xff && !signum)

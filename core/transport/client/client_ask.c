@@ -4,6 +4,7 @@
  * the private folder and reads the answer from a fifo of its own. A secret passes through a pipe
  * and a builtin of the shell, and is nowhere else. */
 #include "transport/client/own.h"
+#include "transport/client/testing.h"
 
 #include <errno.h>
 #include <fcntl.h>

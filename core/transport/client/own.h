@@ -22,8 +22,6 @@ void asker_free(struct asker *asker);                       /* accepts NULL */
 void asker_answer(struct asker *asker, const char *answer); /* NULL declines */
 /* Lines for the child's environment, ending with NULL; the asker's. */
 const char *const *asker_environment(const struct asker *asker);
-/* Makes a question of ssh's prompt. False when it is only a notice: the text is to be shown. */
-bool asker_understand(struct str prompt, struct str hint, struct transport_question *question);
 
 /* ------------------------------------------------------------- client_failure.c: what ssh says */
 

@@ -4,6 +4,7 @@
  * and 5656 for public keys, OpenSSH's PROTOCOL.key for private ones. Signing is libssh2's
  * business. */
 #include "transport/ssh/ssh_key.h"
+#include "transport/ssh/testing.h"
 
 #include <libssh2.h>
 #include <stdio.h>

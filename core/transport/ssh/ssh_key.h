@@ -25,8 +25,6 @@ struct ssh_key {
 };
 /* Reads a private key file and what stands beside it (.pub, -cert.pub). For worker threads. */
 void ssh_key_read(struct ssh_key *key, const char *path);
-/* The same from texts; `public` may be empty. */
-void ssh_key_parse(struct ssh_key *key, struct str private, struct str public);
 void ssh_key_free(struct ssh_key *key);
 /* NULL, or why a key of this type needs the system's ssh. */
 const char *ssh_key_obstacle(struct str type);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "transport/ssh/ssh_key.h"
+#include "transport/ssh/testing.h"
 
 #define MOST_BYTES ((size_t)16 << 20)
 #define MOST_MATCHES 256

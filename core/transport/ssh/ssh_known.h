@@ -25,8 +25,6 @@ struct ssh_known {
 /* Adds the lines of a file that match host (any case) and port. For worker threads: hashed names
  * cost a computation each. A file that is not there adds nothing. */
 void ssh_known_read(struct ssh_known *known, const char *file, const char *host, int port);
-void ssh_known_parse(struct ssh_known *known, const char *file, struct str text, const char *host,
-                     int port);
 void ssh_known_free(struct ssh_known *known);
 
 enum ssh_known_answer {

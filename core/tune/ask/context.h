@@ -49,8 +49,6 @@ struct tune_context *tune_context_lesson(const struct tune_state *state, int lan
 struct tune_context *tune_context_question(const struct tune_state *state, int lane,
                                            enum tune_role role, int call) CC_MUST_USE;
 void tune_context_free(struct tune_context *context);
-/* All sections as one text, laid out by the template prompts/plan.md (prompt.c). */
-void tune_context_print(const struct tune_context *context, struct buf *out);
 /* Whether a note or an experience goes into the next context. */
 bool tune_context_has_note(const struct tune_state *state, size_t index);
 bool tune_context_has_experience(const struct tune_state *state, size_t index);

@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "nki/nki.h"
 #include "tune/ask/ask.h"
+#include "tune/ask/testing.h"
 
 #define MENU_FILE "prompts/menu.md"
 #define MENU_LIMIT (1u << 20)

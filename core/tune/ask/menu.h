@@ -22,10 +22,6 @@ struct tune_menu {
     VEC(struct tune_strategy) entries;
     struct arena *arena;
 };
-/* Reads a menu: prose, then entries of a heading "# name", lines "on:", "dialect:", "since:",
- * "when:", "avoid:", and text. Entries without a text or a name, and second ones of a name, are
- * left out. Free with tune_menu_free. */
-struct tune_menu *tune_menu_read(struct str text) CC_MUST_USE;
 /* The configuration folder's menu if it can be read, else the one built in. */
 struct tune_menu *tune_menu_load(void) CC_MUST_USE;
 void tune_menu_free(struct tune_menu *menu); /* accepts NULL */
@@ -38,11 +34,6 @@ struct tune_menu_facts {
     bool any_precision;
     double spilled_bytes;
 };
-/* Whether an entry may help that kernel. Words of `when` with blanks between must all hold, of
- * words with | between one: "loops" (there are some), "spills", "any-precision", "dma-bound",
- * "tensor-bound", "vector-bound", "scalar-bound", "gpsimd-bound"; any other word: a family of
- * operations, or part of a name in the kernel ("matmul" is part of nc_matmul). */
-bool tune_menu_applies(const struct tune_strategy *entry, const struct tune_menu_facts *facts);
 
 /* Which draw of the menu: the same values give the same entries on every machine. */
 struct tune_menu_draw {
@@ -62,9 +53,6 @@ void tune_menu_choose(const struct tune_menu *menu, const struct tune_menu_facts
 void tune_menu_show(const struct tune_state *state, int parent, int call, struct buf *out,
                     struct buf *avoid);
 
-/* "**On-chip** (all of it)" as a name, "on_chip": small letters, digits and _, words joined up to
- * the first mark; empty when there is none. */
-void tune_strategy_name(struct str text, char name[TUNE_STRATEGY_MAX + 1]);
 /* The same, and where an entry of the menu stands at the front of it, that entry's: "resident
  * operand" is "resident". */
 void tune_strategy_match(const struct tune_menu *menu, struct str text,

@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "tune/ask/cut.h"
 #include "tune/ask/ask.h"
+#include "tune/ask/testing.h"
 
 #define PROMPT_LIMIT (1u << 20)
 #define SYSTEM_MARK "[system]"

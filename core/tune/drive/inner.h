@@ -52,8 +52,6 @@ void tune_decide(struct tune_session *session, int lane);
 /* lessons.c: the last two steps. */
 void tune_summarise(struct tune_session *session, int lane);
 void tune_reflect(struct tune_session *session, int lane);
-/* Which lessons a round is worth. */
-bool tune_lesson_wanted(const struct tune_state *state, int lane);
 /* Lessons that came are written down in the order of the lanes. */
 void tune_lessons_settle(struct tune_session *session);
 

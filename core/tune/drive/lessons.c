@@ -30,6 +30,63 @@ static bool lesson_ask(struct tune_session *session, int lane, enum tune_work_is
     return asked;
 }
 
+/* --------------------------------------------------------------------------- which are worth it */
+
+#define MOST_LESSONS 8 /* experiences of a round, at most half of them gains */
+
+static const struct tune_attempt *attempt_in(const struct tune_state *state, int lane) {
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
+    return attempt && attempt->id > 0 ? attempt : NULL;
+}
+
+/* Of the rewrites of a plan the best one if it was a gain, else the worst; what was never measured
+ * when nothing was. */
+static bool tells_most(const struct tune_state *state, int lane) {
+    const struct tune_attempt *mine = attempt_in(state, lane);
+    double best = 0, worst = INFINITY;
+    bool some = false;
+    for (int i = 0; i < (int)state->lanes.len; i++) {
+        const struct tune_attempt *other = attempt_in(state, i);
+        bool same = other && state->lanes.at[i].parent == state->lanes.at[lane].parent &&
+                    state->lanes.at[i].draw == state->lanes.at[lane].draw;
+        if (!same)
+            continue;
+        if (isnan(other->vs_parent)) {
+            some = some || (i < lane && isnan(mine->vs_parent));
+            continue;
+        }
+        best = fmax(best, other->vs_parent);
+        worst = fmin(worst, other->vs_parent);
+    }
+    double wanted = best >= TUNE_POSITIVE ? best : worst;
+    return isinf(worst) ? !some : mine->vs_parent == wanted;
+}
+
+/* How many others of the round tell more, on the same side. */
+static int rank_of(const struct tune_state *state, int lane) {
+    const struct tune_attempt *mine = attempt_in(state, lane);
+    int rank = 0;
+    for (int i = 0; i < (int)state->lanes.len; i++) {
+        const struct tune_attempt *other = attempt_in(state, i);
+        if (!other || i == lane || isnan(other->vs_parent) || !tells_most(state, i) ||
+            (other->vs_parent >= 1) != (mine->vs_parent >= 1))
+            continue;
+        double more = fabs(log(other->vs_parent)) - fabs(log(mine->vs_parent));
+        rank += more > 0 || (more == 0 && i < lane);
+    }
+    return rank;
+}
+
+/* Which lessons a round is worth. */
+static bool lesson_wanted(const struct tune_state *state, int lane) {
+    const struct tune_attempt *mine = attempt_in(state, lane);
+    if (!mine || !tells_most(state, lane))
+        return false;
+    if (isnan(mine->vs_parent) || state->step != TUNE_STEP_SUMMARISE)
+        return true;
+    return rank_of(state, lane) < MOST_LESSONS / 2;
+}
+
 /* ----------------------------------------------------------------------------------- summarise */
 
 static void experience_texts(struct tune_experience *item, struct arena *arena,
@@ -109,7 +166,7 @@ void tune_summarise(struct tune_session *session, int lane) {
         tune_step_done(session, lane, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED,
                        "%.3fx is between %.2fx and %.2fx: nothing worth remembering",
                        attempt->vs_parent, TUNE_NEGATIVE, TUNE_POSITIVE);
-    else if (!tune_lesson_wanted(state, lane))
+    else if (!lesson_wanted(state, lane))
         tune_step_done(session, lane, TUNE_STEP_SUMMARISE, TUNE_IS_SKIPPED, OTHERS_TELL_MORE);
     else if (there)
         tune_step_done(session, lane, TUNE_STEP_SUMMARISE, TUNE_IS_OK, "%s experience proposed: %s",
@@ -207,7 +264,7 @@ void tune_reflect(struct tune_session *session, int lane) {
     else if (there)
         tune_step_done(session, lane, TUNE_STEP_REFLECT, TUNE_IS_OK, "%s",
                        there->lesson ? there->lesson : "noted");
-    else if (!tune_lesson_wanted(state, lane))
+    else if (!lesson_wanted(state, lane))
         tune_step_done(session, lane, TUNE_STEP_REFLECT, TUNE_IS_SKIPPED, OTHERS_TELL_MORE);
     else if (!lesson_ask(session, lane, TUNE_WORK_REFLECT, TUNE_STEP_REFLECT))
         note_emit(session, lane, NULL, "");
@@ -241,60 +298,4 @@ void tune_lessons_settle(struct tune_session *session) {
             lesson_write(reply);
         reply = due ? session->replies : reply->next;
     }
-}
-
-/* --------------------------------------------------------------------------- which are worth it */
-
-#define MOST_LESSONS 8 /* experiences of a round, at most half of them gains */
-
-static const struct tune_attempt *attempt_in(const struct tune_state *state, int lane) {
-    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
-    return attempt && attempt->id > 0 ? attempt : NULL;
-}
-
-/* Of the rewrites of a plan the best one if it was a gain, else the worst; what was never measured
- * when nothing was. */
-static bool tells_most(const struct tune_state *state, int lane) {
-    const struct tune_attempt *mine = attempt_in(state, lane);
-    double best = 0, worst = INFINITY;
-    bool some = false;
-    for (int i = 0; i < (int)state->lanes.len; i++) {
-        const struct tune_attempt *other = attempt_in(state, i);
-        bool same = other && state->lanes.at[i].parent == state->lanes.at[lane].parent &&
-                    state->lanes.at[i].draw == state->lanes.at[lane].draw;
-        if (!same)
-            continue;
-        if (isnan(other->vs_parent)) {
-            some = some || (i < lane && isnan(mine->vs_parent));
-            continue;
-        }
-        best = fmax(best, other->vs_parent);
-        worst = fmin(worst, other->vs_parent);
-    }
-    double wanted = best >= TUNE_POSITIVE ? best : worst;
-    return isinf(worst) ? !some : mine->vs_parent == wanted;
-}
-
-/* How many others of the round tell more, on the same side. */
-static int rank_of(const struct tune_state *state, int lane) {
-    const struct tune_attempt *mine = attempt_in(state, lane);
-    int rank = 0;
-    for (int i = 0; i < (int)state->lanes.len; i++) {
-        const struct tune_attempt *other = attempt_in(state, i);
-        if (!other || i == lane || isnan(other->vs_parent) || !tells_most(state, i) ||
-            (other->vs_parent >= 1) != (mine->vs_parent >= 1))
-            continue;
-        double more = fabs(log(other->vs_parent)) - fabs(log(mine->vs_parent));
-        rank += more > 0 || (more == 0 && i < lane);
-    }
-    return rank;
-}
-
-bool tune_lesson_wanted(const struct tune_state *state, int lane) {
-    const struct tune_attempt *mine = attempt_in(state, lane);
-    if (!mine || !tells_most(state, lane))
-        return false;
-    if (isnan(mine->vs_parent) || state->step != TUNE_STEP_SUMMARISE)
-        return true;
-    return rank_of(state, lane) < MOST_LESSONS / 2;
 }

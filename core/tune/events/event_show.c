@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "tune/events/event_table.h"
+#include "tune/events/testing.h"
 
 /* -------------------------------------------------------------------------------------- page */
 

@@ -127,11 +127,5 @@ void tune_part_write(enum tune_part part, const void *structure, struct buf *out
 /* Keeps its texts. */
 void tune_part_keep(enum tune_part part, void *structure, struct text_pool *texts);
 void tune_event_keep(struct tune_event *event, struct text_pool *texts);
-/* Whether the text, read and written again, comes out as it is: all of it is in the table. */
-bool tune_event_is_as_written(const char *type, const char *json);
-/* The table as a page, for doc/events.md. */
-void tune_events_print(struct buf *out);
-/* An example of an event, with every key; for tests. */
-void tune_event_example(enum tune_event_is is, struct buf *out);
 
 #endif

@@ -143,14 +143,8 @@ const char *tune_budget_word(enum tune_budget value);
 
 /* The value of a word; false when it is none (or NULL), and *value is as it was. */
 bool tune_step_find(const char *word, enum tune_step *value);
-bool tune_step_is_find(const char *word, enum tune_step_is *value);
 bool tune_gate_find(const char *word, enum tune_gate *value);
-bool tune_wait_find(const char *word, enum tune_wait *value);
 bool tune_status_find(const char *word, enum tune_status *value);
-bool tune_answer_find(const char *word, enum tune_answer *value);
-bool tune_direction_find(const char *word, enum tune_direction *value);
-bool tune_level_find(const char *word, enum tune_level *value);
-bool tune_category_find(const char *word, enum tune_category *value);
 bool tune_experience_find(const char *word, enum tune_experience_is *value);
 bool tune_budget_find(const char *word, enum tune_budget *value);
 

@@ -28,8 +28,4 @@ bool tune_answer_kernel(struct str answer, const char *source, const char *funct
 bool tune_answer_lesson(struct str answer, bool reflects, struct arena *arena,
                         struct tune_lesson *lesson, struct err *err);
 
-/* A key that names a plan's direction, stable for the same words and place: plans of models have no
- * key of their own. 24 characters and the end. */
-void tune_answer_key(const struct tune_plan *plan, char key[32]);
-
 #endif

@@ -210,6 +210,45 @@ static double latency_of(struct str text) {
     return -MIN_OF(share, 0.999);
 }
 
+/* The word or the number at the front of the text, past what is neither; empty at the end. */
+static struct str next_word(struct str *text) {
+    size_t from = 0, to;
+    while (from < text->len && !isalnum((unsigned char)text->at[from]))
+        from++;
+    bool digits = from < text->len && isdigit((unsigned char)text->at[from]);
+    for (to = from; to < text->len && isalnum((unsigned char)text->at[to]); to++)
+        if ((isdigit((unsigned char)text->at[to]) != 0) != digits)
+            break;
+    struct str word = {text->at + from, to - from};
+    *text = (struct str){text->at + to, text->len - to};
+    return word;
+}
+
+static bool same_word(struct str word, const char *other) {
+    return word.len == strlen(other) && !strncasecmp(word.at, other, word.len);
+}
+
+/* A key that names a plan's direction, stable for the same words and place: plans of models have no
+ * key of their own. 24 characters and the end. */
+static void key_make(const struct tune_plan *plan, char key[32]) {
+    /* The same words and numbers about the same place are the same direction; blanks, case and
+     * lines that moved ("lines 40 to 52") are no difference. */
+    struct buf text = {0};
+    struct str rest = str_of(plan->what ? plan->what : plan->title), word;
+    bool line = false;
+    while ((word = next_word(&rest)).len) {
+        bool number = isdigit((unsigned char)*word.at);
+        if (line && (number || same_word(word, "to") || same_word(word, "and")))
+            continue;
+        line = same_word(word, "line") || same_word(word, "lines");
+        for (size_t i = 0; i < word.len; i++)
+            buf_putc(&text, (char)tolower((unsigned char)word.at[i]));
+    }
+    struct hash hash = hash_content(text.at ? text.at : "", text.len);
+    snprintf(key, 32, "said:%.18s", hash.hex);
+    buf_free(&text);
+}
+
 static bool draft_read(const struct draft *draft, int lines, struct arena *arena,
                        struct tune_plan *plan) {
     const struct buf *text = draft->text;
@@ -242,46 +281,9 @@ static bool draft_read(const struct draft *draft, int lines, struct arena *arena
     char key[32];
     plan->sweep = keep_sweep(arena, &text[SWEEP]);
     plan->strategy = keep_strategy(arena, &text[STRATEGY]);
-    tune_answer_key(plan, key);
+    key_make(plan, key);
     plan->key = arena_strdup(arena, key);
     return true;
-}
-
-/* The word or the number at the front of the text, past what is neither; empty at the end. */
-static struct str next_word(struct str *text) {
-    size_t from = 0, to;
-    while (from < text->len && !isalnum((unsigned char)text->at[from]))
-        from++;
-    bool digits = from < text->len && isdigit((unsigned char)text->at[from]);
-    for (to = from; to < text->len && isalnum((unsigned char)text->at[to]); to++)
-        if ((isdigit((unsigned char)text->at[to]) != 0) != digits)
-            break;
-    struct str word = {text->at + from, to - from};
-    *text = (struct str){text->at + to, text->len - to};
-    return word;
-}
-
-static bool same_word(struct str word, const char *other) {
-    return word.len == strlen(other) && !strncasecmp(word.at, other, word.len);
-}
-
-void tune_answer_key(const struct tune_plan *plan, char key[32]) {
-    /* The same words and numbers about the same place are the same direction; blanks, case and
-     * lines that moved ("lines 40 to 52") are no difference. */
-    struct buf text = {0};
-    struct str rest = str_of(plan->what ? plan->what : plan->title), word;
-    bool line = false;
-    while ((word = next_word(&rest)).len) {
-        bool number = isdigit((unsigned char)*word.at);
-        if (line && (number || same_word(word, "to") || same_word(word, "and")))
-            continue;
-        line = same_word(word, "line") || same_word(word, "lines");
-        for (size_t i = 0; i < word.len; i++)
-            buf_putc(&text, (char)tolower((unsigned char)word.at[i]));
-    }
-    struct hash hash = hash_content(text.at ? text.at : "", text.len);
-    snprintf(key, 32, "said:%.18s", hash.hex);
-    buf_free(&text);
 }
 
 /* ------------------------------------------------------------------------------ labelled lines */

@@ -285,13 +285,6 @@ void tune_reply_log(struct tune_reply *reply, const char *text) {
                   tune_step_word(reply->work.step), "%s", text);
 }
 
-void tune_reply_spent(struct tune_reply *reply, double tokens, double dollars) {
-    if (!reply_is_open(reply))
-        return;
-    tune_emit(reply->work.session, reply->work.lane,
-              TUNE_EVENT_AS(SPENT, SPENT_MODEL, spent, .tokens = tokens, .dollars = dollars));
-}
-
 static struct tune_lesson *lesson_keep(struct arena *arena, const struct tune_lesson *lesson) {
     struct tune_lesson *kept = ARENA_ARRAY(arena, struct tune_lesson, 1);
     *kept = *lesson;

@@ -29,9 +29,8 @@ void tune_reply_lesson(struct tune_reply *reply, const struct tune_lesson *lesso
 void tune_reply_failed(struct tune_reply *reply, const char *text);
 
 /* Before the finishing call, any number of times: who it is that answers (else the proposer's
- * name), a line for the log, and what it cost (NAN: not reported). */
+ * name), and a line for the log. */
 void tune_reply_author(struct tune_reply *reply, const char *name);
 void tune_reply_log(struct tune_reply *reply, const char *text);
-void tune_reply_spent(struct tune_reply *reply, double tokens, double dollars);
 
 #endif

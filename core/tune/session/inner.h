@@ -165,7 +165,6 @@ void tune_give_up(struct tune_session *session, int lane, bool for_good, const c
 
 /* An evaluation ended or was given up: the next one is another, also for the host. */
 void tune_evaluation_settled(struct tune_session *session, int lane, int attempt);
-void tune_evaluation_give_up(struct tune_evaluation *evaluation);
 /* Takes one that waits for the device model off the list. */
 void tune_evaluation_drop(struct tune_evaluation *evaluation);
 /* The same for one that ended; free takes one that is off the list. */

@@ -81,7 +81,7 @@ static void reply_give_up(struct tune_reply *reply) {
     reply->done = true;
 }
 
-void tune_evaluation_give_up(struct tune_evaluation *evaluation) {
+static void evaluation_give_up(struct tune_evaluation *evaluation) {
     struct tune_session *session = evaluation->work.session;
     if (evaluation->given_up)
         return;
@@ -110,7 +110,7 @@ static void give_up(struct tune_session *session, bool all) {
     for (struct tune_evaluation *at = session->evaluations, *next; at; at = next) {
         next = at->next;
         if (all || !is_wanted(&at->work))
-            tune_evaluation_give_up(at);
+            evaluation_give_up(at);
     }
     /* The last event of a question that is given up comes before it is done with. */
     if (worked && !tune_works(session) && session->changed)

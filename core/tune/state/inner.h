@@ -179,9 +179,8 @@ void tune_beam_apply(struct tune_state *state, const struct tune_event *event, i
 /* beam.c. The attempts the next round starts from, where there is a beam: the best of the last
  * ones and of what the lanes brought. */
 void tune_beam_choose(struct tune_state *state);
-/* What a person looks at; away from a lane that is closed. */
+/* What a person looks at. */
 void tune_lane_focus(struct tune_state *state, int lane);
-void tune_lane_focus_open(struct tune_state *state);
 /* The lane is not followed any further. False: no open one is left. */
 bool tune_lane_close(struct tune_state *state, int lane, const char *why);
 /* The lane has to do this step again, or next. */

@@ -250,6 +250,19 @@ static int plan_for(const struct tune_state *state, int index) {
     return -1;
 }
 
+/* Away from a lane that is closed. */
+static void lane_focus_open(struct tune_state *state) {
+    if (!tune_lane_of(state, state->lane)->closed)
+        return;
+    for (size_t i = 1; i < state->lanes.len; i++) {
+        int other = (state->lane + (int)i) % (int)state->lanes.len;
+        if (!state->lanes.at[other].closed) {
+            tune_lane_focus(state, other);
+            return;
+        }
+    }
+}
+
 /* Every question was answered: each lane that has none takes a plan, in the order of the lanes, so
  * that it does not matter whose answer came first. */
 void tune_lanes_assign_apply(struct tune_state *state, const struct tune_event *event,
@@ -270,7 +283,7 @@ void tune_lanes_assign_apply(struct tune_state *state, const struct tune_event *
                            : "nothing else was proposed for its parent";
         lane->is = TUNE_IS_FAILED;
     }
-    tune_lane_focus_open(state);
+    lane_focus_open(state);
 }
 
 /* -------------------------------------------------------------------------- what a person does */
@@ -280,22 +293,10 @@ void tune_lane_focus(struct tune_state *state, int lane) {
         state->lane = lane;
 }
 
-void tune_lane_focus_open(struct tune_state *state) {
-    if (!tune_lane_of(state, state->lane)->closed)
-        return;
-    for (size_t i = 1; i < state->lanes.len; i++) {
-        int other = (state->lane + (int)i) % (int)state->lanes.len;
-        if (!state->lanes.at[other].closed) {
-            tune_lane_focus(state, other);
-            return;
-        }
-    }
-}
-
 bool tune_lane_close(struct tune_state *state, int lane, const char *why) {
     state->lanes.at[lane].closed = tune_keep(state, why);
     state->lanes.at[lane].is = TUNE_IS_FAILED;
-    tune_lane_focus_open(state);
+    lane_focus_open(state);
     return tune_lanes_open(state) > 0;
 }
 

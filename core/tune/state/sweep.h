@@ -41,11 +41,6 @@ void tune_sweep_title(const struct tune_sweep *sweep, size_t index, struct buf *
 bool tune_sweep_apply(const char *key, struct str source, const char *function, struct buf *out,
                       struct err *err);
 
-/* The plans of the combinations whose kernels were not tried yet. Texts live in the arena. `like`
- * says whose they are and why; its key, title and what do not count. Returns how many. */
-size_t tune_sweep_plans(const struct tune_state *state, const struct tune_sweep *sweep,
-                        const struct tune_plan *like, struct arena *arena,
-                        struct tune_plan plans[TUNE_SWEEP_MOST]);
 /* A plan that asks for a sweep in its own words, as the plans of that; 0: it cannot be read
  * as one, *err (usage); or all of it was tried, *err (kernel). */
 size_t tune_sweep_expand(const struct tune_state *state, int parent, const struct tune_plan *plan,

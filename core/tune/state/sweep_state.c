@@ -82,9 +82,11 @@ static void plan_make(const struct tune_sweep *sweep, size_t index, const struct
         plan->strategy = "tile";
 }
 
-size_t tune_sweep_plans(const struct tune_state *state, const struct tune_sweep *sweep,
-                        const struct tune_plan *like, struct arena *arena,
-                        struct tune_plan plans[TUNE_SWEEP_MOST]) {
+/* The plans of the combinations whose kernels were not tried yet. Texts live in the arena. `like`
+ * says whose they are and why; its key, title and what do not count. Returns how many. */
+static size_t sweep_plans(const struct tune_state *state, const struct tune_sweep *sweep,
+                          const struct tune_plan *like, struct arena *arena,
+                          struct tune_plan plans[TUNE_SWEEP_MOST]) {
     size_t count = 0, all = tune_sweep_combinations(sweep);
     for (size_t i = 0; i < all && count < TUNE_SWEEP_MOST; i++) {
         if (tune_sweep_attempt(state, sweep, i))
@@ -119,7 +121,7 @@ size_t tune_sweep_expand(const struct tune_state *state, int parent, const struc
         !tune_sweep_resolve(&sweep, str_of(from->source), state->function, err))
         return 0;
     sweep.base = parent;
-    size_t count = tune_sweep_plans(state, &sweep, plan, arena, plans);
+    size_t count = sweep_plans(state, &sweep, plan, arena, plans);
     if (!count)
         err_set(err, ERR_KERNEL, "all of %s was tried", plan->sweep);
     return count;
@@ -186,7 +188,7 @@ size_t tune_sweep_pending(const struct tune_state *state, struct arena *arena,
     like.held = TUNE_ANSWER_UNKNOWN;
     like.moved = NAN;
     like.edited = like.revised = false;
-    return tune_sweep_plans(state, &sweep, &like, arena, plans);
+    return sweep_plans(state, &sweep, &like, arena, plans);
 }
 
 bool tune_sweep_is_one(const struct tune_plan *plan) {

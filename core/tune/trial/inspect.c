@@ -266,7 +266,8 @@ static void tell_beyond(struct tune_session *session, const struct diag_list *fo
         if (is_first(found, i) && things++ < MAX_TOLD)
             tell_one(session, found, i);
     if (things > MAX_TOLD)
-        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "guard", "  and %zu more", things - MAX_TOLD);
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "guard", "  and %zu more",
+                      things - MAX_TOLD);
     tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "guard", "%s",
                   session->state->allows_seed
                       ? "Candidates may use that, too."
