@@ -40,6 +40,8 @@ struct run {
 void run_say(struct run *run, const char *what, const char *text);
 /* Prints a line and frees it. When nobody reads any more, the run ends. */
 void run_line(struct run *run, struct buf *line);
+/* Which files of the task are others on disk, and how. */
+void run_say_changes(struct run *run);
 void run_on_event(void *data, int64_t seq, const char *type, const char *json);
 
 /* end.c */

@@ -111,6 +111,8 @@ static bool start(struct run *run, struct err *err) {
         err_set(err, ERR_USAGE, "%s", why.at);
     buf_free(&why);
     bool chosen = state->changed.len > 0;
+    if (chosen && !run->json) /* noticed when it was opened */
+        run_say_changes(run);
     return err->kind == ERR_NONE && run_files_choose(run, err) &&
            ((chosen && state->running) || state->wait == TUNE_WAIT_GATE ||
             tune_session_act(run->session, &action, err));

@@ -137,18 +137,24 @@ static void say_lines(struct run *run, const char *what, const char *text) {
     }
 }
 
-static void say_changed(struct run *run, const struct tune_event *event) {
-    for (size_t i = 0; i < event->changed.files.count; i++) {
-        const struct tune_event_file_change *file = &event->changed.files.at[i];
+void run_say_changes(struct run *run) {
+    const struct tune_state *state = tune_session_state(run->session);
+    for (size_t i = 0; i < state->changed.len; i++) {
+        const struct tune_file_change *file = &state->changed.at[i];
         struct buf text = {0};
-        buf_printf(&text, "%s %s", file->name ? file->name : "a file",
+        buf_printf(&text, "%s %s", file->name,
                    !file->was   ? "is new"
                    : !file->now ? "is gone"
                                 : "changed on disk");
         run_say(run, "files", text.at);
-        say_lines(run, "files", file->diff);
+        say_lines(run, "files", file->diff ? file->diff : "");
         buf_free(&text);
     }
+}
+
+static void say_changed(struct run *run, const struct tune_event *event) {
+    (void)event;
+    run_say_changes(run);
 }
 
 static void count_print(struct buf *out, double count, const char *what) {
