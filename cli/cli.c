@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parsing the command line by the table, and saying what is wrong with it. */
+#include "cli/testing.h"
 #include "cli/cli.h"
 
 #include <locale.h>

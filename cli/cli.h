@@ -14,10 +14,6 @@ const struct cli_command *cli_find(const char *name);
 
 /* The whole program: parses, runs the command, returns the exit status. */
 int cli_main(int argc, char **argv);
-/* The first half of that: true when cli->command is to be run. Else help was printed or a complaint
- * made, and *status is the exit status. `cli` starts empty; cli_fini lets go of what it holds. */
-bool cli_read(struct cli *cli, int argc, char **argv, int *status) CC_MUST_USE;
-void cli_fini(struct cli *cli);
 /* ---- printed from the table ---------------------------------------------------------------- */
 
 void cli_print_help(const struct cli_command *command, struct buf *out); /* NULL: all of hone */

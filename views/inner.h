@@ -357,7 +357,6 @@ void place_queue_draw(struct views *views, struct tui_area area);
 void question_follow(struct views *views);
 /* outside.c: the question which files of the task count */
 void changed_follow(struct views *views);
-void changed_open(struct views *views);
 void changed_event(struct views *views, const struct tui_event *event,
                    struct views_request *request);
 void changed_draw(struct views *views, struct tui_area area);

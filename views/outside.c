@@ -39,7 +39,7 @@ static const char *change_of(const struct views *views) {
     return views->state && views->state->changed.len ? views->state->changed.at[0].name : NULL;
 }
 
-void changed_open(struct views *views) {
+static void changed_open(struct views *views) {
     struct over *over = &views->over;
     size_t count = views->state->changed.len;
     snprintf(over->title, sizeof over->title, "%s changed on disk",

@@ -2,6 +2,7 @@
 /* The chain: each event's hash covers the hash of the one before it, its number, its time, its type
  * and its bytes. A flipped bit, a lost page or a row that went astray breaks it at its place. It
  * finds damage, not a forger: whoever can write the file can compute the hashes. */
+#include "store/testing.h"
 #include "store/private.h"
 
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The append-only event log: one row an event, committed one by one, read back in order along the
  * chain of their hashes. It does not look into the payloads. */
+#include "store/testing.h"
 #include "store/private.h"
 
 static bool insert(struct store *store, const struct store_row *row,
@@ -149,27 +150,10 @@ bool store_replay(struct store *store, int64_t after, store_event_fn *fn, void *
     return ok;
 }
 
-bool store_prove(struct store *store, size_t most, bool *done, struct err *err) {
-    struct walk walk = walk_begin(store, store->proven.seq);
-    *done = true;
-    if (!store->chained || store->damage.found)
-        return !store->damage.found || store_damage_tell(store, err);
-    sqlite3_stmt *rows = select_after(store, store->proven.seq);
-    if (!rows)
-        return read_failed(store, store->proven.seq, err);
-    int code = SQLITE_DONE;
-    bool whole = true;
-    for (size_t n = 0; whole && n < most && (code = sqlite3_step(rows)) == SQLITE_ROW; n++) {
-        struct store_row row = store_row_read(rows);
-        whole = walk_on(&walk, &row);
-    }
-    *done = code != SQLITE_ROW;
-    bool failed = whole && code != SQLITE_ROW && code != SQLITE_DONE;
-    bool ok = failed ? read_failed(store, walk.at.seq, err) : walk_ended(&walk, err);
-    sqlite3_finalize(rows);
-    return ok;
-}
-
 int64_t store_proven_seq(const struct store *store) {
     return store->proven.seq;
+}
+
+int64_t store_last_seq(struct store *store) {
+    return store_number(store, "SELECT max(seq) FROM events", 0);
 }

@@ -54,8 +54,6 @@ struct store_damage {
     int64_t seq; /* of the first event that is not as it was written; 0: all that was read is */
     char text[240];
 };
-/* What was found so far; NULL: nothing. */
-const struct store_damage *store_damage(const struct store *store);
 
 /* Appends one event and commits it: when this returns true, a kill cannot lose it. False and *err
  * when the disk is full or failing, or ERR_DAMAGED when the files are no longer where they were
@@ -68,15 +66,12 @@ struct store_event {
 };
 /* Calls fn for every event after `after`, in order, until it returns false. The chain of hashes is
  * followed on the way: events are told up to the first that is not as it was written, then comes
- * false with ERR_DAMAGED. What lies before `after` is not looked at: see store_prove. */
+ * false with ERR_DAMAGED. What lies before `after` is not looked at. */
 typedef bool store_event_fn(void *data, const struct store_event *event);
 bool store_replay(struct store *store, int64_t after, store_event_fn *fn, void *data,
                   struct err *err) CC_MUST_USE;
-/* Follows the chain of at most `most` more events from where it was followed to so far; *done when
- * there are no more. For those who begin a replay behind the first event. ERR_DAMAGED as above. */
-bool store_prove(struct store *store, size_t most, bool *done, struct err *err) CC_MUST_USE;
-/* The event up to which the chain was followed from the first. */
-int64_t store_proven_seq(const struct store *store);
+/* The number of the last event; 0: there is none. */
+int64_t store_last_seq(struct store *store);
 
 /* Whether the files that are open are no longer where they were opened: removed, moved, replaced.
  */

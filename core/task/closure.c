@@ -2,6 +2,7 @@
 /* Following imports from file to file. A name is looked for where the embedded runner looks (beside
  * the file that imports it) and where Python does (beside the file that was started): what either
  * would read belongs to the task. */
+#include "task/testing.h"
 #include "task/closure.h"
 
 #include <stdlib.h>
@@ -246,16 +247,6 @@ void task_closure_free(struct task_closure *closure) {
     vec_free(&closure->files);
     free(closure->root);
     free(closure);
-}
-
-const struct task_file *task_closure_at(const struct task_closure *closure, const char *path) {
-    char *plain = task_path_plain(path);
-    const struct task_file *file = NULL;
-    for (size_t i = 0; !file && i < closure->files.len; i++)
-        if (strcmp(closure->files.at[i].path, plain) == 0)
-            file = &closure->files.at[i];
-    free(plain);
-    return file;
 }
 
 const struct task_file *task_closure_named(const struct task_closure *closure, const char *name) {

@@ -42,9 +42,6 @@ struct task_start {
  * import that leads to no readable file is passed over. */
 struct task_closure *task_closure_find(const struct task_start *start, struct err *err) CC_MUST_USE;
 void task_closure_free(struct task_closure *closure); /* accepts NULL */
-/* The file of that path or name; NULL. */
-const struct task_file *task_closure_at(const struct task_closure *closure, const char *path);
-const struct task_file *task_closure_named(const struct task_closure *closure, const char *name);
 /* Of the names and contents of the files that are `of` it; where they lie does not matter. */
 struct hash task_closure_hash(const struct task_closure *closure, unsigned of);
 

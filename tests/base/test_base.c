@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/kit/testing.h"
 #include "base/base.h"
 
 static void arena_memory_is_zeroed_and_aligned(void **state) {

@@ -5,8 +5,8 @@ lost, nothing that was altered may go unnoticed.
 
     campaign.py HONE [--kills N] [--flips N] [--cuts N] [--seed S] [--jobs N]
 
-Kills are SIGKILL to hone, to a child of it, or to both. A third of them comes in the first 150 ms, a
-third of the rest while a session is exported. An event is acknowledged when `hone run --json` has
+Kills are SIGKILL to hone, to a child of it, or to both. A third of them comes in the first 150 ms,
+a third of the rest while a session is exported. An event is acknowledged when `hone run --json` has
 printed it. Prints a table; exit status 1 when something was lost or altered unnoticed.
 """
 import argparse

@@ -41,7 +41,8 @@ else()
 endif()
 set_tests_properties(bench/streams PROPERTIES LABELS bench TIMEOUT 300)
 
-# Long sessions, how opening them grows; build it with the release preset. 100 000 attempts on request:
+# Long sessions, how opening them grows; build it with the release preset. 100 000 attempts on
+# request:
 # bench_sessions -n 100000 -f FOLDER -h HONE
 if(TARGET hone)
   add_executable(bench_sessions ${CMAKE_SOURCE_DIR}/tests/bench/sessions.c)

@@ -375,7 +375,8 @@ class Sim(Commands):
             self.assertGreater(target.stat().st_size, 100)
 
     def test_a_profile_goes_into_a_pipe(self):
-        done = run("sim", make_task("piped", CURRENT), "--no-verify", "--json", "--profile", "/dev/stderr")
+        done = run("sim", make_task("piped", CURRENT), "--no-verify", "--json", "--profile",
+                   "/dev/stderr")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(done.stderr)["format"], "hone-profile")
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/testing.h"
 #include "cli/cli.h"
 #include "fuzz/fuzz.h"
 #include "tune/tune.h"

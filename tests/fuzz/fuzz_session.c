@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "store/testing.h"
 #include "fuzz/fuzz.h"
 #include "store/store.h"
 

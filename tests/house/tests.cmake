@@ -25,7 +25,8 @@ add_test(NAME house/pages COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/hou
          ${CMAKE_SOURCE_DIR})
 set_tests_properties(house/pages PROPERTIES LABELS unit)
 # By the symbols of a whole build as it is on Linux, where nothing is left out and nothing inlined.
-if(TARGET hone AND CMAKE_NM AND CMAKE_SYSTEM_NAME STREQUAL Linux AND CMAKE_BUILD_TYPE STREQUAL Debug)
+if(TARGET hone AND CMAKE_NM AND CMAKE_SYSTEM_NAME STREQUAL Linux
+   AND CMAKE_BUILD_TYPE STREQUAL Debug)
   add_test(NAME house/windows COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/house/windows.py
            ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR} ${CMAKE_NM})
   set_tests_properties(house/windows PROPERTIES LABELS unit)

@@ -16,8 +16,8 @@ def symbols(objects):
     """Of each function: the objects that define it, and those that call it."""
     defined, used = collections.defaultdict(set), collections.defaultdict(set)
     for first in range(0, len(objects), 200):
-        told = subprocess.run([NM, "-A", *objects[first:first + 200]], check=True, capture_output=True,
-                              text=True, timeout=60).stdout
+        told = subprocess.run([NM, "-A", *objects[first:first + 200]], check=True,
+                              capture_output=True, text=True, timeout=60).stdout
         for file, kind, name in re.findall(r"^(.*?):\s*[0-9a-f]* (\w) _?(\w+)$", told, re.M):
             if kind == "T":
                 defined[name].add(file)
@@ -29,7 +29,8 @@ def symbols(objects):
 def is_there(path):
     """Its source is: objects of files that were renamed stay in a build's folder."""
     source = re.sub(r".*?\.dir/|\.o$", "", path)
-    return os.path.exists(os.path.join(ROOT, source)) or not re.match(r"(core|cli|views|tui)/", source)
+    return os.path.exists(os.path.join(ROOT, source)) or not re.match(
+        r"(core|cli|views|tui)/", source)
 
 
 def windows():

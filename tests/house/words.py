@@ -79,7 +79,8 @@ def labels_of(path):
 def of_panels():
     found = set()
     for path in glob.glob(os.path.join(ROOT, "tests/screens/golden/*-120x40.txt")):
-        found |= {text for text in labels_of(path) if re.fullmatch(r"[A-Za-z][\w-]*( [a-z]+)?", text)}
+        found |= {text for text in labels_of(path)
+                  if re.fullmatch(r"[A-Za-z][\w-]*( [a-z]+)?", text)}
     return found
 
 
@@ -88,7 +89,8 @@ def of_tables():
     with open(os.path.join(ROOT, "core/tune/events/words.h"), encoding="utf-8") as file:
         text = file.read()
     found = set()
-    for table in re.findall(r"#define TUNE_(?:STEP|STATUS|CATEGORY|EXPERIENCE|ROLE)_TABLE.*?\n\n", text, re.S):
+    for table in re.findall(
+            r"#define TUNE_(?:STEP|STATUS|CATEGORY|EXPERIENCE|ROLE)_TABLE.*?\n\n", text, re.S):
         found |= set(re.findall(r'X\(\w+, "([^"]+)"', table))
     return found
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "store/testing.h"
 #include "store/store.h"
 
 static char *scratch(void) {
@@ -208,28 +209,6 @@ static void the_place_of_the_damage_is_told(void **unused) {
     }
 }
 
-static void a_chain_is_followed_from_the_middle(void **unused) {
-    (void)unused;
-    char *folder = scratch();
-    struct err err = {0};
-    int count = 15;
-    bool done = false;
-    fill(folder, 20);
-    edit(folder, "UPDATE events SET type = 'text' WHERE seq = 3");
-    struct store *store = open_ok(folder);
-    assert_true(store_replay(store, 15, count_event, &count, &err));
-    assert_int_equal(count, 20);
-    append(store, "{}"); /* nobody knows yet */
-    assert_true(store_prove(store, 2, &done, &err));
-    assert_false(done);
-    assert_int_equal(store_proven_seq(store), 2);
-    assert_false(store_prove(store, 100, &done, &err));
-    assert_int_equal(store_damage(store)->seq, 3);
-    assert_false(store_append(store, 1, "test", "{}", NULL, &err));
-    store_close(store);
-    scratch_end(folder);
-}
-
 /* The file as a hone without a chain left it. */
 static void unchain(const char *folder) {
     char *head = path_join(folder, "session.db-head");
@@ -391,7 +370,6 @@ int main(void) {
         cmocka_unit_test(any_flipped_bit_is_noticed),
         cmocka_unit_test(any_truncation_is_noticed),
         cmocka_unit_test(the_place_of_the_damage_is_told),
-        cmocka_unit_test(a_chain_is_followed_from_the_middle),
         cmocka_unit_test(a_session_without_a_chain_gets_one),
         cmocka_unit_test(a_damaged_log_of_sqlite_loses_nothing_unnoticed),
         cmocka_unit_test(a_session_that_vanishes_stops_the_log),

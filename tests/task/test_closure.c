@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which files a task is made of. */
+#include "task/testing.h"
 #include "task/workbench.h"
 
 #include "task/task.h"

@@ -21,7 +21,8 @@ from small_task import KERNEL, REFERENCE
 
 HONE = os.path.abspath(sys.argv[1])
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone-killed-"))
-ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"), "XDG_STATE_HOME": str(FOLDER / "state"),
+ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"),
+       "XDG_STATE_HOME": str(FOLDER / "state"),
        "XDG_CONFIG_HOME": str(FOLDER / "conf"), "HONE_LIMITS_RETRIES": "60",
        "HONE_LIMITS_RETRY_WAIT_S": "0.02"}
 KILLS = int(os.environ.get("KILLS", 8))

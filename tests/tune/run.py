@@ -342,7 +342,8 @@ class Run(unittest.TestCase):
     def with_helper(self):
         """A task whose kernel and reference take something from files beside them."""
         (self.task / "tiles.py").write_text("TILE_N = 64\n")
-        (self.task / "kernel.py").write_text(KERNEL.replace("TILE_N = 64\n", "from tiles import TILE_N\n"))
+        (self.task / "kernel.py").write_text(
+            KERNEL.replace("TILE_N = 64\n", "from tiles import TILE_N\n"))
         (self.task / "sums.py").write_text("def both(x, z):\n    return x + z\n")
         (self.task / "reference.py").write_text(
             REFERENCE.replace("import numpy as np\n", "import numpy as np\nfrom sums import both\n")
@@ -373,7 +374,8 @@ class Run(unittest.TestCase):
         self.events("--rounds", "1", "--seeds", "0")
         for turn in range(6):
             given = self.task / f"given{turn}"
-            process = subprocess.Popen([HONE, "export", str(self.task), "--no-verify", "--output", str(given)],
+            process = subprocess.Popen([HONE, "export", str(self.task), "--no-verify",
+                                        "--output", str(given)],
                                        env=ENV, stdout=subprocess.DEVNULL)
             try:
                 process.wait(0.01 + 0.02 * turn)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop by itself: rounds, decisions, the guard, repair turns, plateau, budgets, predictions.
+#include "base/config/testing.h"
 #include "tune/ask/context.h"
 #include "tune/fake.h"
 

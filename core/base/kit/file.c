@@ -85,7 +85,8 @@ uint32_t file_machine(void) {
     return (uint32_t)hash_quick(name, strlen(name));
 }
 
-void file_beside_name(const char *path, struct buf *out) {
+/* The name for mkstemp of a file that will replace `path`. */
+static void file_beside_name(const char *path, struct buf *out) {
     buf_printf(out, "%s.hone-%08x-%d-XXXXXX", path, (unsigned)file_machine(), (int)getpid());
 }
 

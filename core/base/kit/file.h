@@ -21,8 +21,6 @@ bool file_write(const char *path, const void *data, size_t size, struct err *err
  * could put one there does not choose what is written. */
 bool file_write_private(const char *path, const void *data, size_t size,
                         struct err *err) CC_MUST_USE;
-/* The name for mkstemp of a file that will replace `path`. */
-void file_beside_name(const char *path, struct buf *out);
 /* A number for this machine, in names of files in folders that several may share. */
 uint32_t file_machine(void);
 bool file_append(const char *path, const void *data, size_t size, struct err *err) CC_MUST_USE;

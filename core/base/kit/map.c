@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/kit/testing.h"
 #include "base/kit/kit.h"
 
 #include <stdlib.h>

@@ -34,7 +34,6 @@ struct text_pool;
 struct text_pool *text_pool_new(struct arena *arena) CC_MUST_USE;
 void text_pool_free(struct text_pool *texts); /* what was kept stays in the arena; accepts NULL */
 const char *text_pool_keep(struct text_pool *texts, struct str text);
-size_t text_pool_count(const struct text_pool *texts);
 
 /* Rows of a list by a hash of what they are looked up by. Nothing is taken out: who finds a row
  * looks whether it is the one. {0} is empty. */

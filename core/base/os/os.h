@@ -14,7 +14,7 @@
 /* Path of the running program; free it with free. NULL when it cannot be found out. */
 char *os_executable_path(void) CC_MUST_USE;
 /* Removes what hones that were killed left: files beside those that they wrote in the folder
- * (file_beside_name); "hone-<process>-..." in the folders for temporary files and in memory. Only
+ * (file_write); "hone-<process>-..." in the folders for temporary files and in memory. Only
  * this user's, of processes of this machine that are no more. */
 void os_sweep(const char *folder);
 void os_sweep_scratch(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the optimisation memory knows about its experiences: applicability, sameness, contradiction,
  * what they earned. Pure functions; the events are in tune/apply. */
+#include "tune/state/testing.h"
 #include "tune/state/memory.h"
 
 #include <ctype.h>

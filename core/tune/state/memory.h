@@ -18,8 +18,6 @@ const char *tune_memory_dialect(const char *source);
 void tune_memory_family_of(const struct tune_state *state, struct buf *out);
 /* Whether it may help this session's task. */
 bool tune_memory_applies(const struct tune_state *state, const struct tune_experience *item);
-/* Whether both are about the same: the same words, the same sign, the same applicability. */
-bool tune_memory_same(const struct tune_experience *a, const struct tune_experience *b);
 /* The first experience of the state that is about the same; -1. An experience is found by what it
  * was when it was indexed last: whoever adds one or changes its words calls tune_memory_index. */
 int tune_memory_find(const struct tune_state *state, const struct tune_experience *item);

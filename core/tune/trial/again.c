@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "runner/runner.h"
+#include "tune/session/inner.h"
 #include "tune/trial/trial.h"
 
 #define LONGEST_WAIT_S 15.0

@@ -6,6 +6,9 @@
 
 #include "tune/session/session.h"
 
+struct tune_evaluation;
+struct tune_work;
+
 /* evaluate.c: the profile (baseline), verify and benchmark steps. */
 void tune_baseline_start(struct tune_session *session, int lane);
 void tune_verify_start(struct tune_session *session, int lane);
