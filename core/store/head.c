@@ -85,6 +85,8 @@ void store_head_read(const char *folder, struct store_head *head) {
     ssize_t got = pread(fd, line, sizeof line, 0);
     close(fd);
     bool ok = got == WHOLE && line_read(line, head);
+    if (!ok)
+        *head = (struct store_head){.size = MAX_OF(got, 0)};
     head->is = ok ? STORE_HEAD_GOOD : STORE_HEAD_BAD;
 }
 

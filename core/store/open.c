@@ -142,9 +142,12 @@ static bool connect_any(struct store *store) {
 /* ------------------------------------------------------------------------------- looking it over
  */
 
-/* A head that survived says that there was a session. */
+/* A head that survived says that there was a session, also when it can no longer be read. An empty
+ * one is what a process leaves that was killed when it made the session. */
 static bool was_session(const struct store *store) {
-    return store->known_head.is == STORE_HEAD_GOOD && store->known_head.last.seq > 0;
+    const struct store_head *head = &store->known_head;
+    return head->is == STORE_HEAD_BAD ? head->size > 0
+                                      : head->is == STORE_HEAD_GOOD && head->last.seq > 0;
 }
 
 /* Nothing is left of the database: SQLite would begin a new one and remove its log. */

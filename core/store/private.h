@@ -25,8 +25,8 @@ struct store_row {
 struct store_head {
     enum { STORE_HEAD_NONE, STORE_HEAD_BAD, STORE_HEAD_GOOD } is;
     struct store_link last;
-    bool sealed; /* closed in order: the file had these bytes */
-    int64_t size;
+    bool sealed;  /* closed in order: the file had these bytes */
+    int64_t size; /* session.db's then; of a bad head its own */
     struct hash file;
 };
 

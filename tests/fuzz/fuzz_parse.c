@@ -45,10 +45,24 @@ static void check_edits(const struct nki_tree *tree) {
     buf_free(&out);
 }
 
+static bool is_line_end(char c) {
+    return c == '\n' || c == '\r';
+}
+
+/* Whether what is put behind it would belong to its last line, or that line to the one before. */
+static bool is_open_at_end(struct str source) {
+    size_t end = source.len;
+    while (end && !is_line_end(source.at[end - 1]))
+        end--;
+    while (end && is_line_end(source.at[end - 1]))
+        end--;
+    return str_ends(source, "\r") || str_ends(source, "\\") || (end && source.at[end - 1] == '\\');
+}
+
 /* A remark more is the same kernel. */
 static void check_hash(const struct nki_tree *tree) {
     struct buf more = {0};
-    if (tree->errors)
+    if (tree->errors || is_open_at_end(tree->source))
         return;
     buf_add(&more, tree->source.at, tree->source.len);
     buf_puts(&more, "\n# a remark\n");

@@ -136,7 +136,8 @@ static void read_session(const struct session *session, bool look_only) {
     struct buf told = {0};
     struct store *store = store_open(session->folder, look_only, &err);
     bool whole = store && store_replay(store, 0, take_event, &told, &err);
-    bool amiss = !whole || store_note(store) || store_damage(store);
+    bool emptied = !session->db.len && !session->head.len; /* then nobody can know */
+    bool amiss = !whole || store_note(store) || store_damage(store) || emptied;
     if (told.len > session->events.len ||
         (told.len && memcmp(told.at, session->events.at, told.len) != 0))
         HONE_BUG("an event is read that nobody wrote");

@@ -348,6 +348,24 @@ static void a_damaged_head_is_told(void **unused) {
     scratch_end(folder);
 }
 
+/* A spoiled head says no longer what there was, but still that there was something. */
+static void an_emptied_session_with_a_spoiled_head_is_no_new_one(void **unused) {
+    (void)unused;
+    char *folder = scratch(), *path = path_join(folder, "session.db"),
+         *head = path_join(folder, "session.db-head");
+    struct err err = {0};
+    fill(folder, 3);
+    assert_true(file_write(head, "?", 1, &err));
+    assert_int_equal(truncate(path, 0), 0);
+    assert_null(store_open(folder, false, &err));
+    assert_int_equal(err.kind, ERR_DAMAGED);
+    assert_int_equal(truncate(head, 0), 0); /* as a kill leaves it before the first event */
+    store_close(open_ok(folder));
+    free(head);
+    free(path);
+    scratch_end(folder);
+}
+
 static void a_session_that_is_looked_at_stays_as_it_is(void **unused) {
     (void)unused;
     char *folder = scratch(), *path = path_join(folder, "session.db");
@@ -375,6 +393,7 @@ int main(void) {
         cmocka_unit_test(a_session_that_vanishes_stops_the_log),
         cmocka_unit_test(a_session_that_is_gone_is_no_new_one),
         cmocka_unit_test(a_damaged_head_is_told),
+        cmocka_unit_test(an_emptied_session_with_a_spoiled_head_is_no_new_one),
         cmocka_unit_test(a_session_that_is_looked_at_stays_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
