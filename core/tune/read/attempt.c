@@ -126,7 +126,7 @@ static const struct field fields[] = {
     {"source", TEXT, AT(source), NULL, true},
     {"path", TEXT, AT(path), NULL, true},
     {"hash", HASH, AT(hash), NULL, true},
-    {"normal", HASH, AT(normal), NULL, true},
+    {"outdated", FLAG, AT(outdated), NULL, true},
     {"repairs", INT, AT(repairs), NULL, true},
     {"evaluated", INT, AT(evaluated), NULL, true},
     {"occasion", INT, AT(occasion), NULL, true},
