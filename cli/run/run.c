@@ -163,6 +163,8 @@ static int serve(struct run *run) {
     run->interrupt = loop_signal_start(run->loop, SIGINT, on_signal, run);
     run->terminate = loop_signal_start(run->loop, SIGTERM, on_signal, run);
     run->hangup = loop_signal_start(run->loop, SIGHUP, on_signal, run);
+    if (tune_session_note(run->session))
+        fprintf(stderr, "hone run: %s\n", tune_session_note(run->session));
     if (!models_answer(run, &err))
         return cli_fail(run->cli, &err);
     if (run->interrupted)

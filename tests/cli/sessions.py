@@ -85,6 +85,16 @@ class Sessions(unittest.TestCase):
         self.run_rounds()
         self.assertEqual(hone("session", "check", self.task).returncode, 0)
 
+    def test_a_change_that_concerns_no_event_is_told(self):
+        self.run_rounds()
+        path = self.session / "session.db"
+        data = bytearray(path.read_bytes())
+        data[80] ^= 1  # reserved bytes of SQLite's header
+        path.write_bytes(data)
+        done = hone("run", self.task, "--rounds", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("session.db was changed since hone closed it", done.stderr)
+
     def test_what_cannot_be_put_right_is_said_to_be_lost(self):
         self.run_rounds()
         path = self.session / "session.db"

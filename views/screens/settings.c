@@ -42,7 +42,8 @@ static struct setting *add_text(struct views *views, const char *name, const cha
                                 const char *help) {
     struct setting *setting = add(views, name, help, -1);
     if (value && *value)
-        snprintf(setting->value, sizeof setting->value, "%.*s", (int)sizeof setting->value - 1, value);
+        snprintf(setting->value, sizeof setting->value, "%.*s", (int)sizeof setting->value - 1,
+                 value);
     set_origin(views, setting, name, 0);
     return setting;
 }

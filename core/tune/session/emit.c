@@ -189,6 +189,10 @@ const char *tune_session_folder(const struct tune_session *session) {
     return store_folder(session->store);
 }
 
+const char *tune_session_note(const struct tune_session *session) {
+    return store_note(session->store);
+}
+
 char *tune_session_artefact(const struct tune_session *session, const char *hash, struct err *err) {
     return store_artefact_read(session->store, hash, NULL, err);
 }

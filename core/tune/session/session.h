@@ -40,6 +40,9 @@ void tune_session_left(const struct tune_session *session, struct buf *out);
 /* The session's folder; what it keeps under a content hash, as text, a new string. NULL and *err:
  * nothing, or ERR_DAMAGED for other bytes than were stored. */
 const char *tune_session_folder(const struct tune_session *session);
+/* What was odd about its files when they were opened, though no event is doubtful; NULL: nothing.
+ */
+const char *tune_session_note(const struct tune_session *session);
 char *tune_session_artefact(const struct tune_session *session, const char *hash,
                             struct err *err) CC_MUST_USE;
 
