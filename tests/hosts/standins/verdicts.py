@@ -309,7 +309,7 @@ class Wrong(Base):
         for number, (switches, settings, where, part) in enumerate((
                 ({"crash": 134, **only}, {}, "compiles", "crashed twice"),
                 ({"crash": 137, **only}, {}, "compiles", "out of memory"),
-                ({"crash": -9, **only}, {}, "compiles", "out of memory"),
+                ({"crash": -9, **only}, {}, "environment", "killed from outside"),
                 ({"hang": "compile", **only}, {"compile_limit_s": "2"}, "compiles",
                  "within 2 s .*SBAllocator"),
                 ({"hang": "run", **only}, {"run_limit_s": "2"}, "correct", "within 2 s"),
