@@ -135,8 +135,10 @@ static void expect(struct terminal *terminal, const char *text) {
     }
 }
 
+/* Something may run: then it asks first. */
 static void quit(struct terminal *terminal) {
     terminal_type(terminal, ":quit\r");
+    terminal_type(terminal, "y");
     int status = terminal_wait_exit(terminal, false);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     assert_false(terminal_is_alternate(terminal));
