@@ -581,7 +581,7 @@ class BadInput(BadInputBase):
         task = make_task("killed", LEGACY, slow)
         process = subprocess.Popen([HONE, "sim", str(task)], env=ENV, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
-        self.wait_for(lambda: self.using(task) >= 2)      # hone itself and Python name the task
+        self.wait_for(lambda: self.using(task / "reference.py"))  # Python is there
         process.send_signal(signal.SIGKILL)
         process.wait()
         self.wait_for(lambda: self.using(task) == 0)
