@@ -259,6 +259,7 @@ int runner_main(void) {
     stand_apart();
     struct evaluation evaluation = {.arena = arena_new(), .loop = loop_new()};
     struct err err = {0};
+    os_end_unheard(STDOUT_FILENO);
     if (read_job(&evaluation, &err)) {
         loop_timer_start(evaluation.loop, 0, 0, begin, &evaluation);
         loop_run(evaluation.loop);

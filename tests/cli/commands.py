@@ -586,6 +586,13 @@ class BadInput(BadInputBase):
         process.wait()
         self.wait_for(lambda: self.using(task) == 0)
 
+    def test_a_runner_that_nobody_hears_ends(self):
+        process = subprocess.Popen([HONE, "runner"], env=ENV, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process.stdout.close()
+        self.assertEqual(process.wait(30), 1)
+        process.stdin.close()
+
     def wait_for(self, condition):
         for _ in range(600):
             if condition():

@@ -3,8 +3,14 @@
 #include "base/os/os.h"
 #include "base/kit/kit.h"
 
+#include <errno.h>
 #include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static bool lower_limit(int which, rlim_t soft, rlim_t hard) {
     struct rlimit limit;
@@ -42,4 +48,19 @@ bool os_can_limit_own_memory(void) {
 #else
     return true;
 #endif
+}
+
+static void *listen_for_end(void *fd) {
+    struct pollfd out = {.fd = (int)(intptr_t)fd};
+    while (poll(&out, 1, -1) < 0 && errno == EINTR)
+        continue;
+    if (out.revents & (POLLERR | POLLHUP))
+        _exit(EXIT_FAILURE);
+    return NULL;
+}
+
+void os_end_unheard(int fd) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, listen_for_end, (void *)(intptr_t)fd) == 0)
+        pthread_detach(thread);
 }

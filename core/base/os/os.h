@@ -39,6 +39,9 @@ unsigned os_count_processes(void);
 size_t os_count_descendants(pid_t root);
 /* Kills what descends from the process, nearest first, but not itself: also what left its group. */
 void os_end_descendants(pid_t root);
+/* Ends this process when nobody can read any more what is written to `fd`, a pipe or a socket:
+ * whoever started it is gone, also where os_die_with_parent came too late to notice. */
+void os_end_unheard(int fd);
 /* Other programs of this user cannot look into this process any more (memory, environment). */
 void os_keep_private(void);
 /* Whether a wall of that level can be had here (wall.h). Starts a process for the stronger ones. */

@@ -57,8 +57,5 @@ void device_profile_free(struct device_profile *profile); /* accepts NULL */
 /* The floor of a launch on that many physical cores, in microseconds, of the floor on one: each has
  * engines and a share of HBM bandwidth of its own, and work that divides evenly has both. */
 double device_floor_on(double floor_us, int cores);
-/* The value of a metric, or `missing`. */
-double device_profile_metric(const struct device_profile *profile, const char *name,
-                             double missing);
 
 #endif

@@ -139,8 +139,11 @@ static void read_lines(struct str text, int most, struct tune_plan *plan) {
 
 /* ----------------------------------------------------------------------------------- one draft */
 
+/* Up to a zero byte, where a C string ends for whoever reads it later. */
 static const char *keep(struct arena *arena, const struct buf *text) {
-    struct str whole = str_trim(buf_str(text));
+    struct str whole = buf_str(text);
+    whole.len = strnlen(whole.at, whole.len);
+    whole = str_trim(whole);
     return whole.len ? arena_strndup(arena, whole.at, MIN_OF(whole.len, MAX_TEXT)) : NULL;
 }
 
