@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How each row of a calibration.csv is run: which file of which repository, what is changed in it,
+and the inputs its shape stands for. The kernels stay in checkouts, folders OWNER+NAME; what is not
+there is left out. A row nobody knows how to run says why.
+"""
+import ast
+import dataclasses
+import pathlib
+import re
+import subprocess
+import textwrap
+
+DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+
+# A profile's latency counts what lies around the kernel: on trn2 about 13.5 us before and 3 us
+# after it, where nki.benchmark counts 6 to 10 us less. The clock's fixed costs are the latter's.
+PROFILE_US = 8.0
+# The slope of latency over chained calls counts nothing around the kernel.
+SLOPE_US = -8.5
+
+
+@dataclasses.dataclass
+class Part:
+    """One kernel launch of a row."""
+    file: pathlib.Path
+    function: str
+    inputs: str
+
+
+@dataclasses.dataclass
+class Row:
+    id: str
+    operation: str  # rows of one operation, shape and device are compared in pairs
+    shape: str
+    device: str
+    dialect: str
+    measured: float
+    metrics: dict
+    parts: list = dataclasses.field(default_factory=list)
+    harness_us: float = 0.0
+    level: bool = True  # False: the harness decides its level; only its order is judged
+    why_not: str = ""
+
+
+class Checkouts:
+    """The files of checkouts, those at an older commit or with a change among them."""
+
+    def __init__(self, folder, made):
+        self.folder, self.made = pathlib.Path(folder), pathlib.Path(made)
+
+    def file(self, repository, path):
+        return self.folder / repository.replace("/", "+") / path
+
+    def changed(self, name, text):
+        path = self.made / f"{name}.py"
+        path.write_text(text)
+        return path
+
+    def at(self, repository, commit, path, name):
+        root = self.folder / repository.replace("/", "+")
+        shown = subprocess.run(["git", "-C", str(root), "show", f"{commit}:{path}"], text=True,
+                               capture_output=True, check=False)
+        return self.changed(name, shown.stdout) if shown.returncode == 0 else root / path
+
+
+def numbers(text):
+    """M=4096 or M4096 in a shape."""
+    return {k: int(v) for k, v in re.findall(r"\b([A-Z][A-Za-z]*)=?(\d+)", text)}
+
+
+def arrays(text, dtype):
+    """lhsT[2048,1024] rhs[..]: the shapes in brackets, as inputs."""
+    return " ".join(s.replace(",", "x") + ":" + dtype for s in re.findall(r"\[([\d,]+)\]", text))
+
+
+def dtype_of(shape):
+    return DTYPES[re.match(r"\w+", shape).group()]
+
+
+# ---- NKIBench and what was made from it ---------------------------------------------------------
+
+NKIBENCH_INPUTS = {
+    "bmm": "16x4096x64 16x64x4096",
+    "bmm_softmax": "16x4096x64 16x64x4096",
+    "gqa_full": "32x128x16x128 1x8x4x128x8x128 1x32x128x1024",
+    "matmul": "32x128x40x128 40x128x12288",
+    "silu": "128x32x7168",
+    "adamw": "10944x2048 10944x2048 10944x2048 10944x2048",
+    "rope_single_freq_apply": "128x262144 64x262144 64x262144",
+    "swiglu": "8x4x128x8x128 8x128x3072 24x128x1024 8x128x3072",
+    "matmul_add_rmsnorm": "4096x2048 2048x2048 1e-05 4096x2048 2048",
+    "add_rmsnorm_matmul": "4096x1024 1024x2048 1e-05 4096x1024 1024",
+    "rmsnorm_matmul": "32x128x1024 8x128x2048",
+    "transpose_matmul": "128x16x4096 128x16x10944",
+    "lora": "8x4x128x40x128 40x128x12288 40x128x128 128x12288",
+    "mamba": "256x7168 256x7168 256x16 16x7168 16x7168",
+}
+
+
+def nkibench(row, csv, checkouts):
+    name = pathlib.PurePath(csv["path"])
+    operation = name.parts[1] if name.parts[0] == "workspaces" else re.match(
+        r"([a-z_]+)_[A-Z]", name.name).group(1)
+    row.operation = operation
+    inputs = " ".join(w if "." in w or "e-" in w else w + ":float32"
+                      for w in NKIBENCH_INPUTS[operation].split())
+    row.parts = [Part(checkouts.file(csv["repository"], csv["path"]), csv["function"], inputs)]
+
+
+# ---- attention and MLP, fused and apart ---------------------------------------------------------
+
+def fusion(row, csv, checkouts):
+    dtype = dtype_of(csv["shape_dtype"])
+    fused = "fused" in csv["function"]
+    row.operation = "attention" if "attention" in csv["function"] else "mlp"
+    folder = "kernels/fused" if fused else "kernels/baseline"
+    if row.operation == "attention":
+        sides = re.search(r"\[(\d+),(\d+)\]", csv["shape_dtype"])
+        inputs = " ".join([f"{sides[1]}x{sides[2]}:{dtype}"] * 3)
+        row.parts = [Part(checkouts.file(csv["repository"], f"{folder}/attention.py"),
+                          csv["function"], inputs)]
+    else:
+        n = numbers(csv["shape_dtype"])
+        inputs = f"{n['K']}x{n['M']}:{dtype} {n['K']}x{n['N']}:{dtype} 1x{n['N']}:{dtype}"
+        if fused:
+            row.parts = [Part(checkouts.file(csv["repository"], f"{folder}/mlp.py"),
+                              csv["function"], inputs)]
+        else:
+            file = checkouts.file(csv["repository"], f"{folder}/mlp_gemm.py")
+            row.parts = [Part(file, "gemm_kernel", inputs),
+                         Part(file, "gelu_kernel", f"{n['M']}x{n['N']}:{dtype}")]
+    if "_profile" in csv["id"]:
+        row.harness_us = PROFILE_US
+
+
+# ---- a course's vector additions, transposes and convolutions -----------------------------------
+
+def course(row, csv, checkouts):
+    function, shape = csv["function"], csv["shape_dtype"]
+    row.operation = function
+    if csv["statistic"] == "single":
+        row.harness_us = PROFILE_US
+    if function == "fused_conv2d_maxpool":
+        dtype = dtype_of(shape)
+        pool = re.search(r"pool=(\d)", shape)[1]
+        file = checkouts.file(csv["repository"], "part2/conv2d.py")
+        row.parts = [Part(file, function, f"{arrays(shape, dtype)} 256:{dtype} pool_size={pool}")]
+        return
+    file = checkouts.file(csv["repository"], "part1/kernels.py")
+    if function == "matrix_transpose":
+        row.parts = [Part(file, function, "1024x1024:float32")]
+        return
+    if function == "matrix_transpose_improved":
+        row.why_not = "its size is not stated"
+        return
+    change = re.search(r"_(rc|fd)(\d+)", csv["id"])
+    text = file.read_text() if change and file.exists() else ""
+    if change:
+        constant = {"rc": "ROW_CHUNK", "fd": "FREE_DIM"}[change[1]]
+        text = re.sub(rf"\b{constant} = \d+", f"{constant} = {change[2]}", text)
+        file = checkouts.changed(csv["id"], text)
+    n = re.search(r"n=(\d+)", shape)[1]
+    side = f"{n}x1" if function == "vector_add_tiled" and csv["id"].startswith("xg") else n
+    row.parts = [Part(file, function, f"{side}:float32 {side}:float32")]
+
+
+# ---- matrix products ----------------------------------------------------------------------------
+
+def blocked(row, csv, checkouts):
+    row.operation = "blocked_matmul"
+    sizes = " ".join(f"{k}={v}" for k, v in
+                     re.findall(r"(TILES_IN_BLOCK_[MNK])=(\d+)", csv["shape_dtype"]))
+    row.shape = csv["shape_dtype"].split(" TILES")[0]
+    row.parts = [Part(checkouts.file(csv["repository"], csv["path"]), csv["function"],
+                      f"{arrays(row.shape, 'float32')} {sizes}")]
+
+
+def tile_sweep(row, csv, checkouts):
+    row.operation, row.level = "tile_sweep", False
+    kind, k, n = re.match(r"tal_sweep_(\w+?)_k(\d+)_n(\d+)", csv["id"]).groups()
+    row.shape = csv["shape_dtype"]
+    maker = checkouts.file(csv["repository"], csv["path"])
+    if not maker.exists():
+        row.parts = [Part(maker, "kernel", "")]
+        return
+    texts = {t.targets[0].id: t.value.value for t in ast.parse(maker.read_text()).body
+             if isinstance(t, ast.Assign) and isinstance(t.value, ast.Constant)}
+    text = texts["HEADER"].format(tm=128, tk=k, tn=n) + texts[kind.upper()]
+    inside, result = row.shape.split("->")
+    text = text.replace("rhs, result):", "rhs):").replace(
+        "  _, N = rhs.shape\n", "  _, N = rhs.shape\n  result = nl.ndarray((M, N), "
+        "dtype=lhsT.dtype, buffer=nl.shared_hbm)\n") + "  return result\n"
+    text = text.replace("def kernel(", "@nki.jit\ndef kernel(")
+    del result
+    row.parts = [Part(checkouts.changed(csv["id"], text), "kernel", arrays(inside, "bfloat16"))]
+
+
+def guide(row, csv, checkouts):
+    """The n-th kernel of a page of the documentation."""
+    row.operation = "guide_matmul"
+    row.harness_us = PROFILE_US
+    version = int(re.search(r"_v(\d)", csv["id"])[1])
+    page = checkouts.file(csv["repository"], "nki/guides/tutorials/kernel-optimization.rst")
+    if page.exists():
+        found = re.findall(r"\n +@nki\.jit\n +def \w+\(.*?(?=\n\S)", page.read_text(), re.S)
+        text = textwrap.dedent(found[version - 1])
+        page = checkouts.changed(csv["id"], "import nki\nimport nki.language as nl\n"
+                                 "import nki.isa as nisa\n" + text + "\n")
+    row.parts = [Part(page, csv["function"], arrays(csv["shape_dtype"].split("(")[0], "float32"))]
+
+
+AUTOTUNE = {  # id: (commit, path), as the row's source says
+    "nat_lhsT_rhs_hand9092": ("0b6f309", "kernel_library/matmul/lhsT_rhs/"
+                              "kernel_hand_90.92mfu.py"),
+    "nat_lhs_rhs_hand8926": ("0b6f309", "kernel_library/matmul/lhs_rhs/"
+                             "kernel_handtuned_89.26mfu.py"),
+}
+PE_BF16_TFLOPS = 78.6  # what the MFU of these rows is of
+
+
+def autotune(row, csv, checkouts):
+    row.operation = "autotune_" + csv["id"].split("_")[1]
+    row.measured = row.measured or (
+        2 * 2048 ** 3 / (PE_BF16_TFLOPS * 1e6) / row.metrics["mfu_pct"] * 100)
+    if csv["id"] not in AUTOTUNE:
+        row.why_not = "the file at that commit is not known"
+        return
+    commit, path = AUTOTUNE[csv["id"]]
+    row.parts = [Part(checkouts.at(csv["repository"], commit, path, csv["id"]), csv["function"],
+                      "2048x2048:bfloat16 2048x2048:bfloat16")]
+
+
+def search_trace(row, csv, checkouts):
+    """A step of a search, nested in its trace: CodeCandidate(parent=.., code=..)."""
+    path, step = re.match(r"autocomp/(\S+?):\d+ .*step (\d+)", csv["source"]).groups()
+    row.operation = "search_" + pathlib.PurePath(path).stem
+    trace = checkouts.file(csv["repository"], path)
+    steps = []
+    if trace.exists():
+        node = ast.parse(trace.read_text()).body[0].value
+        while isinstance(node, ast.Call):
+            words = {k.arg: k.value for k in node.keywords}
+            steps.insert(0, words["code"].value)
+            node = words["parent"]
+        imports = ("import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n"
+                   "import neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.typing as nt\n"
+                   "import numpy as np\nimport math\n")
+        code = steps[int(step)].replace(", **kwargs):",
+                                        "):\n    kwargs = {'padding': ((0, 0), (1, 1))}")
+        trace = checkouts.changed(csv["id"], imports + code)
+    shape = csv["shape_dtype"]
+    if "q,k,v" in shape:
+        inputs = " ".join(["128x4096:bfloat16"] * 3)
+    elif "depthwise" in shape:
+        inputs = CONV1D_INPUTS
+    else:
+        inputs = arrays(shape, "bfloat16")
+    row.parts = [Part(trace, csv["function"], inputs)]
+
+
+CONV1D_INPUTS = "8x512x1x2048:float32 512x1x1x3:float32"
+
+
+# ---- a served model's kernels -------------------------------------------------------------------
+
+EXPERTS = ("1x2048:bfloat16 128x2048x512:bfloat16 128x256x2048:bfloat16 1x8:int32 1x8:float32")
+ATTENTION = ("1x1x2048:bfloat16 1024x2048:bfloat16 {kv}x2048:bfloat16 {kv}x2048:bfloat16 {out}"
+             "128:bfloat16 128:bfloat16 1x{heads}x640x128:bfloat16 1x{heads}x640x128:bfloat16 "
+             "1x128:bfloat16 1x128:bfloat16 1x1:int32")
+
+
+def served(row, csv, checkouts):
+    row.harness_us = PROFILE_US
+    version = re.match(r"kg_(?:attn|moetkg)_(v\d+)_?(\w*)", csv["id"])
+    if csv["id"].startswith("kg_moetkg"):
+        row.operation, folder, inputs = "experts", "kernels/moe_tkg/agents", EXPERTS
+    else:
+        folder = "kernels/attn_tkg/agents"
+        whole = "with o-proj" in csv["shape_dtype"]
+        row.operation = "decode_attention_oproj" if whole else "decode_attention"
+        heads = 1 if whole else 4
+        inputs = ATTENTION.format(kv=128 * heads, heads=heads,
+                                  out="2048x1024:bfloat16 " if whole else "")
+    root = checkouts.file(csv["repository"], folder)
+    stem = version[1] + (version[2] if re.match(r"plan", version[2]) is None else "_" + version[2])
+    found = sorted(p for p in root.glob(f"{version[1]}*.py")
+                   if csv["function"] and re.search(rf"^def {csv['function']}\(", p.read_text(),
+                                                    re.M))
+    if not found:
+        row.why_not = f"which file of {folder} it is, is not said ({stem})"
+        return
+    row.parts = [Part(found[0], csv["function"], inputs)]
+
+
+def unknown(row, csv, checkouts):
+    del csv, checkouts
+    row.why_not = row.why_not or "nobody wrote down how to run it"
+
+
+FAMILIES = [("kda_", nkibench), ("accelopt_", nkibench), ("tkf_", fusion), ("xg_", course),
+            ("chz_", course), ("rsh_", course), ("rp_", course), ("awsdoc_", guide),
+            ("autocomp_", search_trace), ("nat_", autotune), ("tal_blocked_", blocked),
+            ("tal_sweep_", tile_sweep), ("kg_", served), ("", unknown)]
+
+
+def row_of(csv, metrics, checkouts):
+    measured = float(csv["latency_us_derived"] or csv["latency_us"] or 0)
+    row = Row(csv["id"], csv["function"], csv["shape_dtype"], csv["device"], csv["dialect"],
+              measured, metrics)
+    driver = next(f for prefix, f in FAMILIES if csv["id"].startswith(prefix))
+    driver(row, csv, checkouts)
+    if not row.why_not and not all(part.file.exists() for part in row.parts):
+        row.why_not = f"no {row.parts[0].file}"
+    return row
