@@ -57,3 +57,9 @@ if(TARGET hone)
   add_test(NAME bench/sessions COMMAND bench_sessions -h $<TARGET_FILE:hone>)
   set_tests_properties(bench/sessions PROPERTIES LABELS bench TIMEOUT 900)
 endif()
+
+# How fast the clock is and how it grows with the kernel; build it with the release preset.
+add_executable(bench_clock_speed ${CMAKE_SOURCE_DIR}/tests/bench/clock_speed.c)
+target_link_libraries(bench_clock_speed PRIVATE hone_all)
+add_test(NAME bench/clock_speed COMMAND bench_clock_speed)
+set_tests_properties(bench/clock_speed PROPERTIES LABELS bench TIMEOUT 900)
