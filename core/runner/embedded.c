@@ -104,9 +104,10 @@ static void ask_reference(struct evaluation *evaluation) {
                                            .wall = getenv("HONE_WALL") ? &inside : NULL};
     evaluation->reference =
         task_reference_open(evaluation->loop, evaluation->job.reference_path, &limits, &err);
+    bool numbers = !evaluation->job.check_only && !evaluation->job.no_verify;
     if (evaluation->reference)
-        task_reference_prepare(evaluation->reference, evaluation->job.seeds[0], on_first_inputs,
-                               evaluation);
+        (numbers ? task_reference_prepare : task_reference_shapes)(
+            evaluation->reference, evaluation->job.seeds[0], on_first_inputs, evaluation);
     else
         fail(evaluation, &err);
 }

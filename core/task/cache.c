@@ -35,10 +35,12 @@ char *task_cache_of(const char *reference_path, struct err *err) {
     if (!closure)
         return NULL;
     struct str harness = embed_find("core/task/harness.py");
+    struct str outline = embed_find("core/task/outline.py");
     struct hash content = task_closure_hash(closure, TASK_OF_REFERENCE);
     struct hash_stream *stream = hash_begin();
     hash_add(stream, content.hex, strlen(content.hex));
     hash_add(stream, harness.at, harness.len);
+    hash_add(stream, outline.at, outline.len);
     add_place(stream, closure);
     struct hash hash = hash_end(stream);
     struct buf name = {0};
@@ -226,9 +228,10 @@ static struct task_inputs *load_from(const char *folder, const char *beside, con
     return NULL;
 }
 
-struct task_inputs *task_cache_load(const char *reference_path, const char *seed_folder,
-                                    bool shapes_only) {
-    char *folder = path_join(seed_folder, "inputs"), *beside = path_folder(reference_path);
+/* What the seed's folder has under that name. What is stale or broken goes with all of the seed. */
+static struct task_inputs *load_named(const char *reference_path, const char *seed_folder,
+                                      const char *name, bool shapes_only) {
+    char *folder = path_join(seed_folder, name), *beside = path_folder(reference_path);
     char *path = path_join(folder, "meta.json");
     char *text = file_read(path, META_LIMIT, NULL, NULL);
     struct task_inputs *inputs = text ? load_from(folder, beside, text, shapes_only) : NULL;
@@ -240,6 +243,14 @@ struct task_inputs *task_cache_load(const char *reference_path, const char *seed
     free(path);
     free(beside);
     free(folder);
+    return inputs;
+}
+
+struct task_inputs *task_cache_load(const char *reference_path, const char *seed_folder,
+                                    bool shapes_only) {
+    struct task_inputs *inputs = load_named(reference_path, seed_folder, "inputs", shapes_only);
+    if (!inputs && shapes_only)
+        inputs = load_named(reference_path, seed_folder, "shapes", true);
     return inputs;
 }
 

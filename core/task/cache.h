@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Private to task: what references made, kept as raw arrays under the cache folder in
- * references/<hash of reference and harness>/<seed>/{inputs,outputs}/{meta.json,data.bin}. */
+ * references/<hash of reference and harness>/<seed>/{inputs,outputs}/{meta.json,data.bin}. Where
+ * nobody asked for numbers yet, shapes/meta.json stands for the inputs. */
 #ifndef HONE_TASK_CACHE_H
 #define HONE_TASK_CACHE_H
 
@@ -14,7 +15,8 @@ char *task_cache_of(const char *reference_path, struct err *err) CC_MUST_USE;
 /* The folder of one seed in it; new string. */
 char *task_cache_seed(const char *of_reference, int64_t seed) CC_MUST_USE;
 /* Maps the inputs of a seed folder and marks it as used; NULL when they are not there, or were made
- * with other files than lie beside the reference now (what is stale or broken is removed). */
+ * with other files than lie beside the reference now (what is stale or broken is removed). With
+ * shapes_only nothing is mapped, and shapes without numbers will do. */
 struct task_inputs *task_cache_load(const char *reference_path, const char *seed_folder,
                                     bool shapes_only) CC_MUST_USE;
 /* Removes the least recently used seeds until the cache fits its limit; `keep` stays. Another hone

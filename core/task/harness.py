@@ -3,7 +3,8 @@
 
 Requests come as JSON lines on stdin, answers go as JSON lines to what was stdout at the start; what
 the reference itself prints goes to stderr. Standard library and numpy only. The remote runner
-imports this file for the same inputs and the same comparison; then it has no channel of its own."""
+imports this file for the same inputs and the same comparison; then it has no channel of its own.
+hone starts it with outline.py and a call of main() after it."""
 
 import errno
 import hashlib
@@ -318,19 +319,30 @@ def write_arrays(folder, name, values, extra):
 
 
 def write_once(folder, name, values, extra):
+    def fill(beside):
+        rows = []
+        with open(os.path.join(beside, "data.bin"), "wb") as file:
+            for value, dtype in values:
+                rows.append(describe(file, value, dtype))
+            return {"bytes": file.tell(), "values": rows, **extra}
+    write_folder(folder, name, fill)
+
+
+def write_meta(folder, name, meta):
+    """Writes folder/name with meta.json alone."""
+    write_folder(folder, name, lambda beside: meta)
+
+
+def write_folder(folder, name, fill):
+    """Makes folder/name: fill(folder) writes what is in it and returns the meta data."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     final = os.path.join(folder, name)
     beside = f"{final}.{os.getpid()}.tmp"
     shutil.rmtree(beside, ignore_errors=True)
     os.mkdir(beside, 0o700)
     try:
-        rows = []
-        with open(os.path.join(beside, "data.bin"), "wb") as file:
-            for value, dtype in values:
-                rows.append(describe(file, value, dtype))
-            size = file.tell()
-        meta = {"version": META_VERSION, "bytes": size, "values": rows,
-                "python": sys.version.split()[0], "numpy": np.__version__, **extra}
+        meta = {"version": META_VERSION, "python": sys.version.split()[0],
+                "numpy": np.__version__, **fill(beside)}
         with open(os.path.join(beside, "meta.json"), "w", encoding="utf-8") as file:
             json.dump(meta, file)
         try:
@@ -533,7 +545,3 @@ def main():
     reference = Reference(sys.argv[1])
     for line in CHANNEL.requests:
         serve(reference, json.loads(line))
-
-
-if CHANNEL:
-    main()

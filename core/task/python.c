@@ -307,9 +307,18 @@ static void watch(void *data) {
     python->callbacks.on_end(python->callbacks.data, &err);
 }
 
-static void launch(struct python *python, struct err *err) {
+/* What Python runs: the harness, what it does without numbers, and its start; a new string. */
+static char *program_text(void) {
     struct str harness = embed_find("core/task/harness.py");
-    const char *argv[] = {python->candidates.at[python->candidate], "-c", harness.at,
+    struct str outline = embed_find("core/task/outline.py");
+    struct buf text = {0};
+    buf_printf(&text, STR_FMT "\n" STR_FMT "\nmain()\n", STR_ARG(harness), STR_ARG(outline));
+    return buf_take(&text);
+}
+
+static void launch(struct python *python, struct err *err) {
+    char *program = program_text();
+    const char *argv[] = {python->candidates.at[python->candidate], "-c", program,
                           python->reference_path, NULL};
     char *base = task_user_base();
     const char *env[] = {"PYTHONDONTWRITEBYTECODE=1",
@@ -333,6 +342,7 @@ static void launch(struct python *python, struct err *err) {
         python->child = loop_child_start(python->loop, &spec, err);
     while (!python->child && python->wall && wall_weaken(python->wall));
     free(base);
+    free(program);
     if (python->child && !python->watch)
         python->watch = loop_timer_start(python->loop, WATCH_MS, WATCH_MS, watch, python);
 }

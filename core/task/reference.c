@@ -18,8 +18,8 @@
 #define DEFAULT_SEED_S 120.0
 #define MAX_ASKED 3
 
-enum operation { OP_INPUTS, OP_FORWARD, OP_COMPARE };
-static const char *const operation_names[] = {"inputs", "forward", "compare"};
+enum operation { OP_INPUTS, OP_SHAPES, OP_FORWARD, OP_COMPARE };
+static const char *const operation_names[] = {"inputs", "shapes", "forward", "compare"};
 
 struct request {
     enum operation operation;
@@ -305,6 +305,24 @@ static void send_first(struct task_reference *reference) {
     }
 }
 
+/* Answers a request for inputs that the cache has; false when Python has to make them. */
+static bool serve_from_cache(struct task_reference *reference, const struct request *request) {
+    char *folder = task_cache_seed(reference->cache, request->seed);
+    struct task_inputs *inputs =
+        task_cache_load(reference->path, folder, request->operation == OP_SHAPES);
+    free(folder);
+    if (inputs) {
+        inputs->from_cache = !request->asked;
+        finish(reference, inputs, NULL, NULL);
+        return true;
+    }
+    /* Another hone may have made room for its own, or emptied the cache. */
+    if (request->asked >= MAX_ASKED)
+        finish_with_error(reference, ERR_ENVIRONMENT,
+                          "the cache of reference inputs cannot be read back");
+    return request->asked >= MAX_ASKED;
+}
+
 /* Serves the first request as far as that goes without waiting. */
 static void pump(void *data) {
     struct task_reference *reference = data;
@@ -312,23 +330,10 @@ static void pump(void *data) {
     if (!reference->queue.len || reference->sent)
         return;
     struct request *request = &reference->queue.at[0];
-    if (request->operation == OP_INPUTS) {
-        char *folder = task_cache_seed(reference->cache, request->seed);
-        struct task_inputs *inputs = task_cache_load(reference->path, folder, false);
-        free(folder);
-        if (inputs) {
-            inputs->from_cache = !request->asked;
-            finish(reference, inputs, NULL, NULL);
-            return;
-        }
-        /* Another hone may have made room for its own, or emptied the cache. */
-        if (request->asked >= MAX_ASKED) {
-            finish_with_error(reference, ERR_ENVIRONMENT,
-                              "the cache of reference inputs cannot be read back");
-            return;
-        }
-    }
-    if (request->operation != OP_INPUTS && reference->failed.kind != ERR_NONE) {
+    bool makes_inputs = request->operation == OP_INPUTS || request->operation == OP_SHAPES;
+    if (makes_inputs && serve_from_cache(reference, request))
+        return;
+    if (!makes_inputs && reference->failed.kind != ERR_NONE) {
         struct err err = reference->failed;
         finish(reference, NULL, NULL, &err);
         return;
@@ -380,6 +385,13 @@ void task_reference_prepare(struct task_reference *reference, int64_t seed, task
                             void *data) {
     *vec_push(&reference->queue) =
         (struct request){.operation = OP_INPUTS, .seed = seed, .on_inputs = fn, .data = data};
+    pump_soon(reference);
+}
+
+void task_reference_shapes(struct task_reference *reference, int64_t seed, task_inputs_fn *fn,
+                           void *data) {
+    *vec_push(&reference->queue) =
+        (struct request){.operation = OP_SHAPES, .seed = seed, .on_inputs = fn, .data = data};
     pump_soon(reference);
 }
 

@@ -122,6 +122,10 @@ void task_reference_free(struct task_reference *reference);
 typedef void task_inputs_fn(void *data, struct task_inputs *inputs, const struct err *err);
 void task_reference_prepare(struct task_reference *reference, int64_t seed, task_inputs_fn *fn,
                             void *data);
+/* The same without the numbers: shapes, types and scalars, arrays without data. Those of a
+ * reference whose arguments do not depend on random numbers are told without making any. */
+void task_reference_shapes(struct task_reference *reference, int64_t seed, task_inputs_fn *fn,
+                           void *data);
 /* Has the reference's own outputs made ahead, while the caller is busy with something else; what
  * goes wrong is told by task_reference_compare. */
 void task_reference_forward(struct task_reference *reference, int64_t seed);

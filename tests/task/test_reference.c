@@ -62,6 +62,19 @@ static void prepare(const char *path, int64_t seed, double limit_s, struct answe
     loop_free(loop);
 }
 
+static void find_shapes(const char *path, int64_t seed, struct answers *answers) {
+    struct loop *loop = loop_new();
+    struct task_reference *reference = task_reference_open(loop, path, NULL, NULL);
+    assert_non_null(reference);
+    task_reference_shapes(reference, seed, on_inputs, answers);
+    const bool never = false;
+    for (int i = 0; i < 600 && !answers->count; i++)
+        loop_run_until(loop, &never, 100);
+    assert_int_equal(answers->count, 1);
+    task_reference_free(reference);
+    loop_free(loop);
+}
+
 static void compare(const char *path, const struct array *outputs, size_t count,
                     struct answers *answers) {
     struct loop *loop = loop_new();
@@ -336,6 +349,78 @@ static void memory_has_a_limit(void **state) {
     free(path);
 }
 
+static void assert_same_shapes(const struct task_inputs *a, const struct task_inputs *b) {
+    assert_int_equal(a->count, b->count);
+    assert_true(a->tolerance == b->tolerance);
+    for (size_t i = 0; i < a->count; i++) {
+        const struct task_value *x = &a->values[i], *y = &b->values[i];
+        assert_int_equal(x->kind, y->kind);
+        assert_int_equal(x->array.dtype, y->array.dtype);
+        assert_int_equal(x->array.ndim, y->array.ndim);
+        assert_memory_equal(x->array.shape, y->array.shape, sizeof x->array.shape);
+        assert_true(x->number == y->number);
+        assert_int_equal(x->integer, y->integer);
+    }
+}
+
+/* Shapes are told without numbers where these decide nothing; where they do, by way of them. */
+static void shapes_are_what_the_inputs_have(void **state) {
+    static const struct {
+        const char *text;
+        bool numbers; /* have to be made for it */
+    } all[] = {
+        {HEAD INPUTS FORWARD "TOLERANCE = 1e-3\n", false},
+        {HEAD "nki_input_dtypes = ['bfloat16', 'float8_e4m3', None]\n"
+              "def get_inputs():\n"
+              "    x = np.random.randn(8, 6).astype(np.float32) * 0.1\n"
+              "    x += np.random.rand(6)\n"
+              "    w = np.random.uniform(-1, 1, (6, 2)).T / np.sqrt(6)\n"
+              "    return [x, w, 3]\n"
+              "def transform_to_nki_inputs(inputs):\n"
+              "    x, w, n = inputs\n"
+              "    return [np.ascontiguousarray(x.T).reshape(2, 3, 8), w.astype(np.float32), n]\n"
+              "def forward(x, w, n):\n    return x\n",
+         false},
+        {HEAD "rng = np.random.default_rng(1)\n"
+              "def get_inputs():\n"
+              "    return [rng.standard_normal((4, 2), dtype=np.float32), np.arange(5),\n"
+              "            rng.integers(0, 9, size=(7,)).astype(np.int32)]\n" FORWARD,
+         false},
+        {HEAD "def get_inputs():\n"
+              "    x = np.random.randint(0, 9, size=(40,)).astype(np.int32)\n"
+              "    return [x, int(x.max()), x[x > 4]]\n" FORWARD,
+         true},
+        {HEAD "def get_inputs():\n"
+              "    x = np.random.randn(4, 4)\n"
+              "    return [x @ x, float(np.random.normal())]\n" FORWARD,
+         true},
+        {HEAD "def get_inputs():\n"
+              "    x = np.float32(np.random.randn(40))\n"
+              "    return [x, len(set(x.tolist()))]\n" FORWARD,
+         true},
+    };
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        char name[40];
+        snprintf(name, sizeof name, "outline%zu/reference.py", i);
+        char *path = put(state, name, all[i].text);
+        struct answers shapes = {0}, again = {0}, inputs = {0};
+        find_shapes(path, 5, &shapes);
+        struct task_inputs *made = task_inputs_cached(path, 5, false);
+        assert_int_equal(made != NULL, all[i].numbers);
+        find_shapes(path, 5, &again);
+        assert_true(again.inputs->from_cache);
+        prepare(path, 5, 20, &inputs);
+        assert_non_null(inputs.inputs);
+        assert_same_shapes(shapes.inputs, inputs.inputs);
+        assert_same_shapes(again.inputs, inputs.inputs);
+        task_inputs_free(made);
+        free_answers(&shapes);
+        free_answers(&again);
+        free_answers(&inputs);
+        free(path);
+    }
+}
+
 static void without_numpy_the_error_says_what_was_tried(void **state) {
     char *python = put(state, "bare-python", "#!/bin/sh\nexec /usr/bin/python3 -S -E -I \"$@\"\n");
     assert_int_equal(chmod(python, 0755), 0);
@@ -535,6 +620,7 @@ int main(void) {
         cmocka_unit_test(memory_has_a_limit),
         cmocka_unit_test(without_numpy_the_error_says_what_was_tried),
         cmocka_unit_test(processes_that_race_for_an_entry_all_get_it),
+        cmocka_unit_test(shapes_are_what_the_inputs_have),
         cmocka_unit_test(the_cache_drops_what_was_used_longest_ago),
         cmocka_unit_test(a_broken_cache_entry_is_made_again),
         cmocka_unit_test(folders_with_the_same_reference_share_what_it_made),
