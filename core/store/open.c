@@ -74,8 +74,10 @@ static bool connect_to(struct store *store, const char *name, int flags) {
         sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         sqlite3_busy_timeout(store->db, 2000);
     }
-    return ok && sqlite3_exec(store->db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) ==
-                     SQLITE_OK;
+    ok = ok && sqlite3_exec(store->db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) ==
+                   SQLITE_OK;
+    store->in_place = ok && name == store->path;
+    return ok;
 }
 
 /* On a medium that cannot be written SQLite may assume that nobody else writes, either. */

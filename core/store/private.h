@@ -48,6 +48,7 @@ struct store {
     int rows_anew;      /* descriptor of the file beside that will take its place; -1 */
     int64_t anew_bytes; /* in that one */
     bool read_only, look_only;
+    bool in_place; /* it is read where it lies, not as a copy */
     bool chained;  /* its events have hashes; a session of before has none */
     bool is_new;   /* nothing in it yet */
     bool prepared; /* for writing */

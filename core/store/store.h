@@ -73,6 +73,25 @@ bool store_replay(struct store *store, int64_t after, store_event_fn *fn, void *
 /* The number of the last event; 0: there is none. */
 int64_t store_last_seq(struct store *store);
 
+/* The events that follow those that were read, read ahead and made into something else by threads
+ * of their own: `make` is called on those, and what it makes of an event lives in the arena until
+ * the next event is taken. It changes nothing but the speed: the chain is followed all the same,
+ * and where something is not as it should be, what is told is over, and store_replay goes on. */
+struct store_made {
+    int64_t seq, wall_ms;
+    void *made;
+};
+typedef void *store_make_fn(struct arena *arena, const struct store_event *event);
+struct store_ahead;
+/* NULL: there is little to read, or it has to be read by store_replay. */
+struct store_ahead *store_ahead_begin(struct store *store, store_make_fn *make);
+void store_ahead_free(struct store_ahead *ahead); /* accepts NULL */
+/* The next event. LATE: it is not read after wait_ms (negative: waits as long as it takes). OVER:
+ * what is left is for store_replay. */
+enum store_ahead_is { STORE_AHEAD_EVENT, STORE_AHEAD_LATE, STORE_AHEAD_OVER };
+enum store_ahead_is store_ahead_next(struct store_ahead *ahead, int wait_ms,
+                                     struct store_made *made);
+
 /* Whether the files that are open are no longer where they were opened: removed, moved, replaced.
  */
 bool store_is_lost(struct store *store);

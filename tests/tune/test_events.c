@@ -160,6 +160,50 @@ static void texts_and_numbers_are_kept_exactly(void **state) {
     bench_end(&bench);
 }
 
+/* Where hone reads a number itself, every bit is as strtod has it. */
+static void numbers_are_read_as_strtod_does(void **state) {
+    (void)state;
+    static const char *const odd[] = {"-0",
+                                      "0.0000",
+                                      "9007199254740993",
+                                      "9007199254740992.5",
+                                      "9223372036854775808",
+                                      "9999999999999999999e27",
+                                      "1e-27",
+                                      "4.35",
+                                      "0.1e1",
+                                      "18014398509481985e1"};
+    uint64_t random = 88172645463325252u;
+    int read = 0;
+    for (size_t i = 0; i < 30000; i++) {
+        char text[400];
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        double value = (double)(random >> 11) * pow(10, (double)(random % 37) - 26);
+        value = i % 2 ? value : -value;
+        if (i % 3 == 0)
+            snprintf(text, sizeof text, "%.17g", value);
+        else if (i % 3 == 1)
+            snprintf(text, sizeof text, "%.*e", (int)(random >> 32 & 15) + 3, value);
+        else
+            snprintf(text, sizeof text, "%.*f", (int)(random >> 32 & 15), value);
+        if (i < COUNT_OF(odd))
+            snprintf(text, sizeof text, "%s", odd[i]);
+        double mine = NAN, its = strtod(text, NULL);
+        if (!tune_event_number(str_of(text), &mine))
+            continue;
+        read++;
+        if (memcmp(&mine, &its, sizeof mine) != 0)
+            fail_msg("%s is %.17g, not %.17g", text, its, mine);
+    }
+    assert_true(read > 15000);
+    static const char *const none[] = {"",   "-",   ".",   "1.",    ".5",
+                                       "1e", "1e+", "--1", "1.2.3", "0x1"};
+    for (size_t i = 0; i < COUNT_OF(none); i++) {
+        double value;
+        assert_false(tune_event_number(str_of(none[i]), &value));
+    }
+}
+
 static void the_page_is_what_the_table_says(void **state) {
     (void)state;
     struct err err = {0};
@@ -184,6 +228,7 @@ int main(void) {
         cmocka_unit_test(what_is_missing_or_odd_reads_as_not_told),
         cmocka_unit_test(what_is_no_object_is_no_event),
         cmocka_unit_test(texts_and_numbers_are_kept_exactly),
+        cmocka_unit_test(numbers_are_read_as_strtod_does),
         cmocka_unit_test(the_page_is_what_the_table_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

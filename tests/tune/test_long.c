@@ -172,6 +172,19 @@ static struct tune_state *replay(void) {
     return state;
 }
 
+/* Threads read a log of this length; replay does without. */
+static void what_is_read_ahead_is_the_same(void **unused) {
+    (void)unused;
+    free(read_at_once()); /* what the first opening adds is there */
+    char *ahead = read_at_once();
+    struct tune_state *state = replay();
+    char *plain = printed(state);
+    assert_string_equal(ahead, plain);
+    tune_state_free(state);
+    free(plain);
+    free(ahead);
+}
+
 #define DECISIONS 60
 
 static unsigned status_sum(const struct tune_state *state) {
@@ -208,6 +221,7 @@ static void many_decisions_are_taken_back_and_done_again(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_log_that_is_read_in_slices_is_the_same),
+        cmocka_unit_test(what_is_read_ahead_is_the_same),
         cmocka_unit_test(one_that_is_closed_while_it_is_read_is_let_go),
         cmocka_unit_test(equal_texts_are_kept_once),
         cmocka_unit_test(what_was_found_before_is_found_among_many),

@@ -809,14 +809,19 @@ static void apply(struct tune_state *state, const struct tune_event *event, int6
             events[said[i].is](state, &said[i], wall_ms);
 }
 
+void tune_state_apply_read(struct tune_state *state, int64_t seq, int64_t wall_ms,
+                           const struct tune_event_said *said) {
+    state->seq = seq;
+    tune_budget_clock(state, said->event.is, wall_ms);
+    if (said->event.is == TUNE_EVENT_DECIDED || said->event.is == TUNE_EVENT_ACT)
+        state->own->decided_seq = seq;
+    if (said->is_read)
+        apply(state, &said->event, wall_ms);
+}
+
 void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, const char *type,
                       const char *payload) {
-    struct tune_event event;
-    state->seq = seq;
-    tune_budget_clock(state, type, wall_ms);
-    if (!strcmp(type, "decided") || !strcmp(type, "act"))
-        state->own->decided_seq = seq;
-    if (tune_event_read(state->own->scratch, type, payload, &event))
-        apply(state, &event, wall_ms);
+    struct tune_event_said said = tune_event_hear(state->own->scratch, type, payload);
+    tune_state_apply_read(state, seq, wall_ms, &said);
     arena_reset(state->own->scratch);
 }

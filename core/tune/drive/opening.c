@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log read back: at once, or in slices between which the loop serves keys and frames. What
- * comes before and after is in open.c. */
+/* The log read back: at once, or in slices between which the loop serves keys and frames. Threads
+ * read it ahead where it is long; here is what they read applied. What comes before and after is in
+ * open.c. */
 #include <stdlib.h>
 
 #include "loop/loop.h"
@@ -11,13 +12,15 @@
 #define FOLLOW_MS 500 /* how often a read-only session looks for new events */
 #define FIRST_MS 40   /* what is read by then is opened without a word */
 #define SLICE_MS 12
+#define WAIT_MS 4  /* at most, for what is read ahead */
 #define TELL_MS 80 /* between frames that say how far it is */
 #define LOOK_EVENTS 32
 
 struct tune_opening {
     tune_opening_done_fn *done;
     struct loop_timer *timer;
-    int64_t last; /* event of the log when it was opened */
+    struct store_ahead *ahead; /* NULL: it is read without */
+    int64_t last;              /* event of the log when it was opened */
     uint64_t until_ns, told_ns;
     int events;
     bool broken_off;
@@ -40,11 +43,55 @@ static bool replay_some(void *data, const struct store_event *event) {
     return !opening->broken_off;
 }
 
+/* On a thread of its own. */
+static void *event_make(struct arena *arena, const struct store_event *event) {
+    struct tune_event_said *said = ARENA_NEW(arena, struct tune_event_said);
+    *said = tune_event_hear(arena, event->type, event->payload);
+    return said;
+}
+
+/* Who hears raw events hears them as they are stored. */
+static struct store_ahead *ahead_begin(struct tune_session *session) {
+    return session->on_event ? NULL : store_ahead_begin(session->store, event_make);
+}
+
+static enum store_ahead_is ahead_one(struct tune_session *session, struct store_ahead *ahead,
+                                     int wait_ms) {
+    struct store_made made;
+    enum store_ahead_is is = store_ahead_next(ahead, wait_ms, &made);
+    if (is == STORE_AHEAD_EVENT)
+        tune_state_apply_read(session->state, made.seq, made.wall_ms, made.made);
+    return is;
+}
+
+/* False: nothing more comes from ahead. */
+static bool ahead_some(struct tune_session *session) {
+    struct tune_opening *opening = session->opening;
+    enum store_ahead_is is = STORE_AHEAD_OVER;
+    while (opening->ahead && !opening->broken_off) {
+        is = ahead_one(session, opening->ahead, WAIT_MS);
+        if (is == STORE_AHEAD_OVER)
+            break;
+        opening->broken_off = is == STORE_AHEAD_LATE || ++opening->events % LOOK_EVENTS == 0;
+        opening->broken_off &= clock_monotonic_ns() >= opening->until_ns;
+    }
+    return opening->broken_off;
+}
+
+static void ahead_end(struct tune_opening *opening) {
+    store_ahead_free(opening->ahead);
+    opening->ahead = NULL;
+}
+
 static bool slice_read(struct tune_session *session, uint64_t ms, struct err *err) {
     struct tune_opening *opening = session->opening;
     opening->until_ns = clock_monotonic_ns() + ms * 1000000;
     opening->broken_off = false;
-    bool ok = store_replay(session->store, session->state->seq, replay_some, session, err);
+    bool ok = true;
+    if (!ahead_some(session)) {
+        ahead_end(opening);
+        ok = store_replay(session->store, session->state->seq, replay_some, session, err);
+    }
     session->state->opened =
         opening->last > 0 ? (double)session->state->seq / (double)opening->last : 1;
     return ok;
@@ -76,12 +123,17 @@ static void on_slice(void *data) {
 }
 
 bool tune_opening_read(struct tune_session *session, struct err *err) {
-    return store_replay(session->store, 0, replay_one, session, err);
+    struct store_ahead *ahead = ahead_begin(session);
+    while (ahead && ahead_one(session, ahead, -1) == STORE_AHEAD_EVENT)
+        ;
+    store_ahead_free(ahead);
+    return store_replay(session->store, session->state->seq, replay_one, session, err);
 }
 
 bool tune_opening_start(struct tune_session *session, tune_opening_done_fn *done, struct err *err) {
     session->opening = mem_alloc(1, sizeof *session->opening);
-    *session->opening = (struct tune_opening){.done = done, .last = store_last_seq(session->store)};
+    *session->opening = (struct tune_opening){
+        .done = done, .last = store_last_seq(session->store), .ahead = ahead_begin(session)};
     if (!slice_read(session, FIRST_MS, err))
         return false;
     session->state->opening = session->opening->broken_off;
@@ -96,6 +148,7 @@ void tune_opening_forget(struct tune_session *session) {
     if (!session->opening)
         return;
     loop_timer_stop(session->opening->timer);
+    ahead_end(session->opening);
     free(session->opening);
     session->opening = NULL;
 }

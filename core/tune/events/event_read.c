@@ -3,7 +3,6 @@
  * everything in one arena. What is of another type than its row says reads as not told; what has no
  * row is passed over; what is no JSON is no event. */
 #include <ctype.h>
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -120,37 +119,12 @@ static const char *text_read(struct scan *scan) {
 
 /* ------------------------------------------------------------------------------- other values */
 
-/* Up to 15 digits and a small power of ten are numbers of this type both, so what comes of them is
- * rounded once, as strtod does. False: it is no such number. */
-static bool number_quick(struct str text, double *value) {
-    static const double tens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                  1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-    bool minus = text.len && *text.at == '-';
-    size_t at = minus, digits = 0, behind = 0;
-    int64_t whole = 0;
-    for (bool point = false; at < text.len; at++) {
-        if (text.at[at] == '.' && !point && digits) {
-            point = true;
-            continue;
-        }
-        if (!isdigit((unsigned char)text.at[at]) || ++digits > 15)
-            return false;
-        whole = whole * 10 + (text.at[at] - '0');
-        behind += point;
-    }
-    if (!digits || text.at[text.len - 1] == '.' || FLT_EVAL_METHOD != 0)
-        return false;
-    *value = (double)whole / tens[behind];
-    *value = minus ? -*value : *value;
-    return true;
-}
-
 /* One that is too large for a double is not told, as it would be when it is written again. */
 static double number_read(struct scan *scan) {
     size_t length = strspn(scan->at, "0123456789+-.eE");
     struct str text = {scan->at, length};
     double value = NAN;
-    if (!number_quick(text, &value) && !str_to_double(text, &value))
+    if (!tune_event_number(text, &value) && !str_to_double(text, &value))
         fail(scan);
     scan->at += length;
     return isfinite(value) ? value : (double)NAN;
@@ -386,13 +360,26 @@ static void rows_read(struct scan *scan, const struct tune_field *fields, void *
         fail(scan);
 }
 
+static bool json_read(struct arena *arena, const char *json, struct tune_event *event) {
+    struct scan scan = {.at = json, .end = json + strlen(json), .arena = arena};
+    rows_read(&scan, tune_event_rows(event->is).fields, &event->session, &event->lane);
+    return !scan.bad;
+}
+
+struct tune_event_said tune_event_hear(struct arena *arena, const char *type, const char *json) {
+    enum tune_event_is is = tune_event_find(type);
+    struct tune_event_said said = {.event.is = is};
+    if (is != TUNE_EVENTS) {
+        said.event = tune_event_empty(is);
+        said.is_read = json_read(arena, json, &said.event);
+    }
+    return said;
+}
+
 bool tune_event_read(struct arena *arena, const char *type, const char *json,
                      struct tune_event *event) {
-    enum tune_event_is is = tune_event_find(type);
-    struct scan scan = {.at = json, .end = json + strlen(json), .arena = arena};
-    if (is == TUNE_EVENTS)
-        return false;
-    *event = tune_event_empty(is);
-    rows_read(&scan, tune_event_rows(is).fields, &event->session, &event->lane);
-    return !scan.bad;
+    struct tune_event_said said = tune_event_hear(arena, type, json);
+    if (said.event.is != TUNE_EVENTS)
+        *event = said.event;
+    return said.is_read;
 }

@@ -56,6 +56,8 @@ enum tune_event_is tune_event_find(const char *type);
 /* The row with that key, looked for from `from` on, where it mostly stands; NULL. */
 const struct tune_field *tune_field_find(const struct tune_field *fields,
                                          const struct tune_field *from, struct str key);
+/* The number that a text is, as strtod has it; false: it has to be asked. */
+bool tune_event_number(struct str text, double *value);
 /* Every value as if it had not been told. */
 void tune_fields_clear(const struct tune_field *fields, void *structure);
 

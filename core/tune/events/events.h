@@ -122,6 +122,12 @@ void tune_event_write(const struct tune_event *event, int lane, struct buf *out)
  * no such type, or the text is no JSON object. */
 bool tune_event_read(struct arena *arena, const char *type, const char *json,
                      struct tune_event *event) CC_MUST_USE;
+/* An event as the log has it: of which type, and what it says where that can be read. */
+struct tune_event_said {
+    bool is_read;
+    struct tune_event event; /* else only `is`; TUNE_EVENTS: of a type that is not known */
+};
+struct tune_event_said tune_event_hear(struct arena *arena, const char *type, const char *json);
 /* What stands inside events, by itself. */
 void tune_part_write(enum tune_part part, const void *structure, struct buf *out);
 /* Keeps its texts. */

@@ -235,7 +235,7 @@ bool tune_call_runs(const struct tune_state *state);
 void tune_call_stream(struct tune_state *state, int call, struct str piece, bool again);
 
 /* spent.c: the clock goes on to the time of an event; the event "spent"; limits of "session". */
-void tune_budget_clock(struct tune_state *state, const char *type, int64_t wall_ms);
+void tune_budget_clock(struct tune_state *state, enum tune_event_is is, int64_t wall_ms);
 void tune_limits_note(struct tune_state *state, const struct tune_by_name *limits);
 void tune_spent_note(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 /* took.c: an evaluation, a whole step ended. */

@@ -20,7 +20,8 @@ static void add(double *sum, double value) {
 
 /* Whether a question waits for a person: to answer it, or to look at it before it goes out. */
 bool tune_asks_person(const struct tune_state *state) {
-    for (size_t i = state->calls.len; i > 0 && i + MOST_OPEN > state->calls.len; i--) {
+    size_t open = tune_calls_open_from(state);
+    for (size_t i = state->calls.len; i > open && i + MOST_OPEN > state->calls.len; i--) {
         const struct tune_call *call = &state->calls.at[i - 1];
         if (!call->ended_ms && (call->waits || call->held))
             return true;
@@ -30,9 +31,9 @@ bool tune_asks_person(const struct tune_state *state) {
 
 /* The loop's clock runs while it works by itself: not while it waits for a person, nor between the
  * processes of a session. */
-void tune_budget_clock(struct tune_state *state, const char *type, int64_t wall_ms) {
+void tune_budget_clock(struct tune_state *state, enum tune_event_is is, int64_t wall_ms) {
     bool works = state->running && state->wait == TUNE_WAIT_NOTHING && !tune_asks_person(state);
-    if (works && strcmp(type, "resumed") != 0 && wall_ms > state->own->clock_ms)
+    if (works && is != TUNE_EVENT_RESUMED && wall_ms > state->own->clock_ms)
         state->budgets[TUNE_BUDGET_WALL_S].spent += (double)(wall_ms - state->own->clock_ms) / 1000;
     state->own->clock_ms = wall_ms;
 }

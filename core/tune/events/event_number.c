@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decimal text as a double, rounded once as strtod does, for the numbers that events mostly have:
+ * up to 19 digits and a power of ten that 64 bits hold as a power of five. Long sessions have
+ * millions of them. */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "tune/events/event_table.h"
+
+#define MOST_DIGITS 19 /* of an integer that 64 bits hold */
+#define MOST_TENS 27   /* 5^27 < 2^64 */
+#define BITS 53        /* of a double's digits */
+
+__extension__ typedef unsigned __int128 wide;
+
+struct decimal {
+    uint64_t digits;
+    int tens; /* times ten to this power */
+    bool minus;
+};
+
+static bool exponent_read(struct str text, int *tens) {
+    size_t at = text.len && (*text.at == '-' || *text.at == '+');
+    int value = 0;
+    if (text.len == at || text.len - at > 3)
+        return false;
+    for (size_t i = at; i < text.len; i++) {
+        if (!isdigit((unsigned char)text.at[i]))
+            return false;
+        value = value * 10 + (text.at[i] - '0');
+    }
+    *tens += *text.at == '-' ? -value : value;
+    return true;
+}
+
+/* False: it is no such number, or one with more digits. */
+static bool decimal_read(struct str text, struct decimal *decimal) {
+    *decimal = (struct decimal){.minus = text.len && *text.at == '-'};
+    bool point = false;
+    int digits = 0;
+    size_t at = decimal->minus;
+    for (; at < text.len && text.at[at] != 'e' && text.at[at] != 'E'; at++) {
+        if (text.at[at] == '.' && !point && digits) {
+            point = true;
+            continue;
+        }
+        if (!isdigit((unsigned char)text.at[at]) || ++digits > MOST_DIGITS)
+            return false;
+        decimal->digits = decimal->digits * 10 + (uint64_t)(text.at[at] - '0');
+        decimal->tens -= point;
+    }
+    if (!digits || text.at[at - 1] == '.')
+        return false;
+    return at == text.len ||
+           exponent_read((struct str){text.at + at + 1, text.len - at - 1}, &decimal->tens);
+}
+
+static uint64_t power_of_five(int power) {
+    uint64_t value = 1;
+    while (power-- > 0)
+        value *= 5;
+    return value;
+}
+
+static int length_of(wide value) {
+    uint64_t high = (uint64_t)(value >> 64), low = (uint64_t)value;
+    return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
+}
+
+/* To the nearest with 53 bits, to the even one of two. `more`: there is something behind it. */
+static double rounded(wide value, bool more, int twos) {
+    int over = length_of(value) - BITS;
+    if (over <= 0)
+        return ldexp((double)(uint64_t)value, twos);
+    wide half = (wide)1 << (over - 1), rest = value & ((half << 1) - 1);
+    uint64_t kept = (uint64_t)(value >> over);
+    kept += rest > half || (rest == half && (more || (kept & 1)));
+    return ldexp((double)kept, twos + over);
+}
+
+bool tune_event_number(struct str text, double *value) {
+    struct decimal decimal;
+    if (!decimal_read(text, &decimal) || abs(decimal.tens) > MOST_TENS)
+        return false;
+    wide digits = decimal.digits;
+    uint64_t fives = power_of_five(abs(decimal.tens));
+    if (decimal.tens >= 0) {
+        *value = rounded(digits * fives, false, decimal.tens);
+    } else {
+        /* With 64 more bits the quotient has more than 53, or the division leaves nothing. */
+        int up = digits ? 127 - length_of(digits) : 0;
+        wide raised = digits << up, quotient = raised / fives;
+        *value = rounded(quotient, quotient * fives != raised, decimal.tens - up);
+    }
+    *value = decimal.minus ? -*value : *value;
+    return true;
+}
