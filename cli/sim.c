@@ -233,6 +233,8 @@ static void print_json(const struct sim *sim) {
     add_seeds(object, result);
     add_known(object, "latency_us", result->latency_us, result->latency_us > 0);
     add_known(object, "floor_us", result->floor_us, result->floor_us > 0);
+    add_known(object, "floor_split_us", result->floor_split_us, result->floor_us > 0);
+    add_known(object, "floor_any_us", result->floor_any_us, result->floor_us > 0);
     cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
     add_prediction(object, &sim->prediction);
     add_metrics(object, result);
@@ -279,6 +281,17 @@ static void print_judgement(struct buf *out, const char *name,
                judgement->reason[0] ? ": " : "", judgement->reason);
 }
 
+/* The floors in other precisions, where they are lower. */
+static void print_floors(struct buf *out, const struct runner_result *result) {
+    if (!(result->floor_any_us < result->floor_us))
+        return;
+    buf_puts(out, ", ");
+    clock_print_duration(out, result->floor_split_us * 1e-6);
+    buf_puts(out, " with fp32 products split into bf16, ");
+    clock_print_duration(out, result->floor_any_us * 1e-6);
+    buf_puts(out, " all in bf16");
+}
+
 static void print_latency(struct buf *out, const struct runner_result *result) {
     if (!(result->latency_us > 0))
         return;
@@ -288,6 +301,7 @@ static void print_latency(struct buf *out, const struct runner_result *result) {
     clock_print_duration(out, result->floor_us * 1e-6);
     if (result->floor_bound[0])
         buf_printf(out, " (%s)", result->floor_bound);
+    print_floors(out, result);
     if (result->bound[0])
         buf_printf(out, "; limited by %s", result->bound);
     buf_putc(out, '\n');

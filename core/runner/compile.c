@@ -58,6 +58,8 @@ static void take_profile(struct evaluation *evaluation) {
     struct runner_result *result = &evaluation->result;
     result->latency_us = profile->latency_us;
     result->floor_us = profile->floor_us;
+    result->floor_split_us = profile->floor_split_us;
+    result->floor_any_us = profile->floor_any_us;
     copy(result->floor_bound, sizeof result->floor_bound, profile->floor_bound);
     copy(result->bound, sizeof result->bound, profile->bound);
     for (size_t i = 0; i < profile->metrics.len; i++)
@@ -72,7 +74,7 @@ static void take_profile(struct evaluation *evaluation) {
         copy(row.name, sizeof row.name, profile->bounds.at[i].name);
         *vec_push(&result->bounds) = row;
     }
-    task_judge_latency(&result->verdict, result->latency_us, result->floor_us);
+    task_judge_latency(&result->verdict, result->latency_us, result->floor_any_us);
 }
 
 static void tell_sample(double us, bool incumbent) {

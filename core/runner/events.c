@@ -182,6 +182,8 @@ void events_result(const struct runner_result *result) {
     add_number(object, "tolerance", result->tolerance);
     add_number(object, "latency_us", result->latency_us);
     add_number(object, "floor_us", result->floor_us);
+    add_number(object, "floor_split_us", result->floor_split_us);
+    add_number(object, "floor_any_us", result->floor_any_us);
     add_text(object, "floor_bound", result->floor_bound);
     add_text(object, "bound", result->bound);
     cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);

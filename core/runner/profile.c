@@ -124,6 +124,8 @@ bool profile_write(const struct device_profile *profile, const struct nki_progra
     buf_printf(&out, ",\n\"instructions\": %zu", device_image_program(image)->instrs.len);
     add_field(&out, "latency_us", profile->latency_us);
     add_field(&out, "floor_us", profile->floor_us);
+    add_field(&out, "floor_split_us", profile->floor_split_us);
+    add_field(&out, "floor_any_us", profile->floor_any_us);
     buf_puts(&out, ",\n\"floor_bound\": ");
     add_string(&out, profile->floor_bound);
     buf_puts(&out, ",\n\"bound\": ");

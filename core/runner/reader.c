@@ -330,6 +330,8 @@ static void read_result(struct runner_reader *reader, const cJSON *object) {
     result->tolerance = number_of(object, "tolerance", 0);
     result->latency_us = number_of(object, "latency_us", 0);
     result->floor_us = number_of(object, "floor_us", 0);
+    result->floor_split_us = number_of(object, "floor_split_us", 0);
+    result->floor_any_us = number_of(object, "floor_any_us", 0);
     result->device_s = number_of(object, "device_s", 0);
     result->lnc = (int)whole_of(object, "lnc", 8);
     result->instructions = (uint64_t)whole_of(object, "instructions", 1e15);

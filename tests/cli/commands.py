@@ -234,8 +234,9 @@ class Sim(Commands):
             out = self.sim(make_task(name, kernel))
             self.assertEqual(list(out), ["kernel", "device", "dialect", "compiles", "correct",
                                          "credible", "wall", "seeds", "latency_us", "floor_us",
-                                         "instructions", "predicted_us", "metrics",
-                                         "diagnostics", "elapsed_s"])
+                                         "floor_split_us", "floor_any_us", "instructions",
+                                         "predicted_us", "metrics", "diagnostics",
+                                         "elapsed_s"])
             self.assertEqual(out["dialect"], name)
             self.assertIs(out["compiles"], True)
             self.assertIs(out["correct"], True)
@@ -243,7 +244,9 @@ class Sim(Commands):
             self.assertEqual([row["seed"] for row in out["seeds"]], [0, 21, 42, 63, 84])
             self.assertTrue(all(row["rel_l2"] < 1e-6 for row in out["seeds"]))
             self.assertGreater(out["latency_us"], out["floor_us"])
-            self.assertGreater(out["floor_us"], 0)
+            self.assertGreater(out["floor_any_us"], 0)
+            self.assertGreaterEqual(out["floor_split_us"], out["floor_any_us"])
+            self.assertGreaterEqual(out["floor_us"], out["floor_split_us"])
             self.assertGreaterEqual(out["instructions"], 12)
             self.assertGreater(out["metrics"]["total_time"], 0)
             self.assertGreater(out["elapsed_s"]["total"], 0)

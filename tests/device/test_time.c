@@ -137,6 +137,8 @@ static void check_spans(const struct device_profile *profile) {
 static void check_profile(const struct device_profile *profile) {
     assert_true(isfinite(profile->latency_us) && profile->latency_us > 0);
     assert_true(profile->latency_us >= profile->floor_us);
+    assert_true(profile->floor_us >= profile->floor_split_us);
+    assert_true(profile->floor_split_us >= profile->floor_any_us && profile->floor_any_us > 0);
     double shares = 0;
     for (size_t i = 0; i < profile->lines.len; i++) {
         assert_true(profile->lines.at[i].share >= -1e-12);

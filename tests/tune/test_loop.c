@@ -47,6 +47,32 @@ static const struct tune_attempt *attempt_titled(const struct tune_state *state,
     return NULL;
 }
 
+/* The rewriter times what it proposes on the clock that judges it: that is no prediction. On a
+ * device it is one. */
+static void a_prediction_of_the_judge_is_computed(void **unused) {
+    (void)unused;
+    struct tune_attempt attempt = {.modelled = true,
+                                   .plan = {.author = "rewriter",
+                                            .metric = "hbm_read_bytes",
+                                            .held = TUNE_ANSWER_YES,
+                                            .moved = -0.5,
+                                            .size = 0.5}};
+    struct buf said = {0};
+    assert_true(tune_prediction_computed(&attempt));
+    tune_prediction_print(&said, &attempt);
+    assert_string_equal(said.at, " hbm_read_bytes moved by -50.0 %, as computed (-50 %).");
+    buf_clear(&said);
+    attempt.modelled = false;
+    assert_false(tune_prediction_computed(&attempt));
+    tune_prediction_print(&said, &attempt);
+    assert_string_equal(said.at, " hbm_read_bytes moved by -50.0 %, as predicted (-50 %).");
+    attempt.modelled = true;
+    attempt.plan.author = "you";
+    assert_false(tune_prediction_computed(&attempt));
+    assert_false(tune_prediction_computed(NULL));
+    buf_free(&said);
+}
+
 static void each_way_to_end_is_told_apart(void **unused) {
     (void)unused;
     static const struct fake_plan plans[] = {{"slower", SOURCE("1200", "500", "a"), 0.4, NULL},
@@ -336,6 +362,7 @@ static void the_files_for_others_are_written(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gains_are_kept_and_losses_reverted),
+        cmocka_unit_test(a_prediction_of_the_judge_is_computed),
         cmocka_unit_test(each_way_to_end_is_told_apart),
         cmocka_unit_test(a_broken_candidate_gets_three_repair_turns),
         cmocka_unit_test(the_compilers_own_error_gets_one_repair_turn),

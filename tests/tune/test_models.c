@@ -615,6 +615,7 @@ static void models_write_what_was_learnt(void **unused) {
     assert_string_equal(scores.rows.at[0].name, "script");
     assert_true(scores.rows.at[0].kept == 1 && scores.rows.at[0].calls >= 4);
     assert_true(scores.rows.at[0].judged >= 1 && scores.rows.at[0].right == 0);
+    assert_true(scores.rows.at[0].scored == 1 && scores.rows.at[0].computed == 0);
     assert_string_equal(scores.rows.at[1].name, "hbm_read_bytes down");
     tune_scores_free(&scores);
     end(&scripted);

@@ -27,6 +27,12 @@ static const char *held_word(enum tune_answer held) {
     return words[held];
 }
 
+/* What became of the prediction of the plan that the note is about. */
+static const char *note_held(const struct views *views, const struct tune_note *note) {
+    bool computed = tune_prediction_computed(tune_state_attempt(views->state, note->attempt));
+    return computed && note->held != TUNE_ANSWER_UNKNOWN ? "computed" : held_word(note->held);
+}
+
 static void draw_note(struct views *views, struct tui_area area, int row, int index) {
     const struct tune_note *note = &views->state->notes.at[index];
     struct tui_area ink = note->dropped ? tui_ink(area, TUI_DIM) : area;
@@ -34,7 +40,7 @@ static void draw_note(struct views *views, struct tui_area area, int row, int in
     tui_say(tui_ink(area, TUI_DIM), row, 3, "round %-3d", note->round);
     tui_say(tui_ink(area, categories[note->category].role), row, 13, "%s %s",
             categories[note->category].glyph, tune_category_word(note->category));
-    tui_say(ink, row, 31, "%s", held_word(note->held));
+    tui_say(ink, row, 31, "%s", note_held(views, note));
     tui_put_short(ink, row, (struct tui_rect){0, 40, 1, area.cols - 42}, str_of(note->lesson));
     find_mark(views, area, row, 40, str_of(note->lesson));
     if (note->dropped)
@@ -46,13 +52,14 @@ static const char *diagnosis_word(enum tune_answer diagnosis) {
     return words[diagnosis];
 }
 
-static void draw_note_detail(struct tui_area area, const struct tune_note *note) {
+static void draw_note_detail(const struct views *views, struct tui_area area,
+                             const struct tune_note *note) {
     char text[128];
     int row = rows_field(area, 0, 13, "lesson", note->lesson);
     row = rows_field(area, row, 13, "evidence", note->evidence);
     row = rows_field(area, row, 13, "plan", note->plan);
     snprintf(text, sizeof text, "%s; entered %d prompt%s%s%s%s",
-             note->held == TUNE_ANSWER_UNKNOWN ? "none" : held_word(note->held), note->entered,
+             note->held == TUNE_ANSWER_UNKNOWN ? "none" : note_held(views, note), note->entered,
              note->entered == 1 ? "" : "s", note->pinned ? "; pinned" : "",
              note->dropped ? "; dropped" : "", note->edited ? "; edited by you" : "");
     row = rows_field(area, row, 13, "prediction", text);
@@ -70,7 +77,7 @@ static void notes_draw(struct views *views, struct tui_area body) {
     if (notes->scores)
         scores_draw(views, pair.detail);
     else if (notes->list.count)
-        draw_note_detail(pair.detail, &state->notes.at[notes->list.cursor]);
+        draw_note_detail(views, pair.detail, &state->notes.at[notes->list.cursor]);
     if (!notes->list.count)
         tui_say(tui_ink(pair.list, TUI_DIM), 1, 2,
                 "No notes yet: the reflect step writes one after every round.");

@@ -41,7 +41,10 @@ static void draw_row(struct tui_area area, int row, const struct tune_score *sco
     int cols = MAX_OF(area.cols - AT_PLANNED - 9, 8);
     tui_put_short(area, row, (struct tui_rect){0, 1, 1, cols}, str_of(score->name));
     tui_say_right(area, row, area.cols - AT_PLANNED, "%d", score->planned);
-    draw_share(area, row, AT_HELD, score->held, score->scored);
+    if (score->computed && !score->scored)
+        tui_say_right(dim, row, area.cols - AT_HELD, "computed");
+    else
+        draw_share(area, row, AT_HELD, score->held, score->scored);
     draw_share(area, row, AT_RIGHT, score->right, score->judged);
     draw_share(area, row, AT_KEPT, score->kept, score->planned);
     tui_say_right(score->kept ? tui_ink(area, TUI_GOOD) : dim, row, area.cols - AT_GAIN, "%s",

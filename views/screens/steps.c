@@ -72,19 +72,22 @@ void workbench_steps(struct views *views, struct tui_area area) {
 
 /* ---- the plan ------------------------------------------------------------------------------- */
 
-static void held_text(struct tui_area area, const struct tune_plan *plan, int *end) {
-    static const struct {
-        const char *text;
-        enum tui_role role;
-    } looks[TUNE_ANSWERS] = {
+struct look {
+    const char *text;
+    enum tui_role role;
+};
+
+static void held_text(struct tui_area area, const struct tune_plan *plan, bool computed, int *end) {
+    static const struct look looks[TUNE_ANSWERS] = {
         [TUNE_ANSWER_YES] = {"✓ prediction held", TUI_GOOD},
         [TUNE_ANSWER_NO] = {"✗ prediction failed", TUI_BAD},
         [TUNE_ANSWER_INCONCLUSIVE] = {"prediction open", TUI_WARN},
     };
-    if (looks[plan->held].text)
-        *end = tui_say_right(tui_ink(area, looks[plan->held].role), 0, area.cols - 1, "%s",
-                             looks[plan->held].text) -
-               2;
+    struct look look = looks[plan->held];
+    if (look.text && computed)
+        look = (struct look){"computed", TUI_DIM};
+    if (look.text)
+        *end = tui_say_right(tui_ink(area, look.role), 0, area.cols - 1, "%s", look.text) - 2;
 }
 
 static void draw_step(struct views *views, struct tui_area area) {
@@ -120,7 +123,8 @@ void workbench_plan(struct views *views, struct tui_area area) {
         tui_say(tui_ink(area, TUI_DIM), 0, 7, "none yet");
         return;
     }
-    held_text(area, plan, &end);
+    const struct tune_attempt *attempt = tune_attempt_in(views->state, views->state->lane);
+    held_text(area, plan, tune_prediction_computed(attempt), &end);
     struct buf predicts = {0};
     bool own = plan->author && strcmp(plan->author, "you") == 0 && !isfinite(plan->size);
     if (!own)

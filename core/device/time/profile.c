@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define SPLIT_PRODUCTS 3 /* high x high, high x low, low x high */
+
 struct profiler {
     const struct device_image *image;
     const struct allocation *allocation;
@@ -21,7 +23,8 @@ struct profiler {
     uint64_t hbm_read, hbm_write, sbuf_read, sbuf_write, psum_read, psum_write;
     uint64_t dma_bytes, dma_transfers, dma_descriptors;
     double dma_engine_ns; /* that the DMA engines are busy, summed */
-    double model_flops, transpose_flops, hardware_flops, ideal_pe_ns;
+    double model_flops, transpose_flops, hardware_flops;
+    double ideal_pe_ns, ideal_split_ns, ideal_any_ns; /* of all products; see device_profile */
     uint64_t matmuls, activations;
 };
 
@@ -126,9 +129,11 @@ static void count_flops(struct profiler *p, const struct nki_instr *instr) {
         const struct nki_operand *mode = &instr->operands[NKI_NC_MATMUL_perf_mode];
         bool pairs = instr->op == NKI_OP_NC_MATMUL && mode->kind == NKI_OPERAND_ENUM &&
                      mode->i == NKI_PERF_DOUBLE_ROW;
-        double peak = pairs ? p->image->generation->pe_tflops_fp8
-                            : p->image->generation->pe_tflops_bf16 / passes;
-        p->ideal_pe_ns += flops / (peak * 1e3);
+        double peak = p->image->generation->pe_tflops_bf16;
+        double once_ns = flops / ((pairs ? p->image->generation->pe_tflops_fp8 : peak) * 1e3);
+        p->ideal_pe_ns += pairs ? once_ns : once_ns * passes;
+        p->ideal_split_ns += pairs ? once_ns : once_ns * MIN_OF(passes, SPLIT_PRODUCTS);
+        p->ideal_any_ns += once_ns;
     }
 }
 
@@ -190,6 +195,8 @@ static void find_floor(struct profiler *p) {
     double rate = MAX_OF(dma, generation->hbm_bytes_per_ns);
     double hbm_ns = bytes / rate;
     p->profile->floor_us = MAX_OF(hbm_ns, p->ideal_pe_ns) / 1e3;
+    p->profile->floor_split_us = MAX_OF(hbm_ns, p->ideal_split_ns) / 1e3;
+    p->profile->floor_any_us = MAX_OF(hbm_ns, p->ideal_any_ns) / 1e3;
     p->profile->floor_bound = hbm_ns >= p->ideal_pe_ns ? "HBM" : "Tensor";
 }
 

@@ -43,6 +43,10 @@ struct device_profile {
     double latency_us;
     double floor_us;         /* roofline: no kernel with these inputs, outputs and matrix
                               * products can be faster on this generation */
+    double floor_split_us;   /* the same with each product of fp32 as three of bf16 (the two halves
+                              * of each operand, without low times low), where that is less */
+    double floor_any_us;     /* the same with no product in more than bf16: what no kernel can pass
+                              * whatever it does with numbers */
     const char *floor_bound; /* "HBM" or "Tensor" */
     const char *bound;       /* name of the resource that limits it now */
     VEC(struct device_metric) metrics;

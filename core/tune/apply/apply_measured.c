@@ -93,6 +93,8 @@ void tune_measured_apply(struct tune_state *state, const struct tune_event *even
     attempt->latency_us = event->measured.latency_us;
     state->own->best_stale |= attempt->status == TUNE_STATUS_KEEP;
     attempt->floor_us = event->measured.floor_us;
+    attempt->floor_split_us = event->measured.floor_split_us;
+    attempt->floor_any_us = event->measured.floor_any_us;
     attempt->instructions = event->measured.instructions;
     attempt->lnc = event->measured.lnc;
     attempt->wall = tune_keep(state, event->measured.wall);
@@ -116,6 +118,8 @@ void tune_modelled_apply(struct tune_state *state, const struct tune_event *even
     attempt->modelled_us = event->modelled.latency_us;
     if (isnan(attempt->floor_us) && !isnan(floor_us)) {
         attempt->floor_us = floor_us;
+        attempt->floor_split_us = event->modelled.floor_split_us;
+        attempt->floor_any_us = event->modelled.floor_any_us;
         attempt->floor_modelled = true;
     }
     if (!event->modelled.lines.given)

@@ -83,6 +83,13 @@ static void profile_print(struct tune_context *context, const char *name,
     us_print(&out, attempt->latency_us);
     buf_puts(&out, attempt->modelled ? " (modelled)\nfloor: " : "\nfloor: ");
     us_print(&out, attempt->floor_us);
+    if (attempt->floor_any_us < attempt->floor_us) {
+        buf_puts(&out, " in the precision of its products; ");
+        us_print(&out, attempt->floor_split_us);
+        buf_puts(&out, " with fp32 products split into bf16, ");
+        us_print(&out, attempt->floor_any_us);
+        buf_puts(&out, " all in bf16");
+    }
     if (attempt->floor_modelled)
         buf_puts(&out, " (modelled)");
     if (tune_predicted(attempt)) {
@@ -444,7 +451,7 @@ static void measured_print(struct tune_context *context, const struct tune_attem
                tune_status_word(attempt->status), attempt->reason ? ": " : "",
                attempt->reason ? attempt->reason : "");
     struct buf held = {0};
-    tune_prediction_print(&held, &attempt->plan);
+    tune_prediction_print(&held, attempt);
     if (held.len)
         buf_printf(&out, "prediction:%s\n", held.at);
     buf_free(&held);

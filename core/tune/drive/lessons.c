@@ -209,7 +209,7 @@ static void own_lesson(struct buf *out, const struct tune_attempt *attempt,
                                         [TUNE_CATEGORY_REJECTED] = "was rejected"};
     buf_printf(out, "\"%s\" %s: %s.", attempt->plan.title ? attempt->plan.title : "The change",
                heads[category_of(attempt)], attempt->reason ? attempt->reason : "no reason given");
-    tune_prediction_print(out, &attempt->plan);
+    tune_prediction_print(out, attempt);
     bool moved = parent && parent->bound_by && attempt->bound_by &&
                  strcmp(parent->bound_by, attempt->bound_by) != 0;
     if (moved)

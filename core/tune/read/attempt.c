@@ -135,6 +135,8 @@ static const struct field fields[] = {
     {"reason", TEXT, AT(reason), NULL, false},
     {"latency_us", NUMBER, AT(latency_us), NULL, false},
     {"floor_us", NUMBER, AT(floor_us), NULL, false},
+    {"floor_split_us", NUMBER, AT(floor_split_us), NULL, true},
+    {"floor_any_us", NUMBER, AT(floor_any_us), NULL, true},
     {"floor_modelled", FLAG, AT(floor_modelled), NULL, true},
     {"modelled_us", NUMBER, AT(modelled_us), NULL, true},
     {"speedup", NUMBER, AT(speedup), NULL, false},

@@ -12,8 +12,12 @@
 bool tune_same_find(const struct tune_state *state, struct str source, const char *before,
                     struct buf *why);
 
-/* say.c: " hbm_read_bytes moved by -60.0 %, as predicted (-50 %)."; nothing when not known. */
-void tune_prediction_print(struct buf *out, const struct tune_plan *plan);
+/* say.c: whether the clock that judges the attempt also made its plan's numbers: the embedded
+ * rewriter times what it proposes on the device model. Such a prediction is computed; that it holds
+ * says nothing about who made it. NULL: no. */
+bool tune_prediction_computed(const struct tune_attempt *attempt);
+/* " hbm_read_bytes moved by -60.0 %, as predicted (-50 %)."; nothing when not known. */
+void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt);
 /* "1.20 ms -> 0.80 ms". */
 void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
                           const struct tune_attempt *to);

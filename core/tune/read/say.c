@@ -6,14 +6,21 @@
 
 #define MOVED_AT_ALL 0.005
 
-void tune_prediction_print(struct buf *out, const struct tune_plan *plan) {
+bool tune_prediction_computed(const struct tune_attempt *attempt) {
+    return attempt && attempt->modelled && attempt->plan.author &&
+           !strcmp(attempt->plan.author, "rewriter");
+}
+
+void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt) {
+    static const char *const said[] = {[TUNE_ANSWER_YES] = "as ",
+                                       [TUNE_ANSWER_NO] = "not as ",
+                                       [TUNE_ANSWER_INCONCLUSIVE] =
+                                           "the right way, but by less than "};
+    const struct tune_plan *plan = &attempt->plan;
     if (!plan->metric || plan->held == TUNE_ANSWER_UNKNOWN)
         return;
-    static const char *const said[] = {[TUNE_ANSWER_YES] = "as predicted",
-                                       [TUNE_ANSWER_NO] = "not as predicted",
-                                       [TUNE_ANSWER_INCONCLUSIVE] =
-                                           "the right way, but by less than predicted"};
-    buf_printf(out, " %s moved by %+.1f %%, %s", plan->metric, plan->moved * 100, said[plan->held]);
+    buf_printf(out, " %s moved by %+.1f %%, %s%s", plan->metric, plan->moved * 100,
+               said[plan->held], tune_prediction_computed(attempt) ? "computed" : "predicted");
     if (plan->size >= MOVED_AT_ALL)
         buf_printf(out, " (%s%.0f %%)", plan->direction == TUNE_DIRECTION_DOWN ? "-" : "+",
                    plan->size * 100);

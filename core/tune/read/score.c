@@ -22,8 +22,11 @@ static struct tune_score *row_of(struct tune_scores *scores, const char *name, b
 static void count(struct tune_score *row, const struct tune_attempt *attempt,
                   enum tune_answer diagnosis) {
     row->planned++;
-    row->scored += attempt->plan.held != TUNE_ANSWER_UNKNOWN;
-    row->held += attempt->plan.held == TUNE_ANSWER_YES;
+    bool computed = tune_prediction_computed(attempt);
+    bool checked = attempt->plan.held != TUNE_ANSWER_UNKNOWN;
+    row->computed += checked && computed;
+    row->scored += checked && !computed;
+    row->held += attempt->plan.held == TUNE_ANSWER_YES && !computed;
     row->judged += diagnosis == TUNE_ANSWER_YES || diagnosis == TUNE_ANSWER_NO;
     row->right += diagnosis == TUNE_ANSWER_YES;
     if (attempt->status != TUNE_STATUS_KEEP)

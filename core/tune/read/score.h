@@ -11,6 +11,7 @@ struct tune_score {
     bool strategy;     /* of a strategy; else of a model */
     int planned, kept; /* attempts that ended; kept ones of these */
     int scored, held;  /* with a prediction that could be checked; that held */
+    int computed;      /* whose numbers the clock made that judged them: not among the scored */
     int judged, right; /* with a diagnosis said to be right or wrong; right */
     double gain;       /* of the kept ones together, 1.3; 1: none */
     int calls;

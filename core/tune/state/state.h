@@ -131,6 +131,7 @@ struct tune_attempt {
     int lnc;          /* physical cores it was measured on; 0: not told */
     const char *wall; /* behind which it and its reference ran; NULL: not told */
     double latency_us, floor_us;
+    double floor_split_us, floor_any_us; /* in other precisions; see device_profile */
     double modelled_us; /* of one that was measured: what the device model says; NAN */
     struct tune_prediction prediction;
     double speedup, vs_parent;   /* against the seed; against the parent */

@@ -141,6 +141,10 @@ double tune_beside_latency(const struct tune_session *session, int attempt) {
     return result ? result->latency_us : (double)NAN;
 }
 
+static double known(double us) {
+    return us > 0 ? us : (double)NAN;
+}
+
 void tune_beside_fill(const struct tune_work *work, int id) {
     struct tune_session *session = work->session;
     const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
@@ -149,11 +153,14 @@ void tune_beside_fill(const struct tune_work *work, int id) {
         return;
     struct arena *arena = arena_new();
     struct tune_profile profile = tune_result_profile(arena, result);
-    double floor_us = device_floor_on(result->floor_us, attempt->lnc);
+    const double floors[] = {device_floor_on(result->floor_us, attempt->lnc),
+                             device_floor_on(result->floor_split_us, attempt->lnc),
+                             device_floor_on(result->floor_any_us, attempt->lnc)};
     bool fills = !attempt->lines.len;
     tune_emit(session, work->lane,
               TUNE_EVENT(MODELLED, modelled, .attempt = id, .latency_us = result->latency_us,
-                         .floor_us = floor_us > 0 ? floor_us : (double)NAN,
+                         .floor_us = known(floors[0]), .floor_split_us = known(floors[1]),
+                         .floor_any_us = known(floors[2]),
                          .metrics = {profile.metrics, result->metrics.len, fills},
                          .lines = {profile.lines, result->lines.len, fills},
                          .bounds = {profile.bounds, result->bounds.len, fills},

@@ -76,17 +76,18 @@ static void measured_emit(struct tune_evaluation *evaluation, const struct runne
     struct arena *arena = arena_new();
     struct tune_profile profile = tune_result_profile(arena, result);
     tune_emit(evaluation->work.session, evaluation->work.lane,
-              TUNE_EVENT(MEASURED, measured, .attempt = evaluation->attempt,
-                         .latency_us = known(result->latency_us),
-                         .floor_us = known(result->floor_us), .instructions = result->instructions,
-                         .modelled = result->modelled,
-                         .bound_by = *result->bound ? result->bound : NULL,
-                         .wall = *result->wall ? result->wall : NULL,
-                         .nki = *result->nki ? result->nki : NULL,
-                         .lnc = result->lnc > 1 ? result->lnc : 0,
-                         .metrics = {profile.metrics, result->metrics.len, true},
-                         .lines = {profile.lines, result->lines.len, true},
-                         .bounds = {profile.bounds, result->bounds.len, true}));
+              TUNE_EVENT(
+                  MEASURED, measured, .attempt = evaluation->attempt,
+                  .latency_us = known(result->latency_us), .floor_us = known(result->floor_us),
+                  .floor_split_us = known(result->floor_split_us),
+                  .floor_any_us = known(result->floor_any_us), .instructions = result->instructions,
+                  .modelled = result->modelled, .bound_by = *result->bound ? result->bound : NULL,
+                  .wall = *result->wall ? result->wall : NULL,
+                  .nki = *result->nki ? result->nki : NULL,
+                  .lnc = result->lnc > 1 ? result->lnc : 0,
+                  .metrics = {profile.metrics, result->metrics.len, true},
+                  .lines = {profile.lines, result->lines.len, true},
+                  .bounds = {profile.bounds, result->bounds.len, true}));
     arena_free(arena);
     for (size_t i = 0; i < result->artifacts.len; i++)
         if (!strcmp(result->artifacts.at[i].name, "profile"))
@@ -672,22 +673,28 @@ static void speed_judge(const struct tune_work *work, const struct tune_attempt 
     speed_emit(work, attempt->id, &verdict, task_ratio_of(theirs, mine), confirmed);
 }
 
+/* What no kernel can pass in any precision; sessions of earlier hones tell the one floor alone. */
+static double floor_of_all(const struct tune_attempt *attempt) {
+    return isnan(attempt->floor_any_us) ? attempt->floor_us : attempt->floor_any_us;
+}
+
 /* A device that is faster than the model's floor is a measurement gone wrong, or a kernel that does
  * not do its work; unless the floor does not hold for the seed kernel either. */
 static void floor_judge(struct tune_session *session, int lane,
                         const struct tune_attempt *attempt) {
     const struct tune_attempt *seed = &session->state->attempts.at[0];
     struct task_verdict verdict = {0};
-    if (!attempt->floor_modelled || seed->latency_us < seed->floor_us)
+    double floor_us = floor_of_all(attempt);
+    if (!attempt->floor_modelled || seed->latency_us < floor_of_all(seed))
         return;
-    task_judge_latency(&verdict, attempt->latency_us, attempt->floor_us);
+    task_judge_latency(&verdict, attempt->latency_us, floor_us);
     if (verdict.credible.answer != TASK_NO)
         return;
     struct buf text = {0};
     buf_puts(&text, "measured ");
     clock_print_duration(&text, attempt->latency_us * 1e-6);
     buf_puts(&text, ", below the floor of ");
-    clock_print_duration(&text, attempt->floor_us * 1e-6);
+    clock_print_duration(&text, floor_us * 1e-6);
     task_judge(&verdict.credible, TASK_NO, "%s, which no kernel can pass (modelled%s)", text.at,
                attempt->lnc > 1 ? ", two cores" : "");
     buf_free(&text);
