@@ -20,12 +20,15 @@ void os_sweep(const char *folder);
 void os_sweep_scratch(void);
 /* Processors this process may use, at least 1. */
 int os_cpu_count(void);
-/* Bytes of memory that can be had without swapping, within the control group's limit; 0:
- * unknown. */
+/* Bytes of memory that can be had without swapping, within the limits of this process's control
+ * groups; 0: unknown. */
 uint64_t os_available_memory(void);
 
-/* Bytes of memory of the machine, or of the control group where that is less; 0: unknown. */
+/* Bytes of memory of the machine, or of a control group where that is less; 0: unknown. */
 uint64_t os_total_memory(void);
+/* Bytes that the process has to itself now, and with all that descends from it; 0: unknown. */
+uint64_t os_process_memory(pid_t pid);
+uint64_t os_tree_memory(pid_t root);
 
 /* Asks for large pages under memory that is about to be filled; a hint that may do nothing. */
 void os_prefer_large_pages(void *memory, uint64_t bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linux: /proc, the parent-death signal, control groups. With os_linux_wall.c all of hone that is
- * Linux-only. */
+/* Linux: /proc, the parent-death signal, limits. With its neighbours os_linux_*.c all of hone that
+ * is Linux-only. */
 #include "base/os/os.h"
 #include "base/kit/kit.h"
 
@@ -35,42 +35,6 @@ int os_cpu_count(void) {
         return CPU_COUNT(&set);
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (int)online : 1;
-}
-
-/* A file with one number in it; 0 when there is none ("max"). */
-static uint64_t read_number(const char *path) {
-    char *text = file_read(path, 4096, NULL, NULL);
-    long long value = 0;
-    if (!text || !str_to_int(str_trim(str_of(text)), &value) || value < 0)
-        value = 0;
-    free(text);
-    return (uint64_t)value;
-}
-
-static uint64_t read_meminfo(void) {
-    char *text = file_read("/proc/meminfo", 65536, NULL, NULL);
-    uint64_t bytes = 0;
-    const char *row = text ? strstr(text, "MemAvailable:") : NULL;
-    if (row)
-        bytes = strtoull(row + strlen("MemAvailable:"), NULL, 10) * 1024;
-    free(text);
-    return bytes;
-}
-
-uint64_t os_available_memory(void) {
-    uint64_t available = read_meminfo();
-    uint64_t limit = read_number("/sys/fs/cgroup/memory.max");
-    uint64_t used = read_number("/sys/fs/cgroup/memory.current");
-    if (limit && limit > used && (!available || limit - used < available))
-        available = limit - used;
-    return available;
-}
-
-uint64_t os_total_memory(void) {
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t total = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
-    uint64_t limit = read_number("/sys/fs/cgroup/memory.max");
-    return limit && (!total || limit < total) ? limit : total;
 }
 
 size_t os_block_size(void *block) {
@@ -161,6 +125,17 @@ size_t os_count_descendants(pid_t root) {
     size_t found = take_descendants(&list, root, 0);
     vec_free(&list.all);
     return found;
+}
+
+uint64_t os_tree_memory(pid_t root) {
+    struct processes list = {0};
+    list_processes(&list);
+    size_t found = take_descendants(&list, root, 0);
+    uint64_t bytes = os_process_memory(root);
+    for (size_t i = 0; i < found; i++)
+        bytes += os_process_memory(list.all.at[i].pid);
+    vec_free(&list.all);
+    return bytes;
 }
 
 /* What is stopped starts nothing more while the others are looked for. */

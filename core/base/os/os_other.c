@@ -9,6 +9,7 @@
 #include <unistd.h>
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
+#include <mach/mach.h>
 #include <malloc/malloc.h>
 #endif
 
@@ -27,7 +28,18 @@ int os_cpu_count(void) {
     return online > 0 ? (int)online : 1;
 }
 
+/* What is free, and what the system gives back when somebody asks. */
 uint64_t os_available_memory(void) {
+#ifdef __APPLE__
+    vm_statistics64_data_t pages;
+    mach_msg_type_number_t count = HOST_VM_INFO64_COUNT;
+    vm_size_t page = 0;
+    if (host_page_size(mach_host_self(), &page) == KERN_SUCCESS &&
+        host_statistics64(mach_host_self(), HOST_VM_INFO64, (host_info64_t)&pages, &count) ==
+            KERN_SUCCESS)
+        return ((uint64_t)pages.free_count + pages.inactive_count + pages.purgeable_count) *
+               (uint64_t)page;
+#endif
     return 0;
 }
 
@@ -84,6 +96,16 @@ bool os_group_enter(const char *groups, unsigned processes) {
 }
 
 size_t os_count_descendants(pid_t root) {
+    (void)root;
+    return 0;
+}
+
+uint64_t os_process_memory(pid_t pid) {
+    (void)pid;
+    return 0;
+}
+
+uint64_t os_tree_memory(pid_t root) {
     (void)root;
     return 0;
 }
