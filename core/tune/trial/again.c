@@ -11,11 +11,11 @@
 #include "tune/session/inner.h"
 #include "tune/trial/trial.h"
 
-#define LONGEST_WAIT_S 15.0
+#define LONGEST_WAIT 30 /* times the first one: who asks for short pauses has no long ones */
 
 static double wait_s(const struct tune_session *session, int tries) {
     double first = config_number(session->config, "limits", "retry_wait_s");
-    return fmin(first * pow(2, tries - 1), LONGEST_WAIT_S);
+    return first * fmin(pow(2, tries - 1), LONGEST_WAIT);
 }
 
 static int most_tries(const struct tune_session *session) {
