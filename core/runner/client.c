@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting the embedded runner: hone itself as a child with limits, its output read as events. Any
- * number run at once; none of them can take hone down. */
+ * number run at once, as far as the machine's budget goes (ledger.c); none of them can take hone
+ * down. */
 #include "device/device.h"
+#include "runner/ledger.h"
 #include "runner/runner.h"
 
 #include <stdio.h>
@@ -10,16 +12,25 @@
 #define MAX_EVENT_BYTES ((size_t)16 << 20)
 #define CANCEL_GRACE_MS 0
 #define OUTPUT_LIMIT ((uint64_t)1 << 30) /* profiles are files */
+#define ASK_MS 200                       /* between two looks at what the machine has left */
+#define LOOK_MS 50                       /* first look at what the child uses, then less often */
+#define LONGEST_LOOK_MS 1000
 
 struct runner {
     struct loop *loop;
-    struct loop_child *child;
+    struct loop_child *child; /* NULL: it waits for its turn */
     struct runner_reader *reader;
     struct runner_callbacks callbacks;
     struct wall *wall; /* NULL: another program, which is trusted */
     struct buf job;    /* as it is sent */
     char *self;
-    const char *const *command; /* argv of another program; NULL: hone itself */
+    struct arena *arena;        /* of `command` */
+    const char **command;       /* argv of another program; NULL: hone itself */
+    struct ledger_claim *claim; /* NULL: it asks nobody */
+    struct loop_timer *timer;   /* asks again, or looks at the child */
+    uint64_t look_ms;
+    char waits[24]; /* what it waits for, as it was told */
+    bool raised;    /* it was begun anew with more memory */
     double time_limit_s;
     uint64_t memory_limit;
     int pid;
@@ -27,6 +38,9 @@ struct runner {
 };
 
 static void runner_free(struct runner *runner) {
+    loop_timer_stop(runner->timer);
+    ledger_claim_free(runner->claim);
+    arena_free(runner->arena);
     runner_reader_free(runner->reader);
     wall_free(runner->wall);
     buf_free(&runner->job);
@@ -74,12 +88,36 @@ static bool goes_on(struct runner *runner, const struct loop_exit *result) {
            result->status == 1 && wall_weaken(runner->wall) && launch(runner, NULL);
 }
 
+static void ask_soon(struct runner *runner, uint64_t delay_ms);
+
+/* What the kernel needs is known only once it was compiled. Where that is more than was put aside
+ * for it, it begins anew with as much. */
+static bool begins_anew(struct runner *runner, const struct runner_result *result) {
+    if (!runner->claim || runner->raised || result->failure.kind != ERR_ENVIRONMENT ||
+        result->needs_bytes <= ledger_reserved(runner->claim))
+        return false;
+    runner->raised = true;
+    ledger_raise(runner->claim, result->needs_bytes);
+    if (runner->callbacks.on_event)
+        runner->callbacks.on_event(runner->callbacks.data,
+                                   &(struct runner_event){.kind = RUNNER_RESTART, .local = true});
+    runner_reader_free(runner->reader);
+    runner->reader = runner_reader_new(runner->callbacks.on_event, runner->callbacks.data);
+    runner->child = NULL;
+    ask_soon(runner, 0);
+    return true;
+}
+
 static void on_exit_runner(void *data, const struct loop_exit *result) {
     struct runner *runner = data;
+    loop_timer_stop(runner->timer);
+    runner->timer = NULL;
     if (goes_on(runner, result))
         return;
     task_scratch_clean(runner->pid);
     struct runner_result *gathered = runner_reader_finish(runner->reader, result);
+    if (begins_anew(runner, gathered))
+        return;
     after_evaluation(runner, gathered);
     runner->callbacks.on_done(runner->callbacks.data, gathered);
     runner_free(runner);
@@ -161,12 +199,31 @@ static char *cache_variable(void) {
     return buf_take(&line);
 }
 
+static void look(void *data) {
+    struct runner *runner = data;
+    ledger_look(runner->claim);
+    runner->look_ms = MIN_OF(runner->look_ms * 2, (uint64_t)LONGEST_LOOK_MS);
+    runner->timer = loop_timer_start(runner->loop, runner->look_ms, 0, look, runner);
+}
+
+static void began(struct runner *runner) {
+    runner->pid = loop_child_pid(runner->child);
+    if (!runner->claim)
+        return;
+    ledger_began(runner->claim, runner->pid);
+    runner->look_ms = LOOK_MS;
+    runner->timer = loop_timer_start(runner->loop, LOOK_MS, 0, look, runner);
+}
+
 static bool launch(struct runner *runner, struct err *err) {
     static const char *const pass[] = {"HONE_PYTHON", "HONE_CACHE_LIMIT", NULL};
     const char *const own[] = {runner->self, "runner", NULL};
     char *cache = cache_variable(), *base = task_user_base();
     const char *blas = device_blas_environment();
-    const char *const env[] = {cache, base, blas, NULL};
+    char aside[48];
+    snprintf(aside, sizeof aside, RUNNER_ASIDE "=%llu",
+             runner->claim ? (unsigned long long)ledger_reserved(runner->claim) : 0ull);
+    const char *const env[] = {cache, base, aside, blas, NULL};
     struct loop_child_spec spec = {.argv = runner->command ? runner->command : own,
                                    .pass = pass,
                                    .env = env,
@@ -190,8 +247,75 @@ static bool launch(struct runner *runner, struct err *err) {
     free(cache);
     free(base);
     if (runner->child)
-        runner->pid = loop_child_pid(runner->child);
+        began(runner);
     return runner->child != NULL;
+}
+
+/* ------------------------------------------------------------------------------- its turn */
+
+/* Without a child nothing was done: the failure is all there is. */
+static void end_without(struct runner *runner, const struct err *failure) {
+    struct runner_result result = {.failure = *failure};
+    runner->callbacks.on_done(runner->callbacks.data, &result);
+    runner_result_free(&result);
+    runner_free(runner);
+}
+
+/* What it waits for is shown when that changes (the numbers in the sentence always do), and logged
+ * once. */
+static void tell_waiting(struct runner *runner, const struct buf *why) {
+    bool first = !runner->waits[0];
+    if (!why->len || !strncmp(runner->waits, why->at, sizeof runner->waits - 1))
+        return;
+    snprintf(runner->waits, sizeof runner->waits, "%s", why->at);
+    const struct runner_event events[] = {
+        {.kind = RUNNER_PHASE, .name = why->at, .seconds = -1},
+        {.kind = RUNNER_LOG, .name = "machine", .text = why->at, .severity = DIAG_NOTE},
+    };
+    for (size_t i = 0; runner->callbacks.on_event && i < (first ? 2 : 1); i++)
+        runner->callbacks.on_event(runner->callbacks.data, &events[i]);
+}
+
+static void ask(void *data) {
+    struct runner *runner = data;
+    struct buf why = {0};
+    struct err err = {0};
+    runner->timer = NULL;
+    enum ledger_answer answer = ledger_ask(runner->claim, &why);
+    if (answer == LEDGER_NO)
+        err_set(&err, ERR_ENVIRONMENT, "%.300s", why.at);
+    if (answer == LEDGER_WAIT) {
+        tell_waiting(runner, &why);
+        ask_soon(runner, ASK_MS);
+    } else if (answer == LEDGER_NO || !launch(runner, &err)) {
+        end_without(runner, &err);
+    }
+    buf_free(&why);
+}
+
+static void ask_soon(struct runner *runner, uint64_t delay_ms) {
+    runner->timer = loop_timer_start(runner->loop, delay_ms, 0, ask, runner);
+}
+
+/* At once where the machine has what it takes; else it is asked again later. */
+static bool begin(struct runner *runner, struct err *err) {
+    struct buf why = {0};
+    bool goes = !runner->claim || ledger_ask(runner->claim, &why) == LEDGER_GO;
+    buf_free(&why);
+    if (goes)
+        return launch(runner, err);
+    ask_soon(runner, 0);
+    return true;
+}
+
+static const char **command_keep(struct arena *arena, const char *const *command) {
+    size_t count = 0;
+    while (command[count])
+        count++;
+    const char **kept = ARENA_ARRAY(arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        kept[i] = arena_strdup(arena, command[i]);
+    return kept;
 }
 
 static struct runner *runner_new(struct loop *loop, const struct runner_job *job,
@@ -200,7 +324,9 @@ static struct runner *runner_new(struct loop *loop, const struct runner_job *job
     runner->loop = loop;
     runner->callbacks = *callbacks;
     runner->reader = runner_reader_new(callbacks->on_event, callbacks->data);
-    runner->command = job->command;
+    runner->arena = arena_new();
+    runner->command = job->command ? command_keep(runner->arena, job->command) : NULL;
+    runner->claim = job->takes_turns ? ledger_claim_new(job) : NULL;
     runner->self = job->command ? NULL : os_executable_path();
     runner->time_limit_s = job->time_limit_s > 0 ? job->time_limit_s : RUNNER_TIME_LIMIT_S;
     runner->memory_limit = memory_for(job);
@@ -217,22 +343,36 @@ struct runner *runner_start(struct loop *loop, const struct runner_job *job,
         err_set(err, ERR_ENVIRONMENT, "hone cannot find its own program file to start a runner");
     else if (!job->command)
         ok = (runner->wall = wall_for(job, runner->self, err)) != NULL;
-    if (ok && launch(runner, err))
+    if (ok && begin(runner, err))
         return runner;
     runner_free(runner);
     return NULL;
 }
 
+static void on_cancelled(void *data) {
+    struct err err = {0};
+    err_set(&err, ERR_CANCELLED, "the evaluation was cancelled");
+    end_without(data, &err);
+}
+
 void runner_cancel(struct runner *runner) {
-    if (runner)
+    if (!runner)
+        return;
+    if (runner->child) {
         loop_child_kill(runner->child, CANCEL_GRACE_MS);
+        return;
+    }
+    loop_timer_stop(runner->timer);
+    runner->timer = loop_timer_start(runner->loop, 0, 0, on_cancelled, runner);
 }
 
 void runner_drop(struct runner *runner) {
     if (!runner)
         return;
-    loop_child_forget(runner->child);
-    loop_child_kill(runner->child, CANCEL_GRACE_MS);
-    task_scratch_clean(runner->pid);
+    if (runner->child) {
+        loop_child_forget(runner->child);
+        loop_child_kill(runner->child, CANCEL_GRACE_MS);
+        task_scratch_clean(runner->pid);
+    }
     runner_free(runner);
 }

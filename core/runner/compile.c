@@ -163,6 +163,20 @@ static void refuse(struct evaluation *evaluation, uint32_t at, const char *code,
     buf_free(&text);
 }
 
+#define BESIDE_BYTES ((uint64_t)256 << 20) /* program, reference and inputs, roughly */
+
+/* It could be killed for want of memory, or another one in its stead. */
+static bool is_put_aside(struct evaluation *evaluation, uint64_t bytes) {
+    const char *text = getenv(RUNNER_ASIDE);
+    uint64_t aside = text ? strtoull(text, NULL, 10) : 0;
+    if (!aside || bytes <= aside)
+        return true;
+    evaluation->result.needs_bytes = bytes + BESIDE_BYTES;
+    return err_set(&evaluation->result.failure, ERR_ENVIRONMENT,
+                   "executing the kernel needs %.1f GB, of which %.1f GB were put aside",
+                   (double)evaluation->result.needs_bytes * 1e-9, (double)aside * 1e-9);
+}
+
 /* Whether running the kernel for all seeds can end within the limits of time and memory. */
 static bool execution_fits(struct evaluation *evaluation) {
     const struct runner_job *job = &evaluation->job;
@@ -182,7 +196,7 @@ static bool execution_fits(struct evaluation *evaluation) {
                "executing the kernel for %zu seed%s takes at least %.0f s of processor time, most "
                "of it here; an evaluation may take %.0f s (limits.evaluation_s)",
                seeds, seeds == 1 ? "" : "s", seconds, limit_s);
-    return evaluation_tell_diags(evaluation);
+    return evaluation_tell_diags(evaluation) && is_put_aside(evaluation, work.bytes);
 }
 
 void compile_work(struct evaluation *evaluation) {

@@ -189,6 +189,8 @@ void events_result(const struct runner_result *result) {
     cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
     add_lines(object, result);
     add_bounds(object, result);
+    if (result->needs_bytes)
+        add_number(object, "needs_bytes", (double)result->needs_bytes);
     add_failure(object, &result->failure);
     write_line(object);
 }

@@ -16,6 +16,18 @@ static double setting(const struct config *config, const char *key) {
     return config_get(config, "limits", key, NULL) ? config_number(config, "limits", key) : 0;
 }
 
+/* What one may use is never more than all may. */
+static void share(struct runner_job *job, const struct config *config) {
+    uint64_t all = (uint64_t)setting(config, "machine_mb") * MEGABYTE;
+    uint64_t one = job->memory_limit ? job->memory_limit : runner_usual_memory();
+    if (all && (!one || one > all))
+        job->memory_limit = all;
+    int most = (int)setting(config, "machine_evaluations");
+    job->takes_turns = true;
+    job->machine_bytes = all;
+    job->machine_children = most > 0 ? most : MAX_OF(os_cpu_count(), runner_side_by_side(config));
+}
+
 void runner_limits(struct runner_job *job, const struct config *config) {
     if (!(job->time_limit_s > 0))
         job->time_limit_s = setting(config, "evaluation_s");
@@ -27,6 +39,7 @@ void runner_limits(struct runner_job *job, const struct config *config) {
         job->step_limit = (uint64_t)setting(config, "steps");
     if (!job->value_limit)
         job->value_limit = (uint64_t)setting(config, "values_mb") * MEGABYTE;
+    share(job, config);
 }
 
 int runner_side_by_side(const struct config *config) {

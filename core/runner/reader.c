@@ -335,6 +335,7 @@ static void read_result(struct runner_reader *reader, const cJSON *object) {
     result->device_s = number_of(object, "device_s", 0);
     result->lnc = (int)whole_of(object, "lnc", 8);
     result->instructions = (uint64_t)whole_of(object, "instructions", 1e15);
+    result->needs_bytes = (uint64_t)whole_of(object, "needs_bytes", 1e15);
     read_lines(cJSON_GetObjectItemCaseSensitive(object, "lines"), result);
     read_bounds(cJSON_GetObjectItemCaseSensitive(object, "bounds"), result);
     read_failure(cJSON_GetObjectItemCaseSensitive(object, "failure"), &result->failure);

@@ -73,10 +73,16 @@ struct runner_job {
     uint64_t memory_limit; /* bytes */
     uint64_t instruction_limit, step_limit;
     uint64_t value_limit; /* bytes, while the kernel is evaluated to instructions */
+    /* What all evaluations of this user's hones share on this machine (ledger.h). Not sent. */
+    bool takes_turns;       /* it waits until the machine has room for it */
+    uint64_t machine_bytes; /* for all of them; 0: what is free */
+    int machine_children;   /* of them at once; 0: as many as processors */
 };
 #define RUNNER_TIME_LIMIT_S 600.0
 #define RUNNER_MAX_INPUTS 64
-/* Limits of the embedded runner that the job leaves open, as the settings say ([limits]). */
+#define RUNNER_ASIDE "HONE_ASIDE" /* in its environment: bytes that were put aside for it */
+/* Limits of the embedded runner that the job leaves open, as the settings say ([limits]), and that
+ * it takes its turn. */
 struct config;
 void runner_limits(struct runner_job *job, const struct config *config);
 /* Memory that one evaluation may use when nothing says so: three quarters of the machine's, so
@@ -193,8 +199,9 @@ struct runner_result {
     VEC(struct runner_artifact) artifacts;
     VEC(struct runner_line) lines; /* by descending share */
     VEC(struct runner_bound) bounds;
-    double elapsed_s; /* wall clock, as the client saw it */
-    double device_s;  /* how long a core was held; 0: not told */
+    uint64_t needs_bytes; /* more than was put aside, so it was not executed; 0 */
+    double elapsed_s;     /* wall clock, as the client saw it */
+    double device_s;      /* how long a core was held; 0: not told */
     /* Kind none: the runner did its work (whatever the verdict). Kernel: this kernel went over a
      * limit of time or memory, or has what no evaluation can do. Environment: it was killed from
      * outside, could not start, spoke nonsense or had no Python. Unknown: it crashed, or ended

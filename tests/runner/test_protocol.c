@@ -347,6 +347,33 @@ static void a_run_can_be_cancelled_and_several_run_at_once(void **state) {
     loop_free(loop);
 }
 
+/* The first time it says that it needs more than what was put aside for it. */
+static void a_runner_that_needs_more_begins_anew_with_it(void **state) {
+    (void)state;
+    static const char script[] = "cat >/dev/null; test $HONE_ASIDE -ge 1080000000 &&"
+                                 " echo '@hone {\"event\":\"result\",\"latency_us\":7}' ||"
+                                 " echo '@hone {\"event\":\"result\",\"needs_bytes\":1080000000,"
+                                 "\"failure\":{\"kind\":\"environment\",\"text\":\"needs more\"}}'";
+    char folder[] = "/tmp/hone-test-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_STATE_HOME", folder, 1);
+    struct loop *loop = loop_new();
+    const char *command[] = {"/bin/sh", "-c", script, NULL};
+    struct runner_job job = {.kernel_path = "k.py", .command = command, .takes_turns = true};
+    struct outcome outcome = {0};
+    struct runner_callbacks callbacks = {on_outcome_event, on_done, &outcome};
+    assert_non_null(runner_start(loop, &job, &callbacks, NULL));
+    assert_true(loop_run_until_idle(loop, PATIENCE_MS));
+    assert_int_equal(outcome.done, 1);
+    assert_int_equal(outcome.failure.kind, ERR_NONE);
+    assert_true(outcome.latency_us == 7);
+    assert_int_equal(outcome.heard.counts[RUNNER_RESTART], 1);
+    loop_free(loop);
+    unsetenv("XDG_STATE_HOME");
+    assert_true(file_remove_tree(folder, NULL));
+    buf_free(&outcome.heard.logs);
+}
+
 static void a_dropped_run_is_silent(void **state) {
     (void)state;
     struct loop *loop = loop_new();
@@ -408,6 +435,7 @@ int main(void) {
         cmocka_unit_test(a_time_out_on_a_host_is_laid_to_its_phase),
         cmocka_unit_test(garbage_is_a_clear_failure),
         cmocka_unit_test(a_run_can_be_cancelled_and_several_run_at_once),
+        cmocka_unit_test(a_runner_that_needs_more_begins_anew_with_it),
         cmocka_unit_test(a_dropped_run_is_silent),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

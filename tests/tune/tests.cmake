@@ -15,6 +15,12 @@ if(TARGET hone AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
            COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/tune/killed.py $<TARGET_FILE:hone>)
   set_tests_properties(tune/killed_children PROPERTIES LABELS session TIMEOUT 500)
 endif()
+# Two hones share the machine's memory.
+if(TARGET hone)
+  add_test(NAME tune/hones_together
+           COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/tune/together.py $<TARGET_FILE:hone>)
+  set_tests_properties(tune/hones_together PROPERTIES LABELS session TIMEOUT 400)
+endif()
 # A new user at the screens, in a terminal of tmux's.
 if(TARGET hone)
   add_test(NAME tune/person_at_the_screens

@@ -130,6 +130,14 @@ static void on_prediction(struct tune_evaluation *evaluation, const struct runne
 /* The events of a job that is begun again go on in the same file, and so does their count: a hone
  * that takes it up later reads all of it, and knows by the count what the log has. */
 static void on_restart(struct tune_evaluation *evaluation, bool other_file) {
+    if (evaluation->work.session->place.modelled) { /* nothing is taken back, nothing told twice */
+        for (int i = 0; i < TUNE_TOLD; i++) {
+            evaluation->told.count[i] =
+                MAX_OF(evaluation->told.count[i], evaluation->heard_of.count[i]);
+            evaluation->heard_of.count[i] = 0;
+        }
+        return;
+    }
     tune_emit(evaluation->work.session, evaluation->work.lane,
               TUNE_EVENT(ANEW, anew, .attempt = evaluation->attempt,
                          .seeds = evaluation->work.step != TUNE_STEP_BENCHMARK,
