@@ -19,6 +19,7 @@ void act_text(struct views *views, enum tune_action_kind kind, struct str text) 
 void act_open_editor(struct views *views, struct tune_action action, const char *name, int line,
                      struct views_request *request) {
     views->editing.action = action;
+    views->editing.action.lane = views->lane;
     if (!views->editing.text.at)
         buf_puts(&views->editing.text, "");
     *request = (struct views_request){
@@ -26,7 +27,7 @@ void act_open_editor(struct views *views, struct tune_action action, const char 
 }
 
 static void edit_plan(struct views *views, struct views_request *request) {
-    const struct tune_plan *plan = tune_lane_plan(views->state, views->state->lane);
+    const struct tune_plan *plan = tune_lane_plan(views->state, views->lane);
     buf_clear(&views->editing.text);
     if (plan)
         buf_printf(&views->editing.text, "%s\n\n%s\n", plan->title ? plan->title : "",
@@ -36,8 +37,7 @@ static void edit_plan(struct views *views, struct views_request *request) {
 }
 
 static void edit_kernel(struct views *views, struct views_request *request) {
-    const struct tune_candidate *candidate =
-        &tune_lane_of(views->state, views->state->lane)->candidate;
+    const struct tune_candidate *candidate = &tune_lane_of(views->state, views->lane)->candidate;
     buf_clear(&views->editing.text);
     buf_puts(&views->editing.text, candidate->source ? candidate->source : "");
     int line = candidate->hunks.len ? candidate->hunks.at[0].new_line : 0;
@@ -48,15 +48,14 @@ static void edit_kernel(struct views *views, struct views_request *request) {
 void act_edit_waiting(struct views *views, struct views_request *request) {
     if (!lanes_take_cursor(views))
         return;
-    if (tune_can(views->state, TUNE_ACT_EDIT_KERNEL))
+    if (views_can(views, TUNE_ACT_EDIT_KERNEL))
         edit_kernel(views, request);
     else
         edit_plan(views, request);
 }
 
 bool act_can_edit_waiting(const struct views *views) {
-    return tune_can(views->state, TUNE_ACT_EDIT_PLAN) ||
-           tune_can(views->state, TUNE_ACT_EDIT_KERNEL);
+    return views_can(views, TUNE_ACT_EDIT_PLAN) || views_can(views, TUNE_ACT_EDIT_KERNEL);
 }
 
 bool views_edited(struct views *views, const char *text, struct err *err) {
@@ -73,8 +72,11 @@ bool views_edited(struct views *views, const char *text, struct err *err) {
     action.text = copy.at;
     bool taken = views->model.act && views->model.act(views->model.context, &action, err);
     buf_free(&copy);
+    lanes_follow(views);
     if (!taken)
         return false;
+    if (action.kind == TUNE_ACT_WRITE_KERNEL) /* the last lane, where it came beside others */
+        lanes_focus(views, (int)views->state->lanes.len - 1);
     views_say(views, false, "taken over from the editor");
     return true;
 }
@@ -82,7 +84,7 @@ bool views_edited(struct views *views, const char *text, struct err *err) {
 /* ---- decisions with a reason ---------------------------------------------------------------- */
 
 void act_approve(struct views *views, struct str args, struct views_request *request) {
-    if (tune_can(views->state, TUNE_ACT_SEND) && !tune_can(views->state, TUNE_ACT_APPROVE))
+    if (views_can(views, TUNE_ACT_SEND) && !views_can(views, TUNE_ACT_APPROVE))
         calls_send(views, args, request);
     else
         views_act(views, &(struct tune_action){.kind = TUNE_ACT_APPROVE});
@@ -96,7 +98,7 @@ static void reject_with(struct views *views, struct str text, struct views_reque
 /* Of several lanes one is closed, and the others wait on. What was learnt of one is dropped. */
 static void ask_reject_lane(struct views *views) {
     const struct tune_state *state = views->state;
-    int others = tune_lanes_open(state) - 1, lane = state->lane + 1;
+    int others = tune_lanes_open(state) - 1, lane = views->lane + 1;
     struct buf text = {0};
     char title[32];
     snprintf(title, sizeof title, "reject lane %d", lane);
@@ -123,7 +125,7 @@ void act_reject(struct views *views, struct str args, struct views_request *requ
         reject_with(views, args, request);
         return;
     }
-    if (!tune_can(views->state, TUNE_ACT_REJECT)) {
+    if (!views_can(views, TUNE_ACT_REJECT)) {
         views_act(views, &(struct tune_action){.kind = TUNE_ACT_REJECT});
         return;
     }
@@ -147,7 +149,7 @@ void act_another(struct views *views, struct str args, struct views_request *req
         wait == TUNE_WAIT_GATE || (views->view == VIEW_LANES && wait != TUNE_WAIT_REJECTED);
     if (takes && !lanes_take_cursor(views))
         return;
-    if (args.len || !tune_can(views->state, TUNE_ACT_ANOTHER)) {
+    if (args.len || !views_can(views, TUNE_ACT_ANOTHER)) {
         another_with(views, args, request);
         return;
     }
@@ -162,14 +164,16 @@ void act_another(struct views *views, struct str args, struct views_request *req
 
 /* What the loop decided while the question stood is not what was agreed to: it is asked anew. */
 static void undo_anyway(struct views *views, struct str text, struct views_request *request) {
-    struct tune_back back = {0};
+    struct tune_back back = {.lane = -1};
     (void)text;
     if (tune_back_of(views->state, &back) && back.index != views->over.about) {
         act_undo(views, STR(""), request);
         return;
     }
-    if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_TAKE_BACK}))
-        views_say(views, false, "taken back; U does it again");
+    if (!views_act(views, &(struct tune_action){.kind = TUNE_ACT_TAKE_BACK}))
+        return;
+    lanes_focus(views, back.lane);
+    views_say(views, false, "taken back; U does it again");
 }
 
 /* The attempts that were decided since, the newest first. */
@@ -208,7 +212,7 @@ void act_undo(struct views *views, struct str args, struct views_request *reques
     struct buf text = {0};
     (void)args;
     (void)request;
-    if (!tune_can(views->state, TUNE_ACT_TAKE_BACK) || !tune_back_of(views->state, &back)) {
+    if (!views_can(views, TUNE_ACT_TAKE_BACK) || !tune_back_of(views->state, &back)) {
         views_act(views, &(struct tune_action){.kind = TUNE_ACT_TAKE_BACK}); /* says why not */
         return;
     }
@@ -261,7 +265,7 @@ static void ask_revert(struct views *views, int id) {
     if (lanes_may(views))
         revert_beam_print(views->state, id, &text);
     else
-        buf_puts(&text, tune_lane_of(views->state, views->state->lane)->candidate.exists
+        buf_puts(&text, tune_lane_of(views->state, views->lane)->candidate.exists
                             ? "The proposal that is open now is closed; nothing is deleted, and u "
                               "takes it back."
                             : "The next round starts from it. Nothing is deleted, and u takes it "
@@ -291,10 +295,10 @@ static bool says_gate(struct views *views) {
     const struct tune_state *state = views->state;
     if (state->wait != TUNE_WAIT_GATE || state->read_only)
         return false;
-    bool asks = tune_can(state, TUNE_ACT_ANOTHER);
+    bool asks = views_can(views, TUNE_ACT_ANOTHER);
     views_say(
         views, false, "%s waits for you, not for a start: a approves it and the loop goes on%s%s",
-        tune_step_word(state->wait_step), tune_can(state, TUNE_ACT_REJECT) ? ", r rejects it" : "",
+        tune_step_word(state->wait_step), views_can(views, TUNE_ACT_REJECT) ? ", r rejects it" : "",
         asks ? ", n asks for another one" : "");
     return true;
 }
@@ -309,7 +313,7 @@ void act_run(struct views *views, struct str args, struct views_request *request
         views_act(views, &(struct tune_action){.kind = TUNE_ACT_START});
         return;
     }
-    bool pause = tune_can(views->state, TUNE_ACT_PAUSE) && !tune_can(views->state, TUNE_ACT_START);
+    bool pause = views_can(views, TUNE_ACT_PAUSE) && !views_can(views, TUNE_ACT_START);
     bool asks = calls_running(views->state) > 0 || tune_state_waits(views->state);
     if (views_act(views, &(struct tune_action){.kind = pause ? TUNE_ACT_PAUSE : TUNE_ACT_START}) &&
         pause)

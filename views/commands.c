@@ -164,7 +164,7 @@ static bool lane_can(const struct views *views) {
 }
 
 static bool can_run(const struct views *views) {
-    return tune_can(views->state, TUNE_ACT_START) || tune_can(views->state, TUNE_ACT_PAUSE) ||
+    return views_can(views, TUNE_ACT_START) || views_can(views, TUNE_ACT_PAUSE) ||
            views->state->wait == TUNE_WAIT_GATE || views->state->changed.len;
 }
 
@@ -189,7 +189,7 @@ static void run_says(const struct views *views, struct buf *out) {
         return;
     }
     if (views->state->wait != TUNE_WAIT_GATE)
-        buf_puts(out, tune_can(views->state, TUNE_ACT_START) ? "start" : "pause");
+        buf_puts(out, views_can(views, TUNE_ACT_START) ? "start" : "pause");
 }
 
 static void enter_says(const struct views *views, struct buf *out) {
@@ -209,11 +209,11 @@ static const struct command commands[] = {
      "refuse the proposal (of this lane) with a reason that the next one gets to read", WHERE_TAKEN,
      PLACE_REFUSE, TUNE_ACT_REJECT, act_reject, lane_can, reject_says},
     {"next-lane", "next lane", "look at the next direction of this round", WHERE_TAKEN, PLACE_LOOK,
-     TUNE_ACT_FOCUS, lanes_next, NULL, NULL},
-    {"previous-lane", "", "look at the direction before", WHERE_TAKEN, PLACE_LOOK, TUNE_ACT_FOCUS,
-     lanes_previous, NULL, NULL},
+     NONE, lanes_next, lanes_any, NULL},
+    {"previous-lane", "", "look at the direction before", WHERE_TAKEN, PLACE_LOOK, NONE,
+     lanes_previous, lanes_any, NULL},
     {"next-open-lane", "", "look at the next direction that is not closed", WHERE_TAKEN, PLACE_LOOK,
-     TUNE_ACT_FOCUS, lanes_next_open, NULL, NULL},
+     NONE, lanes_next_open, lanes_any, NULL},
     {"send", "send", "send the question that waits for it to the model", WHERE_TAKEN, PLACE_LOOK,
      TUNE_ACT_SEND, calls_send, NULL, NULL},
     {"retry", "try again", "connect to the host, or ask the model that is waited for, now",
@@ -357,7 +357,7 @@ bool command_is_here(const struct views *views, const struct command *command) {
 }
 
 bool command_can(const struct views *views, const struct command *command) {
-    if (command->action != NONE && (!views->state || !tune_can(views->state, command->action)))
+    if (command->action != NONE && (!views->state || !views_can(views, command->action)))
         return false;
     return !command->can || (views->state && command->can(views));
 }

@@ -189,6 +189,13 @@ struct views {
     bool opening;                   /* when the model was set */
     int64_t now_ms, touched_ms;     /* touched: when a person did something last */
     enum view_id view;
+    int lane; /* that is looked at, and that actions are about; from 0. lane.c moves it */
+    struct lane_seen {
+        int64_t seq;  /* of the lanes that it is one of: tune_state.lanes_seq */
+        bool dropped; /* it was when it was gone to */
+        int64_t seq_before;
+        int before; /* of the lanes before: an undo may bring them back */
+    } lane_seen;
     void *own[VIEW_COUNT]; /* private to each screen */
     struct tui_bindings bindings;
     struct tui_canvas *scratch;
@@ -212,7 +219,9 @@ void views_show(struct views *views, enum view_id view);
 struct tui_list *views_list(struct views *views);
 /* Wishes to quit, or to close the session; where something runs or waits it asks once. */
 void views_leave(struct views *views, enum views_wish wish, struct views_request *request);
+/* About the lane that is looked at: what it does; whether it makes sense. */
 bool views_act(struct views *views, const struct tune_action *action);
+bool views_can(const struct views *views, enum tune_action_kind kind);
 const struct tune_attempt *views_incumbent(const struct views *views);
 /* What the candidate that is looked at starts from, or will: its lane's parent, else the
  * incumbent. */
@@ -372,8 +381,11 @@ bool lanes_may(const struct views *views); /* has some, or the next round will *
  * cursor. Whether it is followed still; a round without lanes is. */
 int lanes_here(const struct views *views);
 bool lanes_is_open(const struct views *views);
-/* Looks at one from now on. */
-bool lanes_focus(struct views *views, int lane);
+/* Looks at one from now on; which one is this view's alone. */
+void lanes_focus(struct views *views, int lane);
+/* After anything may have happened: other lanes are looked at from the first open one on, and one
+ * that was dropped is left for the next one. */
+void lanes_follow(struct views *views);
 /* Looks at the one that commands are about, so that what is done next is done to it. False, said
  * why, when it is closed. */
 bool lanes_take_cursor(struct views *views);

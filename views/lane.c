@@ -26,7 +26,7 @@ bool lanes_may(const struct views *views) {
 
 /* What a command is about: on the screen of the lanes the one under the cursor. */
 int lanes_here(const struct views *views) {
-    return views->view == VIEW_LANES ? lanes_cursor(views) : views->state->lane;
+    return views->view == VIEW_LANES ? lanes_cursor(views) : views->lane;
 }
 
 bool lanes_is_open(const struct views *views) {
@@ -34,13 +34,50 @@ bool lanes_is_open(const struct views *views) {
     return !lanes_any(views) || (lane && !lane->closed);
 }
 
-bool lanes_focus(struct views *views, int lane) {
-    if (lane == views->state->lane)
-        return true;
-    if (!views_act(views, &(struct tune_action){.kind = TUNE_ACT_FOCUS, .index = lane}))
-        return false;
+static void look(struct views *views, int lane) {
+    const struct tune_state *state = views->state;
+    views->lane = lane;
+    views->lane_seen.dropped = tune_lane_of(state, lane)->dropped;
+}
+
+/* The lanes are others: of a new round, or those of before again. */
+static void look_at_others(struct views *views) {
+    const struct tune_state *state = views->state;
+    struct lane_seen seen = views->lane_seen;
+    int before = views->lane;
+    look(views, seen.seq_before == state->lanes_seq ? seen.before : tune_lane_first(state));
+    views->lane_seen.seq = state->lanes_seq;
+    views->lane_seen.seq_before = seen.seq;
+    views->lane_seen.before = before;
+}
+
+void lanes_focus(struct views *views, int lane) {
+    if (lane == views->lane || !lane_at(views->state, lane))
+        return;
+    look(views, lane);
     workbench_refocus(views);
-    return true;
+}
+
+static int next_open(const struct tune_state *state, int lane) {
+    int count = (int)state->lanes.len;
+    for (int i = 1; i < count; i++)
+        if (!state->lanes.at[(lane + i) % count].closed)
+            return (lane + i) % count;
+    return lane;
+}
+
+void lanes_follow(struct views *views) {
+    const struct tune_state *state = views->state;
+    if (!state)
+        return;
+    if (views->lane_seen.seq != state->lanes_seq)
+        look_at_others(views);
+    if ((size_t)views->lane >= state->lanes.len)
+        look(views, tune_lane_first(state));
+    bool dropped = tune_lane_of(state, views->lane)->dropped;
+    if (dropped && !views->lane_seen.dropped)
+        lanes_focus(views, next_open(state, views->lane));
+    views->lane_seen.dropped = tune_lane_of(state, views->lane)->dropped;
 }
 
 bool lanes_take_cursor(struct views *views) {
@@ -49,7 +86,9 @@ bool lanes_take_cursor(struct views *views) {
         views_say(views, true, "lane %d is closed: %s", lanes_here(views) + 1, lane->closed);
         return false;
     }
-    return views->view != VIEW_LANES || !lane || lanes_focus(views, lanes_here(views));
+    if (views->view == VIEW_LANES)
+        lanes_focus(views, lanes_here(views));
+    return true;
 }
 
 static void go(struct views *views, int step, bool open) {

@@ -15,7 +15,8 @@ static const char *spinner(const struct tui_area area, int64_t now_ms) {
 
 /* Whether a question to a model waits for an answer of the person's, or to be sent. */
 static bool asks_person(const struct tune_state *state) {
-    return tune_can(state, TUNE_ACT_ANSWER) || tune_can(state, TUNE_ACT_SEND);
+    return tune_can(state, TUNE_ANY_LANE, TUNE_ACT_ANSWER) ||
+           tune_can(state, TUNE_ANY_LANE, TUNE_ACT_SEND);
 }
 
 static bool is_running(const struct tune_state *state) {
@@ -94,11 +95,8 @@ static int running_text(struct views *views, struct tui_area area) {
     }
     struct buf asks = {0};
     if (calls_doing(views, &asks))
-        col =
-            tui_put_short(tune_can(state, TUNE_ACT_ANSWER) || tune_can(state, TUNE_ACT_SEND)
-                              ? tui_ink(area, TUI_WAITING)
-                              : area,
-                          0, (struct tui_rect){0, col + 2, 1, area.cols - col - 3}, buf_str(&asks));
+        col = tui_put_short(asks_person(state) ? tui_ink(area, TUI_WAITING) : area, 0,
+                            (struct tui_rect){0, col + 2, 1, area.cols - col - 3}, buf_str(&asks));
     buf_free(&asks);
     if (step->doing)
         col = tui_say(area, 0, col + 2, "%s", step->doing);
@@ -127,9 +125,10 @@ static bool place_matters(const struct views *views) {
 }
 
 /* Why it stops although the gate of the step does not say "ask"; NULL: it does. */
-static const char *gate_reason(const struct tune_state *state) {
+static const char *gate_reason(const struct views *views) {
+    const struct tune_state *state = views->state;
     const struct tune_step_view *step = &state->steps[state->wait_step];
-    const struct tune_plan *plan = tune_lane_plan(state, state->lane);
+    const struct tune_plan *plan = tune_lane_plan(state, views->lane);
     if (step->gate == TUNE_GATE_ASK)
         return NULL;
     if (state->wait_step == TUNE_STEP_PLAN && plan && plan->revised)
@@ -140,16 +139,17 @@ static const char *gate_reason(const struct tune_state *state) {
 }
 
 /* What waits at a gate as it is now: a person may have changed it since the step ended. */
-static void gate_print(const struct tune_state *state, struct buf *out) {
+static void gate_print(const struct views *views, struct buf *out) {
+    const struct tune_state *state = views->state;
     enum tune_step step = state->wait_step;
-    const struct tune_plan *plan = tune_lane_plan(state, state->lane);
-    const struct tune_attempt *attempt = tune_attempt_in(state, state->lane);
+    const struct tune_plan *plan = tune_lane_plan(state, views->lane);
+    const struct tune_attempt *attempt = tune_attempt_in(state, views->lane);
     const char *summary = state->steps[step].summary;
     if (!summary || !*summary) {
         buf_puts(out, state->wait_text ? state->wait_text : "waits for you");
         return;
     }
-    const char *reason = gate_reason(state);
+    const char *reason = gate_reason(views);
     buf_printf(out, "%s%s%s%s: ", tune_step_word(step), reason ? " (" : "", reason ? reason : "",
                reason ? ")" : "");
     if (state->way->numbered) {
@@ -166,7 +166,7 @@ static void gate_print(const struct tune_state *state, struct buf *out) {
     else
         buf_puts(out, summary);
     if (step == TUNE_STEP_VERIFY && state->roles &&
-        tune_role_next(state, state->lane) == TUNE_ROLE_FIXER)
+        tune_role_next(state, views->lane) == TUNE_ROLE_FIXER)
         buf_puts(out, "; a asks for a repair");
 }
 
@@ -182,10 +182,10 @@ static void waiting_text(struct views *views, struct tui_area area, struct statu
     struct buf text = {0};
     tui_say(ink, 0, 1, "%s", look.glyph);
     if (state->wait == TUNE_WAIT_GATE)
-        gate_print(state, &text);
+        gate_print(views, &text);
     else
         buf_puts(&text, state->wait_text ? state->wait_text : "waits for you");
-    bool starts = state->wait != TUNE_WAIT_GATE && tune_can(state, TUNE_ACT_START) &&
+    bool starts = state->wait != TUNE_WAIT_GATE && views_can(views, TUNE_ACT_START) &&
                   !(text.at && strstr(text.at, "start "));
     bool sums = summary_is_due(state) && views->view != VIEW_SUMMARY;
     const char *more = starts && sums ? "; s starts, b summary"
@@ -279,7 +279,7 @@ bool status_unfinished(const struct views *views, struct buf *out) {
         return false;
     if (state->wait == TUNE_WAIT_GATE) {
         struct buf gate = {0};
-        gate_print(state, &gate);
+        gate_print(views, &gate);
         buf_printf(out, "This waits for you: %s. It waits here when you come back. ", gate.at);
         buf_free(&gate);
     } else if (asks_person(state)) {

@@ -73,7 +73,7 @@ static void list_constants(struct views *views) {
     }
     if (constants->all.len)
         views_open_menu(views,
-                        tune_can(state, TUNE_ACT_SWEEP)
+                        views_can(views, TUNE_ACT_SWEEP)
                             ? "constants of the kernel, by line (Enter: values to try)"
                             : "constants of the kernel, by line (s measures it first)",
                         sweep_chosen);

@@ -73,6 +73,8 @@ void views_set_model(struct views *views, const struct views_model *model) {
         return;
     forget(views);
     question_close(views);
+    views->lane_seen.seq = views->lane_seen.seq_before = -1;
+    lanes_follow(views);
     views->marks[0] = views->marks[1] = -1;
     views->touched_ms = 0;
     views->view = !views->state                  ? VIEW_START
@@ -101,9 +103,17 @@ void views_say(struct views *views, bool bad, const char *format, ...) {
     views->message_bad = bad;
 }
 
+bool views_can(const struct views *views, enum tune_action_kind kind) {
+    return tune_can(views->state, views->lane, kind);
+}
+
 bool views_act(struct views *views, const struct tune_action *action) {
     struct err err = {0};
-    if (views->model.act && views->model.act(views->model.context, action, &err))
+    struct tune_action mine = *action;
+    mine.lane = views->lane;
+    bool done = views->model.act && views->model.act(views->model.context, &mine, &err);
+    lanes_follow(views);
+    if (done)
         return true;
     views_say(views, true, "%s", err.text);
     return false;
@@ -118,7 +128,7 @@ const struct tune_attempt *views_incumbent(const struct views *views) {
 const struct tune_attempt *views_parent(const struct views *views) {
     const struct tune_state *state = views->state;
     const struct tune_attempt *parent =
-        tune_state_attempt(state, tune_lane_parent(state, state->lane));
+        tune_state_attempt(state, tune_lane_parent(state, views->lane));
     return parent ? parent : views_incumbent(views);
 }
 
@@ -126,7 +136,7 @@ void views_pair(const struct views *views, const struct tune_attempt **a,
                 const struct tune_attempt **b) {
     const struct tune_state *state = views->state;
     *a = views_parent(views);
-    *b = tune_attempt_in(state, state->lane);
+    *b = tune_attempt_in(state, views->lane);
     if (*a && *b == *a) {
         const struct tune_attempt *parent = tune_state_attempt(state, (*a)->parent);
         *b = parent ? *a : NULL;
@@ -240,6 +250,7 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
     if (views->state && views->state->opening)
         return opening_event(views, event);
     views->message[0] = 0;
+    lanes_follow(views);
     views->touched_ms = views->now_ms;
     if (views->over.is != OVERLAY_NONE)
         over_event(views, event, &request);
@@ -267,6 +278,7 @@ void views_draw(struct views *views, struct tui_area area, int64_t now_ms) {
         chrome_opening(views, area);
         return;
     }
+    lanes_follow(views);
     question_follow(views);
     changed_follow(views);
     for (int i = 0; i < VIEW_COUNT; i++)

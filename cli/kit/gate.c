@@ -51,8 +51,9 @@ static void lanes_print(const struct tune_state *state, struct buf *out) {
     for (size_t i = 0; i < state->lanes.len; i++)
         if (!state->lanes.at[i].closed)
             lane_print(out, state, (int)i);
-    buf_printf(out, "%s is done. y approves the %d lane%s, n LANE REASON rejects one, q ends:",
-               tune_step_word(state->wait_step), open, open == 1 ? "" : "s");
+    buf_printf(out, "%s is done. y approves the %d lane%s, n %sREASON rejects %s, q ends:",
+               tune_step_word(state->wait_step), open, open == 1 ? "" : "s",
+               open == 1 ? "" : "LANE ", open == 1 ? "it" : "one");
 }
 
 static void one_print(const struct tune_state *state, struct buf *out) {

@@ -15,14 +15,18 @@ void run_prompt(struct run *run) {
     run->prompted = true;
 }
 
-/* "n 3 too small a step": looks at lane 3 and leaves the rest as the reason. */
-static bool lane_take(struct run *run, struct str *text, struct err *err) {
+/* "n 3 too small a step": lane 3, and the rest is the reason. The only one that waits need not be
+ * said. */
+static bool lane_take(struct run *run, struct str *text, int *lane, struct err *err) {
     const struct tune_state *state = tune_session_state(run->session);
     struct str rest = *text, word;
     long long number = 0;
+    *lane = TUNE_ANY_LANE;
     if (!state->way->numbered)
         return true;
     bool said = str_next(&rest, ' ', &word) && str_to_int(word, &number);
+    if (!said && text->len && tune_lanes_open(state) == 1)
+        return true;
     if (!said || number < 1 || number > (long long)state->lanes.len)
         return err_set(err, ERR_USAGE, "say which of the %zu lanes, and why: n 3 too small a step",
                        state->lanes.len);
@@ -30,8 +34,8 @@ static bool lane_take(struct run *run, struct str *text, struct err *err) {
         return err_set(err, ERR_USAGE, "lane %lld is closed: %s", number,
                        state->lanes.at[number - 1].closed);
     *text = str_trim(rest);
-    return tune_session_act(
-        run->session, &(struct tune_action){.kind = TUNE_ACT_FOCUS, .index = (int)number - 1}, err);
+    *lane = (int)number - 1;
+    return true;
 }
 
 static void answer(struct run *run, struct str text) {
@@ -50,9 +54,10 @@ static void answer(struct run *run, struct str text) {
     enum str_reply reply = str_reply(word);
     bool known = reply == STR_YES && !rest.len;
     if (reply == STR_NO) {
-        known = lane_take(run, &rest, &err);
+        action.kind = TUNE_ACT_REJECT;
+        known = lane_take(run, &rest, &action.lane, &err);
         buf_add(&reason, rest.at, rest.len);
-        action = (struct tune_action){.kind = TUNE_ACT_REJECT, .text = reason.at ? reason.at : ""};
+        action.text = reason.at ? reason.at : "";
     }
     const struct tune_state *state = tune_session_state(run->session);
     bool done = known && tune_session_act(run->session, &action, &err);

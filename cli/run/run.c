@@ -43,7 +43,8 @@ static void on_change(void *data) {
     struct run *run = data;
     run_follow_place(run);
     const struct tune_state *state = tune_session_state(run->session);
-    bool waits = tune_can(state, TUNE_ACT_ANSWER) || tune_can(state, TUNE_ACT_SEND);
+    bool waits = tune_can(state, TUNE_ANY_LANE, TUNE_ACT_ANSWER) ||
+                 tune_can(state, TUNE_ANY_LANE, TUNE_ACT_SEND);
     if (run->looks || (tune_session_is_busy(run->session) && !waits && run->shown < 0))
         return;
     run->looks = true;

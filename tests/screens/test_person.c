@@ -144,14 +144,22 @@ static bool act_on_state(void *context, const struct tune_action *action, struct
     struct tune_state *state = context;
     if (!tune_act_check(state, action, err))
         return false;
-    buf_printf(&done, "%s %d %s\n", tune_action_name(action->kind), action->index,
+    struct tune_event event = tune_act_event(state, action);
+    buf_printf(&done, "%s %d %s\n", tune_action_name(action->kind),
+               event.act.lane >= 0 ? event.act.lane : action->index,
                action->text ? action->text : "-");
-    struct tune_event event = tune_act_event(action);
     struct buf json = {0};
     tune_event_write(&event, -1, &json);
     tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "act", json.at);
     buf_free(&json);
     return true;
+}
+
+static struct views *views_that_act(struct tune_state *state) {
+    struct views *views = make_views(state);
+    views_set_model(views,
+                    &(struct views_model){.state = state, .act = act_on_state, .context = state});
+    return views;
 }
 
 static void draw_at(struct views *views, int rows, int cols) {
@@ -182,7 +190,6 @@ static void a_question_that_is_held_is_shown_as_its_own_lane_asks_it(void **unus
     int64_t now_ms = 0;
     struct tune_state *state = replay_of("lanes.events", "planned", &now_ms);
     state->roles = roles;
-    assert_int_equal(state->lane, 0);
     const char *mine = tune_lane_plan(state, 0)->title, *its = tune_lane_plan(state, 1)->title;
     tune_state_apply(state, state->seq + 1, now_ms, "step",
                      "{\"step\": \"rewrite\", \"lanes\": [0, 1]}");
@@ -210,30 +217,91 @@ static void what_is_done_in_the_list_of_lanes_is_done_to_its_row(void **unused) 
                     &(struct views_model){.state = state, .act = act_on_state, .context = state});
     draw_at(views, 24, 80);
     replay_keys(views, "}");
-    said("focus 1 -\n");
+    assert_int_equal(views->lane, 1);
     replay_keys(views, "{ {"); /* round to the last one, which is closed */
-    said("focus 0 -\nfocus 5 -\n");
+    assert_int_equal(views->lane, 5);
     replay_keys(views, "r"); /* nothing is decided about that */
     said("");
     replay_keys(views, ".");
-    said("focus 0 -\n");
+    assert_int_equal(views->lane, 0);
     replay_keys(views, "l Down Down r n o Enter");
-    said("focus 2 -\nreject 0 no\n");
+    said("reject 2 no\n");
     assert_string_equal(state->lanes.at[2].closed, "no");
-    assert_int_equal(state->lane, 3); /* on to one that is open; the cursor stays */
+    assert_int_equal(views->lane, 3); /* on to one that is open; the cursor stays */
     replay_keys(views, "r");
     said("");
     replay_keys(views, "Down n Enter");
-    said("another 0 \n");
+    said("another 3 \n");
     assert_int_equal(tune_lane_next(state, 3), TUNE_STEP_PLAN);
     replay_keys(views, ": l a n e s Space 2 Enter");
-    said("focus 1 -\n");
+    assert_int_equal(views->lane, 1);
     replay_keys(views, ": l a n e s Space 9 Enter q");
-    said("");
+    assert_int_equal(views->lane, 1);
     draw_at(views, 24, 80);
     struct tui_event click = {.kind = TUI_EVENT_CLICK, .row = 2, .col = 5};
     views_event(views, &click); /* the fifth sign below the steps */
-    said("focus 4 -\n");
+    assert_int_equal(views->lane, 4);
+    said("");
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+/* Which lane is looked at is each view's own: nothing of it is in the log. */
+static void each_view_looks_at_a_lane_of_its_own(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_of("lanes.events", "planned", &now_ms);
+    struct views *mine = views_that_act(state), *other = views_that_act(state);
+    int64_t seq = state->seq;
+    replay_keys(mine, "} }");
+    assert_int_equal(mine->lane, 2);
+    assert_int_equal(other->lane, 0);
+    assert_int_equal(state->seq, seq);
+    replay_keys(other, "}");
+    replay_keys(mine, "r n o Enter");
+    said("reject 2 no\n");
+    assert_int_equal(mine->lane, 3); /* on to one that is open */
+    assert_int_equal(other->lane, 1);
+    replay_keys(mine, "{"); /* to look at what was rejected */
+    draw_at(mine, 24, 80);
+    assert_int_equal(mine->lane, 2);
+    replay_keys(other, "} }");
+    replay_keys(mine, "} } u u"); /* back to what the decision was about */
+    said("take-back 0 -\n");
+    assert_int_equal(mine->lane, 2);
+    assert_null(state->lanes.at[2].closed);
+    draw_at(other, 24, 80);
+    assert_int_equal(other->lane, 3);
+    buf_free(&done);
+    views_free(mine);
+    views_free(other);
+    tune_state_free(state);
+}
+
+/* A lane that came to nothing tells why, until the round is over. */
+static void the_lane_looked_at_is_left_with_its_round(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_of("lanes.events", "planned", &now_ms);
+    struct views *views = views_that_act(state);
+    replay_keys(views, "}");
+    tune_state_apply(state, state->seq + 1, now_ms, "lane_end",
+                     "{\"step\": \"rewrite\", \"is\": \"failed\", \"summary\": \"no\", "
+                     "\"closed\": \"no\", \"lane\": 1}");
+    draw_at(views, 24, 80);
+    assert_int_equal(views->lane, 1);
+    tune_state_apply(state, state->seq + 1, now_ms, "act",
+                     "{\"action\": \"revert\", \"attempt\": 1}");
+    draw_at(views, 24, 80);
+    assert_int_equal(state->lanes.len, 1);
+    assert_int_equal(views->lane, 0);
+    replay_keys(views, "u u"); /* the lanes are back, and so is who looks at them */
+    assert_int_equal(state->lanes.len, 6);
+    assert_int_equal(views->lane, 1);
+    tune_state_apply(state, state->seq + 1, now_ms, "round", "{\"round\": 3}");
+    draw_at(views, 24, 80);
+    assert_int_equal(views->lane, 0);
     buf_free(&done);
     views_free(views);
     tune_state_free(state);
@@ -387,13 +455,6 @@ static void a_message_hides_nothing_that_waits(void **state) {
     }
     views_free(views);
     tune_state_free(model);
-}
-
-static struct views *views_that_act(struct tune_state *state) {
-    struct views *views = make_views(state);
-    views_set_model(views,
-                    &(struct views_model){.state = state, .act = act_on_state, .context = state});
-    return views;
 }
 
 /* Whether the screen has the text after the keys. */
@@ -632,7 +693,7 @@ static void what_was_taken_back_is_done_again(void **unused) {
     said("do-again 0 -\ndo-again 0 -\n");
     assert_int_equal(state->attempts.at[6].status, TUNE_STATUS_INCONCLUSIVE);
     assert_int_equal(state->incumbent, 5);
-    assert_false(tune_can(state, TUNE_ACT_DO_AGAIN));
+    assert_false(tune_can(state, TUNE_ANY_LANE, TUNE_ACT_DO_AGAIN));
     buf_free(&done);
     views_free(views);
     tune_state_free(state);
@@ -708,6 +769,8 @@ int main(void) {
         cmocka_unit_test(a_person_answers_by_editor_and_by_paste),
         cmocka_unit_test(a_question_that_is_held_is_shown_as_its_own_lane_asks_it),
         cmocka_unit_test(what_is_done_in_the_list_of_lanes_is_done_to_its_row),
+        cmocka_unit_test(each_view_looks_at_a_lane_of_its_own),
+        cmocka_unit_test(the_lane_looked_at_is_left_with_its_round),
         cmocka_unit_test(another_session_looks_like_the_first),
         cmocka_unit_test(escape_never_leaves),
         cmocka_unit_test(leaving_says_what_is_left),

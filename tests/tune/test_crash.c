@@ -50,7 +50,7 @@ static void a_second_process_looks_on(void **unused) {
     const struct tune_state *seen = tune_session_state(second);
     assert_true(seen->read_only);
     assert_non_null(strstr(seen->held_by, "process "));
-    assert_false(tune_can(seen, TUNE_ACT_START));
+    assert_false(tune_can(seen, TUNE_ANY_LANE, TUNE_ACT_START));
     struct tune_action start = {.kind = TUNE_ACT_START};
     assert_false(tune_session_act(second, &start, &err));
     assert_non_null(strstr(err.text, seen->held_by));
@@ -102,7 +102,7 @@ static void a_full_disk_stops_the_loop_and_loses_nothing(void **unused) {
     assert_non_null(state->trouble);
     assert_non_null(strstr(state->trouble, "cannot write"));
     assert_false(tune_session_is_busy(fake.session));
-    assert_true(tune_can(state, TUNE_ACT_START));
+    assert_true(tune_can(state, TUNE_ANY_LANE, TUNE_ACT_START));
     struct buf live = {0}, again = {0};
     tune_state_print(state, &live);
     struct tune_state *replayed = tune_state_new();

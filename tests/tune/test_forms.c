@@ -170,12 +170,83 @@ static void lanes_that_are_gone_change_nothing(void **unused) {
     tune_state_free(state);
 }
 
+static void apply_all(struct tune_state *state, const char *const (*events)[2], size_t count) {
+    for (size_t i = 0; i < count; i++)
+        tune_state_apply(state, state->seq + 1, state->seq + 1, events[i][0], events[i][1]);
+}
+
+/* Three lanes with a plan each, at the gate. */
+static struct tune_state *three_planned(void) {
+    static const char *const events[][2] = {
+        {"lanes", "{\"lanes\":[{\"parent\":0},{\"parent\":0},{\"parent\":0}]}"},
+        {"act", "{\"action\":\"gate\",\"step\":\"plan\",\"gate\":\"ask\"}"},
+        {"step", "{\"step\":\"plan\",\"lanes\":[0,1,2]}"},
+        {"lane", "{\"lane\":0}"},
+        {"plans", "{\"plans\":[{\"key\":\"a\"},{\"key\":\"b\"},{\"key\":\"c\"}],\"lane\":0}"},
+        {"lane_end", "{\"step\":\"plan\",\"is\":\"ok\",\"lane\":0}"},
+        {"lane_end", "{\"step\":\"plan\",\"is\":\"ok\",\"lane\":1}"},
+        {"lane_end", "{\"step\":\"plan\",\"is\":\"ok\",\"lane\":2}"},
+        {"lanes_assign", "{}"},
+        {"step_end", "{\"step\":\"plan\",\"is\":\"ok\",\"summary\":\"3 ok\"}"}};
+    struct tune_state *state = tune_state_new();
+    apply_all(state, events, COUNT_OF(events));
+    assert_int_equal(state->wait, TUNE_WAIT_GATE);
+    assert_int_equal(tune_lanes_open(state), 3);
+    return state;
+}
+
+static void assert_closed(const struct tune_state *state, const char *a, const char *b,
+                          const char *c) {
+    const char *const expected[] = {a, b, c};
+    for (int i = 0; i < 3; i++) {
+        const char *closed = state->lanes.at[i].closed;
+        assert_string_equal(closed ? closed : "-", expected[i]);
+    }
+}
+
+/* They went on from a closed lane to the next one, and back with an undo. */
+static void acts_of_older_logs_are_about_the_lane_that_was_looked_at(void **unused) {
+    static const char *const events[][2] = {
+        {"act", "{\"action\":\"focus\",\"index\":1}"},
+        {"act", "{\"action\":\"reject\",\"text\":\"one\"}"},
+        {"act", "{\"action\":\"reject\",\"text\":\"two\"}"},
+        {"act", "{\"action\":\"undo\"}"},
+        {"act", "{\"action\":\"edit-plan\",\"text\":\"mine\"}"}};
+    (void)unused;
+    struct tune_state *state = three_planned();
+    apply_all(state, events, 2);
+    assert_closed(state, "-", "one", "-");
+    apply_all(state, events + 2, 1);
+    assert_closed(state, "-", "one", "two");
+    apply_all(state, events + 3, 2);
+    assert_closed(state, "-", "one", "-");
+    assert_string_equal(tune_lane_plan(state, 2)->title, "mine");
+    tune_state_free(state);
+}
+
+static void an_act_that_names_its_lane_is_about_that(void **unused) {
+    static const char *const events[][2] = {
+        {"act", "{\"action\":\"reject\",\"text\":\"third\",\"lane\":2}"},
+        {"act", "{\"action\":\"reject\",\"text\":\"none\",\"lane\":7}"},
+        {"act", "{\"action\":\"edit-plan\",\"text\":\"mine\",\"lane\":7000000}"},
+        {"act", "{\"action\":\"leave-hunk\",\"index\":0,\"text\":null,\"lane\":-5}"},
+        {"act", "{\"action\":\"focus\",\"index\":9}"}};
+    (void)unused;
+    struct tune_state *state = three_planned();
+    apply_all(state, events, COUNT_OF(events));
+    assert_closed(state, "-", "-", "third");
+    assert_int_equal(state->rejections.len, 1);
+    tune_state_free(state);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_sessions_stand_where_they_stood),
         cmocka_unit_test(a_round_of_one_is_told_without_a_lane),
         cmocka_unit_test(a_round_of_lanes_names_them),
         cmocka_unit_test(lanes_that_are_gone_change_nothing),
+        cmocka_unit_test(acts_of_older_logs_are_about_the_lane_that_was_looked_at),
+        cmocka_unit_test(an_act_that_names_its_lane_is_about_that),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

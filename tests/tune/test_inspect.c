@@ -80,7 +80,7 @@ static void the_release_that_the_target_reports_counts(void **unused) {
         if (old)
             assert_non_null(strstr(finding(state, "hone-newer-name")->message,
                                    "it came with NKI 0.6, the target has 0.5.0"));
-        struct tune_context *context = tune_context_build(state, state->lane);
+        struct tune_context *context = tune_context_build(state, 0);
         struct buf prompt = {0};
         tune_context_print(context, &prompt);
         assert_true((strstr(prompt.at, ", NKI 0.") != NULL) == (releases[i] != NULL));

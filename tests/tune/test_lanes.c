@@ -186,11 +186,11 @@ static void one_of_several_is_rejected_with_a_reason_and_the_others_go_on(void *
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     approve_until(&fake, TUNE_STEP_PLAN);
     const struct tune_state *state = fake_state(&fake);
-    fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 1));
-    assert_string_equal(tune_lane_plan(state, state->lane)->key, "b");
-    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "not that"));
+    assert_string_equal(tune_lane_plan(state, 1)->key, "b");
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .lane = 1, .text = "not that"));
     assert_string_equal(state->lanes.at[1].closed, "not that");
-    assert_string_equal(tune_lane_plan(state, state->lane)->key, "c"); /* on to an open one */
+    assert_true(state->lanes.at[1].dropped);
+    assert_null(state->lanes.at[0].closed);
     assert_int_equal(state->wait, TUNE_WAIT_GATE);
     approve_until(&fake, TUNE_STEP_DECIDE);
     assert_null(attempt_with(&fake, "b"));
@@ -206,13 +206,13 @@ static void rejecting_all_of_them_ends_the_round(void **unused) {
     begin(&fake, "beam:1,2", COUNT_OF(plans), TUNE_GATE_ASK);
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     approve_until(&fake, TUNE_STEP_PLAN);
-    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "no"));
-    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "nor this"));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .lane = 0, .text = "no"));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .lane = 1, .text = "nor this"));
     assert_int_equal(fake_state(&fake)->wait, TUNE_WAIT_REJECTED);
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     approve_until(&fake, TUNE_STEP_PLAN);
     assert_int_equal(fake_state(&fake)->round, 2);
-    assert_string_equal(tune_lane_plan(fake_state(&fake), fake_state(&fake)->lane)->key, "c");
+    assert_string_equal(tune_lane_plan(fake_state(&fake), 0)->key, "c");
     fake_end(&fake);
 }
 
@@ -225,7 +225,7 @@ static void another_plan_for_one_lane_is_asked_for_alone(void **unused) {
     const struct tune_state *state = fake_state(&fake);
     fake_act(&fake, ACT(.kind = TUNE_ACT_ANOTHER, .text = "too small a step"));
     assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
-    assert_string_equal(tune_lane_plan(state, state->lane)->key, "c");
+    assert_string_equal(tune_lane_plan(state, 0)->key, "c");
     approve_until(&fake, TUNE_STEP_DECIDE);
     assert_int_equal(state->attempts.len, 3);
     assert_non_null(attempt_with(&fake, "b"));
@@ -241,13 +241,11 @@ static void what_is_closed_is_not_decided_about(void **unused) {
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     approve_until(&fake, TUNE_STEP_PLAN);
     const struct tune_state *state = fake_state(&fake);
-    fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 1));
-    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "no"));
-    fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 1));
-    assert_string_equal(tune_lane_of(state, state->lane)->closed, "no");
-    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "no")));
-    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER)));
-    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_EDIT_PLAN, .text = "mine")));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .lane = 1, .text = "no"));
+    assert_string_equal(tune_lane_of(state, 1)->closed, "no");
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_REJECT, .lane = 1, .text = "no")));
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER, .lane = 1)));
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_EDIT_PLAN, .lane = 1, .text = "mine")));
     assert_int_equal(state->rejections.len, 1);
     assert_int_equal(tune_lanes_open(state), 2);
     assert_string_equal(tune_lane_plan(state, 1)->key, "b");
@@ -293,10 +291,8 @@ static void another_while_a_lane_is_asked_puts_its_question_again(void **unused)
     const struct tune_state *state = fake_state(&fake);
     assert_true(loop_run_until_idle(fake.loop, 20000));
     assert_int_equal(state->calls.len, 2);
-    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 2)));
-    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER))); /* not asked yet */
-    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 1)));
-    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER, .text = "think smaller")));
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER, .lane = 2))); /* not asked yet */
+    assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER, .lane = 1, .text = "think smaller")));
     assert_int_equal(fake.proposer.asked, 3);
     assert_int_equal(state->calls.at[2].lane, 1);
     assert_false(state->calls.at[0].ended_ms); /* the other one goes on */
@@ -355,9 +351,11 @@ static void undo_puts_the_lanes_back(void **unused) {
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     approve_until(&fake, TUNE_STEP_REWRITE);
     const struct tune_state *state = fake_state(&fake);
-    fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 2));
-    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "no"));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .lane = 2, .text = "no"));
     assert_non_null(state->lanes.at[2].closed);
+    struct tune_back back;
+    assert_true(tune_back_of(state, &back));
+    assert_int_equal(back.lane, 2);
     fake_act(&fake, ACT(.kind = TUNE_ACT_UNDO));
     assert_null(state->lanes.at[2].closed);
     assert_int_equal(state->rejections.len, 0);
@@ -390,7 +388,7 @@ static void a_greedy_round_is_one_lane(void **unused) {
     assert_int_equal(tune_lane_next(state, 0), TUNE_STEP_VERIFY);
     assert_string_equal(lane->summary, state->steps[TUNE_STEP_REWRITE].summary);
     assert_int_equal(tune_lane_candidate(state, 0)->hunks.len, lane->candidate.hunks.len);
-    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = 0)));
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_REJECT, .lane = 1, .text = "no")));
     approve_until(&fake, TUNE_STEP_DECIDE);
     assert_int_equal(tune_lane_attempt(state, 0), 1);
     assert_ptr_equal(tune_attempt_in(state, 0), tune_state_attempt(state, 1));
@@ -415,42 +413,28 @@ static void where_there_is_no_lane_nothing_is_planned(void **unused) {
     fake_end(&fake);
 }
 
-/* What became of each attempt, and from where the next round starts. */
-static void outcome_print(const struct tune_state *state, struct buf *out) {
-    for (size_t i = 0; i < state->attempts.len; i++)
-        buf_printf(out, "#%zu of #%d, %s: %s\n", i, state->attempts.at[i].parent,
-                   state->attempts.at[i].plan.key ? state->attempts.at[i].plan.key : "-",
-                   tune_status_word(state->attempts.at[i].status));
-    for (size_t i = 0; i < state->beam.len; i++)
-        buf_printf(out, "beam #%d\n", state->beam.at[i]);
-    buf_printf(out, "round %d, incumbent #%d, plateau %d, %zu notes, %zu memories\n", state->round,
-               state->incumbent, state->plateau, state->notes.len, state->memory.len);
-}
-
-/* Approves whatever waits, looking at another lane each time, or at the first one always. */
-static void go_on_looking(bool around, struct buf *out) {
+static void an_act_is_about_its_lane_else_about_the_first_that_waits(void **unused) {
+    (void)unused;
     struct fake fake;
-    begin(&fake, "beam:2,5", COUNT_OF(plans), TUNE_GATE_ASK);
+    begin(&fake, "beam:2,3", COUNT_OF(plans), TUNE_GATE_ASK);
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
-    for (int i = 0; i < 30 && fake_state(&fake)->wait == TUNE_WAIT_GATE; i++) {
-        if (around && fake_state(&fake)->way->numbered)
-            fake_act(&fake, ACT(.kind = TUNE_ACT_FOCUS, .index = (i * 3 + 1) % 5));
-        fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
-    }
-    outcome_print(fake_state(&fake), out);
+    approve_until(&fake, TUNE_STEP_PLAN);
+    const struct tune_state *state = fake_state(&fake);
+    const struct tune_action reject = {
+        .kind = TUNE_ACT_REJECT, .lane = TUNE_ANY_LANE, .text = "no"};
+    fake_act(&fake, reject);
+    assert_string_equal(state->lanes.at[0].closed, "no");
+    assert_int_equal(tune_act_lane(state, &reject), 1);
+    assert_true(tune_can(state, TUNE_ANY_LANE, TUNE_ACT_REJECT));
+    assert_false(tune_can(state, 0, TUNE_ACT_REJECT));
+    assert_false(tune_can(state, 3, TUNE_ACT_REJECT));
+    assert_true(tune_can(state, 3, TUNE_ACT_APPROVE)); /* of all of them */
+    struct err err = {0};
+    assert_false(tune_session_act(fake.session,
+                                  &ACT(.kind = TUNE_ACT_REJECT, .lane = 3, .text = "no"), &err));
+    assert_non_null(strstr(err.text, "there is no lane 4; this round has 3"));
     replay_equals_live(&fake);
     fake_end(&fake);
-}
-
-static void what_comes_out_does_not_depend_on_where_one_looks(void **unused) {
-    (void)unused;
-    struct buf still = {0}, around = {0};
-    go_on_looking(false, &still);
-    go_on_looking(true, &around);
-    assert_string_equal(still.at, around.at);
-    assert_non_null(strstr(still.at, "d: keep"));
-    buf_free(&still);
-    buf_free(&around);
 }
 
 static void going_back_leaves_the_beam(void **unused) {
@@ -496,6 +480,7 @@ static void random_actions_replay_to_the_same_state(void **unused) {
         seed = seed * 1103515245 + 12345;
         unsigned bits = seed >> 8;
         struct tune_action action = {.kind = (enum tune_action_kind)(bits % TUNE_ACTIONS),
+                                     .lane = (int)((bits >> 2) % 5) - 1,
                                      .step = (enum tune_step)((bits >> 5) % (TUNE_STEPS + 2)),
                                      .gate = (enum tune_gate)((bits >> 9) % TUNE_GATES),
                                      .attempt = (int)((bits >> 12) % 6),
@@ -564,7 +549,7 @@ int main(void) {
         cmocka_unit_test(undo_puts_the_lanes_back),
         cmocka_unit_test(a_greedy_round_is_one_lane),
         cmocka_unit_test(where_there_is_no_lane_nothing_is_planned),
-        cmocka_unit_test(what_comes_out_does_not_depend_on_where_one_looks),
+        cmocka_unit_test(an_act_is_about_its_lane_else_about_the_first_that_waits),
         cmocka_unit_test(going_back_leaves_the_beam),
         cmocka_unit_test(a_killed_session_goes_on_with_the_lanes_that_were_not_done),
         cmocka_unit_test(random_actions_replay_to_the_same_state),

@@ -149,7 +149,7 @@ static void what_has_to_be_repaired_is_told_with_class_line_and_meaning(void **u
                                          .step = TUNE_STEP_VERIFY,
                                          .gate = TUNE_GATE_ASK});
     run(&fake);
-    struct tune_context *context = tune_context_build(fake_state(&fake), fake_state(&fake)->lane);
+    struct tune_context *context = tune_context_build(fake_state(&fake), 0);
     assert_non_null(context->repair_error);
     assert_non_null(strstr(context->repair_error, "internal error, line 2: tile has 256"));
     assert_non_null(strstr(context->repair_error, "    # latency 1\n"));

@@ -83,7 +83,7 @@ static void only_what_applies_enters_and_losses_are_said(void **unused) {
     emit(state, "experience", EXPERIENCE("not yet", "proposed", "1.2", ""));
     emit(state, "experience",
          EXPERIENCE("trn1 only", "approved", "2", ", \"generation\": \"trn1\""));
-    struct tune_context *context = tune_context_build(state, state->lane);
+    struct tune_context *context = tune_context_build(state, 0);
     const char *text = NULL;
     for (size_t i = 0; i < context->sections.len; i++)
         if (!strcmp(context->sections.at[i].name, "memory"))
@@ -126,7 +126,7 @@ static void code_enters_under_a_cap(void **unused) {
         emit(state, "experience", payload.at);
         buf_free(&payload);
     }
-    struct tune_context *context = tune_context_build(state, state->lane);
+    struct tune_context *context = tune_context_build(state, 0);
     const char *text = section_of(context, "memory");
     assert_non_null(
         strstr(text, "- page (1.20x): One.\n  # system\n  two\n  [its code is left out]\n"));
@@ -149,11 +149,11 @@ static void closed_directions_are_a_part(void **unused) {
     emit(state, "experience",
          "{\"title\": \"1 direction\", \"summary\": \"- three\", "
          "\"is\": \"approved\", \"imported\": true, \"closed\": true, \"family\": \"norm\"}");
-    struct tune_context *context = tune_context_build(state, state->lane);
+    struct tune_context *context = tune_context_build(state, 0);
     assert_string_equal(section_of(context, "closed directions"), "");
     tune_context_free(context);
     emit(state, "act", "{\"action\": \"approve-memory\", \"index\": 0}");
-    context = tune_context_build(state, state->lane);
+    context = tune_context_build(state, 0);
     assert_string_equal(section_of(context, "closed directions"),
                         "2 directions:\n  - one (fail)\n  - two\n");
     assert_string_equal(section_of(context, "memory"), "");

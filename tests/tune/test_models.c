@@ -175,7 +175,7 @@ static struct tune_action part_act(enum tune_action_kind kind, const char *part,
 /* The whole of the role's prompt as the screen shows it. */
 static struct buf shown(const struct tune_state *state, enum tune_role role) {
     struct buf all = {0}, user = {0};
-    struct tune_context *context = tune_context_build(state, state->lane);
+    struct tune_context *context = tune_context_build(state, 0);
     struct tune_prompt *prompt = tune_prompt_build(context, role, NULL, 0);
     tune_prompt_print(prompt, &all, &user);
     buf_putc(&all, '\n');
@@ -196,14 +196,14 @@ static void what_is_switched_off_or_edited_reaches_the_model(void **unused) {
                        .kind = TUNE_ACT_SET_GATE, .step = TUNE_STEPS, .gate = TUNE_GATE_ASK});
     run(&scripted);
     assert_int_equal(fake_state(fake)->wait_step, TUNE_STEP_PROFILE);
-    assert_int_equal(tune_role_next(fake_state(fake), fake_state(fake)->lane), TUNE_ROLE_PLANNER);
+    assert_int_equal(tune_role_next(fake_state(fake), 0), TUNE_ROLE_PLANNER);
     fake_act(fake, part_act(TUNE_ACT_SWITCH_PART, "reference", NULL));
     fake_act(fake, part_act(TUNE_ACT_EDIT_PART, "task", "# task\n\nmind the rows\n"));
     assert_false(fake_try(fake, part_act(TUNE_ACT_EDIT_PART, "task", "  ")));
     struct buf expected = shown(fake_state(fake), TUNE_ROLE_PLANNER);
     fake_act(fake, (struct tune_action){.kind = TUNE_ACT_APPROVE});
     const struct tune_state *state = fake_state(fake);
-    assert_int_equal(tune_role_next(state, state->lane), TUNE_ROLE_REWRITER);
+    assert_int_equal(tune_role_next(state, 0), TUNE_ROLE_REWRITER);
     struct err err = {0};
     char *kept = tune_session_artefact(fake->session, state->calls.at[0].prompt, &err);
     assert_non_null(kept);
@@ -316,9 +316,9 @@ static void a_person_answers_and_a_pause_gives_the_question_up(void **unused) {
     /* After "another" a plan is shown whatever the gate says. */
     loop_run_until_idle(fake->loop, 2000);
     const struct tune_state *state = fake_state(fake);
-    assert_non_null(tune_lane_plan(state, state->lane));
-    assert_string_equal(tune_lane_plan(state, state->lane)->title, "by hand");
-    assert_string_equal(tune_lane_plan(state, state->lane)->author, "human");
+    assert_non_null(tune_lane_plan(state, 0));
+    assert_string_equal(tune_lane_plan(state, 0)->title, "by hand");
+    assert_string_equal(tune_lane_plan(state, 0)->author, "human");
     assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
     end(&scripted);
 }
@@ -358,7 +358,7 @@ static void a_pause_ends_a_model_that_is_asked(void **unused) {
     assert_non_null(state->calls.at[0].answer); /* what had come is kept */
     assert_true(state->calls.at[0].elapsed_s >= state->calls.at[0].first_s);
     assert_int_equal(state->steps[TUNE_STEP_PLAN].is, TUNE_IS_WAITING);
-    assert_int_equal(tune_role_next(state, state->lane), TUNE_ROLE_PLANNER);
+    assert_int_equal(tune_role_next(state, 0), TUNE_ROLE_PLANNER);
     end(&scripted);
 }
 
@@ -386,7 +386,7 @@ static void send(struct fake *fake, int call) {
 static struct tune_prompt *parts_of(const struct tune_state *state, int call) {
     enum tune_role role = TUNE_ROLES;
     assert_true(tune_role_find(state->calls.at[call].role, &role));
-    struct tune_context *context = tune_context_question(state, state->lane, role, call);
+    struct tune_context *context = tune_context_question(state, 0, role, call);
     struct tune_prompt *prompt = tune_prompt_build(context, role, NULL, 0);
     tune_context_free(context);
     return prompt;
@@ -729,7 +729,7 @@ static void a_sweep_that_is_rejected_is_over(void **unused) {
     assert_int_equal(state->plans.len, 3);
     fake_act(&scripted.fake, (struct tune_action){.kind = TUNE_ACT_REJECT, .text = "no"});
     fake_act(&scripted.fake, (struct tune_action){.kind = TUNE_ACT_START});
-    assert_string_equal(tune_lane_plan(state, state->lane)->title, "plan other");
+    assert_string_equal(tune_lane_plan(state, 0)->title, "plan other");
     end(&scripted);
 }
 

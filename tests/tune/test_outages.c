@@ -331,7 +331,7 @@ static void what_waits_says_so_and_is_tried_at_once_for_a_person(void **unused) 
     assert_non_null(strstr(text.at, "waits for one, 1.0 s so far, next try in "));
     assert_non_null(strstr(text.at, "503"));
     assert_true(tune_session_is_busy(session));
-    assert_true(tune_can(state, TUNE_ACT_PAUSE));
+    assert_true(tune_can(state, TUNE_ANY_LANE, TUNE_ACT_PAUSE));
     tune_session_retry(session);
     fake_settle(&outage.fake);
     assert_int_equal(state->attempts.len, 4);

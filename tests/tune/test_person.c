@@ -59,7 +59,7 @@ static void every_step_asks_with_gate_ask(void **unused) {
         const struct tune_state *state = fake_state(&fake);
         assert_int_equal(state->wait, TUNE_WAIT_GATE);
         assert_int_equal(state->wait_step, step);
-        assert_true(tune_can(state, TUNE_ACT_APPROVE));
+        assert_true(tune_can(state, TUNE_ANY_LANE, TUNE_ACT_APPROVE));
         fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
     }
     assert_int_equal(fake_state(&fake)->round, 2);
@@ -78,7 +78,7 @@ static void auto_green_asks_only_when_it_went_wrong(void **unused) {
         fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
     assert_int_equal(state->wait, TUNE_WAIT_GATE);
     assert_int_equal(state->wait_step, TUNE_STEP_VERIFY);
-    assert_string_equal(tune_lane_plan(state, state->lane)->title, "bad");
+    assert_string_equal(tune_lane_plan(state, 0)->title, "bad");
     fake_end(&fake);
 }
 
@@ -97,8 +97,8 @@ static void a_rejection_pauses_and_its_reason_reaches_the_next_context(void **un
     /* The revised plan is shown although the gate is auto now. */
     assert_int_equal(state->wait, TUNE_WAIT_GATE);
     assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
-    assert_string_equal(tune_lane_plan(state, state->lane)->title, "second");
-    assert_true(tune_lane_plan(state, state->lane)->revised);
+    assert_string_equal(tune_lane_plan(state, 0)->title, "second");
+    assert_true(tune_lane_plan(state, 0)->revised);
     replay_equals_live(&fake);
     fake_end(&fake);
 }
@@ -108,8 +108,8 @@ static void a_plan_and_a_kernel_can_be_edited(void **unused) {
     struct fake fake;
     const struct tune_state *state = to_plan_gate(&fake);
     fake_act(&fake, ACT(.kind = TUNE_ACT_EDIT_PLAN, .text = "My title\n\nand what I want\n"));
-    assert_string_equal(tune_lane_plan(state, state->lane)->title, "My title");
-    assert_string_equal(tune_lane_plan(state, state->lane)->what, "and what I want");
+    assert_string_equal(tune_lane_plan(state, 0)->title, "My title");
+    assert_string_equal(tune_lane_plan(state, 0)->what, "and what I want");
     fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
     assert_int_equal(state->wait_step, TUNE_STEP_REWRITE);
     fake_act(&fake, ACT(.kind = TUNE_ACT_EDIT_KERNEL, .text = SOURCE("650", "mine")));
@@ -185,16 +185,16 @@ static void hunks_can_be_left_out(void **unused) {
     struct fake fake;
     const struct tune_state *state = to_plan_gate(&fake);
     fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
-    assert_true(tune_lane_of(state, state->lane)->candidate.hunks.len >= 1);
-    size_t last = tune_lane_of(state, state->lane)->candidate.hunks.len - 1;
+    assert_true(tune_lane_of(state, 0)->candidate.hunks.len >= 1);
+    size_t last = tune_lane_of(state, 0)->candidate.hunks.len - 1;
     assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = 99)));
     fake_act(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = (int)last));
-    assert_true(tune_lane_of(state, state->lane)->candidate.hunks.at[last].left);
-    assert_string_not_equal(tune_lane_of(state, state->lane)->candidate.source,
-                            tune_lane_of(state, state->lane)->candidate.proposed);
+    assert_true(tune_lane_of(state, 0)->candidate.hunks.at[last].left);
+    assert_string_not_equal(tune_lane_of(state, 0)->candidate.source,
+                            tune_lane_of(state, 0)->candidate.proposed);
     fake_act(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = (int)last));
-    assert_string_equal(tune_lane_of(state, state->lane)->candidate.source,
-                        tune_lane_of(state, state->lane)->candidate.proposed);
+    assert_string_equal(tune_lane_of(state, 0)->candidate.source,
+                        tune_lane_of(state, 0)->candidate.proposed);
     fake_end(&fake);
 }
 
@@ -211,7 +211,7 @@ static void what_was_left_out_is_told_with_its_reason(void **unused) {
     assert_string_equal(declined->reason, "it is right as it is");
     assert_null(declined->key); /* the direction stays open */
     assert_non_null(strstr(declined->hunk, "+ "));
-    struct tune_context *context = tune_context_build(state, state->lane);
+    struct tune_context *context = tune_context_build(state, 0);
     const char *text = NULL;
     for (size_t i = 0; i < context->sections.len; i++)
         if (!strcmp(context->sections.at[i].name, "declined"))
@@ -308,7 +308,7 @@ static void notes_and_memory_are_the_persons(void **unused) {
     fake_act(&fake, ACT(.kind = TUNE_ACT_DROP_NOTE, .index = 1));
     fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE_MEMORY, .index = 2));
     fake_act(&fake, ACT(.kind = TUNE_ACT_DELETE_MEMORY, .index = 0));
-    struct tune_context *context = tune_context_build(state, state->lane);
+    struct tune_context *context = tune_context_build(state, 0);
     struct buf text = {0};
     tune_context_print(context, &text);
     assert_non_null(strstr(text.at, "what I learnt"));

@@ -163,7 +163,7 @@ static void what_is_too_long_is_cut_by_section_and_says_so(void **unused) {
     static const double limits[] = {0, 50000, 8000, 3500};
     double last = INFINITY;
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
-        struct tune_context *context = tune_context_build(state, state->lane);
+        struct tune_context *context = tune_context_build(state, 0);
         struct tune_prompt *prompt = tune_prompt_build(context, TUNE_ROLE_PLANNER, NULL, 0);
         assert_true(tune_prompt_fit(prompt, context, limits[i]));
         double tokens = tune_prompt_tokens(prompt), sum = 0;
@@ -194,7 +194,7 @@ static void what_is_too_long_is_cut_by_section_and_says_so(void **unused) {
         tune_prompt_free(prompt);
         tune_context_free(context);
     }
-    struct tune_context *context = tune_context_build(state, state->lane);
+    struct tune_context *context = tune_context_build(state, 0);
     struct tune_prompt *prompt = tune_prompt_build(context, TUNE_ROLE_PLANNER, NULL, 0);
     assert_false(tune_prompt_fit(prompt, context, 300));
     tune_prompt_free(prompt);

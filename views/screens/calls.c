@@ -41,7 +41,7 @@ static int meant(const struct views *views) {
         return here;
     for (size_t i = 0; i < state->calls.len; i++)
         if (runs(&state->calls.at[i]) &&
-            state->calls.at[i].lane == tune_lane_tag(state, state->lane))
+            state->calls.at[i].lane == tune_lane_tag(state, views->lane))
             return (int)i;
     return -1;
 }
@@ -284,8 +284,8 @@ static bool lane_has_more(const struct views *views) {
     const struct tune_state *state = views->state;
     return state->way->numbered && meant(views) < 0 && waiting(views) < 0 &&
            !calls_held(views, NULL) &&
-           (tune_lane_plan(state, state->lane) || tune_lane_candidate(state, state->lane) ||
-            tune_lane_of(state, state->lane)->closed);
+           (tune_lane_plan(state, views->lane) || tune_lane_candidate(state, views->lane) ||
+            tune_lane_of(state, views->lane)->closed);
 }
 
 bool calls_draw(struct views *views, struct tui_area area) {
@@ -400,7 +400,7 @@ static void answer_pasted(struct views *views, struct str text, struct views_req
 
 bool calls_paste(struct views *views, struct str paste) {
     int number = views->state ? waiting(views) : -1;
-    if (number < 0 || !tune_can(views->state, TUNE_ACT_ANSWER))
+    if (number < 0 || !views_can(views, TUNE_ACT_ANSWER))
         return false;
     struct buf lines = {0}, say = {0};
     int count = 1;

@@ -7,20 +7,20 @@
 #include <stdio.h>
 
 bool decide_has_hunks(const struct views *views) {
-    return views->state && tune_lane_of(views->state, views->state->lane)->candidate.exists &&
+    return views->state && tune_lane_of(views->state, views->lane)->candidate.exists &&
            workbench_of(views)->diff.n_hunks > 0;
 }
 
 bool decide_in_hunks(const struct views *views) {
-    return workbench_of(views)->hunks && tune_can(views->state, TUNE_ACT_LEAVE_HUNK);
+    return workbench_of(views)->hunks && views_can(views, TUNE_ACT_LEAVE_HUNK);
 }
 
 bool decide_has_plans(const struct views *views) {
-    return views->state->plans.len > 1 && tune_can(views->state, TUNE_ACT_CHOOSE_PLAN);
+    return views->state->plans.len > 1 && views_can(views, TUNE_ACT_CHOOSE_PLAN);
 }
 
 bool decide_is_measured(const struct views *views) {
-    const struct tune_attempt *attempt = tune_attempt_in(views->state, views->state->lane);
+    const struct tune_attempt *attempt = tune_attempt_in(views->state, views->lane);
     return attempt && attempt->id > 0 && isfinite(attempt->latency_us);
 }
 
@@ -57,7 +57,7 @@ static void overrule_with(struct views *views, struct str text, struct views_req
 }
 
 void decide_overrule(struct views *views, struct str args, struct views_request *request) {
-    if (args.len || !tune_can(views->state, TUNE_ACT_OVERRULE)) {
+    if (args.len || !views_can(views, TUNE_ACT_OVERRULE)) {
         overrule_with(views, args, request);
         return;
     }
@@ -82,7 +82,7 @@ void decide_plans(struct views *views, struct str args, struct views_request *re
     struct buf text = {0};
     for (size_t i = 0; i < views->state->plans.len; i++) {
         const struct tune_plan *plan = &views->state->plans.at[i];
-        bool here = (int)i == tune_lane_of(views->state, views->state->lane)->plan;
+        bool here = (int)i == tune_lane_of(views->state, views->lane)->plan;
         buf_clear(&text);
         rows_prediction_latency(plan, &text);
         buf_printf(&text, "%s%s", text.len ? ".  " : "", plan->why ? plan->why : "");
@@ -101,8 +101,7 @@ void decide_take(struct views *views, struct str args, struct views_request *req
     bool done = views_act(views, &(struct tune_action){.kind = TUNE_ACT_LEAVE_HUNK,
                                                        .index = hunk,
                                                        .text = *why ? why : NULL});
-    const struct tune_candidate *candidate =
-        &tune_lane_of(views->state, views->state->lane)->candidate;
+    const struct tune_candidate *candidate = &tune_lane_of(views->state, views->lane)->candidate;
     if (done && !*why && (size_t)hunk < candidate->hunks.len && candidate->hunks.at[hunk].left)
         views_say(views, false,
                   "left out; :take WHY leaves it out with a reason that models are told");

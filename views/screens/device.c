@@ -74,8 +74,7 @@ static bool is_job(const struct tune_state *state, const struct tune_attempt *at
     if (!attempt->started_ms || attempt->ended_ms)
         return false;
     if (!state->way->numbered)
-        return attempt->id == tune_lane_attempt(state, state->lane) ||
-               attempt->status == TUNE_STATUS_OPEN;
+        return attempt->id == tune_lane_attempt(state, 0) || attempt->status == TUNE_STATUS_OPEN;
     for (size_t i = 0; i < state->lanes.len; i++)
         if (tune_lane_attempt(state, (int)i) == attempt->id)
             return state->lanes.at[i].is == TUNE_IS_RUNNING;

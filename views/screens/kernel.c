@@ -62,12 +62,11 @@ static void draw_cost(struct tui_area area, int row, const struct tune_line_cost
 
 static void draw_row(struct views *views, struct tui_area area, int row, struct source *source,
                      const struct tune_attempt *attempt, int line) {
-    const struct tune_plan *plan = tune_lane_plan(views->state, views->state->lane);
+    const struct tune_plan *plan = tune_lane_plan(views->state, views->lane);
     int id = attempt ? attempt->id : -1;
-    const struct tune_candidate *candidate =
-        &tune_lane_of(views->state, views->state->lane)->candidate;
+    const struct tune_candidate *candidate = &tune_lane_of(views->state, views->lane)->candidate;
     int parent =
-        candidate->exists ? candidate->parent : tune_lane_parent(views->state, views->state->lane);
+        candidate->exists ? candidate->parent : tune_lane_parent(views->state, views->lane);
     bool aimed = plan && line >= plan->first_line && line <= plan->last_line && id == parent;
     const struct tune_diagnostic *diag = diagnostic_of(views->state, id, line);
     struct str text = source_line(source, line);
@@ -104,7 +103,8 @@ static void kernel_draw(struct views *views, struct tui_area area,
 }
 
 /* Where to look as long as nobody went elsewhere: what the plan aims at, else the dearest line. */
-static int line_of_interest(const struct tune_state *state, const struct tune_attempt *attempt) {
+static int line_of_interest(const struct views *views, const struct tune_attempt *attempt) {
+    const struct tune_state *state = views->state;
     int line = 1;
     double most = 0;
     for (size_t i = 0; attempt && i < attempt->lines.len; i++)
@@ -112,10 +112,10 @@ static int line_of_interest(const struct tune_state *state, const struct tune_at
             most = attempt->lines.at[i].share;
             line = attempt->lines.at[i].line;
         }
-    const struct tune_plan *plan = tune_lane_plan(state, state->lane);
-    int parent = tune_lane_of(state, state->lane)->candidate.exists
-                     ? tune_lane_of(state, state->lane)->candidate.parent
-                     : tune_lane_parent(state, state->lane);
+    const struct tune_plan *plan = tune_lane_plan(state, views->lane);
+    int parent = tune_lane_of(state, views->lane)->candidate.exists
+                     ? tune_lane_of(state, views->lane)->candidate.parent
+                     : tune_lane_parent(state, views->lane);
     bool aims = plan && attempt && parent == attempt->id && plan->first_line > 0;
     return aims && (line < plan->first_line || line > plan->last_line) ? plan->first_line : line;
 }
@@ -141,7 +141,7 @@ void pane_kernel_draw(struct views *views, struct tui_area area) {
     bool cursor = bench->pane == PANE_KERNEL || bench->kernel_moved;
     source_set(&bench->kernel, source);
     if (!bench->kernel_moved) {
-        list->cursor = line_of_interest(views->state, parent) - 1;
+        list->cursor = line_of_interest(views, parent) - 1;
         list->top = MAX_OF(0, list->cursor - area.rows / 2);
     }
     kernel_draw(views, area, &(struct kernel_shown){&bench->kernel, parent, list, cursor});
@@ -203,26 +203,26 @@ static void screen_draw(struct views *views, struct tui_area body) {
     const struct tune_attempt *attempt =
         kernel->attempt >= 0 ? tune_state_attempt(state, kernel->attempt) : views_parent(views);
     const char *text = attempt && attempt->source ? attempt->source : state->kernel_source;
-    bool candidate = kernel->attempt == -2 && tune_lane_of(state, state->lane)->candidate.exists;
+    bool candidate = kernel->attempt == -2 && tune_lane_of(state, views->lane)->candidate.exists;
     if (candidate) {
-        attempt = tune_state_attempt(state, tune_lane_of(state, state->lane)->candidate.attempt);
-        text = tune_lane_of(state, state->lane)->candidate.source;
+        attempt = tune_state_attempt(state, tune_lane_of(state, views->lane)->candidate.attempt);
+        text = tune_lane_of(state, views->lane)->candidate.source;
     }
     source_set(&kernel->source, text);
     struct buf note = {0};
     if (attempt)
         buf_printf(&note, "attempt #%d  %s", attempt->id, show_latency(attempt->latency_us).text);
-    else if (candidate && tune_lane_of(state, state->lane)->candidate.parent >= 0)
+    else if (candidate && tune_lane_of(state, views->lane)->candidate.parent >= 0)
         buf_printf(&note, "from #%d, not verified yet",
-                   tune_lane_of(state, state->lane)->candidate.parent);
+                   tune_lane_of(state, views->lane)->candidate.parent);
     struct buf said = {0};
     describe_line(views, attempt, kernel->list.cursor + 1, &said);
     struct tui_rect measure = {0, 1, 0, body.cols - 2};
     int rows = tui_put_wrapped(tui_area_part(body, measure), 0, buf_str(&said));
     rows = MAX_OF(1, MIN_OF(rows, SAID_ROWS));
     struct tui_rect frame = {0, 0, body.rows - rows, body.cols};
-    bool parent = attempt && attempt->id == tune_lane_parent(state, state->lane);
-    int mine = tune_lane_attempt(state, state->lane);
+    bool parent = attempt && attempt->id == tune_lane_parent(state, views->lane);
+    int mine = tune_lane_attempt(state, views->lane);
     candidate = candidate || (attempt && attempt->id > 0 && attempt->id == mine &&
                               attempt->id != state->incumbent);
     const char *who = candidate                                    ? "candidate"
@@ -261,7 +261,7 @@ static enum explain_what screen_explain(const struct views *views, struct buf *o
     const struct tune_state *state = views->state;
     const struct tune_attempt *attempt =
         kernel->attempt >= 0    ? tune_state_attempt(state, kernel->attempt)
-        : kernel->attempt == -2 ? tune_attempt_in(state, state->lane)
+        : kernel->attempt == -2 ? tune_attempt_in(state, views->lane)
                                 : views_parent(views);
     struct str line = source_line(&kernel->source, kernel->list.cursor + 1);
     if (kernel_explain(views, attempt, kernel->list.cursor + 1, out))

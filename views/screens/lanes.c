@@ -80,7 +80,7 @@ static void draw_row(struct views *views, struct tui_area area, int row, int ind
     struct rows_look look = lane_look(state, index);
     struct tui_area text = lane->closed ? tui_ink(area, TUI_DIM) : area;
     struct buf does = {0};
-    if (index == state->lane)
+    if (index == views->lane)
         tui_say(tui_ink(area, TUI_KEY), row, COL_MARK, "▸");
     tui_say_right(text, row, COL_NUMBER, "%d", index + 1);
     tui_say(tui_ink(area, look.role), row, COL_GLYPH, "%s", look.glyph);
@@ -202,7 +202,7 @@ static void lanes_show(struct views *views, struct str args, struct views_reques
     long long number;
     (void)request;
     if (args.len == 0) {
-        own(views)->list.cursor = MAX_OF(views->state->lane, 0);
+        own(views)->list.cursor = MAX_OF(views->lane, 0);
         views_show(views, VIEW_LANES);
     } else if (!str_to_int(args, &number) || number < 1 || number > lanes_count(views->state)) {
         views_say(views, true, "say the number of a lane, 1 to %d: lanes 3",
@@ -214,8 +214,10 @@ static void lanes_show(struct views *views, struct str args, struct views_reques
 
 static void lanes_enter(struct views *views, struct views_request *request) {
     (void)request;
-    if (lanes_any(views) && lanes_focus(views, own(views)->list.cursor))
-        views_show(views, VIEW_WORKBENCH);
+    if (!lanes_any(views))
+        return;
+    lanes_focus(views, own(views)->list.cursor);
+    views_show(views, VIEW_WORKBENCH);
 }
 
 static struct tui_list *lanes_list(struct views *views) {

@@ -139,7 +139,7 @@ static void do_approve(struct views *views, struct str args, struct views_reques
     const struct tune_experience *item = there ? &state->memory.at[index] : NULL;
     /* The one that the loop waits for: then it goes on, too. */
     bool waits = item && state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_SUMMARISE &&
-                 item->attempt == tune_lane_attempt(state, state->lane) && !item->imported;
+                 item->attempt == tune_lane_attempt(state, views->lane) && !item->imported;
     views_act(views,
               &(struct tune_action){.kind = waits ? TUNE_ACT_APPROVE : TUNE_ACT_APPROVE_MEMORY,
                                     .index = index});

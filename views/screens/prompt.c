@@ -19,7 +19,7 @@ static struct tui_list *prompt_list(struct views *views) {
 /* Whose question goes out next: that of the one that is held, else as the loop stands. */
 static enum tune_role next_role(const struct views *views) {
     const struct tune_call *held = calls_held(views, NULL);
-    enum tune_role role = tune_role_next(views->state, views->state->lane);
+    enum tune_role role = tune_role_next(views->state, views->lane);
     if (held)
         tune_role_find(held->role, &role);
     return role;
@@ -53,10 +53,10 @@ struct tune_prompt *prompt_parts_now(struct views *views) {
     struct prompt *screen = prompt_of(views);
     enum tune_role role = prompt_role(views);
     int call = held_here(views) ? (int)(held_here(views) - views->state->calls.at) : -1;
+    int lane = call >= 0 && lanes_any(views) ? held_here(views)->lane : views->lane;
     if (screen->parts && screen->seq == views->state->seq && screen->built == role &&
-        screen->held == call)
+        screen->held == call && screen->lane == lane)
         return screen->parts;
-    int lane = call >= 0 && lanes_any(views) ? held_here(views)->lane : views->state->lane;
     struct tune_context *context = tune_context_question(views->state, lane, role, call);
     tune_prompt_free(screen->parts);
     const struct tune_role_model *model = prompt_model(views);
@@ -65,6 +65,7 @@ struct tune_prompt *prompt_parts_now(struct views *views) {
     screen->seq = views->state->seq;
     screen->built = role;
     screen->held = call;
+    screen->lane = lane;
     tune_context_free(context);
     return screen->parts;
 }
@@ -199,7 +200,7 @@ static void parts_title(const struct views *views, struct buf *out) {
                tune_role_word(role));
     if (model)
         buf_printf(out, ", %s", model->name);
-    int lane = held ? held->lane : views->state->lane;
+    int lane = held ? held->lane : views->lane;
     if (lane >= 0 && lanes_any(views))
         buf_printf(out, ", lane %d", lane + 1);
     if (held && held->mends >= 0)

@@ -20,6 +20,7 @@ struct prompt {
     struct tune_prompt *parts;
     enum tune_role built;
     int64_t seq;
+    int lane;
     int held;            /* the call it is, which is held; -1 */
     bool fits;           /* it is no more than its model takes */
     int call;            /* of PROMPT_CALL */

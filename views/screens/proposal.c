@@ -7,10 +7,9 @@
 #include <stdio.h>
 
 void pane_proposal_note(const struct views *views, struct buf *note) {
-    const struct tune_candidate *candidate =
-        &tune_lane_of(views->state, views->state->lane)->candidate;
+    const struct tune_candidate *candidate = &tune_lane_of(views->state, views->lane)->candidate;
     if (!candidate->exists) {
-        const struct tune_plan *plan = tune_lane_plan(views->state, views->state->lane);
+        const struct tune_plan *plan = tune_lane_plan(views->state, views->lane);
         buf_puts(note, plan ? "plan" : "");
         return;
     }
@@ -37,21 +36,21 @@ void pane_proposal_note(const struct views *views, struct buf *note) {
 /* What carrying it out is expected to cost, worked out when something happened. */
 static const char *plan_costs(struct views *views) {
     struct workbench *bench = workbench_of(views);
-    if (bench->costs_seq == views->state->seq)
+    if (bench->costs_seq == views->state->seq && bench->costs_lane == views->lane)
         return bench->costs.at;
-    struct tune_expected expected =
-        tune_expect_step(views->state, views->state->lane, TUNE_STEP_REWRITE);
+    struct tune_expected expected = tune_expect_step(views->state, views->lane, TUNE_STEP_REWRITE);
     buf_clear(&bench->costs);
     tune_expected_print(&bench->costs, &expected);
     if (bench->costs.len)
         buf_puts(&bench->costs, expected.own ? " to write it, as before" : " to write it, a guess");
     bench->costs_seq = views->state->seq;
+    bench->costs_lane = views->lane;
     return bench->costs.len ? bench->costs.at : NULL;
 }
 
 static void draw_plan(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
-    const struct tune_plan *plan = tune_lane_plan(state, state->lane);
+    const struct tune_plan *plan = tune_lane_plan(state, views->lane);
     if (!plan)
         return;
     struct tui_area fields = tui_area_part(area, (struct tui_rect){0, 0, area.rows, area.cols - 1});
@@ -85,7 +84,7 @@ static void draw_plan(struct views *views, struct tui_area area) {
     buf_free(&text);
     if (state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_PLAN)
         row = rows_field(fields, row, 11, "costs", plan_costs(views));
-    if (tune_can(state, TUNE_ACT_CHOOSE_PLAN))
+    if (views_can(views, TUNE_ACT_CHOOSE_PLAN))
         tui_say(tui_ink(area, TUI_DIM), row + 1, 1, "%d more; P chooses among them",
                 (int)state->plans.len - 1);
 }
@@ -103,14 +102,14 @@ static void draw_nothing(struct views *views, struct tui_area area) {
 
 static bool shows_plan(const struct views *views) {
     const struct tune_state *state = views->state;
-    return !tune_lane_of(state, state->lane)->candidate.exists ||
+    return !tune_lane_of(state, views->lane)->candidate.exists ||
            workbench_of(views)->step == TUNE_STEP_PLAN;
 }
 
 void pane_proposal_draw(struct views *views, struct tui_area area) {
     struct workbench *bench = workbench_of(views);
     const struct tune_state *state = views->state;
-    const struct tune_candidate *candidate = &tune_lane_of(state, state->lane)->candidate;
+    const struct tune_candidate *candidate = &tune_lane_of(state, views->lane)->candidate;
     const struct tune_attempt *parent = tune_state_attempt(state, candidate->parent);
     if (bench->proposed != candidate->proposed)
         bench->panes[PANE_PROPOSAL] = (struct tui_list){0};
@@ -122,7 +121,7 @@ void pane_proposal_draw(struct views *views, struct tui_area area) {
         return;
     const struct diff_shown shown = {&bench->diff, candidate, &bench->panes[PANE_PROPOSAL],
                                      bench->hunks ? bench->hunk : -1};
-    if (shows_plan(views) && tune_lane_plan(state, state->lane))
+    if (shows_plan(views) && tune_lane_plan(state, views->lane))
         draw_plan(views, area);
     else if (!candidate->exists)
         draw_nothing(views, area);

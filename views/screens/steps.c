@@ -112,7 +112,7 @@ static void draw_step(struct views *views, struct tui_area area) {
 
 void workbench_plan(struct views *views, struct tui_area area) {
     struct workbench *bench = workbench_of(views);
-    const struct tune_plan *plan = tune_lane_plan(views->state, views->state->lane);
+    const struct tune_plan *plan = tune_lane_plan(views->state, views->lane);
     if (bench->step >= 0) {
         draw_step(views, area);
         return;
@@ -123,7 +123,7 @@ void workbench_plan(struct views *views, struct tui_area area) {
         tui_say(tui_ink(area, TUI_DIM), 0, 7, "none yet");
         return;
     }
-    const struct tune_attempt *attempt = tune_attempt_in(views->state, views->state->lane);
+    const struct tune_attempt *attempt = tune_attempt_in(views->state, views->lane);
     held_text(area, plan, tune_prediction_computed(attempt), &end);
     struct buf predicts = {0};
     bool own = plan->author && strcmp(plan->author, "you") == 0 && !isfinite(plan->size);
@@ -153,13 +153,13 @@ static int draw_cells(struct views *views, struct tui_area area, int col, int mo
     struct workbench *bench = workbench_of(views);
     const struct tune_state *state = views->state;
     int count = lanes_count(state), shown = MIN_OF(count, most);
-    int first = MAX_OF(0, MIN_OF(state->lane - shown / 2, count - shown));
+    int first = MAX_OF(0, MIN_OF(views->lane - shown / 2, count - shown));
     bench->lane_first = first;
     bench->lane_spot = (struct tui_rect){area.row, area.col + col, 1, shown};
     for (int i = 0; i < shown; i++) {
         struct rows_look look = lane_look(state, first + i);
         struct tui_area ink = tui_ink(area, look.role);
-        if (first + i == state->lane)
+        if (first + i == views->lane)
             ink = tui_paper(ink, TUI_PAPER_CURSOR);
         tui_say(ink, 0, col + i, "%s", look.glyph);
     }
@@ -169,18 +169,18 @@ static int draw_cells(struct views *views, struct tui_area area, int col, int mo
 void workbench_lanes(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     int col = draw_cells(views, area, 1, MAX_OF(area.cols / 4, 16)) + 2;
-    const struct tune_lane *lane = lane_at(state, state->lane);
+    const struct tune_lane *lane = lane_at(state, views->lane);
     if (!lane)
         return;
     struct buf text = {0};
-    col = tui_say(tui_ink(area, TUI_STRONG), 0, col, "lane %d/%d", state->lane + 1,
+    col = tui_say(tui_ink(area, TUI_STRONG), 0, col, "lane %d/%d", views->lane + 1,
                   lanes_count(state)) +
           2;
-    lane_which(state, state->lane, &text);
+    lane_which(state, views->lane, &text);
     col = tui_put(area, 0, col, buf_str(&text)) + 2;
     buf_clear(&text);
-    lane_does(state, state->lane, &text);
-    tui_put_short(tui_ink(area, lane_look(state, state->lane).role), 0,
+    lane_does(state, views->lane, &text);
+    tui_put_short(tui_ink(area, lane_look(state, views->lane).role), 0,
                   (struct tui_rect){0, col, 1, area.cols - col - 1}, buf_str(&text));
     buf_free(&text);
 }

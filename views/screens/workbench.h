@@ -28,8 +28,9 @@ struct workbench {
     bool kernel_moved;    /* a person went to a line of the kernel pane */
     const char *proposed; /* the candidate that was drawn last; only compared */
     struct diff diff;
-    struct buf costs; /* of carrying out the plan */
-    int64_t costs_seq;
+    struct buf costs;  /* of carrying out the plan */
+    int64_t costs_seq; /* and of which lane, as things were */
+    int costs_lane;
     struct calls calls;
 };
 struct workbench *workbench_of(const struct views *views);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person can do: when each action makes sense, what undo puts back, and what it does to the
- * state. What is said about a proposal is said about the lane that is looked at. Starting and
- * stopping work that follows from it is the driver's. */
+ * state. What is said about a proposal names the lane that it is about. Starting and stopping work
+ * that follows from it is the driver's. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,12 +11,12 @@ static bool at_gate(const struct tune_state *state, enum tune_step first, enum t
     return state->wait == TUNE_WAIT_GATE && state->wait_step >= first && state->wait_step <= last;
 }
 
-static bool is_closed(const struct tune_state *state) {
-    return tune_lane_of(state, state->lane)->closed != NULL;
+static bool is_closed(const struct tune_state *state, int lane) {
+    return tune_lane_of(state, lane)->closed != NULL;
 }
 
-static const struct tune_candidate *candidate_here(const struct tune_state *state) {
-    return &tune_lane_of(state, state->lane)->candidate;
+static bool is_there(const struct tune_state *state, int lane) {
+    return lane >= 0 && (size_t)lane < state->lanes.len;
 }
 
 static bool has_baseline(const struct tune_state *state) {
@@ -25,107 +25,124 @@ static bool has_baseline(const struct tune_state *state) {
 
 /* ------------------------------------------------------------------------ when it makes sense */
 
-typedef bool can_fn(const struct tune_state *state);
+/* `lane`: that it is about; of no account for what is about none. */
+typedef bool can_fn(const struct tune_state *state, int lane);
 
-static bool can_always(const struct tune_state *state) {
-    (void)state;
+static bool can_always(const struct tune_state *state, int lane) {
+    (void)state, (void)lane;
     return true;
 }
-static bool can_start(const struct tune_state *state) {
+static bool can_start(const struct tune_state *state, int lane) {
+    (void)lane;
     return state->trouble ||
            (!state->running && state->wait != TUNE_WAIT_GATE && !state->changed.len);
 }
-static bool can_pause(const struct tune_state *state) {
+static bool can_pause(const struct tune_state *state, int lane) {
+    (void)lane;
     return state->running;
 }
-static bool can_approve(const struct tune_state *state) {
+static bool can_approve(const struct tune_state *state, int lane) {
+    (void)lane;
     return state->wait == TUNE_WAIT_GATE;
 }
-static bool can_reject(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_REFLECT) && !is_closed(state);
+static bool can_reject(const struct tune_state *state, int lane) {
+    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_REFLECT) && !is_closed(state, lane);
 }
-/* Whether a model is asked for the candidate that is looked at. */
-static bool is_asked(const struct tune_state *state) {
-    int lane = tune_lane_tag(state, state->lane);
-    bool mine = lane < 0;
+/* Whether a model is asked for the candidate of the lane. */
+static bool is_asked(const struct tune_state *state, int lane) {
+    int tag = tune_lane_tag(state, lane);
+    bool mine = tag < 0;
     for (size_t i = tune_calls_open_from(state); i < state->calls.len && !mine; i++)
-        mine = !state->calls.at[i].ended_ms && state->calls.at[i].lane == lane;
+        mine = !state->calls.at[i].ended_ms && state->calls.at[i].lane == tag;
     return mine && tune_call_runs(state);
 }
-static bool can_another(const struct tune_state *state) {
-    return (at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_BENCHMARK) && !is_closed(state)) ||
-           state->wait == TUNE_WAIT_REJECTED || is_asked(state);
+static bool can_another(const struct tune_state *state, int lane) {
+    return (at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_BENCHMARK) && !is_closed(state, lane)) ||
+           state->wait == TUNE_WAIT_REJECTED || is_asked(state, lane);
 }
-static bool can_focus(const struct tune_state *state) {
-    return state->way->numbered;
-}
-static bool can_choose(const struct tune_state *state) {
+static bool can_choose(const struct tune_state *state, int lane) {
+    (void)lane;
     return !state->way->divides && at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) &&
            state->plans.len > 1;
 }
-static bool can_edit_plan(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && tune_lane_plan(state, state->lane) &&
-           !is_closed(state);
+static bool can_edit_plan(const struct tune_state *state, int lane) {
+    return at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && tune_lane_plan(state, lane) &&
+           !is_closed(state, lane);
 }
-static bool can_edit_kernel(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_VERIFY) && candidate_here(state)->exists &&
-           !is_closed(state);
+static bool can_edit_kernel(const struct tune_state *state, int lane) {
+    return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_VERIFY) &&
+           tune_lane_candidate(state, lane) && !is_closed(state, lane);
 }
-static bool can_write(const struct tune_state *state) {
+static bool can_write(const struct tune_state *state, int lane) {
+    (void)lane;
     return has_baseline(state);
 }
-static bool can_leave(const struct tune_state *state) {
-    return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_REWRITE) && candidate_here(state)->exists &&
-           candidate_here(state)->hunks.len && !is_closed(state);
+static bool can_leave(const struct tune_state *state, int lane) {
+    const struct tune_candidate *candidate = tune_lane_candidate(state, lane);
+    return at_gate(state, TUNE_STEP_REWRITE, TUNE_STEP_REWRITE) && candidate &&
+           candidate->hunks.len && !is_closed(state, lane);
 }
-static bool can_revert(const struct tune_state *state) {
+static bool can_revert(const struct tune_state *state, int lane) {
+    (void)lane;
     return has_baseline(state) && state->attempts.len > 1;
 }
-static bool can_overrule(const struct tune_state *state) {
+static bool can_overrule(const struct tune_state *state, int lane) {
+    (void)lane;
     return state->attempts.len > 1;
 }
-static bool can_measure(const struct tune_state *state) {
+static bool can_measure(const struct tune_state *state, int lane) {
     return at_gate(state, TUNE_STEP_BENCHMARK, TUNE_STEP_DECIDE) &&
-           tune_lane_attempt(state, state->lane) > 0 && !is_closed(state);
+           tune_lane_attempt(state, lane) > 0 && !is_closed(state, lane);
 }
-static bool can_undo(const struct tune_state *state) {
+static bool can_undo(const struct tune_state *state, int lane) {
+    (void)lane;
     return state->undo_count > 0;
 }
-static bool can_redo(const struct tune_state *state) {
+static bool can_redo(const struct tune_state *state, int lane) {
+    (void)lane;
     return state->redo_count > 0;
 }
-static bool can_take_back(const struct tune_state *state) {
+static bool can_take_back(const struct tune_state *state, int lane) {
+    (void)lane;
     return state->own->undo.len > 0;
 }
-static bool can_do_again(const struct tune_state *state) {
+static bool can_do_again(const struct tune_state *state, int lane) {
+    (void)lane;
     return tune_undo_can_again(state);
 }
-static bool can_note(const struct tune_state *state) {
+static bool can_note(const struct tune_state *state, int lane) {
+    (void)lane;
     return state->notes.len > 0;
 }
-static bool can_memory(const struct tune_state *state) {
+static bool can_memory(const struct tune_state *state, int lane) {
+    (void)lane;
     return state->memory.len > 0;
 }
-static bool can_restore(const struct tune_state *state) {
+static bool can_restore(const struct tune_state *state, int lane) {
+    (void)lane;
     return state->parts.len > 0;
 }
-static bool can_answer(const struct tune_state *state) {
+static bool can_answer(const struct tune_state *state, int lane) {
+    (void)lane;
     for (size_t i = tune_calls_open_from(state); i < state->calls.len; i++)
         if (state->calls.at[i].waits)
             return true;
     return false;
 }
-static bool can_send(const struct tune_state *state) {
+static bool can_send(const struct tune_state *state, int lane) {
+    (void)lane;
     for (size_t i = tune_calls_open_from(state); i < state->calls.len; i++)
         if (state->calls.at[i].held)
             return true;
     return false;
 }
 
-static bool can_take_files(const struct tune_state *state) {
+static bool can_take_files(const struct tune_state *state, int lane) {
+    (void)lane;
     return state->changed.len > 0 || state->keeps_files;
 }
-static bool can_keep_files(const struct tune_state *state) {
+static bool can_keep_files(const struct tune_state *state, int lane) {
+    (void)lane;
     return state->changed.len > 0;
 }
 
@@ -201,8 +218,8 @@ static void proposal_again(struct tune_state *state, int lane) {
     tune_lane_again(state, lane, TUNE_STEP_PLAN);
 }
 
-static void lesson_drop(struct tune_state *state, enum tune_step step) {
-    int attempt = tune_lane_attempt(state, state->lane);
+static void lesson_drop(struct tune_state *state, int lane, enum tune_step step) {
+    int attempt = tune_lane_attempt(state, lane);
     for (size_t i = 0; i < state->notes.len && step == TUNE_STEP_REFLECT; i++)
         if (state->notes.at[i].round == state->round && state->notes.at[i].attempt == attempt)
             state->notes.at[i].dropped = true;
@@ -224,8 +241,8 @@ static bool proposal_end(struct tune_state *state, int lane, const char *reason)
 static void act_reject(struct tune_state *state, const struct tune_action *act) {
     bool lesson = state->wait_step >= TUNE_STEP_SUMMARISE;
     if (lesson)
-        lesson_drop(state, state->wait_step);
-    if (lesson ? state->way->numbered : !proposal_end(state, state->lane, act->text))
+        lesson_drop(state, act->lane, state->wait_step);
+    if (lesson ? state->way->numbered : !proposal_end(state, act->lane, act->text))
         return;
     state->running = false;
     if (lesson)
@@ -258,8 +275,8 @@ static void plan_ask_again(struct tune_state *state, int lane, const char *text)
 
 static void act_another(struct tune_state *state, const struct tune_action *act) {
     const char *reason = act->text && *act->text ? act->text : "another one was asked for";
-    int lane = state->lane;
-    if (is_asked(state) && state->step == TUNE_STEP_PLAN) {
+    int lane = act->lane;
+    if (is_asked(state, lane) && state->step == TUNE_STEP_PLAN) {
         plan_ask_again(state, lane, act->text);
     } else if (state->wait != TUNE_WAIT_REJECTED) { /* else it was dropped already */
         proposal_drop(state, lane, reason);
@@ -268,13 +285,9 @@ static void act_another(struct tune_state *state, const struct tune_action *act)
     go_on(state);
 }
 
-static void act_focus(struct tune_state *state, const struct tune_action *act) {
-    tune_lane_focus(state, act->index);
-}
-
 static void act_choose(struct tune_state *state, const struct tune_action *act) {
     if (act->index >= 0 && (size_t)act->index < state->plans.len)
-        state->lanes.at[state->lane].plan = act->index;
+        state->lanes.at[act->lane].plan = act->index;
 }
 
 /* First line and the rest of a text that a person edited as one. */
@@ -291,7 +304,7 @@ static void text_split(struct tune_state *state, const char *text, const char **
 }
 
 static void act_edit_plan(struct tune_state *state, const struct tune_action *act) {
-    int index = tune_lane_of(state, state->lane)->plan;
+    int index = tune_lane_of(state, act->lane)->plan;
     if (index < 0 || (size_t)index >= state->plans.len)
         return;
     struct tune_plan *plan = &state->plans.at[index];
@@ -302,11 +315,12 @@ static void act_edit_plan(struct tune_state *state, const struct tune_action *ac
 /* The edited kernel is to be looked at before anything runs it. After a failed check it waits where
  * a rewrite does, and is checked anew; of several lanes when the others go on. */
 static void act_edit_kernel(struct tune_state *state, const struct tune_action *act) {
-    tune_candidate_set(state, state->lane, act->text, candidate_here(state)->author);
-    state->lanes.at[state->lane].candidate.edited = true;
+    struct tune_candidate *candidate = &state->lanes.at[act->lane].candidate;
+    tune_candidate_set(state, act->lane, act->text, candidate->author);
+    candidate->edited = true;
     if (state->wait_step != TUNE_STEP_VERIFY)
         return;
-    tune_lane_again(state, state->lane, TUNE_STEP_VERIFY);
+    tune_lane_again(state, act->lane, TUNE_STEP_VERIFY);
     state->running = true;
     if (state->way->counts)
         return;
@@ -344,7 +358,7 @@ static int own_lane(struct tune_state *state, bool joins) {
     open_attempts_reject(state, "you wrote another one");
     tune_lanes_clear(state);
     state->plans.len = 0;
-    return state->lane;
+    return 0;
 }
 
 static void act_write_kernel(struct tune_state *state, const struct tune_action *act) {
@@ -383,21 +397,21 @@ static void act_sweep(struct tune_state *state, const struct tune_action *act) {
     state->plans.len = 0;
     for (size_t i = 0; i < count; i++)
         *vec_push(&state->plans) = plans[i];
-    state->lanes.at[state->lane].plan = 0;
+    state->lanes.at[0].plan = 0;
     steps_are_done(state, TUNE_STEP_PLAN);
-    tune_lane_again(state, state->lane, TUNE_STEP_REWRITE);
+    tune_lane_again(state, 0, TUNE_STEP_REWRITE);
     state->step = TUNE_STEP_PLAN;
     go_on(state);
 }
 
 static void act_leave(struct tune_state *state, const struct tune_action *act) {
-    struct tune_candidate *candidate = &state->lanes.at[state->lane].candidate;
+    struct tune_candidate *candidate = &state->lanes.at[act->lane].candidate;
     if (act->index < 0 || (size_t)act->index >= candidate->hunks.len)
         return;
     struct tune_hunk *hunk = &candidate->hunks.at[act->index];
     hunk->left = !hunk->left;
     hunk->why = hunk->left && act->text && *act->text ? tune_keep(state, act->text) : NULL;
-    tune_candidate_compose(state, state->lane);
+    tune_candidate_compose(state, act->lane);
 }
 
 static void act_revert(struct tune_state *state, const struct tune_action *act) {
@@ -415,7 +429,7 @@ static void act_revert(struct tune_state *state, const struct tune_action *act) 
 }
 
 static void act_overrule(struct tune_state *state, const struct tune_action *act) {
-    int id = act->attempt > 0 ? act->attempt : tune_lane_attempt(state, state->lane);
+    int id = act->attempt > 0 ? act->attempt : tune_lane_attempt(state, act->lane);
     if (id <= 0 || !tune_state_attempt(state, id))
         return;
     struct tune_attempt *attempt = &state->attempts.at[id];
@@ -432,8 +446,7 @@ static void act_overrule(struct tune_state *state, const struct tune_action *act
 }
 
 static void act_measure(struct tune_state *state, const struct tune_action *act) {
-    (void)act;
-    tune_lane_again(state, state->lane, TUNE_STEP_BENCHMARK);
+    tune_lane_again(state, act->lane, TUNE_STEP_BENCHMARK);
     go_on(state);
 }
 
@@ -497,7 +510,8 @@ static void act_precision(struct tune_state *state, const struct tune_action *ac
     state->by_hand |= TUNE_BY_HAND_PRECISION;
 }
 
-static bool can_allow(const struct tune_state *state) {
+static bool can_allow(const struct tune_state *state, int lane) {
+    (void)lane;
     return !state->allows_seed;
 }
 
@@ -664,7 +678,6 @@ static const struct {
     [TUNE_ACT_APPROVE] = {can_approve, act_approve, TUNE_UNDO_FLOW},
     [TUNE_ACT_REJECT] = {can_reject, act_reject, TUNE_UNDO_FLOW},
     [TUNE_ACT_ANOTHER] = {can_another, act_another, TUNE_UNDO_FLOW},
-    [TUNE_ACT_FOCUS] = {can_focus, act_focus, TUNE_UNDO_NONE},
     [TUNE_ACT_CHOOSE_PLAN] = {can_choose, act_choose, TUNE_UNDO_FLOW},
     [TUNE_ACT_EDIT_PLAN] = {can_edit_plan, act_edit_plan, TUNE_UNDO_FLOW},
     [TUNE_ACT_EDIT_KERNEL] = {can_edit_kernel, act_edit_kernel, TUNE_UNDO_FLOW},
@@ -700,23 +713,48 @@ static const struct {
     [TUNE_ACT_ALLOW] = {can_allow, act_allow, TUNE_UNDO_SETTINGS},
 };
 
-bool tune_can(const struct tune_state *state, enum tune_action_kind kind) {
-    return (unsigned)kind < TUNE_ACTIONS && !state->read_only && actions[kind].can(state);
+static bool can(const struct tune_state *state, int lane, enum tune_action_kind kind) {
+    if (tune_act_is_of_lane(kind) && !is_there(state, lane))
+        return false;
+    return actions[kind].can(state, lane);
+}
+
+int tune_act_lane(const struct tune_state *state, const struct tune_action *action) {
+    bool known = (unsigned)action->kind < TUNE_ACTIONS;
+    if (action->lane != TUNE_ANY_LANE || !known || !tune_act_is_of_lane(action->kind))
+        return action->lane;
+    for (size_t i = 0; i < state->lanes.len; i++)
+        if (can(state, (int)i, action->kind))
+            return (int)i;
+    return tune_lane_first(state);
+}
+
+bool tune_can(const struct tune_state *state, int lane, enum tune_action_kind kind) {
+    if ((unsigned)kind >= TUNE_ACTIONS || state->read_only)
+        return false;
+    const struct tune_action action = {.kind = kind, .lane = lane};
+    return can(state, tune_act_lane(state, &action), kind);
+}
+
+static void undo_keep(struct tune_state *state, const struct tune_action *act, bool listed) {
+    enum tune_undo_kind undo = actions[act->kind].undo;
+    struct buf what = {0};
+    buf_puts(&what, tune_action_name(act->kind));
+    if (undo == TUNE_UNDO_FLOW)
+        buf_printf(&what, " (%s, round %d)", tune_step_word(state->step), state->round);
+    tune_undo_push(state, undo, listed ? (size_t)act->index : 0,
+                   tune_act_is_of_lane(act->kind) ? act->lane : -1, what.at);
+    buf_free(&what);
 }
 
 void tune_act_apply(struct tune_state *state, const struct tune_event_act *event) {
     struct tune_action act;
-    if (!tune_act_read(event, &act) || !actions[act.kind].can(state))
+    if (!tune_act_read(event, &act) || !can(state, act.lane, act.kind))
         return;
     enum tune_undo_kind undo = actions[act.kind].undo;
     bool listed = undo == TUNE_UNDO_NOTE || undo == TUNE_UNDO_MEMORY;
-    if (listed && (act.index < 0 || (size_t)act.index >= tune_act_index_limit(state, act.kind)))
+    if (listed && (act.index < 0 || (size_t)act.index >= tune_act_index_limit(state, &act)))
         return;
-    struct buf what = {0};
-    buf_puts(&what, tune_action_name(act.kind));
-    if (undo == TUNE_UNDO_FLOW)
-        buf_printf(&what, " (%s, round %d)", tune_step_word(state->step), state->round);
-    tune_undo_push(state, undo, listed ? (size_t)act.index : 0, what.at);
-    buf_free(&what);
+    undo_keep(state, &act, listed);
     actions[act.kind].fn(state, &act);
 }

@@ -7,27 +7,26 @@
 #include "tune/events/events.h"
 #include "tune/state/state.h"
 
-/* X(ID, "name", fields it reads): `step`, `attempt`, `index`, `text`, `number`, `gate`,
+/* X(ID, "name", fields it reads): `lane`, `step`, `attempt`, `index`, `text`, `number`, `gate`,
  * `role`, `part`. */
 #define TUNE_ACTION_TABLE(X)                                                                      \
-    X(START, "start", "")         /* also: go on after pause or rejection */                      \
-    X(PAUSE, "pause", "")         /* after the step that runs; a question                         \
-                                   * to a model is given up at once */                            \
-    X(APPROVE, "approve", "")     /* what waits at the gate */                                    \
-    X(REJECT, "reject", "text")   /* with the reason; pauses */                                   \
-    X(ANOTHER, "another", "text") /* drop the proposal, ask for a new one */                      \
-    X(FOCUS, "focus", "index")    /* looks at another lane */                                     \
-    X(CHOOSE_PLAN, "choose-plan", "index")                                                        \
-    X(EDIT_PLAN, "edit-plan", "text")        /* first line title, rest what */                    \
-    X(EDIT_KERNEL, "edit-kernel", "text")    /* the candidate's whole source */                   \
-    X(WRITE_KERNEL, "write-kernel", "text")  /* own candidate instead of a proposal */            \
-    X(SWEEP, "sweep", "text")                /* values of constants, one attempt each:            \
-                                              * "TILE_N=128,256" */                               \
-    X(LEAVE_HUNK, "leave-hunk", "index why") /* toggles taken and left; text: why */              \
-    X(REVERT, "revert", "attempt")           /* makes it the incumbent */                         \
-    X(OVERRULE, "overrule", "attempt text")  /* "keep", "revert", "inconclusive" or               \
-                                              * "suspect"; attempt 0: this round's */             \
-    X(MEASURE, "measure", "")                /* measure the candidate once more */                \
+    X(START, "start", "")              /* also: go on after pause or rejection */                 \
+    X(PAUSE, "pause", "")              /* after the step that runs; a question                    \
+                                        * to a model is given up at once */                       \
+    X(APPROVE, "approve", "")          /* what waits at the gate */                               \
+    X(REJECT, "reject", "lane text")   /* with the reason; pauses */                              \
+    X(ANOTHER, "another", "lane text") /* drop the proposal, ask for a new one */                 \
+    X(CHOOSE_PLAN, "choose-plan", "lane index")                                                   \
+    X(EDIT_PLAN, "edit-plan", "lane text")        /* first line title, rest what */               \
+    X(EDIT_KERNEL, "edit-kernel", "lane text")    /* the candidate's whole source */              \
+    X(WRITE_KERNEL, "write-kernel", "text")       /* own candidate instead of a proposal */       \
+    X(SWEEP, "sweep", "text")                     /* values of constants, one attempt each:       \
+                                                   * "TILE_N=128,256" */                          \
+    X(LEAVE_HUNK, "leave-hunk", "lane index why") /* toggles taken and left; text: why */         \
+    X(REVERT, "revert", "attempt")                /* makes it the incumbent */                    \
+    X(OVERRULE, "overrule", "lane attempt text")  /* "keep", "revert", "inconclusive" or          \
+                                                   * "suspect"; attempt 0: the lane's */          \
+    X(MEASURE, "measure", "lane")                 /* measure the candidate once more */           \
     X(UNDO, "undo", "")              /* a person's last decision, with all that the loop decided  \
                                       * since: as older sessions have it */                       \
     X(REDO, "redo", "")              /* of that */                                                \
@@ -60,8 +59,12 @@
 enum tune_action_kind { TUNE_ACTION_TABLE(X) TUNE_ACTIONS };
 #undef X
 
+/* Instead of a lane: the first one that the action makes sense for. */
+#define TUNE_ANY_LANE (-1)
+
 struct tune_action {
     enum tune_action_kind kind;
+    int lane; /* that it is about, from 0, for those that read it */
     enum tune_step step;
     enum tune_gate gate;
     int attempt, index;
@@ -70,8 +73,12 @@ struct tune_action {
     const char *part, *text; /* copied */
 };
 
-/* Whether the action makes sense in this state: for the key line and the help. */
-bool tune_can(const struct tune_state *state, enum tune_action_kind kind);
+/* Whether the action makes sense in this state, of that lane where it is about one: for the key
+ * line and the help. */
+bool tune_can(const struct tune_state *state, int lane, enum tune_action_kind kind);
+/* The lane that it is about: its own, or, for TUNE_ANY_LANE, the first one that it makes sense for;
+ * where there is none the first that is open. */
+int tune_act_lane(const struct tune_state *state, const struct tune_action *action);
 /* Whether it does with these arguments; if not, *err says why, and what would. */
 bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
                     struct err *err) CC_MUST_USE;
@@ -80,6 +87,7 @@ const char *tune_action_name(enum tune_action_kind kind);
 /* What TAKE_BACK takes back. */
 struct tune_back {
     const char *what; /* "approve (plan, round 2)", "#5 keep (round 3)" */
+    int lane;         /* that it was about; -1: of no lane */
     bool by_loop;     /* what the loop decided; else what a person did */
     bool flow;        /* the loop goes back to where it stood; else a setting or a note does */
     enum tune_step step;

@@ -37,14 +37,17 @@ static bool text_check(const struct tune_action *action, struct err *err) {
     return true;
 }
 
+bool tune_act_is_of_lane(enum tune_action_kind kind) {
+    return reads(kind, "lane");
+}
+
 /* How long the list is that action->index points into. */
-size_t tune_act_index_limit(const struct tune_state *state, enum tune_action_kind kind) {
-    if (kind == TUNE_ACT_FOCUS)
-        return state->lanes.len;
+size_t tune_act_index_limit(const struct tune_state *state, const struct tune_action *action) {
+    enum tune_action_kind kind = action->kind;
     if (kind == TUNE_ACT_CHOOSE_PLAN)
         return state->plans.len;
     if (kind == TUNE_ACT_LEAVE_HUNK)
-        return tune_lane_of(state, state->lane)->candidate.hunks.len;
+        return tune_lane_of(state, action->lane)->candidate.hunks.len;
     if (kind == TUNE_ACT_SET_BUDGET)
         return TUNE_BUDGETS;
     if (kind == TUNE_ACT_ANSWER || kind == TUNE_ACT_SEND)
@@ -56,7 +59,7 @@ size_t tune_act_index_limit(const struct tune_state *state, enum tune_action_kin
 static bool attempt_check(const struct tune_state *state, const struct tune_action *action,
                           struct err *err) {
     bool by_default = action->kind == TUNE_ACT_OVERRULE && action->attempt == 0;
-    int id = by_default ? tune_lane_attempt(state, state->lane) : action->attempt;
+    int id = by_default ? tune_lane_attempt(state, action->lane) : action->attempt;
     const struct tune_attempt *attempt = tune_state_attempt(state, id);
     if (!attempt || (action->kind == TUNE_ACT_OVERRULE && id == 0))
         return err_set(err, ERR_USAGE, "there is no attempt %d to %s", id,
@@ -64,7 +67,7 @@ static bool attempt_check(const struct tune_state *state, const struct tune_acti
     if (attempt->verdict.compiles != TUNE_ANSWER_YES || isnan(attempt->latency_us))
         return err_set(err, ERR_USAGE, "attempt %d did not compile or was never measured", id);
     if (action->kind == TUNE_ACT_REVERT && id == state->incumbent && state->way->opens &&
-        !tune_lane_candidate(state, state->lane))
+        !tune_lane_candidate(state, 0))
         return err_set(err, ERR_USAGE, "attempt %d is the incumbent already", id);
     return true;
 }
@@ -117,6 +120,15 @@ static bool sweep_check(const struct tune_state *state, const char *text, struct
     return count > 0;
 }
 
+static bool lane_check(const struct tune_state *state, const struct tune_action *action,
+                       struct err *err) {
+    int lane = action->lane, count = (int)state->lanes.len;
+    if (lane >= 0 && lane < count)
+        return true;
+    return err_set(err, ERR_USAGE, "%s: there is no lane %d; this round has %d",
+                   tune_action_name(action->kind), lane + 1, count);
+}
+
 bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
                     struct err *err) {
     if ((unsigned)action->kind >= TUNE_ACTIONS)
@@ -124,7 +136,9 @@ bool tune_act_check(const struct tune_state *state, const struct tune_action *ac
     if (state->read_only)
         return err_set(err, ERR_USAGE, "this session is open for reading only: %s",
                        state->why_read_only ? state->why_read_only : "another process has it");
-    if (!tune_can(state, action->kind))
+    if (tune_act_is_of_lane(action->kind) && !lane_check(state, action, err))
+        return false;
+    if (!tune_can(state, action->lane, action->kind))
         return not_now(state, action->kind, err);
     if (reads(action->kind, "text") && !text_check(action, err))
         return false;
@@ -135,7 +149,7 @@ bool tune_act_check(const struct tune_state *state, const struct tune_action *ac
     if (reads(action->kind, "attempt") && !attempt_check(state, action, err))
         return false;
     if (reads(action->kind, "index") &&
-        (action->index < 0 || (size_t)action->index >= tune_act_index_limit(state, action->kind)))
+        (action->index < 0 || (size_t)action->index >= tune_act_index_limit(state, action)))
         return err_set(err, ERR_USAGE, "%s: there is no number %d", tune_action_name(action->kind),
                        action->index);
     if (action->kind == TUNE_ACT_ANSWER && !state->calls.at[action->index].waits)
@@ -151,11 +165,13 @@ bool tune_act_check(const struct tune_state *state, const struct tune_action *ac
     return true;
 }
 
-struct tune_event tune_act_event(const struct tune_action *action) {
+struct tune_event tune_act_event(const struct tune_state *state, const struct tune_action *action) {
     enum tune_action_kind kind = action->kind;
     struct tune_event event = tune_event_empty(TUNE_EVENT_ACT);
     struct tune_event_act *act = &event.act;
     act->action = tune_action_name(kind);
+    if (reads(kind, "lane"))
+        act->lane = tune_lane_tag(state, action->lane);
     if (reads(kind, "step"))
         act->step = action->step == TUNE_STEPS ? "all" : tune_step_word(action->step);
     if (reads(kind, "gate"))
@@ -184,6 +200,7 @@ bool tune_act_read(const struct tune_event_act *event, struct tune_action *act) 
                                 .step = TUNE_STEPS,
                                 .gate = event->gate < TUNE_GATES ? event->gate : (enum tune_gate)0,
                                 .attempt = event->attempt != TUNE_EVENT_NO_INT ? event->attempt : 0,
+                                .lane = event->lane,
                                 .index = event->index,
                                 .number = event->number,
                                 .role = event->role,

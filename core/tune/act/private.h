@@ -6,14 +6,15 @@
 #include "tune/act/inner.h"
 #include "tune/state/inner.h"
 
-/* act_arguments.c: an action as an event has it, with everything it needs; how long the list is
- * that its index points into. */
+/* act_arguments.c: an action as an event has it, with everything it needs; whether it is about a
+ * lane; how long the list is that its index points into. */
 bool tune_act_read(const struct tune_event_act *event, struct tune_action *act) CC_MUST_USE;
-size_t tune_act_index_limit(const struct tune_state *state, enum tune_action_kind kind);
+bool tune_act_is_of_lane(enum tune_action_kind kind);
+size_t tune_act_index_limit(const struct tune_state *state, const struct tune_action *action);
 
 /* undo.c: puts aside what a step may change; takes a person's step back, with what the loop decided
  * since, or does it again; the same with the last step alone, whoever's it is. */
-void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index,
+void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index, int lane,
                     const char *what);
 void tune_undo_step(struct tune_state *state, bool redo);
 void tune_undo_last(struct tune_state *state, bool redo);

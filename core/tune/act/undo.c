@@ -195,13 +195,14 @@ static void counts_show(struct tune_state *state) {
     state->redo_what = own->redo.len ? own->redo.at[own->redo.len - 1].what : NULL;
 }
 
-void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index,
+void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index, int lane,
                     const char *what) {
     if (kind == TUNE_UNDO_NONE)
         return;
     struct tune_undo step = {.kind = kind,
                              .what = tune_keep(state, what),
                              .index = index,
+                             .lane = lane,
                              .decisions = state->own->decisions};
     take(state, &step);
     undo_add(state->own, &step);
@@ -222,6 +223,7 @@ void tune_undo_decided(struct tune_state *state, int attempt, const char *status
     struct tune_undo step = {.kind = TUNE_UNDO_FLOW,
                              .what = tune_keep(state, what.at),
                              .by_loop = true,
+                             .lane = -1,
                              .decisions = own->decisions - 1};
     take(state, &step);
     step.flow.running = false;
@@ -277,6 +279,7 @@ bool tune_back_of(const struct tune_state *state, struct tune_back *back) {
         return false;
     bool flow = last->kind == TUNE_UNDO_FLOW;
     *back = (struct tune_back){.what = last->what,
+                               .lane = last->lane,
                                .by_loop = last->by_loop,
                                .flow = flow,
                                .step = flow ? last->flow.step : state->step,

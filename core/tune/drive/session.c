@@ -22,7 +22,7 @@ static bool act_store(struct tune_session *session, const struct tune_action *ac
     enum tune_status *before = mem_alloc(count + 1, sizeof *before);
     for (size_t i = 0; i < count; i++)
         before[i] = state->attempts.at[i].status;
-    struct tune_event event = tune_act_event(action);
+    struct tune_event event = tune_act_event(state, action);
     bool ok = tune_emit(session, TUNE_ALL_LANES, &event);
     if (ok)
         tune_export_changed(session, before, count);
@@ -78,7 +78,9 @@ bool tune_session_act(struct tune_session *session, const struct tune_action *ac
         return false;
     if (session->state->changed.len && action->kind == TUNE_ACT_START)
         tune_files_check(session, false); /* they may be as they were again */
-    return tune_act_check(session->state, action, err) && act_do(session, action, err);
+    struct tune_action meant = *action;
+    meant.lane = tune_act_lane(session->state, action);
+    return tune_act_check(session->state, &meant, err) && act_do(session, &meant, err);
 }
 
 bool tune_session_is_busy(const struct tune_session *session) {

@@ -66,7 +66,6 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         {"running", state->running},
         {"finished", state->finished},
         {"environment", state->stopped_by_environment},
-        {"lane", state->lane},
         {"numbered", state->way->numbered},
         {"from", state->own->from},
         {"revise", state->own->revise},

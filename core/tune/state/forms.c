@@ -2,13 +2,17 @@
 /* The two forms in which a log tells of a round. Where it was opened into lanes, events name the
  * lane that they are about, a step begins and ends for all, and each lane has its part of it
  * between. Where it was not there is one lane, and no event names it: "step" and "step_end" are the
- * lane's and the round's. In memory there is one form, the first; here is the border. */
+ * lane's and the round's. In memory there is one form, the first; here is the border.
+ *
+ * In older logs acts do not say their lane. They are about the one that the person looked at, which
+ * the act "focus" changed; it moved on by itself from a lane that was closed, to a kernel that
+ * joined, and back with an undo. It is followed here, for such acts alone. */
 #include "tune/state/inner.h"
 
 static const int only_lane[] = {0};
 
 /* Events that have to be about a lane: where they name none, or none that is there, the one that
- * is looked at is meant. Others may be about all of them. */
+ * was looked at is meant. Others may be about all of them. */
 static bool is_of_a_lane(enum tune_event_is is) {
     static const bool of_a_lane[TUNE_EVENTS] = {
         [TUNE_EVENT_PLANS] = true,       [TUNE_EVENT_CANDIDATE] = true, [TUNE_EVENT_ASKED] = true,
@@ -40,13 +44,47 @@ static size_t step_end_read(struct tune_event said[TUNE_FORM_MOST]) {
     return 2;
 }
 
-size_t tune_form_read(const struct tune_state *state, const struct tune_event *event,
+/* ------------------------------------------------------------------------------- older acts */
+
+void tune_form_look(struct tune_state *state, int lane) {
+    if (tune_lane_at(state, lane))
+        state->own->unsaid = lane;
+}
+
+void tune_form_look_away(struct tune_state *state) {
+    int from = state->own->unsaid, count = (int)state->lanes.len;
+    if (!tune_lane_of(state, from)->closed)
+        return;
+    for (int i = 1; i < count; i++)
+        if (!state->lanes.at[(from + i) % count].closed) {
+            state->own->unsaid = (from + i) % count;
+            return;
+        }
+}
+
+/* "focus" is no act any more; another one is about the lane that it names, else that one. */
+static size_t act_read(struct tune_state *state, struct tune_event_act *act) {
+    bool focus = act->action && !strcmp(act->action, "focus");
+    if (focus && state->way->numbered)
+        tune_form_look(state, act->index);
+    if (!state->way->numbered)
+        act->lane = 0;
+    else if (act->lane < 0)
+        act->lane = state->own->unsaid;
+    return !focus;
+}
+
+/* ----------------------------------------------------------------------------------- reading */
+
+size_t tune_form_read(struct tune_state *state, const struct tune_event *event,
                       struct tune_event said[TUNE_FORM_MOST]) {
     said[0] = *event;
+    if (event->is == TUNE_EVENT_ACT)
+        return act_read(state, &said[0].act);
     if (state->way->numbered) {
         bool is_there = event->lane >= 0 && (size_t)event->lane < state->lanes.len;
         if (is_of_a_lane(event->is) && !is_there)
-            said[0].lane = state->lane;
+            said[0].lane = state->own->unsaid;
         return 1;
     }
     said[0].lane = 0;
@@ -58,6 +96,8 @@ size_t tune_form_read(const struct tune_state *state, const struct tune_event *e
     default: return 1;
     }
 }
+
+/* ----------------------------------------------------------------------------------- writing */
 
 struct tune_event tune_form_begin(const struct tune_state *state, enum tune_step step) {
     struct tune_event event = {.is = TUNE_EVENT_LANE};

@@ -17,7 +17,8 @@ struct tune_lanes {
     struct tune_lane *at;
     int *beam;
     size_t count, beam_count;
-    int lane, from;
+    int unsaid, from;
+    int64_t seq;
     const struct tune_way *way;
 };
 
@@ -79,6 +80,7 @@ struct tune_undo {
     bool by_loop;  /* what the loop decided; else what a person did */
     int decisions; /* of the loop, before it */
     size_t index;  /* of the note or the experience */
+    int lane;      /* that it was about; -1 */
     union {
         struct tune_flow flow;
         struct tune_settings settings;
@@ -119,6 +121,7 @@ struct tune_private {
     struct arena *scratch; /* the event that is applied */
     bool revise;           /* the next plan is shown whatever the gate */
     int from;              /* the attempt a person went back to, whose line is followed; -1 */
+    int unsaid;            /* the lane that an act of an older log is about (forms.c); from 0 */
     int64_t decided_seq;   /* the last event that may have changed what an attempt is */
     struct tune_took took[TUNE_STEPS];
     int64_t clock_ms;     /* when the last event came */
@@ -179,8 +182,6 @@ void tune_beam_apply(struct tune_state *state, const struct tune_event *event, i
 /* beam.c. The attempts the next round starts from, where there is a beam: the best of the last
  * ones and of what the lanes brought. */
 void tune_beam_choose(struct tune_state *state);
-/* What a person looks at. */
-void tune_lane_focus(struct tune_state *state, int lane);
 /* The lane is not followed any further. False: no open one is left. */
 bool tune_lane_close(struct tune_state *state, int lane, const char *why);
 /* The lane has to do this step again, or next. */
@@ -198,11 +199,15 @@ void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken);
 /* predicted.c: an event. */
 void tune_predicted_apply(struct tune_state *state, const struct tune_event *event,
                           int64_t wall_ms);
-/* forms.c: the log tells of a round in one of two forms; in memory there is one. */
+/* forms.c: the log tells of a round in one of two forms, and older ones leave out which lane an act
+ * is about; in memory there is one form. */
 #define TUNE_FORM_MOST 2
 /* What an event of the log says, as events that all name their lane; returns how many. */
-size_t tune_form_read(const struct tune_state *state, const struct tune_event *event,
+size_t tune_form_read(struct tune_state *state, const struct tune_event *event,
                       struct tune_event said[TUNE_FORM_MOST]);
+/* The lane that older acts were about goes to this one, if it is there; away from a closed one. */
+void tune_form_look(struct tune_state *state, int lane);
+void tune_form_look_away(struct tune_state *state);
 /* What is written when a lane begins its part of a step, and when it is through with it. */
 struct tune_event tune_form_begin(const struct tune_state *state, enum tune_step step);
 struct tune_event tune_form_end(const struct tune_state *state,

@@ -40,7 +40,8 @@ void tune_lanes_free(struct tune_state *state) {
     for (size_t i = 0; i < state->lanes.len; i++)
         vec_free(&state->lanes.at[i].candidate.hunks);
     state->lanes.len = 0;
-    state->lane = 0;
+    state->lanes_seq = state->seq;
+    state->own->unsaid = 0;
 }
 
 void tune_lanes_clear(struct tune_state *state) {
@@ -250,19 +251,6 @@ static int plan_for(const struct tune_state *state, int index) {
     return -1;
 }
 
-/* Away from a lane that is closed. */
-static void lane_focus_open(struct tune_state *state) {
-    if (!tune_lane_of(state, state->lane)->closed)
-        return;
-    for (size_t i = 1; i < state->lanes.len; i++) {
-        int other = (state->lane + (int)i) % (int)state->lanes.len;
-        if (!state->lanes.at[other].closed) {
-            tune_lane_focus(state, other);
-            return;
-        }
-    }
-}
-
 /* Every question was answered: each lane that has none takes a plan, in the order of the lanes, so
  * that it does not matter whose answer came first. */
 void tune_lanes_assign_apply(struct tune_state *state, const struct tune_event *event,
@@ -282,21 +270,18 @@ void tune_lanes_assign_apply(struct tune_state *state, const struct tune_event *
                            ? lane->summary
                            : "nothing else was proposed for its parent";
         lane->is = TUNE_IS_FAILED;
+        lane->dropped = true;
     }
-    lane_focus_open(state);
+    tune_form_look_away(state);
 }
 
 /* -------------------------------------------------------------------------- what a person does */
 
-void tune_lane_focus(struct tune_state *state, int lane) {
-    if (tune_lane_at(state, lane))
-        state->lane = lane;
-}
-
 bool tune_lane_close(struct tune_state *state, int lane, const char *why) {
     state->lanes.at[lane].closed = tune_keep(state, why);
     state->lanes.at[lane].is = TUNE_IS_FAILED;
-    lane_focus_open(state);
+    state->lanes.at[lane].dropped = true;
+    tune_form_look_away(state);
     return tune_lanes_open(state) > 0;
 }
 
@@ -339,7 +324,7 @@ int tune_lane_join(struct tune_state *state) {
         if (state->lanes.at[i].parent == state->incumbent && lane >= 0)
             state->lanes.at[lane].draw =
                 MAX_OF(state->lanes.at[lane].draw, state->lanes.at[i].draw + 1);
-    tune_lane_focus(state, lane);
+    tune_form_look(state, lane);
     return lane;
 }
 
@@ -347,7 +332,8 @@ int tune_lane_join(struct tune_state *state) {
 
 /* The lanes as they are, with hunks of their own in the arena. */
 void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken) {
-    *taken = (struct tune_lanes){.lane = state->lane,
+    *taken = (struct tune_lanes){.unsaid = state->own->unsaid,
+                                 .seq = state->lanes_seq,
                                  .way = state->way,
                                  .from = state->own->from,
                                  .count = state->lanes.len,
@@ -380,7 +366,8 @@ void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken) {
     state->beam.len = 0;
     for (size_t i = 0; i < taken->beam_count; i++)
         *vec_push(&state->beam) = taken->beam[i];
-    tune_lane_focus(state, taken->lane);
+    state->lanes_seq = taken->seq;
+    tune_form_look(state, taken->unsaid);
 }
 
 /* The list with one more; `row` goes before those of the same round whose lanes come later. */

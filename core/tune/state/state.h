@@ -59,6 +59,8 @@ struct tune_lane {
     double done, total;          /* progress; NAN */
     int64_t started_ms;          /* of that step; 0 while it waits */
     const char *closed;          /* why it is not followed any further; NULL */
+    bool dropped;                /* that was a person, or there was no plan for it: there is nothing
+                                  * more to see */
 };
 
 /* How a round goes. It is lanes, one or many; what differs between rounds stands here. */
@@ -317,7 +319,7 @@ struct tune_state {
     int incumbent, best;         /* attempt ids; -1 before the baseline is measured */
     VEC(struct tune_lane) lanes; /* of the round; at least one */
     const struct tune_way *way;  /* how it goes; never NULL */
-    int lane;                    /* the one that a person looks at, and acts on; from 0 */
+    int64_t lanes_seq;           /* of the event that they came with: others have another one */
     VEC(int) beam;               /* attempts the next round of a beam search starts from */
     struct tune_width width;     /* of a beam search */
     int plateau;                 /* rounds in a row without a gain */
