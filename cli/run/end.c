@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/run/inner.h"
+#include "cli/run/private.h"
 
 static void number_or_null(cJSON *object, const char *key, double value) {
     if (isfinite(value))

@@ -2,7 +2,7 @@
 /* Files of the task that changed on disk: whose count. */
 #include <string.h>
 
-#include "cli/run/inner.h"
+#include "cli/run/private.h"
 
 /* It is what the command line said; where that says nothing, the run stops and says so. */
 bool run_files_choose(struct run *run, struct err *err) {

@@ -4,7 +4,7 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-#include "cli/run/inner.h"
+#include "cli/run/private.h"
 
 /* ------------------------------------------------------------------------------------- at gates */
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/run/inner.h"
+#include "cli/run/private.h"
 
 static void place_json(struct run *run, const struct tune_place_view *place) {
     static const char *const states[] = {[TARGET_READY] = "connected",

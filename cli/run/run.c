@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/run/inner.h"
+#include "cli/run/private.h"
 #include "cli/run/run.h"
 
 /* ---------------------------------------------------------------------------------- as it goes */

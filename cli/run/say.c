@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "cli/run/inner.h"
+#include "cli/run/private.h"
 
 void run_line(struct run *run, struct buf *line) {
     struct buf safe = {0};

@@ -3,9 +3,10 @@
 
 Fails when a file includes what its room may not know, another room's header that is not its door
 (room/room.h, in one house room/inner.h, or a shared table, .def), or curses outside tui/term; when
-a door brings in an inner.h, by however many includes; when the arrows of the table make a circle,
-or nobody goes along one; when a folder of sources has no row, or a row no folder; when a room has
-more than ROOM files, besides what is there for tests (testing.h).
+a door brings in an inner.h, by however many includes, or no other room includes one; when the
+arrows of the table make a circle, or nobody goes along one; when a folder of sources has no row,
+or a row no folder; when a room has more than ROOM files, besides what is there for tests
+(testing.h).
 """
 import os
 import re
@@ -123,6 +124,17 @@ def look_through(table, tree, say):
                 say("%s may know %s in ARCHITECTURE.md, and includes nothing of it" % (room, known))
 
 
+def look_inside(tree, say):
+    """An inner.h is for other rooms of its house; what one room has to itself is a private.h."""
+    for inside in sorted(tree):
+        if os.path.basename(inside) != "inner.h":
+            continue
+        named = inside[len("core/"):] if inside.startswith("core/") else inside
+        users = {room_of(file) for file in tree if named in [path for _, path in tree[file]]}
+        if not users - {room_of(inside)}:
+            say("%s: no other room includes it; what a room has to itself is private.h" % inside)
+
+
 def circle(table):
     """The rooms of a circle of arrows, or None."""
     done, path = set(), []
@@ -156,6 +168,7 @@ def main():
         files[room_of(file)] = files.get(room_of(file), 0) + (os.path.basename(file) != "testing.h")
         look_at(table, file, tree[file], problems.append)
     look_through(table, tree, problems.append)
+    look_inside(tree, problems.append)
     for room in table:
         for known in table[room]:
             if known not in table:

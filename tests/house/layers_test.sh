@@ -33,6 +33,7 @@ rooms() {
     echo '#include "nki/python/inner.h"' >"$folder/core/nki/python/own.h"
     : >"$folder/core/nki/python/inner.h"
     room core/nki nki/python base
+    echo '#include "nki/python/inner.h"' >>"$folder/core/nki/a.c"
     room core/tune nki base
     room tui base
     room tui/term tui base
@@ -69,6 +70,8 @@ expect "an inside by a house's door" 1 core/nki/nki.h '#include "nki/python/inne
     "nki.h: a door, and brings in core/nki/python/inner.h by core/nki/nki.h"
 expect "an arrow that nobody goes along" 1 core/tune/a.c '#include "base/base.h"' \
     "tune may know nki in ARCHITECTURE.md, and includes nothing of it"
+expect "an inside that no other room uses" 1 core/tune/inner.h "" \
+    "core/tune/inner.h: no other room includes it"
 expect "what another house shares" 1 core/tune/t.c '#include "nki/inner.h"' \
     "the public header is nki/nki.h"
 expect "a room that nobody told of" 1 core/nki/lost/l.c '#include "base/base.h"' \

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "tune/apply/apply.h"
-#include "tune/drive/inner.h"
+#include "tune/session/inner.h"
 #include "loop/testing.h"
 #include "tune/fake.h"
 

@@ -4,7 +4,7 @@
 #include "model/model.h"
 #include "loop/testing.h"
 #include "tune/ask/testing.h"
-#include "tune/drive/inner.h"
+#include "tune/proposer/inner.h"
 #include "tune/fake.h"
 #include "tune/read/summary.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tune/drive/inner.h"
+#include "tune/drive/private.h"
 
 #define SAME 0.0005 /* latencies that differ by less are called the same */
 

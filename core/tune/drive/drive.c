@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/drive/inner.h"
+#include "tune/drive/private.h"
 #include "tune/state/state.h"
 
 /* -------------------------------------------------------------------------- rounds and budgets */

@@ -8,7 +8,7 @@
 
 #include "loop/loop.h"
 #include "nki/nki.h"
-#include "tune/drive/inner.h"
+#include "tune/drive/private.h"
 #include "tune/drive/opening.h"
 
 #define MAX_REFERENCE ((size_t)256 << 10)

@@ -6,7 +6,7 @@
 
 #include "loop/loop.h"
 #include "tune/apply/apply.h"
-#include "tune/drive/inner.h"
+#include "tune/drive/private.h"
 #include "tune/drive/opening.h"
 
 #define FOLLOW_MS 500 /* how often a read-only session looks for new events */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "device/device.h"
-#include "tune/drive/inner.h"
+#include "tune/drive/private.h"
 #include "tune/ask/ask.h"
 
 #define ROUNDS 50

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/drive/inner.h"
+#include "tune/drive/private.h"
 
 #define RECENT_MAX 40
 #define RECENT_BYTES ((size_t)1 << 20)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/drive/inner.h"
+#include "tune/drive/private.h"
 
 #define MOST_PLACES 1000
 

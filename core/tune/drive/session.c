@@ -5,7 +5,7 @@
 
 #include "loop/loop.h"
 #include "tune/act/inner.h"
-#include "tune/drive/inner.h"
+#include "tune/drive/private.h"
 
 /* ------------------------------------------------------------------------------------ actions */
 

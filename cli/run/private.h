@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of hone run share. */
-#ifndef HONE_CLI_RUN_INNER_H
-#define HONE_CLI_RUN_INNER_H
+/* Private to cli/run: what its files share. */
+#ifndef HONE_CLI_RUN_PRIVATE_H
+#define HONE_CLI_RUN_PRIVATE_H
 
 #include <signal.h>
 

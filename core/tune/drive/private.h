@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the loop share. Private to this room. */
-#ifndef HONE_TUNE_DRIVE_INNER_H
-#define HONE_TUNE_DRIVE_INNER_H
+/* Private to drive: what its files share. */
+#ifndef HONE_TUNE_DRIVE_PRIVATE_H
+#define HONE_TUNE_DRIVE_PRIVATE_H
 
 #include "tune/drive/drive.h"
 #include "tune/exchange/inner.h"
