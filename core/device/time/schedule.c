@@ -346,7 +346,7 @@ static bool advance(struct run *run) {
     uint32_t s = take_next(run, queue, start);
     note_cause(run, s, queue);
     if (run->allocation->issues.at[s].kind == ISSUE_RESIDENT)
-        run->time->start[s] = run->time->end[s] = run->time->visible[s] = start;
+        run->time->start[s] = run->time->end[s] = run->time->visible[s] = queue->free = start;
     else if (is_dma(run, s))
         run_transfer(run, s, start);
     else
