@@ -96,18 +96,26 @@ static inline uint32_t build_output(struct build *b, enum dtype dtype, int rows,
     return storage;
 }
 
+/* With steps and counts of its own, which may be written to. */
 static inline struct nki_ap *build_new_ap(struct build *b, struct nki_ap ap) {
+    int64_t *step = ARENA_ARRAY(b->program->arena, int64_t, NKI_MAX_DIMS);
+    int32_t *count = ARENA_ARRAY(b->program->arena, int32_t, NKI_MAX_DIMS);
+    memcpy(step, ap.step, ap.n_dims * sizeof *step);
+    memcpy(count, ap.count, ap.n_dims * sizeof *count);
+    ap.step = step;
+    ap.count = count;
     return arena_dup(b->program->arena, &ap, sizeof ap);
 }
 
 /* All of a storage of two dimensions. */
 static inline struct nki_ap *build_all(struct build *b, uint32_t storage) {
     const struct nki_storage *s = &b->program->storages.at[storage];
-    return build_new_ap(b, (struct nki_ap){.storage = storage,
-                                           .dtype = s->dtype,
-                                           .n_dims = 2,
-                                           .step = {s->space == NKI_HBM ? s->shape[1] : 1, 1},
-                                           .count = {(int32_t)s->shape[0], (int32_t)s->shape[1]}});
+    return build_new_ap(
+        b, (struct nki_ap){.storage = storage,
+                           .dtype = s->dtype,
+                           .n_dims = 2,
+                           .step = (int64_t[]){s->space == NKI_HBM ? s->shape[1] : 1, 1},
+                           .count = (int32_t[]){(int32_t)s->shape[0], (int32_t)s->shape[1]}});
 }
 
 /* Rows [row, row + rows) and columns [column, column + columns) of it. */

@@ -475,8 +475,11 @@ static void blocks_of_a_storage_live_apart(void **state) {
                                                         .blocks = 4,
                                                         .block_bytes = 16,
                                                         .name = "blocks"});
-    struct nki_ap whole = {
-        .storage = t, .dtype = DTYPE_FLOAT32, .n_dims = 2, .step = {1, 1}, .count = {8, 4}};
+    struct nki_ap whole = {.storage = t,
+                           .dtype = DTYPE_FLOAT32,
+                           .n_dims = 2,
+                           .step = (int64_t[]){1, 1},
+                           .count = (int32_t[]){8, 4}};
     for (int k = 0; k < 4; k++) {
         struct nki_ap *ap = build_new_ap(&b, whole);
         ap->offset = 4 * k;
@@ -510,11 +513,14 @@ static void one_pattern_may_reach_over_blocks(void **state) {
                                                         .block_bytes = 16,
                                                         .name = "blocks"});
     uint32_t output = build_output(&b, DTYPE_FLOAT32, 8, 4);
-    struct nki_ap all = {
-        .storage = t, .dtype = DTYPE_FLOAT32, .n_dims = 2, .step = {1, 1}, .count = {8, 12}};
+    struct nki_ap all = {.storage = t,
+                         .dtype = DTYPE_FLOAT32,
+                         .n_dims = 2,
+                         .step = (int64_t[]){1, 1},
+                         .count = (int32_t[]){8, 12}};
     struct nki_ap second = all;
     second.offset = 4;
-    second.count[1] = 4;
+    second.count = (int32_t[]){8, 4};
     build_copy(&b, build_new_ap(&b, all), build_all(&b, input));
     build_copy(&b, build_all(&b, output), build_new_ap(&b, second));
     build_must_run(&b);

@@ -121,7 +121,8 @@ size_t arena_bytes(const struct arena *arena) {
     return arena->bytes;
 }
 
-void *arena_alloc(struct arena *arena, size_t count, size_t size) {
+/* Not cleared. */
+static void *take(struct arena *arena, size_t count, size_t size, size_t *taken) {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
         out_of_memory();
@@ -136,12 +137,19 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size) {
     void *memory = block->data + block->used;
     block->used += bytes;
     arena->bytes += bytes;
-    memset(memory, 0, bytes);
+    *taken = bytes;
     return memory;
 }
 
+void *arena_alloc(struct arena *arena, size_t count, size_t size) {
+    size_t taken;
+    void *memory = take(arena, count, size, &taken);
+    return memset(memory, 0, taken);
+}
+
 void *arena_dup(struct arena *arena, const void *data, size_t size) {
-    void *copy = arena_alloc(arena, 1, size);
+    size_t taken;
+    void *copy = take(arena, 1, size, &taken);
     if (size)
         memcpy(copy, data, size);
     return copy;

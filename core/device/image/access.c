@@ -11,8 +11,8 @@ struct operand_list {
     size_t n;
 };
 
-static void add_operand(struct operand_list *list, const struct nki_ap *ap, size_t param,
-                        enum nki_role role) {
+static inline void add_operand(struct operand_list *list, const struct nki_ap *ap, size_t param,
+                               enum nki_role role) {
     if (!ap || list->n == DEVICE_MAX_OPERANDS)
         return;
     list->at[list->n++] = (struct device_operand){.ap = ap,
@@ -48,14 +48,20 @@ size_t device_operands(const struct device_image *image, size_t i,
                        struct device_operand operands[DEVICE_MAX_OPERANDS]) {
     const struct nki_instr *instr = &image->program->instrs.at[i];
     const struct nki_op_row *row = nki_op_row((enum nki_op)instr->op);
-    size_t n_params = MIN_OF(row->n_params, instr->n_operands);
+    size_t n_params = MIN_OF(row->n_params, instr->n_operands), n_read = 0;
+    uint8_t read[UINT8_MAX];
     struct operand_list list = {operands, 0};
-    for (size_t k = 0; k < n_params; k++)
+    for (size_t k = 0; k < n_params; k++) {
+        uint8_t kind = instr->operands[k].kind;
+        if (kind != NKI_OPERAND_AP && kind != NKI_OPERAND_APS)
+            continue;
         if (nki_role_writes(row->params[k].role))
             add_parameter(&list, instr, k, row->params[k].role);
-    for (size_t k = 0; k < n_params; k++)
-        if (!nki_role_writes(row->params[k].role))
-            add_parameter(&list, instr, k, row->params[k].role);
+        else
+            read[n_read++] = (uint8_t)k;
+    }
+    for (size_t k = 0; k < n_read; k++)
+        add_parameter(&list, instr, read[k], row->params[read[k]].role);
     size_t n = list.n;
     for (size_t k = 0; k < n; k++)
         if (operands[k].ap->indirect && operands[k].ap->indirect->index)

@@ -42,6 +42,8 @@ struct api {
     bool split;                         /* .. became several instructions */
     bool skipped;                       /* the last api_emit was masked away entirely */
     const struct index_expr **interned; /* index expressions seen, by hash */
+    struct ap_shape **shapes;           /* of access patterns (tensor_ap.c), by hash */
+    const char **names;                 /* of storages (tensor.c), by hash */
 };
 struct api *api_of(struct interp *in);
 

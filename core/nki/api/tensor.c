@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors: storages of the program and the plain facts about views of them. Indexing is in
  * tensor_getitem.c, derived views in tensor_view.c, what instructions see in tensor_ap.c. */
-#include "nki/api/tensor.h"
+#include "nki/api/api.h"
 
 #include <stddef.h>
 
@@ -17,7 +17,7 @@ void tensor_read(struct tensor *scratch, const struct tensor *from) {
 }
 
 struct tensor *tensor_keep(struct interp *in, const struct tensor *scratch) {
-    return arena_dup(interp_arena(in), scratch,
+    return arena_dup(interp_scratch(in), scratch,
                      offsetof(struct tensor, dim) + scratch->n_dims * sizeof scratch->dim[0]);
 }
 
@@ -81,6 +81,21 @@ static bool check_request(struct interp *in, const struct nki_node *node,
     return true;
 }
 
+#define NAMES 256 /* kept in mind, a place for each hash */
+
+/* Loops give the same few names to all their tiles. */
+static const char *storage_name(struct interp *in, struct str name) {
+    struct api *api = api_of(in);
+    if (!name.len)
+        return "";
+    if (!api->names)
+        api->names = ARENA_ARRAY(interp_scratch(in), const char *, NAMES);
+    const char **place = &api->names[hash_quick(name.at, name.len) & (NAMES - 1)];
+    if (!*place || !str_is(name, *place))
+        *place = arena_strndup(interp_arena(in), name.at, name.len);
+    return *place;
+}
+
 struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
                           const struct tensor_request *request) {
     if (!check_request(in, node, request))
@@ -97,8 +112,7 @@ struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
         .output = -1,
         .address_partition = request->address_partition,
         .address_byte = request->address_byte,
-        .name = arena_strndup(interp_arena(in), request->name.len ? request->name.at : "",
-                              request->name.len),
+        .name = storage_name(in, request->name),
     };
     declare_shape(&storage, request);
     uint64_t elements = 1;

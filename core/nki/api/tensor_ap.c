@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What instructions see of a view: its access pattern, and masks applied to it. */
-#include "nki/api/tensor.h"
+#include "nki/api/api.h"
 
 /* ---- masks ---------------------------------------------------------------------------------- */
 
@@ -78,7 +78,7 @@ static void shrink(struct interp *in, struct tensor *view, const struct box *box
     }
     const struct tensor_bound *bounds = NULL;
     for (const struct tensor_bound *old = view->bounds; old; old = old->next) {
-        struct tensor_bound *bound = arena_dup(interp_arena(in), old, sizeof *old);
+        struct tensor_bound *bound = arena_dup(interp_scratch(in), old, sizeof *old);
         for (int d = 0; d < view->n_dims; d++)
             bound->at.c0 += old->at.c[d] * box->low[d];
         bound->next = bounds;
@@ -206,6 +206,51 @@ static bool gather_partitions(struct interp *in, const struct nki_node *node,
     return true;
 }
 
+/* Steps and counts, of many patterns. */
+struct ap_shape {
+    int n;
+    int64_t step[NKI_MAX_DIMS];
+    int32_t count[NKI_MAX_DIMS];
+};
+#define SHAPES 1024 /* kept in mind, a place for each hash */
+
+static uint64_t hash_of(const struct pattern *p) {
+    uint64_t hash = (uint64_t)p->n;
+    for (int d = 0; d < p->n; d++)
+        hash = (hash ^ (uint64_t)p->dim[d].step ^ (uint64_t)p->dim[d].size << 32) *
+               0x9e3779b97f4a7c15ULL;
+    return hash;
+}
+
+static int32_t count_of(const struct tensor_dim *dim) {
+    return (int32_t)MIN_OF(dim->size, INT32_MAX);
+}
+
+static bool is_shape(const struct ap_shape *shape, const struct pattern *p) {
+    if (!shape || shape->n != p->n)
+        return false;
+    for (int d = 0; d < p->n; d++)
+        if (shape->step[d] != p->dim[d].step || shape->count[d] != count_of(&p->dim[d]))
+            return false;
+    return true;
+}
+
+static struct ap_shape *shape_of(struct interp *in, const struct pattern *p) {
+    struct api *api = api_of(in);
+    if (!api->shapes)
+        api->shapes = ARENA_ARRAY(interp_scratch(in), struct ap_shape *, SHAPES);
+    struct ap_shape **place = &api->shapes[hash_of(p) >> 32 & (SHAPES - 1)];
+    if (is_shape(*place, p))
+        return *place;
+    struct ap_shape *shape = ARENA_NEW(interp_arena(in), struct ap_shape);
+    shape->n = p->n;
+    for (int d = 0; d < p->n; d++) {
+        shape->step[d] = p->dim[d].step;
+        shape->count[d] = count_of(&p->dim[d]);
+    }
+    return *place = shape;
+}
+
 const struct nki_ap *tensor_ap(struct interp *in, const struct nki_node *node,
                                const struct tensor *tensor, const int *order) {
     if (tensor->bounds && !tensor_check_bounds(in, node, tensor))
@@ -226,16 +271,14 @@ const struct nki_ap *tensor_ap(struct interp *in, const struct nki_node *node,
                      tensor_shape_text(in, tensor), NKI_MAX_DIMS);
         return NULL;
     }
-    struct nki_ap *ap = ARENA_NEW(interp_arena(in), struct nki_ap);
-    ap->storage = tensor->storage;
-    ap->dtype = tensor->dtype;
-    ap->n_dims = (uint8_t)p.n;
-    ap->partition = (uint32_t)tensor->partition;
-    ap->offset = tensor->offset;
-    ap->indirect = tensor->indirect;
-    for (int d = 0; d < p.n; d++) {
-        ap->step[d] = p.dim[d].step;
-        ap->count[d] = (int32_t)MIN_OF(p.dim[d].size, INT32_MAX);
-    }
-    return ap;
+    struct ap_shape *shape = shape_of(in, &p);
+    struct nki_ap ap = {.storage = tensor->storage,
+                        .partition = (uint32_t)tensor->partition,
+                        .dtype = tensor->dtype,
+                        .n_dims = (uint8_t)p.n,
+                        .offset = tensor->offset,
+                        .step = shape->step,
+                        .count = shape->count,
+                        .indirect = tensor->indirect};
+    return arena_dup(interp_arena(in), &ap, sizeof ap);
 }

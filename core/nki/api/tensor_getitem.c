@@ -31,7 +31,7 @@ static bool is_full(struct value part) {
 static struct value range_as_slice(const struct getitem *g, struct value part) {
     if (part.kind != VALUE_RANGE)
         return part;
-    struct value_slice *slice = ARENA_NEW(interp_arena(g->in), struct value_slice);
+    struct value_slice *slice = ARENA_NEW(interp_scratch(g->in), struct value_slice);
     *slice = (struct value_slice){.start = value_int(part.range->start),
                                   .stop = value_int(part.range->stop),
                                   .step = value_int(part.range->step)};
@@ -294,7 +294,7 @@ static bool index_advanced(struct getitem *g) {
 /* What reaches outside becomes a bound for masks to take away; bounds of the tensor itself are
  * carried over. */
 static bool make_bounds(struct getitem *g) {
-    struct arena *arena = interp_arena(g->in);
+    struct arena *arena = interp_scratch(g->in);
     for (int axis = 0; axis < g->from->n_dims; axis++) {
         if (!g->defers[axis])
             continue;

@@ -24,10 +24,10 @@ const struct index_expr *index_new(struct interp *in, const struct index_expr *c
     struct api *api = api_of(in);
     size_t bytes = used_bytes(copy);
     if (!api->interned)
-        api->interned = ARENA_ARRAY(interp_arena(in), const struct index_expr *, INTERNED);
+        api->interned = ARENA_ARRAY(interp_scratch(in), const struct index_expr *, INTERNED);
     const struct index_expr **slot = &api->interned[hash_quick(copy, bytes) % INTERNED];
     if (!*slot || (*slot)->mask != copy->mask || memcmp(*slot, copy, bytes) != 0)
-        *slot = arena_dup(interp_arena(in), copy, bytes);
+        *slot = arena_dup(interp_scratch(in), copy, bytes);
     return *slot;
 }
 

@@ -231,7 +231,7 @@ static bool flatten_dims(struct interp *in, const struct call *call, struct valu
 static bool slice(struct interp *in, const struct call *call, struct value *result) {
     struct value v[4], key[TENSOR_MAX_DIMS];
     const struct tensor *t = self_of(call);
-    struct value_slice *all = ARENA_ARRAY(interp_arena(in), struct value_slice, 2);
+    struct value_slice *all = ARENA_ARRAY(interp_scratch(in), struct value_slice, 2);
     struct tensor *view;
     int dim;
     if (!api_bind(in, call, "dim, start, end, step=1", v) ||

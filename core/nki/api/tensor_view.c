@@ -134,7 +134,7 @@ struct tensor *tensor_broadcast(struct interp *in, const struct nki_node *node,
     }
     out.bounds = NULL;
     for (const struct tensor_bound *old = tensor->bounds; old; old = old->next) {
-        struct tensor_bound *bound = arena_dup(interp_arena(in), old, sizeof *old);
+        struct tensor_bound *bound = arena_dup(interp_scratch(in), old, sizeof *old);
         memset(bound->at.c, 0, sizeof bound->at.c);
         for (int d = 0; d < tensor->n_dims; d++)
             bound->at.c[d + shift] = tensor->dim[d].size == 1 ? 0 : old->at.c[d];

@@ -196,12 +196,12 @@ struct nki_indirect {
  * the start of the storage. step 0 repeats (broadcast). */
 struct nki_ap {
     uint32_t storage; /* index into program->storages */
+    uint32_t partition;
     enum dtype dtype; /* read as; differs from the storage's after view() */
     uint8_t n_dims;   /* >= 1; on chip >= 1 with the partition */
-    uint32_t partition;
     int64_t offset;
-    int64_t step[NKI_MAX_DIMS];
-    int32_t count[NKI_MAX_DIMS];
+    int64_t *step;  /* these two, n_dims long, are shared by patterns of the same shape: */
+    int32_t *count; /* whoever made them is the last to write to them */
     const struct nki_indirect *indirect; /* NULL: none */
 };
 int64_t nki_ap_count(const struct nki_ap *ap); /* elements, all dimensions */

@@ -10,6 +10,10 @@ struct arena *interp_arena(struct interp *in) {
     return in->program->arena;
 }
 
+struct arena *interp_scratch(struct interp *in) {
+    return in->heap;
+}
+
 struct nki_program *interp_program(struct interp *in) {
     return in->program;
 }

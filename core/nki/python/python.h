@@ -155,7 +155,8 @@ bool value_equal(struct interp *in, struct value a, struct value b);
 
 /* ---- what the interpreter offers to the API side -------------------------------------------- */
 
-struct arena *interp_arena(struct interp *in); /* lives as long as the program */
+struct arena *interp_arena(struct interp *in);   /* lives as long as the program */
+struct arena *interp_scratch(struct interp *in); /* .. until the program is made */
 struct nki_program *interp_program(struct interp *in);
 const struct nki_specialise_options *interp_options(const struct interp *in);
 enum nki_dialect interp_dialect(const struct interp *in);
