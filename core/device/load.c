@@ -6,6 +6,10 @@
 
 /* ---- life spans ----------------------------------------------------------------------------- */
 
+static uint32_t block_bytes(const struct nki_storage *storage) {
+    return storage->space == NKI_HBM ? 0 : (uint32_t)MIN_OF(storage->block_bytes, UINT32_MAX);
+}
+
 static void make_blocks(struct device_image *image) {
     const struct nki_program *program = image->program;
     size_t n_storages = program->storages.len, n = 0;
@@ -20,14 +24,16 @@ static void make_blocks(struct device_image *image) {
     image->block_base[n_storages] = (uint32_t)n;
     image->n_blocks = n;
     image->blocks = ARENA_ARRAY(image->arena, struct device_block, n + 1);
-    for (size_t s = 0; s < n_storages; s++)
+    for (size_t s = 0; s < n_storages; s++) {
+        const struct nki_storage *storage = &program->storages.at[s];
         for (uint32_t b = image->block_base[s]; b < image->block_base[s + 1]; b++)
             image->blocks[b] = (struct device_block){.storage = (uint32_t)s,
                                                      .first = DEVICE_NEVER,
                                                      .last = DEVICE_NEVER,
                                                      .first_write = DEVICE_NEVER,
-                                                     .partition = -1,
-                                                     .byte = -1};
+                                                     .bytes = block_bytes(storage),
+                                                     .space = (uint8_t)storage->space};
+    }
 }
 
 static void touch(struct device_image *image, uint32_t i, const struct device_operand *operand) {

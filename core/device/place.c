@@ -45,8 +45,7 @@ static struct moment first_overflow(const struct device_image *image, enum nki_s
     int64_t *change = mem_alloc(n + 2, sizeof *change);
     for (uint32_t b = 0; b < image->n_blocks; b++) {
         const struct device_block *block = &image->blocks[b];
-        if (image->program->storages.at[block->storage].space != space ||
-            block->first == DEVICE_NEVER)
+        if (block->space != space || block->first == DEVICE_NEVER)
             continue;
         change[block->first] += (int64_t)device_block_bytes(image, b);
         change[block->last + 1] -= (int64_t)device_block_bytes(image, b);

@@ -142,8 +142,3 @@ const struct nki_program *device_image_program(const struct device_image *image)
 enum nki_engine device_image_engine(const struct device_image *image, size_t i) {
     return (enum nki_engine)image->engine[i];
 }
-
-uint64_t device_block_bytes(const struct device_image *image, uint32_t block) {
-    const struct nki_storage *storage = &image->program->storages.at[image->blocks[block].storage];
-    return storage->block_bytes;
-}

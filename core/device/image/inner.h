@@ -13,8 +13,8 @@ struct device_block {
     uint32_t storage;
     uint32_t first, last; /* instructions that touch it first and last; DEVICE_NEVER */
     uint32_t first_write; /* DEVICE_NEVER: only read */
-    int32_t partition;    /* of place.c: start partition, -1 until placed (and in HBM) */
-    int64_t byte;         /* of place.c: byte address within the partition */
+    uint32_t bytes;       /* per partition that it takes in its memory; 0 in HBM */
+    uint8_t space;        /* enum nki_space */
 };
 
 struct device_image {
@@ -67,7 +67,9 @@ struct diag *device_report(const struct nki_program *program, struct diag_list *
                            const char *format, ...) CC_PRINTF(6, 7);
 
 /* Bytes per partition that a block takes in its memory. */
-uint64_t device_block_bytes(const struct device_image *image, uint32_t block);
+static inline uint64_t device_block_bytes(const struct device_image *image, uint32_t block) {
+    return image->blocks[block].bytes;
+}
 
 #include "device/image/convert.h"
 

@@ -35,10 +35,6 @@ const struct block_operand *allocation_operands(const struct allocation *allocat
     return allocation->operands.at + allocation->operand_base[i];
 }
 
-bool allocation_is_in(const struct device_image *image, uint32_t block, enum nki_space space) {
-    return image->program->storages.at[image->blocks[block].storage].space == space;
-}
-
 /* ---- walking the program with memory in mind ------------------------------------------------ */
 
 struct touch {
@@ -69,7 +65,7 @@ static size_t touched_blocks(const struct allocation *allocation, uint32_t i, ui
     size_t n, found = 0;
     const struct block_operand *operands = allocation_operands(allocation, i, &n);
     for (size_t k = 0; k < n; k++) {
-        if (allocation->image->program->storages.at[operands[k].ap->storage].space == NKI_HBM)
+        if (allocation_is_in(allocation->image, operands[k].first, NKI_HBM))
             continue;
         uint32_t end = operands[k].first + operands[k].count;
         for (uint32_t b = operands[k].first; b < end && found < MOST_TOUCHED; b++) {

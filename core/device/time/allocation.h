@@ -57,7 +57,10 @@ struct allocation {
 struct allocation *allocation_make(const struct device_image *image);
 void allocation_free(struct allocation *allocation);
 /* Whether a block is in that memory. */
-bool allocation_is_in(const struct device_image *image, uint32_t block, enum nki_space space);
+static inline bool allocation_is_in(const struct device_image *image, uint32_t block,
+                                    enum nki_space space) {
+    return image->blocks[block].space == space;
+}
 /* The operands of instruction i, and how many. */
 const struct block_operand *allocation_operands(const struct allocation *allocation, size_t i,
                                                 size_t *n);
@@ -115,11 +118,13 @@ struct depends *depends_make(const struct allocation *allocation, const struct i
 void depends_free(struct depends *depends);
 
 /* schedule.c */
+struct run;
 struct timeline {
     double *start, *end, *visible; /* per issue: busy from, to, and when others see the result */
     int32_t *cause;                /* per issue: the issue that made it start when it did; -1 */
     double latency_ns;
     double throttled_ns; /* of the Tensor engine, lost to a cold clock */
+    struct run *run;     /* private: room for doing it again */
 };
 struct schedule {
     const struct allocation *allocation;
@@ -129,6 +134,8 @@ struct schedule {
 };
 /* Times every issue. `lifted` >= 0 makes that queue take no time (both DMA queues together). */
 struct timeline *timeline_make(const struct schedule *schedule, int lifted);
+/* Times them again, with another queue lifted, in the room that the timeline has. */
+void timeline_again(struct timeline *timeline, int lifted);
 void timeline_free(struct timeline *timeline);
 
 #endif

@@ -24,6 +24,14 @@ struct history {
     VEC(struct access) all;
 };
 
+/* The histories of all blocks. What a block that nothing touches any more had in mind goes to the
+ * next one: tiles live for a few instructions and there are many of them. */
+struct memory {
+    struct history *blocks;
+    uint32_t *last; /* per block on chip: the instruction that touches it last, by any name */
+    VEC(struct history) spare;
+};
+
 static bool overlap(const struct range *a, const struct range *b) {
     return a->p0 <= b->p1 && b->p0 <= a->p1 && a->low <= b->high && b->low <= a->high;
 }
@@ -106,19 +114,75 @@ static bool *watched_storages(const struct allocation *allocation) {
     return written;
 }
 
-static void touch_operand(struct depends *depends, struct history *histories,
-                          const struct allocation *allocation, uint32_t from,
-                          const struct block_operand *operand, struct access access) {
+static struct memory memory_make(const struct allocation *allocation) {
+    const struct device_image *image = allocation->image;
+    struct memory memory = {.blocks = mem_alloc(image->n_blocks, sizeof *memory.blocks),
+                            .last = mem_alloc(image->n_blocks, sizeof *memory.last)};
+    for (uint32_t b = 0; b < image->n_blocks; b++) {
+        uint32_t *last = &memory.last[allocation->alias[b]];
+        bool kept = allocation_is_in(image, b, NKI_HBM) || image->blocks[b].last == DEVICE_NEVER;
+        *last = MAX_OF(*last, kept ? DEVICE_NEVER : image->blocks[b].last);
+    }
+    return memory;
+}
+
+static struct history *history_of(struct memory *memory, uint32_t block) {
+    struct history *history = &memory->blocks[block];
+    if (!history->all.at && memory->spare.len)
+        *history = memory->spare.at[--memory->spare.len];
+    return history;
+}
+
+static void forget(struct memory *memory, uint32_t block) {
+    struct history *history = &memory->blocks[block];
+    if (!history->all.at)
+        return;
+    history->all.len = 0;
+    *vec_push(&memory->spare) = *history;
+    *history = (struct history){0};
+}
+
+static void memory_free(struct memory *memory, size_t n_blocks) {
+    for (size_t b = 0; b < n_blocks; b++)
+        vec_free(&memory->blocks[b].all);
+    for (size_t i = 0; i < memory->spare.len; i++)
+        vec_free(&memory->spare.at[i].all);
+    vec_free(&memory->spare);
+    free(memory->blocks);
+    free(memory->last);
+}
+
+static void touch_operand(struct depends *depends, struct memory *memory,
+                          const struct allocation *allocation, const struct block_operand *operand,
+                          struct access access) {
     access.range = range_of(allocation->image->program, operand->ap);
     access.write = operand->is_dst;
     for (uint32_t b = operand->first; b < operand->first + operand->count; b++)
-        touch(depends, &histories[allocation->alias[b]], from, access);
+        touch(depends, history_of(memory, allocation->alias[b]), depends->base[access.issue],
+              access);
 }
 
-static void touch_block(struct depends *depends, struct history *histories, uint32_t from,
-                        uint32_t block, struct access access) {
+static void touch_block(struct depends *depends, struct memory *memory, uint32_t block,
+                        struct access access) {
     access.range = (struct range){0, UINT32_MAX, 0, INT64_MAX};
-    touch(depends, &histories[block], from, access);
+    access.write = true;
+    touch(depends, history_of(memory, block), depends->base[access.issue], access);
+}
+
+/* Everything that instruction i touches, and forgets what it is the last to touch. */
+static void touch_instruction(struct depends *depends, struct memory *memory,
+                              const struct allocation *allocation, const bool *watched,
+                              struct access access) {
+    size_t n;
+    uint32_t i = allocation->issues.at[access.issue].instr;
+    const struct block_operand *operands = allocation_operands(allocation, i, &n);
+    for (size_t k = 0; k < n; k++)
+        if (watched[operands[k].ap->storage])
+            touch_operand(depends, memory, allocation, &operands[k], access);
+    for (size_t k = 0; k < n; k++)
+        for (uint32_t b = operands[k].first; b < operands[k].first + operands[k].count; b++)
+            if (memory->last[allocation->alias[b]] == i)
+                forget(memory, allocation->alias[b]);
 }
 
 /* Turns the edges round. While a producer's consumers are filled in, base[p + 1] is where the next
@@ -145,30 +209,20 @@ struct depends *depends_make(const struct allocation *allocation, const struct i
     depends->n = allocation->issues.len;
     depends->orders = allocation->reorders;
     depends->base = mem_alloc(allocation->issues.len + 1, sizeof *depends->base);
-    struct history *histories = mem_alloc(image->n_blocks, sizeof *histories);
+    struct memory memory = memory_make(allocation);
     bool *watched = watched_storages(allocation);
     for (uint32_t s = 0; s < allocation->issues.len; s++) {
         const struct issue *issue = &allocation->issues.at[s];
-        uint32_t from = depends->base[s] = (uint32_t)depends->producer.len;
         struct access access = {.issue = s, .queue = costs[s].queue};
-        if (issue->kind == ISSUE_SAVE || issue->kind == ISSUE_RELOAD) {
-            access.write = true;
-            touch_block(depends, histories, from, issue->block, access);
-            continue;
-        }
-        if (issue->kind == ISSUE_RESIDENT)
-            continue;
-        size_t n;
-        const struct block_operand *operands = allocation_operands(allocation, issue->instr, &n);
-        for (size_t k = 0; k < n; k++)
-            if (watched[operands[k].ap->storage])
-                touch_operand(depends, histories, allocation, from, &operands[k], access);
+        depends->base[s] = (uint32_t)depends->producer.len;
+        if (issue->kind == ISSUE_SAVE || issue->kind == ISSUE_RELOAD)
+            touch_block(depends, &memory, issue->block, access);
+        else if (issue->kind == ISSUE_INSTR)
+            touch_instruction(depends, &memory, allocation, watched, access);
     }
     depends->base[allocation->issues.len] = (uint32_t)depends->producer.len;
     list_consumers(depends);
-    for (size_t b = 0; b < image->n_blocks; b++)
-        vec_free(&histories[b].all);
-    free(histories);
+    memory_free(&memory, image->n_blocks);
     free(watched);
     return depends;
 }

@@ -41,37 +41,65 @@ static int by_start(const void *a, const void *b) {
     return x->instr < y->instr ? -1 : x->instr > y->instr;
 }
 
-/* The spans of one queue, by start; appended to the profile. */
-static void queue_spans(struct profiler *p, uint8_t queue) {
-    size_t from = p->profile->spans.len;
+/* Where the spans of each queue stand in the profile. */
+static void count_spans(struct profiler *p) {
     for (size_t s = 0; s < p->allocation->issues.len; s++)
-        if (p->costs[s].queue == queue && p->allocation->issues.at[s].kind != ISSUE_RESIDENT)
-            *vec_push(&p->profile->spans) = (struct device_span){
-                p->allocation->issues.at[s].instr, queue, p->start_ns + p->time->start[s],
-                p->start_ns + p->time->end[s]};
-    size_t n = p->profile->spans.len - from;
-    if (n && (is_dma(queue) || p->allocation->reorders))
-        qsort(&p->profile->spans.at[from], n, sizeof *p->profile->spans.at, by_start);
-    p->count[queue] = n;
-    p->first_span[queue] = from;
+        p->count[p->costs[s].queue] += p->allocation->issues.at[s].kind != ISSUE_RESIDENT;
+    for (int queue = 0; queue + 1 < QUEUE_COUNT; queue++)
+        p->first_span[queue + 1] = p->first_span[queue] + p->count[queue];
+    p->profile->spans.len = p->first_span[QUEUE_COUNT - 1] + p->count[QUEUE_COUNT - 1];
+    vec_reserve(&p->profile->spans, p->profile->spans.len);
 }
 
-/* Time that at least one span of [from, to) covers; they come by start. */
+static void sort_spans(struct device_span *spans, size_t n) {
+    for (size_t i = 1; i < n; i++)
+        if (by_start(&spans[i - 1], &spans[i]) > 0) {
+            qsort(spans, n, sizeof *spans, by_start);
+            return;
+        }
+}
+
+/* The next of two rows of spans that both come by start. */
+static const struct device_span *next_of(const struct device_span **a,
+                                         const struct device_span *a_end,
+                                         const struct device_span **b,
+                                         const struct device_span *b_end) {
+    bool first = *b == b_end || (*a < a_end && by_start(*a, *b) <= 0);
+    return first ? (*a)++ : (*b)++;
+}
+
+/* Adds what a span covers of the time after `until`; spans come by start. */
+static void cover(const struct device_span *span, double *busy, double *until) {
+    double start = MAX_OF(span->start_ns, *until);
+    *busy += MAX_OF(span->end_ns - start, 0);
+    *until = MAX_OF(*until, span->end_ns);
+}
+
+/* Time that at least one span of [from, to) covers. */
 static double covered(const struct device_span *from, const struct device_span *to) {
     double busy = 0, until = 0;
-    for (; from < to; from++) {
-        double start = MAX_OF(from->start_ns, until);
-        busy += MAX_OF(from->end_ns - start, 0);
-        until = MAX_OF(until, from->end_ns);
-    }
+    for (; from < to; from++)
+        cover(from, &busy, &until);
     return busy;
 }
 
+/* The spans of one queue after those of another, by start. */
 static void fill_spans(struct profiler *p) {
+    size_t next[QUEUE_COUNT];
+    count_spans(p);
+    memcpy(next, p->first_span, sizeof next);
+    for (size_t s = 0; s < p->allocation->issues.len; s++) {
+        uint8_t queue = p->costs[s].queue;
+        if (p->allocation->issues.at[s].kind != ISSUE_RESIDENT)
+            p->profile->spans.at[next[queue]++] = (struct device_span){
+                p->allocation->issues.at[s].instr, queue, p->start_ns + p->time->start[s],
+                p->start_ns + p->time->end[s]};
+    }
     for (uint8_t queue = 0; queue < QUEUE_COUNT; queue++) {
         *vec_push(&p->profile->queues) =
             (struct device_queue){queue_names[queue], queue_engine((enum queue)queue)};
-        queue_spans(p, queue);
+        if (p->count[queue] && (is_dma(queue) || p->allocation->reorders))
+            sort_spans(&p->profile->spans.at[p->first_span[queue]], p->count[queue]);
     }
 }
 
@@ -82,14 +110,14 @@ static void count_busy(struct profiler *p) {
         if (p->count[queue])
             p->busy[queue] = covered(spans + p->first_span[queue],
                                      spans + p->first_span[queue] + p->count[queue]);
-    size_t from = p->first_span[QUEUE_DMA_IN], n = p->profile->spans.len - from;
-    if (!n)
+    if (!p->count[QUEUE_DMA_IN] && !p->count[QUEUE_DMA_OUT])
         return;
-    struct device_span *both = mem_alloc(n, sizeof *both);
-    memcpy(both, spans + from, n * sizeof *both);
-    qsort(both, n, sizeof *both, by_start);
-    p->dma_busy = covered(both, both + n);
-    free(both);
+    const struct device_span *in = spans + p->first_span[QUEUE_DMA_IN];
+    const struct device_span *out = spans + p->first_span[QUEUE_DMA_OUT], *in_end = out;
+    const struct device_span *out_end = spans + p->profile->spans.len;
+    double until = 0;
+    while (in < in_end || out < out_end)
+        cover(next_of(&in, in_end, &out, out_end), &p->dma_busy, &until);
 }
 
 static void count_operands(struct profiler *p, size_t i) {
@@ -98,7 +126,7 @@ static void count_operands(struct profiler *p, size_t i) {
     for (size_t k = 0; k < n; k++) {
         uint64_t bytes =
             (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
-        switch (p->image->program->storages.at[operands[k].ap->storage].space) {
+        switch ((enum nki_space)p->image->blocks[operands[k].first].space) {
         case NKI_HBM:
             p->hbm_read += operands[k].is_src ? bytes : 0;
             p->hbm_write += operands[k].is_dst ? bytes : 0;
@@ -281,19 +309,23 @@ static void fill_metrics(struct profiler *p) {
 /* ---- cost per line -------------------------------------------------------------------------- */
 
 struct lines {
-    struct map index; /* file and line -> number + 1 in profile->lines */
+    struct map index;  /* file and line -> number + 1 in profile->lines */
+    uint32_t *of_locs; /* per loc: that number; 0: not asked for yet */
 };
 
 static struct device_line *line_of(struct profiler *p, struct lines *lines, uint32_t instr) {
-    const struct nki_loc *loc =
-        &p->image->program->locs.at[p->image->program->instrs.at[instr].loc];
+    uint32_t at = p->image->program->instrs.at[instr].loc;
+    if (lines->of_locs[at])
+        return &p->profile->lines.at[lines->of_locs[at] - 1];
+    const struct nki_loc *loc = &p->image->program->locs.at[at];
     uint32_t key[2] = {loc->file, loc->line};
     struct map_entry *entry = map_put(&lines->index, (struct str){(const char *)key, sizeof key});
     if (!entry->value) {
         *vec_push(&p->profile->lines) = (struct device_line){.file = loc->file, .line = loc->line};
         entry->value = (void *)(uintptr_t)p->profile->lines.len;
     }
-    return &p->profile->lines.at[(uintptr_t)entry->value - 1];
+    lines->of_locs[at] = (uint32_t)(uintptr_t)entry->value;
+    return &p->profile->lines.at[lines->of_locs[at] - 1];
 }
 
 /* Walks back from the issue that ends last: each stretch belongs to the line that filled it. */
@@ -331,7 +363,8 @@ static int by_share(const void *a, const void *b) {
 }
 
 static void fill_lines(struct profiler *p) {
-    struct lines lines = {0};
+    struct lines lines = {.of_locs =
+                              mem_alloc(p->image->program->locs.len + 1, sizeof *lines.of_locs)};
     for (size_t s = 0; s < p->allocation->issues.len; s++) {
         const struct issue *issue = &p->allocation->issues.at[s];
         struct device_line *line = line_of(p, &lines, issue->instr);
@@ -344,6 +377,7 @@ static void fill_lines(struct profiler *p) {
     }
     walk_critical_path(p, &lines);
     map_free(&lines.index);
+    free(lines.of_locs);
     if (p->profile->lines.len)
         qsort(p->profile->lines.at, p->profile->lines.len, sizeof *p->profile->lines.at, by_share);
 }
@@ -356,6 +390,7 @@ static void fill_lines(struct profiler *p) {
 static void fill_bounds(struct profiler *p, const struct schedule *schedule) {
     static const char *const names[] = {"Tensor", "Vector", "Scalar", "GpSimd", "DMA"};
     double around = p->table->start_ns + p->table->end_ns, best = 0;
+    struct timeline *without = NULL;
     p->profile->bound = "latency";
     for (int queue = 0; queue <= QUEUE_DMA_IN; queue++) {
         bool dma = queue == QUEUE_DMA_IN;
@@ -365,9 +400,11 @@ static void fill_bounds(struct profiler *p, const struct schedule *schedule) {
             continue;
         double ns = p->time->latency_ns;
         if (critical > WORTH_LIFTING * ns) {
-            struct timeline *without = timeline_make(schedule, queue);
+            if (without)
+                timeline_again(without, queue);
+            else
+                without = timeline_make(schedule, queue);
             ns = MIN_OF(without->latency_ns, ns);
-            timeline_free(without);
         }
         ns += around;
         *vec_push(&p->profile->bounds) = (struct device_bound){names[queue], busy, ns};
@@ -376,6 +413,7 @@ static void fill_bounds(struct profiler *p, const struct schedule *schedule) {
             p->profile->bound = names[queue];
         }
     }
+    timeline_free(without);
 }
 
 struct device_profile *device_time(const struct device_image *image) {

@@ -76,17 +76,25 @@ struct queue_state {
     double free;
     int32_t last;
 };
+/* What of an issue is looked at again and again, in one place. */
+struct pending {
+    double ready;   /* not before that */
+    uint32_t waits; /* producers to be scheduled, residences to be granted */
+    uint8_t queue;
+    bool done;
+};
+struct use {
+    double over;   /* the last user so far is over */
+    uint32_t left; /* users to come */
+};
 struct run {
     const struct schedule *schedule;
     const struct allocation *allocation;
     struct timeline *time;
     int lifted;
-    uint32_t *waits;           /* per issue: producers to be scheduled, residences to be granted */
     uint32_t oldest, admitted; /* issue not done; issues below are within the window */
-    bool *done;
-    double *ready;        /* per issue: not before that */
-    uint32_t *users_left; /* per residence */
-    double *over;         /* per residence: its last user so far is over */
+    struct pending *issues;
+    struct use *residences;
     struct queue_state queues[QUEUE_COUNT];
     double engine_free[MOST_DMA_ENGINES];
     int32_t engine_last[MOST_DMA_ENGINES];
@@ -99,37 +107,37 @@ struct run {
 };
 
 static bool is_dma(const struct run *run, uint32_t s) {
-    uint8_t queue = run->schedule->costs[s].queue;
+    uint8_t queue = run->issues[s].queue;
     return queue == QUEUE_DMA_IN || queue == QUEUE_DMA_OUT;
 }
 
 static void hold_until(struct run *run, uint32_t s, double when, int32_t cause) {
-    if (when > run->ready[s]) {
-        run->ready[s] = when;
+    if (when > run->issues[s].ready) {
+        run->issues[s].ready = when;
         run->time->cause[s] = cause;
     }
 }
 
 static void offer(struct run *run, uint32_t s) {
-    heap_push(&run->queues[run->schedule->costs[s].queue].later,
-              (struct entry){.key = run->ready[s], .issue = s});
+    heap_push(&run->queues[run->issues[s].queue].later,
+              (struct entry){.key = run->issues[s].ready, .issue = s});
 }
 
 /* One thing less that issue s waits for. */
 static void release(struct run *run, uint32_t s) {
-    if (--run->waits[s] == 0 && run->allocation->reorders && s < run->admitted)
+    if (--run->issues[s].waits == 0 && run->allocation->reorders && s < run->admitted)
         offer(run, s);
 }
 
 /* Lets in the issues that have come within the compiler's sight since issue s is done. */
 static void move_window(struct run *run, uint32_t s) {
     size_t n = run->allocation->issues.len;
-    run->done[s] = true;
-    while (run->oldest < n && run->done[run->oldest])
+    run->issues[s].done = true;
+    while (run->oldest < n && run->issues[run->oldest].done)
         run->oldest++;
     for (; run->admitted < n && run->admitted < run->oldest + WINDOW; run->admitted++) {
         hold_until(run, run->admitted, run->time->start[s], (int32_t)s);
-        if (!run->waits[run->admitted])
+        if (!run->issues[run->admitted].waits)
             offer(run, run->admitted);
     }
 }
@@ -174,11 +182,12 @@ static void settle_memory(struct run *run, uint32_t s) {
     for (uint32_t u = allocation->use_base.at[s]; u < allocation->use_base.at[s + 1]; u++) {
         uint32_t r = allocation->uses.at[u];
         const struct residence *residence = &allocation->residences.at[r];
-        run->over[r] = MAX_OF(run->over[r], run->time->visible[s]);
-        if (--run->users_left[r])
+        struct use *use = &run->residences[r];
+        use->over = MAX_OF(use->over, run->time->visible[s]);
+        if (--use->left)
             continue;
         heap_push(residence->psum ? &run->psum.returned : &run->sbuf.returned,
-                  (struct entry){run->over[r], residence->bytes, s});
+                  (struct entry){use->over, residence->bytes, s});
         *(residence->psum ? &psum : &sbuf) = true;
     }
     if (sbuf)
@@ -285,10 +294,12 @@ static double next_start(const struct run *run, const struct queue_state *queue)
             return queue->free;
         return queue->later.all.len ? MAX_OF(queue->free, queue->later.all.at[0].key) : INFINITY;
     }
-    if (queue->head == queue->order.len || run->waits[queue->order.at[queue->head]])
+    if (queue->head == queue->order.len)
         return INFINITY;
     uint32_t s = queue->order.at[queue->head];
-    double start = MAX_OF(queue->free, run->ready[s]);
+    if (run->issues[s].waits)
+        return INFINITY;
+    double start = MAX_OF(queue->free, run->issues[s].ready);
     return is_dma(run, s) ? MAX_OF(start, run->issuer_free[issuer_of(run, s)]) : start;
 }
 
@@ -303,15 +314,14 @@ static uint32_t take_next(struct run *run, struct queue_state *queue, double sta
 }
 
 static void tell_consumers(struct run *run, uint32_t s) {
-    const struct issue_cost *costs = run->schedule->costs;
     const struct timeline *time = run->time;
     const struct depends *depends = run->schedule->depends;
+    uint8_t queue = run->issues[s].queue;
     for (uint32_t c = depends->consumer_base[s]; c < depends->consumer_base[s + 1]; c++) {
         uint32_t consumer = depends->consumer[c] & ~DEPENDS_ORDER;
-        bool same = costs[consumer].queue == costs[s].queue;
+        bool same = run->issues[consumer].queue == queue;
         /* One PE instruction may follow another into the same PSUM tile at once. */
-        bool at_once =
-            (depends->consumer[c] & DEPENDS_ORDER) || (same && costs[s].queue == QUEUE_TENSOR);
+        bool at_once = (depends->consumer[c] & DEPENDS_ORDER) || (same && queue == QUEUE_TENSOR);
         double seen = time->visible[s] + (same ? 0 : run->schedule->table->semaphore_ns);
         if (at_once)
             hold_until(run, consumer, time->start[s], (int32_t)s);
@@ -322,11 +332,11 @@ static void tell_consumers(struct run *run, uint32_t s) {
 }
 
 static void note_cause(struct run *run, uint32_t s, const struct queue_state *queue) {
-    if (queue->free > run->ready[s])
+    if (queue->free > run->issues[s].ready)
         run->time->cause[s] = queue->last;
     if (is_dma(run, s) && !run->allocation->reorders) {
         enum nki_engine issuer = issuer_of(run, s);
-        if (run->issuer_free[issuer] > MAX_OF(run->ready[s], queue->free))
+        if (run->issuer_free[issuer] > MAX_OF(run->issues[s].ready, queue->free))
             run->time->cause[s] = run->issuer_last[issuer];
     }
 }
@@ -360,48 +370,86 @@ static bool advance(struct run *run) {
     return true;
 }
 
-static void list_residences(struct run *run) {
+static void reset_residences(struct run *run) {
     const struct allocation *allocation = run->allocation;
-    size_t n = allocation->residences.len;
-    run->users_left = mem_alloc(n + 1, sizeof *run->users_left);
-    run->over = mem_alloc(n + 1, sizeof *run->over);
-    for (size_t r = 0; r < n; r++) {
-        run->users_left[r] = allocation->residences.at[r].users;
-        run->waits[allocation->residences.at[r].first_user]++;
+    for (size_t r = 0; r < allocation->residences.len; r++) {
+        run->residences[r] = (struct use){.left = allocation->residences.at[r].users};
+        run->issues[allocation->residences.at[r].first_user].waits++;
     }
 }
 
-static void run_begin(struct run *run) {
-    const struct allocation *allocation = run->allocation;
-    size_t n = allocation->issues.len;
-    run->waits = mem_alloc(n + 1, sizeof *run->waits);
-    run->done = mem_alloc(n + 1, sizeof *run->done);
-    run->admitted = (uint32_t)MIN_OF(n, (size_t)WINDOW);
-    run->ready = mem_alloc(n + 1, sizeof *run->ready);
-    list_residences(run);
-    for (int queue = 0; queue < QUEUE_COUNT; queue++)
-        run->queues[queue].last = -1;
-    for (uint32_t s = 0; s < n; s++) {
-        struct queue_state *queue = &run->queues[run->schedule->costs[s].queue];
-        run->waits[s] += run->schedule->depends->base[s + 1] - run->schedule->depends->base[s];
+static void reset_issues(struct run *run) {
+    const uint32_t *base = run->schedule->depends->base;
+    size_t n = run->allocation->issues.len;
+    for (size_t s = 0; s < n; s++) {
+        run->issues[s] = (struct pending){.waits = base[s + 1] - base[s],
+                                          .queue = run->schedule->costs[s].queue};
         run->time->cause[s] = -1;
-        if (!allocation->reorders)
-            *vec_push(&queue->order) = s;
-        else if (s < WINDOW && !run->waits[s])
-            offer(run, s);
     }
-    for (int e = 0; e < NKI_ENGINE_COUNT; e++)
+}
+
+static void reset_memory(struct pool *pool, bool psum, uint64_t capacity) {
+    pool->psum = psum;
+    pool->capacity = capacity;
+    pool->used = pool->when = 0;
+    pool->next = pool->returned.all.len = 0;
+    pool->cause = -1;
+}
+
+static void reset_engines(struct run *run) {
+    for (int queue = 0; queue < QUEUE_COUNT; queue++) {
+        struct queue_state *state = &run->queues[queue];
+        state->head = state->later.all.len = state->now.all.len = 0;
+        state->free = 0;
+        state->last = -1;
+    }
+    for (int e = 0; e < NKI_ENGINE_COUNT; e++) {
+        run->issuer_free[e] = 0;
         run->issuer_last[e] = -1;
-    run->sbuf.cause = run->psum.cause = -1;
-    run->psum.psum = true;
-    run->sbuf.capacity = allocation->image->generation->sbuf_partition_bytes;
-    run->psum.capacity = allocation->image->generation->psum_partition_bytes;
+    }
+    for (int e = 0; e < MOST_DMA_ENGINES; e++) {
+        run->engine_free[e] = 0;
+        run->engine_last[e] = 0;
+    }
+    run->engine_next = 0;
+    run->pe_warm_at = 0;
     run->pe_last_end = -INFINITY;
+    run->function_set = 0;
+}
+
+static void reset(struct run *run, int lifted) {
+    const struct device_generation *generation = run->allocation->image->generation;
+    size_t n = run->allocation->issues.len;
+    run->lifted = lifted;
+    run->time->latency_ns = run->time->throttled_ns = 0;
+    run->oldest = 0;
+    run->admitted = (uint32_t)MIN_OF(n, (size_t)WINDOW);
+    reset_engines(run);
+    reset_issues(run);
+    reset_residences(run);
+    for (uint32_t s = 0; run->allocation->reorders && s < run->admitted; s++)
+        if (!run->issues[s].waits)
+            offer(run, s);
+    reset_memory(&run->sbuf, false, generation->sbuf_partition_bytes);
+    reset_memory(&run->psum, true, generation->psum_partition_bytes);
     grant(run, &run->sbuf, false);
     grant(run, &run->psum, false);
 }
 
-static void run_end(struct run *run) {
+static struct run *run_new(const struct schedule *schedule, struct timeline *time) {
+    const struct allocation *allocation = schedule->allocation;
+    struct run *run = mem_alloc(1, sizeof *run);
+    run->schedule = schedule;
+    run->allocation = allocation;
+    run->time = time;
+    run->issues = mem_alloc(allocation->issues.len + 1, sizeof *run->issues);
+    run->residences = mem_alloc(allocation->residences.len + 1, sizeof *run->residences);
+    for (uint32_t s = 0; !allocation->reorders && s < allocation->issues.len; s++)
+        *vec_push(&run->queues[schedule->costs[s].queue].order) = s;
+    return run;
+}
+
+static void run_free(struct run *run) {
     for (int queue = 0; queue < QUEUE_COUNT; queue++) {
         vec_free(&run->queues[queue].order);
         vec_free(&run->queues[queue].later.all);
@@ -409,11 +457,9 @@ static void run_end(struct run *run) {
     }
     vec_free(&run->sbuf.returned.all);
     vec_free(&run->psum.returned.all);
-    free(run->waits);
-    free(run->ready);
-    free(run->done);
-    free(run->users_left);
-    free(run->over);
+    free(run->issues);
+    free(run->residences);
+    free(run);
 }
 
 /* When nothing can go on because the kernel holds more than there is, the next in program order
@@ -425,6 +471,17 @@ static bool force_memory(struct run *run) {
     return grant(run, pool, true);
 }
 
+void timeline_again(struct timeline *time, int lifted) {
+    struct run *run = time->run;
+    reset(run, lifted);
+    for (size_t done = 0; done < run->allocation->issues.len;) {
+        if (advance(run))
+            done++;
+        else if (!force_memory(run))
+            HONE_BUG("the schedule is stuck");
+    }
+}
+
 struct timeline *timeline_make(const struct schedule *schedule, int lifted) {
     size_t n = schedule->allocation->issues.len;
     struct timeline *time = mem_alloc(1, sizeof *time);
@@ -432,22 +489,15 @@ struct timeline *timeline_make(const struct schedule *schedule, int lifted) {
     time->end = mem_alloc(n + 1, sizeof *time->end);
     time->visible = mem_alloc(n + 1, sizeof *time->visible);
     time->cause = mem_alloc(n + 1, sizeof *time->cause);
-    struct run run = {
-        .schedule = schedule, .allocation = schedule->allocation, .time = time, .lifted = lifted};
-    run_begin(&run);
-    for (size_t done = 0; done < n;) {
-        if (advance(&run))
-            done++;
-        else if (!force_memory(&run))
-            HONE_BUG("the schedule is stuck");
-    }
-    run_end(&run);
+    time->run = run_new(schedule, time);
+    timeline_again(time, lifted);
     return time;
 }
 
 void timeline_free(struct timeline *time) {
     if (!time)
         return;
+    run_free(time->run);
     free(time->start);
     free(time->end);
     free(time->visible);
