@@ -39,6 +39,12 @@ static void make_blocks(struct device_image *image) {
 static void touch(struct device_image *image, uint32_t i, const struct device_operand *operand) {
     uint32_t first, last, s = operand->ap->storage;
     device_ap_blocks(image->program, operand->ap, &first, &last);
+    *vec_push(&image->operands) = (struct block_operand){.ap = operand->ap,
+                                                         .first = image->block_base[s] + first,
+                                                         .count = last - first + 1,
+                                                         .is_dst = operand->is_dst,
+                                                         .is_src = operand->is_src,
+                                                         .is_index = operand->is_index};
     if (first != last)
         image->whole[s] = true;
     if (operand->is_dst)
@@ -55,10 +61,14 @@ static void touch(struct device_image *image, uint32_t i, const struct device_op
 
 static void find_lives(struct device_image *image) {
     struct device_operand operands[DEVICE_MAX_OPERANDS];
-    for (size_t i = 0; i < image->program->instrs.len; i++) {
+    size_t n_instrs = image->program->instrs.len;
+    image->operand_base = ARENA_ARRAY(image->arena, uint32_t, n_instrs + 1);
+    vec_reserve(&image->operands, 2 * n_instrs);
+    for (size_t i = 0; i < n_instrs; i++) {
         size_t n = device_operands(image, i, operands);
         for (size_t k = 0; k < n; k++)
             touch(image, (uint32_t)i, &operands[k]);
+        image->operand_base[i + 1] = (uint32_t)image->operands.len;
     }
 }
 
@@ -81,11 +91,13 @@ struct device_image *device_load(const struct nki_program *program,
     }
     if (ok)
         return image;
-    arena_free(arena);
+    device_unload(image);
     return NULL;
 }
 
 void device_unload(struct device_image *image) {
-    if (image)
-        arena_free(image->arena);
+    if (!image)
+        return;
+    vec_free(&image->operands);
+    arena_free(image->arena);
 }

@@ -454,6 +454,7 @@ static bool check_places(struct check *c) {
     size_t n = device_operands(c->image, (size_t)(c->instr - c->program->instrs.at), operands);
     bool ok = true;
     for (size_t k = 0; k < n; k++) {
+        c->written[operands[k].ap->storage] |= operands[k].is_dst;
         ok &= check_access(c, &operands[k]);
         if (c->engine != NKI_ENGINE_DMA && !operands[k].is_index)
             ok &= check_start(c, operands[k].ap);
@@ -526,21 +527,13 @@ static void check_storages(struct check *c) {
 /* Every returned tensor is written by something. */
 static void check_outputs(struct check *c) {
     size_t n = c->program->storages.len;
-    bool *written = mem_alloc(n + 1, sizeof *written);
-    struct device_operand operands[DEVICE_MAX_OPERANDS];
-    for (size_t i = 0; i < c->program->instrs.len; i++) {
-        size_t n_operands = device_operands(c->image, i, operands);
-        for (size_t k = 0; k < n_operands && operands[k].is_dst; k++)
-            written[operands[k].ap->storage] = true;
-    }
     for (size_t k = 0; k < c->program->outputs.len; k++) {
         uint32_t s = c->program->outputs.at[k];
         const struct nki_storage *storage = s < n ? &c->program->storages.at[s] : NULL;
-        if (storage && !written[s] && storage->input < 0 && !storage->constant)
+        if (storage && !c->written[s] && storage->input < 0 && !storage->constant)
             report_storage(c, storage, "err_tensor_output_not_written_to",
                            "is returned and never written");
     }
-    free(written);
 }
 
 bool check_program(struct device_image *image, struct diag_list *diags) {
@@ -548,7 +541,8 @@ bool check_program(struct device_image *image, struct diag_list *diags) {
                       .program = image->program,
                       .diags = diags,
                       .generation = image->generation->generation,
-                      .legacy = image->program->dialect == NKI_DIALECT_LEGACY};
+                      .legacy = image->program->dialect == NKI_DIALECT_LEGACY,
+                      .written = mem_alloc(image->program->storages.len + 1, 1)};
     check_storages(&c);
     for (size_t i = 0; c.errors == 0 && i < image->program->outputs.len; i++)
         if (image->program->outputs.at[i] >= image->program->storages.len)
@@ -562,5 +556,6 @@ bool check_program(struct device_image *image, struct diag_list *diags) {
     if (c.errors == 0)
         check_outputs(&c);
     map_free(&c.reported);
+    free(c.written);
     return c.errors == 0;
 }

@@ -19,6 +19,7 @@ struct check {
     enum nki_generation generation;
     bool legacy;
     size_t errors;
+    bool *written;       /* per storage, by what was checked so far */
     struct map reported; /* place and text of a finding: each is told once */
 };
 typedef void check_fn(struct check *c);

@@ -17,6 +17,13 @@ struct device_block {
     uint8_t space;        /* enum nki_space */
 };
 
+/* An operand of an instruction, and the blocks it touches: [first, first + count). */
+struct block_operand {
+    const struct nki_ap *ap;
+    uint32_t first, count;
+    bool is_dst, is_src, is_index;
+};
+
 struct device_image {
     const struct nki_program *program;
     const struct device_generation *generation;
@@ -24,10 +31,18 @@ struct device_image {
     uint8_t *engine;             /* enum nki_engine, one per instruction, never UNKNOWN */
     struct device_block *blocks; /* blocks of storage s: block_base[s] .. block_base[s + 1] */
     size_t n_blocks;
-    uint32_t *block_base; /* one per storage, and one more */
-    bool *whole;          /* per storage: some operand spans several of its blocks */
-    bool *written;        /* per storage: some instruction writes it */
+    uint32_t *block_base;               /* one per storage, and one more */
+    bool *whole;                        /* per storage: some operand spans several of its blocks */
+    bool *written;                      /* per storage: some instruction writes it */
+    VEC(struct block_operand) operands; /* of instruction i: [operand_base[i], .. [i + 1]) */
+    uint32_t *operand_base;
 };
+/* What instruction i reads and writes: see device_operands. */
+static inline const struct block_operand *device_block_operands(const struct device_image *image,
+                                                                size_t i, size_t *n) {
+    *n = image->operand_base[i + 1] - image->operand_base[i];
+    return image->operands.at + image->operand_base[i];
+}
 
 /* What an instruction reads or writes: an access pattern among its operands, the tile of indices
  * of an indirect one included. An operand that is added to, kept in part (a mask, a predicate, rows

@@ -6,35 +6,6 @@
 
 #include <stdlib.h>
 
-static void list_operands(struct allocation *allocation) {
-    const struct device_image *image = allocation->image;
-    size_t n_instrs = image->program->instrs.len;
-    allocation->operand_base = mem_alloc(n_instrs + 1, sizeof *allocation->operand_base);
-    struct device_operand operands[DEVICE_MAX_OPERANDS];
-    for (size_t i = 0; i < n_instrs; i++) {
-        size_t n = device_operands(image, i, operands);
-        for (size_t k = 0; k < n; k++) {
-            const struct nki_ap *ap = operands[k].ap;
-            uint32_t first, last;
-            device_ap_blocks(image->program, ap, &first, &last);
-            *vec_push(&allocation->operands) =
-                (struct block_operand){.ap = ap,
-                                       .first = image->block_base[ap->storage] + first,
-                                       .count = last - first + 1,
-                                       .is_dst = operands[k].is_dst,
-                                       .is_src = operands[k].is_src,
-                                       .is_index = operands[k].is_index};
-        }
-        allocation->operand_base[i + 1] = (uint32_t)allocation->operands.len;
-    }
-}
-
-const struct block_operand *allocation_operands(const struct allocation *allocation, size_t i,
-                                                size_t *n) {
-    *n = allocation->operand_base[i + 1] - allocation->operand_base[i];
-    return allocation->operands.at + allocation->operand_base[i];
-}
-
 /* ---- walking the program with memory in mind ------------------------------------------------ */
 
 struct touch {
@@ -235,7 +206,8 @@ static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
 
 static bool loads_from_inputs(const struct device_image *image, uint32_t i) {
     const struct nki_instr *instr = &image->program->instrs.at[i];
-    if (instr->op != NKI_OP_DMA_COPY || instr->operands[NKI_DMA_COPY_src].kind != NKI_OPERAND_AP)
+    if (image->engine[i] != NKI_ENGINE_DMA || instr->op != NKI_OP_DMA_COPY ||
+        instr->operands[NKI_DMA_COPY_src].kind != NKI_OPERAND_AP)
         return false;
     const struct nki_ap *src = instr->operands[NKI_DMA_COPY_src].ap;
     return image->program->storages.at[src->storage].space == NKI_HBM &&
@@ -295,7 +267,6 @@ static void walk_program(struct allocation *allocation, const bool *resident) {
 struct allocation *allocation_make(const struct device_image *image) {
     struct allocation *allocation = mem_alloc(1, sizeof *allocation);
     allocation->image = image;
-    list_operands(allocation);
     allocation->reorders = image->program->dialect == NKI_DIALECT_LEGACY;
     allocation->alias = mem_alloc(image->n_blocks, sizeof *allocation->alias);
     for (uint32_t b = 0; b < image->n_blocks; b++)
@@ -314,8 +285,6 @@ void allocation_free(struct allocation *allocation) {
     if (!allocation)
         return;
     vec_free(&allocation->issues);
-    vec_free(&allocation->operands);
-    free(allocation->operand_base);
     vec_free(&allocation->residences);
     vec_free(&allocation->uses);
     vec_free(&allocation->use_base);

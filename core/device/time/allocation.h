@@ -32,17 +32,8 @@ struct residence {
     bool psum;
 };
 
-/* An operand, and the blocks it touches: [first, first + count). */
-struct block_operand {
-    const struct nki_ap *ap;
-    uint32_t first, count;
-    bool is_dst, is_src, is_index;
-};
-
 struct allocation {
     const struct device_image *image;
-    VEC(struct block_operand) operands; /* of instruction i: [operand_base[i], .. [i + 1]) */
-    uint32_t *operand_base;
     VEC(struct issue) issues;
     VEC(struct residence) residences; /* in the order they begin */
     VEC(uint32_t) uses; /* residences that issue s uses: uses[use_base[s] .. [s + 1]] */
@@ -62,8 +53,10 @@ static inline bool allocation_is_in(const struct device_image *image, uint32_t b
     return image->blocks[block].space == space;
 }
 /* The operands of instruction i, and how many. */
-const struct block_operand *allocation_operands(const struct allocation *allocation, size_t i,
-                                                size_t *n);
+static inline const struct block_operand *allocation_operands(const struct allocation *allocation,
+                                                              size_t i, size_t *n) {
+    return device_block_operands(allocation->image, i, n);
+}
 
 /* residency.c: per instruction, whether the legacy compiler leaves the load out because its data is
  * in SBUF already; the block it filled becomes an alias. And input_in_psum. */

@@ -211,7 +211,8 @@ static void find_floor(struct profiler *p) {
         size_t n;
         const struct block_operand *operands = allocation_operands(p->allocation, i, &n);
         for (size_t k = 0; k < n; k++)
-            if (operands[k].is_src && program->storages.at[operands[k].ap->storage].input >= 0)
+            if (operands[k].is_src && allocation_is_in(p->image, operands[k].first, NKI_HBM) &&
+                program->storages.at[operands[k].ap->storage].input >= 0)
                 read[operands[k].ap->storage] +=
                     (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
     }

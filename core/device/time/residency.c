@@ -157,7 +157,8 @@ static void apply_residency(struct residency *r, bool *resident, const bool *kep
         const struct piece *piece = &r->pieces.at[r->piece_of[i] - 1];
         if (!kept[piece->site] || piece->first == i)
             continue;
-        uint32_t block = r->allocation->operands.at[r->allocation->operand_base[i]].first;
+        size_t n;
+        uint32_t block = allocation_operands(r->allocation, i, &n)->first;
         r->allocation->alias[block] = piece->first_block;
         resident[i] = true;
     }

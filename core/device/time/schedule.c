@@ -81,6 +81,7 @@ struct pending {
     double ready;   /* not before that */
     uint32_t waits; /* producers to be scheduled, residences to be granted */
     uint8_t queue;
+    uint8_t issuer; /* enum nki_engine: who triggers it, of a transfer */
     bool done;
 };
 struct use {
@@ -237,15 +238,6 @@ static void run_on_engine(struct run *run, uint32_t s, double start) {
 
 /* ---- transfers ------------------------------------------------------------------------------ */
 
-/* Who triggers a transfer: the engine the kernel names, else the Sync engine. */
-static enum nki_engine issuer_of(const struct run *run, uint32_t s) {
-    const struct issue *issue = &run->allocation->issues.at[s];
-    uint8_t asked = run->allocation->image->program->instrs.at[issue->instr].engine;
-    bool own = issue->kind == ISSUE_INSTR && asked > NKI_ENGINE_UNKNOWN &&
-               asked < NKI_ENGINE_COUNT && asked != NKI_ENGINE_DMA;
-    return own ? (enum nki_engine)asked : NKI_ENGINE_SYNC;
-}
-
 static double issue_ns(const struct run *run, enum nki_engine issuer) {
     /* The legacy compiler lays descriptors down before the kernel starts. */
     const struct cost_table *table = run->schedule->table;
@@ -263,7 +255,7 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
         time->start[s] = time->end[s] = time->visible[s] = queue->free = at;
         return;
     }
-    enum nki_engine issuer = issuer_of(run, s);
+    enum nki_engine issuer = (enum nki_engine)run->issues[s].issuer;
     double issued = at + issue_ns(run, issuer), ready = issued + table->dma_start_ns;
     run->issuer_free[issuer] = queue->free = issued;
     run->issuer_last[issuer] = (int32_t)s;
@@ -300,7 +292,8 @@ static double next_start(const struct run *run, const struct queue_state *queue)
     if (run->issues[s].waits)
         return INFINITY;
     double start = MAX_OF(queue->free, run->issues[s].ready);
-    return is_dma(run, s) ? MAX_OF(start, run->issuer_free[issuer_of(run, s)]) : start;
+    return is_dma(run, s) ? MAX_OF(start, run->issuer_free[(enum nki_engine)run->issues[s].issuer])
+                          : start;
 }
 
 static uint32_t take_next(struct run *run, struct queue_state *queue, double start) {
@@ -335,7 +328,7 @@ static void note_cause(struct run *run, uint32_t s, const struct queue_state *qu
     if (queue->free > run->issues[s].ready)
         run->time->cause[s] = queue->last;
     if (is_dma(run, s) && !run->allocation->reorders) {
-        enum nki_engine issuer = issuer_of(run, s);
+        enum nki_engine issuer = (enum nki_engine)run->issues[s].issuer;
         if (run->issuer_free[issuer] > MAX_OF(run->issues[s].ready, queue->free))
             run->time->cause[s] = run->issuer_last[issuer];
     }
@@ -382,8 +375,9 @@ static void reset_issues(struct run *run) {
     const uint32_t *base = run->schedule->depends->base;
     size_t n = run->allocation->issues.len;
     for (size_t s = 0; s < n; s++) {
-        run->issues[s] = (struct pending){.waits = base[s + 1] - base[s],
-                                          .queue = run->schedule->costs[s].queue};
+        run->issues[s].ready = 0;
+        run->issues[s].waits = base[s + 1] - base[s];
+        run->issues[s].done = false;
         run->time->cause[s] = -1;
     }
 }
@@ -436,6 +430,15 @@ static void reset(struct run *run, int lifted) {
     grant(run, &run->psum, false);
 }
 
+/* Who triggers a transfer: the engine the kernel names, else the Sync engine. */
+static uint8_t find_issuer(const struct run *run, size_t s) {
+    const struct issue *issue = &run->allocation->issues.at[s];
+    uint8_t asked = run->allocation->image->program->instrs.at[issue->instr].engine;
+    bool own = issue->kind == ISSUE_INSTR && asked > NKI_ENGINE_UNKNOWN &&
+               asked < NKI_ENGINE_COUNT && asked != NKI_ENGINE_DMA;
+    return own ? asked : (uint8_t)NKI_ENGINE_SYNC;
+}
+
 static struct run *run_new(const struct schedule *schedule, struct timeline *time) {
     const struct allocation *allocation = schedule->allocation;
     struct run *run = mem_alloc(1, sizeof *run);
@@ -444,8 +447,13 @@ static struct run *run_new(const struct schedule *schedule, struct timeline *tim
     run->time = time;
     run->issues = mem_alloc(allocation->issues.len + 1, sizeof *run->issues);
     run->residences = mem_alloc(allocation->residences.len + 1, sizeof *run->residences);
-    for (uint32_t s = 0; !allocation->reorders && s < allocation->issues.len; s++)
-        *vec_push(&run->queues[schedule->costs[s].queue].order) = s;
+    for (uint32_t s = 0; s < allocation->issues.len; s++) {
+        run->issues[s].queue = schedule->costs[s].queue;
+        if (is_dma(run, s))
+            run->issues[s].issuer = find_issuer(run, s);
+        if (!allocation->reorders)
+            *vec_push(&run->queues[run->issues[s].queue].order) = s;
+    }
     return run;
 }
 

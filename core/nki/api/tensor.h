@@ -82,15 +82,15 @@ struct tensor {
     enum dtype dtype;
     enum nki_space space;
     uint8_t n_dims;
-    bool immutable; /* a legacy kernel parameter */
+    bool immutable;       /* a legacy kernel parameter */
+    bool nothing;         /* its producer was masked away entirely */
+    uint8_t indirect_dim; /* the view's dimension that a vector index feeds */
+    uint32_t producer;    /* instruction index + 1; 0: none */
     int64_t partition, offset;
     const struct nki_indirect *indirect;
-    int indirect_dim; /* the view's dimension that a vector index feeds */
     const struct tensor_bound *bounds;
     /* The value of an expression: who produced it, so that an assignment can redirect it. */
     const struct nki_node *origin;
-    uint32_t producer;                      /* instruction index + 1; 0: none */
-    bool nothing;                           /* its producer was masked away entirely */
     const struct index_expr *mask;          /* what the producer was masked with */
     const struct tensor_loop *loop;         /* of nl.loop_reduce: how it is assigned */
     struct tensor_dim dim[TENSOR_MAX_DIMS]; /* of a kept view: allocated up to n_dims only */

@@ -145,14 +145,59 @@ static bool eval_slice(struct interp *in, const struct nki_node *node, struct va
     return true;
 }
 
+#define MOST_KEY_PARTS 6
+
+/* The key of a tensor, which nobody keeps: slices and their tuple need no memory of their own. */
+struct passing_key {
+    struct value_seq seq;
+    struct value items[MOST_KEY_PARTS];
+    struct value_slice slices[MOST_KEY_PARTS];
+};
+
+static bool eval_passing_slice(struct interp *in, const struct nki_node *node,
+                               struct value_slice *slice, struct value *result) {
+    *result = (struct value){.kind = VALUE_SLICE, .slice = slice};
+    return eval_optional(in, node->slice.lower, &slice->start) &&
+           eval_optional(in, node->slice.upper, &slice->stop) &&
+           eval_optional(in, node->slice.step, &slice->step);
+}
+
+static bool eval_passing_key(struct interp *in, const struct nki_node *node,
+                             struct passing_key *key, struct value *result) {
+    const struct nki_list *elts = &node->tuple.elts;
+    for (uint32_t i = 0; i < elts->len; i++) {
+        const struct nki_node *elt = elts->at[i];
+        if (!(elt->kind == NKI_SLICE ? eval_passing_slice(in, elt, &key->slices[i], &key->items[i])
+                                     : eval(in, elt, &key->items[i])))
+            return false;
+    }
+    key->seq.items.at = key->items;
+    key->seq.items.len = key->seq.items.cap = elts->len;
+    *result = (struct value){.kind = VALUE_TUPLE, .seq = &key->seq};
+    return true;
+}
+
+static bool key_may_pass(struct value object, const struct nki_node *slice) {
+    bool plain = object.kind == VALUE_TENSOR && slice->kind == NKI_TUPLE &&
+                 slice->tuple.elts.len <= MOST_KEY_PARTS;
+    for (uint32_t i = 0; plain && i < slice->tuple.elts.len; i++)
+        plain = slice->tuple.elts.at[i]->kind != NKI_STARRED;
+    return plain;
+}
+
 bool eval_key(struct interp *in, const struct nki_node *node, struct value *key) {
     return eval(in, node, key);
 }
 
 static bool eval_subscript(struct interp *in, const struct nki_node *node, struct value *result) {
     struct value object, key;
-    return eval(in, node->subscript.value, &object) && eval(in, node->subscript.slice, &key) &&
-           get_item(in, node, object, key, result);
+    struct passing_key passing;
+    if (!eval(in, node->subscript.value, &object))
+        return false;
+    bool ok = key_may_pass(object, node->subscript.slice)
+                  ? eval_passing_key(in, node->subscript.slice, &passing, &key)
+                  : eval(in, node->subscript.slice, &key);
+    return ok && get_item(in, node, object, key, result);
 }
 
 static bool eval_formatted(struct interp *in, const struct nki_node *node, struct buf *out) {
