@@ -9,6 +9,7 @@
 
 #define ARENA_FIRST_BLOCK (64u << 10)
 #define ARENA_LARGEST_STEP (8u << 20)
+#define ARENA_KEPT_BLOCK (1u << 20) /* by a reset */
 #define ARENA_ALIGN 16u
 
 static CC_NORETURN void out_of_memory(void) {
@@ -94,13 +95,19 @@ struct arena *arena_new(void) {
     return arena;
 }
 
+/* Of equal work again and again the block of before is large enough. */
 void arena_reset(struct arena *arena) {
-    while (arena->last->previous) {
-        struct block *gone = arena->last;
-        arena->last = gone->previous;
-        free(gone);
+    struct block *kept = NULL;
+    for (struct block *at = arena->last, *previous; at; at = previous) {
+        previous = at->previous;
+        if (!kept && (at->size <= ARENA_KEPT_BLOCK || !previous))
+            kept = at;
+        else
+            free(at);
     }
-    arena->last->used = 0;
+    kept->previous = NULL;
+    kept->used = 0;
+    arena->last = kept;
     arena->bytes = 0;
 }
 

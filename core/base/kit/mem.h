@@ -41,7 +41,7 @@ void mem_free_(void *memory);
 struct arena;
 struct arena *arena_new(void) CC_MUST_USE;
 void arena_free(struct arena *arena);          /* accepts NULL */
-void arena_reset(struct arena *arena);         /* keeps the first block for reuse */
+void arena_reset(struct arena *arena);         /* keeps a block for reuse */
 size_t arena_bytes(const struct arena *arena); /* bytes handed out so far */
 /* Tells whenever the arena takes another block from the system: for who keeps to a budget. */
 typedef void arena_grown_fn(void *data);

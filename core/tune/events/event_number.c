@@ -3,8 +3,8 @@
  * up to 19 digits and a power of ten that 64 bits hold as a power of five. Long sessions have
  * millions of them. */
 #include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tune/events/event_table.h"
 
@@ -57,9 +57,18 @@ static bool decimal_read(struct str text, struct decimal *decimal) {
 }
 
 static uint64_t power_of_five(int power) {
-    uint64_t value = 1;
-    while (power-- > 0)
-        value *= 5;
+    static const uint64_t powers[] = {1, 5, 25, 125, 625, 3125, 15625, 78125, 390625};
+    uint64_t value = powers[power % 9];
+    for (; power >= 9; power -= 9)
+        value *= 1953125;
+    return value;
+}
+
+/* 2 to a power that is far from the ends of what a double can hold. */
+static double power_of_two(int power) {
+    uint64_t bits = (uint64_t)(power + 1023) << 52;
+    double value;
+    memcpy(&value, &bits, sizeof value);
     return value;
 }
 
@@ -72,11 +81,11 @@ static int length_of(wide value) {
 static double rounded(wide value, bool more, int twos) {
     int over = length_of(value) - BITS;
     if (over <= 0)
-        return ldexp((double)(uint64_t)value, twos);
+        return (double)(uint64_t)value * power_of_two(twos);
     wide half = (wide)1 << (over - 1), rest = value & ((half << 1) - 1);
     uint64_t kept = (uint64_t)(value >> over);
     kept += rest > half || (rest == half && (more || (kept & 1)));
-    return ldexp((double)kept, twos + over);
+    return (double)kept * power_of_two(twos + over);
 }
 
 bool tune_event_number(struct str text, double *value) {

@@ -188,40 +188,55 @@ static void pass(struct scan *scan, int depth) {
 
 /* ------------------------------------------------------------------------------------- lists */
 
-typedef void item_fn(struct scan *scan, const struct tune_field *field, struct buf *items);
+/* In the arena of the event. */
+struct items {
+    struct arena *arena;
+    char *at;
+    size_t size, count, cap; /* size: of one */
+};
 
-static void int_item(struct scan *scan, const struct tune_field *field, struct buf *items) {
-    (void)field;
-    double value = is_number(next(scan)) ? number_read(scan) : (pass(scan, 0), (double)NAN);
-    int whole = value >= INT_MIN && value <= INT_MAX ? (int)value : 0;
-    if (value >= INT_MIN && value <= INT_MAX)
-        buf_add(items, (const char *)&whole, sizeof whole);
+static void *item_add(struct items *items) {
+    if (items->count == items->cap) {
+        const char *old = items->at;
+        items->cap = items->cap ? items->cap * 4 : 4;
+        items->at = arena_alloc(items->arena, items->cap, items->size);
+        if (old)
+            memcpy(items->at, old, items->count * items->size);
+    }
+    return items->at + items->count++ * items->size;
 }
 
-static void long_item(struct scan *scan, const struct tune_field *field, struct buf *items) {
+typedef void item_fn(struct scan *scan, const struct tune_field *field, struct items *items);
+
+static void int_item(struct scan *scan, const struct tune_field *field, struct items *items) {
     (void)field;
     double value = is_number(next(scan)) ? number_read(scan) : (pass(scan, 0), (double)NAN);
-    int64_t whole = fabs(value) < 9e18 ? (int64_t)value : 0;
+    if (value >= INT_MIN && value <= INT_MAX)
+        *(int *)item_add(items) = (int)value;
+}
+
+static void long_item(struct scan *scan, const struct tune_field *field, struct items *items) {
+    (void)field;
+    double value = is_number(next(scan)) ? number_read(scan) : (pass(scan, 0), (double)NAN);
     if (fabs(value) < 9e18)
-        buf_add(items, (const char *)&whole, sizeof whole);
+        *(int64_t *)item_add(items) = (int64_t)value;
 }
 
 static void rows_read(struct scan *scan, const struct tune_field *fields, void *structure,
                       int *lane);
 
-static void part_item(struct scan *scan, const struct tune_field *field, struct buf *items) {
+static void part_item(struct scan *scan, const struct tune_field *field, struct items *items) {
     struct tune_rows rows = tune_part_rows(field->part);
-    void *structure = arena_alloc(scan->arena, 1, rows.size);
+    void *structure = item_add(items);
     tune_fields_clear(rows.fields, structure);
     if (next(scan) == '{')
         rows_read(scan, rows.fields, structure, NULL);
     else
         pass(scan, 0);
-    buf_add(items, structure, rows.size);
 }
 
 /* One value with its name. */
-static void named_item(struct scan *scan, const struct tune_field *field, struct buf *items) {
+static void named_item(struct scan *scan, const struct tune_field *field, struct items *items) {
     (void)field;
     struct tune_named item = {.number = NAN};
     if (next(scan) != '"' || !(item.name = text_read(scan)) || !take(scan, ':')) {
@@ -234,7 +249,7 @@ static void named_item(struct scan *scan, const struct tune_field *field, struct
         item.number = number_read(scan);
     else
         pass(scan, 0);
-    buf_add(items, (const char *)&item, sizeof item);
+    *(struct tune_named *)item_add(items) = item;
 }
 
 static void list_read(struct scan *scan, const struct tune_field *field, void *value) {
@@ -249,7 +264,7 @@ static void list_read(struct scan *scan, const struct tune_field *field, void *v
     bool named = kinds[field->is].item == named_item;
     size_t size =
         field->is == TUNE_FIELD_LIST ? tune_part_rows(field->part).size : kinds[field->is].size;
-    struct buf items = {0};
+    struct items items = {.arena = scan->arena, .size = size};
     if (!take(scan, named ? '{' : '[')) {
         pass(scan, 0);
         return;
@@ -261,9 +276,8 @@ static void list_read(struct scan *scan, const struct tune_field *field, void *v
         if (!take(scan, named ? '}' : ']'))
             fail(scan);
     }
-    struct tune_list list = {arena_dup(scan->arena, items.at, items.len), items.len / size, true};
+    struct tune_list list = {items.at, items.count, true};
     memcpy(value, &list, sizeof list);
-    buf_free(&items);
 }
 
 /* ------------------------------------------------------------------------------------ objects */

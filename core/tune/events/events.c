@@ -84,7 +84,8 @@ const char *tune_event_type(enum tune_event_is is) {
 
 enum tune_event_is tune_event_find(const char *type) {
     int is = 0;
-    while (is < TUNE_EVENTS && (*events[is].name != *type || strcmp(events[is].name, type) != 0))
+    while (is < TUNE_EVENTS && (events[is].name[0] != type[0] || events[is].name[1] != type[1] ||
+                                strcmp(events[is].name, type) != 0))
         is++;
     return (enum tune_event_is)is;
 }
@@ -101,13 +102,17 @@ const char *tune_event_form_keys(enum tune_event_form form, enum tune_event_is *
     return forms[form].keys;
 }
 
+static bool is_key(const struct tune_field *field, struct str key) {
+    return !strncmp(field->key, key.at, key.len) && !field->key[key.len];
+}
+
 const struct tune_field *tune_field_find(const struct tune_field *fields,
                                          const struct tune_field *from, struct str key) {
     for (const struct tune_field *at = from; at->is != TUNE_FIELD_END; at++)
-        if (str_is(key, at->key))
+        if (is_key(at, key))
             return at;
     for (const struct tune_field *at = fields; at != from; at++)
-        if (str_is(key, at->key))
+        if (is_key(at, key))
             return at;
     return NULL;
 }
