@@ -50,7 +50,7 @@ bool store_sql_is_damage(const struct store *store) {
 
 /* ---------------------------------------------------------------------------------- connecting */
 
-static int64_t bytes_of(const char *path, const char *suffix) {
+int64_t store_bytes_of(const char *path, const char *suffix) {
     struct buf whole = {0};
     struct stat st;
     buf_printf(&whole, "%s%s", path, suffix);
@@ -131,7 +131,7 @@ static bool connect_to_read(struct store *store) {
     int code = sqlite3_errcode(store->db) & 0xff;
     if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY)
         return false;
-    return bytes_of(store->path, "-wal") > 0 ? connect_copy(store) : connect_immutable(store);
+    return store_bytes_of(store->path, "-wal") > 0 ? connect_copy(store) : connect_immutable(store);
 }
 
 static bool connect_any(struct store *store) {
@@ -154,8 +154,8 @@ static bool was_session(const struct store *store) {
 
 /* Nothing is left of the database: SQLite would begin a new one and remove its log. */
 static bool is_emptied(const struct store *store) {
-    return bytes_of(store->path, "") <= 0 &&
-           (was_session(store) || bytes_of(store->path, "-wal") > 0);
+    return store_bytes_of(store->path, "") <= 0 &&
+           (was_session(store) || store_bytes_of(store->path, "-wal") > 0);
 }
 
 /* Reads the two numbers in the file's head; false for a file that hone must not touch. */
@@ -220,23 +220,8 @@ bool store_integrity(struct store *store, struct buf *found) {
     return fine;
 }
 
-enum store_seal store_seal_check(struct store *store, int64_t most) {
-    struct store_head *head = &store->known_head, now;
-    struct hash sum;
-    int64_t size = bytes_of(store->path, "");
-    if (head->is != STORE_HEAD_GOOD || !head->sealed || bytes_of(store->path, "-wal") > 0)
-        return STORE_SEAL_NONE;
-    if (size == head->size && most && size > most)
-        return STORE_SEAL_NONE;
-    bool same = size == head->size && store_file_sum(store->path, &size, &sum) &&
-                !strcmp(sum.hex, head->file.hex);
-    store_head_read(store->folder, &now);
-    bool still = now.is == head->is && now.sealed && !strcmp(now.file.hex, head->file.hex);
-    return same ? STORE_SEAL_WHOLE : still ? STORE_SEAL_BROKEN : STORE_SEAL_NONE;
-}
-
 /* Bytes changed since hone closed it: is any of them one that counts? */
-static void broken_check(struct store *store) {
+void store_seal_broken(struct store *store) {
     struct buf found = {0};
     int64_t checked, unknown;
     if (!store_integrity(store, &found)) {
@@ -266,7 +251,7 @@ static void look_over(struct store *store, enum store_seal seal) {
         (void)!store_head_agrees(store);
     }
     if (seal == STORE_SEAL_BROKEN)
-        broken_check(store);
+        store_seal_broken(store);
     else if (store->chained && store->known_head.is != STORE_HEAD_GOOD && store->tail.seq)
         store->note = mem_strdup("session.db-head is missing or damaged: that no event is missing "
                                  "at the end is not proven");
@@ -274,7 +259,8 @@ static void look_over(struct store *store, enum store_seal seal) {
 
 static bool look_at(struct store *store, struct err *err) {
     int64_t version = 0;
-    enum store_seal seal = store_seal_check(store, SEAL_MOST);
+    bool defers = store->defers && store->known_head.sealed && store_seal_begin(store, SEAL_MOST);
+    enum store_seal seal = defers ? STORE_SEAL_NONE : store_seal_check(store, SEAL_MOST);
     if (!version_check(store, &version, err))
         return false;
     if (store->is_new)

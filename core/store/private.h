@@ -48,6 +48,8 @@ struct store {
     int rows_anew;      /* descriptor of the file beside that will take its place; -1 */
     int64_t anew_bytes; /* in that one */
     bool read_only, look_only;
+    bool defers; /* the seal is compared by a thread: */
+    struct store_sealing *sealing;
     bool in_place; /* it is read where it lies, not as a copy */
     bool chained;  /* its events have hashes; a session of before has none */
     bool is_new;   /* nothing in it yet */
@@ -74,13 +76,21 @@ bool store_exec(struct store *store, const char *sql, const char *what,
 /* The number a statement answers with; `missing` on failure. */
 int64_t store_number(struct store *store, const char *sql, int64_t missing);
 
-/* open.c: the database in the folder, for reading or writing, looked over but not changed. */
+/* open.c, seal.c: the database in the folder, for reading or writing, looked over but not changed.
+ */
 bool store_db_open(struct store *store, struct err *err) CC_MUST_USE;
 void store_db_close(struct store *store);
 /* Whether session.db has the bytes it was closed with. Larger than `most` is not looked at (0: any
  * size is). NONE: it was not closed in order, or is in use. */
 enum store_seal { STORE_SEAL_NONE, STORE_SEAL_WHOLE, STORE_SEAL_BROKEN };
-enum store_seal store_seal_check(struct store *store, int64_t most);
+enum store_seal store_seal_check(const struct store *store, int64_t most);
+/* The same by a thread; false: it could not be started. End waits for it; NONE: there is none. */
+bool store_seal_begin(struct store *store, int64_t most);
+enum store_seal store_seal_end(struct store *store);
+/* open.c: what is said of one that is broken. */
+void store_seal_broken(struct store *store);
+/* Bytes of a file, path and suffix; -1: there is none. */
+int64_t store_bytes_of(const char *path, const char *suffix);
 /* SQLite's own check: true, or what it found first. */
 bool store_integrity(struct store *store, struct buf *found);
 

@@ -111,7 +111,7 @@ static bool prepare(struct store *store, struct err *err) {
     return true;
 }
 
-struct store *store_open(const char *folder, bool look_only, struct err *err) {
+static struct store *open_it(const char *folder, bool look_only, bool defers, struct err *err) {
     /* A file size limit shall be a failed write that is reported, not the end of the process. */
     signal(SIGXFSZ, SIG_IGN);
     struct store *store = mem_alloc(1, sizeof *store);
@@ -120,6 +120,7 @@ struct store *store_open(const char *folder, bool look_only, struct err *err) {
     store->lock = store->log = store->head = store->rows_anew = -1;
     store->rows_bytes = -1;
     store->read_only = store->look_only = look_only;
+    store->defers = defers;
     if (!look_only && (!file_make_private(folder, err) || !lock_or_look(store, err)))
         goto failed;
     if (!store->read_only) {
@@ -141,12 +142,20 @@ failed:
     return NULL;
 }
 
+struct store *store_open(const char *folder, bool look_only, struct err *err) {
+    return open_it(folder, look_only, false, err);
+}
+
+struct store *store_open_early(const char *folder, bool look_only, struct err *err) {
+    return open_it(folder, look_only, true, err);
+}
+
 bool store_may_write(struct store *store, struct err *err) {
     if (store->read_only)
         return err_set(err, ERR_ENVIRONMENT, "this session is open for reading only: %s",
                        store_why_read_only(store));
-    if (store->damage.found)
-        return store_damage_tell(store, err);
+    if (!store_settle(store, err))
+        return false;
     return store_is_here(store, err) && (store->prepared || prepare(store, err));
 }
 
@@ -168,6 +177,7 @@ static void seal(struct store *store) {
 void store_close(struct store *store) {
     if (!store)
         return;
+    store_seal_end(store);
     bool wrote = store->prepared && !store->damage.found && store_is_here(store, NULL);
     store_db_close(store);
     if (wrote)

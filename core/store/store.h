@@ -30,6 +30,11 @@ struct store;
  * or locked, the file is no session of hone's, or of a newer version. ERR_DAMAGED: it is not as
  * hone left it; `look_only` opens what can be read of it all the same. */
 struct store *store_open(const char *folder, bool look_only, struct err *err) CC_MUST_USE;
+/* The same, but a session that was closed in order is compared with how it was left by a thread,
+ * while its log is read. Settle waits for that, before the session is believed or written to; false
+ * with ERR_DAMAGED where store_open would have been. */
+struct store *store_open_early(const char *folder, bool look_only, struct err *err) CC_MUST_USE;
+bool store_settle(struct store *store, struct err *err) CC_MUST_USE;
 void store_close(struct store *store); /* accepts NULL */
 bool store_is_read_only(const struct store *store);
 /* "process 4711 on laptop"; NULL when nobody else holds it. */

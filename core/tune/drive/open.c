@@ -247,7 +247,8 @@ static void early_keep(struct tune_session *session, const struct tune_options *
 
 static void early_end(struct tune_session *session, struct err *err) {
     struct tune_early *early = session->early;
-    bool ok = log_end(session, &early->options, err->kind == ERR_NONE, err) &&
+    bool whole = err->kind == ERR_NONE && store_settle(session->store, err);
+    bool ok = log_end(session, &early->options, whole, err) &&
               session_complete(session, &early->options, early->task, err);
     early_forget(session);
     if (ok)
@@ -266,6 +267,7 @@ static bool session_read(struct tune_session *session, const struct tune_options
         early_keep(session, options, task);
         return true;
     }
+    ok = ok && store_settle(session->store, err);
     ok = log_end(session, options, ok, err) && session_complete(session, options, task, err);
     task_free(task);
     return ok;
@@ -340,7 +342,10 @@ struct tune_session *tune_session_open(const struct tune_options *options, struc
     session->is_builtin = task->is_builtin;
     char *folder = folder_of(options, task);
     bool ok = !options->fresh || folder_refresh(folder, err);
-    ok = ok && (session->store = store_open(folder, options->read_only, err)) != NULL;
+    session->store = !ok              ? NULL
+                     : options->early ? store_open_early(folder, options->read_only, err)
+                                      : store_open(folder, options->read_only, err);
+    ok = session->store != NULL;
     free(folder);
     if (!ok)
         task_free(task);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether session.db has the bytes it was closed with: at once, or by a thread while the log is
+ * read. What a change means is in open.c. */
+#include "store/private.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+enum store_seal store_seal_check(const struct store *store, int64_t most) {
+    const struct store_head *head = &store->known_head;
+    struct store_head now;
+    struct hash sum;
+    int64_t size = store_bytes_of(store->path, "");
+    if (head->is != STORE_HEAD_GOOD || !head->sealed || store_bytes_of(store->path, "-wal") > 0)
+        return STORE_SEAL_NONE;
+    if (size == head->size && most && size > most)
+        return STORE_SEAL_NONE;
+    bool same = size == head->size && store_file_sum(store->path, &size, &sum) &&
+                !strcmp(sum.hex, head->file.hex);
+    store_head_read(store->folder, &now);
+    bool still = now.is == head->is && now.sealed && !strcmp(now.file.hex, head->file.hex);
+    return same ? STORE_SEAL_WHOLE : still ? STORE_SEAL_BROKEN : STORE_SEAL_NONE;
+}
+
+/* --------------------------------------------------------------------------- while the log is read
+ */
+
+struct store_sealing {
+    pthread_t thread;
+    const struct store *store; /* path, folder and head, which stay as they are until it is done */
+    int64_t most;
+    enum store_seal is;
+};
+
+static void *sealing_run(void *data) {
+    struct store_sealing *sealing = data;
+    sealing->is = store_seal_check(sealing->store, sealing->most);
+    return NULL;
+}
+
+bool store_seal_begin(struct store *store, int64_t most) {
+    struct store_sealing *sealing = mem_alloc(1, sizeof *sealing);
+    *sealing = (struct store_sealing){.store = store, .most = most};
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool ok = pthread_create(&sealing->thread, NULL, sealing_run, sealing) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    store->sealing = ok ? sealing : NULL;
+    if (!ok)
+        free(sealing);
+    return ok;
+}
+
+enum store_seal store_seal_end(struct store *store) {
+    struct store_sealing *sealing = store->sealing;
+    enum store_seal is = STORE_SEAL_NONE;
+    if (!sealing)
+        return is;
+    pthread_join(sealing->thread, NULL);
+    store->sealing = NULL;
+    is = sealing->is;
+    free(sealing);
+    return is;
+}
+
+bool store_settle(struct store *store, struct err *err) {
+    if (store_seal_end(store) == STORE_SEAL_BROKEN)
+        store_seal_broken(store);
+    return !store->damage.found || store_damage_tell(store, err);
+}
