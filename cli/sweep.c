@@ -148,7 +148,8 @@ static bool begin(struct sweep_run *run) {
     round_allow(run);
     run->begun = true;
     if (!tune_sweep_parse(buf_str(&run->text), &run->sweep, &run->err) ||
-        !tune_sweep_resolve(&run->sweep, str_of(from->source), state->function, &run->err))
+        !tune_sweep_resolve(&run->sweep, str_of(tune_source(state, from)), state->function,
+                            &run->err))
         return false;
     run->sweep.base = from->id;
     if (!is_news(run))

@@ -34,7 +34,7 @@ static void values_print(struct buf *out, const struct rewrite_constant *constan
 
 static struct rewrite_constants *constants_of(const struct views *views) {
     const struct tune_attempt *from = views_incumbent(views);
-    const char *source = from && from->source ? from->source : views->state->kernel_source;
+    const char *source = from ? tune_source(views->state, from) : views->state->kernel_source;
     return rewrite_constants_find(str_of(source ? source : ""), views->state->function);
 }
 

@@ -17,7 +17,7 @@ static void candidate_print(struct buf *out, const struct tune_state *state,
     for (size_t i = 0; parent && i < candidate->hunks.len; i++) {
         const struct tune_hunk *hunk = &candidate->hunks.at[i];
         buf_printf(out, "@@ line %d\n", hunk->old_line);
-        lines_print(out, parent->source, hunk->old_line, hunk->old_count, '-');
+        lines_print(out, tune_source(state, parent), hunk->old_line, hunk->old_count, '-');
         lines_print(out, candidate->proposed, hunk->new_line, hunk->new_count, '+');
     }
 }

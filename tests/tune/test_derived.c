@@ -159,11 +159,60 @@ static void what_is_wrong_is_not_faster_than_anything(void **unused) {
     fake_end(&fake);
 }
 
+static void on_part(void *data, const char *part, enum store_finding is, const char *text) {
+    enum store_finding *found = data;
+    (void)text;
+    if (!strcmp(part, "experiments"))
+        *found = is;
+}
+
+static enum store_finding check_rows(const char *folder, const char *rows) {
+    enum store_finding found = STORE_FINDINGS;
+    struct err err = {0};
+    fake_file(folder, "experiments.jsonl", rows);
+    assert_true(tune_session_check(folder, on_part, &found, &err));
+    return found;
+}
+
+/* What the device model says after the decision is not in the row, and no damage. */
+static void check_knows_the_rows_of_the_log(void **unused) {
+    (void)unused;
+    struct fake fake;
+    struct err err = {0};
+    begin(&fake);
+    char *folder = mem_strdup(tune_session_folder(fake.session));
+    char *rows = read_in(&fake, "experiments.jsonl"), *less = mem_strdup(rows);
+    struct buf other = {0};
+    tune_session_close(fake.session);
+    struct store *store = store_open(folder, false, &err);
+    assert_true(store_append(store, 1, "modelled",
+                             "{\"attempt\":1,\"latency_us\":700,\"floor_us\":1.5,\"lines\":[]}",
+                             NULL, &err));
+    store_close(store);
+    assert_int_equal(check_rows(folder, rows), STORE_WHOLE);
+    cut_last(less);
+    assert_int_equal(check_rows(folder, less), STORE_DAMAGED);
+    buf_printf(&other, "%s%s", rows, rows + strlen(less));
+    assert_int_equal(check_rows(folder, other.at), STORE_DAMAGED); /* one stands there twice */
+    buf_clear(&other);
+    buf_printf(&other, "%s%.*s", less, (int)(strlen(rows) - strlen(less) - 1), rows + strlen(less));
+    assert_int_equal(check_rows(folder, other.at), STORE_DAMAGED); /* its end is missing */
+    strstr(rows, "\"attempt\"")[1] = 'A';
+    assert_int_equal(check_rows(folder, rows), STORE_DAMAGED);
+    buf_free(&other);
+    free(less);
+    free(rows);
+    fake_open(&fake);
+    free(folder);
+    fake_end(&fake);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_that_a_kill_left_out_is_added),
         cmocka_unit_test(a_file_that_is_lost_or_of_an_older_hone_is_made_anew),
         cmocka_unit_test(a_decision_adds_to_the_file_and_a_change_of_mind_replaces_it),
+        cmocka_unit_test(check_knows_the_rows_of_the_log),
         cmocka_unit_test(what_is_wrong_is_not_faster_than_anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,7 +78,8 @@ static void outcome_print(const struct tune_state *state, struct buf *out) {
         const struct tune_attempt *at = &state->attempts.at[i];
         buf_printf(out, "#%d of #%d round %d %s %.6g repairs %d: %s (%s)\n%s\n", at->id, at->parent,
                    at->round, tune_status_word(at->status), at->latency_us, at->repairs,
-                   at->plan.title ? at->plan.title : "", at->author ? at->author : "", at->source);
+                   at->plan.title ? at->plan.title : "", at->author ? at->author : "",
+                   tune_source(state, at));
     }
     for (size_t i = 0; i < state->notes.len; i++)
         buf_printf(out, "note of #%d: %s\n", state->notes.at[i].attempt, state->notes.at[i].lesson);

@@ -74,7 +74,7 @@ static void a_model_plans_and_rewrites(void **unused) {
     assert_int_equal(attempt->status, TUNE_STATUS_KEEP);
     assert_string_equal(attempt->author, "script");
     assert_string_equal(attempt->plan.author, "script");
-    assert_non_null(strstr(attempt->source, "    # latency 700"));
+    assert_non_null(strstr(tune_source(state, attempt), "    # latency 700"));
     assert_true(state->calls.len >= 2);
     assert_string_equal(state->calls.at[0].role, "planner");
     assert_non_null(state->calls.at[0].prompt);

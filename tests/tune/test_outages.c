@@ -130,7 +130,7 @@ static void come_of_it(const struct tune_state *state, struct buf *out) {
         buf_printf(out, "#%d round %d of %d: %s, %s by %s\n%s\n", attempt->id, attempt->round,
                    attempt->parent, attempt->plan.title ? attempt->plan.title : "",
                    tune_status_word(attempt->status), attempt->author ? attempt->author : "",
-                   attempt->source);
+                   tune_source(state, attempt));
     }
     for (size_t i = 0; i < state->notes.len; i++)
         buf_printf(out, "note: %s\n", state->notes.at[i].lesson);

@@ -115,7 +115,7 @@ static void a_plan_and_a_kernel_can_be_edited(void **unused) {
     fake_act(&fake, ACT(.kind = TUNE_ACT_EDIT_KERNEL, .text = SOURCE("650", "mine")));
     fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
     assert_int_equal(state->wait_step, TUNE_STEP_DECIDE);
-    assert_string_equal(state->attempts.at[1].source, SOURCE("650", "mine"));
+    assert_string_equal(tune_source(state, &state->attempts.at[1]), SOURCE("650", "mine"));
     assert_float_equal(state->attempts.at[1].latency_us, 650, 1e-9);
     assert_true(state->attempts.at[1].plan.edited);
     replay_equals_live(&fake);

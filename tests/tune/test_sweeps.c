@@ -43,7 +43,8 @@ static void each_value_is_an_attempt_and_the_best_is_left(void **unused) {
     assert_int_equal(state->attempts.at[2].status, TUNE_STATUS_KEEP);
     assert_int_equal(state->attempts.at[3].status, TUNE_STATUS_REVERT);
     assert_int_equal(state->incumbent, 2);
-    assert_non_null(strstr(state->attempts.at[2].source, "    LATENCY = 700\n    TILE = 4\n"));
+    assert_non_null(
+        strstr(tune_source(state, &state->attempts.at[2]), "    LATENCY = 700\n    TILE = 4\n"));
     assert_int_equal(fake.proposer.asked, 2); /* before and after */
     assert_int_equal(fake.proposer.repairs, 0);
     assert_true(state->budgets[TUNE_BUDGET_ROUNDS].spent <= 2);

@@ -39,16 +39,17 @@ static void compare_draw(struct views *views, struct tui_area body) {
     struct diff *diff = &own(views)->diff;
     const struct tune_attempt *a, *b;
     choose_pair(views, &a, &b);
-    if (!a || !b || !a->source || !b->source) {
+    if (!a || !b) {
         tui_say(tui_ink(body, TUI_DIM), 1, 2, "no two attempts yet; mark them in the history (7)");
         return;
     }
     draw_attempt_line(tui_area_part(body, (struct tui_rect){0, 0, 1, body.cols}), a, "-");
     draw_attempt_line(tui_area_part(body, (struct tui_rect){1, 0, 1, body.cols}), b, "+");
-    if (diff->old.text != a->source || diff->new_.text != b->source) {
+    const char *first = tune_source(views->state, a), *second = tune_source(views->state, b);
+    if (diff->old.text != first || diff->new_.text != second) {
         size_t count;
-        struct tune_hunk *hunks = tune_hunks(str_of(a->source), str_of(b->source), &count);
-        diff_set(diff, a->source, b->source, hunks, count);
+        struct tune_hunk *hunks = tune_hunks(str_of(first), str_of(second), &count);
+        diff_set(diff, first, second, hunks, count);
         mem_free_(hunks);
     }
     struct tui_rect rest = {2, 0, body.rows - 2, body.cols};

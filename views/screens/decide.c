@@ -39,7 +39,7 @@ void decide_write(struct views *views, struct str args, struct views_request *re
     (void)args;
     const struct tune_attempt *incumbent = views_incumbent(views);
     const char *source =
-        incumbent && incumbent->source ? incumbent->source : views->state->kernel_source;
+        incumbent ? tune_source(views->state, incumbent) : views->state->kernel_source;
     buf_clear(&views->editing.text);
     buf_puts(&views->editing.text, source ? source : "");
     int line = workbench_of(views)->panes[PANE_KERNEL].cursor + 1;

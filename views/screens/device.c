@@ -202,7 +202,7 @@ void log_open(struct views *views, int row) {
         views_say(views, false, "%s:%d is not the kernel, but a file it imports: look there", other,
                   log->line);
     else
-        kernel_show(views, attempt && attempt->source ? log->attempt : -2, log->line);
+        kernel_show(views, attempt ? log->attempt : -2, log->line);
 }
 
 enum explain_what log_explain(const struct views *views, int row, struct buf *out) {

@@ -136,7 +136,7 @@ void pane_kernel_note(const struct views *views, struct buf *note) {
 void pane_kernel_draw(struct views *views, struct tui_area area) {
     struct workbench *bench = workbench_of(views);
     const struct tune_attempt *parent = views_parent(views);
-    const char *source = parent && parent->source ? parent->source : views->state->kernel_source;
+    const char *source = parent ? tune_source(views->state, parent) : views->state->kernel_source;
     struct tui_list *list = &bench->panes[PANE_KERNEL];
     bool cursor = bench->pane == PANE_KERNEL || bench->kernel_moved;
     source_set(&bench->kernel, source);
@@ -202,7 +202,7 @@ static void screen_draw(struct views *views, struct tui_area body) {
     const struct tune_state *state = views->state;
     const struct tune_attempt *attempt =
         kernel->attempt >= 0 ? tune_state_attempt(state, kernel->attempt) : views_parent(views);
-    const char *text = attempt && attempt->source ? attempt->source : state->kernel_source;
+    const char *text = attempt ? tune_source(state, attempt) : state->kernel_source;
     bool candidate = kernel->attempt == -2 && tune_lane_of(state, views->lane)->candidate.exists;
     if (candidate) {
         attempt = tune_state_attempt(state, tune_lane_of(state, views->lane)->candidate.attempt);

@@ -217,7 +217,7 @@ static void draw_hot(struct views *views, struct tui_area area,
     struct profile *profile = profile_of(views);
     struct tui_list *list = &profile->list;
     tui_list_fit(list, (int)count, area.rows);
-    source_set(&profile->source, attempt->source);
+    source_set(&profile->source, tune_source(views->state, attempt));
     profile->hot.len = 0;
     for (size_t i = 0; i < count; i++)
         *vec_push(&profile->hot) = hot[i]->line;

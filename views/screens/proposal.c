@@ -115,7 +115,7 @@ void pane_proposal_draw(struct views *views, struct tui_area area) {
         bench->panes[PANE_PROPOSAL] = (struct tui_list){0};
     bench->proposed = candidate->proposed;
     if (candidate->exists && candidate->proposed && parent)
-        diff_set(&bench->diff, parent->source, candidate->proposed, candidate->hunks.at,
+        diff_set(&bench->diff, tune_source(state, parent), candidate->proposed, candidate->hunks.at,
                  candidate->hunks.len);
     if (calls_draw(views, area))
         return;

@@ -255,7 +255,7 @@ static void draw_span(struct views *views, struct tui_area area,
     tui_say(area, 0, col, "  instruction %u  at %s  takes %s", span->instr,
             show_latency(span->start / 1e3).text,
             show_latency((span->end - span->start) / 1e3).text);
-    source_set(&profile->source, attempt->source);
+    source_set(&profile->source, tune_source(views->state, attempt));
     tui_say_right(tui_ink(area, TUI_LINE_NUMBER), 1, 7, "%d", span->line);
     source_draw_line(tui_area_part(area, (struct tui_rect){1, 9, 1, area.cols - 10}), 0, 0,
                      str_trim(source_line(&profile->source, span->line)), 0);

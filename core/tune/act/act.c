@@ -749,7 +749,10 @@ static void undo_keep(struct tune_state *state, const struct tune_action *act, b
 
 void tune_act_apply(struct tune_state *state, const struct tune_event_act *event) {
     struct tune_action act;
-    if (!tune_act_read(event, &act) || !can(state, act.lane, act.kind))
+    bool reads = tune_act_read(event, &act);
+    if (reads && act.kind == TUNE_ACT_LEAVE_HUNK)
+        tune_candidate_ready(state, act.lane);
+    if (!reads || !can(state, act.lane, act.kind))
         return;
     enum tune_undo_kind undo = actions[act.kind].undo;
     bool listed = undo == TUNE_UNDO_NOTE || undo == TUNE_UNDO_MEMORY;

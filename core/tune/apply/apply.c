@@ -359,7 +359,15 @@ static void apply_candidate(struct tune_state *state, const struct tune_event *e
     lane->candidate.repair = event->candidate.repair;
     lane->candidate.attempt = lane->attempt > 0 ? lane->attempt : tune_attempt_next(state);
     lane->candidate.edited = false;
-    tune_candidate_set(state, number, source, event->candidate.author);
+    if (!state->own->leaves) {
+        tune_candidate_set(state, number, source, event->candidate.author);
+        return;
+    }
+    lane->candidate.exists = true;
+    lane->candidate.left_seq = state->seq;
+    lane->candidate.proposed = lane->candidate.source = NULL;
+    lane->candidate.author = tune_keep(state, event->candidate.author);
+    lane->candidate.hunks.len = 0;
 }
 
 /* A plan that never became an attempt because the proposer could not carry it out. */
@@ -412,6 +420,14 @@ static void diagnostics_leave(struct tune_state *state, int attempt) {
         state->diagnostics.at[diag - state->diagnostics.at].attempt = -1;
 }
 
+/* Logs of before do not have it. */
+static void normal_set(struct tune_attempt *attempt, const char *normal) {
+    bool known = normal && strlen(normal) == sizeof attempt->normal - 1;
+    memset(attempt->normal, 0, sizeof attempt->normal);
+    if (known)
+        memcpy(attempt->normal, normal, sizeof attempt->normal - 1);
+}
+
 /* A new attempt, or a repair turn of one that is open: then it starts over with the new source. */
 static void apply_attempt(struct tune_state *state, const struct tune_event *event,
                           int64_t wall_ms) {
@@ -428,12 +444,13 @@ static void apply_attempt(struct tune_state *state, const struct tune_event *eve
     attempt->repairs = event->attempt.repairs;
     attempt->started_ms = wall_ms;
     attempt->ended_ms = 0;
-    attempt->source = tune_keep(state, source);
+    attempt->source_kept = state->own->leaves ? NULL : tune_keep(state, source);
+    attempt->source_seq = state->seq;
     attempt->author = tune_keep(state, event->attempt.author);
     attempt->path = tune_keep(state, event->attempt.path);
     struct hash hash = hash_content(source, strlen(source));
     memcpy(attempt->hash, hash.hex, sizeof attempt->hash);
-    attempt->normal[0] = '\0';
+    normal_set(attempt, event->attempt.normal);
     state->own->n_normals = MIN_OF(state->own->n_normals, (size_t)attempt->id);
     if (event->attempt.plan) {
         attempt->plan = *event->attempt.plan;
@@ -556,14 +573,13 @@ static void log_add(struct tune_state *state, struct tune_log log, const char *p
     if (state->logs.len >= TUNE_LOG_MAX) {
         size_t gone = TUNE_LOG_MAX / 4;
         for (size_t i = 0; i < gone; i++) {
-            free((void *)(uintptr_t)state->logs.at[i].phase);
             free((void *)(uintptr_t)state->logs.at[i].text);
         }
         state->logs.len -= gone;
         state->logs_gone += (int64_t)gone;
         memmove(state->logs.at, state->logs.at + gone, state->logs.len * sizeof *state->logs.at);
     }
-    log.phase = mem_strdup(phase ? phase : "");
+    log.phase = tune_keep(state, phase ? phase : "");
     log.text = mem_strdup(text ? text : "");
     *vec_push(&state->logs) = log;
 }

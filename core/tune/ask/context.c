@@ -130,7 +130,8 @@ static int by_share(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-static void lines_print(struct tune_context *context, const struct tune_attempt *attempt) {
+static void lines_print(struct tune_context *context, const struct tune_state *state,
+                        const struct tune_attempt *attempt) {
     struct buf out = {0};
     size_t count = attempt->lines.len;
     struct tune_line_cost *sorted =
@@ -138,7 +139,7 @@ static void lines_print(struct tune_context *context, const struct tune_attempt 
     if (count)
         qsort(sorted, count, sizeof *sorted, by_share);
     for (size_t i = 0; i < count && i < CONTEXT_LINES; i++) {
-        struct str text = line_text(attempt->source, sorted[i].line);
+        struct str text = line_text(tune_source(state, attempt), sorted[i].line);
         buf_printf(&out, "line %d: %.1f %% of the time: " STR_FMT "\n", sorted[i].line,
                    sorted[i].share * 100, STR_ARG(text));
     }
@@ -352,11 +353,11 @@ static void repair_fill(struct tune_context *context, const struct tune_state *s
     size_t at = 0;
     while ((diag = tune_diagnostic_next(state, open->id, &at)))
         if (diag->severity == DIAG_ERROR)
-            diagnostic_print(&out, diag, open->source);
+            diagnostic_print(&out, diag, tune_source(state, open));
     if (!out.len && open->verdict.compiles_why)
         buf_puts(&out, open->verdict.compiles_why);
     context->repair_error = keep(context, out.at ? out.at : "it does not compile");
-    context->repair_source = keep(context, open->source);
+    context->repair_source = keep(context, tune_source(state, open));
     section_add(context, "what has to be repaired", &out);
 }
 
@@ -389,7 +390,7 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     context->device = keep(context, state->device);
     context->latency_us = context->floor_us = NAN;
     const struct tune_attempt *from = tune_state_attempt(state, context->attempt);
-    context->source = keep(context, from ? from->source : state->kernel_source);
+    context->source = keep(context, from ? tune_source(state, from) : state->kernel_source);
     closed_fill(context, state);
     changes_fill(context, state);
     task_print(context, state);
@@ -399,7 +400,7 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
         context->bound_by = keep(context, from->bound_by);
         profile_fill(context, from);
         profile_print(context, "profile", from);
-        lines_print(context, from);
+        lines_print(context, state, from);
     }
     notes_print(context, state);
     rejections_print(context, state, "rejections", false);
@@ -475,8 +476,8 @@ struct tune_context *tune_context_lesson(const struct tune_state *state, int lan
     plan_print(context, attempt->plan.title ? &attempt->plan : NULL);
     measured_print(context, parent, attempt);
     bool gain = !(attempt->vs_parent < 1);
-    text_section(context, gain ? "faster" : "slower", attempt->source);
-    text_section(context, gain ? "slower" : "faster", parent ? parent->source : NULL);
+    text_section(context, gain ? "faster" : "slower", tune_source(state, attempt));
+    text_section(context, gain ? "slower" : "faster", tune_source(state, parent));
     profile_print(context, "profile", attempt);
     if (parent)
         profile_print(context, "profile before", parent);

@@ -24,7 +24,7 @@ static const struct {
 
 static double first_of(const struct tune_state *state, enum tune_role role) {
     const struct tune_attempt *at = tune_state_attempt(state, state->incumbent);
-    const char *source = at ? at->source : state->kernel_source;
+    const char *source = at ? tune_source(state, at) : state->kernel_source;
     return first_answer[role].tokens +
            first_answer[role].kernels * model_tokens_estimate(str_of(source ? source : ""));
 }

@@ -51,7 +51,7 @@ static void entries_print(const struct tune_menu *menu, const bool *shown, bool 
 void tune_menu_show(const struct tune_state *state, int parent, int call, struct buf *out,
                     struct buf *avoid) {
     const struct tune_attempt *from = tune_state_attempt(state, parent);
-    const char *source = from ? from->source : state->kernel_source;
+    const char *source = from ? tune_source(state, from) : state->kernel_source;
     struct buf families = {0};
     tune_memory_family_of(state, &families);
     const struct tune_menu_facts facts = {.device = device_name(state->device),

@@ -89,13 +89,14 @@ static bool lesson_wanted(const struct tune_state *state, int lane) {
 
 /* ----------------------------------------------------------------------------------- summarise */
 
-static void experience_texts(struct tune_experience *item, struct arena *arena,
-                             const struct tune_attempt *slow, const struct tune_attempt *fast) {
+/* `slow` and `fast`: sources. */
+static void experience_texts(struct tune_experience *item, struct arena *arena, const char *slow,
+                             const char *fast) {
     size_t count = 0;
-    struct tune_hunk *hunks = tune_hunks(str_of(slow->source), str_of(fast->source), &count);
+    struct tune_hunk *hunks = tune_hunks(str_of(slow), str_of(fast), &count);
     struct buf before = {0}, after = {0};
-    tune_hunks_print(&before, slow->source, hunks, count, false);
-    tune_hunks_print(&after, fast->source, hunks, count, true);
+    tune_hunks_print(&before, slow, hunks, count, false);
+    tune_hunks_print(&after, fast, hunks, count, true);
     item->slow = before.at ? arena_strdup(arena, before.at) : NULL;
     item->fast = after.at ? arena_strdup(arena, after.at) : NULL;
     buf_free(&before);
@@ -134,7 +135,8 @@ static void experience_emit(struct tune_session *session, int lane,
     item->key = attempt->plan.key;
     item->speedup = attempt->vs_parent;
     tune_memory_applies_to(state, arena, item);
-    experience_texts(item, arena, gain ? parent : attempt, gain ? attempt : parent);
+    experience_texts(item, arena, tune_source(state, gain ? parent : attempt),
+                     tune_source(state, gain ? attempt : parent));
     buf_clear(&text);
     buf_printf(&text, "%s experience proposed%s%s: %s", gain ? "positive" : "negative",
                lesson && *author ? " by " : "", lesson ? author : "", title);

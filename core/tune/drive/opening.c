@@ -43,25 +43,9 @@ static bool replay_some(void *data, const struct store_event *event) {
     return !opening->broken_off;
 }
 
-/* On a thread of its own. */
-static void *event_make(struct arena *arena, const struct store_event *event) {
-    struct tune_event_said *said = ARENA_NEW(arena, struct tune_event_said);
-    *said = tune_event_hear(arena, event->type, event->payload);
-    return said;
-}
-
 /* Who hears raw events hears them as they are stored. */
 static struct store_ahead *ahead_begin(struct tune_session *session) {
-    return session->on_event ? NULL : store_ahead_begin(session->store, event_make);
-}
-
-static enum store_ahead_is ahead_one(struct tune_session *session, struct store_ahead *ahead,
-                                     int wait_ms) {
-    struct store_made made;
-    enum store_ahead_is is = store_ahead_next(ahead, wait_ms, &made);
-    if (is == STORE_AHEAD_EVENT)
-        tune_state_apply_read(session->state, made.seq, made.wall_ms, made.made);
-    return is;
+    return session->on_event ? NULL : tune_ahead_begin(session->store);
 }
 
 /* False: nothing more comes from ahead. */
@@ -69,11 +53,11 @@ static bool ahead_some(struct tune_session *session) {
     struct tune_opening *opening = session->opening;
     enum store_ahead_is is = STORE_AHEAD_OVER;
     while (opening->ahead && !opening->broken_off) {
-        is = ahead_one(session, opening->ahead, WAIT_MS);
+        is = tune_ahead_apply(opening->ahead, session->state, WAIT_MS);
         if (is == STORE_AHEAD_OVER)
             break;
-        opening->broken_off = is == STORE_AHEAD_LATE || ++opening->events % LOOK_EVENTS == 0;
-        opening->broken_off &= clock_monotonic_ns() >= opening->until_ns;
+        bool looks = is == STORE_AHEAD_LATE || ++opening->events % LOOK_EVENTS == 0;
+        opening->broken_off = looks && clock_monotonic_ns() >= opening->until_ns;
     }
     return opening->broken_off;
 }
@@ -97,10 +81,15 @@ static bool slice_read(struct tune_session *session, uint64_t ms, struct err *er
     return ok;
 }
 
+static void opening_is_over(struct tune_session *session) {
+    tune_opening_forget(session);
+    tune_sources_keep(session->state);
+}
+
 /* The last slice was read, or one could not be. */
 static void slices_end(struct tune_session *session, struct err *err) {
     tune_opening_done_fn *done = session->opening->done;
-    tune_opening_forget(session);
+    opening_is_over(session);
     session->state->opening = false;
     done(session, err);
 }
@@ -123,24 +112,21 @@ static void on_slice(void *data) {
 }
 
 bool tune_opening_read(struct tune_session *session, struct err *err) {
-    struct store_ahead *ahead = ahead_begin(session);
-    while (ahead && ahead_one(session, ahead, -1) == STORE_AHEAD_EVENT)
-        ;
-    store_ahead_free(ahead);
-    return store_replay(session->store, session->state->seq, replay_one, session, err);
+    return tune_log_read(&session->store, session->state, err);
 }
 
 bool tune_opening_start(struct tune_session *session, tune_opening_done_fn *done, struct err *err) {
     session->opening = mem_alloc(1, sizeof *session->opening);
     *session->opening = (struct tune_opening){
         .done = done, .last = store_last_seq(session->store), .ahead = ahead_begin(session)};
+    tune_log_leave(session->state, &session->store);
     if (!slice_read(session, FIRST_MS, err))
         return false;
     session->state->opening = session->opening->broken_off;
     if (session->state->opening)
         session->opening->timer = loop_timer_start(session->loop, 0, 0, on_slice, session);
     else
-        tune_opening_forget(session);
+        opening_is_over(session);
     return true;
 }
 

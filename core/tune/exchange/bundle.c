@@ -130,9 +130,11 @@ static bool put_attempts(struct bundle *bundle) {
         snprintf(source, sizeof source, "attempts/%03zu.py", i);
         snprintf(numbers, sizeof numbers, "attempts/%03zu.json", i);
         snprintf(profile, sizeof profile, "profiles/%03zu.json", i);
-        ok = put_text(bundle, source, attempt->source) &&
-             put_json(bundle, numbers, tune_attempt_write(attempt, false)) &&
+        char *text = tune_source_copy(bundle->state, attempt);
+        ok = put_text(bundle, source, text) &&
+             put_json(bundle, numbers, tune_attempt_write(bundle->state, attempt, false)) &&
              put_artefact(bundle, profile, attempt->timeline);
+        free(text);
     }
     return ok;
 }
@@ -278,8 +280,7 @@ static bool put_model(struct bundle *bundle) {
 /* Where the kernels are in the bundle. */
 static void paths_set(struct tune_state *state) {
     for (size_t i = 0; i < state->attempts.len; i++)
-        if (state->attempts.at[i].source)
-            state->attempts.at[i].path = arena_printf(state->arena, "attempts/%03zu.py", i);
+        state->attempts.at[i].path = arena_printf(state->arena, "attempts/%03zu.py", i);
 }
 
 static bool put_experiments(struct bundle *bundle) {
@@ -306,8 +307,8 @@ static bool put_events(struct bundle *bundle);
 static bool put_all(struct bundle *bundle) {
     const struct tune_attempt *best = best_of(bundle->state);
     paths_set(bundle->state);
-    return bundle_task_find(&bundle->task, bundle->state, bundle->store, best ? best->source : NULL,
-                            bundle->err) &&
+    return bundle_task_find(&bundle->task, bundle->state, bundle->store,
+                            tune_source(bundle->state, best), bundle->err) &&
            put_task(bundle) && put_model(bundle) && put_attempts(bundle) && put_calls(bundle) &&
            put_events(bundle) && put_experiments(bundle) && put_memory(bundle) &&
            put_session(bundle) && put_readme(bundle);
@@ -329,12 +330,6 @@ static char *payload_clean(const char *payload) {
     free(clean);
     cJSON_Delete(object);
     return text ? text : mem_strdup("{}");
-}
-
-static bool read_one(void *data, const struct store_event *event) {
-    struct bundle *bundle = data;
-    tune_state_apply(bundle->state, event->seq, event->wall_ms, event->type, event->payload);
-    return true;
 }
 
 static bool event_put(void *data, const struct store_event *event) {
@@ -364,7 +359,7 @@ static bool bundle_open(struct bundle *bundle, const char *session, struct err *
         return err_set(err, ERR_USAGE, "%.200s holds no session", session);
     bundle->store = store_open(session, true, err);
     bundle->state = bundle->store ? tune_state_new() : NULL;
-    if (!bundle->store || !store_replay(bundle->store, 0, read_one, bundle, err))
+    if (!bundle->store || !tune_log_read(&bundle->store, bundle->state, err))
         return false;
     return bundle->state->seq || err_set(err, ERR_USAGE, "the session %.200s is empty", session);
 }

@@ -173,11 +173,13 @@ static bool rows_write_anew(struct tune_session *session, struct err *err) {
 /* A checkpoint that went missing (a full disk, a person tidying up) is written again. */
 static bool checkpoint_write(struct tune_session *session, const struct tune_attempt *attempt,
                              struct err *err) {
-    if (!attempt->path || !attempt->source)
+    if (!attempt->path)
         return true;
     char *path = path_join(store_folder(session->store), attempt->path);
-    bool ok = file_exists(path) ||
-              store_file_write(session->store, attempt->path, str_of(attempt->source), err);
+    bool there = file_exists(path);
+    char *source = there ? NULL : tune_source_copy(session->state, attempt);
+    bool ok = there || store_file_write(session->store, attempt->path, str_of(source), err);
+    free(source);
     free(path);
     return ok;
 }

@@ -14,15 +14,14 @@
 
 struct checking {
     struct tune_state *state;
+    struct arena *arena; /* of an event */
+    struct by_hash rows; /* that experiments.jsonl may have, by their texts, */
+    VEC(int) attempts;   /* whose they are, */
+    VEC(size_t) from;    /* and by attempt: those before were told before it was decided anew */
+    size_t changes;      /* of the state, that were looked at */
     store_check_fn *fn;
     void *data;
 };
-
-static bool read_one(void *data, const struct store_event *event) {
-    struct checking *checking = data;
-    tune_state_apply(checking->state, event->seq, event->wall_ms, event->type, event->payload);
-    return true;
-}
 
 static void found(struct checking *checking, const char *part, enum store_finding is,
                   const char *format, ...) CC_PRINTF(4, 5);
@@ -45,15 +44,16 @@ static void checkpoints_check(struct checking *checking, const char *folder) {
         char *path = attempt->path ? path_join(folder, attempt->path) : NULL;
         size_t size = 0;
         struct err err = {0};
-        char *text =
-            path && attempt->source && file_exists(path) ? file_read(path, 0, &size, &err) : NULL;
-        bool same = text && str_equal((struct str){text, size}, str_of(attempt->source));
+        char *text = path && file_exists(path) ? file_read(path, 0, &size, &err) : NULL;
+        char *source = text ? tune_source_copy(state, attempt) : NULL;
+        bool same = text && str_equal((struct str){text, size}, str_of(source));
         whole += same;
-        missing += path && attempt->source && !text;
+        missing += path && !text;
         other += text && !same;
         if (text && !same)
             found(checking, "checkpoints", STORE_DAMAGED, "%.200s is not the kernel of attempt %zu",
                   attempt->path, i);
+        free(source);
         free(text);
         free(path);
     }
@@ -64,40 +64,97 @@ static void checkpoints_check(struct checking *checking, const char *folder) {
               whole, missing);
 }
 
-/* A row may stand anywhere, as they come when attempts are decided. */
-static bool has_line(struct str lines, struct str line) {
-    struct str each;
-    while (str_next(&lines, '\n', &each))
-        if (str_equal(each, line))
-            return true;
-    return false;
+/* A row may stand anywhere, as they come when attempts are decided, and says what was known then:
+ * what the device model or a compiler adds later is not in it. */
+static void row_expect(struct checking *checking, int id) {
+    const struct tune_attempt *attempt = tune_state_attempt(checking->state, id);
+    struct buf line = {0};
+    if (attempt)
+        tune_experiment_print(checking->state, attempt, &line);
+    if (line.len) {
+        by_hash_put(&checking->rows, hash_quick(line.at, line.len - 1), checking->attempts.len);
+        *vec_push(&checking->attempts) = id;
+    }
+    buf_free(&line);
+}
+
+static void rows_forget(struct checking *checking, int id) {
+    while (checking->from.len <= (size_t)id)
+        *vec_push(&checking->from) = 0;
+    checking->from.at[id] = checking->attempts.len;
+}
+
+/* What a person does may change any attempt, and then the file is made anew. */
+static void rows_expect(struct checking *checking, const struct tune_event *event) {
+    const struct tune_state *state = checking->state;
+    for (; checking->changes < state->own->changes.len; checking->changes++) {
+        int id = state->own->changes.at[checking->changes].attempt;
+        rows_forget(checking, id);
+        row_expect(checking, id);
+    }
+    switch (event->is) {
+    case TUNE_EVENT_DECIDED: row_expect(checking, event->decided.attempt); break;
+    case TUNE_EVENT_MODELLED: row_expect(checking, event->modelled.attempt); break;
+    case TUNE_EVENT_PREDICTED: row_expect(checking, event->predicted.attempt); break;
+    default: break;
+    }
+}
+
+static bool read_one(void *data, const struct store_event *event) {
+    struct checking *checking = data;
+    struct tune_event_said said = tune_event_hear(checking->arena, event->type, event->payload);
+    tune_state_apply_read(checking->state, event->seq, event->wall_ms, &said);
+    if (said.is_read)
+        rows_expect(checking, &said.event);
+    arena_reset(checking->arena);
+    return true;
+}
+
+/* The attempt whose row the line is, one that has none yet; -1. */
+static int row_of(const struct checking *checking, struct str line, const bool *seen) {
+    size_t at = 0, row;
+    while (by_hash_next(&checking->rows, hash_quick(line.at, line.len), &at, &row)) {
+        size_t id = (size_t)checking->attempts.at[row];
+        bool counts = id >= checking->from.len || row >= checking->from.at[id];
+        if (counts && !seen[id])
+            return (int)id;
+    }
+    return -1;
 }
 
 static void experiments_check(struct checking *checking, const char *folder) {
+    const struct tune_state *state = checking->state;
     char *path = path_join(folder, "experiments.jsonl");
-    struct buf expected = {0};
     struct err err = {0};
-    size_t size = 0, rows = 0, wrong = 0;
-    for (size_t i = 0; i < checking->state->attempts.len; i++)
-        tune_experiment_print(checking->state, &checking->state->attempts.at[i], &expected);
-    char *text = file_exists(path) ? file_read(path, 0, &size, &err) : NULL;
-    struct str rest = {text, size}, line;
-    while (text && str_next(&rest, '\n', &line)) {
-        rows++;
-        wrong += !has_line(buf_str(&expected), line);
+    size_t size = 0, rows = 0, wrong = 0, expected = 0;
+    bool *seen = mem_alloc(state->attempts.len + 1, sizeof *seen);
+    for (size_t i = 0; i < state->attempts.len; i++) {
+        expected += state->attempts.at[i].status != TUNE_STATUS_OPEN;
+        row_expect(checking, (int)i); /* as one that is made anew has it */
     }
-    if (text && (wrong || size != expected.len))
+    char *text = file_exists(path) ? file_read(path, 0, &size, &err) : NULL;
+    bool cut = size && text[size - 1] != '\n';
+    struct str rest = {text, size - (size && !cut)}, line;
+    while (size && str_next(&rest, '\n', &line)) {
+        int id = row_of(checking, line, seen);
+        rows++;
+        if (id >= 0)
+            seen[id] = true;
+        else
+            wrong++;
+    }
+    if (text && (wrong || cut || rows != expected))
         found(
             checking, "experiments", STORE_DAMAGED,
-            "%zu of %zu rows of experiments.jsonl are not those of the log: remove the file, it is "
-            "made again",
-            wrong, rows);
+            "%zu of %zu rows of experiments.jsonl are not those of the log, which has %zu: remove "
+            "the file, it is made again",
+            wrong, rows, expected);
     else
-        found(checking, "experiments", text || !expected.len ? STORE_WHOLE : STORE_UNPROVEN,
-              text || !expected.len ? "%zu rows, each that of the log"
-                                    : "%zu rows: experiments.jsonl is not there yet",
+        found(checking, "experiments", text || !expected ? STORE_WHOLE : STORE_UNPROVEN,
+              text || !expected ? "%zu rows, each that of the log"
+                                : "%zu rows: experiments.jsonl is not there yet",
               rows);
-    buf_free(&expected);
+    free(seen);
     free(text);
     free(path);
 }
@@ -107,10 +164,16 @@ static void derived_check(struct checking *checking, const char *folder) {
     struct err err = {0};
     struct store *store = store_open(folder, true, &err);
     checking->state = tune_state_new();
+    checking->arena = arena_new();
+    tune_log_leave(checking->state, &store);
     if (store && store_replay(store, 0, read_one, checking, &err)) {
         checkpoints_check(checking, folder);
         experiments_check(checking, folder);
     }
+    by_hash_free(&checking->rows);
+    vec_free(&checking->attempts);
+    vec_free(&checking->from);
+    arena_free(checking->arena);
     tune_state_free(checking->state);
     store_close(store);
 }

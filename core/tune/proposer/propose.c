@@ -235,7 +235,9 @@ void tune_reply_candidate(struct tune_reply *reply, struct str source) {
     const struct tune_attempt *parent = tune_state_attempt(state, tune_lane_parent(state, lane));
     const struct tune_attempt *open = tune_attempt_in(state, lane);
     tune_request_end(reply);
-    const char *old = open && open->id > 0 ? open->source : parent ? parent->source : "";
+    const char *old = open && open->id > 0 ? tune_source(state, open)
+                      : parent             ? tune_source(state, parent)
+                                           : "";
     struct buf why = {0};
     if (tune_same_find(state, source, old, &why))
         plan_fail(session, lane, why.at);

@@ -6,7 +6,7 @@
 #include "tune/events/events.h"
 #include "tune/read/inner.h"
 
-enum field_is { INT, LONG, NUMBER, TEXT, HASH, FLAG, STATUS, ITS_OWN };
+enum field_is { INT, LONG, NUMBER, TEXT, HASH, FLAG, STATUS, KERNEL, ITS_OWN };
 typedef void put_fn(cJSON *object, const char *key, const struct tune_attempt *attempt);
 
 struct field {
@@ -123,7 +123,7 @@ static const struct field fields[] = {
     {"author", TEXT, AT(author), NULL, false},
     {"started_ms", LONG, AT(started_ms), NULL, true},
     {"ended_ms", LONG, AT(ended_ms), NULL, true},
-    {"source", TEXT, AT(source), NULL, true},
+    {"source", KERNEL, 0, NULL, true},
     {"path", TEXT, AT(path), NULL, true},
     {"hash", HASH, AT(hash), NULL, true},
     {"outdated", FLAG, AT(outdated), NULL, true},
@@ -162,7 +162,8 @@ static const struct field fields[] = {
     {"bounds", OWN(put_bounds), true},
 };
 
-static void put(cJSON *object, const struct field *field, const struct tune_attempt *attempt) {
+static void put(cJSON *object, const struct field *field, const struct tune_state *state,
+                const struct tune_attempt *attempt) {
     const void *at = (const char *)attempt + field->at;
     const char *key = field->key;
     switch (field->is) {
@@ -173,14 +174,16 @@ static void put(cJSON *object, const struct field *field, const struct tune_atte
     case HASH: tune_json_put_text(object, key, at); break;
     case FLAG: tune_json_put_bool(object, key, *(const bool *)at); break;
     case STATUS: tune_json_put_text(object, key, tune_status_word(attempt->status)); break;
+    case KERNEL: tune_json_put_text(object, key, tune_source(state, attempt)); break;
     case ITS_OWN: field->put(object, key, attempt); break;
     }
 }
 
-cJSON *tune_attempt_write(const struct tune_attempt *attempt, bool inside) {
+cJSON *tune_attempt_write(const struct tune_state *state, const struct tune_attempt *attempt,
+                          bool inside) {
     cJSON *object = cJSON_CreateObject();
     for (size_t i = 0; i < COUNT_OF(fields); i++)
         if (inside || !fields[i].inside)
-            put(object, &fields[i], attempt);
+            put(object, &fields[i], state, attempt);
     return object;
 }

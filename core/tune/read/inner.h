@@ -8,6 +8,7 @@
 
 /* attempt.c: an attempt as JSON, as it stands in a bundle; `inside`: with what only the session
  * itself makes use of. The caller owns it. */
-cJSON *tune_attempt_write(const struct tune_attempt *attempt, bool inside);
+cJSON *tune_attempt_write(const struct tune_state *state, const struct tune_attempt *attempt,
+                          bool inside);
 
 #endif

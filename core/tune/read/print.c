@@ -259,7 +259,7 @@ void tune_state_print(const struct tune_state *state, struct buf *out) {
     print_lanes(state, root);
     list = array_in(root, "attempts");
     for (size_t i = 0; i < state->attempts.len; i++)
-        cJSON_AddItemToArray(list, tune_attempt_write(&state->attempts.at[i], true));
+        cJSON_AddItemToArray(list, tune_attempt_write(state, &state->attempts.at[i], true));
     print_logs(state, root);
     list = array_in(root, "diagnostics");
     for (size_t i = 0; i < state->diagnostics.len; i++) {

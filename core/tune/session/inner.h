@@ -92,6 +92,16 @@ struct tune_driver {
                       enum tune_step_is is, const char *text);
 };
 
+/* log.c. Events of the log, read ahead by threads and applied as they are taken. */
+struct store_ahead *tune_ahead_begin(struct store *store);
+enum store_ahead_is tune_ahead_apply(struct store_ahead *ahead, struct tune_state *state,
+                                     int wait_ms);
+/* Kernels that events bring from now on are left in the log, until tune_sources_keep; they are read
+ * from *store, which is there as long as the state. */
+void tune_log_leave(struct tune_state *state, struct store **store);
+/* Applies all of the log behind the state's last event; kernels are left there. */
+bool tune_log_read(struct store **store, struct tune_state *state, struct err *err) CC_MUST_USE;
+
 struct tune_session {
     const struct tune_driver *driver;
     struct loop *loop;

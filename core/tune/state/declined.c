@@ -13,7 +13,7 @@ static const char *hunk_text(struct tune_state *state, const struct tune_candida
         const char *source;
         int first, count;
         char mark;
-    } sides[] = {{parent ? parent->source : "", hunk->old_line, hunk->old_count, '-'},
+    } sides[] = {{parent ? tune_source(state, parent) : "", hunk->old_line, hunk->old_count, '-'},
                  {candidate->proposed, hunk->new_line, hunk->new_count, '+'}};
     struct buf out = {0};
     for (size_t i = 0; i < COUNT_OF(sides); i++) {

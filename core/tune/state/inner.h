@@ -101,6 +101,9 @@ struct tune_guessed {
     double tokens, dollars; /* NAN: nothing */
 };
 
+/* A new string with the kernel that an event of the log brought; NULL: it cannot be read. */
+typedef char *tune_left_fn(void *data, int64_t seq);
+
 struct tune_private {
     struct text_pool *texts; /* what tune_keep kept */
     VEC(struct tune_undo) undo, redo;
@@ -119,10 +122,13 @@ struct tune_private {
     bool best_stale;       /* a kept attempt changed: all of them are looked at again, */
     VEC(int) rivals;       /* else those that were kept since the best was found */
     struct arena *scratch; /* the event that is applied */
-    bool revise;           /* the next plan is shown whatever the gate */
-    int from;              /* the attempt a person went back to, whose line is followed; -1 */
-    int unsaid;            /* the lane that an act of an older log is about (forms.c); from 0 */
-    int64_t decided_seq;   /* the last event that may have changed what an attempt is */
+    tune_left_fn *left;    /* reads a kernel that was left in the log; NULL: none is */
+    void *left_data;
+    bool leaves;         /* the log is read back: kernels are left there */
+    bool revise;         /* the next plan is shown whatever the gate */
+    int from;            /* the attempt a person went back to, whose line is followed; -1 */
+    int unsaid;          /* the lane that an act of an older log is about (forms.c); from 0 */
+    int64_t decided_seq; /* the last event that may have changed what an attempt is */
     struct tune_took took[TUNE_STEPS];
     int64_t clock_ms;     /* when the last event came */
     int64_t waited_ms;    /* of the step that runs, for services out of order */
@@ -158,6 +164,12 @@ void tune_step_reset(struct tune_step_view *step);
 void tune_steps_rewind(struct tune_state *state, enum tune_step first);
 void tune_wait_set(struct tune_state *state, enum tune_wait wait, const char *text);
 void tune_candidate_set(struct tune_state *state, int lane, const char *source, const char *author);
+/* Brings the texts of a candidate that were left in the log. */
+void tune_candidate_ready(struct tune_state *state, int lane);
+/* From now on kernels that events bring are left in the log, where `left` finds them again; and no
+ * longer: what the loop works with is brought. */
+void tune_sources_leave(struct tune_state *state, tune_left_fn *left, void *data);
+void tune_sources_keep(struct tune_state *state);
 void tune_candidate_compose(struct tune_state *state, int lane);
 cJSON *tune_plan_write(const struct tune_plan *plan) CC_MUST_USE;
 

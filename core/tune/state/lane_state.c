@@ -368,6 +368,8 @@ void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken) {
         *vec_push(&state->beam) = taken->beam[i];
     state->lanes_seq = taken->seq;
     tune_form_look(state, taken->unsaid);
+    if (!state->own->leaves)
+        tune_sources_keep(state);
 }
 
 /* The list with one more; `row` goes before those of the same round whose lanes come later. */

@@ -41,7 +41,6 @@ static void attempt_free(struct tune_attempt *attempt) {
 }
 
 static void log_free(struct tune_log *log) {
-    free((void *)(uintptr_t)log->phase);
     free((void *)(uintptr_t)log->text);
 }
 
@@ -196,15 +195,58 @@ void tune_wait_set(struct tune_state *state, enum tune_wait wait, const char *te
     state->wait_text = tune_keep(state, text);
 }
 
+/* ------------------------------------------------------------------------ kernels in the log */
+
+char *tune_source_copy(const struct tune_state *state, const struct tune_attempt *attempt) {
+    const struct tune_private *own = state->own;
+    if (!attempt || attempt->source_kept)
+        return attempt ? mem_strdup(attempt->source_kept) : NULL;
+    char *text = own->left ? own->left(own->left_data, attempt->source_seq) : NULL;
+    return text ? text : mem_strdup("");
+}
+
+const char *tune_source(const struct tune_state *state, const struct tune_attempt *attempt) {
+    if (!attempt || attempt->source_kept)
+        return attempt ? attempt->source_kept : NULL;
+    char *text = tune_source_copy(state, attempt);
+    const char *kept = text_pool_keep(state->own->texts, str_of(text));
+    free(text);
+    if (*kept)
+        state->attempts.at[attempt->id].source_kept = kept;
+    return kept;
+}
+
+void tune_candidate_ready(struct tune_state *state, int lane) {
+    const struct tune_private *own = state->own;
+    const struct tune_candidate *candidate = &tune_lane_of(state, lane)->candidate;
+    if (!candidate->left_seq)
+        return;
+    char *text = own->left ? own->left(own->left_data, candidate->left_seq) : NULL;
+    tune_candidate_set(state, lane, text ? text : "", candidate->author);
+    free(text);
+}
+
+void tune_sources_leave(struct tune_state *state, tune_left_fn *left, void *data) {
+    state->own->left = left;
+    state->own->left_data = data;
+    state->own->leaves = true;
+}
+
+void tune_sources_keep(struct tune_state *state) {
+    state->own->leaves = false;
+    for (size_t i = 0; i < state->lanes.len; i++)
+        tune_candidate_ready(state, (int)i);
+}
+
 static struct str source_of(const struct tune_state *state, int attempt) {
-    const struct tune_attempt *from = tune_state_attempt(state, attempt);
-    return str_of(from ? from->source : NULL);
+    return str_of(tune_source(state, tune_state_attempt(state, attempt)));
 }
 
 void tune_candidate_set(struct tune_state *state, int lane, const char *source,
                         const char *author) {
     struct tune_candidate *candidate = &state->lanes.at[lane].candidate;
     candidate->exists = true;
+    candidate->left_seq = 0;
     candidate->proposed = tune_keep(state, source);
     candidate->author = tune_keep(state, author);
     size_t count = 0;
@@ -241,11 +283,12 @@ static void normals_index(const struct tune_state *state) {
     struct tune_private *own = state->own;
     for (; own->n_normals < state->attempts.len; own->n_normals++) {
         struct tune_attempt *attempt = &state->attempts.at[own->n_normals];
-        struct hash hash = {""};
-        if (!*attempt->normal && attempt->source)
-            hash = nki_source_hash(str_of(attempt->source));
-        if (!*attempt->normal)
+        char *source = *attempt->normal ? NULL : tune_source_copy(state, attempt);
+        if (source) {
+            struct hash hash = nki_source_hash(str_of(source));
             memcpy(attempt->normal, hash.hex, sizeof attempt->normal);
+        }
+        free(source);
         by_hash_put(&own->normals, hash_quick(attempt->normal, strlen(attempt->normal)),
                     own->n_normals);
     }

@@ -36,6 +36,7 @@ struct tune_candidate {
     bool exists;
     int attempt;          /* the attempt it is, or will become */
     int parent;           /* attempt id */
+    int64_t left_seq;     /* the event that its texts are left in, while the log is read; 0 */
     const char *proposed; /* as it was proposed or edited */
     const char *source;   /* with the hunks that were left out put back */
     const char *author;
@@ -117,7 +118,9 @@ struct tune_diagnostic {
 struct tune_attempt {
     int id, parent, round; /* 0 is the seed kernel, its parent is -1 */
     int64_t started_ms, ended_ms;
-    const char *source, *author;
+    const char *source_kept; /* NULL: it is left in the log; tune_source has it in either case */
+    int64_t source_seq;      /* the event that it stands in */
+    const char *author;
     const char *path; /* checkpoint, relative to the session folder */
     char hash[33];
     char normal[33];       /* the same for sources that differ in looks only; "": see
@@ -377,6 +380,12 @@ const struct tune_attempt *tune_state_attempt(const struct tune_state *state, in
 /* Where the value of that name came from: its origin, or, when `bit` is among by_hand, "changed in
  * this session"; NULL when it was not written down (a session of an older version). */
 const char *tune_state_origin(const struct tune_state *state, const char *name, unsigned bit);
+/* The source of an attempt; where it is left in the log, it is read from there and kept. "" when
+ * that cannot be read. NULL for no attempt. Copy: a new string, and nothing is kept: for who goes
+ * through all attempts. */
+const char *tune_source(const struct tune_state *state, const struct tune_attempt *attempt);
+char *tune_source_copy(const struct tune_state *state,
+                       const struct tune_attempt *attempt) CC_MUST_USE;
 /* The metric of an attempt by Neuron's name ("latency" is in µs); NAN when not known. */
 double tune_attempt_metric(const struct tune_attempt *attempt, const char *name);
 /* The attempts whose sources are the same but for looks (nki_source_hash), one at a time: *at is 0

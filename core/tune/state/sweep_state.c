@@ -16,7 +16,7 @@ static bool same(const char *a, const char *b) {
 
 static const char *base_source(const struct tune_state *state, const struct tune_sweep *sweep) {
     const struct tune_attempt *base = tune_state_attempt(state, sweep->base);
-    return base ? base->source : state->kernel_source;
+    return base ? tune_source(state, base) : state->kernel_source;
 }
 
 /* The hash of a combination's kernel; empty when it cannot be made. */
@@ -118,7 +118,7 @@ size_t tune_sweep_expand(const struct tune_state *state, int parent, const struc
     struct tune_sweep sweep;
     if (!plan->sweep || !from ||
         !tune_sweep_parse(without_remarks(str_of(plan->sweep)), &sweep, err) ||
-        !tune_sweep_resolve(&sweep, str_of(from->source), state->function, err))
+        !tune_sweep_resolve(&sweep, str_of(tune_source(state, from)), state->function, err))
         return 0;
     sweep.base = parent;
     size_t count = sweep_plans(state, &sweep, plan, arena, plans);

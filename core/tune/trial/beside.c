@@ -69,7 +69,7 @@ static struct tune_beside *beside_of(struct tune_session *session) {
 static void start(struct question *question, const struct tune_attempt *attempt) {
     const struct tune_state *state = question->beside->session->state;
     struct runner_job job = {.kernel_path = tune_kernel_file(state),
-                             .kernel_text = attempt->source,
+                             .kernel_text = tune_source(state, attempt),
                              .kernel_name = state->function,
                              .reference_path = tune_reference_file(state),
                              .device = state->device,

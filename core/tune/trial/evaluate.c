@@ -365,7 +365,7 @@ static void evaluation_start(struct tune_work work, bool rest, struct runner_job
     occasion_begin(session, evaluation, occasion, sizeof occasion);
     attempt = tune_attempt_in(state, work.lane);
     job->kernel_path = tune_kernel_file(state);
-    job->kernel_text = attempt->source;
+    job->kernel_text = tune_source(state, attempt);
     job->kernel_name = state->function;
     job->reference_path = tune_reference_file(state);
     job->device = state->device;
@@ -404,6 +404,7 @@ static bool attempt_emit(struct tune_session *session, int lane, int id,
     const struct tune_state *state = session->state;
     const char *source = candidate->source;
     struct hash hash = hash_content(source, strlen(source));
+    struct hash normal = nki_source_hash(str_of(source));
     char path[80];
     snprintf(path, sizeof path, "checkpoints/attempt_%03d_%.8s.py", id, hash.hex);
     struct err err = {0};
@@ -413,7 +414,8 @@ static bool attempt_emit(struct tune_session *session, int lane, int id,
                      TUNE_EVENT(ATTEMPT, attempt, .attempt = id, .parent = candidate->parent,
                                 .round = id ? state->round : 0, .repairs = candidate->repair,
                                 .source = source, .author = candidate->author, .path = path,
-                                .plan = id ? tune_lane_plan(state, lane) : NULL));
+                                .plan = id ? tune_lane_plan(state, lane) : NULL,
+                                .normal = normal.hex));
 }
 
 static void decided_emit(const struct tune_work *work, int attempt, enum tune_status status,
@@ -540,9 +542,9 @@ static bool is_same(struct tune_session *session, int number) {
     const struct tune_lane *lane = tune_lane_of(state, number);
     const struct tune_attempt *parent = tune_state_attempt(state, lane->candidate.parent);
     struct buf why = {0};
-    bool same =
-        state->way->joins && lane->attempt < 0 &&
-        tune_same_find(state, str_of(lane->candidate.source), parent ? parent->source : "", &why);
+    bool same = state->way->joins && lane->attempt < 0 &&
+                tune_same_find(state, str_of(lane->candidate.source),
+                               parent ? tune_source(state, parent) : "", &why);
     if (same)
         tune_step_done(session, number, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", why.at);
     buf_free(&why);
@@ -711,7 +713,7 @@ static void benchmark_job(struct tune_session *session, int lane, bool again,
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
-    struct runner_job job = {.no_verify = true, .incumbent_text = parent ? parent->source : NULL};
+    struct runner_job job = {.no_verify = true, .incumbent_text = tune_source(state, parent)};
     evaluation_start(tune_work_of(session, lane, TUNE_STEP_BENCHMARK), again, &job, last);
 }
 

@@ -212,8 +212,8 @@ static struct inspection *inspection_new(struct tune_session *session, int lane)
     own->path = keep(own, tune_kernel_file(state) ? tune_kernel_file(state) : "kernel.py");
     own->reference = keep(own, tune_reference_file(state));
     own->function = keep(own, state->function);
-    own->source = keep(own, attempt->source);
-    own->original = keep(own, state->attempts.at[0].source);
+    own->source = keep(own, tune_source(state, attempt));
+    own->original = keep(own, tune_source(state, &state->attempts.at[0]));
     own->device = keep(own, device_name(state->device));
     own->release = keep(own, state->nki);
     own->allows_original = state->allows_seed;

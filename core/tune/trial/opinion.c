@@ -72,7 +72,7 @@ static void start(struct question *question, const struct tune_attempt *attempt)
     char occasion[32];
     snprintf(occasion, sizeof occasion, "prediction.%d", ++question->opinion->asked);
     struct runner_job job = {.kernel_path = tune_kernel_file(state),
-                             .kernel_text = attempt->source,
+                             .kernel_text = tune_source(state, attempt),
                              .kernel_name = state->function,
                              .device = state->device,
                              .reference_path = tune_reference_file(state),

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The log of a session as its state: read ahead by threads where it is long, with kernels left
+ * where they stand. A kernel is some kilobytes, and of a thousand a person looks at ten. */
+#include <stdlib.h>
+
+#include "tune/apply/apply.h"
+#include "tune/session/inner.h"
+
+/* ----------------------------------------------------------------- kernels that stay in the log */
+
+static bool take_source(void *data, const struct store_event *event) {
+    struct arena *arena = arena_new();
+    struct tune_event read;
+    const char *source = NULL;
+    if (tune_event_read(arena, event->type, event->payload, &read))
+        source = read.is == TUNE_EVENT_ATTEMPT     ? read.attempt.source
+                 : read.is == TUNE_EVENT_CANDIDATE ? read.candidate.source
+                                                   : NULL;
+    *(char **)data = mem_strdup(source);
+    arena_free(arena);
+    return false;
+}
+
+/* Its hash is compared once more: the file may have changed since the log was read. Then nothing is
+ * written to it any more, and that says why. */
+static char *source_left(void *data, int64_t seq) {
+    struct store *const *store = data;
+    char *source = NULL;
+    struct err err = {0};
+    if (!store_replay(*store, seq - 1, take_source, &source, &err) && !source)
+        store_log(*store, "error", err.text);
+    return source;
+}
+
+void tune_log_leave(struct tune_state *state, struct store **store) {
+    tune_sources_leave(state, source_left, store);
+}
+
+/* -------------------------------------------------------------------------------------- reading */
+
+/* On a thread of its own. */
+static void *event_make(struct arena *arena, const struct store_event *event) {
+    struct tune_event_said *said = ARENA_NEW(arena, struct tune_event_said);
+    *said = tune_event_hear(arena, event->type, event->payload);
+    return said;
+}
+
+struct store_ahead *tune_ahead_begin(struct store *store) {
+    return store_ahead_begin(store, event_make);
+}
+
+enum store_ahead_is tune_ahead_apply(struct store_ahead *ahead, struct tune_state *state,
+                                     int wait_ms) {
+    struct store_made made;
+    enum store_ahead_is is = store_ahead_next(ahead, wait_ms, &made);
+    if (is == STORE_AHEAD_EVENT)
+        tune_state_apply_read(state, made.seq, made.wall_ms, made.made);
+    return is;
+}
+
+static bool apply_one(void *data, const struct store_event *event) {
+    tune_state_apply(data, event->seq, event->wall_ms, event->type, event->payload);
+    return true;
+}
+
+bool tune_log_read(struct store **store, struct tune_state *state, struct err *err) {
+    struct store_ahead *ahead = tune_ahead_begin(*store);
+    tune_log_leave(state, store);
+    while (ahead && tune_ahead_apply(ahead, state, -1) == STORE_AHEAD_EVENT)
+        ;
+    store_ahead_free(ahead);
+    bool ok = store_replay(*store, state->seq, apply_one, state, err);
+    tune_sources_keep(state);
+    return ok;
+}
