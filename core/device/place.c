@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Capacity: whether what is live on chip at any moment fits SBUF and PSUM, and whether manual
- * addresses overlap. The legacy compiler spills what does not fit (allocation.c), the current
- * dialect refuses it. Automatic addresses are not chosen: life spans decide, not where a tile lies.
- */
+ * addresses overlap. The compilers spill what does not fit SBUF (allocation.c), unless the kernel
+ * places its tiles itself; the legacy one waits for PSUM, the current one refuses. Automatic
+ * addresses are not chosen: life spans decide, not where a tile lies. */
 #include "device/place.h"
 
 #include <stdlib.h>
@@ -70,18 +70,19 @@ static bool check_capacity(const struct device_image *image, enum nki_space spac
     if (moment.instr == DEVICE_NEVER)
         return true;
     bool legacy = image->program->dialect == NKI_DIALECT_LEGACY;
+    bool bears = legacy || (!psum && device_image_spills(image));
     struct buf live = {0};
     describe_live(image, moment.instr, space, &live);
-    device_report(image->program, diags, legacy ? DIAG_WARNING : DIAG_ERROR,
+    device_report(image->program, diags, bears ? DIAG_WARNING : DIAG_ERROR,
                   image->program->instrs.at[moment.instr].loc, "",
                   "%llu bytes per partition of %s are live here, %s has %llu%s. %s",
                   (unsigned long long)moment.bytes, psum ? "PSUM" : "SBUF", image->generation->name,
                   (unsigned long long)capacity, live.at ? live.at : "",
-                  legacy ? psum ? "The compiler waits for banks to come free."
-                                : "The compiler spills to HBM, which costs time."
-                         : "Use smaller tiles, or load later and in pieces.");
+                  bears ? psum ? "The compiler waits for banks to come free."
+                               : "The compiler spills to HBM, which costs time."
+                        : "Use smaller tiles, or load later and in pieces.");
     buf_free(&live);
-    return legacy;
+    return bears;
 }
 
 struct manual {

@@ -8,8 +8,10 @@
  * none, each with NAME= before it where it is not positional. One line of stdout per job:
  *
  *     ID  LATENCY_US  BOUND  METRIC=VALUE ...      or      ID  -  what went wrong
- */
+ *
+ * Arguments name passes (core/device/time/passes.def) to leave out. */
 #include "device/device.h"
+#include "device/time/testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,19 +92,21 @@ static void print_profile(const struct device_profile *profile, size_t instructi
 }
 
 static bool time_program(const struct nki_program *program,
-                         const struct device_generation *generation, struct diag_list *diags) {
+                         const struct device_generation *generation, uint32_t without,
+                         struct diag_list *diags) {
     double before = cpu_ms();
     struct device_image *image = device_load(program, generation, diags);
     if (!image)
         return false;
-    struct device_profile *profile = device_time(image);
+    struct device_profile *profile = device_time_without(image, without);
     print_profile(profile, program->instrs.len, cpu_ms() - before);
     device_profile_free(profile);
     device_unload(image);
     return true;
 }
 
-static bool run_job(char *fields[FIELDS], struct diag_list *diags, struct err *err) {
+static bool run_job(char *fields[FIELDS], uint32_t without, struct diag_list *diags,
+                    struct err *err) {
     const struct device_generation *generation = device_generation_ask(fields[DEVICE], err);
     struct nki_tree *tree = generation ? nki_parse_file(fields[FILE_NAME], diags, err) : NULL;
     if (!tree)
@@ -116,7 +120,7 @@ static bool run_job(char *fields[FIELDS], struct diag_list *diags, struct err *e
         err_set(err, ERR_USAGE, "an input is neither an array nor a number");
     struct nki_program *program =
         options.n_inputs == SIZE_MAX ? NULL : nki_specialise(tree, &options, diags);
-    bool timed = program && time_program(program, generation, diags);
+    bool timed = program && time_program(program, generation, without, diags);
     nki_program_free(program);
     nki_tree_free(tree);
     return timed;
@@ -133,8 +137,16 @@ static bool fields_of(char *line, char *fields[FIELDS]) {
     return true;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     static char line[MOST_LINE];
+    uint32_t without = 0;
+    for (int i = 1; i < argc; i++) {
+        if (!device_pass_find(argv[i])) {
+            fprintf(stderr, "calibrate: there is no pass %s\n", argv[i]);
+            return 2;
+        }
+        without |= device_pass_find(argv[i]);
+    }
     char *fields[FIELDS];
     while (fgets(line, sizeof line, stdin)) {
         if (!fields_of(line, fields)) {
@@ -144,7 +156,7 @@ int main(void) {
         struct diag_list diags = {0};
         struct err err = {0};
         printf("%s\t", fields[ID]);
-        if (!run_job(fields, &diags, &err))
+        if (!run_job(fields, without, &diags, &err))
             printf("-\t%s\n", err.text[0] ? err.text : first_error(&diags));
         diag_free(&diags);
         fflush(stdout);

@@ -3,6 +3,7 @@
 """Holds the device model against latencies that others measured on Trainium and published.
 
     calibrate.py CALIBRATE ROWS.csv CHECKOUTS [--rows] [--order] [--only TEXT] [--regen] [--jobs N]
+                 [--without PASS]
 
 CALIBRATE is the program of that name; ROWS.csv has a row per measured kernel (id, repository, path,
 function, dialect, device, shape_dtype, latency_us, metrics_json ..); CHECKOUTS has the repositories
@@ -60,7 +61,7 @@ def parse_answer(fields):
             "metrics": {k: float(v) for k, v in metrics.items()}}
 
 
-def work(program, jobs, answers):
+def work(command, jobs, answers):
     """One process that times what it is given, started anew when it dies."""
     process = None
     while True:
@@ -69,7 +70,7 @@ def work(program, jobs, answers):
         except queue.Empty:
             break
         if process is None:
-            process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                        text=True)
         line = "\t".join([name, str(part.file), part.function, row.device, part.inputs])
         try:
@@ -88,13 +89,13 @@ def work(program, jobs, answers):
         process.wait()
 
 
-def run(program, rows, n_workers):
+def run(command, rows, n_workers):
     jobs, answers = queue.Queue(), {}
     for row in rows:
         if not row.why_not:
             for i, part in enumerate(row.parts):
                 jobs.put((f"{row.id}/{i}", part, row))
-    workers = [threading.Thread(target=work, args=(program, jobs, answers))
+    workers = [threading.Thread(target=work, args=(command, jobs, answers))
                for _ in range(n_workers)]
     for worker in workers:
         worker.start()
@@ -352,6 +353,7 @@ def parse_arguments():
     parser.add_argument("--order", action="store_true")
     parser.add_argument("--regen", action="store_true")
     parser.add_argument("--only", default="")
+    parser.add_argument("--without", action="append", default=[], metavar="PASS")
     parser.add_argument("--jobs", type=int, default=2)
     return parser.parse_args()
 
@@ -365,7 +367,7 @@ def main():
         checkouts = measured_rows.Checkouts(args.checkouts, made)
         rows = [measured_rows.row_of(line, json.loads(line["metrics_json"] or "{}"), checkouts)
                 for line in csv.DictReader(file) if args.only in line["id"]]
-        results = run(args.program, rows, args.jobs)
+        results = run([args.program, *args.without], rows, args.jobs)
     stored = read_stored()
     if args.print_rows:
         print_rows(results)

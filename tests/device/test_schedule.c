@@ -124,7 +124,7 @@ static struct timed prepare(struct random *r) {
     if (!t.image)
         fail_msg("%s", r->b.diags.all.at[0].message);
     const struct cost_table *table = cost_table_of(r->b.generation->generation);
-    t.allocation = allocation_make(t.image);
+    t.allocation = allocation_make(t.image, 0);
     t.costs = issue_costs(t.allocation, table);
     t.depends = depends_make(t.allocation, t.costs);
     t.schedule = (struct schedule){t.allocation, t.depends, table, t.costs};
@@ -160,7 +160,6 @@ struct slow {
     double *granted_at; /* per residence */
     struct memory memories[2];
     double queue_free[QUEUE_COUNT], issuer_free[NKI_ENGINE_COUNT], dma_free[64];
-    uint32_t dma_next;
     double pe_warm_at, pe_last_end;
     uint16_t function_set;
 };
@@ -170,12 +169,8 @@ static bool is_transfer(const struct slow *w, size_t s) {
            w->schedule->costs[s].queue == QUEUE_DMA_OUT;
 }
 
-static enum nki_engine issuer(const struct slow *w, size_t s) {
-    const struct issue *issue = &w->allocation->issues.at[s];
-    uint8_t asked = w->allocation->image->program->instrs.at[issue->instr].engine;
-    if (issue->kind != ISSUE_INSTR || asked == NKI_ENGINE_UNKNOWN || asked == NKI_ENGINE_DMA)
-        return NKI_ENGINE_SYNC;
-    return (enum nki_engine)asked;
+static uint8_t issuer(const struct slow *w, size_t s) {
+    return w->schedule->costs[s].issuer;
 }
 
 /* Until when the issue waits for another one; INFINITY: that one has not started. */
@@ -254,19 +249,17 @@ static void run_move(struct slow *w, size_t s, double at) {
         w->start[s] = w->end[s] = w->visible[s] = w->queue_free[cost->queue] = at;
         return;
     }
-    bool laid_down = w->allocation->reorders || issuer(w, s) == NKI_ENGINE_GPSIMD;
-    double issued = at + (laid_down ? table->dma_static_issue_ns : table->dma_issue_ns);
+    double issued = at + cost->issue_ns;
     w->issuer_free[issuer(w, s)] = w->queue_free[cost->queue] = issued;
     w->start[s] = INFINITY;
     for (uint32_t k = 0; k < cost->transfer.engines; k++) {
-        double *free_at =
-            &w->dma_free[(w->dma_next + k) % w->allocation->image->generation->dma_engines];
+        double *free_at = &w->dma_free[(cost->transfer.first + k) %
+                                       w->allocation->image->generation->dma_engines];
         double from = MAX_OF(issued + table->dma_start_ns, *free_at);
         *free_at = from + cost->transfer.engine_ns;
         w->start[s] = MIN_OF(w->start[s], from);
         w->end[s] = MAX_OF(w->end[s], *free_at);
     }
-    w->dma_next += cost->transfer.engines;
     w->visible[s] = w->end[s] + table->dma_complete_ns;
 }
 
@@ -310,9 +303,9 @@ static bool grant_memory(struct slow *w, struct memory *memory, bool force) {
         const struct residence *residence = &w->allocation->residences.at[r];
         if (residence->psum != memory->psum || w->granted[r])
             continue;
-        while (memory->used + residence->bytes > memory->capacity && take_back(w, memory))
+        while (memory->used + residence->needs > memory->capacity && take_back(w, memory))
             continue;
-        if (memory->used + residence->bytes > memory->capacity && !force)
+        if (memory->used + residence->needs > memory->capacity && !force)
             return any;
         force = false;
         any = w->granted[r] = true;
@@ -345,7 +338,7 @@ static bool step(struct slow *w) {
     }
     if (best == SIZE_MAX)
         return false;
-    if (w->allocation->issues.at[best].kind == ISSUE_RESIDENT)
+    if (w->allocation->issues.at[best].kind == ISSUE_ABSENT)
         w->start[best] = w->end[best] = w->visible[best] =
             w->queue_free[w->schedule->costs[best].queue] = best_at;
     else if (is_transfer(w, best))
@@ -455,7 +448,7 @@ static void assert_one_thing_at_a_time(const struct timed *t, const struct timel
 static void assert_engines_keep_up(const struct timed *t, const struct timeline *time) {
     double busy = 0, last = 0, first = INFINITY;
     for (size_t s = 0; s < t->allocation->issues.len; s++) {
-        if (t->costs[s].queue < QUEUE_DMA_IN || t->allocation->issues.at[s].kind == ISSUE_RESIDENT)
+        if (t->costs[s].queue < QUEUE_DMA_IN || t->allocation->issues.at[s].kind == ISSUE_ABSENT)
             continue;
         busy += t->costs[s].transfer.engine_ns * t->costs[s].transfer.engines;
         first = MIN_OF(first, time->start[s]);

@@ -408,7 +408,7 @@ static void random_programs_agree_with_the_slow_version(void **state) {
             b.program->dialect = legacy ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT;
             struct device_image *image = device_load(b.program, b.generation, &b.diags);
             assert_non_null(image);
-            struct allocation *allocation = allocation_make(image);
+            struct allocation *allocation = allocation_make(image, 0);
             const struct cost_table *table = cost_table_of(b.generation->generation);
             struct issue_cost *costs = issue_costs(allocation, table);
             struct depends *depends = depends_make(allocation, costs);
@@ -444,7 +444,7 @@ static void nothing_starts_before_what_it_depends_on(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(samples); i++) {
         struct loaded l = load(samples[i].text, &samples[i], "trn2");
-        struct allocation *allocation = allocation_make(l.image);
+        struct allocation *allocation = allocation_make(l.image, 0);
         const struct cost_table *table = cost_table_of(NKI_GEN3);
         struct issue_cost *costs = issue_costs(allocation, table);
         struct depends *depends = depends_make(allocation, costs);

@@ -142,3 +142,33 @@ const struct nki_program *device_image_program(const struct device_image *image)
 enum nki_engine device_image_engine(const struct device_image *image, size_t i) {
     return (enum nki_engine)image->engine[i];
 }
+
+/* Bytes per partition of SBUF that an instruction needs at once. */
+static uint64_t needed_bytes(const struct device_image *image, size_t i) {
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    size_t n = device_operands(image, i, operands);
+    uint64_t bytes = 0;
+    for (size_t k = 0; k < n; k++) {
+        const struct nki_storage *storage = &image->program->storages.at[operands[k].ap->storage];
+        size_t before = 0;
+        while (before < k && operands[before].ap->storage != operands[k].ap->storage)
+            before++;
+        if (storage->space == NKI_SBUF && before == k)
+            bytes += storage->block_bytes;
+    }
+    return bytes;
+}
+
+bool device_image_spills(const struct device_image *image) {
+    if (image->program->dialect == NKI_DIALECT_LEGACY)
+        return true;
+    for (size_t s = 0; s < image->program->storages.len; s++) {
+        const struct nki_storage *storage = &image->program->storages.at[s];
+        if (storage->space == NKI_SBUF && storage->address_partition >= 0)
+            return false;
+    }
+    for (size_t i = 0; i < image->program->instrs.len; i++)
+        if (needed_bytes(image, i) > image->generation->sbuf_partition_bytes)
+            return false;
+    return true;
+}

@@ -81,6 +81,9 @@ struct diag *device_report(const struct nki_program *program, struct diag_list *
                            enum diag_severity severity, uint32_t loc, const char *code,
                            const char *format, ...) CC_PRINTF(6, 7);
 
+/* Whether the compiler spills what does not fit SBUF: it does unless the kernel of the current
+ * dialect places tiles at addresses of its own, or one instruction needs more than there is. */
+bool device_image_spills(const struct device_image *image);
 /* Bytes per partition that a block takes in its memory. */
 static inline uint64_t device_block_bytes(const struct device_image *image, uint32_t block) {
     return image->blocks[block].bytes;

@@ -26,6 +26,8 @@ struct walk {
     VEC(uint32_t) live;  /* SBUF blocks in memory */
     uint64_t sbuf, psum;
     uint64_t capacity; /* of SBUF, for spilling; UINT64_MAX: never spill */
+    bool partial;      /* a spill moves what is used of a tile, not all of it */
+    uint64_t *dirty;   /* per block: bytes per partition written since it was saved last */
 };
 enum place { PLACE_NOWHERE, PLACE_MEMORY, PLACE_SPILLED };
 
@@ -138,12 +140,14 @@ static uint64_t used_bytes(const struct allocation *allocation, uint32_t instr, 
 /* Moves a block out, saving it where HBM does not have it. */
 static void evict(struct walk *w, uint32_t block, uint32_t instr) {
     if (w->copy[block] == COPY_NONE) {
-        uint64_t bytes = device_block_bytes(w->allocation->image, block);
+        uint64_t whole = device_block_bytes(w->allocation->image, block);
+        uint64_t bytes = w->partial ? MIN_OF(w->dirty[block], whole) : whole;
         push_issue(w->allocation, ISSUE_SAVE, instr, block, bytes);
         use_residence(w, block);
         end_issue(w->allocation);
         w->allocation->spill_save_bytes += times_partitions(w->allocation->image, block, bytes);
         w->copy[block] = COPY_SPILL;
+        w->dirty[block] = 0;
     }
     leave_memory(w, block, PLACE_SPILLED);
 }
@@ -186,10 +190,13 @@ static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
         make_room(w, instr, bytes);
     w->residence[block] = (uint32_t)allocation->residences.len;
     *vec_push(&allocation->residences) =
-        (struct residence){.block = block, .bytes = bytes, .psum = !sbuf};
+        (struct residence){.block = block, .bytes = bytes, .needs = bytes, .psum = !sbuf};
+    if (!allocation->reorders && sbuf)
+        allocation->residences.at[w->residence[block]].needs = used_bytes(allocation, instr, block);
     if (w->state[block] == PLACE_SPILLED) {
         bool input = w->copy[block] == COPY_INPUT;
-        uint64_t moved = input ? used_bytes(allocation, instr, block) : bytes;
+        bool part = input || w->partial;
+        uint64_t moved = part ? used_bytes(allocation, instr, block) : bytes;
         push_issue(allocation, ISSUE_RELOAD, instr, block, moved);
         use_residence(w, block);
         end_issue(allocation);
@@ -214,21 +221,32 @@ static bool loads_from_inputs(const struct device_image *image, uint32_t i) {
            !image->written[src->storage];
 }
 
-static void walk_instruction(struct walk *w, uint32_t i, bool resident) {
+/* What was in a buffer that is filled anew lives on until its last user is over. */
+static void rename_buffer(struct walk *w, uint32_t i) {
+    const struct touch *filled = &w->touched.at[w->touched_base[i]];
+    if (allocation_renames(w->allocation, i) && w->state[filled->block] == PLACE_MEMORY)
+        leave_memory(w, filled->block, PLACE_NOWHERE);
+}
+
+static void walk_instruction(struct walk *w, uint32_t i, bool absent) {
     const struct touch *touched = w->touched.at + w->touched_base[i];
     size_t n = w->touched_base[i + 1] - w->touched_base[i];
     /* Used by this instruction: none of them is moved out for another. */
     for (size_t k = 0; k < n; k++)
         w->last_use[touched[k].block] = i;
+    if (!absent)
+        rename_buffer(w, i);
     for (size_t k = 0; k < n; k++)
         if (w->state[touched[k].block] != PLACE_MEMORY)
             enter_memory(w, touched[k].block, i);
-    push_issue(w->allocation, resident ? ISSUE_RESIDENT : ISSUE_INSTR, i, 0, 0);
+    push_issue(w->allocation, absent ? ISSUE_ABSENT : ISSUE_INSTR, i, 0, 0);
     bool load = loads_from_inputs(w->allocation->image, i);
     for (size_t k = 0; k < n; k++) {
         use_residence(w, touched[k].block);
         bool whole = load && w->allocation->image->blocks[touched[k].block].first_write == i;
-        if (touched[k].written && !resident)
+        if (touched[k].written && !absent)
+            w->dirty[touched[k].block] += used_bytes(w->allocation, i, touched[k].block);
+        if (touched[k].written && !absent)
             w->copy[touched[k].block] = whole ? COPY_INPUT : COPY_NONE;
         w->use_next[touched[k].block]++;
         if (next_use(w, touched[k].block) == DEVICE_NEVER)
@@ -237,10 +255,35 @@ static void walk_instruction(struct walk *w, uint32_t i, bool resident) {
     end_issue(w->allocation);
 }
 
-static void walk_program(struct allocation *allocation, const bool *resident) {
+/* The most bytes per partition of SBUF that are live at once. */
+static uint64_t most_live(const struct device_image *image) {
+    uint32_t n = (uint32_t)image->program->instrs.len;
+    int64_t *change = mem_alloc((size_t)n + 2, sizeof *change), live = 0, most = 0;
+    for (uint32_t b = 0; b < image->n_blocks; b++)
+        if (allocation_is_in(image, b, NKI_SBUF) && image->blocks[b].first != DEVICE_NEVER) {
+            change[image->blocks[b].first] += (int64_t)device_block_bytes(image, b);
+            change[image->blocks[b].last + 1] -= (int64_t)device_block_bytes(image, b);
+        }
+    for (uint32_t i = 0; i < n; i++) {
+        live += change[i];
+        most = MAX_OF(most, live);
+    }
+    free(change);
+    return (uint64_t)most;
+}
+
+/* What the compiler keeps free of a full SBUF, so that what comes next can come early: an eighth at
+ * most, and no more than does not fit anyway. */
+#define SPARE_SHARE 8
+static uint64_t spare_bytes(const struct device_image *image) {
+    uint64_t capacity = image->generation->sbuf_partition_bytes, live = most_live(image);
+    return live > capacity ? MIN_OF(capacity / SPARE_SHARE, live - capacity) : 0;
+}
+
+static void walk_program(struct allocation *allocation, const bool *absent, bool spills) {
     const struct device_image *image = allocation->image;
     struct walk w = {.allocation = allocation, .capacity = UINT64_MAX};
-    if (image->program->dialect == NKI_DIALECT_LEGACY)
+    if (spills)
         w.capacity = image->generation->sbuf_partition_bytes;
     w.use_base = mem_alloc(image->n_blocks + 1, sizeof *w.use_base);
     w.use_next = mem_alloc(image->n_blocks, sizeof *w.use_next);
@@ -248,10 +291,14 @@ static void walk_program(struct allocation *allocation, const bool *resident) {
     w.copy = mem_alloc(image->n_blocks, 1);
     w.last_use = mem_alloc(image->n_blocks, sizeof *w.last_use);
     w.residence = mem_alloc(image->n_blocks, sizeof *w.residence);
+    w.dirty = mem_alloc(image->n_blocks, sizeof *w.dirty);
+    w.partial = !allocation->reorders;
+    if (spills && w.partial)
+        w.capacity -= spare_bytes(image);
     list_uses(&w);
     *vec_push(&allocation->use_base) = 0;
     for (uint32_t i = 0; i < image->program->instrs.len; i++)
-        walk_instruction(&w, i, resident[i]);
+        walk_instruction(&w, i, absent[i]);
     vec_free(&w.touched);
     free(w.touched_base);
     free(w.use_base);
@@ -261,23 +308,35 @@ static void walk_program(struct allocation *allocation, const bool *resident) {
     free(w.copy);
     free(w.last_use);
     free(w.residence);
+    free(w.dirty);
     vec_free(&w.live);
 }
 
-struct allocation *allocation_make(const struct device_image *image) {
+/* Runs the passes in the order the compilers have them. */
+static void compile(struct allocation *allocation, uint32_t passes, bool *absent) {
+    bool legacy = allocation->reorders;
+    if (legacy && passes & PASS_BIT(RESIDENCY))
+        allocation_find_resident_loads(allocation, absent);
+    if (legacy && passes & PASS_BIT(PSUM_INPUTS))
+        allocation_find_psum_temporaries(allocation);
+    if (passes & PASS_BIT(ZERO_FLAGS))
+        allocation_find_zero_flags(allocation, absent);
+    allocation->renames = legacy && passes & PASS_BIT(RENAMING);
+    allocation_choose_engines(allocation, passes & PASS_BIT(SHARED_COPIES), absent);
+}
+
+struct allocation *allocation_make(const struct device_image *image, uint32_t without) {
     struct allocation *allocation = mem_alloc(1, sizeof *allocation);
     allocation->image = image;
     allocation->reorders = image->program->dialect == NKI_DIALECT_LEGACY;
     allocation->alias = mem_alloc(image->n_blocks, sizeof *allocation->alias);
     for (uint32_t b = 0; b < image->n_blocks; b++)
         allocation->alias[b] = b;
-    bool *resident = mem_alloc(image->program->instrs.len, sizeof *resident);
-    if (allocation->reorders)
-        allocation_find_resident_loads(allocation, resident);
-    if (allocation->reorders)
-        allocation_find_psum_temporaries(allocation);
-    walk_program(allocation, resident);
-    free(resident);
+    bool *absent = mem_alloc(image->program->instrs.len, sizeof *absent);
+    compile(allocation, ~without, absent);
+    bool current = !(without & PASS_BIT(SPILLS)) && device_image_spills(image);
+    walk_program(allocation, absent, allocation->reorders || current);
+    free(absent);
     return allocation;
 }
 
@@ -290,5 +349,6 @@ void allocation_free(struct allocation *allocation) {
     vec_free(&allocation->use_base);
     free(allocation->alias);
     free(allocation->input_in_psum);
+    free(allocation->engine);
     free(allocation);
 }

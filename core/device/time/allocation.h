@@ -8,10 +8,11 @@
 
 #include "device/time/cost.h"
 #include "device/image/inner.h"
+#include "device/time/passes.h"
 
 enum issue_kind {
     ISSUE_INSTR,
-    ISSUE_RESIDENT, /* a load whose data is in SBUF already: takes no time */
+    ISSUE_ABSENT, /* takes no time: a load whose data is in SBUF already, a flag of another */
     ISSUE_SAVE,
     ISSUE_RELOAD, /* spill of `block` to HBM, and back */
 };
@@ -29,6 +30,8 @@ struct residence {
     uint32_t users;      /* issues that use it */
     uint32_t first_user; /* the issue that brings it in */
     uint64_t bytes;      /* per partition */
+    uint64_t needs;      /* of them free when it begins: a tile that is filled in pieces follows the
+                          * one before it piece by piece */
     bool psum;
 };
 
@@ -40,12 +43,15 @@ struct allocation {
     VEC(uint32_t) use_base;
     uint32_t *alias;               /* per block: the block whose storage it shares, mostly itself */
     bool *input_in_psum;           /* per instruction: the compiler put an input of it into PSUM */
+    uint8_t *engine;               /* per instruction: enum nki_engine, as the compiler chose it */
+    bool renames;                  /* loads that fill a buffer anew fill another one */
     bool reorders;                 /* the compiler may reorder: legacy dialect */
     uint64_t sbuf_peak, psum_peak; /* bytes per partition, in program order */
     uint64_t spill_save_bytes, spill_reload_bytes;
     uint64_t reload_bytes; /* inputs read again because SBUF could not hold them */
 };
-struct allocation *allocation_make(const struct device_image *image);
+/* `without`: bits of the passes (passes.def) to leave out. */
+struct allocation *allocation_make(const struct device_image *image, uint32_t without);
 void allocation_free(struct allocation *allocation);
 /* Whether a block is in that memory. */
 static inline bool allocation_is_in(const struct device_image *image, uint32_t block,
@@ -58,6 +64,12 @@ static inline const struct block_operand *allocation_operands(const struct alloc
     return device_block_operands(allocation->image, i, n);
 }
 
+/* compiler.c: per instruction, whether it is but a flag of another; whether it fills a buffer of
+ * its own; which engine it is for (absent: those that take no time). */
+void allocation_find_zero_flags(const struct allocation *allocation, bool *absent);
+bool allocation_renames(const struct allocation *allocation, uint32_t i);
+void allocation_choose_engines(struct allocation *allocation, bool shares, const bool *absent);
+
 /* residency.c: per instruction, whether the legacy compiler leaves the load out because its data is
  * in SBUF already; the block it filled becomes an alias. And input_in_psum. */
 void allocation_find_resident_loads(struct allocation *allocation, bool *resident);
@@ -66,10 +78,12 @@ void allocation_find_psum_temporaries(struct allocation *allocation);
 /* dma.c: how a transfer loads the DMA engines. */
 struct transfer {
     uint32_t engines; /* it uses */
+    uint32_t first;   /* of them: that of its first partition in SBUF */
     double engine_ns; /* that each of them is busy */
     uint64_t bytes;   /* moved */
     uint64_t descriptors;
     bool reads_hbm, writes_hbm;
+    bool software; /* GpSimd writes its descriptors */
 };
 struct transfer transfer_of(const struct allocation *allocation, size_t i,
                             const struct cost_table *table);
@@ -91,8 +105,9 @@ enum nki_engine queue_engine(enum queue queue);
 struct issue_cost {
     double interval_ns, latency_ns; /* of an instruction */
     struct transfer transfer;       /* of a transfer */
+    double issue_ns;                /* of a transfer: what issuing it takes its issuer */
     uint16_t function_set;          /* of an activation: the table it needs, 0: none */
-    uint8_t queue;
+    uint8_t queue, issuer;          /* issuer: enum nki_engine that triggers a transfer */
 };
 /* One per issue, in an array the caller frees. */
 struct issue_cost *issue_costs(const struct allocation *allocation, const struct cost_table *table);

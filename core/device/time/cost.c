@@ -43,6 +43,7 @@ static const struct cost_table tables[] = {
         /* Static descriptors: 25600 iterations of two loads and a store took 27.4 ms. */
         .dma_issue_ns = 300,
         .dma_static_issue_ns = 60,
+        .dma_software_ns = 10.3,
         .dma_start_ns = 900,
         .dma_complete_ns = 374,
         /* 1 KiB runs at 208 GB/s, 512 B at 160 GB/s, large ones at 272 GB/s (kiln). */
@@ -56,10 +57,11 @@ static const struct cost_table tables[] = {
         .generation = NKI_GEN3,
         /* 215 ns back to back, 376 ns alone for 128x128x512 bf16. */
         .pe_column_ns = 1 / 2.4,
+        .pe_weight_ns = 0.74,
         .pe_issue_ns = 2,
         .pe_latency_ns = 161,
-        .pe_cold_ns = 3000,
-        .pe_idle_ns = 3000,
+        .pe_cold_ns = 4300,
+        .pe_idle_ns = 3600,
         .pe_transpose_fp32_passes = 2,
         /* alone 158 ns + N / 0.96 GHz; TENSOR_REDUCE of 512 every 592 to 603 ns; TENSOR_SCALAR of
          * 512 fp32 in SBUF every 395 ns. */
@@ -70,7 +72,7 @@ static const struct cost_table tables[] = {
         .vector_fast_16bit = 4,
         .vector_fast_16bit_pair = 2,
         /* Reciprocal: 178 ns for 4 elements, 202 ns for 8; documented as 8 cycles at most. */
-        .vector_pair = 2,
+        .vector_pair = 1,
         .vector_reciprocal = 6,
         /* alone 158 ns + N / 1.2 GHz, exp with a bias every 569 to 612 ns at 512. */
         .scalar_fixed_ns = 55,
@@ -83,16 +85,17 @@ static const struct cost_table tables[] = {
         .gpsimd_element_ns = 1 / 1.2,
         .semaphore_ns = 36,
         /* HWDGE: 518 to 572 ns to issue, 1328 ns to the first packet, 374 ns back. */
-        .dma_issue_ns = 560,
+        .dma_issue_ns = 600,
         .dma_static_issue_ns = 60,
+        .dma_software_ns = 10.3,
         .dma_start_ns = 800,
         .dma_complete_ns = 374,
         /* Packets of the documented matrix multiplications (NKI kernel optimization tutorial, v2
          * and v3): 32.5 and 25.1 ms an engine for known descriptors; 23 B/ns in the limit, as the
          * DMA overview has it. A packet alone is faster: 27 ns for 512 B, 158 ns for 4 KiB. */
-        .dma_descriptor_ns = 9.5,
-        .dma_byte_ns = 1 / 24.2,
-        .dma_sustained_byte_ns = 1 / 24.2,
+        .dma_descriptor_ns = 8.4,
+        .dma_byte_ns = 1 / 26.6,
+        .dma_sustained_byte_ns = 1 / 25.8,
         .start_ns = 5500,
         .end_ns = 3000,
     },
@@ -100,10 +103,11 @@ static const struct cost_table tables[] = {
         .generation = NKI_GEN4,
         /* Not measured: trn2's with the clocks and DMA rate of the Trainium3 guide. */
         .pe_column_ns = 1 / 2.4,
+        .pe_weight_ns = 0.74,
         .pe_issue_ns = 2,
         .pe_latency_ns = 161,
-        .pe_cold_ns = 3000,
-        .pe_idle_ns = 3000,
+        .pe_cold_ns = 4300,
+        .pe_idle_ns = 3600,
         .pe_transpose_fp32_passes = 2,
         .vector_fixed_ns = 50,
         .vector_latency_ns = 77,
@@ -124,6 +128,7 @@ static const struct cost_table tables[] = {
         .semaphore_ns = 36,
         .dma_issue_ns = 525,
         .dma_static_issue_ns = 60,
+        .dma_software_ns = 10.3,
         .dma_start_ns = 800,
         .dma_complete_ns = 374,
         .dma_descriptor_ns = 8,
@@ -346,17 +351,48 @@ int cost_pe_passes(const struct nki_program *program, const struct nki_instr *in
     return onezero ? 2 : 4;
 }
 
-static struct cost pe_cost(const struct work *work, int64_t columns) {
+/* Each of an instruction's products (fp32: the low and the high halves; a transpose is one) has its
+ * weights loaded while the one before still streams: the slower of the two counts. */
+static struct cost pe_cost(const struct work *work, int64_t columns, int64_t weights) {
     const struct cost_table *t = work->table;
+    bool transpose;
+    (void)cost_flops(work->program, work->instr, &transpose);
     int passes = cost_pe_passes(work->program, work->instr, t);
-    double one = (double)MAX_OF(columns, 64) * t->pe_column_ns;
-    double interval = one * passes + t->pe_issue_ns * (passes > 1 ? 2 : 1);
+    int products = passes > 1 && !transpose ? 2 : 1;
+    double stream = (double)MAX_OF(columns, 64) * t->pe_column_ns * passes;
+    double load = (double)weights * t->pe_weight_ns * products;
+    double interval = MAX_OF(stream, load) + t->pe_issue_ns * (passes > 1 ? 2 : 1);
     return (struct cost){interval, interval + t->pe_latency_ns};
+}
+
+static bool same_pattern(const struct nki_ap *a, const struct nki_ap *b) {
+    if (a->storage != b->storage || a->offset != b->offset || a->partition != b->partition ||
+        a->dtype != b->dtype || a->n_dims != b->n_dims)
+        return false;
+    for (int d = 0; d < a->n_dims; d++)
+        if (a->step[d] != b->step[d] || a->count[d] != b->count[d])
+            return false;
+    return true;
+}
+
+/* The product before this one, a few instructions back at most, had the same weights: they stay. */
+#define WEIGHTS_LOOK_BACK 4
+static bool has_weights(const struct work *work, const struct nki_ap *weights) {
+    const struct nki_instr *first = work->program->instrs.at;
+    for (const struct nki_instr *at = work->instr; at-- > first;) {
+        if (work->instr - at > WEIGHTS_LOOK_BACK || at->op == NKI_OP_NC_TRANSPOSE)
+            return false;
+        if (at->op == NKI_OP_NC_MATMUL)
+            return same_pattern(at->operands[NKI_NC_MATMUL_stationary].ap, weights);
+    }
+    return false;
 }
 
 static struct cost cost_matmul(const struct work *work) {
     const struct nki_ap *moving = ap_at(work, NKI_NC_MATMUL_moving);
-    return pe_cost(work, moving ? nki_ap_free(moving) : work->n);
+    const struct nki_ap *weights = ap_at(work, NKI_NC_MATMUL_stationary);
+    return pe_cost(work, moving ? nki_ap_free(moving) : work->n,
+                   weights && !has_weights(work, weights) ? nki_ap_free(weights) : 1);
 }
 
 static struct cost cost_transpose(const struct work *work) {
@@ -365,7 +401,7 @@ static struct cost cost_transpose(const struct work *work) {
         return stream(work, (double)MAX_OF(work->n, 64), 0);
     /* The data is the stationary operand, the identity of as many columns as it has partitions
      * moves. */
-    return pe_cost(work, data ? data->count[0] : work->n);
+    return pe_cost(work, data ? data->count[0] : work->n, data ? nki_ap_free(data) : work->n);
 }
 
 static struct cost cost_dma(const struct work *work) {

@@ -17,6 +17,7 @@ struct cost {
 struct cost_table {
     enum nki_generation generation;
     double pe_column_ns;  /* one moving column, one pass */
+    double pe_weight_ns;  /* one column of the stationary operand, loaded beneath the columns */
     double pe_issue_ns;   /* added to every matmul instruction */
     double pe_latency_ns; /* pipeline: last column in to result usable */
     double pe_cold_ns;    /* half clock for that long after an idle stretch; 0: none */
@@ -38,6 +39,7 @@ struct cost_table {
     double semaphore_ns;          /* one engine's result seen by another */
     double dma_issue_ns;          /* descriptors of one transfer by the hardware generator */
     double dma_static_issue_ns;   /* of one transfer whose descriptors were laid down before */
+    double dma_software_ns;       /* a descriptor that GpSimd writes: of data-dependent addresses */
     double dma_start_ns;          /* issue to the first packet */
     double dma_complete_ns;       /* last packet to the waiting instruction */
     double dma_descriptor_ns;     /* per descriptor */

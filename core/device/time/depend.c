@@ -176,6 +176,9 @@ static void touch_instruction(struct depends *depends, struct memory *memory,
     size_t n;
     uint32_t i = allocation->issues.at[access.issue].instr;
     const struct block_operand *operands = allocation_operands(allocation, i, &n);
+    /* A buffer of its own: nobody has touched it before. */
+    if (allocation_renames(allocation, i))
+        forget(memory, allocation->alias[operands[0].first]);
     for (size_t k = 0; k < n; k++)
         if (watched[operands[k].ap->storage])
             touch_operand(depends, memory, allocation, &operands[k], access);

@@ -38,6 +38,11 @@ static struct transfer spread(uint64_t descriptors, double bytes_each,
     return transfer;
 }
 
+/* The engine that serves a partition: each has the same share of them (AWS Neuron DMA overview). */
+static uint32_t engine_of(const struct device_generation *generation, uint32_t partition) {
+    return partition * generation->dma_engines / NKI_PARTITIONS % generation->dma_engines;
+}
+
 struct transfer transfer_of(const struct allocation *allocation, size_t i,
                             const struct cost_table *table) {
     const struct device_image *image = allocation->image;
@@ -45,11 +50,15 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
     const struct block_operand *operands = allocation_operands(allocation, i, &n);
     int64_t run = INT64_MAX, runs = 1;
     size_t bytes = 1;
-    bool reads = false, writes = false;
+    uint32_t partition = 0;
+    bool reads = false, writes = false, software = false;
     const struct nki_program *program = image->program;
     bool transposes = program->instrs.at[i].op == NKI_OP_DMA_TRANSPOSE;
     for (size_t k = 0; k < n; k++) {
         const struct nki_ap *ap = operands[k].ap;
+        software |= ap->indirect != NULL;
+        if (program->storages.at[ap->storage].space != NKI_HBM && !operands[k].is_index)
+            partition = ap->partition;
         /* A transpose is done on the way: only the side that is read is cut into runs. */
         if (operands[k].is_index || (transposes && !operands[k].is_src)) {
             writes |= program->storages.at[ap->storage].space == NKI_HBM && operands[k].is_dst;
@@ -76,6 +85,8 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
         transfer.engine_ns /= 0.9; /* at most 90 % of the copy rate (Trainium2 guide) */
     transfer.reads_hbm = reads;
     transfer.writes_hbm = writes;
+    transfer.software = software;
+    transfer.first = engine_of(image->generation, partition);
     return transfer;
 }
 

@@ -30,7 +30,7 @@ static enum queue queue_of(const struct allocation *allocation, const struct iss
         return QUEUE_DMA_OUT;
     if (issue->kind == ISSUE_RELOAD)
         return QUEUE_DMA_IN;
-    enum nki_engine engine = (enum nki_engine)allocation->image->engine[issue->instr];
+    enum nki_engine engine = (enum nki_engine)allocation->engine[issue->instr];
     return engine == NKI_ENGINE_DMA ? queue_of_transfer(allocation->image, issue->instr)
                                     : queues[engine];
 }
@@ -51,21 +51,48 @@ static uint16_t function_set(const struct nki_instr *instr) {
     }
 }
 
+/* Who triggers a transfer: GpSimd where it writes the descriptors, else the engine the kernel
+ * names, else the Sync engine. */
+static enum nki_engine issuer_of(const struct allocation *allocation, const struct issue *issue,
+                                 const struct transfer *transfer) {
+    uint8_t asked = allocation->image->program->instrs.at[issue->instr].engine;
+    bool own = issue->kind == ISSUE_INSTR && asked > NKI_ENGINE_UNKNOWN &&
+               asked < NKI_ENGINE_COUNT && asked != NKI_ENGINE_DMA;
+    if (transfer->software)
+        return NKI_ENGINE_GPSIMD;
+    return own ? (enum nki_engine)asked : NKI_ENGINE_SYNC;
+}
+
+static double issue_ns(const struct allocation *allocation, const struct issue_cost *cost,
+                       const struct cost_table *table) {
+    if (cost->transfer.software)
+        return (double)cost->transfer.descriptors * table->dma_software_ns;
+    /* The legacy compiler lays descriptors down before the kernel starts. */
+    bool is_static = allocation->reorders || cost->issuer == NKI_ENGINE_GPSIMD;
+    return is_static ? table->dma_static_issue_ns : table->dma_issue_ns;
+}
+
+static struct issue_cost cost_of_transfer(const struct allocation *allocation,
+                                          const struct issue *issue,
+                                          const struct cost_table *table) {
+    bool spill = issue->kind == ISSUE_SAVE || issue->kind == ISSUE_RELOAD;
+    struct issue_cost cost = {.queue = (uint8_t)queue_of(allocation, issue)};
+    cost.transfer = spill ? transfer_of_spill(allocation->image, issue, table)
+                          : transfer_of(allocation, issue->instr, table);
+    cost.issuer = (uint8_t)issuer_of(allocation, issue, &cost.transfer);
+    cost.issue_ns = issue_ns(allocation, &cost, table);
+    return cost;
+}
+
 static struct issue_cost cost_of_issue(const struct allocation *allocation,
                                        const struct issue *issue, const struct cost_table *table) {
     const struct device_image *image = allocation->image;
     struct issue_cost result = {.queue = (uint8_t)queue_of(allocation, issue)};
-    if (issue->kind == ISSUE_RESIDENT)
+    if (issue->kind == ISSUE_ABSENT)
         return result;
-    if (issue->kind == ISSUE_SAVE || issue->kind == ISSUE_RELOAD) {
-        result.transfer = transfer_of_spill(image, issue, table);
-        return result;
-    }
-    if (result.queue == QUEUE_DMA_IN || result.queue == QUEUE_DMA_OUT) {
-        result.transfer = transfer_of(allocation, issue->instr, table);
-        return result;
-    }
-    struct cost_place place = {(enum nki_engine)image->engine[issue->instr],
+    if (result.queue == QUEUE_DMA_IN || result.queue == QUEUE_DMA_OUT)
+        return cost_of_transfer(allocation, issue, table);
+    struct cost_place place = {(enum nki_engine)allocation->engine[issue->instr],
                                allocation->input_in_psum &&
                                    allocation->input_in_psum[issue->instr]};
     struct cost cost = cost_of(image->program, issue->instr, place, table);

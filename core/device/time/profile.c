@@ -3,6 +3,7 @@
  * summary), cost per source line along the critical path, what each resource binds, and the floor
  * under any kernel with these inputs, outputs and matrix products. */
 #include "device/time/allocation.h"
+#include "device/time/testing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static int by_start(const void *a, const void *b) {
 /* Where the spans of each queue stand in the profile. */
 static void count_spans(struct profiler *p) {
     for (size_t s = 0; s < p->allocation->issues.len; s++)
-        p->count[p->costs[s].queue] += p->allocation->issues.at[s].kind != ISSUE_RESIDENT;
+        p->count[p->costs[s].queue] += p->allocation->issues.at[s].kind != ISSUE_ABSENT;
     for (int queue = 0; queue + 1 < QUEUE_COUNT; queue++)
         p->first_span[queue + 1] = p->first_span[queue] + p->count[queue];
     p->profile->spans.len = p->first_span[QUEUE_COUNT - 1] + p->count[QUEUE_COUNT - 1];
@@ -90,7 +91,7 @@ static void fill_spans(struct profiler *p) {
     memcpy(next, p->first_span, sizeof next);
     for (size_t s = 0; s < p->allocation->issues.len; s++) {
         uint8_t queue = p->costs[s].queue;
-        if (p->allocation->issues.at[s].kind != ISSUE_RESIDENT)
+        if (p->allocation->issues.at[s].kind != ISSUE_ABSENT)
             p->profile->spans.at[next[queue]++] = (struct device_span){
                 p->allocation->issues.at[s].instr, queue, p->start_ns + p->time->start[s],
                 p->start_ns + p->time->end[s]};
@@ -168,7 +169,7 @@ static void count_flops(struct profiler *p, const struct nki_instr *instr) {
 static void count_issues(struct profiler *p) {
     for (size_t s = 0; s < p->allocation->issues.len; s++) {
         const struct issue *issue = &p->allocation->issues.at[s];
-        if (issue->kind == ISSUE_RESIDENT)
+        if (issue->kind == ISSUE_ABSENT)
             continue;
         const struct nki_instr *instr = &p->image->program->instrs.at[issue->instr];
         if (is_dma(p->costs[s].queue)) {
@@ -417,10 +418,26 @@ static void fill_bounds(struct profiler *p, const struct schedule *schedule) {
     timeline_free(without);
 }
 
+uint32_t device_pass_find(const char *name) {
+    static const char *const names[] = {
+#define PASS(id, name, ...) name,
+#include "device/time/passes.def"
+#undef PASS
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(names[i], name) == 0)
+            return 1u << i;
+    return 0;
+}
+
 struct device_profile *device_time(const struct device_image *image) {
+    return device_time_without(image, 0);
+}
+
+struct device_profile *device_time_without(const struct device_image *image, uint32_t passes) {
     struct device_profile *profile = mem_alloc(1, sizeof *profile);
     profile->arena = arena_new();
-    struct allocation *allocation = allocation_make(image);
+    struct allocation *allocation = allocation_make(image, passes);
     const struct cost_table *table = cost_table_of(image->generation->generation);
     struct issue_cost *costs = issue_costs(allocation, table);
     struct depends *depends = depends_make(allocation, costs);

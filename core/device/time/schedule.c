@@ -99,7 +99,6 @@ struct run {
     struct queue_state queues[QUEUE_COUNT];
     double engine_free[MOST_DMA_ENGINES];
     int32_t engine_last[MOST_DMA_ENGINES];
-    uint32_t engine_next; /* where the next narrow transfer goes */
     double issuer_free[NKI_ENGINE_COUNT];
     int32_t issuer_last[NKI_ENGINE_COUNT];
     struct pool sbuf, psum;
@@ -156,8 +155,9 @@ static bool grant(struct run *run, struct pool *pool, bool force) {
     bool any = false;
     for (skip_other_memory(run, pool); pool->next < run->allocation->residences.len;
          skip_other_memory(run, pool)) {
-        uint64_t bytes = run->allocation->residences.at[pool->next].bytes;
-        while (pool->used + bytes > pool->capacity && pool->returned.all.len) {
+        const struct residence *residence = &run->allocation->residences.at[pool->next];
+        uint64_t bytes = residence->bytes, needs = residence->needs;
+        while (pool->used + needs > pool->capacity && pool->returned.all.len) {
             struct entry back = heap_pop(&pool->returned);
             pool->used -= back.value;
             if (back.key > pool->when) {
@@ -165,7 +165,7 @@ static bool grant(struct run *run, struct pool *pool, bool force) {
                 pool->cause = (int32_t)back.issue;
             }
         }
-        if (pool->used + bytes > pool->capacity && !force)
+        if (pool->used + needs > pool->capacity && !force)
             return any;
         force = false;
         any = true;
@@ -238,14 +238,6 @@ static void run_on_engine(struct run *run, uint32_t s, double start) {
 
 /* ---- transfers ------------------------------------------------------------------------------ */
 
-static double issue_ns(const struct run *run, enum nki_engine issuer) {
-    /* The legacy compiler lays descriptors down before the kernel starts. */
-    const struct cost_table *table = run->schedule->table;
-    if (run->allocation->reorders || issuer == NKI_ENGINE_GPSIMD)
-        return table->dma_static_issue_ns;
-    return table->dma_issue_ns;
-}
-
 static void run_transfer(struct run *run, uint32_t s, double at) {
     struct timeline *time = run->time;
     const struct issue_cost *cost = &run->schedule->costs[s];
@@ -255,14 +247,14 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
         time->start[s] = time->end[s] = time->visible[s] = queue->free = at;
         return;
     }
-    enum nki_engine issuer = (enum nki_engine)run->issues[s].issuer;
-    double issued = at + issue_ns(run, issuer), ready = issued + table->dma_start_ns;
+    enum nki_engine issuer = (enum nki_engine)cost->issuer;
+    double issued = at + cost->issue_ns, ready = issued + table->dma_start_ns;
     run->issuer_free[issuer] = queue->free = issued;
     run->issuer_last[issuer] = (int32_t)s;
     uint32_t engines = run->allocation->image->generation->dma_engines;
     double first = INFINITY, last = 0;
     for (uint32_t k = 0; k < cost->transfer.engines; k++) {
-        uint32_t e = (run->engine_next + k) % engines;
+        uint32_t e = (cost->transfer.first + k) % engines;
         double start = MAX_OF(ready, run->engine_free[e]);
         if (start > ready && start + cost->transfer.engine_ns >= last)
             time->cause[s] = run->engine_last[e];
@@ -271,7 +263,6 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
         first = MIN_OF(first, start);
         last = MAX_OF(last, run->engine_free[e]);
     }
-    run->engine_next = (run->engine_next + cost->transfer.engines) % engines;
     time->start[s] = first;
     time->end[s] = last;
     time->visible[s] = last + table->dma_complete_ns;
@@ -292,8 +283,7 @@ static double next_start(const struct run *run, const struct queue_state *queue)
     if (run->issues[s].waits)
         return INFINITY;
     double start = MAX_OF(queue->free, run->issues[s].ready);
-    return is_dma(run, s) ? MAX_OF(start, run->issuer_free[(enum nki_engine)run->issues[s].issuer])
-                          : start;
+    return is_dma(run, s) ? MAX_OF(start, run->issuer_free[run->issues[s].issuer]) : start;
 }
 
 static uint32_t take_next(struct run *run, struct queue_state *queue, double start) {
@@ -348,7 +338,7 @@ static bool advance(struct run *run) {
         return false;
     uint32_t s = take_next(run, queue, start);
     note_cause(run, s, queue);
-    if (run->allocation->issues.at[s].kind == ISSUE_RESIDENT)
+    if (run->allocation->issues.at[s].kind == ISSUE_ABSENT)
         run->time->start[s] = run->time->end[s] = run->time->visible[s] = queue->free = start;
     else if (is_dma(run, s))
         run_transfer(run, s, start);
@@ -405,7 +395,6 @@ static void reset_engines(struct run *run) {
         run->engine_free[e] = 0;
         run->engine_last[e] = 0;
     }
-    run->engine_next = 0;
     run->pe_warm_at = 0;
     run->pe_last_end = -INFINITY;
     run->function_set = 0;
@@ -430,15 +419,6 @@ static void reset(struct run *run, int lifted) {
     grant(run, &run->psum, false);
 }
 
-/* Who triggers a transfer: the engine the kernel names, else the Sync engine. */
-static uint8_t find_issuer(const struct run *run, size_t s) {
-    const struct issue *issue = &run->allocation->issues.at[s];
-    uint8_t asked = run->allocation->image->program->instrs.at[issue->instr].engine;
-    bool own = issue->kind == ISSUE_INSTR && asked > NKI_ENGINE_UNKNOWN &&
-               asked < NKI_ENGINE_COUNT && asked != NKI_ENGINE_DMA;
-    return own ? asked : (uint8_t)NKI_ENGINE_SYNC;
-}
-
 static struct run *run_new(const struct schedule *schedule, struct timeline *time) {
     const struct allocation *allocation = schedule->allocation;
     struct run *run = mem_alloc(1, sizeof *run);
@@ -450,7 +430,7 @@ static struct run *run_new(const struct schedule *schedule, struct timeline *tim
     for (uint32_t s = 0; s < allocation->issues.len; s++) {
         run->issues[s].queue = schedule->costs[s].queue;
         if (is_dma(run, s))
-            run->issues[s].issuer = find_issuer(run, s);
+            run->issues[s].issuer = schedule->costs[s].issuer;
         if (!allocation->reorders)
             *vec_push(&run->queues[run->issues[s].queue].order) = s;
     }

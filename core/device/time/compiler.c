@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the compilers change without moving data: which instructions become a flag of another, which
+ * buffers are renamed, and which engine runs what the kernel leaves open. It decides; allocation.c
+ * carries it out. */
+#include "device/time/allocation.h"
+
+#include <stdlib.h>
+
+/* ---- zeroing as a flag ---------------------------------------------------------------------- */
+
+static bool zeroes_psum(const struct device_image *image, uint32_t i) {
+    const struct nki_instr *instr = &image->program->instrs.at[i];
+    if (instr->op != NKI_OP_MEMSET || instr->mask ||
+        instr->operands[NKI_MEMSET_dst].kind != NKI_OPERAND_AP)
+        return false;
+    const struct nki_operand *value = &instr->operands[NKI_MEMSET_value];
+    bool zero = (value->kind == NKI_OPERAND_INT && value->i == 0) ||
+                (value->kind == NKI_OPERAND_FLOAT && value->f == 0);
+    const struct nki_ap *dst = instr->operands[NKI_MEMSET_dst].ap;
+    return zero && image->program->storages.at[dst->storage].space == NKI_PSUM;
+}
+
+static bool is_product(const struct device_image *image, uint32_t i) {
+    uint16_t op = image->program->instrs.at[i].op;
+    return op == NKI_OP_NC_MATMUL || op == NKI_OP_NC_MATMUL_MX;
+}
+
+/* Walked from the end: per block the instruction that touches it next. */
+void allocation_find_zero_flags(const struct allocation *allocation, bool *absent) {
+    const struct device_image *image = allocation->image;
+    uint32_t *next = mem_alloc(image->n_blocks, sizeof *next);
+    memset(next, 0xff, image->n_blocks * sizeof *next);
+    for (uint32_t i = (uint32_t)image->program->instrs.len; i-- > 0;) {
+        size_t n;
+        const struct block_operand *operands = allocation_operands(allocation, i, &n);
+        bool flag = n > 0 && zeroes_psum(image, i);
+        for (size_t k = 0; k < n; k++)
+            for (uint32_t b = operands[k].first; b < operands[k].first + operands[k].count; b++) {
+                flag &= next[b] != DEVICE_NEVER && is_product(image, next[b]);
+                next[b] = i;
+            }
+        absent[i] |= flag;
+    }
+    free(next);
+}
+
+/* ---- renaming ------------------------------------------------------------------------------- */
+
+/* A load from HBM that fills one block of SBUF, all of it: nothing of what was there is left. */
+bool allocation_renames(const struct allocation *allocation, uint32_t i) {
+    const struct nki_program *program = allocation->image->program;
+    const struct nki_instr *instr = &program->instrs.at[i];
+    if (!allocation->renames || instr->op != NKI_OP_DMA_COPY || instr->mask)
+        return false;
+    size_t n;
+    const struct block_operand *operands = allocation_operands(allocation, i, &n);
+    const struct nki_ap *dst = operands[0].ap;
+    const struct nki_storage *to = &program->storages.at[dst->storage];
+    const struct nki_operand *src = &instr->operands[NKI_DMA_COPY_src];
+    return src->kind == NKI_OPERAND_AP && !dst->indirect && operands[0].count == 1 &&
+           program->storages.at[src->ap->storage].space == NKI_HBM && to->space == NKI_SBUF &&
+           (uint64_t)nki_ap_free(dst) * dtype_bytes(dst->dtype) == to->block_bytes &&
+           (uint32_t)dst->count[0] == to->partitions;
+}
+
+/* ---- engines -------------------------------------------------------------------------------- */
+
+/* How far back the compiler balances: beyond it a phase of the kernel is another one. */
+#define BALANCE_NS 20000.0
+
+struct balance {
+    double vector_ns, scalar_ns; /* busy so far, the lesser of them taken off both */
+};
+
+static void add_busy(struct balance *balance, enum nki_engine engine, double ns) {
+    double *busy = engine == NKI_ENGINE_VECTOR ? &balance->vector_ns : &balance->scalar_ns;
+    *busy += ns;
+    double least = MIN_OF(balance->vector_ns, balance->scalar_ns);
+    balance->vector_ns = MIN_OF(balance->vector_ns - least, BALANCE_NS);
+    balance->scalar_ns = MIN_OF(balance->scalar_ns - least, BALANCE_NS);
+}
+
+/* A copy out of PSUM that names no engine. */
+static bool leaves_psum(const struct device_image *image, uint32_t i) {
+    const struct nki_instr *instr = &image->program->instrs.at[i];
+    const struct nki_operand *src = &instr->operands[NKI_TENSOR_COPY_src];
+    return instr->op == NKI_OP_TENSOR_COPY && instr->engine == NKI_ENGINE_UNKNOWN &&
+           src->kind == NKI_OPERAND_AP && dtype_is_float(src->ap->dtype) &&
+           image->program->storages.at[src->ap->storage].space == NKI_PSUM;
+}
+
+static double busy_on(const struct allocation *allocation, uint32_t i, enum nki_engine engine,
+                      const struct cost_table *table) {
+    struct cost_place place = {engine, allocation->input_in_psum && allocation->input_in_psum[i]};
+    return cost_of(allocation->image->program, i, place, table).interval_ns;
+}
+
+static enum nki_engine less_busy(const struct allocation *allocation, uint32_t i,
+                                 const struct balance *balance, const struct cost_table *table) {
+    double vector = balance->vector_ns + busy_on(allocation, i, NKI_ENGINE_VECTOR, table);
+    double scalar = balance->scalar_ns + busy_on(allocation, i, NKI_ENGINE_SCALAR, table);
+    return vector < scalar ? NKI_ENGINE_VECTOR : NKI_ENGINE_SCALAR;
+}
+
+void allocation_choose_engines(struct allocation *allocation, bool shares, const bool *absent) {
+    const struct device_image *image = allocation->image;
+    const struct cost_table *table = cost_table_of(image->generation->generation);
+    size_t n = image->program->instrs.len;
+    struct balance balance = {0};
+    allocation->engine = mem_alloc(n + 1, sizeof *allocation->engine);
+    memcpy(allocation->engine, image->engine, n);
+    /* On trn1 Vector and Scalar may not be at PSUM at once (architecture guide). */
+    shares &= image->generation->generation != NKI_GEN2;
+    for (uint32_t i = 0; i < n && shares; i++) {
+        if (leaves_psum(image, i))
+            allocation->engine[i] = (uint8_t)less_busy(allocation, i, &balance, table);
+        enum nki_engine engine = (enum nki_engine)allocation->engine[i];
+        if ((engine == NKI_ENGINE_VECTOR || engine == NKI_ENGINE_SCALAR) && !absent[i])
+            add_busy(&balance, engine, busy_on(allocation, i, engine, table));
+    }
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the compilers make of a kernel before it runs, pass by pass, and how transfers load the DMA
+ * engines: each kernel is timed with a pass and without it. */
+#include "device/metric.h"
+#include "device/time/testing.h"
+
+#include "build.h"
+
+#include <stdio.h>
+
+#define CURRENT                                                                  \
+    "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n@nki.jit\n"  \
+    "def kernel(a, i):\n"                                                        \
+    "    out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.shared_hbm)\n" \
+    "    x = nl.ndarray((128, 512), dtype=nl.bfloat16, buffer=nl.sbuf)\n"        \
+    "    y = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"         \
+    "    nisa.memset(dst=x, value=1.0)\n"
+#define LEGACY                                                        \
+    "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n" \
+    "import neuronxcc.nki.language as nl\n@nki.jit\n"                 \
+    "def kernel(a, i):\n"                                             \
+    "    out = nl.ndarray((8, 128, 512), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+#define END "    nisa.dma_copy(dst=out, src=y)\n    return out\n"
+
+/* Zeroed, multiplied into and copied out, over and over. */
+static const char zeroed[] =
+    CURRENT "    for k in range(8):\n"
+            "        acc = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
+            "        nisa.memset(dst=acc, value=0.0)\n"
+            "        nisa.nc_matmul(dst=acc, stationary=x[0:128, 0:128], moving=x)\n"
+            "        nisa.tensor_copy(dst=y, src=acc)\n" END;
+/* One buffer for all iterations, filled whole by each. */
+static const char one_buffer[] =
+    LEGACY "    x = nl.ndarray((nl.par_dim(128), 512), dtype=nl.float32, buffer=nl.sbuf)\n"
+           "    for k in nl.sequential_range(8):\n"
+           "        nisa.dma_copy(dst=x, src=a[k * 128:(k + 1) * 128, :])\n"
+           "        nl.store(out[k], nl.exp(x))\n"
+           "    return out\n";
+static const char products[] =
+    LEGACY "    x = nl.load(a[0:128, :])\n"
+           "    for k in nl.affine_range(8):\n"
+           "        acc = nl.zeros((128, 512), nl.float32, buffer=nl.psum)\n"
+           "        acc += nl.matmul(x[:, 0:128], x, transpose_x=True)\n"
+           "        nl.store(out[k], nl.copy(acc))\n"
+           "    return out\n";
+/* 16 tiles of 16 KiB a partition: more than trn2 has. */
+static const char too_much[] =
+    CURRENT "    t = []\n"
+            "    for k in range(16):\n"
+            "        z = nl.ndarray((128, 4096), dtype=nl.float32, buffer=nl.sbuf)\n"
+            "        nisa.memset(dst=z, value=1.0)\n"
+            "        t.append(z)\n"
+            "    for k in range(16):\n"
+            "        nisa.tensor_copy(dst=y, src=t[k][:, 0:512])\n" END;
+static const char halves[] =
+    LEGACY "    for k in nl.affine_range(8):\n"
+           "        x = nl.ndarray((nl.par_dim(128), 512), dtype=nl.float32, buffer=nl.sbuf)\n"
+           "        nisa.dma_copy(dst=x[0:64, :], src=a[k * 128:k * 128 + 64, :])\n"
+           "        nisa.dma_copy(dst=x[%d:%d, :], src=a[k * 128 + 64:k * 128 + 128, :])\n"
+           "        nl.store(out[k], x)\n"
+           "    return out\n";
+/* Rows known on the device only, and rows known before. */
+static const char rows[] = CURRENT "    n = nl.ndarray((128, 1), dtype=nl.int32, buffer=nl.sbuf)\n"
+                                   "    nisa.dma_copy(dst=n, src=i)\n"
+                                   "    for k in range(8):\n"
+                                   "        nisa.dma_copy(dst=y, src=%s)\n" END;
+
+static struct device_profile *time_text(const char *text, const char *device, const char *pass) {
+    const struct device_generation *generation = device_generation_find(device);
+    struct nki_input inputs[2] = {
+        {.array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {1024, 512}}},
+        {.array = {.dtype = DTYPE_INT32, .ndim = 2, .shape = {128, 1}}}};
+    struct nki_specialise_options options = {
+        .generation = generation->generation, .inputs = inputs, .n_inputs = 2};
+    struct diag_list diags = {0};
+    struct nki_tree *tree = nki_parse("kernel.py", str_of(text), &diags);
+    struct nki_program *program = nki_specialise(tree, &options, &diags);
+    struct device_image *image = program ? device_load(program, generation, &diags) : NULL;
+    if (!image)
+        fail_msg("%s", diags.all.len ? diags.all.at[0].message : "no image");
+    struct device_profile *profile = device_time_without(image, pass ? device_pass_find(pass) : 0);
+    device_unload(image);
+    nki_program_free(program);
+    nki_tree_free(tree);
+    diag_free(&diags);
+    return profile;
+}
+
+static double value_of(const char *text, const char *device, const char *pass, const char *metric) {
+    struct device_profile *profile = time_text(text, device, pass);
+    double value = profile_metric(profile, metric, -1);
+    device_profile_free(profile);
+    return value;
+}
+
+static double us(const char *text, const char *device, const char *pass) {
+    return value_of(text, device, pass, "total_time") * 1e6;
+}
+
+#define VECTOR "vector_engine_active_time"
+
+static void zeroing_an_accumulator_is_a_flag_of_the_product(void **state) {
+    (void)state;
+    double busy = value_of(zeroed, "trn2", "zero_flags", VECTOR);
+    assert_true(value_of(zeroed, "trn2", NULL, VECTOR) < busy - 2e-6);
+    assert_true(us(zeroed, "trn2", NULL) <= us(zeroed, "trn2", "zero_flags"));
+}
+
+static void a_buffer_that_is_filled_anew_is_another_one(void **state) {
+    (void)state;
+    assert_true(us(one_buffer, "trn2", NULL) < us(one_buffer, "trn2", "renaming") - 5);
+}
+
+static void copies_out_of_psum_are_shared_from_trn2_on(void **state) {
+    (void)state;
+    assert_true(value_of(products, "trn2", NULL, VECTOR) > 1e-6);
+    assert_true(value_of(products, "trn2", "shared_copies", VECTOR) <= 0);
+    assert_true(value_of(products, "trn1", NULL, VECTOR) <= 0);
+}
+
+static void the_current_compiler_spills_too(void **state) {
+    (void)state;
+    /* 256 KiB a partition are live, 208 fit: at least 3 tiles of 2 MiB leave, and little of each
+     * comes back. */
+    double saved = value_of(too_much, "trn2", NULL, "spill_save_bytes");
+    assert_true(saved >= 3.0 * (2 << 20) && saved <= 16.0 * (2 << 20));
+    assert_true(value_of(too_much, "trn2", NULL, "spill_reload_bytes") < saved);
+}
+
+static void an_engine_serves_the_same_partitions_always(void **state) {
+    (void)state;
+    char same[1024], apart[1024];
+    snprintf(same, sizeof same, halves, 0, 64);
+    snprintf(apart, sizeof apart, halves, 64, 128);
+    assert_true(us(same, "trn2", NULL) > us(apart, "trn2", NULL) + 1);
+}
+
+static void gathered_rows_cost_a_descriptor_each(void **state) {
+    (void)state;
+    char known[1024], gathered[1024];
+    snprintf(known, sizeof known, rows, "a[0:128, :]");
+    snprintf(gathered, sizeof gathered, rows,
+             "a.ap(pattern=[[512, 128], [1, 512]], offset=0, vector_offset=n, indirect_dim=0)");
+    /* 8 transfers of 128 descriptors, 10 ns each, one after the other. */
+    assert_true(us(gathered, "trn2", NULL) > us(known, "trn2", NULL) + 4);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zeroing_an_accumulator_is_a_flag_of_the_product),
+        cmocka_unit_test(a_buffer_that_is_filled_anew_is_another_one),
+        cmocka_unit_test(copies_out_of_psum_are_shared_from_trn2_on),
+        cmocka_unit_test(the_current_compiler_spills_too),
+        cmocka_unit_test(an_engine_serves_the_same_partitions_always),
+        cmocka_unit_test(gathered_rows_cost_a_descriptor_each),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
