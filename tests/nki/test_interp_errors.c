@@ -28,6 +28,9 @@ static void errors_say_what_was_found(void **state) {
          "k.py:2:12: error: index 5 is out of range for a list of 2 items [IndexError]"},
         {"def k():\n    return {'a': 1}['b']\n",
          "k.py:2:12: error: key 'b' is not in the dict [KeyError]"},
+        {"def k():\n    return 99999999999999999999\n",
+         "k.py:2:12: error: whole numbers in kernels have at most 63 bits; write 1e+20 for a float "
+         "[OverflowError]"},
         {"def k():\n    return 'a' + 1\n",
          "k.py:2:12: error: '+' is not defined between str and int [TypeError]"},
         {"def k():\n    return 3 < 'a'\n",

@@ -334,6 +334,11 @@ bool eval(struct interp *in, const struct nki_node *node, struct value *result) 
     case NKI_CONSTANT:
         if (node->constant.type == NKI_CONST_IMAGINARY)
             return interp_error(in, node, "TypeError", "kernels have no complex numbers");
+        if (node->constant.is_big)
+            return interp_error(in, node, "OverflowError",
+                                "whole numbers in kernels have at most 63 bits; write %g for a "
+                                "float",
+                                node->constant.number);
         *result = cell_of(in, node)->constant;
         return true;
     case NKI_NAME: {

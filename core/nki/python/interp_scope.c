@@ -232,8 +232,7 @@ static struct value constant_value(struct interp *in, const struct nki_node *nod
     case NKI_CONST_TRUE: return value_bool(node->constant.type == NKI_CONST_TRUE);
     case NKI_CONST_ELLIPSIS: return (struct value){.kind = VALUE_ELLIPSIS};
     case NKI_CONST_INT:
-        return node->constant.is_big ? value_float(node->constant.number)
-                                     : value_int(node->constant.integer);
+        return value_int(node->constant.integer); /* one that is_big is refused when it is used */
     case NKI_CONST_FLOAT: return value_float(node->constant.number);
     case NKI_CONST_STRING:
     case NKI_CONST_BYTES:
