@@ -5,6 +5,7 @@
 #include "task/testing.h"
 #include "task/closure.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -49,7 +50,7 @@ struct finder {
     size_t at;          /* the file whose imports are followed */
     unsigned of;        /* whose */
     const char *folder; /* of the kernel or the reference */
-    bool full;
+    bool full, by_text;
 };
 
 static struct task_file *file_at(struct task_closure *closure, const char *path) {
@@ -68,14 +69,25 @@ static struct task_file *file_put(struct task_closure *closure, const char *path
     return file;
 }
 
+static void left_add(struct task_closure *closure, const char *path) {
+    for (size_t i = 0; i < closure->left.len; i++)
+        if (strcmp(closure->left.at[i], path) == 0)
+            return;
+    *vec_push(&closure->left) = mem_strdup(path);
+}
+
 static void found(struct finder *finder, const char *path) {
     char *plain = task_path_plain(path);
     struct task_file *file = file_at(finder->closure, plain);
     size_t size = 0;
     char *text = NULL;
     bool full = !file && finder->closure->files.len >= TASK_MAX_FILES;
-    if (!file && !full && (text = file_read(plain, MAX_FILE_BYTES, &size, NULL)))
+    if (!file && !full && (text = file_read(plain, MAX_FILE_BYTES, &size, NULL))) {
         file = file_put(finder->closure, plain, text, size);
+        file->by_text = finder->by_text;
+    } else if (!file && !full && finder->by_text) {
+        left_add(finder->closure, plain);
+    }
     if (file)
         file->of |= finder->of;
     finder->full = finder->full || full;
@@ -143,6 +155,64 @@ static void on_import(void *data, const struct task_import *import) {
     free(folder);
 }
 
+static bool is_dotted(struct str text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (!isalnum((unsigned char)text.at[i]) && text.at[i] != '_' && text.at[i] != '.')
+            return false;
+    return true;
+}
+
+/* "../x": out of the folder. */
+static bool climbs(struct str text) {
+    for (size_t i = 0; i + 1 < text.len; i++)
+        if (text.at[i] == '.' && text.at[i + 1] == '.')
+            return true;
+    return false;
+}
+
+/* A file of that name beside the file that says it, or beside the one that was started. */
+static void look_for_data(struct finder *finder, const char *folder, struct str text) {
+    struct buf path = {0};
+    buf_printf(&path, "%s/" STR_FMT, folder, STR_ARG(text));
+    if (is_file(path.at))
+        found(finder, path.at);
+    buf_free(&path);
+}
+
+struct texts {
+    struct finder *finder;
+    char *folder; /* of the file whose literals they are */
+    bool modules;
+};
+
+static void on_text(void *data, struct str text) {
+    const struct texts *texts = data;
+    struct finder *finder = texts->finder;
+    if (text.at[0] == '/' || memchr(text.at, '\0', text.len) || climbs(text))
+        return;
+    bool both = strcmp(texts->folder, finder->folder) != 0;
+    look_for_data(finder, texts->folder, text);
+    if (both)
+        look_for_data(finder, finder->folder, text);
+    if (!texts->modules || !is_dotted(text))
+        return;
+    look_in(finder, texts->folder, text);
+    if (both)
+        look_in(finder, finder->folder, text);
+}
+
+static void look_at_texts(struct finder *finder) {
+    const struct task_file *file = &finder->closure->files.at[finder->at];
+    struct str text = {file->text, file->size};
+    if (!task_imports_reach_out(text))
+        return;
+    struct texts texts = {finder, path_folder(file->path), task_imports_by_name(text)};
+    finder->by_text = true;
+    task_texts_find(text, on_text, &texts);
+    finder->by_text = false;
+    free(texts.folder);
+}
+
 /* Over all files that belong to the kernel, or to the reference; their number grows meanwhile. */
 static bool follow(struct task_closure *closure, unsigned of, size_t start) {
     char *folder = path_folder(closure->files.at[start].path);
@@ -155,7 +225,10 @@ static bool follow(struct task_closure *closure, unsigned of, size_t start) {
             if (!(file->of & of) || done[finder.at])
                 continue;
             done[finder.at] = more = true;
+            if (!file->is_start && !str_ends(str_of(file->path), ".py"))
+                continue;
             task_imports_find((struct str){file->text, file->size}, on_import, &finder);
+            look_at_texts(&finder);
         }
     }
     free(folder);
@@ -244,6 +317,9 @@ void task_closure_free(struct task_closure *closure) {
         free(closure->files.at[i].name);
         free(closure->files.at[i].text);
     }
+    for (size_t i = 0; i < closure->left.len; i++)
+        free(closure->left.at[i]);
+    vec_free(&closure->left);
     vec_free(&closure->files);
     free(closure->root);
     free(closure);

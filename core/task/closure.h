@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All files that a task is made of: the kernel, the reference, and what they import of files beside
- * them, over any number of steps; by content. Nothing is run to find them, so a module that is
- * found at run time (importlib, a changed sys.path) is not among them. */
+ * them, over any number of steps; by content. Nothing is run to find them. Where a file reads files
+ * or finds modules at run time, what its string literals name beside it belongs to the task, too
+ * (np.load("weights.npy"), import_module("tiles")); what is put together at run time does not. */
 #ifndef HONE_TASK_CLOSURE_H
 #define HONE_TASK_CLOSURE_H
 
@@ -23,9 +24,11 @@ struct task_file {
     struct hash hash; /* of the text */
     unsigned of;
     bool is_start; /* the kernel itself, or the reference itself */
+    bool by_text;  /* no import names it, but a string: data that is read, a module found by name */
 };
 struct task_closure {
     VEC(struct task_file) files; /* kernel and reference first, then as they were found */
+    VEC(char *) left;            /* paths of data that is too large to be kept */
     char *root;                  /* the folder that all of them lie below */
 };
 

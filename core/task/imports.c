@@ -6,14 +6,17 @@
 #include <ctype.h>
 
 #define MAX_NAMES 256 /* of one statement; the others are left out */
+#define MAX_TEXT 200
 
 enum token_is { TOKEN_END, TOKEN_NAME, TOKEN_SIGN, TOKEN_LINE };
 struct scan {
     const char *at, *end;
-    int depth;        /* of brackets */
-    enum token_is is; /* the present token */
-    struct str text;  /* of it */
-    bool begins;      /* it may begin a statement */
+    int depth;             /* of brackets */
+    enum token_is is;      /* the present token */
+    struct str text;       /* of it */
+    bool begins;           /* it may begin a statement */
+    task_text_fn *on_text; /* of string literals; NULL */
+    void *data;
 };
 
 static bool in_name(char c) {
@@ -26,7 +29,7 @@ static bool has(const struct scan *scan, const char *text) {
 }
 
 /* At a quote: past the end of the string. One in single quotes ends with its line at the latest. */
-static void skip_string(struct scan *scan) {
+static void pass_string(struct scan *scan) {
     char quote = *scan->at;
     const char triple[] = {quote, quote, quote, 0};
     bool is_long = has(scan, triple);
@@ -44,6 +47,14 @@ static void skip_string(struct scan *scan) {
         if (c == '\\' && scan->at < scan->end)
             scan->at++;
     }
+}
+
+static void skip_string(struct scan *scan) {
+    const char *from = scan->at + 1;
+    pass_string(scan);
+    struct str text = {from, scan->at > from ? (size_t)(scan->at - from - 1) : 0};
+    if (scan->on_text && text.len && text.len <= MAX_TEXT && !memchr(text.at, '\n', text.len))
+        scan->on_text(scan->data, text);
 }
 
 static void skip_comment(struct scan *scan) {
@@ -192,16 +203,33 @@ void task_imports_find(struct str text, task_import_fn *fn, void *data) {
     }
 }
 
+void task_texts_find(struct str text, task_text_fn *fn, void *data) {
+    struct scan scan = {.at = text.at, .end = text.at + text.len, .on_text = fn, .data = data};
+    do
+        next(&scan);
+    while (scan.is != TOKEN_END);
+}
+
+static bool has_word(struct str text, const char *const *words, size_t count) {
+    struct scan scan = {.at = text.at, .end = text.at + text.len};
+    for (next(&scan); scan.is != TOKEN_END; next(&scan))
+        for (size_t i = 0; scan.is == TOKEN_NAME && i < count; i++)
+            if (str_is(scan.text, words[i]))
+                return true;
+    return false;
+}
+
+bool task_imports_by_name(struct str text) {
+    static const char *const words[] = {"importlib", "import_module", "__import__", "runpy",
+                                        "pkgutil"};
+    return has_word(text, words, COUNT_OF(words));
+}
+
 bool task_imports_reach_out(struct str text) {
     static const char *const words[] = {
         "open",     "io",       "os",         "sys",        "pathlib",   "Path",    "glob",
         "load",     "loadtxt",  "fromfile",   "genfromtxt", "fromregex", "memmap",  "open_memmap",
         "__file__", "pickle",   "importlib",  "__import__", "exec",      "eval",    "runpy",
         "globals",  "builtins", "subprocess", "socket",     "ctypes",    "pkgutil", "__builtins__"};
-    struct scan scan = {.at = text.at, .end = text.at + text.len};
-    for (next(&scan); scan.is != TOKEN_END; next(&scan))
-        for (size_t i = 0; scan.is == TOKEN_NAME && i < COUNT_OF(words); i++)
-            if (str_is(scan.text, words[i]))
-                return true;
-    return false;
+    return has_word(text, words, COUNT_OF(words));
 }

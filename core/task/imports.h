@@ -15,8 +15,14 @@ struct task_import {
 };
 typedef void task_import_fn(void *data, const struct task_import *import);
 void task_imports_find(struct str text, task_import_fn *fn, void *data);
+/* The string literals in it, as they stand between their quotes: what may name a file or a module
+ * that is read at run time. Long ones, and those of several lines, are left out. */
+typedef void task_text_fn(void *data, struct str text);
+void task_texts_find(struct str text, task_text_fn *fn, void *data);
 /* Whether it has a name with which Python reads files, or finds modules, that no import statement
  * tells of. */
 bool task_imports_reach_out(struct str text);
+/* Whether it finds modules by their names at run time. */
+bool task_imports_by_name(struct str text);
 
 #endif

@@ -55,6 +55,50 @@ static void imports_are_followed_over_any_number_of_steps(void **state) {
     free(reference);
 }
 
+/* Nothing imports them: a string beside a name that reads files, or finds modules, names them. */
+static void what_is_read_at_run_time_by_its_name_belongs_to_it(void **state) {
+    char *kernel = put(state, "t/kernel.py",
+                       "import importlib\ntiles = importlib.import_module('tiles')\n"
+                       "deep = importlib.import_module(\"pack.deep\")\nx = 'other words'\n");
+    char *reference =
+        put(state, "t/reference.py",
+            "import numpy as np, os\nW = np.load(os.path.join(HERE, 'data/weights.npy'))\n"
+            "V = open('../outside.txt'), open('/etc/hostname'), open('missing.bin')\n"
+            "import quiet\n");
+    free(put(state, "t/tiles.py", "import more\n"));
+    free(put(state, "t/more.py", ""));
+    free(put(state, "t/pack/deep.py", ""));
+    free(put(state, "t/data/weights.npy", "import unrelated\n"));
+    free(put(state, "t/unrelated.py", ""));
+    free(put(state, "outside.txt", ""));
+    free(put(state, "t/quiet.py", "s = 'notes.txt'\n")); /* it reads nothing */
+    free(put(state, "t/notes.txt", ""));
+    static const char *const names[] = {"kernel.py",    "reference.py",     "tiles.py", "more.py",
+                                        "pack/deep.py", "data/weights.npy", "quiet.py"};
+    struct task_closure *closure = find(kernel, reference);
+    names_are(closure, names, COUNT_OF(names));
+    assert_true(task_closure_named(closure, "tiles.py")->by_text);
+    assert_false(task_closure_named(closure, "more.py")->by_text);
+    assert_int_equal(task_closure_named(closure, "data/weights.npy")->of, TASK_OF_REFERENCE);
+    task_closure_free(closure);
+    free(kernel);
+    free(reference);
+}
+
+static void data_that_is_too_large_is_named(void **state) {
+    char *reference =
+        put(state, "l/reference.py", "W = open('large.bin')\nV = open('large.bin')\n");
+    char *large = put(state, "l/large.bin", "");
+    assert_int_equal(truncate(large, (off_t)17 << 20), 0);
+    struct task_closure *closure = find(NULL, reference);
+    assert_int_equal(closure->files.len, 1);
+    assert_int_equal(closure->left.len, 1);
+    assert_string_equal(closure->left.at[0], large);
+    task_closure_free(closure);
+    free(large);
+    free(reference);
+}
+
 static void the_root_is_above_all_of_them(void **state) {
     char *kernel = put(state, "r/one/kernels/k.py", "from ..tools import t\nimport beside\n");
     char *reference = put(state, "r/two/ref.py", "import beside\n");
@@ -144,6 +188,8 @@ static void too_many_files_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(imports_are_followed_over_any_number_of_steps),
+        cmocka_unit_test(what_is_read_at_run_time_by_its_name_belongs_to_it),
+        cmocka_unit_test(data_that_is_too_large_is_named),
         cmocka_unit_test(the_root_is_above_all_of_them),
         cmocka_unit_test(its_hash_is_of_names_and_contents_alone),
         cmocka_unit_test(what_is_no_python_harms_nobody),

@@ -109,6 +109,62 @@ static void what_is_gone_or_new_is_a_change(void **unused) {
     fake_end(&fake);
 }
 
+static void a_kernel_that_is_gone_is_asked_about_too(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    char *path = path_join(fake.folder, "kernel.py");
+    assert_int_equal(unlink(path), 0);
+    start(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->changed.len, 1);
+    assert_string_equal(state->changed.at[0].name, "kernel.py");
+    assert_null(state->changed.at[0].now);
+    /* There is none to take. */
+    assert_false(fake_try(&fake, (struct tune_action){.kind = TUNE_ACT_TAKE_FILES}));
+    assert_false(state->running);
+    assert_non_null(strstr(state->wait_text, "is gone"));
+    start(&fake);
+    assert_int_equal(state->changed.len, 1);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_KEEP_FILES});
+    start(&fake);
+    assert_true(state->finished && state->attempts.len == 3);
+    free(path);
+    fake_end(&fake);
+}
+
+/* What strings name is binary as often as not. */
+static void data_that_is_read_is_kept_as_it_is(void **unused) {
+    (void)unused;
+    static const char data[] = "\x93NUMPY\0\1 data";
+    struct fake fake;
+    begin(&fake);
+    tune_session_close(fake.session);
+    char *path = path_join(fake.folder, "weights.npy");
+    assert_true(file_write(path, data, sizeof data, NULL));
+    fake_file(fake.folder, "reference.py", "W = np.load('weights.npy')\n");
+    fake.options.fresh = true;
+    fake_open(&fake);
+    fake.options.fresh = false;
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->files.len, 4);
+    assert_string_equal(state->files.at[3].of, "reference reads");
+    assert_true(file_write(path, data, sizeof data - 2, NULL));
+    start(&fake);
+    assert_int_equal(state->changed.len, 1);
+    assert_non_null(strstr(state->changed.at[0].diff, "no text"));
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_KEEP_FILES});
+    char *kept = path_join(tune_session_folder(fake.session), "task/weights.npy");
+    size_t size = 0;
+    char *text = file_read(kept, 0, &size, NULL);
+    assert_int_equal(size, sizeof data);
+    assert_memory_equal(text, data, sizeof data);
+    free(text);
+    free(kept);
+    free(path);
+    fake_end(&fake);
+}
+
 static void what_is_taken_in_is_measured_anew(void **unused) {
     (void)unused;
     struct fake fake;
@@ -217,6 +273,8 @@ int main(void) {
         cmocka_unit_test(a_session_keeps_all_that_its_task_is_made_of),
         cmocka_unit_test(a_change_is_noticed_and_asked_about),
         cmocka_unit_test(what_is_gone_or_new_is_a_change),
+        cmocka_unit_test(a_kernel_that_is_gone_is_asked_about_too),
+        cmocka_unit_test(data_that_is_read_is_kept_as_it_is),
         cmocka_unit_test(what_is_taken_in_is_measured_anew),
         cmocka_unit_test(the_sessions_own_can_be_kept),
         cmocka_unit_test(a_change_under_an_evaluation_makes_it_void),

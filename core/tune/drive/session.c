@@ -35,18 +35,20 @@ static bool act_store(struct tune_session *session, const struct tune_action *ac
 }
 
 /* The person said which files count. */
-static bool files_chosen(struct tune_session *session, enum tune_action_kind kind) {
-    struct err err = {0};
+static bool files_chosen(struct tune_session *session, enum tune_action_kind kind,
+                         struct err *err) {
+    struct err none = {0};
     if (kind == TUNE_ACT_TAKE_FILES) {
         tune_beside_free(session);
         tune_opinion_free(session);
         free(session->original);
         session->original = NULL;
         if (!tune_files_take(session))
-            return false;
+            return err_set(err, ERR_USAGE, "%s",
+                           session->state->wait_text ? session->state->wait_text : "");
     }
-    if (!tune_files_place(session, &err))
-        tune_give_up(session, TUNE_ALL_LANES, false, "%s", err.text);
+    if (!tune_files_place(session, &none))
+        tune_give_up(session, TUNE_ALL_LANES, false, "%s", none.text);
     return true;
 }
 
@@ -58,7 +60,7 @@ static bool act_do(struct tune_session *session, const struct tune_action *actio
     session->state->is_lost = false;
     bool ok = again || act_store(session, action, err);
     if (ok && (action->kind == TUNE_ACT_TAKE_FILES || action->kind == TUNE_ACT_KEEP_FILES))
-        ok = files_chosen(session, action->kind);
+        ok = files_chosen(session, action->kind, err);
     if (ok && action->kind == TUNE_ACT_ANSWER && session->proposer->answer)
         session->proposer->answer(session->proposer->self, action->index, str_of(action->text));
     if (ok && action->kind == TUNE_ACT_SEND && session->proposer->send)

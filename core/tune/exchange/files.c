@@ -18,6 +18,10 @@
 static const char *of_word(const struct task_file *file) {
     if (file->is_start)
         return file->of & TASK_OF_KERNEL ? "kernel" : "reference";
+    if (file->by_text)
+        return file->of == (TASK_OF_KERNEL | TASK_OF_REFERENCE) ? "both read"
+               : file->of == TASK_OF_KERNEL                     ? "kernel reads"
+                                                                : "reference reads";
     return file->of == (TASK_OF_KERNEL | TASK_OF_REFERENCE) ? "both import"
            : file->of == TASK_OF_KERNEL                     ? "kernel imports"
                                                             : "reference imports";
@@ -119,6 +123,15 @@ static void reference_as_it_was(const struct tune_state *state, struct task_clos
     }
 }
 
+/* What a change of is not noticed. */
+static void tell_left(struct tune_session *session, const struct task_closure *closure) {
+    for (size_t i = 0; i < closure->left.len; i++)
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "files",
+                      "%.300s is too large to be kept with the session (%zu MB at most): a change "
+                      "in it is not noticed, and hone export leaves it out",
+                      closure->left.at[i], MAX_FILE >> 20);
+}
+
 void tune_files_begin(struct tune_session *session) {
     struct err err = {0};
     if (session->state->files.len || !session->state->kernel_source)
@@ -129,14 +142,35 @@ void tune_files_begin(struct tune_session *session) {
     if (!closure || !artefacts_put(session, closure, &err))
         tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "files",
                       "what this task is made of cannot be kept: %s", err.text);
-    else
-        closure_emit(session, closure, false);
+    else if (closure_emit(session, closure, false))
+        tell_left(session, closure);
     task_closure_free(closure);
+}
+
+/* Nothing stands in its place that could be taken in. */
+static bool kernel_is_gone(const struct tune_session *session) {
+    return !session->is_builtin && session->kernel_now && !file_exists(session->kernel_now);
+}
+
+/* Its latency is one of another task. */
+static void tell_outdated(struct tune_session *session, int best) {
+    if (best > 0)
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "files",
+                      "the task is another one now: attempt %d, the best so far, and all others no "
+                      "longer count; what they tried may be tried again",
+                      best);
 }
 
 bool tune_files_take(struct tune_session *session) {
     struct err err = {0};
-    struct task_closure *closure = closure_now(session, false, &err);
+    bool gone = kernel_is_gone(session);
+    int best = session->state->best;
+    if (gone)
+        err_set(&err, ERR_USAGE,
+                "%.200s is gone. Put it back and take it in, or keep the "
+                "session's files (k)",
+                session->kernel_now);
+    struct task_closure *closure = gone ? NULL : closure_now(session, false, &err);
     bool ok = closure && artefacts_put(session, closure, &err);
     struct tune_event event = tune_event_empty(TUNE_EVENT_SESSION);
     event.form = TUNE_FORM_SESSION_SOURCE;
@@ -151,6 +185,10 @@ bool tune_files_take(struct tune_session *session) {
         tune_give_up(session, TUNE_ALL_LANES, false, "the changed files cannot be taken in: %s",
                      err.text);
     ok = ok && tune_emit(session, TUNE_ALL_LANES, &event) && closure_emit(session, closure, true);
+    if (ok)
+        tell_outdated(session, best);
+    if (ok)
+        tell_left(session, closure);
     task_closure_free(closure);
     return ok;
 }
@@ -158,9 +196,9 @@ bool tune_files_take(struct tune_session *session) {
 /* ------------------------------------------------------------------------------------ what changed
  */
 
-static char *artefact_text(const struct tune_session *session, const char *hash) {
-    size_t size = 0;
-    return hash ? store_artefact_read(session->store, hash, &size, NULL) : NULL;
+static char *artefact_text(const struct tune_session *session, const char *hash, size_t *size) {
+    *size = 0;
+    return hash ? store_artefact_read(session->store, hash, size, NULL) : NULL;
 }
 
 static void lines_print(struct str text, int first, int count, char sign, struct buf *out) {
@@ -190,6 +228,10 @@ static void diff_print(const char *old, const char *now, struct buf *out) {
     free(hunks);
 }
 
+static bool is_binary(const char *data, size_t size) {
+    return data && memchr(data, '\0', size);
+}
+
 struct changes {
     struct tune_session *session;
     struct arena *arena;
@@ -200,9 +242,14 @@ struct changes {
 static void change_add(struct changes *changes, const char *name, const char *was, const char *text,
                        size_t size) {
     struct buf diff = {0};
-    char *old = artefact_text(changes->session, was);
+    size_t before;
+    char *old = artefact_text(changes->session, was, &before);
     struct hash hash = hash_content(text ? text : "", size);
-    diff_print(old, text, &diff);
+    if (is_binary(old, before) || is_binary(text, size))
+        buf_printf(&diff, "%zu bytes, %zu before: no text, so its lines are not shown\n", size,
+                   before);
+    else
+        diff_print(old, text, &diff);
     *vec_push(&changes->rows) = (struct tune_event_file_change){
         .name = arena_strdup(changes->arena, name),
         .was = was ? arena_strdup(changes->arena, was) : NULL,
@@ -230,7 +277,7 @@ static void file_compare(struct changes *changes, const char *root,
     bool same = text && !strcmp(hash.hex, file->hash);
     /* The kernel's own source is in the log. */
     if (is_kernel(file))
-        same = same || !text || session->is_builtin || is_attempts(session->state, hash.hex);
+        same = same || session->is_builtin || (text && is_attempts(session->state, hash.hex));
     if (!same)
         change_add(changes, file->name, file->hash, text, size);
     free(text);
@@ -252,7 +299,8 @@ static void new_files(struct changes *changes, const char *root) {
         const struct task_file *file = &closure->files.at[i];
         bool below = !strncmp(file->path, root, len) && file->path[len] == '/';
         const char *name = below ? file->path + len + 1 : file->path;
-        if (!is_known(changes->session->state, name))
+        /* An older hone did not look for what strings name. */
+        if (!file->by_text && !is_known(changes->session->state, name))
             change_add(changes, name, NULL, file->text, file->size);
     }
     task_closure_free(closure);
@@ -301,12 +349,13 @@ bool tune_files_check(struct tune_session *session, bool again) {
 
 static bool restore_one(struct tune_session *session, const struct tune_task_file *file,
                         struct err *err) {
-    char *text = artefact_text(session, file->hash);
+    size_t size;
+    char *text = artefact_text(session, file->hash, &size);
     char *name = path_join(KEPT, file->name);
     bool ok = tune_file_name_is_safe(file->name) && text;
     if (!ok)
         err_set(err, ERR_ENVIRONMENT, "the session's copy of %.100s is gone", file->name);
-    ok = ok && store_file_write(session->store, name, str_of(text), err);
+    ok = ok && store_file_write(session->store, name, (struct str){text, size}, err);
     free(name);
     free(text);
     return ok;
