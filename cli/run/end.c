@@ -62,6 +62,7 @@ static void end_json(struct run *run) {
     attempt_put(root, "best", run, state->best);
     cJSON_AddNumberToObject(root, "rounds", state->budgets[TUNE_BUDGET_ROUNDS].spent);
     cJSON_AddNumberToObject(root, "attempts", (double)state->attempts.len);
+    cJSON_AddNumberToObject(root, "disturbed", state->disturbed);
     cJSON_AddNumberToObject(root, "elapsed_s",
                             (double)(clock_monotonic_ns() - run->started_ns) * 1e-9);
     cJSON *cost = cJSON_AddObjectToObject(root, "cost");

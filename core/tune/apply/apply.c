@@ -473,6 +473,12 @@ static void apply_anew(struct tune_state *state, const struct tune_event *event,
         attempt->seeds.len = 0;
 }
 
+static void apply_disturbed(struct tune_state *state, const struct tune_event *event,
+                            int64_t wall_ms) {
+    (void)event, (void)wall_ms;
+    state->disturbed++;
+}
+
 /* An evaluation on a host begins, or hone was killed and takes up the same one again. */
 static void apply_evaluate(struct tune_state *state, const struct tune_event *event,
                            int64_t wall_ms) {
@@ -797,6 +803,7 @@ static apply_fn *const events[TUNE_EVENTS] = {
     [TUNE_EVENT_PLAN_FAILED] = apply_plan_failed,
     [TUNE_EVENT_ATTEMPT] = apply_attempt,
     [TUNE_EVENT_ANEW] = apply_anew,
+    [TUNE_EVENT_DISTURBED] = apply_disturbed,
     [TUNE_EVENT_EVALUATE] = apply_evaluate,
     [TUNE_EVENT_SETTLED] = apply_settled,
     [TUNE_EVENT_MODELLED] = tune_modelled_apply,

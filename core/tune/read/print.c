@@ -73,6 +73,8 @@ static void print_head(const struct tune_state *state, cJSON *root) {
     };
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         tune_json_put_number(root, numbers[i].key, numbers[i].value);
+    if (state->disturbed)
+        put_int(root, "disturbed", state->disturbed);
 }
 
 static void print_steps(const struct tune_state *state, cJSON *root) {

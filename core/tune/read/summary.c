@@ -338,6 +338,9 @@ void tune_summary_print(const struct tune_state *state, const char *folder, cons
         learnt_text(state, &summary, out);
     }
     cost_text(state, &summary, out);
+    if (state->disturbed)
+        buf_printf(out, "again    %d %s disturbed from outside; no kernel was blamed\n",
+                   state->disturbed, state->disturbed == 1 ? "evaluation was" : "evaluations were");
     tune_summary_free(&summary);
 }
 

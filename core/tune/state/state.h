@@ -326,6 +326,7 @@ struct tune_state {
     VEC(int) beam;               /* attempts the next round of a beam search starts from */
     struct tune_width width;     /* of a beam search */
     int plateau;                 /* rounds in a row without a gain */
+    int disturbed;               /* evaluations that ended through no fault of their kernel */
 
     /* what happened */
     VEC(struct tune_attempt) attempts; /* index = id */

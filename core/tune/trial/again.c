@@ -74,6 +74,7 @@ static void try_again(const struct tune_evaluation *evaluation, const struct err
     tune_disturbed_tell(evaluation, failure, tries, wait);
     tune_emit_log(session, evaluation->work.lane, TUNE_LEVEL_WARNING, "disturbed",
                   "%s; it is tried %s", failure->text, text.at);
+    buf_printf(&text, ": %.120s", failure->text);
     tune_step_progress(&evaluation->work, text.at, NAN, NAN);
     wait_for_again(evaluation, failure, wait);
     buf_free(&text);
