@@ -123,7 +123,9 @@ static bool profile_can_be_written(const char *file, struct err *err) {
 /* A folder of its own, where the runner leaves it. */
 static char *profile_folder(const char *file, struct err *err) {
     const char *temporary = getenv("TMPDIR");
-    char *pattern = path_join(temporary && *temporary ? temporary : "/tmp", "hone-profile-XXXXXX");
+    char name[48]; /* as os_sweep_scratch knows it, should this process be killed */
+    snprintf(name, sizeof name, "hone-%ld-profile-XXXXXX", (long)getpid());
+    char *pattern = path_join(temporary && *temporary ? temporary : "/tmp", name);
     if (profile_can_be_written(file, err) &&
         (mkdtemp(pattern) || err_set(err, ERR_ENVIRONMENT, "cannot make the folder %s", pattern)))
         return pattern;

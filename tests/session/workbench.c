@@ -389,7 +389,7 @@ static void a_round_of_several_lanes_is_decided(void **state) {
     expect(terminal, "rewrite: 2 ok; 2 of 3 lanes open");
     expect(terminal, "from #0  +");
     terminal_type(terminal, ":budget rounds 1\r:gate all auto\ra");
-    expect(terminal, "all 1 rounds are done");
+    expect(terminal, "the one round is done");
     terminal_type(terminal, "7");
     expect(terminal, "• #2");
     expect(terminal, "▸ #1");

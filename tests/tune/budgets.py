@@ -137,7 +137,7 @@ class Budgets(unittest.TestCase):
                          [("planner", 2), ("rewriter", 2)])
 
     def test_tokens(self):
-        _, summary = self.ended(self.run_hone("--rounds", 1), "all 1 rounds")
+        _, summary = self.ended(self.run_hone("--rounds", 1), "the one round")
         once = Model.tokens
         events = self.run_hone("--rounds", 9, "--tokens", once * 2.6)
         end, summary = self.ended(events, "tokens would be passed")
@@ -201,10 +201,10 @@ class Budgets(unittest.TestCase):
             self.assertGreater(summary["cost"]["wall"], 0)
             self.assertIn("limit of 3.0 s", end["reason"])
             Model.silent = False                        # it goes on with what was given up
-            self.ended(self.run_hone("--rounds", 1, "--wall", 100), "rounds are done")
+            self.ended(self.run_hone("--rounds", 1, "--wall", 100), "round is done")
 
     def test_device_time(self):
-        _, summary = self.ended(self.run_hone("--rounds", 1), "rounds")
+        _, summary = self.ended(self.run_hone("--rounds", 1), "round")
         before = summary["cost"]["device"]
         more = before * 1.2
         end, summary = self.ended(self.run_hone("--rounds", 9, "--device-time", more), "of device")
@@ -231,7 +231,7 @@ class Budgets(unittest.TestCase):
         done = subprocess.run([HONE, "run", str(self.task), "--proposer", "m", "--seeds", "0",
                                "--rounds", "1"], env=ENV, capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=100)
-        for words in (r"^ended    all 1 rounds are done$", r"^seed     [0-9.]+ .s$",
+        for words in (r"^ended    the one round is done$", r"^seed     [0-9.]+ .s$",
                       r"^best     [0-9.]+ .s",
                       r"^ladder   #1 round 1: [0-9.]+x \(modelled\) to .*\[latency down\] Tiles",
                       r"^learnt   proposed experience", r"^cost     1 round, .*, \$0\.[0-9]+$",

@@ -337,7 +337,7 @@ class Run(unittest.TestCase):
         self.assertIn("lane 2 is closed: too small a step", text)
         self.assertIn("rewrite is done. y approves the 1 lane,", text)
         self.assertIn("decide     1 ok; goes on from #", text)
-        self.assertIn("all 1 rounds are done", text)
+        self.assertIn("the one round is done", text)
 
     def with_helper(self):
         """A task whose kernel and reference take something from files beside them."""

@@ -81,7 +81,7 @@ static void what_runs_is_given_up_when_time_is_over(void **unused) {
     limit(&fake, TUNE_BUDGET_WALL_S, NAN);
     limit(&fake, TUNE_BUDGET_ROUNDS, 1);
     run(&fake); /* it goes on with the step that was given up */
-    stopped_by(&fake, "all 1 rounds");
+    stopped_by(&fake, "the one round is done");
     assert_int_equal(fake_state(&fake)->incumbent, 1);
     fake_end(&fake);
 }

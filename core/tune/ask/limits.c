@@ -90,7 +90,10 @@ bool tune_budget_allows(const struct tune_state *state, const struct tune_expect
         if (isnan(limit) || (!over && (cost <= 0 || cost <= left + limit * 1e-9)))
             continue;
         if (budget == TUNE_BUDGET_ROUNDS) {
-            buf_printf(why, "all %.0f rounds are done", limit);
+            if (limit == 1)
+                buf_puts(why, "the one round is done");
+            else
+                buf_printf(why, "all %.0f rounds are done", limit);
             return false;
         }
         tune_limit_passed_print(state, budget, what, why);
