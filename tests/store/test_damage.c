@@ -12,27 +12,8 @@
 #include <sqlite3.h>
 
 #include "store/testing.h"
+#include "store/scratch.h"
 #include "store/store.h"
-
-static char *scratch(void) {
-    char *path = mem_strdup("/tmp/hone_damage_XXXXXX");
-    assert_non_null(mkdtemp(path));
-    return path;
-}
-
-static void scratch_end(char *path) {
-    struct err err = {0};
-    assert_true(file_remove_tree(path, &err));
-    free(path);
-}
-
-static struct store *open_ok(const char *folder) {
-    struct err err = {0};
-    struct store *store = store_open(folder, false, &err);
-    if (!store)
-        fail_msg("%s", err.text);
-    return store;
-}
 
 static void append(struct store *store, const char *payload) {
     struct err err = {0};
@@ -282,6 +263,30 @@ static void a_damaged_log_of_sqlite_loses_nothing_unnoticed(void **unused) {
     scratch_end(folder);
 }
 
+/* What a power cut takes is the end of the log that was not merged yet. */
+static void a_lost_end_is_told_as_one(void **unused) {
+    (void)unused;
+    char *folder = scratch(), *copy = scratch();
+    struct store *store = open_ok(folder);
+    for (int i = 0; i < 20; i++)
+        append(store, "{\"what\":\"a short one\"}");
+    char command[200];
+    snprintf(command, sizeof command, "cp %s/session.db* %s", folder, copy);
+    assert_int_equal(system(command), 0);
+    store_close(store);
+    char *path = path_join(copy, "session.db-wal");
+    struct image image = image_of(path);
+    assert_int_equal(truncate(path, (off_t)(image.size * 3 / 4)), 0);
+    struct err err = {0};
+    free(all_events(copy, &err));
+    assert_int_equal(err.kind, ERR_DAMAGED);
+    assert_non_null(strstr(err.text, "and 20 were stored: the end is missing, as after a power"));
+    free(image.bytes);
+    free(path);
+    scratch_end(copy);
+    scratch_end(folder);
+}
+
 static void a_session_that_vanishes_stops_the_log(void **unused) {
     (void)unused;
     static const char *const ways[] = {"rm $S/session.db", "mv $S/session.db $S/other",
@@ -390,6 +395,7 @@ int main(void) {
         cmocka_unit_test(the_place_of_the_damage_is_told),
         cmocka_unit_test(a_session_without_a_chain_gets_one),
         cmocka_unit_test(a_damaged_log_of_sqlite_loses_nothing_unnoticed),
+        cmocka_unit_test(a_lost_end_is_told_as_one),
         cmocka_unit_test(a_session_that_vanishes_stops_the_log),
         cmocka_unit_test(a_session_that_is_gone_is_no_new_one),
         cmocka_unit_test(a_damaged_head_is_told),

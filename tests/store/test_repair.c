@@ -9,21 +9,10 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "store/scratch.h"
 #include "store/store.h"
 
 #define EVENTS 60
-
-static char *scratch(void) {
-    char *path = mem_strdup("/tmp/hone_repair_XXXXXX");
-    assert_non_null(mkdtemp(path));
-    return path;
-}
-
-static void scratch_end(char *path) {
-    struct err err = {0};
-    assert_true(file_remove_tree(path, &err));
-    free(path);
-}
 
 static void payload_of(int i, struct buf *out) {
     buf_printf(out, "{\"n\":%d,\"text\":\"", i);

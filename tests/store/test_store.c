@@ -15,27 +15,8 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "store/scratch.h"
 #include "store/store.h"
-
-static char *scratch(void) {
-    char *path = mem_strdup("/tmp/hone_store_XXXXXX");
-    assert_non_null(mkdtemp(path));
-    return path;
-}
-
-static void scratch_end(char *path) {
-    struct err err = {0};
-    assert_true(file_remove_tree(path, &err));
-    free(path);
-}
-
-static struct store *open_ok(const char *folder) {
-    struct err err = {0};
-    struct store *store = store_open(folder, false, &err);
-    if (!store)
-        fail_msg("%s", err.text);
-    return store;
-}
 
 static bool count_one(void *data, const struct store_event *event) {
     int *count = data;
