@@ -31,63 +31,47 @@ typedef uint16_t any_f16 __attribute__((aligned(1), may_alias));
 #define STORE_F16 half_from_float
 #endif
 
-static inline float from_bits(uint32_t bits) {
-    union {
-        uint32_t u;
-        float f;
-    } pun = {.u = bits};
-    return pun.f;
-}
-
-static inline uint32_t to_bits(float value) {
-    union {
-        float f;
-        uint32_t u;
-    } pun = {.f = value};
-    return pun.u;
-}
-
 /* ---- decoding ------------------------------------------------------------------------------- */
 
 static inline float decode_bf16(uint16_t code) {
-    return from_bits((uint32_t)code << 16);
+    return half_bits_float((uint32_t)code << 16);
 }
 
 /* Sign, exponent and mantissa moved into place, then the difference of the biases as a factor: this
  * is right for subnormals too. `special` is the first code of the all-ones exponent. */
 static inline float decode_fp8(uint8_t code, int mantissa, float scale) {
-    float magnitude = from_bits((uint32_t)(code & 0x7f) << (23 - mantissa)) * scale;
-    return from_bits(to_bits(magnitude) | (uint32_t)(code & 0x80) << 24);
+    float magnitude = half_bits_float((uint32_t)(code & 0x7f) << (23 - mantissa)) * scale;
+    return half_bits_float(half_float_bits(magnitude) | (uint32_t)(code & 0x80) << 24);
 }
 
 static inline float decode_e4m3(uint8_t code) {
     float value = decode_fp8(code, 3, 0x1p120f);
     float special =
-        from_bits((code & 7) ? 0x7fc00000u : 0x7f800000u | (uint32_t)(code & 0x80) << 24);
+        half_bits_float((code & 7) ? 0x7fc00000u : 0x7f800000u | (uint32_t)(code & 0x80) << 24);
     return (code & 0x78) == 0x78 ? special : value;
 }
 
 static inline float decode_e4m3fn(uint8_t code) {
     float value = decode_fp8(code, 3, 0x1p120f);
-    return (code & 0x7f) == 0x7f ? from_bits(0x7fc00000u) : value;
+    return (code & 0x7f) == 0x7f ? half_bits_float(0x7fc00000u) : value;
 }
 
 static inline float decode_e5m2(uint8_t code) {
     float value = decode_fp8(code, 2, 0x1p112f);
     float special =
-        from_bits((code & 3) ? 0x7fc00000u : 0x7f800000u | (uint32_t)(code & 0x80) << 24);
+        half_bits_float((code & 3) ? 0x7fc00000u : 0x7f800000u | (uint32_t)(code & 0x80) << 24);
     return (code & 0x7c) == 0x7c ? special : value;
 }
 
 static inline float decode_e8m0(uint8_t code) {
-    float value = from_bits(code ? (uint32_t)code << 23 : 0x00400000u);
-    return code == 0xff ? from_bits(0x7fc00000u) : value;
+    float value = half_bits_float(code ? (uint32_t)code << 23 : 0x00400000u);
+    return code == 0xff ? half_bits_float(0x7fc00000u) : value;
 }
 
 /* ---- encoding ------------------------------------------------------------------------------- */
 
 static inline uint16_t encode_bf16(float value) {
-    uint32_t bits = to_bits(value);
+    uint32_t bits = half_float_bits(value);
     uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1)) >> 16;
     uint32_t quiet = (bits >> 16) | 0x40u;
     return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
@@ -100,14 +84,14 @@ struct fp8 {
 };
 
 static inline uint8_t encode_fp8(float value, struct fp8 format) {
-    uint32_t bits = to_bits(value), sign = bits >> 24 & 0x80, rest = bits & 0x7fffffffu;
+    uint32_t bits = half_float_bits(value), sign = bits >> 24 & 0x80, rest = bits & 0x7fffffffu;
     int shift = 23 - format.mantissa;
     uint32_t rounded = rest + ((1u << (shift - 1)) - 1) + (rest >> shift & 1);
     uint32_t code = (rounded >> shift) - ((uint32_t)(127 - format.bias) << format.mantissa);
     /* Below the smallest normal the code counts units of the last place; adding a number whose own
      * last place is that unit rounds to it. */
-    float unit = from_bits((uint32_t)(127 + 1 - format.bias - format.mantissa + 23) << 23);
-    uint32_t small = to_bits(from_bits(rest) + unit) - to_bits(unit);
+    float unit = half_bits_float((uint32_t)(127 + 1 - format.bias - format.mantissa + 23) << 23);
+    uint32_t small = half_float_bits(half_bits_float(rest) + unit) - half_float_bits(unit);
     bool subnormal = rest < (uint32_t)(127 + 1 - format.bias) << 23;
     code = subnormal ? small : code;
     code = !subnormal && code > format.top ? format.overflow : code;
@@ -128,15 +112,15 @@ static inline uint8_t encode_e5m2(float value) {
 }
 
 static inline uint8_t encode_e8m0(float value) {
-    uint32_t bits = to_bits(value);
+    uint32_t bits = half_float_bits(value);
     uint32_t rounded = (bits + 0x3fffffu + (bits >> 23 & 1)) >> 23;
     return (uint8_t)(bits >= 0x7f800000u || rounded >= 0xff ? 0xff : rounded);
 }
 
 static float convert_round_tf32(float value) {
-    uint32_t bits = to_bits(value);
+    uint32_t bits = half_float_bits(value);
     uint32_t rounded = (bits + 0xfffu + (bits >> 13 & 1)) & ~0x1fffu;
-    return from_bits((bits & 0x7fffffffu) >= 0x7f800000u ? bits : rounded);
+    return half_bits_float((bits & 0x7fffffffu) >= 0x7f800000u ? bits : rounded);
 }
 
 /* Rounded to nearest even and held within the type; NaN becomes 0. */
@@ -157,7 +141,7 @@ SATURATE(encode_u32, uint32_t, 0, UINT32_MAX)
 SATURATE(encode_i64, int64_t, INT64_MIN, INT64_MAX)
 
 #define AS_IS(value) ((float)(value))
-#define NAN_OF(value) ((void)(value), from_bits(0x7fc00000u))
+#define NAN_OF(value) ((void)(value), half_bits_float(0x7fc00000u))
 #define TO_BOOL(value) ((value) != 0.0f)
 #define NONE_OF(value) ((void)(value), 0)
 
