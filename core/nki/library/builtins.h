@@ -17,6 +17,16 @@ const struct value *builtin_arg(const struct call *call, size_t k, const char *n
 bool builtin_int(struct interp *in, const struct call *call, struct value value, int64_t *i);
 bool builtin_number(struct interp *in, const struct call *call, struct value value, double *f);
 bool builtin_text(struct interp *in, const struct call *call, struct value value, struct str *text);
+/* A member of an IntEnum as its number, any other value as it is. */
+struct value builtin_plain(struct value value);
+/* `f`, which has no fraction, as an int; an error when it does not fit 64 bits. */
+bool builtin_whole(struct interp *in, const struct call *call, double f, struct value *result);
+/* isinstance(value, type): `type` may be a class, a builtin type or a tuple of them. */
+bool builtin_is_of(struct interp *in, struct value value, struct value type);
+/* Whether a builtin is a type such as int; if so, the kind of its values. */
+bool builtin_is_type(const struct value_native *native, enum value_kind *kind);
+/* functools.wraps(f), dataclass and other decorators that change nothing here. */
+bool builtin_decorator(struct interp *in, const struct call *call, struct value *result);
 static inline struct value native_value(const struct value_native *native) {
     return (struct value){.kind = VALUE_NATIVE, .native = native};
 }
@@ -27,6 +37,7 @@ extern const size_t n_builtin_functions, n_builtin_types, n_builtin_iterators;
 bool builtin_find(struct interp *in, struct str name, struct value *result);
 const struct value_module *builtin_module(struct str path);
 const struct value_native *named_tuple_method(struct str name);
+/* Sorts in place by the keywords key and reverse of the call. */
 bool sort_items(struct interp *in, const struct call *call, struct value *items, size_t n);
 
 /* Methods and module attributes as rows. */
@@ -36,6 +47,10 @@ struct method_table {
 };
 extern const struct method_table str_methods, list_methods, tuple_methods, dict_methods,
     set_methods;
+extern const struct method_table math_functions, itertools_functions, functools_functions,
+    operator_functions, copy_functions, dataclasses_functions, enum_functions,
+    collections_functions;
+/* A copy of the value whose items are the same: copy.copy. */
 bool builtin_shallow(struct interp *in, struct value value, struct value *result);
 
 #endif
