@@ -14,37 +14,13 @@ static void number_or_null(cJSON *object, const char *key, double value) {
         cJSON_AddNullToObject(object, key);
 }
 
-/* Correct means: on every seed of the session. */
-static void correct_put(cJSON *object, const struct tune_state *state,
-                        const struct tune_attempt *attempt) {
-    bool whole = attempt->seeds.len >= state->seeds.len;
-    if (attempt->verdict.correct == TUNE_ANSWER_YES && whole)
-        cJSON_AddTrueToObject(object, "correct");
-    else if (attempt->verdict.correct == TUNE_ANSWER_NO)
-        cJSON_AddFalseToObject(object, "correct");
-    else
-        cJSON_AddNullToObject(object, "correct");
-}
-
 static void attempt_put(cJSON *root, const char *key, const struct run *run, int id) {
     const struct tune_state *state = tune_session_state(run->session);
     const struct tune_attempt *attempt = tune_state_attempt(state, id);
-    if (!attempt) {
-        cJSON_AddNullToObject(root, key);
-        return;
-    }
-    cJSON *object = cJSON_AddObjectToObject(root, key);
-    cJSON_AddNumberToObject(object, "attempt", attempt->id);
-    char *path = path_join(tune_session_folder(run->session), attempt->path ? attempt->path : "");
-    cJSON_AddStringToObject(object, "kernel", path);
-    free(path);
-    number_or_null(object, "latency_us", attempt->latency_us);
-    number_or_null(object, "floor_us", attempt->floor_us);
-    cJSON_AddBoolToObject(object, "floor_modelled", attempt->floor_modelled || attempt->modelled);
-    number_or_null(object, "speedup", attempt->speedup);
-    cJSON_AddBoolToObject(object, "modelled", attempt->modelled);
-    tune_predicted_put(object, attempt);
-    correct_put(object, state, attempt);
+    cJSON_AddItemToObject(root, key,
+                          attempt ? tune_attempt_write(state, attempt, TUNE_ATTEMPT_END,
+                                                       tune_session_folder(run->session))
+                                  : cJSON_CreateNull());
 }
 
 const char *run_end_reason(const struct run *run) {

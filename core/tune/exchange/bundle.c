@@ -29,7 +29,6 @@
 #include "tune/session/inner.h"
 #include "tune/state/state.h"
 #include "tune/exchange/inner.h"
-#include "tune/read/inner.h"
 #include "tune/read/read.h"
 
 struct bundle {
@@ -132,7 +131,8 @@ static bool put_attempts(struct bundle *bundle) {
         snprintf(profile, sizeof profile, "profiles/%03zu.json", i);
         char *text = tune_source_copy(bundle->state, attempt);
         ok = put_text(bundle, source, text) &&
-             put_json(bundle, numbers, tune_attempt_write(bundle->state, attempt, false)) &&
+             put_json(bundle, numbers,
+                      tune_attempt_write(bundle->state, attempt, TUNE_ATTEMPT_BUNDLE, NULL)) &&
              put_artefact(bundle, profile, attempt->timeline);
         free(text);
     }
@@ -448,7 +448,7 @@ bool tune_bundle_write(const char *session, const char *folder, tune_bundle_fn *
     while (name.len > 1 && name.at[name.len - 1] == '/')
         name.len--;
     if (file_exists(folder) && (!file_is_dir(folder) || !is_empty(folder)))
-        return err_set(err, ERR_USAGE, "%.200s is there already; give another --output", folder);
+        return err_set(err, ERR_USAGE, "%.200s already exists; give another --output", folder);
     buf_add(&beside, name.at, name.len);
     char *place = buf_take(&beside);
     buf_printf(&beside, "%s.%d.part", place, (int)getpid());

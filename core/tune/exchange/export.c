@@ -3,7 +3,6 @@
  * the checkpoints (fields as other NKI agents write them, ours added). The event log does not
  * depend on any of it. A row is in experiments.jsonl when the table of attempts says that this one
  * is decided: both are committed at once. The optimisation memory is in remember.c. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -100,57 +99,16 @@ static bool tables_write(struct tune_session *session, const struct tune_attempt
 
 /* -------------------------------------------------------------------------- experiments.jsonl */
 
-/* The words that NKI agents use for how an attempt ended. */
-static const char *experiment_status(const struct tune_attempt *attempt) {
-    if (attempt->id == 0)
-        return "baseline";
-    if (attempt->verdict.compiles != TUNE_ANSWER_YES)
-        return "compile_fail";
-    if (attempt->verdict.correct == TUNE_ANSWER_NO || attempt->verdict.credible == TUNE_ANSWER_NO)
-        return "correctness_fail";
-    if (attempt->status == TUNE_STATUS_KEEP)
-        return "improved";
-    if (attempt->status == TUNE_STATUS_REJECTED)
-        return "rejected";
-    if (attempt->reason && str_starts(str_of(attempt->reason), "divergence guard"))
-        return "divergence_revert";
-    return "no_improvement";
-}
-
-static void experiment_print(const struct tune_state *state, const struct tune_attempt *attempt,
-                             struct buf *out) {
-    cJSON *line = cJSON_CreateObject();
-    const struct tune_attempt *seed = &state->attempts.at[0];
-    bool correct =
-        attempt->verdict.correct != TUNE_ANSWER_NO && attempt->verdict.compiles == TUNE_ANSWER_YES;
-    bool failed = attempt->status == TUNE_STATUS_FAILED || attempt->status == TUNE_STATUS_SUSPECT;
-    cJSON_AddNumberToObject(line, "round", attempt->round);
-    tune_json_put_text(line, "status", experiment_status(attempt));
-    tune_json_put_number(line, "latency_ms", attempt->latency_us / 1000);
-    tune_json_put_number(line, "score", correct ? seed->latency_us / attempt->latency_us : 0);
-    tune_json_put_text(line, "plan", attempt->plan.title ? attempt->plan.title : "");
-    tune_json_put_text(line, "error", failed && attempt->reason ? attempt->reason : "");
-    cJSON *profile = cJSON_AddObjectToObject(line, "profile");
-    for (size_t i = 0; i < attempt->metrics.len; i++)
-        tune_json_put_number(profile, attempt->metrics.at[i].name, attempt->metrics.at[i].value);
-    cJSON_AddNumberToObject(line, "attempt", attempt->id);
-    cJSON_AddNumberToObject(line, "parent", attempt->parent);
-    tune_json_put_text(line, "decision", tune_status_word(attempt->status));
-    tune_json_put_text(line, "kernel", attempt->path);
-    tune_json_put_number(line, "floor_ms", attempt->floor_us / 1000);
-    tune_json_put_bool(line, "modelled", attempt->modelled);
-    tune_predicted_put(line, attempt);
+void tune_experiment_print(const struct tune_state *state, const struct tune_attempt *attempt,
+                           struct buf *out) {
+    if (attempt->status == TUNE_STATUS_OPEN)
+        return;
+    cJSON *line = tune_attempt_write(state, attempt, TUNE_ATTEMPT_ROW, NULL);
     char *printed = cJSON_PrintUnformatted(line);
     if (printed)
         buf_printf(out, "%s\n", printed);
     free(printed);
     cJSON_Delete(line);
-}
-
-void tune_experiment_print(const struct tune_state *state, const struct tune_attempt *attempt,
-                           struct buf *out) {
-    if (attempt->status != TUNE_STATUS_OPEN)
-        experiment_print(state, attempt, out);
 }
 
 static bool row_write(struct tune_session *session, const struct tune_attempt *attempt,

@@ -6,7 +6,7 @@
 
 #include "tune/state/state.h"
 #include "tune/state/inner.h"
-#include "tune/read/inner.h"
+#include "tune/read/read.h"
 #include "tune/read/testing.h"
 
 static cJSON *array_in(cJSON *object, const char *key) {
@@ -261,7 +261,8 @@ void tune_state_print(const struct tune_state *state, struct buf *out) {
     print_lanes(state, root);
     list = array_in(root, "attempts");
     for (size_t i = 0; i < state->attempts.len; i++)
-        cJSON_AddItemToArray(list, tune_attempt_write(state, &state->attempts.at[i], true));
+        cJSON_AddItemToArray(
+            list, tune_attempt_write(state, &state->attempts.at[i], TUNE_ATTEMPT_INSIDE, NULL));
     print_logs(state, root);
     list = array_in(root, "diagnostics");
     for (size_t i = 0; i < state->diagnostics.len; i++) {

@@ -7,6 +7,20 @@
 #include "tune/read/summary.h"
 #include "tune/state/state.h"
 
+struct cJSON;
+
+/* attempt.c: an attempt as JSON, which the caller owns. */
+enum tune_attempt_form {
+    TUNE_ATTEMPT_BUNDLE, /* as it is in a bundle */
+    TUNE_ATTEMPT_INSIDE, /* the same, with what only the session itself uses */
+    TUNE_ATTEMPT_ROW,    /* a row of experiments.jsonl, with the names of NKI agents */
+    TUNE_ATTEMPT_END,    /* as the last event of `hone run --json` has it */
+    TUNE_ATTEMPT_FORMS
+};
+/* `folder` is the session's where a form names the kernel's whole path, else NULL. */
+struct cJSON *tune_attempt_write(const struct tune_state *state, const struct tune_attempt *attempt,
+                                 enum tune_attempt_form form, const char *folder);
+
 /* same.c: whether a kernel is `before` again or one that was tried, in this session or, without
  * success, by another agent; appends what it is the same as: "same as #7 (1.03x, revert)". */
 bool tune_same_find(const struct tune_state *state, struct str source, const char *before,
