@@ -187,7 +187,7 @@ class Follow(common.HostCase):
         self.write(job + "/state.json",
                    '{"state": "running", "pid": 77, "ticks": 5, "boot": "old", '
                    '"host": "%s"}' % os.uname().nodename)
-        self.assertIn("started anew", self.follow(job)[-1]["text"])
+        self.assertIn("restarted", self.follow(job)[-1]["text"])
 
     def test_an_offset_past_the_end_waits_or_ends(self):
         job = self.job("a", steps=[])

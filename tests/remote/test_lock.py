@@ -169,7 +169,7 @@ class Cores(common.HostCase):
         self.assertNotIn("failure", said[-2])
         self.assertEqual([row.split()[:2] for row in self.entries()],
                          [["a", "+"], ["b", "+"], ["b", "-"], ["a", "+"], ["a", "-"]])
-        self.assertIn("done again", " ".join(row["text"] for row in self.only(said, "log")))
+        self.assertIn("repeating it", " ".join(row["text"] for row in self.only(said, "log")))
         self.assertGreater(self.only(said, "held")[0]["waited"], 0)
 
     def test_work_on_a_core_is_ended_with_its_lock_when_the_host_drains(self):
@@ -265,10 +265,11 @@ class Cores(common.HostCase):
     def test_cores_that_the_host_does_not_have_are_refused_at_once(self):
         self.neuron_ls(devices=2, cores=4)
         for number, (text, part) in enumerate((
-                ("x", "is no list of cores"), (",", "is no list of cores"), ("-1", "is no list"),
+                ("x", "is not a list of cores"), (",", "is not a list of cores"),
+                ("-1", "is not a list"),
                 ("9", "names core 9"), ("40-44", "names core 40-44"), ("6-9", "names core 8-9"),
                 ("0,8,9999", "names core 8,9999"), ("5-2", "has 5-2, which runs backwards"),
-                ("0-3,2-4", "names core 2-3 twice"), ("99999", "is no list"))):
+                ("0-3,2-4", "names core 2-3 twice"), ("99999", "is not a list"))):
             said = self.finish(self.cores_job("a%d" % number, settings={"cores": text}))
             failure = said[-1]["failure"]
             self.assertEqual((failure["kind"], self.only(said, "phase")), ("usage", []), text)

@@ -103,7 +103,7 @@ class Durations(unittest.TestCase):
 
     def test_other_counts_are_refused_with_the_numbers(self):
         for count in (0, 3, 5, 12):
-            said = "%d durations of 4 launches on 2" % count
+            said = "%d durations for 4 launches on 2" % count
             with self.assertRaisesRegex(launches.Unusable, said):
                 launches.of_durations([0.02] * count, 2, 4)
         with self.assertRaisesRegex(launches.Unusable, "not above 0"):

@@ -61,7 +61,7 @@ class Local(verdicts.Base):
 
     def test_who_names_an_environment_is_told_why_it_says_nothing(self):
         for where, why in ((self.venv("2.31"), "this release has none"),
-                           ("/nowhere", "names no Python environment")):
+                           ("/nowhere", "is not a Python environment")):
             with self.subTest(where):
                 text, found = self.sim("2.31", HONE_DEFAULTS_NKI_PYTHON=where)
                 self.assertRegex(text, "\ncompiler  no prediction: .*" + why)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The setting `cores`: which logical cores of a host may be used. What the host does not have is
-refused with what it has: waiting for it would never end."""
+"""The setting `cores`: which logical cores of a host may be used. A core that the host does not
+have is refused, with the list of those it has: waiting for it would never end."""
 
 import collections
 import re
@@ -21,12 +21,12 @@ def ranges(ids):
 
 
 def read(text):
-    """(ids, None) of a list of cores, else (None, what is wrong with it)."""
+    """(ids, None) for a list of cores, else (None, what is wrong with it)."""
     ids = []
     for part in text.replace(" ", "").split(","):
         found = PART.match(part)
         if not found:
-            return None, "is no list of cores such as 0-3,8"
+            return None, "is not a list of cores such as 0-3,8"
         first, last = int(found.group(1)), int(found.group(2) or found.group(1))
         if last < first:
             return None, "has %s, which runs backwards" % part
@@ -38,7 +38,7 @@ def read(text):
 
 
 def cores(text, there):
-    """The logical cores that a setting leaves of those there are, all where it is empty. Raises
+    """The logical cores of the host that the setting allows; all of them when it is empty. Raises
     Refused, which names the cores of the host."""
     text = (text or "").strip()
     if not text:
@@ -54,7 +54,7 @@ def cores(text, there):
 
 
 def enough(text, there, count):
-    """The cores, where `count` of them lie side by side as a program with several needs them."""
+    """The cores, if `count` of them lie side by side, as a program on several cores needs them."""
     found = cores(text, there)
     starts = [core for core in found if core % count == 0]
     if any(found.issuperset(range(start, start + count)) for start in starts):

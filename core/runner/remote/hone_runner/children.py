@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code of the runner's own that runs in a stage, in whatever Python the stage needs.
+"""The runner's own code that runs in a stage, in whatever Python the stage needs.
 
     context.stage("inputs", children.argv(context.environment.python, "reference", path), limits)
 

@@ -9,7 +9,7 @@ from hone_runner import emit, folder
 
 
 class Usage(Exception):
-    """The command line is wrong; the text says how it should be."""
+    """The command line is wrong; the text says what it should look like."""
 
 
 def one(arguments, what):
@@ -35,7 +35,7 @@ def take_settings(arguments, flags=()):
             try:
                 settings = json.loads(rest.pop(0))
             except ValueError as problem:
-                raise Usage("--settings is no JSON: %s" % problem)
+                raise Usage("--settings is not JSON: %s" % problem)
             if not isinstance(settings, dict):
                 raise Usage("--settings is not an object of strings")
         else:
@@ -81,7 +81,7 @@ def do_cancel(arguments, answers):
 def do_follow(arguments, answers):
     from hone_runner import follow
     if len(arguments) not in (2, 3):
-        raise Usage("it takes the job's folder, an offset, and the id of the file it counts in")
+        raise Usage("it takes the job's folder, an offset, and the id of the file it is in")
     return follow.follow(arguments[0], whole(arguments[1], "the offset"), answers,
                          *arguments[2:])
 
@@ -122,7 +122,7 @@ def do_conform(arguments, answers):
 
 
 def do_child(arguments, answers):
-    """Code of the runner's own that runs in a stage: child MODULE ARGUMENTS..."""
+    """The runner's own code that runs in a stage: child MODULE ARGUMENTS..."""
     from hone_runner import children
     if not arguments or arguments[0] not in children.CHILDREN:
         raise Usage("it takes one of " + ", ".join(sorted(children.CHILDREN)))
@@ -137,12 +137,12 @@ COMMANDS = {
     "start": (do_start, "JOB", "starts a job, detached"),
     "run": (do_run, "JOB", "runs a job in the foreground"),
     "follow": (do_follow, "JOB OFFSET [FILE]", "the events of a job from an offset on"),
-    "cancel": (do_cancel, "JOB", "ends a job and all it started"),
+    "cancel": (do_cancel, "JOB", "ends a job and all processes it started"),
     "jobs": (do_jobs, "", "lists the jobs"),
     "sweep": (do_sweep, "DAYS", "deletes jobs that ended, and cache entries, older than that"),
     "predict": (do_predict, "", "the compiler's prediction for a job on standard input"),
     "conform": (do_conform, "[--python PATH] [--json]",
-                "whether this SDK is as hone knows it, to send in; needs no device"),
+                "compares this SDK with what hone expects: a report to send in; needs no device"),
     "child": (do_child, "NAME ...", "a stage's own code; used by the runner itself"),
 }
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `conform`: whether an SDK is what the runner takes it for. It goes through the table
-of what the runner relies on (sdk/relied.py), needs the SDK's wheels and no device, and leaves
-nothing behind. The report is made to be sent in: versions, names, signatures; no names of machines
-or people, and of paths only what is inside a package or a compilation's own folder."""
+"""The command `conform`: compares an SDK with what the runner expects of it. It goes through the
+table of what the runner relies on (sdk/relied.py), needs the SDK's wheels and no device, and leaves
+nothing behind. The report is meant to be sent in: it has versions, names and signatures, but no
+names of machines or people, and of a path only the part inside a package or a compilation's own
+folder."""
 
 import json
 import os
@@ -27,8 +28,8 @@ FORMAT = 1                  # of the report
 
 
 def in_range(row, release):
-    """Whether a line is one of those the thing was seen on. Of lines nobody has seen nothing is
-    known but what every later line should have."""
+    """Whether this is a line of the SDK that the thing was seen on. A line that nobody has seen is
+    expected to have what every later line should have."""
     if not release or release.endswith("+"):
         return row.last is None
     line = releases.version(release)
@@ -46,10 +47,10 @@ def seen_on(row):
 
 
 def judge(row, release, state, found):
-    """A row of the report. Of other releases' things a different shape is no surprise."""
+    """A row of the report. Things of other releases may well have a different form."""
     known = in_range(row, release)
     if state == "other" and not known:
-        state, found = "absent", "there, in a shape hone does not use: " + found
+        state, found = "absent", "there, in a form that hone does not use: " + found
     fine = state == "ok" or (state == "absent" and not (known and row.needed))
     why = "" if state != "absent" else seen_on(row) if known else "not of this release, " + \
         seen_on(row)
@@ -61,10 +62,10 @@ def judge(row, release, state, found):
 
 
 class Redactor:
-    """Takes out of a text what tells of the machine or its user."""
+    """Removes from a text what identifies the machine or its user."""
 
     def __init__(self, words):
-        """words: {text: what stands for it}; longer ones first."""
+        """words: {text: its replacement}; longer texts are replaced first."""
         self.words = sorted(((one, to) for one, to in words.items() if len(one) > 2),
                             key=lambda pair: -len(pair[0]))
 
@@ -81,7 +82,7 @@ class Redactor:
 
     @staticmethod
     def path(found):
-        """Of an absolute path the part within its package, else its last name."""
+        """The part of an absolute path within its package, else its last name."""
         path = found.group()
         inside = re.search(r"(?:site|dist)-packages/(.+)$", path)
         if inside:
@@ -105,7 +106,7 @@ def redactor(context):
              os.environ.get("USER") or "-": "<user>", os.environ.get("LOGNAME") or "-": "<user>"}
     if chosen:
         words[chosen.path] = words[os.path.realpath(chosen.path)] = "<environment>"
-    words.pop("root", None)             # a word of its own, and no name
+    words.pop("root", None)             # a separate word, not a part of a name
     words.pop("/", None)
     return Redactor(words)
 
@@ -162,8 +163,8 @@ def row_text(row):
 def end_text(report):
     counts = report["counts"]
     text = "\n%d ok, %d absent, %d other; " % (counts["ok"], counts["absent"], counts["other"])
-    text += "this SDK is as hone knows it." if not report["bad"] else \
-        "%d in CAPITALS %s not as hone knows it." % (report["bad"],
+    text += "this SDK is as hone expects it." if not report["bad"] else \
+        "%d in CAPITALS %s not as hone expects." % (report["bad"],
                                                      "is" if report["bad"] == 1 else "are")
     return text + " Please open an issue with this report; it names no machine and no person."
 
@@ -185,8 +186,8 @@ def run(context, flags):
 
 
 def conform(settings, flags, answers):
-    """Prints the report; exit status 0 when the SDK is as it is known, 1 when not, 3 when there is
-    none. --events: for hone, which is told by an event and not by the status."""
+    """Prints the report. Exit status: 0 when the SDK is as expected, 1 when not, 3 when there is
+    none. --events: for hone, which learns that from an event instead of the status."""
     base = os.path.realpath(tempfile.mkdtemp(prefix="hone-conform-"))
     home = os.path.join(base, ".hone")
     os.makedirs(os.path.join(home, "cache"))

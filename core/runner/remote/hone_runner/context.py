@@ -3,7 +3,7 @@
 
 An evaluation is a function evaluate(context) that returns the members of the result event (the
 supervisor emits it), or raises Failed. It emits all other events through context.events, runs every
-tool through context.stage and takes cores through context.cores."""
+tool through context.stage and takes cores through context.cores."""""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ import time
 
 from hone_runner import children, cores, environment, hold, output, stage, wall as walls
 
-MEMORY_SHARE = 0.7          # of the host's memory, for one stage: over it sshd starves
+MEMORY_SHARE = 0.7          # of the host's memory, for one stage: sshd needs the rest
 DEFAULT_LIMITS = {"compile_limit_s": 900.0, "run_limit_s": 120.0}
 
 
@@ -25,7 +25,7 @@ class Failed(Exception):
 
 
 def settings_of(job):
-    """The settings of a job: strings; anything else is taken for one."""
+    """The settings of a job: strings; other values are converted to strings."""
     found = job.get("settings")
     if not isinstance(found, dict):
         return {}
@@ -46,11 +46,12 @@ class Context:
             os.makedirs(path, mode=0o700, exist_ok=True)
         self.names = {}
         self.found = None
-        self.level = None           # of the wall; None: none was needed yet
+        self.level = None           # of the wall; None: no wall was needed yet
         self.references = []        # where they were found, for the wall
 
     def number(self, name, default=None, low=0.0, high=86400.0):
-        """A setting that is a number; what is none, or out of bounds, is a failure of usage."""
+        """A setting that is a number. A value that is not a number, or is out of bounds, raises a
+        failure of usage."""
         text = self.settings.get(name, "").strip()
         if not text:
             return DEFAULT_LIMITS.get(name, default)
@@ -65,7 +66,7 @@ class Context:
 
     @contextlib.contextmanager
     def phase(self, name):
-        """Says that a phase begins, and how long it took when it ends without an exception."""
+        """Reports that a phase begins, and how long it took if it ends without an exception."""
         self.events.emit("phase", name=name, seconds=None)
         began = time.monotonic()
         yield
@@ -96,8 +97,8 @@ class Context:
     # ------------------------------------------------------------------------------------ the wall
 
     def shown(self, refers):
-        """What a stage behind a wall sees of the folders that are hidden there. What is computed
-        for the verdict is written by the reference (`refers`) and nobody else."""
+        """Which of the folders hidden behind a wall a stage can see. Only the reference (`refers`)
+        may write what the verdict is computed from."""
         places = [(self.work, True), (os.path.join(self.cache, "inputs"), refers),
                   (children.archive(), False), (os.environ.get("HONE_ROOT"), True)]
         places += [(path, False) for one in self.references for path in walls.beside(one)]
@@ -118,8 +119,8 @@ class Context:
 
     @property
     def wall_level(self):
-        """What stands around candidates and references on this host; found out once. A demanded
-        wall that cannot be had is a failure."""
+        """The wall around candidates and references on this host; found out once. If the settings
+        demand a wall that does not work, that is a failure."""
         if self.level is None:
             os.makedirs(os.path.join(self.cache, "inputs"), mode=0o700, exist_ok=True)
             try:
@@ -131,7 +132,7 @@ class Context:
         return self.level
 
     def most_memory(self):
-        """Bytes that a stage of what hone did not write may take; None: not known."""
+        """Bytes that a stage with code that hone did not write may take; None: not known."""
         wanted = self.job.get("memory_limit")
         return int(wanted) if wanted else int(environment.memory()[0] * MEMORY_SHARE) or None
 
@@ -167,8 +168,8 @@ class Context:
     @contextlib.contextmanager
     def cores(self, count=None, lnc=None):
         """Takes `count` logical cores (default 1) for the body: a hold.Held. lnc: how many physical
-        cores make one of what will run there, None unknown. Emits `phase wait` while they are not
-        free."""
+        cores make one logical core of what will run there, None unknown. Emits `phase wait` while
+        they are not free."""
         wait_s = self.number("wait_limit_s", 3600.0)
         with cores.take(self, count or 1, lnc, wait_s) as held:
             yield held

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Taking cores for a while: through the lock that users of a shared host agreed on, and never those
-that another process holds. No process is ever ended for a core: the runner waits, and says who
-holds it."""
+"""Taking cores for a while, through the lock that users of a shared host agreed on, and never cores
+that another process holds. The runner never ends a process to get a core: it waits, and says who
+holds the core."""
 
 import contextlib
 import getpass
@@ -21,7 +21,7 @@ SAY_S = 30.0                # between two lines about the same wait
 
 
 class Waiting:
-    """The lines that are said while cores are not free."""
+    """The lines that are logged while cores are not free."""
 
     def __init__(self, events):
         self.events, self.began, self.said, self.text = events, None, 0.0, ""
@@ -42,8 +42,8 @@ class Waiting:
 
 
 class Taker:
-    """Takes `count` logical cores, and again when their time is up. lnc: what they are used with,
-    None where that is not known. held: the hold.Held."""
+    """Takes `count` logical cores, and takes them again when their time is up. lnc: physical cores
+    of each, None if not known. held: the hold.Held."""
 
     def __init__(self, context, count, lnc, wait_s):
         self.context, self.count, self.lnc, self.wait_s = context, count, lnc, wait_s
@@ -57,7 +57,7 @@ class Taker:
         self.held = hold.Held(self, self.devices.lnc)
 
     def allowed_cores(self):
-        """The logical cores that the setting `cores` leaves us."""
+        """The logical cores that the setting `cores` allows."""
         there = self.devices.logical()
         if not there:
             raise folders.Refused("this host has no NeuronCore that can be seen%s; is the driver "
@@ -97,7 +97,7 @@ class Taker:
     # ------------------------------------------------------------------------------- waiting
 
     def take(self):
-        """Waits for the cores; they are in `held` then."""
+        """Waits for the cores and puts them into `held`."""
         deadline = time.monotonic() + self.wait_s
         while not self.ask():
             if self.context.control:
@@ -112,7 +112,7 @@ class Taker:
             self.context.control.holds(self.held.text())
 
     def again(self):
-        """Gives the cores back and waits for such cores anew."""
+        """Gives the cores back and waits for such cores again."""
         self.leave()
         self.take()
 
@@ -150,12 +150,12 @@ class Taker:
     def told(self, answer, state, now):
         """Decides from a look that gave no cores when to look next."""
         if answer.new and self.queued:
-            self.context.events.log("our place in the queue of the core lock is gone (nothing was "
-                                    "heard of us for a minute, or an older client wrote the file); "
-                                    "we are at its end again", "warning")
+            self.context.events.log("our place in the queue of the core lock is gone (we did not "
+                                    "renew it for a minute, or an older client wrote the file); we "
+                                    "are at the end of the queue again", "warning")
         self.queued = True
         if answer.new and not answer.position and not answer.drains:
-            self.pause_s = SOON_S           # mostly it is ours then, and there is nothing to say
+            self.pause_s = SOON_S           # usually it is ours by then: nothing to say
             self.why = self.who(state)
             return
         near = answer.position <= NEAR and not answer.drains
@@ -176,7 +176,7 @@ class Taker:
         return self.who(state) + ahead
 
     def who(self, state=None):
-        """Who holds what we may use, as a sentence."""
+        """A sentence that says who holds the cores that we may use."""
         holders = {}
         for core in sorted(self.allowed):
             held = self.devices.holder(core)
@@ -267,7 +267,7 @@ def user():
 @contextlib.contextmanager
 def take(context, count, lnc, wait_s):
     """Takes `count` logical cores for the body: hold.Held. Raises folder.Refused when they cannot
-    be had, also at the end when they were lost in between: what was measured is not to be
+    be had, also at the end when they were lost in between: measurements from that time cannot be
     trusted."""
     taker = Taker(context, count, lnc, wait_s)
     control = context.control

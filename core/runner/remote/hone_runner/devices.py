@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NeuronCores: which there are and which processes hold them.
+"""NeuronCores: which ones exist, and which processes hold them.
 
-From neuron-ls in both of its forms (a list; from SDK 2.34 on an object with a list in it), else
-from sysfs. Physical cores are what is shared out; a logical core is `lnc` of them side by side.
-Source: Neuron SDK docs, neuron-ls user guide and runtime configuration (logical NeuronCores)."""
+The facts come from neuron-ls in both of its forms (a list; from SDK 2.34 on an object with a list
+in it), else from sysfs. Physical cores are what users share; a logical core is `lnc` of them side
+by side. Source: Neuron SDK docs, neuron-ls user guide and runtime configuration (logical
+NeuronCores)."""
 
 import json
 import os
@@ -12,12 +13,13 @@ import re
 
 from hone_runner import process, stage
 
-# Where drivers show themselves, oldest first. Driver 2.31 (SDK 2.33) moved nodes, and not every one
-# of its places is published: each is looked for in all of them, and what is in none is unknown.
+# Where drivers show their nodes, oldest first. Driver 2.31 (SDK 2.33) moved nodes, and not all of
+# its places are published. So each node is looked for in all places; a node that is in none is
+# unknown.
 SYSFS = ("/sys/devices/virtual/neuron_device", "/sys/class/neuron_device")
 CORE_COUNTS = ("core_count", "info/core_count", "info/architecture/core_count")
 INSTANCES = ("info/architecture/instance_type", "info/instance_type", "instance_type")
-CORE_DEPTH = 3              # folders of cores lie at most so deep below their device
+CORE_DEPTH = 3              # how deep folders of cores may lie below their device
 LNC_FILE = "/opt/aws/neuron/logical_nc_config"
 MAX_CORES = 1024
 BUSY_WORD = "in use"
@@ -37,7 +39,7 @@ def first_line(path):
 
 
 def whole(value, default=None):
-    """A number that a tool may also have given as text."""
+    """A number; tools sometimes give it as text."""
     if isinstance(value, bool):
         return default
     if isinstance(value, int):
@@ -46,7 +48,7 @@ def whole(value, default=None):
 
 
 def parse_list(text):
-    """The rows of neuron-ls and what stands beside them, ([], {}) when there are none."""
+    """The rows of neuron-ls, and the other members of its object; ([], {}) when there are none."""
     start = min([at for at in (text.find(b"["), text.find(b"{")) if at >= 0], default=-1)
     if start < 0:
         return [], {}
@@ -65,12 +67,13 @@ def parse_list(text):
 
 
 def sysfs_line(path, names):
-    """The first of these files below a device's folder that says something; "" when none does."""
+    """The content of the first of these files below a device's folder that has any; "" when none
+    has."""
     return next(filter(None, (first_line(os.path.join(path, name)) for name in names)), "")
 
 
 def sysfs_devices():
-    """[(number, folder)] by the first place that has some."""
+    """[(number, folder)] from the first place that has some."""
     for base in map(rooted, SYSFS):
         try:
             names = os.listdir(base)
@@ -83,7 +86,7 @@ def sysfs_devices():
 
 
 def sysfs_cores(path):
-    """How many physical cores a device shows, as folders or as a number; 0: it does not say."""
+    """How many physical cores a device shows, as folders or as a number; 0: unknown."""
     found = set()
     for folder, below, _ in os.walk(path):
         found.update(name for name in below if re.match(r"^neuron_core\d{1,3}$", name))
@@ -197,7 +200,7 @@ class Devices:
 
     @staticmethod
     def named_cores(row, pid, config):
-        """The physical cores a process said it wants, where that can be read."""
+        """The physical cores that a process asked for, if that can be read."""
         ids = row.get("neuroncore_ids")
         if isinstance(ids, list) and ids and all(whole(one) is not None for one in ids):
             ids = [whole(one) for one in ids]
@@ -210,8 +213,8 @@ class Devices:
         return {one * config + part for one in ids for part in range(config)} if ids else None
 
     def add_sysfs(self):
-        """Without neuron-ls: devices and cores by what the driver shows; who holds them is not
-        known, and neither may be how many cores there are."""
+        """Without neuron-ls: the devices and cores that the driver shows. Nobody knows then who
+        holds them, and sometimes not even how many cores there are."""
         found = sysfs_devices()
         silent = [number for number, path in found if not sysfs_cores(path)]
         for number, path in found:
@@ -225,12 +228,13 @@ class Devices:
                                  % (len(silent), "" if len(silent) == 1 else "s"))
 
     def choose_lnc(self):
-        """In this order: the setting, neuron-ls, the environment, the host's file, the default."""
+        """Takes the first that says it: the setting, neuron-ls, the environment, the host's file,
+        the default."""
         wanted = self.settings.get("lnc", "").strip()
         if wanted in ("1", "2"):
             return int(wanted)
         if wanted:
-            self.warnings.append("The setting lnc = %s is neither 1 nor 2; it is not used."
+            self.warnings.append("The setting lnc = %s is neither 1 nor 2 and is ignored."
                                  % wanted)
         for text in (os.environ.get("NEURON_LOGICAL_NC_CONFIG", ""), first_line(rooted(LNC_FILE))):
             if not self.lnc_found and text in ("1", "2"):
@@ -244,7 +248,7 @@ class Devices:
         return max(self.device_of) + 1 if self.device_of else 0
 
     def logical(self):
-        """The logical cores there are: ids in order."""
+        """The ids of the logical cores, in order."""
         return sorted({core // self.lnc for core in self.device_of})
 
     def physical(self, logical):

@@ -16,8 +16,8 @@ from hone_runner.sdk import canary, routes
 MIN_MEMORY = 8 << 30
 MAX_SKEW_S = 30.0
 SLOW_LOGIN_S = 3.0
-# What runtime and driver are called where the tools are 2.N: (2.N + 2) and (2.N - 2).
-# Source: Neuron SDK release notes, release contents of 2.25, 2.26, 2.32 and 2.33.
+# Versions of runtime and driver that go with tools 2.N: 2.(N + 2) and 2.(N - 2). Source: Neuron SDK
+# release notes, release contents of 2.25, 2.26, 2.32 and 2.33.
 RUNTIME_AHEAD, DRIVER_BEHIND = 2, 2
 
 
@@ -44,15 +44,15 @@ class Doctor:
         if said:
             return "warning", "the login shell prints %d bytes before every command (%s)" \
                 % (len(said), emit.clean(said.splitlines()[0], 60)), \
-                "hone passes over them, file transfers may not: print in ~/.bashrc only when the " \
-                "shell is interactive ([ -t 1 ])"
+                "hone ignores that, but file transfers may fail: print in ~/.bashrc only when " \
+                    "the shell is interactive ([ -t 1 ])"
         if took > SLOW_LOGIN_S:
             return "warning", "the login shell takes %.1f s for an empty command" % took, \
                 "look at what its start-up files do; every command of hone waits for them"
         return "ok", "%s, quiet" % shell, ""
 
     def session(self):
-        """Whether jobs may outlive the login."""
+        """Whether jobs survive the end of the login."""
         for path in ["/etc/systemd/logind.conf"] + sorted(
                 glob.glob(environment.rooted("/etc/systemd/logind.conf.d/*.conf"))):
             text = environment.read_text(environment.rooted(path) if path.endswith("logind.conf")
@@ -80,7 +80,7 @@ class Doctor:
     def python(self):
         found = "%s at %s" % (sys.version.split()[0], sys.executable)
         if sys.version_info < (3, 8):
-            return "failed", found, "hone's runner needs Python 3.8 or newer; name one by python"
+            return "failed", found, "hone's runner needs Python 3.8 or newer; set python to one"
         return "ok", found, ""
 
     def numpy(self):
@@ -92,7 +92,7 @@ class Doctor:
         if not result.ok:
             return "failed", "numpy does not load in %s: %s" \
                 % (python, (result.tail(1) or [result.text])[-1]), \
-                "install it anew: %s -m pip install --force-reinstall numpy" % python
+                "install it again: %s -m pip install --force-reinstall numpy" % python
         return "ok", "%s in %s" % (result.out_tail.decode("ascii", "replace").strip(), python), ""
 
     def environment(self):
@@ -118,12 +118,12 @@ class Doctor:
             return "warning", found, "this SDK is newer than hone knows; if evaluations fail, " \
                 "update hone"
         if host.route == "framework":
-            return "warning", found, "this line has no way of its own to run a kernel; take 2.29 " \
-                "or newer where you can"
+            return "warning", found, "this line has no way of its own to run a kernel; use 2.29 " \
+                "or newer if you can"
         return "ok", found, ""
 
     def seam(self):
-        """By which of the SDK's ways kernels compile, as the last canary chose it."""
+        """In which of the SDK's ways kernels compile, as the last canary chose it."""
         route = routes.route_for(self.host.route, self.host.release)
         if route is None:
             return "ok", "no kernel compiles here (see the check nki)", ""
@@ -138,8 +138,8 @@ class Doctor:
         if skipped:
             return "warning", "%s; not by %s" % (found, "; ".join(
                 "%s: %s" % row for row in skipped.items())), \
-                "what hone knows of this SDK does not hold by those ways; results by the chosen " \
-                "one are right. If this SDK is newer than hone, update hone"
+                "what hone expects of this SDK is not true for those ways; results of the chosen " \
+                "way are right. If this SDK is newer than hone, update hone"
         return "ok", found, ""
 
     def tools(self):
@@ -149,14 +149,14 @@ class Doctor:
                 if name in tools]
         if not runs or "neuron-ls" not in tools:
             return "failed", found or "none in %s" % environment.TOOL_FOLDER, \
-                "install the package aws-neuronx-tools, or name their folder by tools"
+                "install the package aws-neuronx-tools, or set tools to their folder"
         line = releases.version(self.host.release)
         for name in runs:
             version = releases.version(tools[name]["version"])
             if line and version and version[:2] != line[:2] and line >= (2, 25):
                 return "warning", "%s beside SDK %s" % (found, self.host.release), \
                     "tools and compiler are of different releases, so profiles may not be " \
-                    "readable: bring aws-neuronx-tools and the environment to one release"
+                    "readable: use aws-neuronx-tools and an environment of the same release"
         return "ok", found, ""
 
     # ------------------------------------------------------------------------ driver and devices
@@ -192,12 +192,12 @@ class Doctor:
         there = devices.logical()
         if not there:
             return "failed", "none" + "".join(" (%s)" % one for one in devices.warnings[:1]), \
-                "without NeuronCores kernels can be compiled and not run; see the check driver"
+                "without NeuronCores kernels can be compiled but not run; see the check driver"
         try:
             allowed.cores(self.settings.get("cores"), there)
         except folders.Refused as problem:
             return "failed", str(problem), \
-                "evaluations fail with that: set cores to some of these, or leave it out"
+                "evaluations fail with this setting: set cores to some of these, or leave it out"
         held = {}
         for core in there:
             holder = devices.holder(core)
@@ -251,16 +251,15 @@ class Doctor:
         return "ok", text, ""
 
     def wall(self):
-        """What would stand around candidates and references (wall.py)."""
+        """The wall that candidates and references would get (wall.py)."""
         try:
             level = walls.choose(self.settings.get("wall", "auto"),
                                  lambda one: walls.works(walls.Wall(one, [(self.home, True)])))
         except walls.Unavailable as problem:
             return "failed", "none that is allowed", str(problem)
         if level == "limits":
-            return "warning", "limits alone", "a reference or a candidate that means harm can " \
-                "read what you can, and use the network: install bubblewrap, or allow user " \
-                "namespaces"
+            return "warning", "limits alone", "a malicious reference or candidate can read what " \
+                "you can read, and use the network: install bubblewrap, or allow user namespaces"
         return "ok", level, ""
 
     # ------------------------------------------------------------------------ the machine itself
@@ -318,7 +317,7 @@ class Doctor:
 
 
 def some(names):
-    """The first few different names, in brackets; "" for none."""
+    """The first few names, each once, in brackets; "" for none."""
     names = sorted({name for name in names if name})
     return " (%s%s)" % (", ".join(names[:4]), ", ..." if len(names) > 4 else "") if names else ""
 
@@ -333,7 +332,7 @@ def runtime_version():
 
 
 def agree(driver, runtime, tools):
-    """Whether the three are of one release, as far as they can be read."""
+    """Whether the three are of one release; versions that cannot be read do not count."""
     lines = [(releases.version(driver), DRIVER_BEHIND), (releases.version(runtime), -RUNTIME_AHEAD),
              (releases.version(tools), 0)]
     minors = {version[1] + add for version, add in lines if len(version) > 1}
@@ -350,9 +349,9 @@ def doctor(home, settings, answers):
     for name in CHECKS:
         try:
             state, found, advice = getattr(patient, name)()
-        except Exception as problem:        # one check that breaks leaves the others
+        except Exception as problem:        # the other checks still run
             state, found = "warning", "the check failed: %s: %s" % (type(problem).__name__, problem)
-            advice = "tell hone's authors; the other checks stand"
+            advice = "report this to hone's authors; the other checks are valid"
         answers.emit("check", name=name, state=state, found=found, advice=advice)
     answers.emit("host", **patient.host.describe())
     return 0

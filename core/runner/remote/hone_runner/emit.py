@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events of the protocol, one line each.
 
-Everything that a tool, a host or a kernel said passes through clean() on its way into an event:
-bytes that are not text become U+FFFD, control characters become visible escapes, and every length
-has a limit. What the events mean is not known here."""
+All text from a tool, a host or a kernel passes through clean() on its way into an event: bytes that
+are not text become U+FFFD, control characters become visible escapes, and every length has a limit.
+This module does not know what events mean."""
 
 import errno
 import json
@@ -20,7 +20,8 @@ SYNC_S = 0.2                # how often events are pushed out to a network file 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
-# Control characters but tab and newline, marks that reorder or hide text, halves of pairs.
+# Control characters except tab and newline, marks that reorder or hide text, halves of surrogate
+# pairs.
 UNSEEMLY = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
                       "\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e0fff]")
 
@@ -48,7 +49,7 @@ def clean(text, limit=MAX_TEXT):
 
 
 def tidy(value, depth=0):
-    """A value as JSON can carry it: NaN and infinities are null, text is clean."""
+    """A value in a form that JSON can carry: NaN and infinities become null, text is cleaned."""
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):
@@ -82,8 +83,8 @@ class Events:
     """A stream of events: one descriptor, one write for each line."""
 
     def __init__(self, descriptor, network=False, reserve=None):
-        """network: the file lies on a network file system and is pushed out by force. reserve: a
-        file that is deleted when the disk is full, to make room for the result."""
+        """network: the file lies on a network file system and has to be flushed explicitly.
+        reserve: a file that is deleted when the disk is full, to make room for the result."""
         self.descriptor = descriptor
         self.network = network
         self.reserve = reserve
@@ -122,7 +123,7 @@ class Events:
             self.sync()
 
     def release(self):
-        """Frees the space kept for the last words; false when there is none left."""
+        """Frees the space that was reserved for the result; false when there is none left."""
         if self.reserve is None:
             return False
         try:
@@ -134,7 +135,7 @@ class Events:
         return True
 
     def take_back(self, written):
-        """Half a line must not stay: the next one would be glued to it."""
+        """Half a line must not stay: the next line would be appended to it."""
         if not written:
             return
         try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a host has: Python environments with the Neuron packages, tools, driver, devices.
 
-Nothing of an SDK is imported (that can take a minute): packages are read from the folders that pip
-leaves, tools are asked for their version once and remembered by their time of change."""
+It imports nothing of an SDK (that can take a minute): it reads packages from the folders that pip
+leaves, and asks tools for their version once, again only after they changed."""
 
 import glob
 import json
@@ -22,8 +22,8 @@ PACKAGES = ("nki", "neuronx-cc", "nrtpy", "numpy", "torch", "torch-neuronx", "to
             "transformers", "vllm", "nki-library")
 NEURON = ("nki", "neuronx-cc", "nrtpy")
 TOOLS = ("neuron-explorer", "neuron-profile", "neuron-bench", "neuron-ls", "neuron-monitor")
-# Not asked for their version. The package of the first tells it; the second one would measure for
-# ever instead.
+# Not asked for their version: the package of the first gives it, and the second would start an
+# endless measurement.
 MUTE = ("neuronx-cc", "neuron-monitor")
 TOOL_FOLDER = "/opt/aws/neuron/bin"
 GLOBS = ("/opt/aws_neuronx_venv_*", "~/aws_neuron_venv_*", "~/aws_neuronx_venv_*")
@@ -49,7 +49,7 @@ def read_text(path, limit=4096):
 
 
 class Environment:
-    """A Python with what is installed in it. path: its folder; packages: {name: version}."""
+    """A Python and the packages installed in it. path: its folder; packages: {name: version}."""
 
     def __init__(self, path, python, packages, version):
         self.path, self.python, self.packages, self.version = path, python, packages, version
@@ -108,7 +108,7 @@ def examine(path):
 
 
 def own():
-    """The Python that runs this, with all that it can import."""
+    """The Python that runs this code, with everything it can import."""
     packages = {}
     for folder in reversed([entry for entry in sys.path if os.path.isdir(entry)]):
         packages.update(packages_in(folder))
@@ -116,7 +116,7 @@ def own():
 
 
 def candidates(settings):
-    """[(environment or None, where it was named)], those that were named on purpose come first."""
+    """[(environment or None, where it was named)]; those that the person named come first."""
     rows = []
     wanted = settings.get("environment", "").strip()
     if wanted:
@@ -143,8 +143,8 @@ def choose(settings):
     if settings.get("environment", "").strip():
         found = rows[0][0]
         if found is None:
-            return every, None, "the setting environment = %s names no Python environment: there " \
-                "is no bin/python in it" % settings["environment"]
+            return every, None, "the setting environment = %s is not a Python environment: it " \
+                "has no bin/python" % settings["environment"]
         return every, found, "named by the setting environment"
     for found, where in rows:
         if found and found.has_neuron():
@@ -196,7 +196,7 @@ def tool_versions(tools, cache):
 
 
 def ask_version(path):
-    """The version a tool states of itself; "" when it states none."""
+    """The version that a tool prints for itself; "" when it prints none."""
     if os.path.basename(path) in MUTE:
         return ""
     result = stage.quick([path, "--version"], 10.0)
@@ -243,7 +243,7 @@ class Host:
         return values
 
     def python_with_numpy(self):
-        """A Python for the reference and the comparison: the environment's, else the runner's
+        """The Python for the reference and the comparison: the environment's, else the runner's
         own."""
         if self.chosen and self.chosen.packages.get("numpy"):
             return self.chosen.python
@@ -266,7 +266,7 @@ class Host:
                 "warnings": self.warnings()}
 
     def warnings(self):
-        """Sentences on what stands in the way, or may."""
+        """Sentences about what does or may prevent an evaluation."""
         found = []
         if not self.chosen:
             found.append(self.why[:1].upper() + self.why[1:] + ".")
@@ -274,7 +274,7 @@ class Host:
             found.append("The environment %s has neither nki nor neuronx-cc: no kernel compiles."
                          % self.chosen.path)
         if self.release and self.release.endswith("+"):
-            found.append("The SDK is newer than any this runner knows (%s); it is driven like %s."
+            found.append("The SDK is newer than any this runner knows (%s); hone treats it like %s."
                          % (self.packages.get("nki") or self.packages.get("neuronx-cc"),
                             self.release.rstrip("+")))
         if not numpy_version() and not self.packages.get("numpy"):
@@ -319,7 +319,7 @@ def memory():
 
 
 def instance_type():
-    """The instance type as the firmware names it ("trn2.48xlarge"); None where it names none."""
+    """The instance type that the firmware gives ("trn2.48xlarge"); None if it gives none."""
     name = read_text(rooted("/sys/devices/virtual/dmi/id/product_name"), 80)
     return name if re.match(r"^[a-z][a-z0-9-]*\.[a-z0-9-]+$", name) else None
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The evaluation of a kernel on a host with a Neuron SDK: inputs and reference, compile, then
-within the core lock verify, benchmark and profile. The stages are in sdk/; this is their order,
-and what the result says. Nothing is measured or believed before the canary of the session has
+within the core lock verify, benchmark and profile. The stages are in sdk/; this module has their
+order and builds the result. Nothing is measured or believed before the canary of the session has
 passed."""
 
 import contextlib
@@ -22,7 +22,7 @@ MAX_DIAGNOSTICS = 20
 
 
 class Evaluation:
-    """One job on its way; result() gives the members of the result event."""
+    """A job that is being evaluated; result() gives the members of the result event."""
 
     def __init__(self, context):
         self.context, self.job = context, context.job
@@ -43,7 +43,7 @@ class Evaluation:
     # -------------------------------------------------------------------------- what there is
 
     def look(self):
-        """The environment, and the way its release is driven."""
+        """The environment, and how to use its release."""
         context = self.context
         with context.phase("environment"):
             host = context.environment
@@ -75,7 +75,8 @@ class Evaluation:
                                  if s not in self.seeds)
 
     def wants(self, what):
-        """Whether a part is wanted; `what` is the member of the job that leaves it out."""
+        """Whether a part of the evaluation is wanted; `what` is the member of the job that switches
+        it off."""
         return not any(self.job.get(name) for name in ("check_only", "predict_only", what))
 
     def wants_numbers(self):
@@ -89,7 +90,8 @@ class Evaluation:
         return self.route.name == "framework" and not self.job.get("predict_only")
 
     def prepare(self):
-        """Inputs and expected outputs, in the reference's own process, before the kernel's."""
+        """Computes inputs and expected outputs in the reference's own process, before the kernel's
+        process starts."""
         path, inputs = self.job.get("reference_path"), self.job.get("inputs")
         if not path and not inputs:
             raise Failed("usage", "the inputs of the kernel are not known: a reference is needed")
@@ -114,13 +116,13 @@ class Evaluation:
                                 self.job.get("kernel_path") or "kernel.py")
 
     def tell_prediction(self, found):
-        """The compiler's own opinion of the kernel's time, where the release has one."""
+        """The compiler's prediction of the kernel's time, if the release makes one."""
         if found:
             by = "nki " + (self.context.environment.packages.get("nki") or "?")
             self.events.emit("prediction", by=by, **found)
 
     def predict(self):
-        """Nothing but the prediction. It is no failure when there is none."""
+        """Only the prediction. It is not a failure when there is none."""
         compiler = compiling.Compiler(self.context, self.route, self.device, self.lnc)
         with self.context.phase("predict"):
             found, why = compiler.predict(self.kernel(), self.reference.inputs_of(self.seeds[0]))
@@ -129,7 +131,8 @@ class Evaluation:
             self.events.log("the compiler predicts nothing: %s" % why)
 
     def compile(self):
-        """The kernel, and the incumbent where one is to be beaten; False: it does not compile."""
+        """Compiles the kernel, and the incumbent if it has to be beaten; False: the kernel does not
+        compile."""
         compiler = compiling.Compiler(self.context, self.route, self.device, self.lnc)
         if self.job.get("check_only") is not True:
             self.check_toolchain(compiler)
@@ -188,7 +191,7 @@ class Evaluation:
 
     @contextlib.contextmanager
     def held(self):
-        """Cores of ours, with what runs on them: (execute.Device, execute.Executor)."""
+        """Takes cores, and makes what runs on them: (execute.Device, execute.Executor)."""
         count = max(self.lnc // self.context.environment.devices.lnc, 1)
         with self.context.cores(count, self.lnc) as held:
             began = time.monotonic()
@@ -215,8 +218,8 @@ class Evaluation:
     # ---------------------------------------------------------------------------------- verify
 
     def verify(self, executor):
-        """Every seed's outputs against the reference's: the first alone, then all others at
-        once."""
+        """Compares every seed's outputs with the reference's: first those of one seed, then all
+        others at once."""
         seeds = self.seeds + ([self.own_seed] if self.own_seed is not None else [])
         compared, hashes = [], {}
         for batch in (seeds[:1], seeds[1:]):
@@ -271,8 +274,8 @@ class Evaluation:
                                **{"class": "run"})
 
     def judge(self, compared, hashes):
-        """correct and credible. The host's own seed counts when it fails; it is not in the
-        number."""
+        """Sets correct and credible. The host's own seed counts only when it fails; it is not in
+        the number of seeds."""
         shown = [row for row in compared if row[0] != self.own_seed]
         own = [row for row in compared if row[0] == self.own_seed]
         self.verdict["credible"] = verdict.credible(compared)
@@ -288,10 +291,10 @@ class Evaluation:
         stuck = self.unchanged(compared, hashes)
         if stuck is not None and self.verdict["credible"]["answer"] == "yes":
             self.verdict["credible"] = verdict.judgement(
-                "no", "output %d is the same for every seed, and the reference's is not" % stuck)
+                "no", "output %d is the same for every seed, but the reference's is not" % stuck)
 
     def unchanged(self, compared, hashes):
-        """The number of an output that ignores the inputs; None when there is none."""
+        """The number of an output that does not depend on the inputs; None when there is none."""
         if len(compared) < 2 or not self.failed(compared):
             return None
         rows = [hashes[seed] for seed, _ in compared]
@@ -322,7 +325,7 @@ class Evaluation:
         return verdict.middle(self.samples["kernel"])[1] if self.samples.get("kernel") else 0.0
 
     def capture_profile(self, device):
-        """The NTFF; None, with a word why, when there is none."""
+        """The NTFF; None when there is none, and the log says why."""
         try:
             return measure.capture(device, self.program, self.reference.inputs_of(self.seeds[0]))
         except (execute.NoWay, execute.KernelFailed, execute.Busy, Failed, hold.TimeUp) as problem:
@@ -330,7 +333,7 @@ class Evaluation:
             return None
 
     def read_profile(self, device, ntff):
-        """What the profile says; outside the lock, since it needs no core."""
+        """Reads the profile; outside the lock, because that needs no core."""
         found = measure.Measured()
         if ntff:
             try:

@@ -12,18 +12,18 @@ import time
 
 from hone_runner import process
 
-ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
+ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$""")
 MAX_JOB = 64 << 20
 MAX_STATE = 1 << 20
 MAX_RESULT = 9 << 20        # bytes of a result's line, and some more
-STALE_S = 120.0             # without a beat a job on another machine is taken for gone
+STALE_S = 120.0             # a job on another machine counts as gone after that
 NETWORK = {"nfs", "nfs4", "lustre", "cifs", "smb3", "smbfs", "ceph", "beegfs", "gpfs", "afs", "9p",
            "fuse.sshfs", "fuse.s3fs", "fuse.juicefs", "fuse.glusterfs", "panfs", "pvfs2",
            "orangefs"}
 
 
 class Refused(Exception):
-    """A command that cannot do its work: kind is usage or environment, the text says what to do."""
+    """A command cannot do its work: kind is usage or environment, the text says what to do."""
 
     def __init__(self, text, kind="environment"):
         super().__init__(text)
@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 def home():
-    """The .hone folder: the one this file lies in, else that of the login folder."""
+    """The .hone folder: the one that holds this file, else the one in the login folder."""
     above = os.path.dirname(os.path.dirname(os.path.abspath(sys.argv[0])))
     if os.path.basename(above) == ".hone":
         return above
@@ -41,7 +41,7 @@ def home():
 
 
 def write_whole(path, data):
-    """Writes a file so that readers see the old one or the new one, never a part."""
+    """Writes a file so that readers see the old content or the new one, never a part."""
     beside = "%s.%d.tmp" % (path, os.getpid())
     if isinstance(data, str):
         data = data.encode("utf-8", "replace")
@@ -105,7 +105,7 @@ class Folder:
         self.id = os.path.basename(self.path)
         self.jobs = os.path.dirname(self.path)
         self.home = os.path.dirname(self.jobs)
-        self.mark = os.path.realpath(self.path)     # how its processes know whose they are
+        self.mark = os.path.realpath(self.path)     # tells its processes which job they belong to
 
     def file(self, *names):
         return os.path.join(self.path, *names)
@@ -122,15 +122,15 @@ class Folder:
         except OSError as problem:
             raise Refused("%s cannot be used: %s" % (at, problem.strerror))
         if not stat.S_ISDIR(found.st_mode) or not stat.S_ISREG(job.st_mode):
-            raise Refused("%s is a link or no folder; it is left alone" % at)
+            raise Refused("%s is a link or not a folder; hone does not touch it" % at)
         if found.st_uid != os.getuid():
-            raise Refused("%s belongs to another user; it is left alone" % at)
+            raise Refused("%s belongs to another user; hone does not touch it" % at)
         return self
 
     def job(self):
         job = read_json(self.file("job.json"), MAX_JOB)
         if job is None:
-            raise Refused("%s is no job: one JSON object is needed" % self.file("job.json"),
+            raise Refused("%s is not a job: one JSON object is needed" % self.file("job.json"),
                           "usage")
         return job
 
@@ -141,8 +141,8 @@ class Folder:
         write_whole(self.file("state.json"), json.dumps(state, sort_keys=True) + "\n")
 
     def standing(self, state=None):
-        """new, running, elsewhere (on another machine), ended, cancelled or gone (it says that it
-        runs, or was interrupted, and does not run)."""
+        """new, running, elsewhere (on another machine), ended, cancelled or gone (its state says
+        that it runs or was interrupted, but it does not run)."""
         state = self.state() if state is None else state
         if not state:
             return "new"
@@ -156,8 +156,8 @@ class Folder:
         return "ended" if self.has_result() else "gone"
 
     def has_result(self):
-        """Whether the last event is a result: then the job ended, though it could not write its
-        state (a full disk)."""
+        """Whether the last event is a result. Then the job ended, even if it could not write its
+        state because the disk was full."""
         try:
             with open(self.file("events.ndjson"), "rb") as file:
                 file.seek(max(os.fstat(file.fileno()).st_size - MAX_RESULT, 0))
@@ -168,8 +168,8 @@ class Folder:
         return data.endswith(b"\n") and data.startswith(b'@hone {"event":"result"', last)
 
     def file_id(self):
-        """An id that tells this events.ndjson from earlier and later files of the same name; "":
-        none."""
+        """An id that distinguishes this events.ndjson from earlier and later files of the same
+        name; "": none."""
         try:
             with open(self.file("events.id"), encoding="ascii") as file:
                 return file.read(64).strip()
@@ -182,7 +182,8 @@ class Folder:
             write_whole(self.file("events.id"), os.urandom(16).hex() + "\n")
 
     def beat_age(self):
-        """Seconds since the job's process was last heard of, by the clock of the file server."""
+        """Seconds since the job's process last gave a sign of life, by the clock of the file
+        server."""
         try:
             beat = os.stat(self.file("beat")).st_mtime
             now = self.file("now")
@@ -193,7 +194,8 @@ class Folder:
             return float("inf")
 
     def lock(self, limit_s=30.0):
-        """Held while a job is started or ended: the descriptor, to be closed."""
+        """Takes the lock that is held while a job is started or ended: the descriptor, which the
+        caller closes."""
         descriptor = os.open(self.file("lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         deadline = time.monotonic() + limit_s
         while True:
@@ -214,8 +216,7 @@ class Folder:
 
 
 def all_jobs(base):
-    """The folders of jobs below .hone, oldest name first; folders that are not ours are passed
-    over."""
+    """The folders of jobs below .hone, oldest name first; folders of others are left out."""
     try:
         names = sorted(os.listdir(os.path.join(base, "jobs")))
     except OSError:

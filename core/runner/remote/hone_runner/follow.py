@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""follow: the events of a job from an offset on, as they come, until all is said.
+"""The command `follow`: the events of a job from an offset on, as they come, until the last one.
 
-It reads the file as it grows, by polling: that works on network file systems too, where the file is
-opened again for each look because only that shows what another machine wrote."""
+It polls the file while it grows, because that works on network file systems, too; there it opens
+the file again each time, because only that shows what another machine wrote."""
 
 import os
 import time
@@ -24,7 +24,8 @@ class Reader:
         self.rest = b""
 
     def forward(self):
-        """Writes what is new, up to the last line's end; whether there was anything."""
+        """Writes new events up to the end of the last whole line; returns whether there were
+        any."""
         before = self.offset
         try:
             source = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
@@ -42,7 +43,7 @@ class Reader:
         end = chunk.rfind(b"\n") + 1
         if not end:
             self.rest += chunk
-            if len(self.rest) > 2 * emit.MAX_LINE:      # not ours: it is passed on as it is
+            if len(self.rest) > 2 * emit.MAX_LINE:      # not ours: passed on unchanged
                 self.put(self.rest)
                 self.rest = b""
             return bool(chunk)
@@ -60,8 +61,8 @@ class Reader:
 
 
 def follow(path, offset, answers, counted_in=""):
-    """counted_in: the id of the file in which the offset was counted; when it is another one now,
-    its events are said from the start."""
+    """counted_in: the id of the file to which the offset belongs; if the file is another one now,
+    its events are written from the start."""
     try:
         folder = folders.Folder(path).check()
     except folders.Refused as problem:
@@ -85,8 +86,8 @@ def watch(folder, reader, answers):
     while True:
         now = time.monotonic()
         standing = None
-        # Looked at before the file is read: when the job had ended by then and nothing new came,
-        # all is read.
+        # Checked before the file is read: if the job had already ended and nothing new comes,
+        # everything has been read.
         if news or now - looked >= LOOK_S or pause >= LONGEST_S:
             standing, looked = folder.standing(), now
         news = reader.forward()
@@ -106,8 +107,8 @@ def watch(folder, reader, answers):
 
 
 def why_gone(folder, standing):
-    """What is known of a job without a process and without a result. Processes that it left are
-    ended."""
+    """Reports what is known about a job without a process and without a result. Ends processes that
+    it left."""
     if standing == "new":
         return "the job in %s was not started" % folder.path
     process.end_all(lambda: process.marked(folder.mark))
@@ -118,7 +119,7 @@ def why_gone(folder, standing):
     if state.get("state") == "interrupted":
         text += ": it was told to stop (shutdown, preemption or a scheduler's time limit)"
     elif state.get("host") == os.uname().nodename and state.get("boot") != process.boot():
-        text += ": the host was started anew since"
+        text += ": the host was restarted since"
     else:
         text += ": it was killed, or the host ran out of memory or disk space (%d MiB free)" \
             % (folders.free_bytes(folder.path) >> 20)
@@ -132,4 +133,4 @@ def last_words(folder):
             said = file.read().strip().splitlines()
     except OSError:
         return ""
-    return "; the last it said: %s" % emit.clean(said[-1], 500) if said else ""
+    return "; its last words: %s" % emit.clean(said[-1], 500) if said else ""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cores that are ours for now, and for how long.
 
-A lock lasts 60 s. Work that takes longer is done in pieces: before each the cores are ours for long
-enough, else they are given back and asked for anew at the end of the queue. Where nobody waits and
-the host does not drain, the lock is made longer instead: between pieces up to TURN_S after it was
-taken, since clients without a queue wait unseen, and within a piece up to the limit of its stage.
-What is still on a core when its lock is about to end is ended."""
+A lock lasts 60 s. Work that takes longer is done in pieces: before each piece we make sure that the
+lock lasts long enough, or else give the cores back and wait for them again at the end of the queue.
+If nobody waits and the host is not being drained, the lock is extended instead: between pieces up
+to TURN_S after it was taken, because clients without a queue wait unseen, and within a piece up to
+the limit of its stage. A process that is still on a core when the lock is about to end is ended."""
 
 import contextlib
 import time
@@ -14,9 +14,9 @@ from hone_runner import allowed, folder as folders, lock_queue, lock_state
 
 EXEC_TIMEOUT_S = 30         # a kernel that runs longer hangs (NEURON_RT_EXEC_TIMEOUT)
 LEAVE_S = 4.0               # before the lock ends the cores are left: a stage goes in 3 s
-RENEW_S = 30.0              # a stage at work tries for a longer lock when less is left
+RENEW_S = 30.0              # a running stage tries to extend the lock when less than this is left
 TURN_S = 300.0
-LEAST_S = 5.0               # no piece of work is begun with less
+LEAST_S = 5.0               # no piece of work begins with less than this
 
 
 class TimeUp(folders.Refused):
@@ -25,8 +25,8 @@ class TimeUp(folders.Refused):
 
 class Held:
     """logical, physical: ids. lnc: of the host's logical cores. expiry: of the lock, None without
-    one. lost: why they are not ours any more, or None. reset: whether they have to be reset before
-    use. waited: seconds in which they were not ours, since they were first taken."""
+    one. lost: why we no longer hold them, or None. reset: whether they have to be reset before use.
+    waited: seconds without the cores, since they were first taken."""
 
     def __init__(self, taker, lnc):
         self.taker, self.lnc = taker, lnc
@@ -44,8 +44,8 @@ class Held:
         return ",".join(str(core) for core in self.logical)
 
     def variables(self):
-        """The variables that a process on these cores needs. Cores are always reset: a process
-        that was killed on them may have left them busy, whatever its lnc was."""
+        """The variables that a process on these cores needs. Cores are always reset: a process that
+        was killed on them may have left them busy, no matter what its lnc was."""
         return {"NEURON_RT_VISIBLE_CORES": self.text(), "NEURON_RT_NUM_CORES": None,
                 "NEURON_LOGICAL_NC_CONFIG": str(self.lnc), "NEURON_RT_RESET_CORES": "1",
                 "NEURON_RT_EXEC_TIMEOUT": str(EXEC_TIMEOUT_S)}
@@ -63,9 +63,9 @@ class Held:
         return self.left() <= 0
 
     def turn(self, fresh=False):
-        """Before a piece of work: the cores are ours for as long as the longest piece so far took,
-        and half as much again; fresh: for as long as can be. They may be others afterwards, so the
-        variables of what runs on them are made after this."""
+        """Called before a piece of work. Makes sure that we hold the cores for one and a half times
+        the longest piece so far; fresh: for as long as possible. Afterwards they may be other
+        cores, so make the variables of what runs on them after this."""
         if self.lost:
             raise folders.Refused(self.lost)
         wanted = min(max(1.5 * self.longest, LEAST_S), lock_state.HOLD_S - LEAVE_S - 1)
@@ -83,20 +83,20 @@ class Held:
                                           % (self.text(), before))
 
     def piece(self, call):
-        """A piece of work: call() while the cores are ours; when their lock ends in the middle, all
-        of it again with as long a lock as there is."""
+        """A piece of work: runs call() while we hold the cores. If their lock ends in the middle,
+        repeats it with the longest possible lock."""
         self.turn()
         try:
             return call()
         except TimeUp as up:
-            self.taker.context.events.log("%s; it is done again" % up, "warning")
+            self.taker.context.events.log("%s; repeating it" % up, "warning")
         self.turn(fresh=True)
         try:
             return call()
         except TimeUp as up:
             raise TimeUp(
-                "%s. In one piece it takes longer than the %d s of a lock, which is made longer "
-                "only while nobody else waits: evaluate when the host is less busy"
+                "%s. In one piece it takes longer than the %d s of a lock, which is extended only "
+                "while nobody else waits: evaluate when the host is less busy"
                 % (up, lock_state.HOLD_S))
 
     @contextlib.contextmanager
@@ -121,10 +121,10 @@ class Held:
                 if state is not None:
                     self.check(state)
         except folders.Refused:
-            pass                    # looked at again when they are given back
+            pass                    # checked again when they are given back
 
     def check(self, state):
-        """Notes that another client took the cores before our lock ended."""
+        """Notices when another client took the cores before our lock ended."""
         others = [core for core in self.physical if state.held.get(core) != self.expiry]
         if others and self.expiry is not None and time.time() < self.expiry:
             cores = allowed.ranges({core // self.lnc for core in others})
@@ -132,7 +132,7 @@ class Held:
         return self.lost is None
 
     def extend(self, wait_s=5.0):
-        """Makes the lock longer where that harms nobody. Returns whether it did."""
+        """Extends the lock if that harms nobody. Returns whether it did."""
         with self.taker.lock.state(wait_s) as state:
             if state is None or not self.check(state) or time.time() >= self.expiry:
                 return False
@@ -143,7 +143,8 @@ class Held:
             return bool(until)
 
     def renew(self):
-        """From the heart beat, so it never waits: a stage at work keeps its cores where it may."""
+        """Called by the heart beat, so it never waits. It keeps the cores for a running stage, if
+        that is allowed."""
         if not self.at_work or self.expiry is None or self.lost or self.left() > RENEW_S:
             return
         try:

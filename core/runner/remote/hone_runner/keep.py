@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies below .hone: lists jobs, deletes what is old.
+"""The folders below .hone: lists jobs, deletes old ones.
 
 It deletes only files and folders that look exactly as the runner makes them, belong to this user,
 are not links and do not run. Everything else is left alone, whatever its age."""
@@ -15,7 +15,7 @@ from hone_runner import folder as folders, process
 DAY_S = 86400.0
 KIND = re.compile(r"^[a-z][a-z0-9_-]{0,31}$")
 ENTRY = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
-ELSEWHERE_S = DAY_S         # a job of another machine is given at least this long
+ELSEWHERE_S = DAY_S         # a job of another machine is kept at least this long
 
 
 def jobs(home, answers):
@@ -43,7 +43,8 @@ def sweep(home, days, answers):
 
 
 def sweep_job(one, before):
-    """Deletes the job when it ended before that time: the bytes it had, None when it stays."""
+    """Deletes the job if it ended before that time. Returns the bytes it had, None when it
+    stays."""
     lock = one.lock()
     try:
         standing = one.standing()
@@ -62,7 +63,7 @@ def sweep_job(one, before):
 
 
 def newest(one):
-    """When the job was last heard of: its end as it said itself, or the times of its files."""
+    """When the job last showed life: its end as its state says, or the times of its files."""
     state = one.state() or {}
     times = [state.get("ended") or 0]
     for name in ("job.json", "state.json", "events.ndjson", "beat"):
@@ -74,7 +75,8 @@ def newest(one):
 
 
 def sweep_cache(cache, before):
-    """Deletes entries .hone/cache/KIND/ENTRY that were not used since; the bytes they had."""
+    """Deletes entries .hone/cache/KIND/ENTRY that were not used since. Returns the bytes they
+    had."""
     total = 0
     for kind in names(cache, KIND):
         folder = os.path.join(cache, kind)
@@ -89,7 +91,8 @@ def sweep_cache(cache, before):
 
 
 def names(folder, pattern):
-    """The entries of a real folder of ours that are named as the runner names them."""
+    """The entries that the runner made: in a real folder that is ours, with names as the runner
+    gives them."""
     try:
         found = os.lstat(folder)
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():

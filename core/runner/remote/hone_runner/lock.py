@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lock of cores that users of a shared host agreed on: the scheme of nki-library, versions 2 to
 5. This is its folder: `atomic_lock`, under which `locks.json` is read and written in place; the
-least version that a client must speak; the log of events, which says who holds a core.
+lowest version that a client must speak; the log of events, which shows who holds a core.
 
 The state is in lock_state.py, the rules of the queue in lock_queue.py. A holder that crashes is
 forgotten when its lock expires.
@@ -37,17 +37,17 @@ class Unusable(folders.Refused):
 
 
 class Lock:
-    """The lock in a folder. caller: how others see us in the log of events."""
+    """The lock in a folder. caller: our name in the log of events."""
 
     def __init__(self, folder, caller):
         self.folder, self.caller = folder or FOLDER, caller
-        self.version = None         # the least that this host asks of a client
+        self.version = None         # the lowest version that this host demands of a client
 
     def file(self, name):
         return os.path.join(self.folder, name)
 
     def prepare(self):
-        """Makes the folder and its files where they are missing; refuses a version not known."""
+        """Makes the folder and its files if they are missing; refuses an unknown version."""
         with self.explained():
             make_shared(self.folder)
             os.close(self.open("atomic_lock", os.O_RDWR))
@@ -70,15 +70,14 @@ class Lock:
         path = problem.filename or self.folder
         text = "the core lock in %s cannot be used: %s (%s)" % (self.folder, problem.strerror, path)
         if problem.errno not in (errno.EACCES, errno.EPERM):
-            return text + "; put that right, or set lock = none on a host of your own"
+            return text + "; correct that, or set lock = none on a host that only you use"
         return "%s; it belongs to %s, who can open it to all users of the host with `chmod 1777 " \
-            "%s; chmod 666 %s %s; chmod 644 %s`. On a host of your own set lock = none" \
+            "%s; chmod 666 %s %s; chmod 644 %s`. On a host that only you use, set lock = none" \
             % (text, owner(path), self.folder, self.file("atomic_lock"), self.file("locks.json"),
                self.file("infra_version.json"))
 
     def needed_version(self):
-        """The least version of the host; made where it is missing, never changed where it is
-        not."""
+        """The host's lowest version; the file is made if it is missing, and never changed."""
         name = "infra_version.json"
         for _ in range(TRIES):
             try:
@@ -94,9 +93,9 @@ class Lock:
         return OLDEST
 
     def open(self, name, flags, make=True):
-        """Opens a file of the folder that everybody may write to; makes it where it is missing.
-        Never with O_CREAT what is there: in a sticky folder the system refuses that for files of
-        another user (fs.protected_regular)."""
+        """Opens a file of the folder that everybody may write to; makes it if it is missing. An
+        existing file is never opened with O_CREAT: in a sticky folder the system refuses that for
+        files of another user (fs.protected_regular)."""
         path = self.file(name)
         try:
             descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -110,7 +109,7 @@ class Lock:
                 pass
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise OSError(errno.EINVAL, "it is no regular file", path)
+            raise OSError(errno.EINVAL, "it is not a regular file", path)
         return descriptor
 
     def seize(self, wait_s):
@@ -153,7 +152,7 @@ class Lock:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def log(self, events):
-        """Lines in the day's log of events, which is for people; the state must be locked."""
+        """Adds lines to the day's log of events, which is for people; the caller holds the lock."""
         debug = os.environ.get(DEBUG_VARIABLE, "").lower() in ("1", "true", "yes", "on")
         rows = [dict({"ts": int(time.time()), "event": event, "caller": self.caller}, **members)
                 for event, members in events if debug or event not in DEBUG_EVENTS]
@@ -184,7 +183,7 @@ class Lock:
         return found
 
     def waiting(self):
-        """{row of the queue: who made it}, from the same."""
+        """{row of the queue: who made it}, from the same log."""
         return {str(row.get("entry_id")): caller_of(row) for row in self.recent("ENQUEUE")}
 
     def recent(self, *names):
@@ -217,7 +216,7 @@ def caller_of(row):
 
 
 def owner(path):
-    """Who could open a path to others: the owner of the nearest folder that exists."""
+    """Who could give others access to a path: the owner of the nearest folder that exists."""
     while not os.path.lexists(path) and path != os.path.dirname(path):
         path = os.path.dirname(path)
     try:
@@ -230,8 +229,8 @@ def owner(path):
 
 
 def make_shared(folder):
-    """The folder and the one above it, for everybody: anyone may add a file, and nobody but its
-    owner take one away."""
+    """Makes the folder and the one above it, open to everybody: anyone may add a file, but only its
+    owner may remove it."""
     for path in (os.path.dirname(folder), folder):
         if not os.path.isdir(path):
             os.makedirs(path, exist_ok=True)
@@ -277,9 +276,10 @@ def read_object(descriptor):
 
 
 def write_whole(descriptor, text):
-    """In place, so that the file stays its owner's. Room for it is had first, and what is shorter
-    than before is filled up with blanks before it is cut: a process that dies between two steps
-    leaves the old text or the new one, since half of one would end everybody's locks."""
+    """In place, so that the file stays its owner's. Space for it is reserved first, and a text that
+    is shorter than before is filled up with blanks before the file is cut. So a process that dies
+    between two steps leaves the old text or the new one; half a text would end everybody's
+    locks."""
     try:
         data, size = text.encode(), os.fstat(descriptor).st_size
         make_room(descriptor, len(data), size)
@@ -290,7 +290,7 @@ def write_whole(descriptor, text):
 
 
 def make_room(descriptor, wanted, size):
-    """Blanks behind the text there is, which readers pass over."""
+    """Adds blanks after the text, which readers ignore."""
     try:
         write_at(descriptor, b" " * (wanted - size), size)
     except OSError:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The queue of the core lock: what everybody does to it at each look, and one client's look.
+"""The queue of the core lock, and what a client does with it each time it looks at it.
 
-First come, first served: each ready row in turn is given a region. One that is free has to be taken
-within 12 s; one that is still locked is waited for. A row is never put in the queue and served in
-the same look, and a region is taken only when none of its cores is locked, whoever stands where.
-Source: aws-neuron/nki-library, test/utils/scripts/remote_lock_scripts.py, versions 4 and 5."""
+A client that looks at the queue first does what every client has to do, then what it wants for
+itself. First come, first served: each ready row in turn is given a region. A free region has to be
+taken within 12 s; for a locked one its client waits. A row is never put in the queue and served in
+the same look, and a region is taken only when none of its cores is locked, no matter where its row
+is in the queue. Source: aws-neuron/nki-library, test/utils/scripts/remote_lock_scripts.py, versions
+4 and 5."""
 
 from hone_runner import lock_solver, lock_state
 from hone_runner.lock_state import DEADLINE, region_of, set_deadline, set_region, whole
@@ -12,8 +14,8 @@ from hone_runner.lock_state import DEADLINE, region_of, set_deadline, set_region
 
 class Ask:
     """What one client wants. entry_id: its row. count: physical cores. total: those of the host.
-    lnc: how many make a logical one, None unknown. serves(block, held): None, or which blocks it
-    can use; the others are left to others."""
+    lnc: how many make a logical one, None unknown. serves(block, held): None, or says which blocks
+    it can use; it leaves the other blocks to others."""
 
     def __init__(self, entry_id, count, total, lnc, serves=None):
         self.entry_id, self.count, self.total, self.lnc = entry_id, count, total, lnc
@@ -24,9 +26,9 @@ class Ask:
 
 
 class Answer:
-    """How a look ended. position: in the queue, from 0. cores, expiry, reset: when they were
+    """The result of a look. position: in the queue, from 0. cores, expiry, reset: when they were
     taken. drains: until when the host drains, or 0. new: the row was not there before. torn: the
-    regions of others overlap, and everybody waits until one goes."""
+    regions of other clients overlap, and everybody waits until one of these clients is gone."""
 
     def __init__(self, position, drains, new=False):
         self.position, self.drains, self.new = position, drains, new
@@ -88,8 +90,8 @@ def share_out(state, now, ask):
 
 
 def settle(state, now):
-    """Removes regions that no longer belong to their row. The others stay, and the time of those
-    that can be taken runs."""
+    """Removes regions that no longer belong to their row. The others stay; for those that can be
+    taken now the time limit runs."""
     for row in state.queue:
         region = region_of(row)
         if not region:
@@ -104,7 +106,7 @@ def settle(state, now):
 
 
 def grace(state, now, ask):
-    """A row that could be served and is not ready gets some time to become ready."""
+    """A row that could be served but is not ready gets some time to become ready."""
     taken = set(state.held) | state.regions()
     for row in state.queue:
         if row.get("ready") or whole(row.get(DEADLINE)):
@@ -116,8 +118,8 @@ def grace(state, now, ask):
 
 
 def leave_unfit(state, ask):
-    """Gives up our own region, which another client chose for us, where we cannot use it or where
-    it overlaps another one."""
+    """Gives up our own region, which another client chose for us, if we cannot use it or it
+    overlaps another one."""
     row = state.place(ask.entry_id)
     region = region_of(row) if row else []
     fits = ask.fits(state)
@@ -147,14 +149,14 @@ def reconcile(state, now, ask):
 
 
 def could_serve(state, ask):
-    """False while something outside the lock (a process on the cores) keeps us from every block.
+    """False while something outside the lock (a process on the cores) blocks all blocks for us.
     Then others may go first."""
     fits = ask.fits(state)
     return any(fits is None or fits(block) for block in lock_solver.blocks(ask.count, ask.total))
 
 
 def poll(state, now, ask):
-    """One look of a client: its row is made, or kept, or its region is taken."""
+    """One look of a client: makes its row, or keeps it, or takes its region."""
     forget(state, now)
     ready = could_serve(state, ask)
     row = state.place(ask.entry_id)
@@ -178,7 +180,7 @@ def poll(state, now, ask):
 
 
 def set_ready(row, ready):
-    """As a mark that is there or not."""
+    """A mark: present or absent."""
     row.pop("ready", None)
     if ready:
         row["ready"] = True
@@ -195,7 +197,7 @@ def enqueue(state, now, ask, ready):
 
 
 def is_wanted(state, cores, total):
-    """Whether a client waits for these cores, or for any cores. Then a lock is not made longer."""
+    """Whether a client waits for these cores, or for any cores. Then a lock is not extended."""
     if not state.regions().isdisjoint(cores):
         return True
     return any(row.get("ready") and not region_of(row) and 0 < row["request_cores"] <= total
@@ -203,8 +205,8 @@ def is_wanted(state, cores, total):
 
 
 def extend(state, now, cores, total):
-    """A lock that is held, made to last as long as a new one: its expiry; 0 where the host drains
-    or somebody waits."""
+    """Extends a held lock to the length of a new one. Returns its expiry; 0 if the host is being
+    drained or somebody waits."""
     reconcile(state, now, Ask(None, 0, total, None))
     if state.drains_until(now) or state.is_torn() or is_wanted(state, cores, total):
         return 0

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cores each of those who wait is to get: side by side, from a multiple of their number, and
-in nobody else's region. They may still be locked; then their owner waits for the last of them.
+"""Decides which cores each waiting client gets: side by side, beginning at a multiple of their
+number, and in nobody else's region. The cores may still be locked; then the client waits until the
+last of them is free.
 
-In the order of the queue each is to have its cores as early as can be, without making an earlier
-one wait. Among equals as few free cores as can be lie idle for one that still waits, and chance
-decides the rest. Where there is too much to try, each takes what is best for it alone."""
+In the order of the queue, each client gets its cores as early as possible without delaying an
+earlier one. Between equal choices the one that leaves the fewest free cores idle wins; after that
+chance decides. If there are too many choices to try, each client gets what is best for it alone."""
 
 import random
 
@@ -12,8 +13,8 @@ NODE_CAP, DEPTH_CAP = 5000, 256
 
 
 class Want:
-    """count: physical cores. fits(block): None, or which blocks serve. may_skip: those behind need
-    not wait when it gets none, since what hinders it does not hinder them."""
+    """count: physical cores. fits(block): None, or which blocks serve. may_skip: if it gets none,
+    those behind it need not wait, because its obstacle is not theirs."""
 
     def __init__(self, count, fits=None, may_skip=False):
         self.count, self.fits, self.may_skip = count, fits, may_skip
@@ -32,14 +33,15 @@ class Option:
 
 
 def blocks(count, total):
-    """All places for so many cores side by side."""
+    """All places for that many cores side by side."""
     if count <= 0:
         return []
     return [list(range(start, start + count)) for start in range(0, total - count + 1, count)]
 
 
 class Search:
-    """One search. best: (when each gets its cores, idle cores), with the blocks in chosen."""
+    """One search. best: (when each client gets its cores, idle cores); chosen: the blocks that go
+    with it."""
 
     def __init__(self, wants, held, total):
         self.wants = wants
@@ -49,8 +51,8 @@ class Search:
         self.nodes, self.ideal, self.over = 0, None, False
 
     def run(self, taken):
-        """Blocks for the wants, None for one that gets none; and whether something was left
-        untried."""
+        """Blocks for the wants, None for a want that gets none; and whether some choices were not
+        tried."""
         mask = sum(1 << core for core in taken)
         self.ideal = self.ideal_for(mask)
         self.over = len(self.wants) > DEPTH_CAP
@@ -69,7 +71,7 @@ class Search:
         return sorted(there, key=lambda one: one.idle)
 
     def ideal_for(self, taken):
-        """What it would cost if nobody stood in another's way."""
+        """The cost if no want blocked another."""
         firsts = [next(iter(self.choices(index, taken)), None) for index in range(len(self.wants))]
         return self.cost(firsts)
 
@@ -87,7 +89,7 @@ class Search:
             taken |= found.mask if found else 0
 
     def descend(self, taken, path):
-        """All ways to go on from a path of options; False when there is no need to look on."""
+        """Tries all continuations of a path of options; False when no further search is needed."""
         self.nodes += 1
         if self.nodes > NODE_CAP:
             self.over = True
@@ -112,6 +114,6 @@ class Search:
 
 
 def solve(wants, held, taken, total):
-    """Blocks for the wants in order, None for those that get none (at the first, all behind it get
-    none either); and whether the search was cut short."""
+    """Blocks for the wants in order, None for those that get none (after the first of these, all
+    others get none, either); and whether the search was cut short."""
     return Search(wants, held, total).run(taken)

@@ -2,10 +2,10 @@
 """What locks.json of the core lock says: who may use which physical core until when, who waits, and
 until when the host drains.
 
-A row of the queue that others cannot read makes them forget all locks, so what is read here is put
-right or left out, and what is written has whole numbers and every member they need. Members that
-are not known here are kept. Nothing here knows of files or clocks.
-Source: aws-neuron/nki-library, test/utils/scripts/remote_lock_scripts.py, versions 2 to 5."""
+If other clients cannot read a row of the queue, they forget all locks. So rows that are read here
+are corrected or left out, and rows that are written have whole numbers and every member that others
+need. Unknown members are kept. This module knows nothing about files or clocks. Source:
+aws-neuron/nki-library, test/utils/scripts/remote_lock_scripts.py, versions 2 to 5."""
 
 import json
 import math
@@ -21,14 +21,14 @@ REGION, OLD_REGION, DEADLINE = "reserved_region", "reserved_cores", "commit_dead
 
 
 def whole(value, default=0):
-    """A number as others can read it: whole. The default for what is none."""
+    """A whole number, which others can read; the default for anything that is not a number."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     return int(value) if isinstance(value, float) and math.isfinite(value) else default
 
 
 def core_list(value):
-    """The physical cores of a list; [] where any of it is no core."""
+    """The physical cores of a list; [] if any item is not a core."""
     if not isinstance(value, list):
         return []
     good = all(isinstance(core, int) and not isinstance(core, bool) and core >= 0
@@ -37,7 +37,7 @@ def core_list(value):
 
 
 def region_of(row):
-    """The cores kept for a row; version 3 called them otherwise."""
+    """The cores kept for a row; version 3 had another name for them."""
     return core_list(row.get(REGION)) or core_list(row.get(OLD_REGION))
 
 
@@ -56,7 +56,7 @@ def set_deadline(row, until):
 
 
 def sound_row(row):
-    """The row as all can read it; None when it cannot be put right."""
+    """The row in a form that all can read; None when it cannot be corrected."""
     if not isinstance(row, dict) or not isinstance(row.get("entry_id"), str):
         return None
     numbers = {name: whole(row.get(name), None) for name in NEEDED}
@@ -87,8 +87,8 @@ def sound_cores(table):
 
 class State:
     """held: {physical core: when its lock expires}. queue: the rows, in order. lnc: {physical core:
-    how many make a logical one, for whom it was taken last}. events: [(name, members)] that came
-    about, for the log."""
+    how many make a logical one, for whom it was taken last}. events: [(name, members)] that
+    happened, for the log."""
 
     def __init__(self, data):
         self.data = data if isinstance(data, dict) else {}
@@ -121,17 +121,17 @@ class State:
         return next((row for row in self.queue if row["entry_id"] == entry_id), None)
 
     def regions(self, but=None):
-        """The cores that are kept for rows of the queue, but for that row."""
+        """The cores that are kept for rows of the queue, except for that row."""
         return {core for row in self.queue if row is not but for core in region_of(row)}
 
     def is_torn(self, but=None):
-        """Whether two rows keep the same core, which other clients answer with an error."""
+        """Whether two rows keep the same core; other clients treat that as an error."""
         cores = [core for row in self.queue if row is not but for core in region_of(row)]
         return len(cores) != len(set(cores))
 
     def commit(self, row, now, lnc):
         """Locks the cores kept for a row: (when it expires, whether a reset is needed). lnc: None
-        where it is not known for whom they are taken; then the next one resets them."""
+        if it is not known what will run on them; then the next client resets them."""
         cores, until = region_of(row), now + HOLD_S
         self.queue.remove(row)
         self.held.update({core: until for core in cores})
@@ -144,7 +144,7 @@ class State:
         return until, reset or lnc is None
 
     def release(self, cores, expiry):
-        """Frees those cores whose lock is the one that was taken."""
+        """Frees those cores that still have the lock we took."""
         mine = [core for core in cores if self.held.get(core) == expiry]
         for core in mine:
             self.held.pop(core, None)

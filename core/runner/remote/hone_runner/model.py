@@ -32,8 +32,8 @@ PLACES = re.compile(r"\{(kernel|kernel_folder|kernel_module|cache|job|python)\}"
 
 
 class RunFailed(Exception):
-    """The model's command did not do its work. one: the Contender it ran with; result: the stage,
-    None where it ended well and said nothing that can be used."""
+    """The model's command failed. one: the Contender it ran with; result: the stage, None if it
+    ended well but printed nothing that can be used."""
 
     def __init__(self, text, one=None, result=None):
         super().__init__(text)
@@ -108,7 +108,7 @@ class Spec:
             try:
                 pattern = re.compile(row.get("pattern") or "", re.M)
             except (re.error, TypeError, RecursionError, OverflowError) as problem:
-                raise usage("the pattern %s is no regular expression: %s", name, problem)
+                raise usage("the pattern %s is not a regular expression: %s", name, problem)
             if pattern.groups != 1 or not is_number(scale):
                 raise usage("the pattern %s needs exactly one group, and scale a number", name)
             rows[name] = (pattern, float(scale))
@@ -117,7 +117,7 @@ class Spec:
         return rows
 
     def read_reference(self, found):
-        """The reference's values for what the score is made of."""
+        """The reference's values that the score needs."""
         if not isinstance(found, dict):
             raise usage("reference must be an object of numbers")
         for name in {self.latency} | ({"tokens_per_s"} & set(self.patterns)):
@@ -147,19 +147,19 @@ def value_of(text):
 
 
 def parse(spec, texts):
-    """{name: value} of what the model said: the last match of each pattern that is a number. Raises
-    RunFailed with the name of the first that is missing."""
+    """{name: value} from the model's output: for each pattern the last match that is a number.
+    Raises RunFailed with the name of the first pattern without a match."""
     values = {}
     for name, (pattern, scale) in spec.patterns.items():
         found = [value_of(match.group(1)) for text in texts for match in pattern.finditer(text)]
         found = [value for value in found if value is not None]
         if not found:
-            raise RunFailed("the pattern %s (%s) finds no number in what the model said"
+            raise RunFailed("the pattern %s (%s) finds no number in the model's output"
                             % (name, pattern.pattern))
         values[name] = found[-1] * scale
     for name in (spec.latency, "tokens_per_s"):
         if values.get(name, 1.0) <= 0:
-            raise RunFailed("the pattern %s found %g, which cannot be" % (name, values[name]))
+            raise RunFailed("the pattern %s found %g, which is impossible" % (name, values[name]))
     share = values.get("nki_flops_share", 0.0)
     if not 0 <= share <= 1:
         raise RunFailed("the pattern nki_flops_share found %g; it is a share from 0 to 1 (scale "
@@ -180,7 +180,7 @@ def score_of(spec, values):
 
 
 def sample_us(spec, score):
-    """What is reported as a sample: falls as the score rises."""
+    """The value reported as a sample: it falls as the score rises."""
     return 1000.0 * spec.reference[spec.latency] / score
 
 
@@ -188,7 +188,7 @@ def sample_us(spec, score):
 
 
 class Contender:
-    """One of the two kernels, its place and what it scored."""
+    """One of the two kernels, its place and its scores."""
 
     def __init__(self, context, spec, role, text):
         self.context, self.spec, self.role, self.text = context, spec, role, text
@@ -197,7 +197,7 @@ class Contender:
         self.values, self.samples = [], []
 
     def place(self):
-        """Where the kernel's file is put: inside the job's folder or .hone, nowhere else."""
+        """Where the kernel's file is put: only inside the job's folder or .hone."""
         name = os.path.basename(self.context.job.get("kernel_path") or "") or "kernel.py"
         default = os.path.join(self.context.work, self.role, name)
         wanted = self.spec.install
@@ -212,7 +212,7 @@ class Contender:
         return whole
 
     def make_cache(self):
-        """A folder that stays, for what is compiled of exactly this kernel and command."""
+        """A permanent folder for what is compiled from exactly this kernel and command."""
         parts = [self.text, self.spec.argv, self.spec.prepare, self.spec.env,
                  self.context.environment.packages]
         key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
@@ -234,7 +234,8 @@ class Contender:
         return PLACES.sub(lambda found: values[found.group(1)], text)
 
     def run(self, name, argv, held=None):
-        """Runs a command of the model's with this kernel in place: a stage.Result that is ok."""
+        """Runs one of the model's commands with this kernel in place. Returns a stage.Result that
+        is ok."""
         self.put()
         context = self.context
         argv = [self.fill(word) for word in argv]
@@ -246,7 +247,7 @@ class Contender:
         env["PYTHONPATH"] = os.pathsep.join(part for part in path if part)
         cwd = os.path.expanduser(self.fill(self.spec.cwd)) or context.work
         if not os.path.isdir(cwd):
-            raise usage("cwd = %s is no folder on this host", cwd)
+            raise usage("cwd = %s is not a folder on this host", cwd)
         limits = stage.Limits(self.spec.limit_s, nice=0 if held else 5).on(held)
         result = context.stage("%s-%s" % (self.role, name), argv, limits, cwd=cwd,
                                env=context.variables(env, held), grammar=shown.Grammar("the model"))
@@ -257,7 +258,7 @@ class Contender:
         return result
 
     def measure(self, held, counts=True):
-        """One run of the model: its values are kept when it counts."""
+        """One run of the model; its values are stored if the run counts."""
         result = held.piece(lambda: self.run("run", self.spec.argv, held))
         try:
             values = parse(self.spec, [text_of(result.out, result.out_tail),
@@ -347,8 +348,8 @@ def run_all(context, spec, kernel, incumbent, clock):
     """Everything the job asks for, judged: members of the result."""
     asked = context.job
     both = [one for one in (incumbent, kernel) if one]
-    if asked.get("check_only") or asked.get("no_time"):
-        both, spec.runs, spec.warmup = [kernel], 1, 0       # once tells whether it is right
+    if asked.get("check_only") or asked.get("no_time"""):
+        both, spec.runs, spec.warmup = [kernel], 1, 0       # one run shows whether it is right
     if spec.prepare:
         with context.phase("compile"):
             for one in both:
@@ -372,8 +373,8 @@ def measure(context, spec, both, held):
 
 
 def judge_failure(context, kernel, incumbent, problem):
-    """The result when a run failed: the kernel's doing where the incumbent did not fail and the
-    command said so itself, or the same command said something useful before."""
+    """The result when a run failed. The kernel is at fault if the incumbent did not fail and "
+      "either the command itself says so or the same command gave usable output before."""
     whose = problem.one
     if whose is not kernel or (problem.result is None and not (incumbent and incumbent.values)):
         raise Failed("environment", "the model with the %s: %s" % (whose.role, problem))

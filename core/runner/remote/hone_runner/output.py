@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tool says: kept raw in a file up to a limit, and shown as log events up to a budget.
+"""The output of a tool: kept raw in a file up to a limit, and shown as log events up to a budget.
 
 Memory is constant and the work for each byte little, whatever comes: a gigabyte of log, one line
-without end, binary garbage, bars that redraw themselves. What lines mean is the grammar's
-business."""
+without end, binary garbage, bars that redraw themselves. The grammar knows what lines mean."""
 
 import collections
 import errno
@@ -22,7 +21,7 @@ QUIET_S = 2.0               # a line without an end is shown after so long witho
 class Grammar:
     """How lines are shown. Tools' own grammars replace this."""
 
-    # Lines with one of these are shown even where the budget is spent.
+    # Lines with one of these words are shown even when the budget is used up.
     notable = (b"ERROR", b"Error", b"error:", b"ERRO[", b"FATAL", b"Traceback", b"NRT_", b"NCC_")
 
     def line(self, text):
@@ -31,7 +30,7 @@ class Grammar:
 
 
 class Tail:
-    """The last bytes of a stream, at least TAIL_BYTES of them where there were as many."""
+    """The last bytes of a stream: at least TAIL_BYTES of them, if there were that many."""
 
     def __init__(self):
         self.chunks = collections.deque()
@@ -96,7 +95,7 @@ class Stream:
     """One stream of a stage."""
 
     def __init__(self, events, grammar, path, limit=RAW_LIMIT):
-        """events None: nothing is shown. path None: nothing is kept but the tail."""
+        """events None: nothing is shown. path None: only the tail is kept."""
         self.events = events
         self.grammar = grammar or Grammar()
         self.raw = Raw(path, limit)
@@ -128,7 +127,7 @@ class Stream:
 
     def keep_rest(self, rest):
         bar = rest.rfind(b"\r", 0, len(rest) - 1)
-        if bar >= 0 and not self.flushed:       # what a bar overwrote is gone for its reader too
+        if bar >= 0 and not self.flushed:       # overwritten by a bar: nobody saw it
             rest = rest[bar + 1:]
         if len(rest) > LINE_BYTES:
             self.dropped += len(rest) - LINE_BYTES
@@ -137,8 +136,8 @@ class Stream:
         self.flushed = min(self.flushed, len(rest))
 
     def scan(self, data, at):
-        """Counts the lines of data from `at` on and shows those of note; where the last one
-        ends."""
+        """Counts the lines of data from `at` on and shows the important ones; returns where the
+        last one ends."""
         last = data.rfind(b"\n", at) + 1
         if last <= at:
             return at
@@ -153,7 +152,7 @@ class Stream:
         return last
 
     def starts(self, data, at, last):
-        """Where the lines begin that have something of note, in order."""
+        """Where the important lines begin, in order."""
         found = set()
         for needle in self.grammar.notable:
             where = data.find(needle, at, last)
@@ -175,7 +174,8 @@ class Stream:
             self.events.log(text, found[0])
 
     def quiet(self):
-        """Nothing came for a while: what stands without a line end is shown, but for mere dots."""
+        """Called when nothing came for a while: shows a line that has no end yet, unless it is only
+        dots."""
         if self.events is None or self.head >= HEAD_LINES:
             return
         text = self.rest[self.flushed:]

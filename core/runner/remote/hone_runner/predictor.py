@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `predict`: one job on standard input, events on standard output, as any runner
-(PROTOCOL.md), but all it does is to ask the compiler for its prediction. It is for a machine
-without a device that has the wheels, hone's own above all; nothing is put into a queue, no core is
-taken, and the job's folder is gone when it ends."""
+"""The command `predict`: one job on standard input, events on standard output, like any runner
+(PROTOCOL.md), but it only asks the compiler for its prediction. It is for machines that have the
+wheels but no device, mostly hone's own machine. It uses no queue and no core, and the job's folder
+is deleted at the end."""
 
 import json
 import os
@@ -21,13 +21,13 @@ def read_job(stream):
     except ValueError:
         job = None
     if not isinstance(job, dict):
-        raise folders.Refused("standard input is no job: one JSON object is needed", "usage")
+        raise folders.Refused("standard input is not a job: one JSON object is needed", "usage")
     return job
 
 
 def in_order(job):
-    """The job's own inputs in the order of the kernel's parameters: they are given by name, and
-    passed by place. Errors about parameters or the kernel are reported elsewhere."""
+    """The job's own inputs in the order of the kernel's parameters: the job has them by name, the
+    kernel takes them by position. Errors about parameters or the kernel are reported elsewhere."""
     try:
         tree = source.ast.parse(job["kernel_text"])
         names = source.parameters(source.find_kernel(tree, job.get("kernel_name")))
@@ -37,7 +37,7 @@ def in_order(job):
 
 
 def predict(home, answers):
-    """Events up to `result`; exit status 0 whatever came of it."""
+    """Writes events up to `result`; the exit status is 0 in any case."""
     job = dict(read_job(sys.stdin.buffer), predict_only=True)
     if job.get("inputs"):
         job["inputs"] = in_order(job)

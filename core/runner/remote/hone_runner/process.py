@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes: who they are, beyond a number that may be given out again, and how they are ended.
+"""Processes: how to identify them (ids are reused), and how to end them.
 
-A process is known by its id, its time of start and the boot it lives in. Only what carries the mark
-of a job in its environment, or descends from this process, is ever killed. Linux has all of this in
-/proc; elsewhere less is known and less is done."""
+A process is known by its id, its time of start and the boot it lives in. Only processes that have
+the mark of a job in their environment, or descend from this process, are ever killed. Linux has all
+of this in /proc; on other systems less is known and less is done."""
 
 import ctypes
 import errno
@@ -12,7 +12,7 @@ import signal
 import time
 
 PROC = "/proc"
-MARK = "HONE_JOB"           # in the environment of all that a job starts: the folder of the job
+MARK = "HONE_JOB"           # its value is the job's folder; everything that a job starts has it
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 try:
@@ -31,7 +31,8 @@ def read_proc(pid, name, limit=1 << 20):
 
 
 def stat_fields(pid):
-    """The fields of /proc/PID/stat from the third on (state, parent, group, ...); [] when gone."""
+    """The fields of /proc/PID/stat from the third on (state, parent, group, ...); [] when the
+    process is gone."""
     text = read_proc(pid, "stat")
     return text[text.rfind(b")") + 2:].split() if b")" in text else []
 
@@ -53,7 +54,8 @@ def identity(pid=None):
 
 
 def is_alive(known):
-    """Whether the process of identity() still runs; None when another machine would know."""
+    """Whether the process with this identity() still runs; None when it belongs to another
+    machine."""
     if known.get("host") != os.uname().nodename:
         return None
     pid, ticks = known.get("pid"), known.get("ticks")
@@ -89,7 +91,8 @@ def user_of(pid):
 
 
 def marked(folder):
-    """The processes of this user that a job left: its folder is in their environment."""
+    """The processes that a job left behind: they are this user's, and the job's folder is in their
+    environment."""
     wanted = ("%s=%s" % (MARK, folder)).encode("utf-8", "surrogateescape")
     own, me = os.getuid(), os.getpid()
     return [pid for pid in everyone() if pid != me and user_of(pid) == own
@@ -127,7 +130,8 @@ def send_group(group, number):
 
 
 def end_all(find, grace_s=3.0):
-    """Ends what find() returns, first politely; find is asked again until it finds nothing."""
+    """Ends the processes that find() returns, first with SIGTERM, and calls find() again until it
+    returns none."""
     deadline = time.monotonic() + grace_s
     send(find(), signal.SIGTERM)
     pause = 0.005
@@ -140,7 +144,8 @@ def end_all(find, grace_s=3.0):
 
 
 def kill_all(find, limit_s=5.0):
-    """Kills what find() returns until it returns nothing; false when something will not die."""
+    """Kills the processes that find() returns until it returns none; false when one does not
+    die."""
     deadline = time.monotonic() + limit_s
     while True:
         left = find()
@@ -153,7 +158,7 @@ def kill_all(find, limit_s=5.0):
 
 
 def reap():
-    """Collects children that ended and belong to nobody here; for a process that adopts orphans."""
+    """Collects ended children that no other code waits for; for a process that adopts orphans."""
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which SDK line an environment is of, and how kernels are compiled and run on it, by the table
-that hone's lints read, too (releases.def)."""
+"""Which line of the SDK an environment belongs to, and how kernels are compiled and run on it. The
+table (releases.def) is the one that hone's lints read."""
 
 import collections
 import re
@@ -31,8 +31,8 @@ ROUTES = {
 
 
 def known(rows, found, name):
-    """The line of a version (major, minor) among rows, by their member `name`: with "+" behind it
-    when newer than any of them, the oldest for what lies between."""
+    """The line of a version (major, minor) among rows, by their member `name`. A version newer than
+    all of them gets a "+"; one between two lines belongs to the older."""
     for row in rows:
         if version(getattr(row, name)) == found[:2]:
             return row.line
@@ -50,13 +50,13 @@ def line_of(packages):
 
 
 def release_of(line):
-    """The row of a line, of one that is not known the nearest older one."""
+    """The row of a line; for an unknown line, the nearest older one."""
     found = [row for row in TABLE if version(row.line) <= version(line)]
     return found[-1] if found else TABLE[0]
 
 
 def route_of(packages):
-    """A key of ROUTES, or None where no kernel can be compiled."""
+    """A key of ROUTES, or None if no kernel can be compiled."""
     nki = version(packages.get("nki"))
     if nki:
         found = [row for row in WITH_NKI if version(row.nki) <= nki]

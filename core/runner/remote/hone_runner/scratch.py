@@ -19,7 +19,7 @@ def tidy(home, name):
 
 @contextlib.contextmanager
 def job_folder(home, name, job):
-    """A folder.Folder with that job in it. What was started below is ended with it."""
+    """A folder.Folder that holds the job. At the end, processes started below it are ended."""
     tidy(home, name)
     path = os.path.join(home, "jobs", "%s-%d-%s" % (name, os.getpid(), os.urandom(4).hex()))
     os.makedirs(path, mode=0o700)

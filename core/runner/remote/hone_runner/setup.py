@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""setup: what a fresh host lacks, as steps with their commands and why; done only when asked to.
+"""setup: what a fresh host lacks, as steps with their commands and reasons; they are run only on
+request.
 
-Ubuntu (apt) and Amazon Linux 2023 (dnf). A step is needed only where what it brings is missing, so
-that it can be run again. The environment is made in .hone/venv; what lies outside needs sudo.
-Source: Neuron SDK docs, manual installation of PyTorch on Ubuntu and of NKI on Amazon Linux 2023;
-apt-key, which they use, is no part of newer releases, so the key goes into a file that the source
-names."""
+Ubuntu (apt) and Amazon Linux 2023 (dnf). A step is needed only if its result is missing, so setup
+can be repeated. The environment is made in .hone/venv; changes elsewhere need sudo. Source: Neuron
+SDK docs, manual installation of PyTorch on Ubuntu and of NKI on Amazon Linux 2023; apt-key, which
+they use, is no part of newer releases, so the key goes into a file that the source names."""
 
 import glob
 import grp
@@ -58,7 +58,7 @@ class Host:
         self.venv = os.path.join(home, "venv")
 
     def lacks(self, package):
-        """Whether the package manager says that a package is not installed."""
+        """Whether a package is not installed, by the package manager."""
         if self.manager == "apt-get":
             result = stage.quick(["dpkg-query", "-W", "-f", "${Status}", package])
             return b"install ok installed" not in result.out_tail
@@ -144,7 +144,7 @@ def packages(host, headers):
 
 
 def python_steps(host):
-    """The environment: only where none that can compile kernels was found."""
+    """The environment: needed only if no environment that can compile kernels was found."""
     needed = host.found.route is None
     python = host.python()
     here = os.path.join(host.venv, "bin", "python")
@@ -208,7 +208,8 @@ def steps_for(host):
 
 
 class Patient(emit.Events):
-    """Events that may find nobody listening: a package manager is not to be ended for that."""
+    """Events that nobody may be listening to: a package manager must not be ended because of
+    that."""
 
     def write(self, data, is_last=False):
         try:
@@ -218,8 +219,8 @@ class Patient(emit.Events):
 
 
 def setup(home, settings, answers, apply):
-    """Says what is missing as `step` events; with apply, does it, in order, until one fails. A step
-    that has begun is brought to its end though the connection breaks."""
+    """Reports what is missing as `step` events. With apply it runs the steps in order until one
+    fails; a step that has begun is finished even if the connection breaks."""
     answers = Patient(answers.descriptor)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     host = Host(home, settings)
@@ -244,7 +245,7 @@ def setup(home, settings, answers, apply):
 
 
 def do_step(step, host, answers):
-    """Runs a step's command, showing what it says; whether it ended well."""
+    """Runs a step's command and shows its output; returns whether it succeeded."""
     os.makedirs(host.folder, mode=0o700, exist_ok=True)
     for name, text in step.files.items():
         folders.write_whole(os.path.join(host.folder, name), text)

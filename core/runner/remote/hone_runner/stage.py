@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stage: one tool in a process group of its own, with limits, and nothing left behind; behind a
-wall (wall.py) where what it runs comes from a candidate or a reference.
+"""A stage: one tool in a process group of its own, with limits, and nothing left behind; code of a
+candidate or a reference runs behind a wall (wall.py).
 
-The runner reads what it says, waits, ends it in time, and tells apart the ways it can end. Stages
-run one at a time. What a stage is for, the caller knows."""
+The runner reads its output, waits, ends it in time, and distinguishes the ways it can end. Stages
+run one at a time. Only the caller knows what a stage is for."""
 
 import fcntl
 import os
@@ -24,10 +24,10 @@ READ = 1 << 20
 F_SETPIPE_SZ = 1031
 MEMORY_SIGNS = (b"[F137]", b"MemoryError", b"std::bad_alloc", b"Cannot allocate memory",
                 b"Out of memory")
-# What a stage inherits; everything else of the login session could change what is measured.
+# The variables that a stage inherits; others of the login session could change measurements.
 INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ",
              "LD_LIBRARY_PATH",
-             # How numbers are made: as in hone and in the reference.
+             # Numeric libraries behave as in hone and in the reference.
              "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
              "AWS_REGION", "AWS_DEFAULT_REGION", "HF_HOME", "SLURM_JOB_ID", "SLURM_JOBID")
 # Proxies, often with a password in them: only for tools that fetch something.
@@ -37,14 +37,14 @@ OUTCOMES = ("ok", "failed", "signalled", "killed", "memory", "timeout", "cancell
 
 
 class Cancelled(BaseException):
-    """The job was cancelled; it passes through all code between the stage and the job's end, which
-    is why it is no Exception."""
+    """The job was cancelled; it must pass through all code between the stage and the job's end, so
+    it is not an Exception."""
 
 
 class Limits:
     """wall_s: seconds. cpu_s, memory_bytes: None for none; memory is that of all processes of the
-    stage together. address_bytes: of one process's address space. nice: 0 where time is
-    measured. held: the cores it runs on (hold.Held), which it leaves when their lock ends."""
+    stage together. address_bytes: of one process's address space. nice: 0 where time is measured.
+    held: the cores it runs on (hold.Held); it is ended when their lock ends."""
 
     held = None
 
@@ -78,7 +78,7 @@ class Result:
                 for line in part.decode("utf-8", "replace").splitlines()[-lines:] if line.strip()]
 
     def read_out(self, limit=64 << 20):
-        """The bytes of its standard output, as far as they were kept."""
+        """The bytes of its standard output that were kept."""
         if self.out is None:
             return self.out_tail
         with open(self.out, "rb") as file:
@@ -110,7 +110,7 @@ def proxies():
 
 
 def in_child(limits, parent, wall=None, cwd=None):
-    """What the child does to itself before it becomes the tool."""
+    """Runs in the child before it becomes the tool."""
     def prepare():
         process.prctl(process.PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
@@ -121,7 +121,7 @@ def in_child(limits, parent, wall=None, cwd=None):
         lower(resource.RLIMIT_AS, limits.address_bytes)
         if limits.nice:
             os.nice(limits.nice)
-        try:                        # when memory runs out the stage goes, not the host's sshd
+        try:                        # without memory the stage dies, not sshd
             with open("/proc/self/oom_score_adj", "w") as file:
                 file.write("500")
         except OSError:
@@ -242,7 +242,7 @@ class Stage:
 
     @staticmethod
     def take(selector, wait_s):
-        """Reads what is there; whether there was anything."""
+        """Reads what has arrived; returns whether there was anything."""
         found = False
         for key, _ in selector.select(wait_s):
             try:
@@ -291,7 +291,8 @@ class Stage:
         return total
 
     def end(self, why):
-        """Ends the group: first politely, then not; output is still read by the caller."""
+        """Ends the group: first with SIGTERM, then with SIGKILL; the caller still reads the
+        output."""
         if self.ended_by is None:
             self.ended_by = why
             self.asked = time.monotonic()
@@ -301,7 +302,8 @@ class Stage:
             self.end_strays()
 
     def end_strays(self):
-        """All that descends from this process is the stage's: stages run one at a time."""
+        """Every descendant of this process belongs to the stage, because stages run one at a
+        time."""
         process.kill_all(lambda: self.reaped(process.descendants(os.getpid())), DRAIN_S)
 
     def reaped(self, pids):
@@ -338,7 +340,7 @@ class Stage:
                                                       for stream in streams]
 
     def settle(self):
-        """What happened, from how it ended and what it said."""
+        """Works out what happened, from how the tool ended and what it printed."""
         result, code = self.result, self.child.returncode
         if code is None:
             result.signal = signal.SIGKILL
@@ -390,8 +392,8 @@ def signal_name(number):
 
 
 def quick(argv, limit_s=10.0, env=None, cwd="/"):
-    """Runs a small tool to its end without showing or keeping what it says: a Result whose tails
-    hold its output (4 MiB of each stream)."""
+    """Runs a small tool without showing or keeping its output. Returns a Result whose tails hold
+    the output (4 MiB of each stream)."""
     streams = [output.Stream(None, None, None), output.Stream(None, None, None)]
     stage = Stage(os.path.basename(argv[0]), argv, Limits(limit_s, nice=0))
     result = stage.run(clean_environment() if env is None else env, cwd, streams)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The life of a job: started once, detached from the connection, ended whole, cancelled exactly.
+"""The life of a job: started once, detached from the connection; at its end nothing is left, and
+cancelling ends exactly this job.
 
 The process that runs a job is the parent (or adopter) of everything the job starts. It writes the
-state, the events and the result. How a kernel is evaluated is not known here."""
+state, the events and the result. This module does not know how a kernel is evaluated."""
 
 import os
 import shutil
@@ -48,7 +49,7 @@ class Control:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def on_cancel(self, number, frame):
-        """SIGTERM: from `cancel`, which leaves a file to say so, or from the host or a
+        """SIGTERM comes from `cancel`, which leaves a file as a sign, or from the host or a
         scheduler."""
         self.cancelled = True
         self.interrupted = not os.path.exists(self.folder.file("cancel"))
@@ -60,7 +61,7 @@ class Control:
         if self.events.network:
             self.events.sync()
         if self.cancelled and not self.busy and not self.raised:
-            self.raised = True      # code of our own that takes long, or waits
+            self.raised = True      # our own code that takes long, or waits
             raise stage.Cancelled()
 
     def beat(self):
@@ -87,13 +88,13 @@ class Control:
         self.busy = False
 
     def holds(self, text):
-        """The cores the job holds, for lists; "" for none."""
+        """The cores that the job holds, for lists of jobs; "" for none."""
         self.state["core"] = text
         self.write()
 
     def has_lock(self, memo):
-        """Our part of the core lock (cores.Taker), written down in case this process is killed;
-        None: nothing."""
+        """Our part of the core lock (cores.Taker), stored in case this process is killed; None:
+        nothing."""
         self.state["lock"] = memo
         self.write()
 
@@ -155,7 +156,7 @@ def wait_ready(reader, folder):
 
 
 def leave_session(folder, keep):
-    """Lets go of everything that belongs to the connection."""
+    """Closes everything that belongs to the connection."""
     os.setpgid(0, 0)
     empty = os.open(os.devnull, os.O_RDWR)
     said = os.open(folder.file("runner.err"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -176,7 +177,7 @@ def clear(folder):
 
 
 def run(path, answers):
-    """The job in the foreground, as a cluster's batch script has it."""
+    """Runs the job in the foreground, as a cluster's batch script does."""
     folder = folders.Folder(path).check()
     lock = folder.lock()
     try:
@@ -218,7 +219,7 @@ def attend(child):
 
 
 def work(folder, ready):
-    """All of a job, in its own process; returns the exit status."""
+    """The whole job, in its own process; returns the exit status."""
     try:
         job = folder.job()
         before = folder.state()
@@ -258,12 +259,12 @@ def open_events(folder):
 
 
 def outcome(folder, job, control, events):
-    """The members of the result event. There is one whatever happens."""
+    """The members of the result event. There is always one."""
     try:
         module = KINDS.get(job.get("kind") or "kernel")
         if job.get("protocol") != 1 or module is None:
             return failure("usage", "this runner speaks version 1 of the protocol and evaluates "
-                           "jobs of the kinds %s; take the same hone on both sides"
+                                    "jobs of the kinds %s; use the same hone on both sides"
                            % ", ".join(KINDS))
         return evaluate(module, contexts.Context(folder, job, events, control))
     except stage.Cancelled:
@@ -284,13 +285,13 @@ def outcome(folder, job, control, events):
         note_traceback()
         place = traceback.extract_tb(sys.exc_info()[2])[-1]
         return failure("environment",
-                       "the runner failed in %s, line %d: %s: %s (all of it is in %s)"
+                       "the runner failed in %s, line %d: %s: %s (details are in %s)"
                        % (os.path.basename(place.filename), place.lineno, type(problem).__name__,
                           problem, folder.file("runner.err")))
 
 
 def note_traceback():
-    """Into runner.err, where there is room for it."""
+    """Writes into runner.err, if there is room for it."""
     try:
         traceback.print_exc()
         sys.stderr.flush()
@@ -308,11 +309,11 @@ def failure(kind, text):
 
 
 def end(folder, control, events, result):
-    """The last words: the result, then the state."""
+    """Writes the result, then the state."""
     control.uninstall()
     end_children()
     cancelled = (result.get("failure") or {}).get("kind") == "cancelled"
-    if cancelled and control.interrupted:       # it may begin anew: no result
+    if cancelled and control.interrupted:       # it may start over: no result
         finish(folder, control, events, "interrupted")
         return
     for attempt in range(30):
@@ -348,7 +349,7 @@ def living(pids):
 
 
 def cancel(path, answers):
-    """Ends a job and all it started. A job that was not started never will be."""
+    """Ends a job and all processes it started. A job that has not started yet never will."""
     folder = folders.Folder(path).check()
     lock = folder.lock()
     try:
@@ -372,7 +373,8 @@ def cancel(path, answers):
 
 
 def end_job(folder, state):
-    """SIGTERM to the job's process, which ends its stage and says so; SIGKILL to all when late."""
+    """Sends SIGTERM to the job's process, which ends its stage and reports that; if that takes too
+    long, SIGKILL to all."""
     pid = state["pid"]
     process.send([pid], signal.SIGTERM)
     deadline = time.monotonic() + 2 * stage.GRACE_S + stage.DRAIN_S

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables that C and the runner share: files of rows like NAME("text", 2, OTHER), which the C
-compiler includes and this module reads. Their rows are calls in Python, too, once the comments are
-out; nothing of them is run."""
+compiler includes and this module reads. Without comments their rows have the form of Python calls;
+they are parsed, never run."""
 
 import ast
 import os
@@ -9,8 +9,8 @@ import pkgutil
 import re
 
 COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|/\*.*?\*/', re.S)
-# Where a table lies when the runner is run from the source tree; in the archive all are beside
-# this.
+# Where a table lies when the runner is run from the source tree; in the archive all tables are
+# beside this file.
 SOURCES = {"messages.def": "../..", "releases.def": "../../../nki/lint"}
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wall around stages that run code of a candidate or a reference: which files they reach, no
-network, and a tree of processes that ends with them.
+"""A wall around stages that run code of a candidate or a reference: it limits the files they reach,
+gives them no network, and ends all their processes with them.
 
-Levels as on hone's own machine (core/base/os/wall.h). On a host all of the system can be read, so
-that no toolchain misses a part, but not the login's folders: those are empty, but for what is
-shown."""
+Levels as on hone's own machine (core/base/os/wall.h). On a host the whole system can be read, so
+that toolchains find all their parts, except the login's folders: those look empty apart from what
+is shown on purpose."""
 
 import ctypes
 import glob
@@ -67,12 +67,12 @@ FS_FILES, FS_READ = 0xC007, 0xD
 
 
 class Unavailable(Exception):
-    """A wall that the settings demand and that cannot be had."""
+    """The settings demand a wall that does not work."""
 
 
 class Wall:
-    """What a stage sees. shown: [(path, whether it may be written)]. network: whether the host's
-    may be used. own: those folders whose contents are weighed while it runs."""
+    """What a stage sees. shown: [(path, whether it may be written)]. network: whether it may use
+    the host's. own: folders whose size is watched while it runs."""
 
     def __init__(self, level="limits", shown=(), network=False, own=()):
         self.level, self.network = level, network
@@ -86,7 +86,7 @@ class Wall:
         return self.level in ("namespaces", "bubblewrap")
 
     def excess(self, processes):
-        """The limit that a stage with so many processes passes, as words; None."""
+        """The limit that a stage with that many processes exceeds, in words, or None."""
         if processes > PROCESSES:
             return "it had over %d processes" % PROCESSES
         room, files = WORK_BYTES, WORK_FILES
@@ -155,7 +155,7 @@ class Wall:
 
     def enter(self, cwd):
         """Puts this process, a fork that is about to become the stage, behind the wall. Raises
-        OSError; may return in a grandchild, whose end the processes between pass on."""
+        OSError. May return in a grandchild; the processes between pass on how it ended."""
         if os.geteuid() == 0:
             enter_group(THREADS)
         for what, limit in ((resource.RLIMIT_FSIZE, FILE_BYTES),
@@ -188,7 +188,8 @@ class Wall:
         os.close(ruleset)
 
     def landlock_places(self, every):
-        """All that stands in the root but what is hidden, and what is shown of that."""
+        """Everything in the root folder except hidden folders, and the parts of those that are
+        shown."""
         rows = []
         for name in os.listdir("/"):
             path = "/" + name
@@ -238,8 +239,8 @@ class Wall:
 
 
 def groups():
-    """Where control groups can be made that count processes, the only limit of them that holds for
-    root (cgroups(7), both versions); None."""
+    """Where control groups that count processes can be made, or None. They are the only limit of
+    processes that applies to root (cgroups(7), both versions)."""
     try:
         with open("/proc/self/cgroup", encoding="utf-8") as file:
             rows = [line.rstrip("\n").split(":", 2) for line in file]
@@ -254,8 +255,9 @@ def groups():
 
 
 def enter_group(tasks):
-    """Puts this process into a group of its own of so many processes and threads; where that cannot
-    be, a stage's watch counts alone. Groups whose first process ended are removed when empty."""
+    """Puts this process into a control group with at most this many processes and threads. If that
+    is not possible, only the stage's watch counts them. Empty groups whose first process ended are
+    removed."""
     base = groups()
     if base is None:
         return
@@ -316,8 +318,8 @@ def hidden_places():
 
 
 def beside(path):
-    """What a reference sees of its own folder: all of it, but of a home folder (or one above) what
-    has no dot before its name."""
+    """What a reference sees of its own folder: all of it. If that is a home folder (or one above
+    it): only names without a dot in front."""
     folder = os.path.dirname(os.path.abspath(path))
     home = os.path.realpath(os.path.expanduser("~"))
     if not (home + "/").startswith(os.path.join(os.path.realpath(folder), "")):
@@ -328,7 +330,7 @@ def beside(path):
 
 
 def python_places(python):
-    """The folders that a Python's links lead through, and where pip put what is this user's."""
+    """The folders that a Python's links lead through, and the user's own folder of pip packages."""
     places = []
     for _ in range(16):
         prefix = os.path.dirname(os.path.dirname(python))
@@ -342,7 +344,8 @@ def python_places(python):
 
 
 def linked_places(folders):
-    """The folders that .pth files in these folders of packages add: packages in work, mostly."""
+    """The folders that .pth files in these folders of packages add; mostly packages under
+    development."""
     places = []
     for file in [file for folder in folders
                  for file in sorted(glob.glob(os.path.join(glob.escape(folder), "*.pth")))]:
@@ -357,7 +360,7 @@ def linked_places(folders):
 
 
 def put_back(path, descriptor, writable):
-    """Shows again what lies below a folder that was hidden, or in one that is closed to writing."""
+    """Shows again a path below a folder that was hidden, or below one that is closed to writing."""
     source = "/proc/self/fd/%d" % descriptor
     if not os.path.lexists(path):
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -425,8 +428,7 @@ def install(steps):
 
 
 def drop_capabilities(keep=0):
-    """Drops all capabilities but `keep`, which let root use other people's files, where it has
-    them."""
+    """Drops all capabilities except `keep`, with which root can use other people's files."""
     for number in range(64):
         if not keep >> number & 1:
             LIBC.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
@@ -447,7 +449,7 @@ def write(path, text):
 
 
 def go_on_as_child():
-    """Forks. The parent waits, and ends as the child ended."""
+    """Forks. The parent waits, and ends in the same way as the child."""
     child = os.fork()
     if child == 0:
         process.prctl(process.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -469,7 +471,7 @@ def go_on_as_child():
 
 
 def works(wall, argv=("true",)):
-    """Whether the wall can be put up on this host around a small command."""
+    """Whether the wall works on this host, tried with a small command."""
     if LIBC is None or not sys.platform.startswith("linux"):
         return wall.level == "limits"
     descriptor = wall.open_filter()
@@ -490,7 +492,7 @@ def choose(wanted, probe):
     """The strongest level for which probe(level) is true, or the wanted one. Raises Unavailable."""
     if wanted in LEVELS:
         if not probe(wanted):
-            raise Unavailable("the wall \"%s\" that the settings ask for cannot be had on the "
+            raise Unavailable("the wall \"%s\" that the settings ask for does not work on the "
                               "host: %s" % (wanted, MISSING.get(wanted, "it does not work there")))
         return wanted
     return next((level for level in reversed(LEVELS[1:]) if probe(level)), "limits")

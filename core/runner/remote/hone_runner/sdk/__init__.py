@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives whichever Neuron SDK is on the host: compile, run, benchmark, profile, and what their
-logs mean. Processes, the lock and the protocol's output come from the package above."""
+"""Uses whichever Neuron SDK is on the host to compile, run, benchmark and profile, and reads its
+logs. Processes, the lock and the protocol's output come from the package above."""

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a failure on a Neuron host means and what to do about it, by the table that hone has, too
-(messages.def): from texts of the runtime, the tools and the compiler to one sentence each. Nothing
-here acts: whether a run is tried again or a host given up is the caller's business, by `kind`."""
+"""What a failure on a Neuron host means and what to do about it: one sentence for texts of the
+runtime, the tools and the compiler. The table (messages.def) is the one that hone reads. This
+module only explains. The caller decides by `kind` whether to try again or give up the host."""
 
 import collections
 import re
 
 from . import grammar
 
-# kind: kernel (laid to the kernel), busy (a core is held: wait), environment (the host cannot serve
+# kind: kernel (the kernel's fault), busy (a core is held: wait), environment (the host cannot serve
 # this), hardware (stop using the host), noise (means nothing when the exit status is 0).
 Advice = collections.namedtuple("Advice", "id kind text")
 
 
 
 def phrase(what, fix):
-    """One sentence of what is wrong and what to do."""
+    """One sentence: what is wrong and what to do."""
     lower = fix[:1].lower() if fix[1:2].islower() else fix[:1]
     return "%s: %s" % (what, lower + fix[1:].rstrip("."))
 
@@ -23,10 +23,11 @@ def phrase(what, fix):
 ROWS = [(name, kind, re.compile(pattern, re.I), phrase(what, fix))
         for name, kind, pattern, what, fix in grammar.TABLE.of("TEXT")]
 
-# Lines that tools write to standard error and that mean nothing for a result.
+# Lines on standard error that do not affect a result.
 NOT_FATAL = re.compile("|".join(pattern for pattern, in grammar.TABLE.of("HARMLESS")))
 
-# What a death without words means, by the exit status of the shell or of subprocess.
+# What it means that a process died without a message, by the exit status of the shell or of
+# subprocess.
 DEATHS = {137: "host-memory", -9: "host-memory"}
 
 
@@ -35,7 +36,7 @@ def row_of(name):
 
 
 def explain(text, exit_status=None):
-    """The advice for a failure's output, the gravest first; None when nothing is recognised."""
+    """The gravest advice for a failure's output; None when nothing is recognised."""
     found = None
     for name, kind, pattern, sentence in ROWS:
         if kind == "noise" and exit_status != 0:
@@ -55,22 +56,22 @@ STATUS_ROWS = {number: text for number, _, text in grammar.TABLE.of("STATUS")}
 
 
 def by_status(number):
-    """What a status of the runtime (NRT_STATUS) means; None where nothing can be said."""
+    """What a status of the runtime (NRT_STATUS) means; None if unknown."""
     return row_of(STATUS_ROWS.get(number, ""))
 
 
 def is_harmless(line):
-    """A line on standard error that says ERROR and means nothing."""
+    """A line on standard error that says ERROR but does not matter."""
     return bool(NOT_FATAL.search(line))
 
 
-# What codes mean. Others are shown with the compiler's own text alone.
+# What codes mean. Other codes are shown only with the compiler's own text.
 CODES = {code: phrase(what, fix) for codes, what, fix in grammar.TABLE.of("CODE")
          for code in codes.split()}
 
 
 def sentence(finding):
-    """A finding's message with what hone knows to add: what the code means, whose fault it is."""
+    """A finding's message, and what hone can add: what the code means, whose fault it is."""
     text = finding.message
     meaning = CODES.get(finding.code)
     if meaning:

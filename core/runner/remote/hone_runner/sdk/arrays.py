@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays as files: the cache of a reference's inputs and outputs (data.bin and meta.json, as the
-harness writes them) and raw files with a dtype's name and a shape beside. Nothing here needs numpy
-but load() and store(), which run where the kernel does."""
+harness writes them) and raw files with a dtype's name and a shape beside. Only load() and store()
+need numpy; they run where the kernel runs."""
 
 import json
 import os
@@ -18,12 +18,12 @@ ALIASES = {"fp32": "float32", "f32": "float32", "fp16": "float16", "f16": "float
            "fp8_e4m3": "float8_e4m3",
            "fp8_e5m2": "float8_e5m2", "float32r": "float32", "fp32r": "float32", "bool_": "bool",
            "boolean": "bool"}
-# What a type is called where numpy's own does not exist, by the size of an element.
+# Names for types that numpy does not have, by the size of an element.
 UNSIGNED = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
 
 
 def dtype_name(dtype):
-    """The name of a type, of whatever kind of object a release names it by; "" when not known."""
+    """The name of a type, for any kind of object that a release uses for it; "" when unknown."""
     text = str(getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype or "")
     text = text.rsplit(".", 1)[-1].strip("'<> ")
     text = ALIASES.get(text, text)
@@ -51,7 +51,8 @@ def read_meta(folder):
 
 
 def signature(meta):
-    """The values of inputs as far as a compiler sees them: types and shapes, numbers and texts."""
+    """What a compiler sees of the inputs: types and shapes of arrays, and the values of numbers and
+    texts."""
     return [[row["kind"], row["dtype"], row["shape"]] if row["kind"] == "array"
             else [row["kind"], row.get("value")] for row in meta["values"]]
 
@@ -80,7 +81,7 @@ def scalar(row):
 
 
 def numpy_dtype(name):
-    """The numpy type of a name; of ml_dtypes where numpy has none. None when neither has it."""
+    """The numpy type with that name, else the one of ml_dtypes; None when neither has it."""
     import numpy as np
     if name in ("bool_", "tfloat32"):
         return np.dtype({"bool_": "bool", "tfloat32": "float32"}[name])
@@ -97,7 +98,7 @@ def numpy_dtype(name):
 
 def load(folder, plain=False):
     """The values of inputs as the kernel takes them: arrays (read into memory: a kernel may write
-    to them) and scalars. plain: types numpy does not have come as unsigned integers."""
+    to them) and scalars. plain: types that numpy does not have are given as unsigned integers."""
     import numpy as np
     values = []
     for row in read_meta(folder)["values"]:

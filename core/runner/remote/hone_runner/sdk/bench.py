@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Latency samples of a kernel, or of incumbent and kernel in turn (A B B A ...), inside the core
 lock. A sample is the median of one run of many executions after warm-ups, never the first
-execution. Which clock there is depends on the release; the one that was used is said. Samples are
-judged elsewhere, but whether they can be compared is known here."""
+execution. The release decides which clock there is; the log says which one was used. Samples are
+judged elsewhere, but this module knows whether they can be compared."""
 
 import glob
 import json
@@ -77,8 +77,8 @@ def by_nrt(device, programs, inputs, order, tell):
 
 
 def keep_traces(folder, request):
-    """Adds the events of a piece to those of the pieces before. Events of an earlier benchmark
-    (the canary's) are replaced. Packed files are joined as they are."""
+    """Adds the events of a piece to those of the pieces before. Events of an earlier benchmark (the
+    canary's) are replaced. Compressed files are appended as they are."""
     part = request["events"]
     if os.path.exists(part):
         mode = "ab" if request["first"] else "wb"
@@ -88,14 +88,14 @@ def keep_traces(folder, request):
 
 
 def check_nrt(answer, result):
-    """Raises what is wrong with an answer of the runtime's Python layer."""
+    """Raises an exception for a wrong answer of the runtime's Python layer."""
     if not (answer and answer["ok"]):
         if answer and answer.get("missing"):
             raise execute.NoWay("there is no nrtpy")
         if answer and answer.get("unusable"):
             raise execute.NoWay(answer["error"])
         problem = execute.judge_failure(result, "nrtpy")
-        # Whether the core is busy or takes no second model, the next clock finds out.
+        # Perhaps the core is busy, or takes no second model: the next clock will show.
         raise execute.NoWay(str(problem)) if isinstance(problem, execute.Busy) else problem
     if not answer["samples"]:
         raise execute.NoWay("nrtpy took no sample")
@@ -121,8 +121,8 @@ def by_bench(device, programs, inputs, order, tell):
 
 
 def bench_warmups(device, program):
-    """How many warm-ups take as long as is wanted. neuron-bench takes a number of them, so a run
-    that does not count as a sample tells how long a call takes."""
+    """How many warm-ups take as long as wanted. neuron-bench takes their number, so a run that does
+    not count as a sample measures how long a call takes."""
     wanted_s = warmup_s(device.context)
     if not wanted_s:
         return WARMUP
@@ -154,7 +154,7 @@ def bench_run(device, program, number, warmups):
 
 
 def read_bench_call(folder):
-    """The median time of a call, in microseconds; None: not told."""
+    """The median time of a call, in microseconds; None: not reported."""
     for path in glob.glob(os.path.join(folder, "**", "info.json"), recursive=True):
         found = find_member(read_json(path), "latency")
         if isinstance(found, dict) and keys.number(found.get("50")):
@@ -171,7 +171,7 @@ def read_json(path):
 
 
 def read_bench(folder):
-    """The median in microseconds out of what neuron-bench left: all latencies, else their p50."""
+    """The median in microseconds from neuron-bench's files: of all latencies, else their p50."""
     for path in glob.glob(os.path.join(folder, "**", "nc_latency_data.json"), recursive=True):
         data = read_json(path).get("latency_data")
         values = [v for v in (data or {}).get("0", ()) if keys.number(v)]
@@ -221,12 +221,12 @@ def capture_sample(device, program, inputs, number):
     shutil.rmtree(folder, ignore_errors=True)
     us, _ = keys.latency_us(summary.slowest(nodes) or {})
     if not us:
-        raise execute.NoWay("the profiler's summary tells no time")
+        raise execute.NoWay("the profiler's summary has no time")
     return us
 
 
 def legacy_sample(device, program, inputs, number):
-    """One nki.benchmark, which compiles anew each time: the last resort."""
+    """One nki.benchmark, which compiles again each time: the last resort."""
     if program.dialect != "legacy":
         raise execute.NoWay("nki.benchmark is for legacy kernels")
     context, label = device.context, program.kernel.label
@@ -252,7 +252,7 @@ CLOCK_WAYS = {"nrt": by_nrt, "bench": by_bench, "capture": each(capture_sample),
 
 
 class Bench:
-    """Takes samples by the first clock that serves. samples: {"kernel": [us], "incumbent": [us]}.
+    """Takes samples with the first clock that works. samples: {"kernel": [us], "incumbent": [us]}.
     doubt: why they cannot be compared, "" when they can."""
 
     def __init__(self, device, dialect, quiet=False):
@@ -269,7 +269,7 @@ class Bench:
             self.doubt = "times are %s: %s" % (launches.UNPAIRED, row["why"])
         self.samples.setdefault(who, []).append(us)
         self.rows.setdefault(who, []).append(row)
-        # What cannot be compared is shown for the kernel alone.
+        # Samples that cannot be compared are shown for the kernel only.
         if not self.quiet and not (self.doubt and who != "kernel"):
             more = {"per": launches.UNPAIRED} if self.doubt else {}
             self.device.context.events.emit("sample", us=us, of=who, modelled=False, **more)
@@ -287,7 +287,7 @@ class Bench:
                 break
             except execute.NoWay as problem:
                 problems.append("%s: %s" % (name, problem))
-                events.log("measuring by %s does not serve: %s" % (name, problem),
+                events.log("measuring by %s does not work: %s" % (name, problem),
                            "note" if not self.samples else "warning")
                 self.clock = name if self.samples else None
                 if self.samples and not self.enough(programs):
@@ -304,9 +304,9 @@ class Bench:
         return self.samples
 
     def tell_launches(self, events):
-        """What the runtime said of the launches beyond their median."""
+        """What the runtime reported about the launches besides their median."""
         if self.doubt:
-            events.log("a sample is no launch, and is not compared: " + self.doubt, "warning")
+            events.log("a sample is not a launch, and is not compared: " + self.doubt, "warning")
         for who, rows in self.rows.items():
             known = [row for row in rows if row and row["span_us"] is not None]
             if not known or self.quiet:
@@ -323,7 +323,7 @@ class Bench:
 
 
 def pairs_of(context, with_incumbent):
-    """How many: pairs, or samples of a kernel alone, which is compared with nothing."""
+    """How many pairs, or how many samples of a kernel that is not compared with another."""
     asked = int(context.number("samples", PAIRS, 1, MAX_PAIRS))
     return asked if with_incumbent else min(asked, ALONE)
 

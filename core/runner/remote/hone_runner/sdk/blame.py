@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is to blame for an exception: a seam that this release lacks in this shape, or the kernel.
-The traceback decides. An exception with a frame of the kernel's file anywhere in its chain of
-causes is the kernel's, whatever its type. A TypeError, AttributeError or ImportError that was
-raised between our call and the kernel is the toolchain's. Also here: the text of a chain of
-exceptions."""
+"""Who is to blame for an exception: a seam (a way to compile) that this release lacks or has in
+another form, or the kernel. The traceback decides. An exception with a frame of the kernel's file
+anywhere in its chain of causes is the kernel's, whatever its type. A TypeError, AttributeError or
+ImportError that was raised between our call and the kernel is the toolchain's. Also here: the text
+of a chain of exceptions."""
 
 import os
 import sys
@@ -16,12 +16,11 @@ SHAPES = (ImportError, AttributeError, TypeError, NotImplementedError)
 
 
 class NotHere(Exception):
-    """This seam does not exist in this release, or needs what is not known."""
+    """This seam does not exist in this release, or needs something unknown."""
 
 
 def chain(problem):
-    """The exception and those it came from, nearest first; a cause that was hidden by `from None`
-    is still one."""
+    """The exception and its causes, nearest first, including causes hidden by `from None`."""
     found, left = [], [problem]
     while left and len(found) < MAX_CHAIN:
         one = left.pop(0)
@@ -32,7 +31,7 @@ def chain(problem):
 
 
 def files_of(problem):
-    """The files of the frames it passed through, ours first, where it was raised last."""
+    """The files of the frames it passed through: ours first, last the one that raised it."""
     return [frame.f_code.co_filename for frame, _ in traceback.walk_tb(problem.__traceback__)]
 
 
@@ -41,13 +40,14 @@ def is_own(path):
 
 
 def is_ours(problem):
-    """An exception raised where the SDK is called, not within: the call does not fit."""
+    """An exception raised by the call of the SDK itself, not within the SDK: the call does not
+    fit."""
     files = files_of(problem)
     return bool(files) and is_own(files[-1])
 
 
 def in_kernel(problem, path):
-    """Whether the kernel's file had a part in it: a frame of it, or its name in what is said."""
+    """Whether the kernel's file is involved: it has a frame, or the text names it."""
     places = {path, os.path.realpath(path)}
     for one in chain(problem):
         if any(name in places or os.path.realpath(name) in places for name in files_of(one)):
@@ -58,9 +58,9 @@ def in_kernel(problem, path):
 
 
 def is_missing(problem, path, proven=False):
-    """Whether an exception says that a seam is not there, or has another shape, and nothing about
-    the kernel of that path. proven: the seam has compiled a kernel that is known to be good, so
-    that what happens within it is not its own."""
+    """Whether an exception means that a seam is missing or has another form, and says nothing about
+    the kernel of that path. proven: the seam has compiled a kernel that is known to be good, so an
+    exception within it is not the seam's fault."""
     if isinstance(problem, NotHere):
         return True
     if not isinstance(problem, SHAPES) or in_kernel(problem, path):
@@ -82,7 +82,7 @@ def short(problem):
 
 
 def why_missing(problem):
-    """One line about a seam that was passed over, with the place that refused."""
+    """One line about a seam that was skipped, with the place that refused."""
     if isinstance(problem, NotHere):
         return str(problem)
     frames = traceback.extract_tb(problem.__traceback__)
@@ -116,7 +116,7 @@ def kind_of(problem):
 
 
 def error_of(problem):
-    """An exception for the answer; what its chain says also goes to standard error."""
+    """The text of an exception for the answer; its whole chain also goes to standard error."""
     text, said = trace_of(problem), of_process(problem)
     for part in (said.get("stdout"), said.get("stderr"), text[-MAX_TEXT:]):
         if part:

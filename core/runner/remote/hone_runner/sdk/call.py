@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel with its arguments, as it is launched: what its file defines, what its decorator was
-told, and the values of its parameters, those that the function itself gives included."""
+"""A kernel with its arguments, as it is launched: what its file defines, the options of its
+decorator, and the values of its parameters, defaults included."""
 
 import ast
 import dataclasses
@@ -10,9 +10,9 @@ import sys
 
 from . import arrays, source
 
-# Keywords of decorators that are no options of the compiler's: how the kernel is launched.
-NO_OPTIONS = ("mode", "platform_target", "func", "fn", "lnc")
-UNKNOWN = object()          # an option that was given, and whose value nothing tells
+# Keywords of decorators that are not options for the compiler but say how the kernel is launched.
+NO_OPTIONS = ("mode", "platform_target", "func", "fn", "lnc""")
+UNKNOWN = object()          # an option that was given, with an unknown value
 
 
 class Mismatch(Exception):
@@ -20,7 +20,7 @@ class Mismatch(Exception):
 
 
 def plain(value):
-    """A scalar of numpy's as the number it is: what is no tensor is compiled in."""
+    """A numpy scalar as a plain number: everything except tensors is compiled in."""
     if getattr(value, "shape", None) == () and hasattr(value, "dtype") and hasattr(value, "item"):
         return value.item()
     return value
@@ -31,8 +31,8 @@ def is_tensor(value):
 
 
 class Call:
-    """A kernel with its arguments. raw: the function below the decorator. lowered: what the
-    compiler's front end made of it, where the seam that compiled it has such an object."""
+    """""A kernel with its arguments. raw: the function below the decorator. lowered: what the
+    compiler's front end made of it, if the seam that compiled it has such an object."""
 
     def __init__(self, request):
         self.request = request
@@ -65,8 +65,9 @@ class Call:
     # -------------------------------------------------------------------------- the arguments
 
     def bind(self):
-        """The inspect.BoundArguments of the launch: what was not given takes its default. Of
-        defaults, scalars are compiled in; a tensor would be an input that nobody feeds."""
+        """The inspect.BoundArguments of the launch: parameters that were not given take their "
+          "defaults. Default scalars are compiled in; a default tensor would be an input without a "
+          "value."""
         bound = inspect.signature(self.raw).bind(*self.arguments)
         given = set(bound.arguments)
         bound.apply_defaults()
@@ -85,7 +86,7 @@ class Call:
                 if bound.signature.parameters[name].kind not in several or value}
 
     def tensors(self):
-        """Of the arguments those that are inputs of the compiled program."""
+        """The arguments that are inputs of the compiled program."""
         return {name: value for name, value in self.bound().items() if is_tensor(value)}
 
     def launch(self, kernel):
@@ -103,8 +104,8 @@ class Call:
                            % (own, self.lnc, "" if self.lnc == 1 else "s", own))
 
     def with_lnc(self):
-        """The kernel as it is launched: kernel[lnc] where it is an object that takes one. Else
-        NEURON_LOGICAL_NC_CONFIG says it, which every compiling process has."""
+        """The kernel as it is launched: kernel[lnc] where it is an object that takes one. "
+          "Otherwise NEURON_LOGICAL_NC_CONFIG gives lnc; every compiling process has it."""
         if self.lnc == 1 or not hasattr(type(self.kernel), "__getitem__") or \
                 getattr(self.kernel, "lnc", None) == self.lnc:
             return self.kernel
@@ -116,7 +117,8 @@ class Call:
     # -------------------------------------------------------------------------- the decorator
 
     def decorated(self):
-        """{keyword: value} of the kernel's decorator: by the object it made, else as written."""
+        """{keyword: value} of the kernel's decorator: from the object it made, else as written in "
+          "the source."""
         found = {}
         for word in source.decorator_words(self.node):
             value = next((getattr(self.kernel, name) for name in (word.arg, "_" + word.arg)
@@ -130,8 +132,8 @@ class Call:
         return found
 
     def options(self):
-        """{name: value} of the compiler's options that the kernel itself carries: keywords of its
-        decorator, and fields of its object that are not what they are by default."""
+        """""{name: value} of the compiler's options that the kernel itself carries: keywords of its
+        decorator, and fields of its object that differ from their defaults."""
         found = {name: value for name, value in self.decorated().items() if name not in NO_OPTIONS}
         for field in object_fields(self.kernel):
             value, usual = getattr(self.kernel, field.name), field.default

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the toolchain can be believed. Releases have been seen to return zeros with exit status
-0 and plausible latencies, so once in a session, for each environment and boot, kernels of ours go
-the way of any other: one that is known to be good must pass and measure "no change" against
-itself; one that writes zeros and one that is wrong by a little must fail. By this it also chooses
-the seam (seams.py) of the session: the first by which all that holds."""
+"""Whether the toolchain can be believed. Some releases returned zeros with exit status 0 and
+plausible latencies. So once in a session, for each environment and boot, kernels of ours are
+evaluated like any other: one that is known to be good must pass and measure "no change" against
+itself; one that writes zeros and one that is slightly wrong must fail. This also chooses the seam
+(seams.py) of the session: the first one with which all that is true."""
 
 import hashlib
 import json
@@ -109,7 +109,7 @@ def last(cache, host):
 
 
 class Unfit(Failed):
-    """What is known of the kernels does not hold by this seam; another one may do."""
+    """The kernels do not behave as they must with this seam; another one may do."""
 
     def __init__(self, seam, text):
         super().__init__("environment", text)
@@ -117,7 +117,7 @@ class Unfit(Failed):
 
 
 class Canary:
-    """One dialect's canary. run() raises Failed in words of what was found."""
+    """One dialect's canary. run() raises Failed, whose text says what was found."""
 
     def __init__(self, context, dialect, compiler, held_executor=None):
         """held_executor: makes (Device, Executor) within a held core; a context manager."""
@@ -139,8 +139,8 @@ class Canary:
             self.remember()
 
     def prove(self):
-        """Chooses a seam by compiling alone, where there is to be no device: whether there is one.
-        That is not remembered, since nothing was run."""
+        """Chooses a seam only by compiling, for evaluations without a device. Returns whether there
+        is one. The choice is not remembered, because nothing was run."""
         if self.passed():
             return True
         reference_of = self.prepare()
@@ -151,8 +151,8 @@ class Canary:
         return True
 
     def choose(self, attempt):
-        """What attempt() returns, tried with one seam after another. When none is left, the
-        failure of the first."""
+        """Calls attempt() with one seam after another and returns its result. When no seam is left,
+        raises the failure of the first."""
         first = None
         while True:
             try:
@@ -161,7 +161,7 @@ class Canary:
                 first = first or problem
                 if not problem.seam or not self.ways.skip(problem.seam, str(problem), self.dialect):
                     raise first
-                self.context.events.log("the canary does not pass by %s: %s; the next way is tried"
+                self.context.events.log("the canary does not pass by %s: %s; trying the next way"
                                         % (problem.seam, problem), "warning")
             except compiling.NoSeam:
                 if first is None:
@@ -169,8 +169,8 @@ class Canary:
                 raise first         # no other way is there
 
     def attempt(self, reference_of):
-        """The seam that compiled, and samples of the good kernel against itself. A device that
-        fails is no seam's fault: it would fail, or hang, by each of them."""
+        """The seam that compiled, and samples of the good kernel against itself. If the device
+        fails, no seam is at fault: it would fail, or hang, with each of them."""
         programs = {name: self.compile(name, reference_of) for name, _, _ in KERNELS}
         seam = programs["good"].seam
         try:
@@ -180,7 +180,7 @@ class Canary:
                          + str(fault))
 
     def on_device(self, programs, reference_of, seam):
-        """Runs and judges all three; samples of the good one against itself."""
+        """Runs and judges all three kernels; returns samples of the good one against itself."""
         inputs = reference_of.inputs_of(SEED)
         with self.held_executor() as (device, executor):
             outputs = [(name, executor.run(programs[name], inputs, os.path.join(
@@ -201,7 +201,7 @@ class Canary:
         return True
 
     def remember(self):
-        """Only that it passed is kept: what failed is tried again with the next job."""
+        """Only success is remembered: after a failure the next job tries again."""
         os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
         host = self.context.environment
         with open(self.path, "w", encoding="utf-8") as file:
@@ -226,8 +226,8 @@ class Canary:
 
     def compile(self, name, reference_of):
         kernel = compiling.Kernel(self.context, text_of(self.dialect, name), "canary", "canary.py",
-                                  "canary-" + name)
-        kernel.shown = False            # what the compiler says of it interests nobody
+                                  "canary-""" + name)
+        kernel.shown = False            # nobody needs the compiler's messages about it
         try:
             return self.compiler.compile(kernel, reference_of.inputs_of(SEED),
                                          reference_of.output_hints(SEED))

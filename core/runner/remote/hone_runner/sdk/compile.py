@@ -16,14 +16,14 @@ from . import advice, arrays, compilerlog, grammar, predict, routes, shown
 
 VERSION = 2                 # of what lies in the cache
 
-# Errors of a kernel's process that are the environment's: its packages do not load.
+# Errors of a kernel's process that are the environment's fault: its packages do not load.
 BROKEN = ("No module named 'nki", "No module named 'neuronxcc", "No module named 'numpy", "libnrt",
           "libneuron", "cannot open shared object file", "No module named 'ml_dtypes")
 
 
 class Refused(Exception):
-    """The kernel does not compile. reason: one sentence; findings: grammar.Findings, of which those
-    that only tell of the compiler's exit status say less than the reason."""
+    """The kernel does not compile. reason: one sentence; findings: grammar.Findings; some of them
+    only give the compiler's exit status, which is less than the reason."""
 
     def __init__(self, reason, findings=(), about=None):
         super().__init__(reason)
@@ -32,16 +32,16 @@ class Refused(Exception):
 
 
 class NoSeam(Failed):
-    """No seam is there, or every one has another shape: most likely the SDK's fault. A kernel that
-    is known to be good tells whether it is this kernel's."""
+    """No seam exists, or all have another form: most likely the SDK's fault. A kernel that is known
+    to be good shows whether it is this kernel's."""
 
     def __init__(self, text):
         super().__init__("environment", text)
 
 
 class Kernel:
-    """A kernel's source as a file of the job. file: what diagnostics call it. shown: whether the
-    log has what the compiler says of it."""
+    """A kernel's source as a file of the job. file: its name in diagnostics. shown: whether the log
+    has the compiler's messages about it."""
 
     shown = True
 
@@ -62,7 +62,7 @@ def safe_name(file):
 
 class Program:
     """A compiled kernel. inputs: [{"name", "argument", "dtype", "shape"}] by the NEFF's names;
-    outputs: [{"name", "dtype", "shape", "alias"}] or None where the compiler does not tell them."""
+    outputs: [{"name", "dtype", "shape", "alias"}] or None if the compiler does not tell them."""
 
     def __init__(self, kernel, about, neff, from_cache):
         self.kernel, self.neff, self.from_cache = kernel, neff, from_cache
@@ -128,8 +128,8 @@ class Compiler:
         self.context.events.log("%s: compiled by %s" % (kernel.label, about["seam"]))
 
     def predict(self, kernel, inputs):
-        """(what the compiler predicts or None, why not); see predict.py. Nothing is raised but by
-        cancelling: it is an opinion."""
+        """(the compiler's prediction or None, why not); see predict.py. Raises nothing except when
+        cancelled: a prediction is only an opinion."""
         folder = os.path.join(self.context.work, kernel.label + "-predict")
         os.makedirs(folder, mode=0o700, exist_ok=True)
         limits = self.limits()
@@ -216,7 +216,7 @@ class Compiler:
                           % (self.context.environment.chosen.path, error["message"][:300]))
         if about.get("kind") == "seams":
             tried = "tried " + said_of(about.get("tried"))
-            return Refused("no way of compiling here takes it: " + tried, (), about) \
+            return Refused("no way of compiling here accepts it: " + tried, (), about) \
                 if self.ways.proven else NoSeam("no way to compile is known for this SDK (%s): %s"
                                                 % (self.context.environment.release, tried))
         memory = result.outcome == "memory" or any(one.category == "memory" for one in causes)
@@ -242,7 +242,7 @@ class Compiler:
     # ------------------------------------------------------------------------------ the cache
 
     def cached(self, kernel, entry):
-        """A NEFF that was compiled before from the same; failures are not kept at all."""
+        """A NEFF that was compiled from the same inputs before; failures are never cached."""
         try:
             with open(os.path.join(entry, "meta.json"), encoding="utf-8") as file:
                 about = json.load(file)
@@ -254,7 +254,7 @@ class Compiler:
         return Program(kernel, about, os.path.join(entry, "kernel.neff"), True)
 
     def keep_program(self, kernel, answer, meta, entry):
-        """Puts a fresh NEFF into the cache, whole or not at all; a full disk does no harm."""
+        """Puts a new NEFF into the cache, whole or not at all; a full disk does no harm."""
         about = {"name": answer["name"], "dialect": answer["dialect"], "seam": answer["seam"],
                  "inputs": match_inputs(answer, meta), "outputs": usable_outputs(answer["outputs"]),
                  "prediction": answer.get("prediction")}
@@ -275,12 +275,12 @@ class Compiler:
 
 
 def own_flags():
-    """The flags of the person's own login, which compilers append; a stage inherits none."""
+    """The flags of the person's login, which compilers append; a stage does not inherit them."""
     return {name: os.environ[name] for name in ("NEURON_CC_FLAGS",) if os.environ.get(name)}
 
 
 def is_crash(answer, causes, status):
-    """The compiler died, or ended without saying why (status 70 has been seen to come and go)."""
+    """The compiler died, or ended without saying why (status 70 sometimes comes and goes)."""
     if any(one.category in ("user", "internal") for one in causes):
         return False
     if answer is None or answer["kind"] == "began" or \
@@ -307,15 +307,15 @@ def sha256(path):
 
 
 def usable_outputs(outputs):
-    """Output specs with types and shapes, or None: half of them is of no use."""
+    """Output specs with types and shapes, or None if any is incomplete."""
     if outputs and all(row.get("dtype") and row.get("shape") is not None for row in outputs):
         return outputs
     return None
 
 
 def match_inputs(answer, meta):
-    """The NEFF's inputs with the argument each one is: by the compiler's names, else by the
-    parameters. Numbers and texts are compiled in and are no inputs."""
+    """The NEFF's inputs, each with its argument: by the compiler's names, else by the parameters.
+    Numbers and texts are compiled in and are not inputs."""
     names = answer["parameters"]
     rows = [{"name": names[i] if i < len(names) else "input_%d" % i, "argument": i,
              "dtype": row["dtype"], "shape": row["shape"]}
@@ -335,8 +335,8 @@ def match_inputs(answer, meta):
     return matched
 
 
-# What a child is asked: its operation, the stage's name, the request, limits and variables; python
-# and child where they are not those of the environment and the worker; whether the log has it.
+# A request to a child: its operation, the stage's name, the request, limits and variables; python
+# and child if they are not the environment's and the worker; whether the log shows it.
 Ask = collections.namedtuple("Ask", "operation name request limits env python child show",
                              defaults=(None, "worker", True))
 

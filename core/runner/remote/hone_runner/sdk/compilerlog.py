@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiler's own logs after a compilation: kept in the job's folder of raw output, whatever
-became of the folder they were written in, and their end told where nothing else says why."""
+"""The compiler's own logs after a compilation: kept in the job's folder of raw output, even if the
+folder they were written in is gone. Their end is shown if nothing else says why a compilation
+failed."""""
 
 import os
 
 from . import watch
 
-TOLD = 15                   # lines of a log that say nothing hone knows
+TOLD = 15                   # lines of a log that hone does not understand
 
 
 def seam_of(path, folder):
-    """The seam a log below a compilation's folder is of; None for one in the temporary folder."""
+    """The seam that wrote a log below a compilation's folder; None for a log in the temporary
+    folder."""
     parts = os.path.relpath(path, folder).split(os.sep)
     name = parts[1] if parts[0] == watch.KEPT else parts[0]
     return None if name == "tmp" else name
@@ -43,8 +45,8 @@ def free_name(path):
 
 
 def tell(context, logs, explained):
-    """Where the logs of a compilation that failed are; their last lines where it is not known why
-    it failed."""
+    """Says where the logs of a failed compilation are, and shows their last lines if the reason is
+    not known."""
     context.events.log("the compiler's own log is kept in " + ", ".join(logs))
     if explained:
         return

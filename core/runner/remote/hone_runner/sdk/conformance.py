@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The looks that `conform` takes at an SDK: for each way of looking that relied.py names, a
-function that answers with a state (ok, other, absent) and what was found. Kernels are compiled the
-way evaluations compile them, by the same code; nothing is run on a device."""
+"""The checks that `conform` makes on an SDK: for each kind of check that relied.py names, a
+function that returns a state (ok, other, absent) and what was found. Kernels are compiled by the
+same code as in evaluations; nothing is run on a device."""
 
 import os
 import re
@@ -12,8 +12,8 @@ from . import arrays, canary, compile as compiling, execute, grammar, predict, r
     seams, shown, told, watch
 
 SHAPE = ("TypeError", "AttributeError")
-# Texts that say a thing is absent, though the exception is one of another shape: an unknown name or
-# option.
+# Texts that mean that a thing is absent although the exception looks like one for another form: an
+# unknown name or option.
 MISSING = re.compile(r"unexpected keyword argument '_|module '[\w.]+' has no attribute")
 NO_TARGET = "hone_has_no_such_target"
 MAX_FILES = 24
@@ -34,7 +34,7 @@ def line_of(text, part):
 
 
 class Checks:
-    """The looks at one environment. Compilations are done once and remembered by their seam."""
+    """The checks on one environment. Each seam compiles once, and the result is remembered."""""
 
     def __init__(self, context, route):
         self.context, self.route, self.host = context, route, context.environment
@@ -48,7 +48,7 @@ class Checks:
             return CHECKS[row.how](self, row)
         except stage.Cancelled:
             raise
-        except Exception as problem:    # one row that cannot be looked at is one row
+        except Exception as problem:    # a row that cannot be checked does not affect the others
             return "other", "%s: %s" % (type(problem).__name__, problem)
 
     # ------------------------------------------------------------------------------ compiling
@@ -83,7 +83,7 @@ class Checks:
         return folder, answer, result
 
     def dialect(self, seam):
-        """The dialect a seam compiles; None where this environment has no use for it."""
+        """The dialect that a seam compiles; None if this environment does not use the seam."""
         return next((dialect for dialect in ("current", "legacy")
                      if seam in (self.route.compile.get(dialect) or ())), None)
 
@@ -150,7 +150,7 @@ def check_files(checks, row):
 
 
 def check_again(checks, row):
-    """Caches of the SDK's own must not keep a second compilation from leaving its NEFF."""
+    """The SDK's own caches must not prevent a second compilation from writing its NEFF."""
     found = checks.working()
     if not found:
         return "absent", "nothing compiles"
@@ -180,7 +180,7 @@ def chain_text(error):
 
 
 def check_broken(checks, row):
-    """An error in the file itself: its line must be told."""
+    """An error in the file itself: the message must give its line."""
     got = refused(checks, BROKEN)
     if got is None:
         return "other", "a kernel that uses a name that does not exist compiles"
@@ -195,7 +195,7 @@ def check_broken(checks, row):
 
 
 def check_too_large(checks, row):
-    """An error that only the back end finds: a status, or a code, must be told."""
+    """An error that only the back end finds: the message must give a status or a code."""
     got = refused(checks, LARGE)
     if got is None:
         return "other", "a kernel that needs more memory on the chip than there is compiles"

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running a compiled kernel on the device, inside the core lock: inputs as files, outputs as files.
-The way that is the same on every SDK is the profiler's `capture`; where it is not there or does not
-serve, the runtime's Python layer or a launch in process is used. What the outputs are worth is
-judged elsewhere."""
+The profiler's `capture` is the same on every SDK; if it is missing or does not work, the runtime's
+Python layer or a launch in this process is used. Outputs are judged elsewhere."""
 
 import ast
 import hashlib
@@ -28,11 +27,11 @@ class KernelFailed(Exception):
 
 
 class NoWay(Exception):
-    """This way of running does not serve here; the next is tried."""
+    """This way of running does not work here; the next is tried."""
 
 
 class Tool:
-    """neuron-explorer, or neuron-profile where it is all there is."""
+    """neuron-explorer, or neuron-profile if there is nothing else."""
 
     def __init__(self, context):
         self.context = context
@@ -43,7 +42,7 @@ class Tool:
         self.known = {}
 
     def flags(self, command):
-        """The options its help names; an empty set when it names none."""
+        """The options in its help; an empty set when there are none."""
         if command not in self.known:
             result = stage.quick([self.path, command, "--help"], 15.0, cwd=self.context.work)
             said = (result.out_tail + result.err_tail).decode("utf-8", "replace")
@@ -55,15 +54,15 @@ class Tool:
         return flag in flags if flags else unless_told
 
     def executions(self, number, profiled):
-        """The options for so many executions of which one is profiled (0: none); old tools lack
-        them, and then profile their one execution."""
+        """The options for this many executions, one of them profiled (0: none). Old tools lack them
+        and profile their only execution."""
         wanted = (("num-exec", number), ("profile-nth-exec", profiled))
         return [part for name, value in wanted if self.has("capture", name)
                 for part in ("--" + name, str(value))]
 
 
 class Device:
-    """The cores that are held, and what runs on them."""
+    """The held cores, and what runs on them."""
 
     def __init__(self, context, held, lnc):
         self.context, self.held, self.lnc = context, held, lnc
@@ -81,7 +80,7 @@ class Device:
         return self.context.variables(values, self.held)
 
     def holder(self):
-        """Who has our core although no lock says so: " (...)"; "" when nobody is seen."""
+        """Who uses our core without a lock, as " (...)"; "" when nobody is seen."""
         devices = self.context.environment.devices
         devices.look()
         found = [devices.holder(core) for core in self.held.logical if devices.holder(core)]
@@ -130,7 +129,7 @@ class Device:
 
 
 def judge_failure(result, what):
-    """The exception for a run that failed: the kernel's, the environment's, or none of a kind."""
+    """The exception for a failed run: the kernel's fault, the environment's, or of unknown kind."""
     text = shown.text_of(result)
     if result.outcome == "killed":
         return Failed("environment", result.text + last_words(result))
@@ -151,11 +150,11 @@ def judge_failure(result, what):
 
 
 class Busy(Exception):
-    """The core is held by somebody who took no lock."""
+    """Somebody without a lock holds the core."""
 
 
 def last_words(result):
-    """What the runtime called it, else the last thing that was said."""
+    """The runtime's name for the failure, else the last line of output."""
     status = grammar.find_status(shown.text_of(result))
     if status:
         return " (%s, %d)" % (status[1], status[0])
@@ -164,8 +163,8 @@ def last_words(result):
 
 
 def patiently(device, call):
-    """Runs a call on the cores while they are ours, and again while somebody else is on them, a few
-    times; nobody is ended for it."""
+    """Runs a call on the cores while we hold them. While somebody else is on them, tries again a
+    few times; it ends nobody's process."""
     for attempt in range(BUSY_TRIES):
         try:
             return device.held.piece(call)
@@ -184,9 +183,9 @@ def patiently(device, call):
 
 
 def forms_of(tool, program):
-    """How the outputs can be saved: [(as .npy files, what they are)]. Raw files say nothing of
-    themselves: they need what the compiler tells, else what the reference returns. Not every tool
-    has .npy, and those that have it lack it for types that numpy has not."""
+    """How the outputs can be saved: [(as .npy files, what they are)]. Raw files do not say what
+    they hold: that comes from the compiler, else from the reference's outputs. Not every tool has
+    .npy, and those that have it lack it for types that numpy has not."""
     if program.outputs:
         return [(False, program.outputs)]
     hints = [dict(one, name="output_%d" % i) for i, one in enumerate(program.hints or ())]
@@ -213,7 +212,7 @@ def capture(device, program, inputs, results):
         except NoWay as problem:
             if (as_npy, specs) == forms[-1]:
                 raise
-            device.context.events.log("outputs as .npy files do not serve: %s" % problem)
+            device.context.events.log("outputs as .npy files do not work: %s" % problem)
     return None
 
 
@@ -256,7 +255,8 @@ def collect(program, specs, saved, folder, as_npy):
 
 
 def check_size(path, spec, index, told=True):
-    """told: by the compiler; else the reference's, which the kernel's need not be."""
+    """told: the specs come from the compiler; otherwise from the reference, and the kernel's may
+    differ."""
     wanted, size = arrays.byte_size(spec["dtype"], spec["shape"]), os.path.getsize(path)
     if size != wanted and is_npy(path):
         row = from_npy(path)
@@ -274,14 +274,15 @@ def is_npy(path):
 
 
 def from_npy(path, hint=None):
-    """The raw content of an .npy file beside it, with what its header says. What numpy has no type
-    for stands there as bytes without one: then the hint's counts where it is as large."""
+    """Writes the raw content of an .npy file beside it, and returns it with its header's facts. For
+    types that numpy lacks the file has untyped bytes; then the hint's type counts if it has the
+    same size."""
     if not os.path.isfile(path):
         raise NoWay("%s is not there" % os.path.basename(path))
     with open(path, "rb") as file:
         magic = file.read(8)
         if magic[:6] != b"\x93NUMPY":
-            raise NoWay("%s is no .npy file" % os.path.basename(path))
+            raise NoWay("%s is not an .npy file" % os.path.basename(path))
         length = struct.unpack("<H", file.read(2))[0] if magic[6] == 1 else \
             struct.unpack("<I", file.read(4))[0]
         try:
@@ -360,7 +361,7 @@ WAYS = {"capture": capture, "nrt": nrt, "call": in_process("call"),
 
 
 class Executor:
-    """Runs seeds by the first way that serves, and stays with it."""
+    """Runs seeds in the first way that works, and keeps to it."""
 
     def __init__(self, device, ways):
         self.device, self.ways, self.way = device, list(ways), None
@@ -380,7 +381,7 @@ class Executor:
                 return rows
             except NoWay as problem:
                 problems.append("%s: %s" % (name, problem))
-                self.context.events.log("running by %s does not serve: %s" % (name, problem),
+                self.context.events.log("running by %s does not work: %s" % (name, problem),
                                         "warning")
         raise Failed("environment", "the kernel cannot be run on this host; tried "
                      + ("; ".join(problems) or "nothing"))

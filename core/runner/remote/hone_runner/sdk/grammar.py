@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lines of the Neuron toolchain say: compiler wrapper, compiler, runtime, tools, Python
-tracebacks. One table of line grammars, one reader that turns lines into findings. It knows no
-processes and writes no events; what a failure means for the user is in advice.py.
+"""How to read the output of the Neuron toolchain: compiler wrapper, compiler, runtime, tools,
+Python tracebacks. One table has the forms of lines, one reader turns lines into findings. It knows
+no processes and writes no events; advice.py says what a failure means for the user.
 
 The forms are those of public logs and of the Neuron SDK documentation (compiler error codes,
 NKI errors, runtime troubleshooting)."""
@@ -43,11 +43,11 @@ LINES = [
 DOTS = re.compile(r"^\.+(?=\S|$)")
 BAR = re.compile(r"^(?:0%\s+10\s+20\b.*|\|-[-|]*|\*+)\s*$")
 
-# What the table says of codes and statuses (messages.def).
+# What the table (messages.def) says about codes and statuses.
 TABLE = tables.Table("messages.def")
 FINDS = [re.compile(pattern) for pattern, in TABLE.of("FIND")]
 CLASSES = [(re.compile(pattern), cause) for pattern, cause in TABLE.of("CLASS")]
-# Envelopes: how the compiler's process ended, when it says so in words.
+# Envelopes: lines that only say how the compiler's process ended.
 ENVELOPE = re.compile(r"neuronx-cc compilation failed with (-?\d+)|^Error: (-\d+)\s*$"
                       r"|failed with exit code (-?\d+)"
                       r"|Subcommand returned with exitcode=(-?\d+)"
@@ -70,11 +70,11 @@ FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<f
 FINAL = re.compile(r"^(?P<type>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Failure))"
                    r"(?:: (?P<text>.*))?$")
 SLUG = re.compile(r"#err-([\w-]+)")
-# What the front end's C++ part says of a place, on standard error alone: MLIR's forms.
+# Places as the front end's C++ part prints them, only on standard error: MLIR's forms.
 DIAGNOSTIC = re.compile(r'^(?:loc\((?P<where>.+)\)|"?(?P<file>[^":\s][^":]*\.py)"?:(?P<line>\d+)'
                         r'(?::\d+)?):\s*error:\s*(?P<text>.*)$')
 LOCATION = re.compile(r'"([^"]+)":(\d+)')
-# Between two tracebacks of one failure: the later one is what was raised in the end.
+# Lines between two tracebacks of one failure: the later traceback is the one finally raised.
 CHAIN = ("During handling of the above exception", "The above exception was the direct cause")
 HELP = re.compile(r"\s*Info on how to fix: \S+\s*$")
 PLACE_IN_TEXT = re.compile(r"([\w./~-]+\.py):(\d+)")
@@ -89,8 +89,8 @@ def category_of(code):
 
 
 def exit_status(text):
-    """How the compiler's process ended, where a text says it: an exit status, negative for a
-    signal. None: it says nothing."""
+    """How the compiler's process ended, if a text says it: an exit status, negative for a signal.
+    None: it does not say."""
     match = ENVELOPE.search(text)
     if not match:
         return None
@@ -150,7 +150,7 @@ class Trace:
         self.text = []
 
     def feed(self, text):
-        """False: the line is no part of it any more."""
+        """False: the line no longer belongs to the traceback."""
         match = FRAME.match(text)
         if match and self.type is None:
             self.frames.append([match.group("file"), int(match.group("line")), False])
@@ -196,8 +196,8 @@ def diagnostic(text, files):
 
 
 def locate(frames, text, files):
-    """(file, line) of the kernel's own last frame; else a place the message names; else none.
-    files: paths and folders that are the kernel's."""
+    """(file, line) of the last frame in the kernel's files; else a place that the message names;
+    else none. files: paths and folders of the kernel."""
     inside = re.findall(r'File "([^"]+)", line (\d+)', text)
     for path, line in [(p, int(n)) for p, n in reversed(inside)] + \
             [(f, n) for f, n, _ in reversed(frames)]:
@@ -323,7 +323,7 @@ class Reader:
         return self.once(Finding("error", category_of(code), code, file, line, text))
 
     def end_trace(self):
-        """A traceback ended: it is told when the next line does not go on with another one."""
+        """A traceback ended: it is reported when the next line does not begin another one."""
         self.ended, self.trace = self.trace, None
 
     def tell_trace(self):
@@ -333,7 +333,7 @@ class Reader:
         return self.once(trace_finding(trace, self.files))
 
     def once(self, found):
-        """The finding, unless the same was told before."""
+        """Adds the finding, unless it was reported before."""
         said = "" if found.code[:1] == "F" else found.message.split("\n", 1)[0][:200]
         key = (found.kind, found.code, said)
         if key in self.seen or self.count >= MAX_FINDINGS:
@@ -349,8 +349,8 @@ class Reader:
 
 
 def causes(findings):
-    """The errors among findings, the best explanation first: envelopes (F1xx) only when nothing
-    says what lies within, a traceback's RuntimeError about the compiler's exit status last."""
+    """The errors among findings, the best explanation first: envelopes (F1xx) only when there is no
+    other error, a traceback's RuntimeError about the compiler's exit status last."""
     errors = [f for f in findings if f.kind == "error"]
     def rank(f):
         if f.code.startswith("F1"):

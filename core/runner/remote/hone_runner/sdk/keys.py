@@ -47,8 +47,8 @@ UNITS = [
 ]
 ENGINES = ("tensor", "vector", "scalar", "gpsimd", "sync")
 TEXTS = ("collectives_version", "compiler_version", "driver_version", "instance_type",
-         "profiler_version", "runtime_version", "explorer_version")
-MOST_SHARE = 1.5            # above it a share is in percent already, or a sum over cores
+         "profiler_version", "runtime_version", "explorer_version""")
+MOST_SHARE = 1.5            # above that a share is already in percent, or a sum over cores
 
 
 def expressions():
@@ -87,8 +87,9 @@ def is_limit(name):
 
 
 def read(summary):
-    """[(name, value, unit)] of one summary and [text]: what is not to be trusted. Fractions become
-    percents; a share over 1 is doubted, as public profiles have had sums over cores there."""
+    """[(name, value, unit)] of one summary, and [text]: values that cannot be trusted. Fractions "
+      "become percents; a share over 1 is doubted, because some public profiles have sums over "
+      "cores there."""
     rows, doubts = [], []
     total = number(summary.get("total_time"))
     for name in sorted(summary):
@@ -109,8 +110,8 @@ def read(summary):
 
 
 def share(summary, name, value, total):
-    """A fraction as percent, with a doubt. An engine's active time over total_time is what a share
-    over 1 is checked against."""
+    """A fraction as percent, with a doubt. A share over 1 is compared with an engine's active "
+      "time over total_time."""
     if value <= 1.0001:
         return min(value, 1.0) * 100, None
     time = number(summary.get(name[:-len("_percent")])) if name.endswith("_time_percent") else None

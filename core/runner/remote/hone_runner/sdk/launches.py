@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch of a kernel took, out of what the runtime tells of it. With two physical cores to a
-logical one each core tells its own time, and a launch is over when the slower one is: it takes the
-longest of its execution id. Times of one core's clock are never set off against another's, whose
-offset nobody knows (Neuron documentation, nrtpy, system trace events). Pure arithmetic."""
+"""How long a launch of a kernel took, from the runtime's events. With two physical cores to a
+logical one, each core reports its own time, and a launch is over when the slower core is: it takes
+the longest time of its execution id. Times of one core's clock are never compared with another
+core's, because nobody knows their offset (Neuron documentation, nrtpy, system trace events). Pure
+arithmetic."""
 
 import json
 import statistics
@@ -12,7 +13,7 @@ UNPAIRED = "per core, unpaired"
 
 
 class Unusable(Exception):
-    """What the runtime tells does not say what a launch took; the text has the counts."""
+    """The runtime's events do not say how long a launch took; the text has the counts."""
 
 
 class Launch:
@@ -35,11 +36,11 @@ def whole(value):
 
 
 def events_of(text):
-    """The events of a core at work, as they came."""
+    """The events of working cores, in the order they came."""
     try:
         found = json.loads(text or "{}")
     except (ValueError, RecursionError):
-        raise Unusable("the system trace is no JSON") from None
+        raise Unusable("the system trace is not JSON") from None
     rows = found.get("events") if isinstance(found, dict) else None
     return [row for row in (rows if isinstance(rows, list) else ())
             if isinstance(row, dict) and row.get("event_type") == RUNNING]
@@ -92,11 +93,12 @@ def of_trace(text, lnc, iterations):
 
 
 def of_durations(durations_ms, lnc, iterations):
-    """(microseconds, whether each is a launch) out of a list of durations alone. One for each
-    launch is what it says; one for each core of each launch cannot be put together again."""
+    """(microseconds, whether each is a launch) from a bare list of durations. One duration for each
+    launch is unambiguous; with one for each core of each launch, nobody knows which belong
+    together."""
     found = [1e3 * value for value in durations_ms or ()]
     if len(found) not in (iterations, lnc * iterations):
-        raise Unusable("the runtime tells %d durations of %d launches on %d core%s"
+        raise Unusable("the runtime gives %d durations for %d launches on %d core%s"
                        % (len(found), iterations, lnc, "" if lnc == 1 else "s"))
     if not all(value > 0 for value in found):
         raise Unusable("a duration of the runtime is not above 0")

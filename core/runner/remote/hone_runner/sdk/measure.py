@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The profile of a kernel on the device: captured inside the lock, read outside of it. Gives
 metrics with units, cost per source line, bounds, the timeline as the artefact "profile", and NEFF,
-NTFF and summary as artefacts. A profile that cannot be had is no failure: it is said why."""
+NTFF and summary as artefacts. A missing profile is not a failure; the log says why it is
+missing."""
 
 import json
 import os
@@ -34,7 +35,7 @@ class Measured:
 
 
 def capture(device, program, inputs):
-    """The NTFF of one execution; with notifications of dynamic DMA where that works."""
+    """The NTFF of one execution; with notifications of dynamic DMA if that works."""
     folder = os.path.join(device.context.work, "profile")
     events = device.context.events
     if device.tool.path and device.tool.has("capture", "enable-dge-notifs", True):
@@ -47,7 +48,7 @@ def capture(device, program, inputs):
 
 
 def read(device, program, ntff, kernel):
-    """Everything out of an NTFF. Raises execute.NoWay when not even the summary can be had."""
+    """Reads everything from an NTFF. Raises execute.NoWay when not even the summary can be read."""
     found = Measured()
     found.ntff = ntff
     nodes = bench.view_summary(device, program, ntff)
@@ -68,7 +69,7 @@ def read(device, program, ntff, kernel):
 
 
 def forms(device, found):
-    """How the timeline can be had: [(form, what it is read from)]."""
+    """Ways to get the timeline: [(form, what it is read from)]."""
     count = found.instructions()
     explorer = device.tool.name == "neuron-explorer"
     ways = [("parquet", "tables")] if explorer else []
@@ -78,7 +79,7 @@ def forms(device, found):
 
 
 def read_timeline(device, program, ntff, found):
-    """The timeline as tables.read() has it; None when there is none, with the reasons said."""
+    """The timeline from tables.read(); None when there is none, and the log says why."""
     context, problems = device.context, []
     seconds = (keys.latency_us(found.summary)[0] or 0) / 1e6
     for form, name in forms(device, found):
@@ -114,7 +115,7 @@ def read_tables(context, form, path, seconds):
 
 
 def emit_artifact(context, name, path, **more):
-    """Tells of a file in the job's folder, with its size and hash."""
+    """Reports a file in the job's folder, with its size and hash."""
     context.events.emit("artifact", name=name, path=os.path.relpath(path, context.folder.path),
                         bytes=os.path.getsize(path), sha256=compiling.sha256(path), **more)
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs NEFFs through the runtime's Python layer: nrtpy (SDK 2.32 and newer, in an environment of
-its own) or the copy of it within newer nki packages. One process; the models stay loaded, so that a
-sample costs no load. Needs numpy and that layer alone (Neuron SDK documentation, nrtpy)."""
+its own) or the copy of it within newer nki packages. Everything happens in one process with the
+models loaded, so taking a sample includes no loading. Needs numpy and that layer alone (Neuron SDK
+documentation, nrtpy)."""
 
 import gzip
 import importlib
@@ -67,8 +68,8 @@ class Loaded:
         return rows
 
     def allocate(self):
-        """Buffers for the outputs, so that a launch that is timed makes none; None where the layer
-        makes them by itself."""
+        """Buffers for the outputs, so that a timed launch does not allocate; None if the layer
+        makes them itself."""
         make = getattr(self.model, "allocate_output_tensors", None)
         return {one.name: one for one in make()} if make else None
 
@@ -76,8 +77,8 @@ class Loaded:
         return self.model(inputs=self.inputs, outputs=outputs)
 
     def sample(self, request, keep):
-        """One run of many launches after warm-ups: a row of launches.sample(). keep(text) is given
-        the events as the runtime told them."""
+        """One run of many launches after warm-ups: a row of launches.sample(). keep(text) gets the
+        runtime's events unchanged."""
         trace, why = open_trace(self.model_class, self.model)
         if trace is None:
             return self.sample_by_durations(request, why)
@@ -97,7 +98,7 @@ class Loaded:
         return launches.sample([one.us for one in found], [one.span_us for one in found])
 
     def sample_by_durations(self, request, why):
-        """By the layer's own benchmark. It tells durations, but not which core each belongs to."""
+        """Uses the layer's own benchmark. It gives durations, but not the core of each."""
         found = self.model.benchmark(inputs=self.inputs, warmup_iter=request["warmup"],
                                      benchmark_iter=request["iterations"], mode="device")
         durations = list(getattr(found, "durations_ms", None) or ())
@@ -149,8 +150,8 @@ def do_run(request, classes):
 
 
 def warm(models, seconds):
-    """Runs the models in turn until the core has been at work that long: after a reset it is slower
-    for seconds, however many launches they are."""
+    """Runs the models in turn until the core has worked that long: after a reset it is slower for
+    some seconds, no matter how many launches there are."""
     end = time.monotonic() + seconds
     while True:
         for model in models:
@@ -175,8 +176,8 @@ class Kept:
 
 
 class Hourglass:
-    """The time until the lock of the core ends. Samples that are compared with each other are
-    `together`: none of them is begun unless there is time for all."""
+    """The time until the lock of the core ends. `together` are samples that are compared with each
+    other: hone begins them only if there is time for all."""
 
     def __init__(self, request):
         self.until, self.together = request.get("until"), request.get("together", 1)

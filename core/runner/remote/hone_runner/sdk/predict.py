@@ -2,8 +2,9 @@
 """The compiler's own prediction of a kernel's time, a second opinion beside the device model: it
 needs no device and no back end. Runs in the worker's process (worker.py). Current releases keep it
 on what the front half of the compiler returns (nki 0.6: total_time_ns, estimated_utilization,
-mac_count, hbm_bytes); everything is read by getattr, and what is not there is not available. It
-says nothing about whether a kernel is right or compiles, and its failure is no failure.
+mac_count, hbm_bytes); everything is read with getattr, and missing members mean that there is no
+prediction. A prediction says nothing about whether a kernel is right or compiles, and if it fails,
+the evaluation does not.
 
 The program that is predicted is the one that is shipped: options as seams.options_of makes them,
 with the back end's own optimisations off unless the kernel wants them, which is recorded."""
@@ -18,7 +19,7 @@ MAX_ENGINES = 16
 
 
 class Unavailable(Exception):
-    """This release, or this kernel, has no prediction; the text says why."""
+    """There is no prediction for this release or this kernel; the text says why."""
 
 
 def number(value, most):
@@ -41,10 +42,10 @@ def utilisation_of(found):
 
 
 def read(nir, is_optimised):
-    """The members of the event; Unavailable where the release says no time."""
+    """The members of the event; raises Unavailable if the release gives no time."""
     total_ns = number(getattr(nir, "total_time_ns", None), 1e15)
     if not total_ns:
-        raise Unavailable("this release says no time (total_time_ns)")
+        raise Unavailable("this release gives no time (total_time_ns)")
     return {"us": total_ns / 1000, "optimised": is_optimised,
             "utilisation": utilisation_of(getattr(nir, "estimated_utilization", None)),
             "macs": number(getattr(nir, "mac_count", None), 1e18),
@@ -67,7 +68,7 @@ def optimised(call, options):
 
 
 def predict(call, folder):
-    """What the compiler predicts for a call.Call; raises anything at all where it cannot."""
+    """What the compiler predicts for a call.Call; may raise any exception."""
     from . import seams
     entry()
     os.makedirs(folder, exist_ok=True)
@@ -98,9 +99,9 @@ def answer(request):
 
 
 def add(request, said):
-    """A compile's answer with the prediction. The answer without it is on disk by now: a
-    prediction that never ends is ended by the alarm, with this process, and harms nothing. What the
-    SDK prints meanwhile it printed before, as it compiled."""
+    """A compilation's answer with the prediction. The answer without it is already on disk. If the
+    prediction never ends, the alarm ends it with this process, and nothing is lost. What the SDK
+    prints meanwhile is what it already printed when it compiled."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
     nowhere = os.open(os.devnull, os.O_WRONLY)

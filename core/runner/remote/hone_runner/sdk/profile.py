@@ -2,9 +2,10 @@
 """What a timeline means: cost per source line, how busy each engine is, what bounds the kernel, and
 the artefact "profile" (hone-profile, PROTOCOL.md). Pure computation on what tables.py read.
 
-A measured timeline does not say who waited for whom. Time is therefore laid to lines so: at every
-instant to the lane among those at work that is busiest over the whole run (it bounds the kernel), a
-gap to the line that comes next; the shares sum to 1."""
+A measured timeline does not say which instruction waited for which. So time is assigned to lines as
+follows: each instant goes to the busiest engine or queue (over the whole run) among those working
+at that instant, because it bounds the kernel; a gap goes to the line that comes next. The shares
+sum to 1."""""
 
 import heapq
 import json
@@ -14,7 +15,7 @@ from . import keys, tables
 
 MAX_SPANS = 1000000
 MAX_LINES = 5000
-WORTH = 0.03                # of the latency: less gain by lifting a bound is none
+WORTH = 0.03                # of the latency: a smaller gain from lifting a bound counts as none
 BOUNDS = ("Tensor", "Vector", "Scalar", "GpSimd", "DMA")
 
 
@@ -48,7 +49,7 @@ def by_resource(rows):
 
 
 def sweep(rows, busy):
-    """Yields (start, end, row): who an interval of time is laid to."""
+    """Yields (start, end, row): the row that an interval of time is assigned to."""""
     order = sorted(range(len(rows)), key=lambda i: rows[i][4])
     weight = {name: sum(e - s for s, e in spans) for name, spans in busy.items()}
     active, now, at = [], 0.0, 0
@@ -60,7 +61,7 @@ def sweep(rows, busy):
                 return
             row = rows[order[at]]
             if row[4] > now:
-                yield now, row[4], row              # a gap: laid to what comes next
+                yield now, row[4], row              # a gap: assigned to what comes next
                 now = row[4]
         while at < len(order) and rows[order[at]][4] <= now:
             index = order[at]
@@ -82,7 +83,8 @@ def empty_line(file, line):
 
 
 def cost_lines(rows, busy, kernel_file):
-    """Costs by (file, line), of the kernel's file first; line 0 is what no line is known for."""
+    """Costs by (file, line), those of the kernel's file first; line 0 is for costs without a known
+    line."""
     lines, name = {}, os.path.basename(kernel_file)
     def of(row):
         file = "" if not row[3] or os.path.basename(row[2]) == name else row[2]
@@ -103,8 +105,8 @@ def cost_lines(rows, busy, kernel_file):
 
 
 def find_bounds(busy, span_ns):
-    """[{name, busy_ns, without_ns}] and the name of what limits: without a resource at most the
-    time is gained in which it alone was at work."""
+    """[{name, busy_ns, without_ns}] and the name of the limiting resource. Without a resource, a
+    run gains at most the time in which only that resource worked."""
     bounds, best, name = [], WORTH * span_ns, None
     for lane in BOUNDS:
         spans = busy.get(lane)
@@ -124,7 +126,8 @@ def find_bounds(busy, span_ns):
 
 
 def bound_of_summary(summary):
-    """What limits, by the summary alone: the busiest engine when it works half of the time."""
+    """What limits, from the summary only: the busiest engine, if it works at least half of the
+    time."""
     shares = {}
     rows, _ = keys.read(summary)
     for name, value, unit in rows:
@@ -212,12 +215,12 @@ def main_engine(cost):
 
 
 def plain(name):
-    """A name without what would have to be escaped in JSON."""
+    """A name without characters that JSON would have to escape."""
     return "".join(c if c.isalnum() or c in "_-. " else "_" for c in name) or "_"
 
 
 def quality(timeline):
-    """Why the timeline may not be the whole truth, in sentences."""
+    """Sentences that say why the timeline may be incomplete."""
     rows, doubts = timeline["rows"], []
     engines = sum(1 for row in rows if not row[0].startswith("DMA"))
     doubts += ["the profiler warns: " + text for text in timeline["warnings"]]

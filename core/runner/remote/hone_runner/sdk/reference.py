@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference at work on the host: inputs and expected outputs of each seed, made in a process of
-their own before the kernel's and kept by content hash; and the comparison, which is hone's harness
-(core/task/harness.py), the same as on the embedded device. `main` is what runs in that process."""
+"""Runs the reference on the host: inputs and expected outputs of each seed are made in a separate
+process before the kernel's and cached by content hash. The comparison is hone's harness
+(core/task/harness.py), as on the embedded device. `main` runs in that process."""
 
 import glob
 import hashlib
@@ -15,7 +15,7 @@ from hone_runner.context import Failed
 from . import arrays
 
 MAX_SOURCE = 32 << 20
-# Whose fault it is that the harness could not serve a request.
+# Whose fault it is that the harness could not answer a request.
 KINDS = {"value": "usage", "raise": "usage", "memory": "environment", "disk": "environment",
          "internal": "environment"}
 
@@ -79,8 +79,8 @@ class Reference:
         return meta and [{"dtype": row["dtype"], "shape": row["shape"]} for row in meta["values"]]
 
     def prepare(self, seeds, own=(), forward=True):
-        """Makes what is not there yet, in one process; own: seeds of the host's that are not
-        kept."""
+        """Makes what is missing, in one process; own: seeds chosen by the host, which are not
+        cached."""
         self.own |= set(own)
         requests = []
         for seed in seeds:
@@ -179,7 +179,7 @@ def from_file(harness, np, row):
 
 
 def look(harness, request):
-    """What can be said of outputs without a reference."""
+    """The checks of outputs that need no reference."""
     import numpy as np
     raws, values = harness.kernel_results(request)
     inputs = harness.read_arrays(request["folder"], "inputs")
@@ -197,9 +197,9 @@ def look(harness, request):
 def main(arguments):
     """REQUESTS ANSWERS: JSON files; one line for each answer, in order, up to the first failure."""
     import harness
-    with open(arguments[0], encoding="utf-8") as file:
+    with open(arguments[0], encoding="utf-8""") as file:
         asked = json.load(file)
-    os.dup2(2, 1)                       # what the reference prints is no answer
+    os.dup2(2, 1)                       # what the reference prints is not an answer
     with open(arguments[1], "w", encoding="utf-8") as answers:
         harness.answer = lambda **fields: answers.write(json.dumps(fields, allow_nan=False) + "\n")
         harness.OPERATIONS["look"] = lambda reference, request: look(harness, request)

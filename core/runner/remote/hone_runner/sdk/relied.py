@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything the runner relies on of an SDK, one table: what it is, which file of the runner needs
-it, how it is looked at without a device, and on which lines it was seen. The ways to compile come
-from the table the runner itself compiles by (seams.py). `conform` (conform.py) goes through it.
+"""One table of everything in an SDK that the runner relies on: what it is, which file of the runner
+needs it, how it is checked without a device, and on which lines of the SDK it was seen. The ways to
+compile come from the table that the runner itself uses (seams.py). `conform` (conform.py) goes
+through it.
 
 Sources: those of seams.py, REMOTE.md and the modules named."""
 
@@ -11,8 +12,8 @@ from . import seams
 
 # name: of the thing. used: file of the runner. how: a key of conformance.CHECKS. wants: words that
 # must be there (parameters, flags, members). first, last: SDK lines it was seen on (None: from the
-# first, to every later one). needed: a release of those lines without it cannot be driven; the
-# others are some of several ways.
+# first, to every later one). needed: the runner cannot use a release of those lines without it; the
+# others are one of several ways.
 Row = collections.namedtuple("Row", "name used how wants first last needed")
 
 
@@ -68,7 +69,7 @@ BEHAVIOUR = (
     row("files of a compilation", "told.py", "files", "*.neff", needed=True),
     row("the same kernel again", "compile.py", "again", needed=True),
     row("an error of the kernel's file", "grammar.py", "broken", "line", needed=True),
-    # Up to 2.26 what does not fit is spilled.
+    # Up to 2.26 the compiler spills what does not fit.
     row("an error of the compiler's back end", "blame.py", "too_large", "", "2.27", needed=True),
     row("the prediction without a device", "predict.py", "prediction", "us", "2.32", "2.32"),
     row("arrays as .npy", "arrays.py", "npy", needed=True),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which ways of compiling, running and timing an SDK release has, in the order they are tried. A
-table by release; releases nobody has seen get every way of the newest line. The names of the ways
-are those of seams.py (compile), execute.py (run) and bench.py (time)."""
+table by release; an unknown release gets every way of the newest line. The names of the ways are
+those of seams.py (compile), execute.py (run) and bench.py (time)."""
 
 import collections
 
@@ -26,7 +26,7 @@ ROUTES = {
     "framework": Route(
         "framework", {"current": OLD_CURRENT, "legacy": ["baremetal"], "unknown": OLD_CURRENT},
         ["capture", "nrt", "baremetal"], {},
-        "nki 0.1 and 0.2 have no launch of their own: kernels are compiled through internals"),
+        "nki 0.1 and 0.2 cannot launch kernels themselves: kernels are compiled through internals"),
     "standalone": Route(
         "standalone", {"current": CURRENT, "unknown": CURRENT}, ["capture", "nrt", "call"],
         {"legacy": "this kernel is written for " + ZEROS + ": port it to `import nki`, or choose "
@@ -35,8 +35,8 @@ ROUTES = {
 
 
 def is_of(name, release):
-    """Whether a seam was seen on that line of the SDK; of lines that are not known, on the newest
-    older one."""
+    """Whether a seam was seen on that line of the SDK; for an unknown line, on the nearest older
+    one."""
     return bool(releases.version(release)) and name in releases.release_of(release).seams
 
 
@@ -60,8 +60,8 @@ def route_for(name, release):
 
 
 class Ways:
-    """The seams of one job, in the order they are tried: those of the route, first the one the
-    canary chose (proven), without those that it found wanting (skipped: name to reason)."""
+    """The seams of one job, in the order they are tried: those of the route, first the one that the
+    canary chose (proven), without those that it rejected (skipped: name to reason)."""
 
     def __init__(self, route):
         self.route, self.proven, self.skipped = route, None, {}

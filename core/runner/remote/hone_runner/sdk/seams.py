@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The seams: the ways from a kernel to a NEFF that releases of the SDK have had, one function and
-one row of a table each. They moved in every release; a seam that is not there, or has another
-shape, gives way to the next (blame.py says when), an error in the kernel does not.
+"""The seams: the ways from a kernel to a NEFF in the releases of the SDK, each with a function and
+a row of a table. They changed in every release. If a seam is missing or has another form, the next
+one is tried (blame.py decides); an error in the kernel is final.
 
 Shapes by release, from public programs that drive them (nki-library, nki-autotune, nkipy, autocomp)
 and the NKI documentation. `nki` of 0.3 came with SDK 2.29, and so on: releases.def."""
@@ -21,7 +21,7 @@ from .call import UNKNOWN, object_fields
 from .told import described, described_by, find_neff, first_telling
 
 SHAPES = (ImportError, TypeError, AttributeError)
-# What an option of the decorator is called where it is not called the same.
+# Options of the decorator that have another name elsewhere.
 PLACES = {"barrier_check": ("barrier_check", "enable_barrier_checker")}
 
 
@@ -37,8 +37,8 @@ def takes(kind):
 
 
 def placed(call, kind):
-    """The kernel's own options as keywords for `kind`. One that has no place there, or whose value
-    nothing tells, must not be lost: then the seam does not serve for this kernel."""
+    """The kernel's own options as keywords for `kind`. An option that `kind` does not take, or
+    whose value is unknown, must not get lost: then the seam cannot be used for this kernel."""
     names, found = takes(kind), {}
     for name, value in call.options().items():
         place = next((one for one in PLACES.get(name, (name,)) if one in names), None)
@@ -49,7 +49,7 @@ def placed(call, kind):
 
 
 def as_kind(call, kind, **fields):
-    """The decorated kernel as another class of launch, with all that its decorator was told."""
+    """The decorated kernel as another class of launch, with all options of its decorator."""
     kernel = call.with_lnc()
     convert = getattr(kernel, "_to_subclass", None)
     if convert:
@@ -65,7 +65,7 @@ def as_kind(call, kind, **fields):
 
 
 def own_options(call, folder):
-    """The compiler's options as the kernel's own launch makes them; None where none are told."""
+    """The compiler's options as the kernel's own launch makes them; None if they are unknown."""
     try:
         from nki.framework.compiled import CompileKernel
         tell = getattr(as_kind(call, CompileKernel, artifacts_dir=folder), "_compile_opts", None)
@@ -90,9 +90,10 @@ def with_fields(options, fields):
 
 
 def options_of(call, folder):
-    """CompileOptions as @nki.jit makes them for this kernel, to compile into `folder`: those of
-    its decorator, the job's target and flags, and the back end's optimisations switched off unless
-    the kernel wants them. Default ones compile another program than is shipped."""
+    """CompileOptions as @nki.jit makes them for this kernel, to compile into `folder`: those of its
+    decorator, the job's target and flags, and the back end's optimisations switched off unless the
+    kernel wants them. With default options another program would be compiled than the one that
+    ships."""
     from nki.compiler.ncc_driver import CompileOptions
     fields = {"target": call.target, "lnc": call.lnc, "artifacts_dir": folder,
               "output_path": os.path.join(folder, "kernel.neff")}
@@ -142,7 +143,7 @@ def ir_context():
 
 
 def front_end(*names):
-    """The first of the front ends that is there."""
+    """The first front end that exists."""
     from nki.compiler import frontend
     kind = next((getattr(frontend, name) for name in names if hasattr(frontend, name)), None)
     if kind is None:
@@ -202,8 +203,8 @@ def seam_bir(call, folder):
 
 
 def from_frontend(call, options, traced):
-    """The compiled kernel of what a front end returned. Releases that compile on the way want to
-    see the tensors."""
+    """The compiled kernel of what a front end returned. Releases that compile at this point need
+    the tensors."""
     from nki.compiler.ncc_driver import CompiledKernel
     more = {"tensor_inputs": call.tensors()} \
         if "tensor_inputs" in takes(CompiledKernel.from_frontend) else {}
@@ -230,7 +231,7 @@ def seam_context(call, folder):
 
 @contextlib.contextmanager
 def forgiving(folder):
-    """What is raised after the NEFF was written is of no interest: nobody runs it here."""
+    """Exceptions after the NEFF was written do not matter: nothing is run here."""
     try:
         yield
     except Exception:
@@ -294,7 +295,7 @@ def seam_call(call, folder):
     flags_by_environment(call)
     kept = os.environ.get("NKI_ARTIFACTS_DIR")
     if not callable(call.kernel) or call.kernel is call.raw and not hasattr(call.kernel, "func"):
-        raise NotHere("the kernel is no object that can be launched")
+        raise NotHere("the kernel is not an object that can be launched")
     with forgiving(kept or folder):
         return {"outputs": described_by(call.launch(call.with_lnc()))}
     return {}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the output of SDK stages is shown, and what is found in it: the grammar of lines as the log
-of the evaluation has them, and the findings of a stage's two streams once it ended."""
+"""How the output of SDK stages is shown, and what is found in it: how lines appear in the
+evaluation's log, and the findings of a stage's two streams after it ended."""
 
 import re
 import time
@@ -12,7 +12,7 @@ from . import advice, grammar, watch
 MAX_PARSED = 16 << 20       # bytes of a stream that are searched for findings
 MAX_TOLD = 1000             # messages that are remembered in order not to be shown twice
 
-# Compiling gives a launch a core that no host has, so that it takes none.
+# To compile, a launch is given a core that no host has, so that it takes none.
 NO_CORE = "4095"
 NO_CORE_LINE = re.compile(r"not available.*Requested:(?:nc)?%s\b" % NO_CORE)
 
@@ -59,7 +59,7 @@ class Grammar(output.Grammar):
         return False
 
     def reached(self, name):
-        """The compiler's pass and the time so far: how far it is, nobody knows."""
+        """The compiler's pass and the time so far; nobody knows how much is left."""
         if name == self.stage:
             return None
         self.stage = name
@@ -104,5 +104,5 @@ def lines_of(path, tail):
 
 
 def text_of(result):
-    """What a stage said, as far as messages need it."""
+    """The parts of a stage's output that messages need."""
     return (result.out_tail + b"\n" + result.err_tail).decode("utf-8", "replace")

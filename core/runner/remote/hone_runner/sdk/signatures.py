@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures of what the runner calls, as the environment's own Python sees them: a child of
-`conform`. It imports the SDK and calls nothing of it."""
+"""Signatures of the functions that the runner calls, as the environment's own Python sees them. It
+runs as a child of `conform`, imports the SDK and calls nothing in it."""
 
 import importlib
 import inspect
@@ -41,8 +41,8 @@ def look(target, wants):
     try:
         found = find(target)
     except (ImportError, AttributeError) as problem:
-        return "absent", "%s: %s" % (type(problem).__name__, str(problem)[:MAX_TEXT])
-    except BaseException as problem:        # what a module does when it is imported is its own
+        return "absent", "%s: %s""" % (type(problem).__name__, str(problem)[:MAX_TEXT])
+    except BaseException as problem:        # importing a module may do anything
         return "other", "%s: %s" % (type(problem).__name__, str(problem)[:MAX_TEXT])
     signature = parameters(found)
     if signature is None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the text of a kernel tells without running it: dialect, the function that is the kernel, its
-parameters and the names it returns. Read by the Python of the environment, whose syntax the kernel
-may use. The rules are those of hone's own parser: what it finds is what the host runs."""
+"""What the text of a kernel says without running it: dialect, the kernel's function, its parameters
+and the names it returns. The Python of the environment reads it, because the kernel may use its
+syntax. The rules are those of hone's own parser, so that hone and the host find the same kernel."""
 
 import ast
 
@@ -28,7 +28,7 @@ def module_dialect(name):
 
 
 def dialect(tree):
-    """legacy, current or unknown: by the imports, else by what only one of them has."""
+    """legacy, current or unknown: by the imports, else by features that only one of them has."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -105,7 +105,7 @@ def find_kernel(tree, name):
 
 
 def returned_names(function):
-    """The variables of the last return statement; "" for what is no plain name."""
+    """The variables of the last return statement; "" for anything that is not a plain name."""
     returns = [node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value]
     if not returns:
         return []

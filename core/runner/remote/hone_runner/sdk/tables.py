@@ -2,9 +2,8 @@
 """The timeline of a profile, from the full JSON (to SDK 2.33) or the Parquet tables (schema 7.4.0
 and newer) of Neuron's profiler: what each engine and DMA queue did when, and for which source line.
 
-Columns are looked up by name, and each may be missing: schemas change with every release. This
-module may be run by the Python of the Neuron environment, which has pandas; it needs nothing else
-of ours."""
+Columns are looked up by name, and each may be missing: schemas change with every release. The
+Python of the Neuron environment, which has pandas, can run this module alone."""
 
 import glob
 import json
@@ -26,7 +25,7 @@ TABLES = ("Instruction", "DmaPacketAggregated", "DmaPacket", "Flow", "Metadata",
 
 
 class Unreadable(Exception):
-    """No timeline can be had from this; the text says why."""
+    """No timeline can be read from this; the text says why."""
 
 
 def lane_of(word):
@@ -47,7 +46,7 @@ def says_nothing(value):
 
 
 def first(row, *names):
-    """The first of the columns that is there and says something."""
+    """The value of the first of these columns that has one."""
     return next((row[name] for name in names if name in row and not says_nothing(row[name])), None)
 
 
@@ -68,7 +67,7 @@ def location(row):
 
 
 def interval(row):
-    """(start, end) of a row in the profile's own unit of time; None when it has none."""
+    """(start, end) of a row in the profile's own unit of time; None when it has no times."""
     start = first(row, "start_ts", "timestamp", "start_time", "start")
     end = first(row, "end_ts", "end_time", "end")
     if start is None:
@@ -79,7 +78,8 @@ def interval(row):
 
 
 def dma_lane(row):
-    """Into the core's memory or out of it, by what the row says of its ends."""
+    """Whether a transfer goes into the core's memory or out of it, by its source and
+    destination."""
     dest = str(first(row, "dest", "destination", "dst") or "")
     source = str(first(row, "source", "src") or "")
     if re.search(r"\bSB|SBUF|PSUM", dest):
@@ -203,7 +203,7 @@ def scale_of(rows, total_s, stamped):
 
 
 def gather(data, total_s):
-    """The rows of one core in nanoseconds from the start of the first, and what to know of them."""
+    """The rows of one core in nanoseconds from the start of the first, and facts about them."""
     cores = sorted({core_of(row) for row in data["instructions"]}) or [0]
     chosen = [row for row in data["instructions"] if core_of(row) == cores[0]][:MAX_ROWS]
     where = places(data)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the objects of a compiler tell of a compiled kernel: its inputs and outputs, under the
-several names that releases gave them, and where its NEFF lies."""
+"""Reads a compiler's objects: inputs and outputs of a compiled kernel, under the names that the
+releases use, and where its NEFF is."""
 
 import glob
 import os
@@ -43,7 +43,7 @@ def described(compiled):
 
 
 def described_by(results):
-    """Outputs as far as the returned arrays tell: types and shapes, no names."""
+    """Outputs from the returned arrays: types and shapes, no names."""
     if results is None:
         return None
     several = results if isinstance(results, (tuple, list)) else [results]
@@ -52,7 +52,7 @@ def described_by(results):
 
 
 def first_telling(*objects):
-    """What the first of the objects tells that tells anything of outputs."""
+    """The answer of the first object that knows anything about outputs."""
     rows = [described(one) for one in objects if one is not None]
     return next((row for row in rows if row["outputs"]), rows[0] if rows else described(None))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The four-part verdict, by the rules hone itself has (core/task/verdict.c): what follows from
-comparisons and latencies. Pure arithmetic."""
+"""The four-part verdict, by hone's own rules (core/task/verdict.c): what comparisons and latencies
+mean. Pure arithmetic."""
 
 import math
 
@@ -20,7 +20,8 @@ def blank():
 
 
 def odd(match):
-    """The first thing about an output that no honest kernel produces; None when there is none."""
+    """The first suspicious property of an output, one that no honest kernel produces; None if there
+    is none."""
     if not match["finite"]:
         return "has elements that are NaN or infinite"
     if match["zero"] and not match["reference_zero"]:
@@ -90,7 +91,8 @@ def ratio(incumbent, candidate):
 
 
 def faster(incumbent, candidate):
-    """Judges measured samples in microseconds, the i-th of one beside the i-th of the other."""
+    """Judges measured samples in microseconds; the i-th of one was taken beside the i-th of the
+    other."""
     if not incumbent or not candidate:
         return judgement("not asked", "there is nothing to compare")
     pairs = min(len(incumbent), len(candidate))
@@ -103,6 +105,6 @@ def faster(incumbent, candidate):
         answer = "yes"
     elif high < SAME:
         answer = "no"
-    return judgement(answer, "%.3fx, 95 %% interval %.3fx to %.3fx of %d pairs; differences from "
-                     "%.1f %% would have been seen"
+    return judgement(answer, "%.3fx, 95 %% interval %.3fx to %.3fx of %d pairs; differences of "
+                             "%.1f %% or more would have been detected"
                      % (speedup, low, high, pairs, (high / speedup - 1) * 100))

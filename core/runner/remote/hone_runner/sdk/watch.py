@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiler's own log, while it is written: current releases capture what the compiler prints,
-so that its progress and its errors stand in log-neuron-cc.txt of its work folder alone, and that
-folder is often a temporary one. Here the log is followed, what people want to see of it goes to
-standard output as it comes, and a copy is made before anybody deletes it."""
+"""Follows the compiler's own log while it is written. Current releases capture what the compiler
+prints, so its progress and errors are only in log-neuron-cc.txt of its work folder, which is often
+temporary. This module prints the interesting lines as they come and makes a copy of the log before
+it is deleted."""
 
 import os
 import re
@@ -27,7 +27,7 @@ LEVELS = ("WARNING", "WARN", "ERROR", "CRITICAL", "FATAL")
 
 
 def mark(name):
-    """Says on both streams that what follows is of another seam."""
+    """Says on both streams that another seam begins."""
     for stream in (sys.stdout, sys.stderr):
         stream.write("%s%s\n" % (MARK, name))
         stream.flush()
@@ -57,7 +57,7 @@ def copy_tail(path, target):
 
 
 def is_worth_showing(text):
-    """Progress, warnings and errors: of a log of a million lines, what people read."""
+    """Progress, warnings and errors: the lines that people read, even if the log has a million."""
     line = grammar.classify(text)
     return line.level.upper() in LEVELS or bool(grammar.find_code(text)) or \
         any(one.search(line.text) for one in grammar.PASSES) or \
@@ -122,17 +122,17 @@ class Watch:
         for follower in self.followers.values():
             shown = [PREFIX + line for line in follower.lines(limit) if is_worth_showing(line)]
             if shown:
-                sys.stdout.write("\n".join(shown) + "\n")
+                sys.stdout.write("\n".join(shown) + "\n""")
                 sys.stdout.flush()
 
     def open(self, path):
         try:
             self.followers[path] = Follower(path)
         except OSError:
-            pass                # gone already; if the SDK deleted it there is a copy
+            pass                # already gone; if the SDK deleted it, there is a copy
 
     def deleted(self, folder):
-        """A folder is about to be deleted: what the compiler wrote there is kept."""
+        """Called when a folder is about to be deleted: keeps what the compiler wrote there."""
         for path in logs_below(folder):
             number = len(os.listdir(self.kept)) if os.path.isdir(self.kept) else 0
             if path not in self.before and number < MAX_LOGS:
@@ -144,4 +144,4 @@ class Watch:
         try:
             self.deleted(os.fspath(arguments[0]))
         except (OSError, TypeError, ValueError):
-            pass                # a copy is worth less than what goes on here
+            pass                # making the copy must not disturb the compilation

@@ -18,7 +18,7 @@ from .told import find_neff
 
 
 def prepare(request):
-    """(call, None) or (None, answer) for a kernel that cannot even be looked at."""
+    """(call, None), or (None, answer) for a kernel that cannot even be read."""
     try:
         call = Call(request)
     except SyntaxError as problem:
@@ -41,15 +41,15 @@ def prepare(request):
 
 
 class Attempt:
-    """One request to compile: what was tried, and the answer so far, which stays when the process
-    dies within a seam."""
+    """One request to compile: what was tried, and the answer so far, which survives if the process
+    dies within a seam."""""
 
     def __init__(self, request, about):
         self.request, self.about, self.tried = request, about, []
-        self.last = None                # the exception of the last seam that is not there
+        self.last = None                # the exception of the last missing seam
 
     def begin(self, name):
-        """The folder of a seam, which is the working folder then."""
+        """Makes the folder of a seam and the working folder."""
         folder = os.path.join(self.request["folder"], name)
         os.makedirs(folder, exist_ok=True)
         os.chdir(folder)
@@ -136,7 +136,7 @@ def do_benchmark(request):
 
 
 def percentile(result):
-    """p50 of a benchmark_result; None when it tells none (its table on stdout may)."""
+    """p50 of a benchmark_result; None when it has none (its table on stdout may)."""
     try:
         return float(result.nc_latency.get_latency_percentile(50))
     except (AttributeError, TypeError, ValueError):
@@ -152,7 +152,7 @@ OPERATIONS = {"compile": do_compile, "call": do_call, "benchmark": do_benchmark,
 
 
 def write_answer(path, answer):
-    """An answer, whole or not at all; without a path nobody wants it yet."""
+    """Writes an answer, whole or not at all; without a path nobody needs it yet."""
     if not path:
         return
     with open(path + ".tmp", "w", encoding="utf-8") as file:
