@@ -15,17 +15,18 @@
             "reference.py beside kernel.py.",                                         \
             false                                                                     \
     }
-#define OPTION_KERNEL_NAME                                                                        \
-    {                                                                                             \
-        "kernel-name", "NAME", NULL, "The function to take, where the file has several kernels.", \
-            false                                                                                 \
+#define OPTION_KERNEL_NAME                                                                       \
+    {                                                                                            \
+        "kernel-name", "NAME", NULL, "Which function is the kernel, when the file has several.", \
+            false                                                                                \
     }
-#define OPTION_KERNEL_NAME_KEPT                                                                \
-    {                                                                                          \
-        "kernel-name", "NAME", NULL,                                                           \
-            "The function to tune, where the file has several kernels. The session keeps it. " \
-            "Default: the last one that no other calls.",                                      \
-            false                                                                              \
+#define OPTION_KERNEL_NAME_KEPT                                                                 \
+    {                                                                                           \
+        "kernel-name", "NAME", NULL,                                                            \
+            "Which function to tune, when the file has several kernels. The session keeps the " \
+            "choice. "                                                                          \
+            "Default: the last function that no other one calls.",                              \
+            false                                                                               \
     }
 #define OPTION_INPUT                                                                             \
     {                                                                                            \
@@ -35,15 +36,18 @@
             "for each parameter.",                                                               \
             true                                                                                 \
     }
-#define OPTION_STRICT \
-    { "strict", NULL, NULL, "Also report what the NKI compiler's subset of Python refuses.", false }
-#define OPTION_TARGET                                                                            \
-    {                                                                                            \
-        "target", "NAME", NULL,                                                                  \
-            "Where kernels run: sim (the device model on this machine), a host or a cluster of " \
-            "the configuration, a name of ~/.ssh/config, user@host. Default: [defaults] "        \
-            "target, else sim.",                                                                 \
-            false                                                                                \
+#define OPTION_STRICT                                                                   \
+    {                                                                                   \
+        "strict", NULL, NULL,                                                           \
+            "Also report what lies outside the NKI compiler's subset of Python.", false \
+    }
+#define OPTION_TARGET                                                                              \
+    {                                                                                              \
+        "target", "NAME", NULL,                                                                    \
+            "Where kernels run: sim (the device model on this machine), a host or a cluster from " \
+            "the configuration, a name from ~/.ssh/config, or user@host. Default: [defaults] "     \
+            "target, else sim.",                                                                   \
+            false                                                                                  \
     }
 #define OPTION_PROPOSER                                                                      \
     {                                                                                        \
@@ -66,22 +70,23 @@ static const struct cli_option sim_options[] = {
     OPTION_KERNEL_NAME,
     {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
     {"tolerance", "X", NULL,
-     "Relative L2 up to which the kernel counts as correct. Default: TOLERANCE of the reference, "
+     "The largest relative L2 error that counts as correct. Default: TOLERANCE of the reference, "
      "else 2e-5.",
      false},
-    {"no-verify", NULL, NULL, "Leave the numbers out: compile and time only.", false},
-    {"no-time", NULL, NULL, "Leave the timing out: compile and verify only.", false},
+    {"no-verify", NULL, NULL, "Do not compute results: compile and time only.", false},
+    {"no-time", NULL, NULL, "Do not time: compile and verify only.", false},
     OPTION_INPUT,
     {"save-outputs", "FOLDER", NULL,
-     "Write what the kernel returns to FOLDER/output_0.npy and on; where there is a reference, in "
-     "a folder for each seed. bfloat16 and fp8 are written as their codes.",
+     "Write what the kernel returns to FOLDER/output_0.npy, output_1.npy and so on; with a "
+     "reference, each seed gets a folder. bfloat16 and fp8 are written as their codes.",
      false},
     {"profile", "FILE", NULL, "Write the profile with its timeline to FILE (JSON).", false},
     {"fail-above", "TIME", NULL,
-     "Exit status 1 when the latency is above TIME, as 400us or 1.5ms, also for a correct kernel.",
+     "Exit with status 1 when the latency is above TIME (400us, 1.5ms), even if the kernel is "
+     "correct.",
      false},
     OPTION_JUNIT,
-    {"time-limit", "SECONDS", NULL, "End the evaluation after this time. Default: 600.", false},
+    {"time-limit", "SECONDS", NULL, "Stop the evaluation after this time. Default: 600.", false},
     OPTION_STRICT,
     OPTION_JSON,
     OPTIONS_END,
@@ -92,27 +97,27 @@ static const struct cli_option check_options[] = {
     OPTION_STRICT,    OPTION_JUNIT,  OPTION_JSON,        OPTIONS_END,
 };
 
-#define OPTION_SEARCH                                                                            \
-    {                                                                                            \
-        "search", "NAME", NULL,                                                                  \
-            "greedy: one direction at a time. beam:PARENTS,PLANS,REWRITES, as beam:2,3: each "   \
-            "round starts from "                                                                 \
-            "several attempts, with several plans for each, and models write each plan several " \
-            "times; what is "                                                                    \
-            "left out comes from [search]. Default: [defaults] search, else greedy.",            \
-            false                                                                                \
+#define OPTION_SEARCH                                                                             \
+    {                                                                                             \
+        "search", "NAME", NULL,                                                                   \
+            "greedy: one direction at a time. beam:PARENTS,PLANS,REWRITES, as beam:2,3: each "    \
+            "round starts from several attempts, makes several plans for each, and models write " \
+            "each plan several times; numbers you leave out come from [search]. "                 \
+            "Default: [defaults] search, else greedy.",                                           \
+            false                                                                                 \
     }
 
 /* All of them stop the loop before they are passed. */
-#define OPTIONS_LIMITS                                                                         \
-    {"wall", "SECONDS", NULL,                                                                  \
-     "Limit of the time the loop works by itself. For this and the three below: so much more " \
-     "in a session that exists. Default: [budgets] of the configuration, else none.",          \
-     false},                                                                                   \
-        {"device-time", "SECONDS", NULL,                                                       \
-         "Limit of the time on the device, or of the device model.", false},                   \
-        {"tokens", "N", NULL, "Limit of the tokens of questions and answers.", false},         \
-        {"dollars", "X", NULL, "Limit of what models cost; each of them needs a price.", false},
+#define OPTIONS_LIMITS                                                                          \
+    {"wall", "SECONDS", NULL,                                                                   \
+     "Limit of the time that the loop works by itself. In a session that exists, this limit "   \
+     "and the three below allow that much more. Default: [budgets] of the configuration, else " \
+     "none.",                                                                                   \
+     false},                                                                                    \
+        {"device-time", "SECONDS", NULL,                                                        \
+         "Limit of the time on the device, or of the device model.", false},                    \
+        {"tokens", "N", NULL, "Limit of the tokens of questions and answers.", false},          \
+        {"dollars", "X", NULL, "Limit of what models cost; each model needs a price.", false},
 
 static const struct cli_option workbench_options[] = {
     OPTION_REFERENCE,
@@ -122,25 +127,25 @@ static const struct cli_option workbench_options[] = {
     OPTION_PROPOSER,
     OPTION_SEARCH,
     {"rounds", "N", NULL, "Stop after this many rounds. Default: 50, 10 with a beam.", false},
-    OPTIONS_LIMITS{
-        "gate", "GATE", "ask|auto|auto-green",
-        "What stands after each step: ask waits for you, auto goes on, auto-green goes on when the "
-        "step came out well. Default: ask.",
-        false},
+    OPTIONS_LIMITS{"gate", "GATE", "ask|auto|auto-green",
+                   "The gate after each step: ask waits for you, auto goes on, auto-green goes on "
+                   "when the step came out well. Default: ask.",
+                   false},
     {"session", "FOLDER", NULL, "Where the session is kept. Default: .hone/TASK beside the kernel.",
      false},
-    {"fresh", NULL, NULL, "Start anew; the old session is moved aside, not deleted.", false},
+    {"fresh", NULL, NULL, "Start over; the old session is moved aside, not deleted.", false},
     {"read-only", NULL, NULL, "Look at a session without changing it.", false},
     OPTIONS_END,
 };
 
 static const struct cli_option run_options[] = {
     {"rounds", "N", NULL,
-     "Rounds to go at most, more of them in a session that exists. Default: 50, 10 with a beam.",
+     "Go on for at most this many rounds; a session that exists gets that many more. Default: 50, "
+     "10 with a beam.",
      false},
     {"gate", "WHEN", "ask|auto|auto-green",
-     "Who decides after each step: a person at this terminal, the loop, or the loop where the step "
-     "came out well. Default: auto.",
+     "Who decides after each step. ask: you, at this terminal; auto: the loop; auto-green: the "
+     "loop when the step came out well, else you. Default: auto.",
      false},
     OPTION_DEVICE,
     OPTION_TARGET,
@@ -150,18 +155,18 @@ static const struct cli_option run_options[] = {
     OPTION_KERNEL_NAME_KEPT,
     {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
     {"tolerance", "X", NULL,
-     "Relative L2 up to which a kernel counts as correct. Default: TOLERANCE of the reference, "
+     "The largest relative L2 error that counts as correct. Default: TOLERANCE of the reference, "
      "else 2e-5.",
      false},
     OPTIONS_LIMITS{"session", "DIR", NULL,
                    "The session's folder. Default: .hone/TASK beside the kernel.", false},
     {"changed", "WHAT", "take|keep",
-     "When a file of the task is another one on disk than in the session: take goes on with what "
-     "is on disk and measures all anew, keep with the session's own. Default: it is shown, and the "
-     "run ends with status 2.",
+     "What to do when a file of the task differs on disk from the session's copy. take: go on with "
+     "the file on disk and measure everything again; keep: go on with the session's copy. Default: "
+     "show the difference and end with status 2.",
      false},
     {"fresh", NULL, NULL,
-     "Begin anew: a session that is there is moved aside, its optimisation memory stays.", false},
+     "Start over: an existing session is moved aside; its optimisation memory stays.", false},
     {"json", NULL, NULL, "Print one JSON event a line; the last one is \"end\".", false},
     OPTIONS_END,
 };
@@ -180,47 +185,48 @@ static const struct cli_option sweep_options[] = {
 static const struct cli_option host_options[] = {
     {"port", "PORT", NULL, "add: the port of its SSH server.", false},
     {"identity", "FILE", NULL, "add: the private key to log in with.", false},
-    {"client", "NAME", "auto|libssh2|ssh", "add: what carries the connection. Default: auto.",
-     false},
+    {"client", "NAME", "auto|libssh2|ssh",
+     "add: which SSH client makes the connection. Default: auto.", false},
     {"device", "NAME", "trn1|trn2|trn3", "add: the generation of its NeuronCores. Default: trn2.",
      false},
     {"environment", "FOLDER", NULL,
      "add: the Python environment with the Neuron SDK, on the host. Default: the newest one found.",
      false},
     {"python", "PATH", NULL, "add: the Python that runs hone's runner there.", false},
-    {"cores", "LIST", NULL, "add: the cores that may be used, as 0-3. Default: any that is free.",
+    {"cores", "LIST", NULL, "add: the cores that hone may use, as 0-3. Default: any free core.",
      false},
     {"lnc", "N", NULL, "add: logical NeuronCore configuration of the kernels. Default: 1.", false},
     {"no-check", NULL, NULL, "add: do not connect.", false},
     {"yes", NULL, NULL, "setup: do not ask.", false},
-    {"names", NULL, NULL, "list: the names alone, one a line.", false},
+    {"names", NULL, NULL, "list: only the names, one per line.", false},
     {"json", NULL, NULL,
-     "list: a JSON list. doctor and setup: one JSON event a line as it comes. conform: one JSON "
-     "object.",
+     "list: a JSON list. doctor and setup: JSON events, one per line as they come. conform: one "
+     "JSON object.",
      false},
     OPTIONS_END,
 };
 
 static const struct cli_option conform_options[] = {
     {"python", "PATH", NULL,
-     "The environment to look at, its folder or its Python. Default: [defaults] nki_python, else "
-     "the active one, else the newest one found.",
+     "The environment to check: its folder or its Python. Default: [defaults] nki_python, else the "
+     "active one, else the newest one found.",
      false},
     {"save", "FILE", NULL,
-     "Look at nothing: write the program to FILE, for a machine without hone.", false},
+     "Check nothing: only write the program that checks to FILE, for a machine without hone.",
+     false},
     OPTION_JSON,
     OPTIONS_END,
 };
 
 static const struct cli_option model_options[] = {
-    {"names", NULL, NULL, "list: the names alone, one a line.", false},
-    {"json", NULL, NULL, "list: a JSON list. test: one JSON event a line as it comes.", false},
+    {"names", NULL, NULL, "list: only the names, one per line.", false},
+    {"json", NULL, NULL, "list: a JSON list. test: JSON events, one per line as they come.", false},
     OPTIONS_END,
 };
 
 static const struct cli_option config_options[] = {
-    {"path", NULL, NULL, "Print where your own file is (it need not exist).", false},
-    {"reference", NULL, NULL, "Print all there is to set, as Markdown.", false},
+    {"path", NULL, NULL, "Print the path of your own file (it need not exist).", false},
+    {"reference", NULL, NULL, "Print all settings as Markdown.", false},
     {"json", NULL, NULL, "Print a JSON list instead of text.", false},
     OPTIONS_END,
 };
@@ -234,8 +240,10 @@ static const struct cli_option import_options[] = {
 };
 
 static const struct cli_option export_options[] = {
-    {"output", "FOLDER", NULL, "The folder to make. Default: TASK-export here.", false},
-    {"no-verify", NULL, NULL, "Do not evaluate what is exported before it appears.", false},
+    {"output", "FOLDER", NULL, "The folder to make. Default: TASK-export in the current folder.",
+     false},
+    {"no-verify", NULL, NULL, "Do not evaluate the exported kernel before the folder appears.",
+     false},
     OPTIONS_END,
 };
 
@@ -286,30 +294,31 @@ const struct cli_command cli_commands[] = {
      "specialised for them and checked against the limits of the hardware. Without shapes the "
      "source alone is checked.",
      check_options, 1, 1, false, cli_check},
-    {"explain", "[CODE|WORD|LINE]", "what an error, a metric, an instruction or a word means",
-     "CODE is one of the Neuron compiler's, with or without NCC_ (NCC_EVRF007, EVRF007), or one of "
-     "hone's own (hone-candidate-import). Models get the same words with an error they have to "
-     "repair.\n\n"
+    {"explain", "[CODE|WORD|LINE]", "explain an error, a metric, an instruction or a word",
+     "CODE is an error code of the Neuron compiler, with or without NCC_ (NCC_EVRF007, EVRF007), "
+     "or one of hone's own (hone-candidate-import). A model that has to repair such an error gets "
+     "the same explanation.\n\n"
      "WORD is one that screens, plans or prompts show (floor, credible, HBM read), or a metric as "
      "Neuron's profilers call it (hbm_read_bytes), or an instruction (nc_matmul, nisa.activation): "
      "its signatures in both dialects, its engines, and what each parameter takes; or a setting "
      "(menu_keep).\n\n"
-     "LINE is one of the compiler, the runtime or a tool, in quotes: what its code and its text "
-     "mean. Without any: all words, and all codes of the compiler that are known.",
+     "LINE is a line printed by the compiler, the runtime or a tool, in quotes: hone explains its "
+     "code and its text. Without an argument hone lists all words and all compiler codes that it "
+     "knows.",
      explain_options, 0, 6, false, cli_explain},
     {"run", "TASK", "tune a kernel without a screen",
      "Runs the loop: profile, plan, rewrite, verify, benchmark, decide, summarise, reflect. It "
      "ends when the rounds are done, when the next thing would pass a limit, when nothing is left "
-     "to propose, or when several rounds in a row brought nothing. Then it prints a summary: the "
+     "to propose, or when several rounds in a row brought no gain. Then it prints a summary: the "
      "best kernel, the ladder of attempts, what failed, what was learnt, what it cost. A session "
      "that exists goes on; an interrupted one loses nothing.\n\nTASK is a folder with kernel.py "
      "and reference.py, a kernel file with --reference, or the name of a seed. The best kernel is "
      "in the session's folder; the last event has its path.\n\nEach question to a model is "
-     "printed with its role, the model, tokens in and out, dollars and seconds, as far as they "
-     "were reported.\n\nWith --proposer human you are asked. The question is printed, and your "
+     "printed with its role, the model, tokens in and out, dollars and seconds, if they were "
+     "reported.\n\nWith --proposer human you are asked. The question is printed, and your "
      "answer is read from standard input, up to a line with nothing but a dot or to the end. A "
      "pipe or a file may hold several answers, one after the other. With --json the question is "
-     "an event. Where nobody can answer, the run ends at the start and says so.\n\nWith --search "
+     "an event. If nobody can answer, the run ends at the start and says so.\n\nWith --search "
      "beam:B,N,K a round follows several directions, its lanes: it starts from up to B attempts, "
      "makes N plans for each, and models write each plan K times. --rounds says how many rounds, "
      "by default 10. A line says which attempt it is about (#7), or which lane before it has a "
@@ -318,9 +327,9 @@ const struct cli_command cli_commands[] = {
      "lane has its number as \"lane\", from 0.",
      run_options, 1, 1, false, cli_run},
     {"sweep", "TASK [NAME=VALUES]...", "try values of a kernel's named constants",
-     "hone sweep TASK TILE_N=128,256,512 makes an attempt of each value. The constant is changed "
+     "hone sweep TASK TILE_N=128,256,512 makes an attempt for each value. The constant is changed "
      "in the kernel that the session goes on from; each attempt is verified, measured and decided "
-     "about like any other, and a table tells what came of it. Several constants give all "
+     "about like any other, and a table shows the results. Several constants give all "
      "combinations, at most 64. 64..512 means 64,128,256,512. A name alone tries powers of two "
      "around its value.\n\nWithout names hone lists the constants that can be swept: integers "
      "bound once, at module level, in a function, or as a helper's default. A constant of one of "
@@ -336,68 +345,73 @@ const struct cli_command cli_commands[] = {
      "versions, tools, cores and who holds them, disk and clock. It says what to do about each. "
      "Exit status 3 when something failed.\n\nsetup NAME shows what a fresh host lacks, with each "
      "command and why, and runs them when you agree.\n\nconform NAME compares its SDK with what "
-     "hone relies on, as hone conform does here.",
+     "hone relies on, as hone conform does on this machine.",
      host_options, 1, 3, false, cli_host},
-    {"conform", "", "whether a Neuron SDK is as hone knows it, as a report to send in",
-     "Looks at everything of an SDK that hone relies on: ways to compile, signatures, what errors "
-     "look like, files, flags of tools. It needs the SDK's wheels on this machine and no device, "
+    {"conform", "", "check that a Neuron SDK is as hone expects it; makes a report to send in",
+     "Checks everything in an SDK that hone relies on: ways to compile, signatures, the form of "
+     "errors, files, flags of tools. It needs the SDK's wheels on this machine and no device, "
      "takes a minute or two, and leaves nothing behind. hone host conform NAME does the same on a "
-     "host.\n\nEach row is ok, other (there, in another shape) or absent, with what was found. "
-     "Rows in capitals are not as they should be. Run it once for each release of the SDK and "
+     "host.\n\nEach row is ok, other (present, but in another form) or absent, and shows what was "
+     "found. Rows in capitals are not as hone expects them. Run it once for each release of the "
+     "SDK and "
      "open an issue with the report: it names versions and parts of the SDK, and no machines, "
-     "people or folders. Exit status 1 when something is not as hone knows it.",
+     "people or folders. Exit status 1 when something differs from what hone expects.",
      conform_options, 0, 0, false, cli_conform},
-    {"model", "test|list [NAME]", "whether language models can be asked",
+    {"model", "test|list [NAME]", "check that language models can be asked",
      "test NAME tries a model: its key, its address, and one short answer, which costs some "
-     "tokens. It says of each step whether it worked and what to do. NAME is a [model NAME], "
-     "SERVICE/MODEL, or several with commas. Default: those of [roles]. Exit status 3 when "
+     "tokens. For each step it says whether it worked and, if not, what to do. NAME is a [model "
+     "NAME] or SERVICE/MODEL, or several of them with commas. Default: those of [roles]. Exit "
+     "status 3 when "
      "something failed. hone run tries keys and addresses by itself before it begins, without a "
-     "question.\n\nlist shows the models of your configuration, where they are asked, and where "
-     "their keys come from. It connects to nothing.",
+     "question.\n\nlist shows the models of your configuration, the addresses they are asked at, "
+     "and where their keys come from. It connects to nothing.",
      model_options, 1, 2, false, cli_model},
-    {"import", "PATH [TASK|SESSION]", "take over what other agents learnt and tried",
+    {"import", "PATH [TASK|SESSION]", "import what other agents learnt and tried",
      "PATH is a file or a folder: experiments.jsonl and rewrites.json of nki-kernel-agent or of "
      "hone, executor_results.json and lists of rewrites of AccelOpt, candidates.jsonl of KDA, "
      "candidates-iter-N and eval-results-iter-N of Autocomp. Plans and kernels in files beside "
      "them are read, too. TASK is the task they are for. Default: the one in this "
      "folder.\n\nExperiences come in as proposed, each with its file and line, and so do lists of "
-     "directions that did not work. Approve them on screen 8. Attempts go into the history, to be "
-     "read only. What is damaged is named and skipped. Nothing in the files is run.",
+     "directions that did not work. Approve them on screen 8. Attempts go into the history, where "
+     "they can only be read. Damaged entries are named and skipped. Nothing in the files is run.",
      import_options, 1, 2, false, cli_import},
     {"export", "TASK|SESSION", "write a session as a folder for others",
      "The folder holds the best kernel with its reference, all files that they import and its "
      "model.ini, every attempt with "
      "its numbers, profiles, prompts, answers and decisions, and experiments.jsonl and "
-     "rewrites.json as other NKI agents read them. hone sim FOLDER evaluates it again, as hone "
-     "does once itself. The folder appears whole or not at all.\n\nFolders "
+     "rewrites.json as other NKI agents read them. hone sim FOLDER evaluates it again; hone does "
+     "so once before the folder appears. The folder appears whole or not at all.\n\nFolders "
      "of this machine are written as . (the task's), session and ~. Variables in [env] of "
      "model.ini whose names say that they are secret are left out. Sources, prompts and answers "
      "are as they are.",
      export_options, 1, 1, false, cli_export},
-    {"session", "check|repair TASK|SESSION", "whether a session is whole, and what can be saved",
-     "check goes through all of it: the chain of hashes that each event continues, the end of the "
+    {"session", "check|repair TASK|SESSION",
+     "check that a session is whole, or save what can be saved",
+     "check goes through the whole session: the chain of hashes that each event continues, the end "
+     "of the "
      "log, the bytes of session.db, SQLite's own structures, the tables, artefacts, checkpoints "
      "and "
-     "experiments.jsonl. It changes nothing. What a session of an older hone cannot prove is "
-     "unproven, not damaged. Exit status 4 when something is damaged.\n\n"
+     "experiments.jsonl. It changes nothing. A session of an older hone lacks some of these "
+     "proofs; check calls it unproven then, not damaged. Exit status 4 when something is "
+     "damaged.\n\n"
      "repair reads session.db page by page and saves all events up to the damage into a new "
      "session "
-     "beside the old one, which stays as it is. An event with one flipped bit is put right by its "
-     "hash. A damaged line of the log is replaced by one that says so, and what is behind it is "
-     "kept. Other damage ends the new log; events behind it go to behind/events.jsonl, their "
-     "kernels to files beside. It says what is lost.\n\n"
+     "beside the old one, which stays as it is. An event with one flipped bit is put right with "
+     "the help of its hash. A damaged line of the log is replaced by a line that says so, and the "
+     "events after it are kept. Other damage ends the new log; events after it go to "
+     "behind/events.jsonl, and their kernels to files beside it. It says what is lost.\n\n"
      "The hashes find damage, not a forger: whoever can write the file can compute them.",
      session_options, 2, 2, false, cli_session},
     {"config", "[TASK]", "show every setting and where it came from",
      "Settings come from these places, each winning over the one before: defaults, your "
      "config.ini, .hone/config.ini beside the task, the environment (HONE_HOST_TRN2_PORT for port "
-     "of [host trn2]), the command line. The file beside a task may come from anywhere, so it "
-     "sets only what harms nobody: rounds, seeds, tolerance and the like.",
+     "of [host trn2]), the command line. The file beside a task may come from anywhere, so it can "
+     "only set what is harmless: rounds, seeds, tolerance and the like.",
      config_options, 0, 1, false, cli_config},
     {"clean", "", "empty the cache of reference inputs and outputs",
      "They are in ~/.cache/hone/references, shared by all tasks with the same reference, and are "
-     "made again when they are needed. hone keeps them below limit of [cache] by itself; hone "
-     "config shows how much there is. Sessions are not touched.",
+     "made again when they are needed. hone itself keeps them below limit of [cache]; hone config "
+     "shows how much space they take. Sessions are not touched.",
      clean_options, 0, 0, false, cli_clean},
     {"help", "[COMMAND]", "show help, or the manual page", "", help_options, 0, 1, false, cli_help},
     {"completion", "bash|zsh|fish", "print completion for a shell",

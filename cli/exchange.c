@@ -71,8 +71,8 @@ static bool on_made(void *data, const struct tune_bundle_made *made, struct err 
         buf_puts(&trial->note, wrong);
     else if (wrong)
         return err_set(err, ERR_KERNEL,
-                       "what would be exported does not run as it did in the session: %.300s. "
-                       "--no-verify writes it all the same",
+                       "the exported kernel does not run as it did in the session: %.300s. With "
+                       "--no-verify it is written anyway",
                        wrong);
     return true;
 }
@@ -99,7 +99,7 @@ int cli_export(const struct cli *cli) {
     struct buf folder = {0};
     char *session = cli_session_of(what);
     if (!session)
-        return cli_wrong_usage(cli, "%s is no session and no task that has one", what);
+        return cli_wrong_usage(cli, "%s is neither a session nor a task that has one", what);
     if (output)
         buf_puts(&folder, output);
     else

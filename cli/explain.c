@@ -55,8 +55,8 @@ static void join(const struct cli *cli, struct buf *name) {
 static int not_known(const struct cli *cli, const char *name) {
     struct err err = {0};
     bool is_compilers = !strncmp(name, "NCC_", 4);
-    err_set(&err, ERR_USAGE, "nothing is known about %.60s%s%s; hone explain lists what is", name,
-            is_compilers ? ", of the class " : "", is_compilers ? message_cause(name) : "");
+    err_set(&err, ERR_USAGE, "hone knows nothing about %.60s%s%s; hone explain lists what it knows",
+            name, is_compilers ? ", of the class " : "", is_compilers ? message_cause(name) : "");
     return cli_fail(cli, &err);
 }
 

@@ -101,7 +101,7 @@ static int host_add(const struct cli *cli) {
     bool fine = config_add_section(section.at, lines.all.at, &err);
     if (fine) {
         char *path = config_user_path();
-        printf("[%s] is in %s now.\n", section.at, path);
+        printf("[%s] was written to %s.\n", section.at, path);
         fflush(stdout);
         free(path);
     }

@@ -129,7 +129,7 @@ static void doctor_end(const struct doctor *doctor, const char *name) {
            doctor->counts[CHECK_WARNING], doctor->counts[CHECK_WARNING] == 1 ? "" : "s",
            doctor->counts[CHECK_FAILED]);
     if (doctor->counts[CHECK_FAILED] && doctor->reached)
-        printf(" hone host setup shows what can be prepared for you.");
+        printf(" hone host setup shows what hone can install or set up there.");
     printf("\n");
 }
 
@@ -269,7 +269,7 @@ static int prepare(const struct cli *cli, struct setup *setup, struct reach *rea
         return cli_fail(cli, err);
     if (!setup->json)
         printf("\n%s\n", setup->undone ? "Not all of it worked; the lines above say why."
-                                       : "Done. hone host doctor looks at it again.");
+                                       : "Done. hone host doctor checks it again.");
     return setup->undone ? CLI_ENVIRONMENT_FAILED : CLI_OK;
 }
 

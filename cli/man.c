@@ -14,8 +14,8 @@ static const char description[] =
     "each step, and approve it, edit it or take it back; hone run does the same without a "
     "screen.\n\n"
     "A task is a kernel with a reference that says in numpy what the kernel should compute. It "
-    "runs on an embedded model of a NeuronCore (trn1, trn2, trn3), whose latencies are modelled, "
-    "on hosts with Trainium devices over SSH, or on Slurm clusters, where they are measured. "
+    "runs on an embedded model of a NeuronCore (trn1, trn2, trn3), where latencies are modelled, "
+    "or on hosts with Trainium devices over SSH and on Slurm clusters, where they are measured. "
     "Plans come from hone's own rewriter, from language models, or from you.\n\n"
     "A session is kept on disk and goes on where it was left, also after a crash.";
 
@@ -114,10 +114,9 @@ static void add_keys(struct buf *out) {
     struct views_key key;
     const char *screen = "";
     buf_puts(out, ".SH KEYS\n");
-    add_paragraphs(out,
-                   "Those of the workbench, by screen. A key of a screen comes before one that "
-                   "works everywhere. Commands without a key are typed behind a colon, and so "
-                   "can the others be. ~/.config/hone/keys changes keys.");
+    add_paragraphs(out, "These are the keys of the workbench, by screen. A screen's own key wins "
+                        "over one that works everywhere. Commands without a key are typed after a "
+                        "colon; the others can be typed, too. ~/.config/hone/keys changes keys.");
     for (size_t i = 0; views_key_at(i, &key); i++) {
         if (strcmp(key.screen, screen) != 0)
             buf_printf(out, ".SS %s%s\n", strcmp(key.screen, "everywhere") ? "On the screen " : "",

@@ -60,7 +60,7 @@ bool reach_open(struct reach *reach, const char *name, const struct config *conf
         return false;
     if (strcmp(target_describe(reach->target)->kind, "sim") == 0)
         return err_set(err, ERR_USAGE,
-                       "sim is the device model on this machine: there is no host to look at");
+                       "sim is the device model on this machine: there is no host to check");
     target_listen(reach->target, on_change, reach);
     target_watch(reach->target);
     return true;

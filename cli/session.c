@@ -69,7 +69,7 @@ static int check(const struct cli *cli, const char *session) {
     else
         printf("%s is %s\n", session,
                checked.count[STORE_DAMAGED] ? "damaged: hone session repair saves what can be saved"
-               : checked.count[STORE_UNPROVEN] ? "whole, as far as can be said"
+               : checked.count[STORE_UNPROVEN] ? "no damage found, but not everything can be proven"
                                                : "whole");
     return checked.count[STORE_DAMAGED] ? CLI_DAMAGED : CLI_OK;
 }
@@ -187,7 +187,8 @@ int cli_session(const struct cli *cli) {
         return cli_wrong_usage(cli, "%s is neither check nor repair", what);
     char *session = cli_session_of(cli->args.at[1]);
     if (!session)
-        return cli_wrong_usage(cli, "%s is no session and no task that has one", cli->args.at[1]);
+        return cli_wrong_usage(cli, "%s is neither a session nor a task that has one",
+                               cli->args.at[1]);
     int status = checks ? check(cli, session) : repair(cli, session);
     free(session);
     return status;

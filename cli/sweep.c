@@ -207,7 +207,7 @@ static bool start(struct sweep_run *run) {
     const struct tune_action action = {.kind = TUNE_ACT_START};
     if (state->read_only)
         return err_set(&run->err, ERR_ENVIRONMENT, "%s%s",
-                       state->held_by ? "this session is held by " : "nothing can run here: ",
+                       state->held_by ? "this session is open in " : "nothing can run here: ",
                        state->held_by ? state->held_by : state->why_read_only);
     if (state->wait == TUNE_WAIT_GATE)
         return err_set(&run->err, ERR_USAGE,

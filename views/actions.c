@@ -77,7 +77,7 @@ bool views_edited(struct views *views, const char *text, struct err *err) {
         return false;
     if (action.kind == TUNE_ACT_WRITE_KERNEL) /* the last lane, where it came beside others */
         lanes_focus(views, (int)views->state->lanes.len - 1);
-    views_say(views, false, "taken over from the editor");
+    views_say(views, false, "saved from the editor");
     return true;
 }
 
@@ -103,7 +103,7 @@ static void ask_reject_lane(struct views *views) {
     char title[32];
     snprintf(title, sizeof title, "reject lane %d", lane);
     if (state->wait_step >= TUNE_STEP_SUMMARISE)
-        buf_printf(&text, "Why? What was %s of lane %d is dropped; the others are not touched.",
+        buf_printf(&text, "Why? What was %s of lane %d is dropped; the other lanes go on.",
                    state->wait_step == TUNE_STEP_REFLECT ? "noted" : "learnt", lane);
     else if (others)
         buf_printf(&text,
@@ -111,9 +111,8 @@ static void ask_reject_lane(struct views *views) {
                    "%d other%s wait%s here as before.",
                    lane, others, others == 1 ? "" : "s", others == 1 ? "s" : "");
     else
-        buf_puts(&text,
-                 "Why? The reason goes into the context of later proposals. It is the last lane "
-                 "that is open: the round ends and the loop pauses.");
+        buf_puts(&text, "Why? The reason goes into the context of later proposals. This is the "
+                        "last open lane: the round ends and the loop pauses.");
     views_ask_note(views, title, text.at, "", reject_with);
     buf_free(&text);
 }
@@ -154,12 +153,11 @@ void act_another(struct views *views, struct str args, struct views_request *req
         return;
     }
     bool lanes = lanes_any(views) && views->state->wait == TUNE_WAIT_GATE;
-    views_ask_note(
-        views, "another proposal",
-        lanes ? "What should be different? (may be left empty) Only this lane begins anew; "
-                "the others wait."
-              : "What should be different? (may be left empty)",
-        "", another_with);
+    views_ask_note(views, "another proposal",
+                   lanes ? "What should be different? (may be left empty) Only this lane starts "
+                           "over; the others wait."
+                         : "What should be different? (may be left empty)",
+                   "", another_with);
 }
 
 /* What the loop decided while the question stood is not what was agreed to: it is asked anew. */
@@ -319,7 +317,7 @@ void act_run(struct views *views, struct str args, struct views_request *request
         pause)
         views_say(views, false,
                   asks ? "the question was given up; s asks it again"
-                       : "pauses after the step that runs; s goes on");
+                       : "pauses after the running step; s goes on");
 }
 
 /* ---- settings ------------------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ static void list_words(struct views *views, enum glossary_part first) {
                 views_menu_row(views, (int)i, "", entry->word, entry->meaning);
             row->group = glossary_part_title(entry->part);
         }
-    views_open_menu(views, "what words mean (Enter: all of it)", word_chosen);
+    views_open_menu(views, "what words mean (Enter: the whole text)", word_chosen);
 }
 
 /* What a log or a check says stands whole above what is known about it. */
@@ -73,7 +73,7 @@ static void explain_here(struct views *views, const struct buf *about, bool said
     if (known || said)
         show(views, &out);
     else
-        views_say(views, false, "no error and no known instruction stands in this line");
+        views_say(views, false, "this line has no error and no instruction that hone knows");
     buf_free(&out);
 }
 
@@ -86,8 +86,8 @@ void explain_run(struct views *views, struct str args, struct views_request *req
     if (args.len && message_explain(args, &out))
         show(views, &out);
     else if (args.len)
-        views_say(views, true, "nothing is known about '%.60s'; :explain alone lists what is",
-                  about.at);
+        views_say(views, true,
+                  "hone knows nothing about '%.60s'; :explain alone lists what it knows", about.at);
     else if (screen->explain && (is = screen->explain(views, &about)) != EXPLAIN_NOTHING)
         explain_here(views, &about, is == EXPLAIN_SAID);
     else

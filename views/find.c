@@ -66,7 +66,7 @@ static void find(struct views *views, int step, bool here) {
         return;
     int row = find_row(views, list, here ? list->cursor - step : list->cursor, step);
     if (row < 0 && pattern_is_costly(views->pattern))
-        views_say(views, true, "'%s' takes too long here: say it in a simpler way",
+        views_say(views, true, "the search for '%s' takes too long here: use a simpler pattern",
                   views->search.at);
     else if (row < 0)
         views_say(views, true, "'%s' occurs nowhere here", views->search.at);

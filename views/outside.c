@@ -75,11 +75,11 @@ void changed_event(struct views *views, const struct tui_event *event,
     case 't':
         choose(views, TUNE_ACT_TAKE_FILES, "taken in; the first kernel is measured again");
         break;
-    case 'k': choose(views, TUNE_ACT_KEEP_FILES, "the session's own files count"); break;
+    case 'k': choose(views, TUNE_ACT_KEEP_FILES, "going on with the session's copies"); break;
     case 's':
     case TUI_KEY_ESCAPE:
         views->over.is = OVERLAY_NONE;
-        views_say(views, false, "nothing runs until you say which files count; s asks again");
+        views_say(views, false, "nothing runs until you choose which files to use; s asks again");
         break;
     case TUI_KEY_DOWN: ++*scroll; break;
     case TUI_KEY_UP: *scroll = MAX_OF(0, *scroll - 1); break;
@@ -126,7 +126,7 @@ void changed_draw(struct views *views, struct tui_area area) {
     views->over.scroll = MAX_OF(0, MIN_OF(views->over.scroll, lines - rows));
     struct tui_area inside =
         tui_popup_draw(area, rows + 2, MIN_OF(area.cols - 2 * SIDE, 100), views->over.title,
-                       "t takes it in   k keeps the session's   s stops here");
+                       "t uses the new file   k keeps the session's copy   s stops here");
     struct str rest = buf_str(&text), line;
     for (int i = 0; str_next(&rest, '\n', &line) && i < views->over.scroll + rows; i++)
         if (i >= views->over.scroll)

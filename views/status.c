@@ -266,11 +266,10 @@ static void running_print(const struct views *views, struct buf *out) {
             calls, calls == 1 ? "" : "s", calls == 1 ? "is" : "are");
     else if (place_is_remote(views) && state->step >= TUNE_STEP_VERIFY)
         buf_printf(out,
-                   "What was handed to %s goes on there, and its events are picked up when you "
-                   "come back. ",
+                   "What was sent to %s goes on there; hone follows it again when you come back. ",
                    state->place->info->name);
     else
-        buf_puts(out, "It is given up, and begins again when you come back and start. ");
+        buf_puts(out, "It is given up, and starts over when you come back and start. ");
 }
 
 bool status_unfinished(const struct views *views, struct buf *out) {
@@ -287,7 +286,7 @@ bool status_unfinished(const struct views *views, struct buf *out) {
     } else if (is_running(state)) {
         running_print(views, out);
     } else if (state->running) {
-        buf_puts(out, "The loop runs. It stands still until you come back and start. ");
+        buf_puts(out, "The loop runs. It will wait until you come back and start it. ");
     }
     return out->len > 0;
 }

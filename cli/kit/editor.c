@@ -78,7 +78,7 @@ static void on_exit_of(void *data, const struct loop_exit *exit) {
     } else {
         struct buf why = {0};
         loop_exit_print(exit, &why);
-        err_set(&err, ERR_CANCELLED, "the editor gave up (%s): nothing was taken over", why.at);
+        err_set(&err, ERR_CANCELLED, "the editor failed (%s): nothing was changed", why.at);
         buf_free(&why);
     }
     bool taken = editor->done(editor->data, text, editor->path, &err);

@@ -123,7 +123,7 @@ static void on_readable(void *data, int events) {
         person->watch = NULL;
     }
     if (person->come.len > MOST)
-        end(person, "more came on standard input than can be an answer");
+        end(person, "the text on standard input is too long for an answer");
     else
         take(person);
 }

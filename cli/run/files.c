@@ -12,9 +12,9 @@ bool run_files_choose(struct run *run, struct err *err) {
         return true;
     if (!run->changed)
         return err_set(err, ERR_USAGE,
-                       "%.100s%s changed on disk since this session has it: --changed take goes on "
-                       "with what is on disk and measures all anew, --changed keep with the "
-                       "session's own",
+                       "%.100s%s changed on disk since the session copied it: --changed take goes "
+                       "on with the file on disk and measures everything again, --changed keep "
+                       "goes on with the session's copy",
                        state->changed.at[0].name, state->changed.len > 1 ? " and others" : "");
     if (strcmp(run->changed, "keep") == 0)
         action.kind = TUNE_ACT_KEEP_FILES;

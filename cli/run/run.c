@@ -93,7 +93,7 @@ static bool options_read(struct run *run, struct tune_options *options) {
     if (!gate)
         gate = config_get(run->config, "defaults", "gate", NULL);
     if (gate && !tune_gate_find(gate, &options->gate)) {
-        cli_wrong_usage(cli, "--gate is ask, auto or auto-green");
+        cli_wrong_usage(cli, "--gate must be ask, auto or auto-green");
         return false;
     }
     return true;
@@ -104,9 +104,9 @@ static bool start(struct run *run, struct err *err) {
     const struct tune_state *state = tune_session_state(run->session);
     if (state->read_only)
         return err_set(err, ERR_ENVIRONMENT, "%s%s; %suse another folder with --session",
-                       state->held_by ? "this session is held by " : "nothing can run here: ",
+                       state->held_by ? "this session is open in " : "nothing can run here: ",
                        state->held_by ? state->held_by : state->why_read_only,
-                       state->held_by ? "end it first, or " : "");
+                       state->held_by ? "close that one first, or " : "");
     struct buf why = {0};
     if (!tune_budget_is_priced(state, &why))
         err_set(err, ERR_USAGE, "%s", why.at);

@@ -78,7 +78,7 @@ static bool check_capacity(const struct device_image *image, enum nki_space spac
                   "%llu bytes per partition of %s are live here, %s has %llu%s. %s",
                   (unsigned long long)moment.bytes, psum ? "PSUM" : "SBUF", image->generation->name,
                   (unsigned long long)capacity, live.at ? live.at : "",
-                  bears ? psum ? "The compiler waits for banks to come free."
+                  bears ? psum ? "The compiler waits until banks are free."
                                : "The compiler spills to HBM, which costs time."
                         : "Use smaller tiles, or load later and in pieces.");
     buf_free(&live);

@@ -591,8 +591,8 @@ void loop_exit_print(const struct loop_exit *result, struct buf *out) {
     case LOOP_SIGNALLED:
         buf_printf(out, "killed by signal %d (%s)", result->signum, strsignal(result->signum));
         break;
-    case LOOP_TIMED_OUT: buf_printf(out, "no end within %.3g s", result->elapsed_s); break;
-    case LOOP_FLOODED: buf_puts(out, "ended for printing without end"); break;
+    case LOOP_TIMED_OUT: buf_printf(out, "still running after %.3g s", result->elapsed_s); break;
+    case LOOP_FLOODED: buf_puts(out, "stopped because it printed without end"); break;
     case LOOP_KILLED: buf_puts(out, "cancelled"); break;
     }
 }

@@ -253,7 +253,7 @@ static const struct {
 static void event(struct model_call *call, const char *name, struct str data) {
     cJSON *object = cJSON_ParseWithLength(data.at ? data.at : "", data.len);
     if (!object)
-        model_call_fail(call, MODEL_FAILED_GARBLED, "%s: an event of its stream is no JSON",
+        model_call_fail(call, MODEL_FAILED_GARBLED, "%s: an event of its stream is not JSON",
                         model_call_name(call));
     for (size_t i = 0; object && i < COUNT_OF(events); i++)
         if (!strcmp(events[i].type, name))

@@ -282,7 +282,7 @@ void model_call_end_try(struct model_call *call) {
     double wait = next_wait(call);
     call->waiting = true;
     if (call->learnt)
-        model_call_note(call, "%s; asked again without that", call->wrong.text);
+        model_call_note(call, "%s; asking again without it", call->wrong.text);
     else
         model_call_note(call, "%s; try %d of %d in %.0f s", call->wrong.text, call->reply.tries + 1,
                         call->kept.endpoint.retries + 1, ceil(wait));
@@ -323,9 +323,9 @@ static const char *limit_passed(const struct model_call *call, double *limit_s, 
     } rows[] = {
         {call->told_ns ? 0 : call->asked_ns, endpoint->first_limit_s, "no answer began within"},
         {call->told_ns ? call->heard_ns : 0, endpoint->stall_limit_s,
-         "in the middle of the answer nothing more came for"},
+         "the answer stopped in the middle: nothing more came for"},
         {call->told_ns, MAX_OF(endpoint->first_limit_s, endpoint->stall_limit_s),
-         "in the middle of the answer nothing but signs of life came for"},
+         "the answer stopped in the middle: only keep-alive signals came for"},
     };
     *left_s = LONGEST_ASKED_S;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

@@ -23,7 +23,7 @@ void model_key_print(const struct model_endpoint *endpoint, struct buf *out) {
     } else if (!model_trust_find(endpoint, &trust, &err)) {
         buf_puts(out, err.text);
     } else if (trust == MODEL_TRUST_NOTHING) {
-        buf_puts(out, "none is named for this address; it is asked without");
+        buf_puts(out, "no key is set for this address; it is asked without one");
     } else if (trust == MODEL_TRUST_NAMED) {
         named_print(endpoint, out);
     } else if (api->key_variable) {

@@ -78,7 +78,7 @@ static void say_cut(struct model_call *call, char *to, size_t size) {
     if (reply->stop == MODEL_STOP_CONTEXT)
         snprintf(to, size, "%.80s: prompt and answer together filled the model's context", name);
     else if (empty)
-        snprintf(to, size, "%.80s: thinking used up max_tokens (%d); nothing of an answer came",
+        snprintf(to, size, "%.80s: thinking used up max_tokens (%d); no part of the answer came",
                  name, most);
     else if (reply->thinking > 0)
         snprintf(to, size,

@@ -13,14 +13,15 @@ static const struct {
     CURLcode code;
     const char *advice;
 } final_errors[] = {
-    {CURLE_URL_MALFORMAT, "the base_url is no URL"},
+    {CURLE_URL_MALFORMAT, "the base_url is not a URL"},
     {CURLE_UNSUPPORTED_PROTOCOL, "the base_url must begin with http:// or https://"},
     {CURLE_PEER_FAILED_VERIFICATION,
-     "its certificate was not accepted. Where a server of yours or a proxy that reads along has an "
-     "authority of its own, name the authority's file (PEM) as ca_file of the model or in the "
-     "variable SSL_CERT_FILE"},
-    {CURLE_SSL_CACERT_BADFILE, "the file of authorities (ca_file or SSL_CERT_FILE) cannot be used"},
-    {CURLE_SSL_CONNECT_ERROR, "no TLS connection came about; is it https there?"},
+     "its certificate was not accepted. If a server of yours, or a proxy that inspects traffic, "
+     "uses its own certificate authority, set ca_file of the model or the variable SSL_CERT_FILE "
+     "to that authority's file (PEM)"},
+    {CURLE_SSL_CACERT_BADFILE,
+     "the file of certificate authorities (ca_file or SSL_CERT_FILE) cannot be used"},
+    {CURLE_SSL_CONNECT_ERROR, "no TLS connection could be made; does the server speak https?"},
 };
 
 /* What a status code means; the first row that contains it. */
@@ -35,7 +36,7 @@ static const struct {
     {402, 402, MODEL_FAILED_KEY, "the account has no credit left"},
     {403, 403, MODEL_FAILED_KEY, "the key may not use this model"},
     {404, 404, MODEL_FAILED_REQUEST, "there is no such model or address; see model and base_url"},
-    {407, 407, MODEL_FAILED_REQUEST, "the proxy wants a login"},
+    {407, 407, MODEL_FAILED_REQUEST, "the proxy requires a login"},
     {408, 409, MODEL_FAILED_OVERLOAD, ""},
     {413, 413, MODEL_FAILED_REQUEST, "the prompt is too long for it"},
     {424, 425, MODEL_FAILED_OVERLOAD, ""},
@@ -187,8 +188,8 @@ static void judge_status(struct model_transfer *transfer) {
     bool paid = !is_out_of_money(object);
     const char *advice = !paid ? "the account has no credit left"
                          : transfer->status == 401 && call->keyless
-                             ? "it wants a key, and none is named for this address; see key_env, "
-                               "key_command and key_keyring"
+                             ? "it requires a key, and no key is set for this address; see "
+                               "key_env, key_command and key_keyring"
                              : statuses[row].advice;
     model_call_fail(call, paid ? statuses[row].failed : MODEL_FAILED_KEY,
                     "%s answered %ld%s%s%s%.250s", model_call_name(call), transfer->status,
@@ -234,8 +235,8 @@ static void judge_unreached(struct model_transfer *transfer, CURLcode code, cons
                         model_call_name(call), size, url, detail);
     else
         model_call_fail(call, MODEL_FAILED_UNREACHED,
-                        "%s: %.*s cannot be reached (%s). If this network wants a proxy, name it "
-                        "in HTTPS_PROXY or as proxy of the model",
+                        "%s: %.*s cannot be reached (%s). If this network requires a proxy, set "
+                        "HTTPS_PROXY or proxy of the model",
                         model_call_name(call), size, url, detail);
 }
 

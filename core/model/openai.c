@@ -171,7 +171,7 @@ static void event(struct model_call *call, const char *name, struct str data) {
     }
     cJSON *object = cJSON_ParseWithLength(data.at, data.len);
     if (!object)
-        model_call_fail(call, MODEL_FAILED_GARBLED, "%s: an event of its stream is no JSON",
+        model_call_fail(call, MODEL_FAILED_GARBLED, "%s: an event of its stream is not JSON",
                         model_call_name(call));
     else if (!model_json_is_empty(cJSON_GetObjectItemCaseSensitive(object, "error")))
         model_openai_fail(call, object);

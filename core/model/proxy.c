@@ -69,7 +69,7 @@ void model_proxy_hide_login(const char *words, struct buf *out) {
 static void refused(struct model_call *call, const char *shown, long status) {
     bool passes = status >= 500 || status == 429 || status == 408;
     const char *advice =
-        status == 407 ? ": it wants a login, as in http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY"
+        status == 407 ? ": it requires a login, as in http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY"
         : passes      ? ""
                       : "; see the setting proxy, and NO_PROXY of the environment";
     model_call_fail(call, passes ? MODEL_FAILED_OVERLOAD : MODEL_FAILED_REQUEST,

@@ -107,7 +107,7 @@ static void event(struct model_call *call, const char *name, struct str data) {
     cJSON *object = cJSON_ParseWithLength(data.at, data.len);
     const char *type = model_json_text(object, "type");
     if (!object && !str_is(str_trim(data), "[DONE]"))
-        model_call_fail(call, MODEL_FAILED_GARBLED, "%s: an event of its stream is no JSON",
+        model_call_fail(call, MODEL_FAILED_GARBLED, "%s: an event of its stream is not JSON",
                         model_call_name(call));
     /* Items, their parts and what is thought; not what only says that it was received. */
     if (type && (strstr(type, "reasoning") || is_reasoning(object)))

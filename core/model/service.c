@@ -96,7 +96,7 @@ static int on_price(void *data, const char *section, const char *name, const cha
                        prices->path, section, name);
     if (!str_to_double(str_of(value), &number) || !(number >= 0 && number < 1e9))
         return err_set(&prices->err, ERR_USAGE,
-                       "%s: [%.60s] %s = %.40s is no price in dollars per million tokens",
+                       "%s: [%.60s] %s = %.40s is not a price in dollars per million tokens",
                        prices->path, section, name, value);
     *field = number;
     return 1;

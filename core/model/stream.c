@@ -40,7 +40,7 @@ bool model_stream_feed(struct model_stream *stream, struct model_call *call, str
     struct err err = {0};
     if (call->api->framing == MODEL_SSE) {
         if (!sse_feed(&stream->sse, bytes, on_sse, call))
-            model_call_fail(call, MODEL_FAILED_USELESS, "%s: one event of its stream is endless",
+            model_call_fail(call, MODEL_FAILED_USELESS, "%s: an event of its stream is too long",
                             model_call_name(call));
     } else if (!frames_feed(&stream->frames, bytes, on_frame, call, &err)) {
         model_call_fail(call, MODEL_FAILED_GARBLED, "%s: %s", model_call_name(call), err.text);

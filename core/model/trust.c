@@ -81,10 +81,11 @@ bool model_trust_find(const struct model_endpoint *endpoint, enum model_trust *t
     if (*trust == MODEL_TRUST_NOTHING || (known && !is_open(endpoint, &place)))
         return true;
     if (!known)
-        return err_set(err, ERR_USAGE, "the base_url is no URL");
-    return err_set(err, ERR_USAGE,
-                   "no key goes to %.100s over plain http, where it could be read on the way. Use "
-                   "https, or bring the port here (ssh -L) and ask localhost; a server that wants "
-                   "no key needs none of key_env, key_command and key_keyring",
-                   place.host);
+        return err_set(err, ERR_USAGE, "the base_url is not a URL");
+    return err_set(
+        err, ERR_USAGE,
+        "hone sends no key to %.100s over plain http, because others could read it on the way. Use "
+        "https, or forward the port to this machine (ssh -L) and use localhost; for a server that "
+        "needs no key, remove key_env, key_command and key_keyring",
+        place.host);
 }

@@ -311,7 +311,7 @@ const struct rewrite_constant *rewrite_constants_named(const struct rewrite_cons
         if (!is_called(row, name))
             continue;
         if (found) {
-            err_set(err, ERR_USAGE, "there are several constants \"%.*s\": say %s or %s",
+            err_set(err, ERR_USAGE, "there are several constants \"%.*s\": name it as %s or %s",
                     (int)MIN_OF(name.len, 60), name.at, found->name, row->name);
             return NULL;
         }

@@ -174,10 +174,10 @@ bool rewrite_apply_function(struct rewrite_model *model, const struct rewrite_si
     struct rewrite_maker maker;
     struct chain chain = {0};
     if (!rewrite_maker_of(model, site->node[0], &maker))
-        return err_set(err, ERR_KERNEL, "the steps are not there any more");
+        return err_set(err, ERR_KERNEL, "the steps are no longer in the kernel");
     struct rewrite_op op = rewrite_op_of(model, &maker);
     if (!recognise(model, &op, &chain))
-        return err_set(err, ERR_KERNEL, "the steps are not there any more");
+        return err_set(err, ERR_KERNEL, "the steps are no longer in the kernel");
     mark_single(model, &maker, &chain);
     const char *data = rewrite_text(model, chain.data);
     if (!maker.alloc) {

@@ -76,7 +76,7 @@ static const char *why_not(const struct rewrite_model *model, const struct rewri
     unsigned depends = 0;
     if (!rewrite_depends(model, inner->node->for_.iter, outer->node, &depends, &outer, 1) ||
         depends)
-        return "the inner loop's count depends on the outer one";
+        return "the inner loop's count depends on the outer loop";
     const char *why = why_effects(model, inner->node);
     for (size_t i = 0; !why && i < model->names.len; i++)
         why = why_carried(model, model->names.entries[i].value, outer, inner);
@@ -251,7 +251,8 @@ static void look_at(struct rewrite_model *model, const struct rewrite_row *row,
         of_inner |= loads[i].of_inner && !loads[i].of_outer;
     }
     if (!of_inner || !of_outer) {
-        rewrite_decline(model, row, outer->node, "no step of it could use another one's loads");
+        rewrite_decline(model, row, outer->node,
+                        "none of its steps could use the loads of another step");
         return;
     }
     int64_t limit = nki_generation_sbuf_bytes(model->request->generation) * 9 / 10;

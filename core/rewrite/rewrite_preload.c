@@ -121,7 +121,7 @@ bool rewrite_preload_find(struct rewrite_model *model, const struct rewrite_row 
     if (!rewrite_depends(model, preload->src, outer, &preload->depends, preload->loops,
                          preload->n_loops)) {
         rewrite_decline(model, row, preload->stmt,
-                        "which data it reads depends on more than loop variables");
+                        "what it reads depends on more than loop variables");
         return false;
     }
     struct rewrite_region region;
@@ -256,7 +256,7 @@ const char *rewrite_preload_insert(const struct rewrite_model *model,
                                    struct nki_edits *edits, struct err *err) {
     const char *src = source_text(model, preload);
     if (!src) {
-        err_set(err, ERR_KERNEL, "the data it reads cannot be written down before the loop");
+        err_set(err, ERR_KERNEL, "what it reads cannot be expressed before the loop");
         return NULL;
     }
     const char *name = rewrite_fresh_name(model, preload->stem);

@@ -28,7 +28,7 @@ static void keep_metrics(const struct device_profile *profile, struct arena *are
 
 void rewrite_estimate(const struct rewrite_request *request, struct str source, struct arena *arena,
                       const volatile int *cancel, struct rewrite_estimate *estimate) {
-    *estimate = (struct rewrite_estimate){.why = "the model does not take it"};
+    *estimate = (struct rewrite_estimate){.why = "the device model rejects it"};
     struct diag_list diags = {0};
     struct nki_specialise_options options = {
         .function = request->function,

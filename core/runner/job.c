@@ -156,14 +156,14 @@ static double get_number(struct reading *reading, const char *name, double most)
 static void read_shape(struct reading *reading, const cJSON *shape, struct runner_input *input) {
     double bytes = (double)dtype_bytes(input->dtype);
     if (!cJSON_IsArray(shape) || cJSON_GetArraySize(shape) > ARRAY_MAX_DIMS) {
-        complain(reading, "inputs", "have a shape that is no list of up to 8 numbers");
+        complain(reading, "inputs", "have a shape that is not a list of up to 8 numbers");
         return;
     }
     for (const cJSON *side = shape->child; side; side = side->next) {
         double length = cJSON_IsNumber(side) ? side->valuedouble : -1;
         bytes *= length;
         if (!(length >= 1 && length <= 1e12) || length != floor(length) || !(bytes <= 1e13)) {
-            complain(reading, "inputs", "have a side that is no number of elements");
+            complain(reading, "inputs", "have a dimension that is not a number of elements");
             return;
         }
         input->shape[input->ndim++] = (int64_t)length;
@@ -269,7 +269,7 @@ bool runner_job_parse(struct str text, struct arena *arena, struct runner_job *j
     cJSON *object = cJSON_ParseWithLength(text.at, text.len);
     if (!cJSON_IsObject(object)) {
         cJSON_Delete(object);
-        return err_set(err, ERR_USAGE, "the job is no JSON object");
+        return err_set(err, ERR_USAGE, "the job is not a JSON object");
     }
     struct reading reading = {.object = object, .arena = arena, .err = err, .ok = true};
     read_job(&reading, job);

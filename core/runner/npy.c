@@ -15,7 +15,7 @@
 /* ------------------------------------------------------------------------------------- reading */
 
 static bool is_no_npy(const char *path, const char *why, struct err *err) {
-    return err_set(err, ERR_USAGE, "%s is no .npy file that can be used: %s", path, why);
+    return err_set(err, ERR_USAGE, "%s cannot be used as a .npy file: %s", path, why);
 }
 
 /* The text after 'key': in the header's dictionary. */
@@ -57,7 +57,7 @@ static const char *read_descr(struct str value, struct npy_header *header) {
     if (header->dtype == DTYPE_NONE && code.len > 1 && code.at[0] == 'V' &&
         str_to_int((struct str){code.at + 1, code.len - 1}, &bytes) && bytes > 0 && bytes <= 8)
         header->item_bytes = (size_t)bytes;
-    return header->item_bytes ? NULL : "it holds what a kernel cannot take";
+    return header->item_bytes ? NULL : "its type of number is none that a kernel takes";
 }
 
 static const char *read_shape(struct str value, struct npy_header *header) {
@@ -76,7 +76,7 @@ static const char *read_shape(struct str value, struct npy_header *header) {
         if (header->ndim == ARRAY_MAX_DIMS)
             return "it has more than 8 dimensions";
         if (!str_to_int(side, &length) || length < 1 || length > 1000000000000)
-            return "a dimension of it is empty or too large";
+            return "one of its dimensions is empty or too large";
         header->shape[header->ndim++] = length;
     }
     return NULL;
@@ -95,7 +95,7 @@ static const char *read_dictionary(struct str text, struct npy_header *header) {
 static const char *read_header(FILE *file, struct npy_header *header) {
     unsigned char start[12];
     if (fread(start, 1, 10, file) != 10 || memcmp(start, MAGIC, MAGIC_BYTES) != 0)
-        return "it does not begin as one";
+        return "it does not begin like one";
     size_t length = (size_t)start[8] | (size_t)start[9] << 8, used = 10;
     if (start[6] > 1) {
         if (fread(start + 10, 1, 2, file) != 2)
@@ -123,7 +123,7 @@ static FILE *open_file(const char *path, size_t *size, struct err *err) {
         return file;
     }
     err_set(err, ERR_USAGE, "cannot read %s: %s", path,
-            file ? "it is no plain file" : "there is no such file, or it may not be read");
+            file ? "it is not a plain file" : "there is no such file, or it may not be read");
     if (file)
         fclose(file);
     return NULL;

@@ -466,9 +466,7 @@ static void settle(struct runner_reader *reader, const struct loop_exit *result)
         settle_time(reader, phase, result->elapsed_s);
     } else if (result->end == LOOP_FLOODED) {
         err_set(failure, ERR_ENVIRONMENT,
-                "the evaluation printed without end in the phase \"%s\"; it "
-                "was ended",
-                phase);
+                "the evaluation printed without end in the phase \"%s\"; it was stopped", phase);
     } else if (reader->out_of_memory) {
         err_set(failure, ERR_KERNEL, "the evaluation ran out of memory in the phase \"%s\"", phase);
         blame_kernel(reader, failure->text);

@@ -46,14 +46,13 @@ static void check_events(struct check *check) {
              store->damage.found ? store->damage.text : err.text);
     else if (!store->chained)
         tell(check, "events", STORE_UNPROVEN,
-             "%lld, of a hone that did not chain them: they can be read, nothing proves them",
+             "%lld, written by a hone that did not chain events: they can be read, but nothing "
+             "proves them",
              (long long)count);
     else if (adopted)
-        tell(
-            check, "events", STORE_UNPROVEN,
-            "%lld, each follows from the one before it; the first %lld were chained when they were "
-            "old already",
-            (long long)count, (long long)adopted);
+        tell(check, "events", STORE_UNPROVEN,
+             "%lld, each follows from the one before it; the first %lld were chained only later",
+             (long long)count, (long long)adopted);
     else
         tell(check, "events", STORE_WHOLE, "%lld, each follows from the one before it",
              (long long)count);
@@ -62,25 +61,25 @@ static void check_events(struct check *check) {
 static void check_end(struct check *check) {
     const struct store *store = check->store;
     if (store->known_head.is == STORE_HEAD_GOOD)
-        tell(check, "end", STORE_WHOLE, "no event is missing behind the last one");
+        tell(check, "end", STORE_WHOLE, "no event is missing at the end");
     else
         tell(check, "end", store->known_head.is == STORE_HEAD_BAD ? STORE_DAMAGED : STORE_UNPROVEN,
-             "session.db-head is %s: nothing says which event is the last",
+             "session.db-head is %s, so nothing shows which event is the last",
              store->known_head.is == STORE_HEAD_BAD ? "damaged" : "not there");
 }
 
 static void check_file(struct check *check) {
     switch (store_seal_check(check->store, 0)) {
     case STORE_SEAL_WHOLE:
-        tell(check, "file", STORE_WHOLE, "session.db has the bytes that hone left");
+        tell(check, "file", STORE_WHOLE, "session.db is, byte for byte, as hone left it");
         break;
     case STORE_SEAL_BROKEN:
         tell(check, "file", STORE_DAMAGED, "session.db was changed since hone closed it");
         break;
     case STORE_SEAL_NONE:
-        tell(
-            check, "file", STORE_UNPROVEN,
-            "session.db is in use, or was not closed in order: its bytes as a whole are not known");
+        tell(check, "file", STORE_UNPROVEN,
+             "session.db is in use, or hone did not close it properly, so nothing shows what its "
+             "bytes should be");
         break;
     }
 }
@@ -98,8 +97,8 @@ static void check_sqlite(struct check *check) {
         tell(check, "tables", STORE_DAMAGED, "%s", found.at);
     else if (unknown)
         tell(check, "tables", STORE_UNPROVEN,
-             "%lld attempts are as they were written, %lld are of "
-             "a hone that did not sum them up",
+             "%lld attempts are as they were written, %lld were written by a hone that kept no "
+             "checksums",
              (long long)checked, (long long)unknown);
     else
         tell(check, "tables", STORE_WHOLE, "%lld attempts are as they were written",
@@ -119,15 +118,15 @@ static void check_artefacts(struct check *check) {
         whole += is;
         damaged += !is;
         if (!is)
-            tell(check, "artefacts", STORE_DAMAGED, "artifacts/%s does not have its bytes",
-                 entry->d_name);
+            tell(check, "artefacts", STORE_DAMAGED,
+                 "artifacts/%s was changed: its bytes do not match its name", entry->d_name);
         free(path);
     }
     if (dir)
         closedir(dir);
     free(folder);
     if (!damaged)
-        tell(check, "artefacts", STORE_WHOLE, "%zu, each with its bytes", whole);
+        tell(check, "artefacts", STORE_WHOLE, "%zu, the bytes of each match its name", whole);
 }
 
 bool store_check(const char *folder, store_check_fn *fn, void *data, struct err *err) {

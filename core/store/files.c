@@ -31,12 +31,12 @@ char *store_artefact_read(const struct store *store, const char *hash, size_t *s
     char *path = store_artefact_path(store, hash);
     size_t length = 0;
     if (!path) {
-        err_set(err, ERR_USAGE, "%.40s is no artefact", hash ? hash : "nothing");
+        err_set(err, ERR_USAGE, "%.40s is not an artefact", hash ? hash : "nothing");
         return NULL;
     }
     char *bytes = file_read(path, STORE_ARTEFACT_MOST, &length, err);
     if (bytes && strcmp(hash_content(bytes, length).hex, hash) != 0) {
-        err_set(err, ERR_DAMAGED, "%.300s is damaged: its bytes are not those that were stored",
+        err_set(err, ERR_DAMAGED, "%.300s is damaged: it does not hold the bytes that were stored",
                 path);
         free(bytes);
         bytes = NULL;

@@ -138,7 +138,7 @@ bool store_head_agrees(struct store *store) {
         return true;
     if (store->tail.seq < head->last.seq)
         return store_damage_note(store, store->tail.seq + 1,
-                                 "its last event is %lld, and %lld were stored: the end is "
+                                 "its last event is %lld, but %lld events were stored: the end is "
                                  "missing, as after a power cut, or where session.db-wal was not "
                                  "copied along",
                                  (long long)store->tail.seq, (long long)head->last.seq);

@@ -43,7 +43,7 @@ static bool lock_again(struct store *store, struct err *err) {
     if (!store_lock_take(store->folder, &lock, err))
         return false;
     if (lock.descriptor < 0) {
-        err_set(err, ERR_DAMAGED, "%.200s/lock was removed, and %.100s holds the session now",
+        err_set(err, ERR_DAMAGED, "%.200s/lock was removed, and the session is now open in %.100s",
                 store->folder, lock.holder);
         free(lock.holder);
         return false;

@@ -19,7 +19,7 @@ bool store_sql_failed(struct store *store, const char *what, struct err *err) {
     int primary = code & 0xff;
     if (primary == SQLITE_FULL || primary == SQLITE_IOERR)
         return err_set(err, ERR_ENVIRONMENT,
-                       "%s: cannot write %s/session.db (%s). Nothing that was shown is lost; free "
+                       "%s: cannot write %s/session.db (%s). Nothing that you saw is lost; free "
                        "some space and go on.",
                        what, store->folder, sqlite3_errmsg(store->db));
     return err_set(err, ERR_ENVIRONMENT, "%s: %s/session.db: %s", what, store->folder,
@@ -197,7 +197,7 @@ static void end_check(struct store *store) {
                                  0);
     if (ahead != 0)
         store_damage_note(store, store->tail.seq + 1,
-                          "its last event is %lld, and %lld were numbered",
+                          "its last event is %lld, but %lld events were written",
                           (long long)store->tail.seq, (long long)(store->tail.seq + ahead));
 }
 
@@ -230,11 +230,11 @@ void store_seal_broken(struct store *store) {
         buf_clear(&found);
         store->derived_doubtful = !store_sums_check(store, &checked, &unknown, &found);
         free(store->note);
-        store->note = mem_strdup(store->derived_doubtful
-                                     ? "session.db was changed since hone closed it, in the tables "
-                                       "for queries, which are made again; its events are whole"
-                                     : "session.db was changed since hone closed it; its events "
-                                       "and tables are whole");
+        store->note = mem_strdup(
+            store->derived_doubtful
+                ? "session.db was changed after hone closed it. Only tables for queries are "
+                  "damaged; hone makes them again. The events are whole"
+                : "session.db was changed after hone closed it; its events and tables are whole");
     }
     buf_free(&found);
 }
@@ -253,8 +253,8 @@ static void look_over(struct store *store, enum store_seal seal) {
     if (seal == STORE_SEAL_BROKEN)
         store_seal_broken(store);
     else if (store->chained && store->known_head.is != STORE_HEAD_GOOD && store->tail.seq)
-        store->note = mem_strdup("session.db-head is missing or damaged: that no event is missing "
-                                 "at the end is not proven");
+        store->note = mem_strdup("session.db-head is missing or damaged, so nothing proves that no "
+                                 "event is missing at the end");
 }
 
 static bool look_at(struct store *store, struct err *err) {

@@ -274,15 +274,14 @@ bool store_repair(const char *folder, const char *to, const struct store_repair_
     struct repair repair = {.folder = folder, .ways = ways, .done = done, .astray = SIZE_MAX};
     *done = (struct store_repaired){0};
     store_head_read(folder, &repair.head);
-    bool ok = (!file_exists(to) || err_set(err, ERR_USAGE, "%.300s is there already", to)) &&
+    bool ok = (!file_exists(to) || err_set(err, ERR_USAGE, "%.300s already exists", to)) &&
               store_salvage_read(folder, &repair.found, err);
     repair.chained = ok && has_chain(&repair.found);
-    ok =
-        ok && (repair.found.rows.len ||
-               err_set(err, ERR_DAMAGED,
-                       "no event can be found in %.200s/session.db. What stands beside it is still "
-                       "there: kernels in checkpoints/, experiments.jsonl (hone import reads it)",
-                       folder));
+    ok = ok && (repair.found.rows.len ||
+                err_set(err, ERR_DAMAGED,
+                        "no event can be found in %.200s/session.db. The files beside it are still "
+                        "there: kernels in checkpoints/, experiments.jsonl (hone import reads it)",
+                        folder));
     ok = ok && repair_into(&repair, to, err);
     done->chained = repair.chained;
     store_close(repair.to);

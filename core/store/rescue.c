@@ -61,7 +61,7 @@ struct store *store_rescue(struct store *store, const char *folder, struct err *
     char *path = path_join(folder, "session.db");
     bool ok =
         !store_exists(folder) ||
-        err_set(err, ERR_USAGE, "%.200s holds a session already; name another folder", folder);
+        err_set(err, ERR_USAGE, "%.200s already holds a session; name another folder", folder);
     struct store_link tail = store->tail;
     ok = ok && file_make_private(folder, err) && copy_pages(store, path, err);
     free(path);
@@ -70,7 +70,7 @@ struct store *store_rescue(struct store *store, const char *folder, struct err *
         return NULL;
     if (saved->read_only || saved->tail.seq != tail.seq ||
         memcmp(saved->tail.hash, tail.hash, HASH_BYTES) != 0) {
-        err_set(err, ERR_DAMAGED, "what was saved to %.200s is not all of the session", folder);
+        err_set(err, ERR_DAMAGED, "only a part of the session was saved to %.200s", folder);
         store_close(saved);
         return NULL;
     }

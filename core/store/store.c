@@ -80,7 +80,7 @@ static bool lock_or_look(struct store *store, struct err *err) {
         *err = (struct err){0};
         ok = true;
     } else if (lock.holder) {
-        buf_printf(&why, "it is held by %s", lock.holder);
+        buf_printf(&why, "it is open in %s", lock.holder);
     }
     store->read_only = store->lock < 0;
     store->why = why.at ? buf_take(&why) : NULL;
@@ -206,7 +206,7 @@ const char *store_holder(const struct store *store) {
     return store->holder;
 }
 const char *store_why_read_only(const struct store *store) {
-    return !store->read_only ? NULL : store->why ? store->why : "it was opened to be looked at";
+    return !store->read_only ? NULL : store->why ? store->why : "it was opened read-only";
 }
 const char *store_note(const struct store *store) {
     return store->note;

@@ -122,7 +122,7 @@ static cJSON *pattern_of(struct reading *reading, const char *name) {
 
 static int wrong_pattern(struct reading *reading, const char *key, const struct err *err) {
     char text[sizeof err->text + 40];
-    snprintf(text, sizeof text, "is no pattern: %s", err->text);
+    snprintf(text, sizeof text, "is not a pattern: %s", err->text);
     return wrong(reading, "patterns", key, text);
 }
 
@@ -231,8 +231,8 @@ char *task_model_read(const char *path, struct err *err) {
     ini_allow_inline_comments = true;
     reading.line = 0;
     if (line && !reading.failed) {
-        err_set(err, ERR_USAGE, "%s:%d: this is no [section], no key = value and no comment", path,
-                line);
+        err_set(err, ERR_USAGE, "%s:%d: this is neither a [section] nor key = value nor a comment",
+                path, line);
         reading.failed = true;
     }
     char *json =

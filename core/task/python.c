@@ -199,7 +199,7 @@ static void on_late(void *data) {
 static void first_answer(struct python *python, const cJSON *answer) {
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(answer, "error");
     if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(answer, "ready"))) {
-        next_candidate(python, cJSON_IsString(error) ? error->valuestring : "it cannot say why");
+        next_candidate(python, cJSON_IsString(error) ? error->valuestring : "it did not say why");
         return;
     }
     loop_timer_stop(python->timer);

@@ -97,8 +97,8 @@ static struct task *open_file(const char *path, const char *reference, struct er
     const char *zero = memchr(task->kernel_text, 0, task->kernel_len);
     if (zero) {
         err_set(err, ERR_USAGE,
-                "%s holds a zero byte (at byte %zu), so it is no text: a kernel is "
-                "a Python file in UTF-8",
+                "%s holds a zero byte (at byte %zu), so it is not text: a kernel is a Python file "
+                "in UTF-8",
                 path, (size_t)(zero - task->kernel_text));
         task_free(task);
         return NULL;
@@ -145,15 +145,16 @@ static void not_begun(const char *path, struct err *err) {
     char *found = kernel_in(path);
     if (found)
         err_set(err, ERR_USAGE,
-                "%s is no task yet: it has no kernel.py. If %s is the kernel, name the file and "
+                "%s is not a task yet: it has no kernel.py. If %s is the kernel, name the file and "
                 "--reference FILE; or call it kernel.py and put reference.py beside it",
                 path, found);
     else
-        err_set(err, ERR_USAGE,
-                "%s is no task yet: it has no kernel.py. Put your kernel there under that name, "
-                "and reference.py beside it, which makes the inputs and says what is right. The "
-                "seeds (seeds/silu) are examples of both",
-                path);
+        err_set(
+            err, ERR_USAGE,
+            "%s is not a task yet: it has no kernel.py. Put your kernel there under that name, and "
+            "beside it reference.py, which makes the inputs and computes the right results. The "
+            "seeds (seeds/silu) are examples of both",
+            path);
     free(found);
 }
 

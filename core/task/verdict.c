@@ -138,8 +138,8 @@ static void judge_measured(struct task_judgement *faster, struct task_ratio rati
                               : ratio.high < TASK_SAME                 ? TASK_NO
                                                                        : TASK_INCONCLUSIVE;
     task_judge(faster, answer,
-               "%.3fx, 95 %% interval %.3fx to %.3fx of %zu pairs; differences from %.1f %% would "
-               "have been seen",
+               "%.3fx, 95 %% interval %.3fx to %.3fx of %zu pairs; differences of %.1f %% or more "
+               "would have been detected",
                ratio.ratio, ratio.low, ratio.high, ratio.pairs, ratio.seen * 100);
 }
 

@@ -39,10 +39,10 @@ static const struct {
     {"proxycommand", "it is reached by a command (ProxyCommand)"},
     {"certificatefile", "it wants a certificate (CertificateFile)"},
     {"pkcs11provider", "its key is on a token (PKCS11Provider)"},
-    {"knownhostscommand", "its host key is told by a command (KnownHostsCommand)"},
+    {"knownhostscommand", "a command gives its host key (KnownHostsCommand)"},
     {"revokedhostkeys", "revoked host keys are to be looked up (RevokedHostKeys)"},
-    {"bindaddress", "the connection starts at an address of its own (BindAddress)"},
-    {"bindinterface", "the connection starts at an interface of its own (BindInterface)"},
+    {"bindaddress", "the connection must start at a certain address (BindAddress)"},
+    {"bindinterface", "the connection must start at a certain interface (BindInterface)"},
 };
 
 /* ----------------------------------------------------------------------------------- the route */

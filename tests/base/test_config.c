@@ -160,17 +160,17 @@ static void a_wrong_line_is_named_with_what_is_allowed(void **state) {
         {"[defaults]\ntolerance = 2\n", ":2:", "a number from 1e-12 to 0.999"},
         {"[defaults]\ntolerance = nan\n", ":2:", "a number from"},
         {"port = 22\n", ":1:", "before the first [section]"},
-        {"[host a]\n\n\nnonsense\n", ":4:", "no setting (key = value)"},
+        {"[host a]\n\n\nnonsense\n", ":4:", "nor a setting (key = value)"},
         {"[host a\nport = 22\n", ":1:", "no ']'"},
         {"[host a] port = 22\n", ":1:", "on a line of its own"},
         {"[host]\n", ":1:", "needs a name"},
         {"[host a b]\n", ":1:", "needs a name of letters"},
         {"[host sim]\n", ":1:", "another name"},
         {"[screen x]\n", ":1:", "takes no name"},
-        {"[host a]\nport = 22\nuser = me\nport = 23\n", ":4:", "was set on line 2 already"},
-        {"[host a]\nuser = \x1b[2J\n", ":2:", "no text"},
+        {"[host a]\nport = 22\nuser = me\nport = 23\n", ":4:", "was already set on line 2"},
+        {"[host a]\nuser = \x1b[2J\n", ":2:", "not text"},
         {"[host a]\nuser = caf\xe9\n", ":2:", "not UTF-8"},
-        {"\xff\xfe[\0h\0", ":1:", "no text"},
+        {"\xff\xfe[\0h\0", ":1:", "not text"},
         {"[host aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]\n", ":1:", "48 bytes"},
         {"[host a]\n[cluster a]\n", ":2:", "the same name"},
     };
@@ -206,7 +206,7 @@ static void a_long_line_and_a_huge_file_are_refused(void **state) {
     assert_int_equal(unlink(home->file), 0);
     assert_int_equal(mkfifo(home->file, 0600), 0);
     assert_null(config_load(NULL, &err));
-    assert_non_null(strstr(err.text, "is no file"));
+    assert_non_null(strstr(err.text, "is not a file"));
 }
 
 static void a_task_s_file_sets_only_what_harms_nobody(void **state) {

@@ -197,7 +197,7 @@ class Table(Commands):
                 for command in ("run", "sim"):
                     done = run(command, folder)
                     self.assertEqual(done.returncode, 2)
-                    self.assertIn("is no task yet: it has no kernel.py", done.stderr)
+                    self.assertIn("is not a task yet: it has no kernel.py", done.stderr)
                     self.assertIn(part, done.stderr)
 
 
@@ -492,7 +492,7 @@ class Files(Commands):
                 (self.npy("e.npy", ">f4", (128, 256), x), "big-endian"),
                 (self.npy("v.npy", "|V2", (128, 256), self.codes), "does not say what"),
                 (self.npy("s.npy", [("a", "<f4")], (128, 256), x), "structures"),
-                (self.npy("c.npy", "<c8", (128, 128), x), "cannot take"),
+                (self.npy("c.npy", "<c8", (128, 128), x), "none that a kernel takes"),
                 (self.npy("n.npy", "<f4", (0, 5), b""), "empty"),
                 (self.npy("m.npy", "<f4", (1,) * 9, x), "8 dimensions"),
                 (self.npy("t.npy", "<f4", (128, 256), x[:-1]), "131071 bytes"),

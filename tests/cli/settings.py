@@ -94,7 +94,7 @@ class Host(Settings):
         self.assertEqual(self.file.read_text(),
                          "# mine\n[host a]\nport = 2\n\n[host trn2]\nuser = ubuntu\nport = 2200\n"
                          "address = 10.0.0.5\nidentity = ~/.ssh/key\nenvironment = /opt/venv\n")
-        self.assertIn("has a section [host trn2] already",
+        self.assertIn("already has a section [host trn2]",
                       self.hone("host", "add", "trn2", "--no-check", status=2))
 
     def test_an_ipv6_address_is_no_port(self):

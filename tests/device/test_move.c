@@ -122,8 +122,8 @@ static void an_index_out_of_bounds_names_the_line(void **state) {
     build_store(&b, t);
     assert_false(build_run(&b));
     assert_int_equal(b.err.kind, ERR_KERNEL);
-    assert_string_equal(b.err.text, "kernel.py:2:1: dma_copy: index 10 of row 1 is out of bounds, "
-                                    "10 and above do not exist");
+    assert_string_equal(b.err.text, "kernel.py:2:1: dma_copy: index 10 of row 1 is out of bounds: "
+                                    "it must be below 10");
     build_end(&b);
 }
 

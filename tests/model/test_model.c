@@ -108,7 +108,7 @@ static void malformed_streams_fail_after_some_tries(void **state) {
 static void a_silent_service_is_left_after_a_while(void **state) {
     static const struct {
         const char *model, *words;
-    } rows[] = {{"stall", "in the middle of the answer"}, {"silent", "no answer began"}};
+    } rows[] = {{"stall", "stopped in the middle"}, {"silent", "no answer began"}};
     struct bench *bench = *state;
     char url[64];
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

@@ -49,7 +49,7 @@ static void a_certificate_is_for_its_host_alone(void **state) {
     assert_fails(&secure->bench, ERR_USAGE, "its certificate was not accepted");
     snprintf(address, sizeof address, "https://127.0.0.1:%d", secure->bench.port);
     ask_at(secure, address, secure->file, "");
-    assert_fails(&secure->bench, ERR_USAGE, "is it https there?");
+    assert_fails(&secure->bench, ERR_USAGE, "does the server speak https?");
 }
 
 static void plain_requests_go_by_a_proxy(void **state) {
@@ -103,8 +103,8 @@ static void a_proxy_that_fails_is_named(void **state) {
         const char *words;
     } rows[] = {
         {"refused.test", "", ERR_USAGE, 1, "answered 403 when asked for the connection"},
-        {"login.test", "", ERR_USAGE, 1, "it wants a login"},
-        {"login.test", "me:wrong-pw-4711@", ERR_USAGE, 1, "it wants a login"},
+        {"login.test", "", ERR_USAGE, 1, "it requires a login"},
+        {"login.test", "me:wrong-pw-4711@", ERR_USAGE, 1, "it requires a login"},
         {"login.test", "me:my%20pw-4711@", ERR_NONE, 1, ""},
         {"gateway.test", "", ERR_NONE, 2, ""},
     };

@@ -314,7 +314,7 @@ static void a_server_that_wants_a_key_is_told_apart(void **state) {
         endpoint.model = "wants-key";
         endpoint.key.environment = endpoint.profile = NULL;
         ask_endpoint(bench, &endpoint);
-        assert_fails(bench, ERR_USAGE, "it wants a key, and none is named for this address");
+        assert_fails(bench, ERR_USAGE, "it requires a key, and no key is set for this address");
         assert_int_equal(bench->reply.failed, MODEL_FAILED_KEY);
     }
 }

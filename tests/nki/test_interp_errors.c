@@ -66,7 +66,7 @@ static void errors_say_what_was_found(void **state) {
          "k.py:2:5: error: items of a tuple cannot be assigned [TypeError]"},
         {"def k():\n    return range(1, 2, 0)\n",
          "k.py:2:12: error: the step of a range cannot be zero [ValueError]"},
-        {"def k():\n    return int('x')\n", "k.py:2:12: error: 'x' is no integer [ValueError]"},
+        {"def k():\n    return int('x')\n", "k.py:2:12: error: 'x' is not an integer [ValueError]"},
         {"def k():\n    return 1j\n",
          "k.py:2:12: error: kernels have no complex numbers [TypeError]"},
         {"import nki.language as nl\ndef k():\n    return nl.load()\n",

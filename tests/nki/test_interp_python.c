@@ -108,7 +108,7 @@ static void strings(void **state) {
         {"'k_v'.partition('_'), 'abab'.count('ab'), 'kernel'.removeprefix('ker')",
          "(('k', '_', 'v'), 2, 'nel')"},
         {"len('h\xc3\xa9llo'), 'h\xc3\xa9llo'[1]", "(5, '\xc3\xa9')"},
-        {"f'{3:q}'", "k.py:2:14: error: 'q' is no format spec [ValueError]"},
+        {"f'{3:q}'", "k.py:2:14: error: 'q' is not a format spec [ValueError]"},
     };
     check(rows, COUNT_OF(rows));
 }

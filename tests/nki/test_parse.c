@@ -173,11 +173,13 @@ static const struct {
     {"x = [1, 2\ndef f(): pass\n", "1:5: '[' is never closed; expected ']'"},
     {"a)\n", "1:2: found ')' without the bracket that it closes"},
     {"(a]\n", "1:3: found ']', expected ')' for the '(' on line 1"},
-    {"x = 08\n", "1:5: '08' is no number: a decimal number does not start with 0; octal is written "
-                 "0o17"},
-    {"x = 1__0\n", "1:5: '1__0' is no number: letters, digits or underscores follow it that do not "
-                   "belong there"},
-    {"x = 5e\n", "1:5: '5e' is no number: letters, digits or underscores follow it that do not "
+    {"x = 08\n",
+     "1:5: '08' is not a number: a decimal number does not start with 0; octal is written "
+     "0o17"},
+    {"x = 1__0\n",
+     "1:5: '1__0' is not a number: letters, digits or underscores follow it that do not "
+     "belong there"},
+    {"x = 5e\n", "1:5: '5e' is not a number: letters, digits or underscores follow it that do not "
                  "belong there"},
     {"x = a ? b\n", "1:7: found '?', which has no meaning here"},
     {"x = \"\"\"abc\n",
@@ -490,8 +492,8 @@ static void dialects_are_told_by_imports_then_by_use(void **state) {
         {"from neuronxcc import nki\n", "legacy", "imports neuronxcc"},
         {"import nki, numpy\n", "current", "imports nki"},
         {"from nki.language import load\n", "current", "imports nki"},
-        {"import nkipy\n", "unknown", "nothing in the file tells"},
-        {"from .nki import x\n", "unknown", "nothing in the file tells"},
+        {"import nkipy\n", "unknown", "the file does not show which"},
+        {"from .nki import x\n", "unknown", "the file does not show which"},
         {"def f(a): return nl.load(a, mask=m)\n", "legacy", "passes mask="},
         {"def f(a): x = nl.arange(4)[:, None]\n", "legacy", "uses nl.arange"},
         {"def f(a): nisa.tensor_copy(dst=b, src=a)\n", "current", "passes dst= to nki.isa"},

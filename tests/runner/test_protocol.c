@@ -83,8 +83,8 @@ static void a_job_that_is_wrong_is_refused_with_the_field(void **state) {
     static const struct {
         const char *text, *part;
     } rows[] = {
-        {"", "no JSON object"},
-        {"[1]", "no JSON object"},
+        {"", "not a JSON object"},
+        {"[1]", "not a JSON object"},
         {"{\"protocol\":2,\"kernel_path\":\"k\"}", "\"protocol\""},
         {"{\"protocol\":1}", "\"kernel_path\" is missing"},
         {"{\"protocol\":1,\"kernel_path\":5}", "\"kernel_path\" must be a string"},
@@ -96,7 +96,7 @@ static void a_job_that_is_wrong_is_refused_with_the_field(void **state) {
          "dtype"},
         {"{\"protocol\":1,\"kernel_path\":\"k\",\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\","
          "\"shape\":[1e9,1e9]}]}",
-         "side"},
+         "dimension"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct arena *arena = arena_new();

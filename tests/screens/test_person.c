@@ -442,13 +442,13 @@ static void a_message_hides_nothing_that_waits(void **state) {
         struct tui_canvas *canvas = tui_canvas_new(cols == 80 ? 24 : 40, cols, false);
         struct buf screen = {0};
         views_say(views, true, "%s",
-                  "taken over from the editor, and then some more that takes "
+                  "saved from the editor, and then some more that takes "
                   "more than one line on any terminal of a usual width, so that "
                   "its very end is on another row than its beginning");
         views_draw(views, tui_area_all(canvas), now_ms);
         tui_canvas_print(canvas, false, &screen);
         assert_non_null(strstr(screen.at, "◆ plan: "));
-        assert_non_null(strstr(screen.at, "taken over"));
+        assert_non_null(strstr(screen.at, "saved from the editor"));
         assert_non_null(strstr(screen.at, "beginning"));
         buf_free(&screen);
         tui_canvas_free(canvas);

@@ -150,7 +150,7 @@ static void it_ends_while_an_answer_is_on_its_way(void **state) {
     expect(terminal, "Keep w in SBUF");
     quit(terminal);
     terminal = start_with(*state, "silent");
-    expect(terminal, "nothing has come yet");
+    expect(terminal, "no answer yet");
     quit(terminal);
 }
 

@@ -260,7 +260,7 @@ static void a_round_is_seen_and_decided(void **state) {
     terminal_type(terminal, "e");
     expect(terminal, "the editor");
     terminal_type(terminal, "42\r");
-    expect(terminal, "taken over from the editor");
+    expect(terminal, "saved from the editor");
     expect(terminal, "# by hand 42");
     terminal_type(terminal, "h");
     expect(terminal, "Space take/leave");

@@ -41,7 +41,7 @@ static void a_lock_that_cannot_be_had_is_told(void **unused) {
     struct store *second = store_open(folder, false, &err);
     assert_non_null(second);
     assert_true(store_is_read_only(second));
-    assert_non_null(strstr(store_why_read_only(second), "held by process"));
+    assert_non_null(strstr(store_why_read_only(second), "open in process"));
     store_close(second);
     store_close(store);
     assert_true(file_remove_tree(folder, &err));

@@ -200,7 +200,7 @@ static void a_full_disk_loses_nothing(void **unused) {
     free(big);
     assert_false(first && second);
     assert_int_equal(err.kind, ERR_ENVIRONMENT);
-    assert_non_null(strstr(err.text, "Nothing that was shown is lost"));
+    assert_non_null(strstr(err.text, "Nothing that you saw is lost"));
     int64_t last = last_seq(store);
     assert_int_equal(last, first ? 11 : 10);
     assert_true(store_append(store, 1, "test", "{}", NULL, &err));

@@ -364,7 +364,7 @@ static void a_controller_that_is_away_is_waited_for(void **state) {
 }
 
 static bool is_handed_in(const void *data) {
-    return has_said(data, "handed in as job ");
+    return has_said(data, "submitted as job ");
 }
 
 static int count_jobs(void) {
@@ -393,7 +393,7 @@ static void a_hone_that_was_killed_finds_its_job_again(void **state) {
     again.occasions = occasion;
     struct seen *seen = start_waiting(&again, gate);
     serve_until(&again, has_begun, seen);
-    assert_true(has_said(seen, "was handed in before"));
+    assert_true(has_said(seen, "was submitted before"));
     open_gate(gate);
     serve_until(&again, is_done, seen);
     expect_right(seen, 100, 7);

@@ -271,7 +271,7 @@ static void a_process_that_is_gone_is_begun_once_more(void **state) {
     assert_int_equal(heard.next_line, 5);
     assert_int_equal(heard.lines, 10); /* five of each time, none of them twice */
     assert_true(heard.latency_us == 3);
-    assert_non_null(strstr(heard.local.at, "begun once more"));
+    assert_non_null(strstr(heard.local.at, "starting it once more"));
     heard_free(&heard);
     target_free(target);
     loop_free(loop);

@@ -58,12 +58,12 @@ static void what_is_wrong_is_named(void **state) {
         {"[model]\nargv = a\n[patterns]\nttft_ms = (1)\n[scale]\naccuracy = 2\n",
          "no pattern of that name"},
         {"[reference]\nttft_ms = -1\n", "must be a number over 0"},
-        {"what is this\n", ":1: this is no [section]"},
+        {"what is this\n", ":1: this is neither a [section]"},
         {"[model]\n\nargv = a\n  b\nspeed = 1\n", "wrong.ini:5: [model] speed is not known"},
         {"[patterns]\n\nttft_ms = a(b\n",
-         "wrong.ini:3: [patterns] ttft_ms is no pattern: at character 4: missing closing paren"},
-        {"[patterns]\nttft_ms = \xc2\xb5[z-a](.)\n", "wrong.ini:2: [patterns] ttft_ms is no "
-                                                     "pattern: at character 5: range out of"},
+         "wrong.ini:3: [patterns] ttft_ms is not a pattern: at character 4: missing closing paren"},
+        {"[patterns]\nttft_ms = \xc2\xb5[z-a](.)\n", "wrong.ini:2: [patterns] ttft_ms is not "
+                                                     "a pattern: at character 5: range out of"},
         {"[patterns]\nttft_ms = Latency\n", "exactly one group, (...), and has 0"},
         {"[patterns]\nttft_ms = (a)(b)\n", "exactly one group, (...), and has 2"},
         {"[patterns]\nttft_ms =\n", "exactly one group, (...), and has 0"},

@@ -232,7 +232,7 @@ static void a_flood_is_stopped(void **state) {
         char *path =
             write_attempt(state, &place, "    while True:\n        print('x' * 1000000)\n");
         struct err err = run_reference(path, walls[w], NULL, 50);
-        if (!strstr(err.text, "printing without end"))
+        if (!strstr(err.text, "printed without end"))
             fail_msg("behind %s: %s", walls[w], err.text);
         free(path);
     }

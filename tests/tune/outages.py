@@ -172,7 +172,7 @@ class Outages(unittest.TestCase):
     def test_a_service_that_says_later_than_the_limit_is_not_waited_for(self):
         Model.troubles = {"planner": [{"status": 429, "again": 3600}]}
         end = self.run_hone("--rounds", 1, status=3)
-        self.assertIn("left alone for", end["reason"])
+        self.assertIn("asks for a pause of", end["reason"])
 
     def test_a_wrong_key_is_said_at_once(self):
         Model.troubles = {"planner": [{"status": 401, "says": "no such key"}]}

@@ -132,7 +132,7 @@ class Run(unittest.TestCase):
         process.stdout.readline()
         second = hone("run", self.task)
         self.assertEqual(second.returncode, 3)
-        self.assertIn("held by process %d" % process.pid, second.stderr)
+        self.assertIn("open in process %d" % process.pid, second.stderr)
         process.kill()
         process.wait()
         process.stdout.close()

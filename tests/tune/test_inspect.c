@@ -169,7 +169,7 @@ static void the_person_is_shown_it_and_can_take_the_word_back(void **unused) {
     fake_end(&fake);
     begin_with(&fake, &plan, kernel);
     fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
-    assert_false(is_told(fake_state(&fake), "goes beyond what candidates may use"));
+    assert_false(is_told(fake_state(&fake), "uses what candidates may not"));
     fake_end(&fake);
 }
 

@@ -153,8 +153,7 @@ static void what_has_to_be_repaired_is_told_with_class_line_and_meaning(void **u
     assert_non_null(context->repair_error);
     assert_non_null(strstr(context->repair_error, "internal error, line 2: tile has 256"));
     assert_non_null(strstr(context->repair_error, "    # latency 1\n"));
-    assert_non_null(
-        strstr(context->repair_error, "NCC_IXGM002: the compiler failed over a dynamic"));
+    assert_non_null(strstr(context->repair_error, "NCC_IXGM002: the compiler failed on a dynamic"));
     tune_context_free(context);
     fake_end(&fake);
 }
@@ -303,7 +302,8 @@ static void what_crashes_every_time_is_the_kernel(void **unused) {
     run(&fake);
     const struct tune_state *state = fake_state(&fake);
     assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_FAILED);
-    assert_non_null(strstr(state->attempts.at[1].verdict.correct_why, "so each of 3 times"));
+    assert_non_null(
+        strstr(state->attempts.at[1].verdict.correct_why, "this happened each of 3 times"));
     assert_string_equal(state->diagnostics.at[0].cause, "crash");
     assert_int_equal(state->incumbent, 2);
     fake_end(&fake);

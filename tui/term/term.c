@@ -160,8 +160,8 @@ static bool is_usable(struct err *err) {
     del_curterm(cur_term); /* newterm makes its own */
     if (!places)
         return err_set(err, ERR_USAGE,
-                       "a terminal of type '%s' (TERM) cannot place a cursor; use another, or "
-                       "hone run TASK",
+                       "a terminal of type '%s' (TERM) cannot place the cursor; use another "
+                       "terminal, or hone run TASK",
                        name);
     return true;
 }

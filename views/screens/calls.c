@@ -250,7 +250,7 @@ static void draw_asked(struct views *views, struct tui_area area, int number) {
     const struct source *asked = &bench->calls.asked;
     asked_read(views, number);
     tui_put_short(tui_ink(area, TUI_WAITING), 0, (struct tui_rect){0, 1, 1, area.cols - 2},
-                  STR("◆ You answer: i writes it in $EDITOR, p here, or paste it. Asked is:"));
+                  STR("◆ You answer: i writes it in $EDITOR, p here, or paste it. The question:"));
     struct tui_area text = tui_area_part(area, (struct tui_rect){1, 0, area.rows - 1, area.cols});
     tui_list_fit(list, (int)asked->lines.len, text.rows);
     for (int row = 0; row < text.rows && list->top + row < list->count; row++) {
@@ -272,7 +272,7 @@ static void draw_held(struct tui_area area, const struct tune_state *state,
                "you edit it, s gives it up.\n",
                show_count(call->estimate).text);
     if (call->mends >= 0 && (size_t)call->mends < state->calls.len)
-        buf_printf(&text, "\nIt asks once more, because the answer before could not be used: %s.\n",
+        buf_printf(&text, "\nIt asks once more, because the last answer could not be used: %s.\n",
                    state->calls.at[call->mends].unread ? state->calls.at[call->mends].unread : "-");
     tui_put_wrapped(tui_ink(inner, TUI_WAITING), 0, buf_str(&text));
     buf_free(&text);
@@ -309,7 +309,7 @@ bool calls_draw(struct views *views, struct tui_area area) {
     else if (call->live.len)
         calls_draw_live(rest, call);
     else
-        tui_say(tui_ink(rest, TUI_DIM), 0, 1, "asked; nothing has come yet");
+        tui_say(tui_ink(rest, TUI_DIM), 0, 1, "asked; no answer yet");
     return true;
 }
 

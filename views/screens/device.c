@@ -227,7 +227,7 @@ static void draw_empty(const struct views *views, struct tui_area area) {
     else if (device->tab_now >= 0)
         buf_printf(&text, "#%d has said nothing yet; Tab shows the others", device->tab_now);
     else
-        buf_puts(&text, "nothing worth a line happened yet; F shows all details");
+        buf_puts(&text, "nothing to report yet; F shows all details");
     struct tui_rect rect = {1, 2, MAX_OF(0, area.rows - 1), area.cols - 4};
     tui_put_wrapped(tui_ink(tui_area_part(area, rect), TUI_DIM), 0, buf_str(&text));
     buf_free(&text);

@@ -177,7 +177,7 @@ static void lanes_draw(struct views *views, struct tui_area body) {
     int detail = body.rows >= 30 ? 12 : 8;
     struct tui_rect table = {0, 0, body.rows - detail, body.cols};
     draw_table(views, tui_frame(tui_area_part(body, table), true, "lanes",
-                                "▸ is looked at in the workbench"));
+                                "▸ marks the lane that the workbench shows"));
     struct buf which = {0};
     int here = own(views)->list.cursor;
     if (lane_at(state, here))
@@ -193,7 +193,7 @@ static void lanes_draw(struct views *views, struct tui_area body) {
     if (!lanes_any(views))
         tui_put_wrapped(
             tui_ink(tui_area_part(body, (struct tui_rect){2, 2, 4, body.cols - 4}), TUI_DIM), 0,
-            STR("No lanes now: a round of a beam search opens them when it begins to plan."));
+            STR("No lanes now: a beam search opens them when a round begins to plan."));
 }
 
 /* ---- what the keys do ----------------------------------------------------------------------- */
@@ -205,7 +205,7 @@ static void lanes_show(struct views *views, struct str args, struct views_reques
         own(views)->list.cursor = MAX_OF(views->lane, 0);
         views_show(views, VIEW_LANES);
     } else if (!str_to_int(args, &number) || number < 1 || number > lanes_count(views->state)) {
-        views_say(views, true, "say the number of a lane, 1 to %d: lanes 3",
+        views_say(views, true, "give the number of a lane, 1 to %d: lanes 3",
                   lanes_count(views->state));
     } else {
         lanes_focus(views, (int)number - 1);

@@ -175,13 +175,13 @@ static void do_approve_all(struct views *views, struct str args, struct views_re
     for (size_t i = 0; i < views->state->memory.len; i++)
         count += may_approve(views, i);
     buf_printf(&text,
-               "Approve %d experience%s that %s proposed and fit%s this kernel? Prompts have "
-               "them from then on, the newest first.",
+               "Approve %d experience%s that %s proposed and fit%s this kernel? From then on "
+               "prompts contain them, the newest first.",
                count, count == 1 ? "" : "s", count == 1 ? "is" : "are", count == 1 ? "s" : "");
     if (count)
         views_ask_confirm(views, "approve", text.at, approve_fitting);
     else
-        views_say(views, false, "no experience that fits this kernel is only proposed");
+        views_say(views, false, "no proposed experience fits this kernel");
     buf_free(&text);
 }
 
@@ -230,7 +230,7 @@ static const struct command commands[] = {
 
 const struct screen memory_screen = {
     .name = "memory",
-    .about = "experiences that other sessions profit from",
+    .about = "experiences kept for other sessions",
     .command = {"memory", "", "screen 8: experiences kept for other sessions", WHERE_TUNING,
                 PLACE_OPEN, TUNE_ACTIONS, NULL, NULL, NULL},
     .key = "8",

@@ -133,7 +133,7 @@ static void notes_forget(struct views *views) {
 }
 
 static const struct command commands[] = {
-    {"scores", "scores", "what became of each model's plans; again: the note", WHERE_OWN,
+    {"scores", "scores", "show what became of each model's plans; again: the note", WHERE_OWN,
      PLACE_BACK, TUNE_ACTIONS, do_scores, NULL, NULL},
     {"pin", "pin", "keep the note in every prompt", WHERE_OWN, PLACE_BACK, TUNE_ACTIONS, do_pin,
      has_notes, NULL},

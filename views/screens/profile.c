@@ -429,10 +429,10 @@ static void profile_forget(struct views *views) {
 static const struct command commands[] = {
     {"timeline", "timeline/roofline", "show cost per line, the engine timeline, the roofline",
      WHERE_OWN, PLACE_LOOK, NONE, do_timeline, NULL, NULL},
-    {"zoom-in", "zoom in", "show half as much of the timeline, around the cursor", WHERE_OWN,
-     PLACE_LOOK, NONE, do_zoom_in, in_timeline, NULL},
-    {"zoom-out", "zoom out", "show twice as much of the timeline", WHERE_OWN, PLACE_LOOK, NONE,
-     do_zoom_out, in_timeline, NULL},
+    {"zoom-in", "zoom in", "zoom in: show half as much of the timeline, around the cursor",
+     WHERE_OWN, PLACE_LOOK, NONE, do_zoom_in, in_timeline, NULL},
+    {"zoom-out", "zoom out", "zoom out: show twice as much of the timeline", WHERE_OWN, PLACE_LOOK,
+     NONE, do_zoom_out, in_timeline, NULL},
 };
 
 const struct screen profile_screen = {

@@ -406,21 +406,22 @@ static void prompt_open(struct views *views) {
 static const struct command commands[] = {
     {"switch-part", "on/off", "leave this part out of this role's prompts, or put it back",
      WHERE_OWN, PLACE_EDIT, NONE, do_switch, prompt_has_part, NULL},
-    {"restore-part", "restore", "the template's words again instead of the edited ones", WHERE_OWN,
+    {"restore-part", "restore", "restore the template's text of an edited part", WHERE_OWN,
      PLACE_EDIT, NONE, do_restore, prompt_is_edited, NULL},
-    {"calls", "calls", "the next question, or those so far; there: its prompt or its answer",
+    {"calls", "calls", "show the next question or earlier ones; there: its prompt or its answer",
      WHERE_OWN, PLACE_EDIT, NONE, do_calls, NULL, calls_says},
     {"next-role", "role", "show what another role would be asked", WHERE_OWN, PLACE_EDIT, NONE,
      do_next_role, prompt_has_part, NULL},
     {"hold", "hold",
-     "each question waits until you looked at it and send it; again: they go out at once",
+     "hold each question until you have looked at it and send it; again: send questions at once",
      WHERE_OWN, PLACE_EDIT, TUNE_ACT_HOLD, do_hold, NULL, hold_says},
 };
 
 const struct screen prompt_screen = {
     .name = "prompt",
-    .about = "what goes to a model next, and what went",
-    .command = {"prompt", "", "screen 9: what goes to a model next, part by part, and what went",
+    .about = "what goes to a model next, and what went before",
+    .command = {"prompt", "",
+                "screen 9: what goes to a model next, part by part, and what went before",
                 WHERE_TUNING, PLACE_OPEN, NONE, NULL, NULL, NULL},
     .key = "9",
     .takes = "approve send answer answer-here",

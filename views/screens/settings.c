@@ -66,8 +66,8 @@ static void budget_value(const struct tune_state *state, enum tune_budget budget
 static void add_budgets(struct views *views) {
     static const char *const help[TUNE_BUDGETS] = {
         ":budget rounds 20", ":budget wall 3600: seconds that the loop works by itself; or none",
-        ":budget device 600: seconds of the device; what runs is spoken for (+); or none",
-        ":budget tokens 1000000: open questions are spoken for (+); or none",
+        ":budget device 600: seconds of the device, (+) for what runs now; or none",
+        ":budget tokens 1000000: (+) for open questions; or none",
         ":budget dollars 5: needs a price for every model; or none"};
     for (int i = 0; i < TUNE_BUDGETS; i++) {
         enum tune_budget budget = (enum tune_budget)i;
@@ -166,7 +166,7 @@ static void add_search(struct views *views) {
     const char *at = state->search ? strchr(state->search, ':') : NULL;
     set_origin(views,
                add_text(views, "search", state->search,
-                        "--search greedy or beam:2,3; a session takes another when it is opened"),
+                        "--search greedy or beam:2,3; can change when a session is opened"),
                "search", 0);
     for (size_t i = 0; i < COUNT_OF(widths) && lanes_may(views); i++) {
         char text[80];
@@ -228,7 +228,7 @@ static void collect(struct views *views) {
         add_text(views, "strategies", text, "[search] menu_keep, when a session begins");
     set_origin(views, keep, "menu_keep", 0);
     add_text(views, "kernel", state->kernel_path, "the file that the session began with");
-    add_text(views, "reference", state->reference_path, "what is correct: its file");
+    add_text(views, "reference", state->reference_path, "the file that says what is correct");
 }
 
 static int origin_col(struct tui_area area) {

@@ -107,7 +107,7 @@ static void add_best(struct views *views) {
     const struct tune_attempt *best = tune_state_attempt(state, state->best);
     const char *heading = "ended";
     say(views, &heading, TUI_STRONG, "%s",
-        state->running     ? "not yet; this is what came of it so far"
+        state->running     ? "not yet; these are the results so far"
         : state->wait_text ? state->wait_text
                            : "-");
     heading = "best";
@@ -220,10 +220,9 @@ static void add_cost(struct views *views, const struct tune_summary *summary) {
         summary->costs.len ? "" : ", no model was asked");
     if (summary->costs.len) {
         static const char *const heads[] = {"role", "model", "asked", "tokens", "dollars", "time"};
-        struct summary_row *row =
-            say(views, &heading, TUI_DIM,
-                "tokens and dollars as reported; ~ where "
-                "some are estimates by the texts, - where nobody reported any");
+        struct summary_row *row = say(views, &heading, TUI_DIM,
+                                      "tokens and dollars as reported; ~ when some are estimated "
+                                      "from the texts, - when nobody reported any");
         for (size_t i = 0; i < COUNT_OF(heads); i++)
             row->cells[i] = heads[i];
     }
@@ -331,7 +330,7 @@ static void summary_enter(struct views *views, struct views_request *request) {
     const struct summary_row *row = row_here(views);
     (void)request;
     if (!row || !tune_state_attempt(views->state, row->attempt))
-        views_say(views, false, "this line is about no attempt");
+        views_say(views, false, "this line is not about an attempt");
     else
         history_compare(views, row->attempt);
 }
@@ -366,9 +365,9 @@ static void summary_forget(struct views *views) {
 
 const struct screen summary_screen = {
     .name = "summary",
-    .about = "what came of it; Enter: the attempt, 1: the workbench",
+    .about = "the results; Enter: the attempt, 1: the workbench",
     .command = {"summary", "",
-                "what came of it: best, ladder, what failed, what was learnt, what it cost",
+                "the results: best, ladder, what failed, what was learnt, what it cost",
                 WHERE_TUNING, PLACE_OPEN, TUNE_ACTIONS, NULL, NULL, NULL},
     .key = "b",
     .keys = "n next-match\nN previous-match\n",

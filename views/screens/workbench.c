@@ -339,7 +339,7 @@ static void do_zoom(struct views *views, struct str args, struct views_request *
 
 #define NONE TUNE_ACTIONS
 static const struct command commands[] = {
-    {"next-call", "next call", "show the answer of the next model that is asked now", WHERE_OWN,
+    {"next-call", "next call", "show the answer of the next model that is being asked", WHERE_OWN,
      PLACE_LOOP, NONE, calls_next, calls_many, NULL},
     {"previous-call", "", "show the answer of the model before", WHERE_OWN, PLACE_LOOP, NONE,
      calls_previous, calls_many, NULL},
@@ -351,7 +351,7 @@ static const struct command commands[] = {
      decide_has_plans, NULL},
     {"write", "write it myself", "write the next kernel in $EDITOR", WHERE_OWN, PLACE_REFUSE,
      TUNE_ACT_WRITE_KERNEL, decide_write, NULL, NULL},
-    {"overrule", "overrule", "decide otherwise: keep, revert or inconclusive", WHERE_OWN,
+    {"overrule", "overrule", "overrule the decision: keep, revert or inconclusive", WHERE_OWN,
      PLACE_REFUSE, TUNE_ACT_OVERRULE, decide_overrule, decide_is_measured, NULL},
     {"measure", "measure", "measure the candidate once more", WHERE_OWN, PLACE_REFUSE,
      TUNE_ACT_MEASURE, NULL, NULL, NULL},

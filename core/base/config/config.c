@@ -299,8 +299,8 @@ static bool sets_nothing(const char *variable, const struct config_row *section,
     struct buf all = {0};
     keys_of(section, names, &all);
     err_set(err, ERR_USAGE,
-            "the environment variable %.80s sets nothing: it should end with a setting of [%s], "
-            "in capitals: %s",
+            "the environment variable %.80s sets nothing: its name should end with a setting of "
+            "[%s], in capitals: %s",
             variable, section->section, all.at);
     buf_free(&all);
     return false;
@@ -410,7 +410,7 @@ static const struct config_row *row_asked_for(const char *section, const char *k
         if (fits && strcmp(row->key, key) == 0)
             return row;
     }
-    HONE_BUG("a setting was asked for that config.def does not have");
+    HONE_BUG("the program asked for a setting that config.def does not have");
 }
 
 static const struct config_value *find_value(const struct config *config, const char *section,

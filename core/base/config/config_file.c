@@ -95,7 +95,7 @@ static bool begin_section(struct reading *reading, struct str line) {
     struct str heading = str_trim((struct str){line.at + 1, (size_t)(end - line.at) - 1});
     after = str_trim(after);
     if (after.len && after.at[0] != ';' && after.at[0] != '#')
-        return wrong(reading, "a section's heading stands on a line of its own");
+        return wrong(reading, "a section's heading must be on a line of its own");
     if (heading.len > MAX_HEADING)
         return wrong(reading, "the section's name is longer than 48 bytes");
     if (!config_find_section(heading, &reading->place, reading->err))
@@ -126,7 +126,7 @@ static char *next_line(char *out, int size, void *stream) {
         line = (struct str){line.at + 3, line.len - 3};
     line = str_trim(line);
     if (!line_is_text(line)) {
-        wrong(reading, "this line is no text: it has control characters or is not UTF-8");
+        wrong(reading, "this line is not text: it has control characters or is not UTF-8");
         return NULL;
     }
     if (line.len > MAX_LINE || line.len + 3 > (size_t)size) {
@@ -142,7 +142,7 @@ static char *next_line(char *out, int size, void *stream) {
 
 static bool take_value(struct reading *reading, const char *key, const char *value) {
     if (!reading->place.row)
-        return wrong(reading, "a setting stands before the first [section]");
+        return wrong(reading, "this setting comes before the first [section]");
     const struct config_row *row =
         config_find_key(&reading->place, reading->heading, key, reading->err);
     if (!row || !may_set(reading, row) || !config_check(row, value, reading->err))
@@ -151,7 +151,7 @@ static bool take_value(struct reading *reading, const char *key, const char *val
     snprintf(name, sizeof name, "%s\n%s", reading->heading, row->key);
     struct map_entry *seen = map_put(&reading->seen, str_of(name));
     if (seen->value) {
-        err_set(reading->err, ERR_USAGE, "[%s] %s was set on line %d already", reading->heading,
+        err_set(reading->err, ERR_USAGE, "[%s] %s was already set on line %d", reading->heading,
                 row->key, (int)(intptr_t)seen->value);
         return wrong_here(reading);
     }
@@ -177,7 +177,8 @@ bool config_read_text(struct config *config, int kind, const char *name, struct 
     map_free(&reading.seen);
     if (line > 0 && !reading.failed) {
         reading.line = line;
-        wrong(&reading, "this is no [section], no setting (key = value) and no comment (# ...)");
+        wrong(&reading,
+              "this is neither a [section] nor a setting (key = value) nor a comment (# ...)");
     }
     return !reading.failed;
 }
@@ -187,7 +188,7 @@ bool config_read_file(struct config *config, int kind, const char *path, struct 
     if (stat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR))
         return true;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return err_set(err, ERR_USAGE, "cannot read %s: it is no file", path);
+        return err_set(err, ERR_USAGE, "cannot read %s: it is not a file", path);
     size_t size = 0;
     char *text = file_read(path, MAX_FILE, &size, err);
     bool fine = text && config_read_text(config, kind, path, (struct str){text, size}, err);
@@ -237,11 +238,10 @@ static bool reads_back(const char *section, const char *const *lines, const stru
         split_line(lines[i], key, &value);
         const char *read = config_get(config, section, key, NULL);
         if (value[0] != '~' && (!read || strcmp(read, value) != 0))
-            fine =
-                err_set(err, ERR_USAGE,
-                        "%s cannot be '%.80s' in a file: it has blanks around it, or ' ;', which "
-                        "begins a comment",
-                        key, value);
+            fine = err_set(err, ERR_USAGE,
+                           "%s cannot be '%.80s' in a file: it begins or ends with a blank, or has "
+                           "' ;', which begins a comment",
+                           key, value);
     }
     config_free(config);
     return fine;
@@ -258,7 +258,7 @@ static char *present_text(const char *path, const char *section, size_t *size, s
     bool fine =
         text && config_read_text(config, CONFIG_USER_FILE, path, (struct str){text, *size}, err);
     if (fine && config_has(config, section))
-        fine = err_set(err, ERR_USAGE, "%s has a section [%s] already; change it there", path,
+        fine = err_set(err, ERR_USAGE, "%s already has a section [%s]; change it there", path,
                        section);
     config_free(config);
     if (fine)

@@ -279,10 +279,10 @@ bool wall_choose(struct wall *wall, const char *wanted, struct err *err) {
     if (wall->demanded && strcmp(wanted, wall_name(level)) != 0)
         return err_set(err, ERR_USAGE, "there is no wall \"%s\"", wanted);
     if (wall->demanded && !works(wall, level))
-        return err_set(err, ERR_ENVIRONMENT,
-                       "the wall \"%s\" that the settings ask for cannot be "
-                       "had on this machine: %s",
-                       wanted, levels[level].missing);
+        return err_set(
+            err, ERR_ENVIRONMENT,
+            "the wall \"%s\" that the settings ask for does not work on this machine: %s", wanted,
+            levels[level].missing);
     return settle(wall, level, err);
 }
 

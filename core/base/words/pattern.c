@@ -89,7 +89,7 @@ static pcre2_code *compile(struct str text, unsigned flags, size_t *offset, stru
     char said[160] = "";
     if (text.len > PATTERN_MAX) {
         *offset = PATTERN_MAX;
-        err_set(err, ERR_USAGE, "a pattern has at most %d bytes", PATTERN_MAX);
+        err_set(err, ERR_USAGE, "a pattern may have at most %d bytes", PATTERN_MAX);
         return NULL;
     }
     pcre2_code *code = pcre2_compile((PCRE2_SPTR)(text.len ? text.at : ""), text.len,

@@ -40,7 +40,7 @@ static size_t class_end(struct str text, size_t i, const char **wrong, size_t *o
 static const char *wrong_escape(struct str text, size_t i) {
     char c = at(text, i + 1);
     if (c == 'x' && (!is_hex(at(text, i + 2)) || !is_hex(at(text, i + 3))))
-        return "Python takes two digits after \\x";
+        return "Python wants two digits after \\x";
     if (c == 'z')
         return "Python writes \\Z for the end of the text";
     return is_letter(c) && !strchr("AbBdDsSwWZafnrtvxuUN", c) ? "Python does not know this escape"

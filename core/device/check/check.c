@@ -106,7 +106,8 @@ static bool check_kinds(struct check *c) {
     const struct nki_op_row *row = nki_op_row(c->op);
     size_t n = row->n_params;
     if (c->instr->n_operands != n) {
-        check_error(c, "", "%u operands where the instruction has %zu", c->instr->n_operands, n);
+        check_error(c, "", "%u operands were given, the instruction has %zu", c->instr->n_operands,
+                    n);
         return false;
     }
     bool ok = true;
@@ -208,12 +209,12 @@ static bool check_indirect(struct check *c, const struct nki_ap *ap) {
     bool is_dma =
         c->op == NKI_OP_DMA_COPY || c->op == NKI_OP_DMA_TRANSPOSE || c->op == NKI_OP_DMA_COMPUTE;
     if (llabs(indirect->step) > (int64_t)1 << 40 || (indirect->vector && !indirect->index)) {
-        check_error(c, "", "an indirect operand without a tile of indices");
+        check_error(c, "", "an indirect operand needs a tile of indices");
         return false;
     }
     if (indirect->vector && (!is_dma || check_on_chip(c, ap))) {
         check_error(c, "err_copy_dynamic_indirect_indices_not_natively_supported",
-                    "one index per row is possible on HBM operands of DMA instructions only");
+                    "one index per row is possible only for HBM operands of DMA instructions");
         return false;
     }
     if (indirect->index)
@@ -514,9 +515,9 @@ static void check_storages(struct check *c) {
             hbm += MIN_OF(storage->bytes, (uint64_t)1 << 50);
         if (storage->space == NKI_HBM && hbm > most) {
             struct buf text = {0};
-            buf_printf(&text, "HBM tensors up to here need %.1f GiB, a core of %s has %.0f GiB",
-                       (double)hbm / (1 << 30), c->image->generation->name,
-                       (double)most / (1 << 30));
+            buf_printf(
+                &text, "the HBM tensors up to this line need %.1f GiB, a core of %s has %.0f GiB",
+                (double)hbm / (1 << 30), c->image->generation->name, (double)most / (1 << 30));
             report_storage(c, storage, "NCC_EOOM001", text.at);
             buf_free(&text);
             return;
@@ -532,7 +533,7 @@ static void check_outputs(struct check *c) {
         const struct nki_storage *storage = s < n ? &c->program->storages.at[s] : NULL;
         if (storage && !c->written[s] && storage->input < 0 && !storage->constant)
             report_storage(c, storage, "err_tensor_output_not_written_to",
-                           "is returned and never written");
+                           "is returned but never written");
     }
 }
 

@@ -48,7 +48,7 @@ static bool read_index(struct exec *x, const struct nki_indirect *indirect, int6
     if (*value >= 0 && (indirect->limit <= 0 || *value < indirect->limit))
         return true;
     *skip = indirect->skip_out_of_bounds;
-    return *skip || exec_fail(x, "index %lld is out of bounds, %lld and above do not exist",
+    return *skip || exec_fail(x, "index %lld is out of bounds: it must be below %lld",
                               (long long)*value, (long long)indirect->limit);
 }
 

@@ -25,8 +25,7 @@ static bool read_rows(struct exec *x, const struct nki_ap *ap, int64_t **rows) {
         if (row >= 0 && row <= (int64_t)1 << 40 && (indirect->limit <= 0 || row < indirect->limit))
             continue;
         if (!indirect->skip_out_of_bounds)
-            return exec_fail(x,
-                             "index %lld of row %d is out of bounds, %lld and above do not exist",
+            return exec_fail(x, "index %lld of row %d is out of bounds: it must be below %lld",
                              (long long)row, d, (long long)indirect->limit);
         (*rows)[d] = -1;
     }

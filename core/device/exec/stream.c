@@ -270,7 +270,7 @@ bool stream_floats(struct exec *x, const struct stream *stream) {
             views[v] = &copies[v];
         }
         if (!start_pass(&p, views, n))
-            return exec_fail(x, "operands of shapes that do not go together");
+            return exec_fail(x, "the shapes of the operands do not fit together");
     }
     do
         pass_run(x, &p);

@@ -80,7 +80,8 @@ static bool read_message(struct str whole, frames_fn *fn, void *data, struct err
         return err_set(err, ERR_ENVIRONMENT, "a message of the stream has a wrong checksum");
     if (headers > whole.len - OVERHEAD ||
         !read_headers((struct str){whole.at + PRELUDE, headers}, &message))
-        return err_set(err, ERR_ENVIRONMENT, "a message of the stream has headers nobody can read");
+        return err_set(err, ERR_ENVIRONMENT,
+                       "a message of the stream has headers that cannot be read");
     message.payload = (struct str){whole.at + PRELUDE + headers, whole.len - OVERHEAD - headers};
     fn(data, &message);
     return true;
@@ -96,7 +97,7 @@ bool frames_feed(struct frames *frames, struct str bytes, frames_fn *fn, void *d
         uint32_t size = number_at(at);
         if (number_at(at + 8) != crc_of((struct str){at, 8}) || size < OVERHEAD ||
             size > FRAMES_MAX_MESSAGE) {
-            ok = err_set(err, ERR_ENVIRONMENT, "the stream is no AWS event stream");
+            ok = err_set(err, ERR_ENVIRONMENT, "the stream is not an AWS event stream");
             break;
         }
         if (frames->bytes.len - used < size)

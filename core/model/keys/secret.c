@@ -46,8 +46,7 @@ static void tell(void *data) {
     for (size_t i = 0; fine && i < key.len; i++)
         if ((unsigned char)key.at[i] < 0x21 || (unsigned char)key.at[i] == 0x7f)
             fine = err_set(&wait->err, ERR_USAGE,
-                           "%s gave something that is no key: it contains "
-                           "blanks or control characters",
+                           "what %s gave is not a key: it contains blanks or control characters",
                            wait->what);
     if (fine && !key.len)
         fine = err_set(&wait->err, ERR_USAGE, "%s gave no key", wait->what);

@@ -20,7 +20,7 @@
       "this is never reached: '{}' above it always leaves the block",                              \
       "Statements after return, raise, break or continue in the same block never run.")            \
     X(LOOP_SHADOW, "hone-loop-shadow", WARNING, 0,                                                 \
-      "the loop variable '{}' is also that of an enclosing loop; its value is lost there",         \
+      "an enclosing loop has the loop variable '{}', too; its value is lost there",                \
       "Use another name, so that the outer loop's index stays usable below the inner loop.")       \
     X(PARAMETER_SHADOW, "hone-parameter-shadow", WARNING, 0,                                       \
       "the loop variable '{}' hides the parameter of that name",                                   \
@@ -32,7 +32,7 @@
       "It is no parameter, assignment, import, function or builtin; check the spelling or "        \
       "import it.")                                                                                \
     X(RANGE_OUTSIDE, "hone-range-outside-for", WARNING, 0,                                         \
-      "{} has its meaning in the header of a for only; here it is a plain range",                  \
+      "{} has a meaning only in the header of a for; here it is a plain range",                    \
       "Loop over it directly: for i in nl.affine_range(n).")                                       \
     X(ASSERT_TUPLE, "hone-assert-tuple", WARNING, 0,                                               \
       "this assertion checks a tuple, which is always true",                                       \
@@ -61,7 +61,7 @@
     X(LEGACY_VALUE, "hone-legacy-value", ERROR, 0,                                                 \
       "{} returns no tile; allocate one and pass it as dst=",                                      \
       "Instructions of the package nki write the tile given as dst and return a handle.")          \
-    X(NEWER, "hone-newer-name", ERROR, 0, "{} is not in NKI yet on the target",                    \
+    X(NEWER, "hone-newer-name", ERROR, 0, "the target's NKI does not have {} yet",                 \
       "The target's release is older than the name. Do without it, or take a newer release "       \
       "there.")                                                                                    \
     X(C_IMPORT, "hone-candidate-import", ERROR, 0, "a candidate may not import '{}'",              \
@@ -78,8 +78,8 @@
       "Attributes are those of tensors, arrays, numbers, text and containers, and those that the " \
       "file's own classes define.")                                                                \
     X(C_MODULE, "hone-candidate-module", ERROR, 0,                                                 \
-      "a candidate may not hand around the module '{}'",                                           \
-      "Write module.name where the name is needed.")                                               \
+      "a candidate may use the module '{}' only as module.name",                                   \
+      "Do not assign a module or pass it on; write module.name where the name is needed.")         \
     X(C_ASSIGN, "hone-candidate-assign", ERROR, 0,                                                 \
       "a candidate may not change '{}', which is not its own",                                     \
       "Modules and what they hold stay as they are; use a local variable.")                        \
@@ -90,7 +90,7 @@
       "A kernel is plain Python in plain ASCII names; write it without.")                          \
     X(C_KEPT, "hone-candidate-kept", ERROR, 0,                                                     \
       "'{}' comes from code that only the original kernel may have",                               \
-      "The first kernel of the session goes beyond the list there. What stands unchanged may "     \
+      "The first kernel of the session goes beyond the list there. Unchanged code may "            \
       "stay; "                                                                                     \
       "new code may not use it unless the person allows it (:allow).")                             \
     X(C_CALL, "hone-candidate-call", ERROR, 0, "a candidate may not use '{}'",                     \

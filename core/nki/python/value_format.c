@@ -383,7 +383,7 @@ bool format_value(struct interp *in, const struct nki_node *node, struct value v
     if (v.kind == VALUE_OBJECT && v.object->cls->is_int)
         v = v.object->inner;
     if (!parse_spec(text, &spec))
-        return interp_error(in, node, "ValueError", "'" STR_FMT "' is no format spec",
+        return interp_error(in, node, "ValueError", "'" STR_FMT "' is not a format spec",
                             (int)MIN_OF(text.len, (size_t)40), text.at);
     if (is_number(v) && spec.type != 's' && (v.kind != VALUE_BOOL || spec.type)) {
         if (v.kind == VALUE_FLOAT && spec.type && strchr("bcdoxX", spec.type))

@@ -86,7 +86,7 @@ static enum nki_dialect dialect_of_use(const struct nki_node *node, const char *
 }
 
 static struct nki_dialect_info by_imports(const struct nki_tree *tree) {
-    struct nki_dialect_info found = {.why = "nothing in the file tells"};
+    struct nki_dialect_info found = {.why = "the file does not show which"};
     for (uint32_t i = 0; i < tree->n_nodes; i++) {
         const struct nki_node *node = tree->nodes[i];
         enum nki_dialect dialect = dialect_of_import(node);

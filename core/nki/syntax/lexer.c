@@ -301,7 +301,7 @@ static void lex_number(struct lexer *lx) {
     const char *problem = NULL;
     lx->at = lexer_number_end(lx->text, start, lx->end, &problem);
     if (problem)
-        nki_fault(lx->faults, (struct nki_span){start, lx->at}, "'" STR_FMT "' is no number: %s",
+        nki_fault(lx->faults, (struct nki_span){start, lx->at}, "'" STR_FMT "' is not a number: %s",
                   (int)MIN_OF(lx->at - start, 40u), lx->text + start, problem);
     push(lx, problem ? NKI_TOKEN_ERROR : NKI_TOKEN_NUMBER, start, lx->at);
 }

@@ -31,7 +31,7 @@ static void gone_read(struct follow *follow, const cJSON *event) {
     struct buf safe = {0};
     text_sanitise(&safe, str_of(why));
     snprintf(follow->gone, sizeof follow->gone, "%s",
-             safe.len ? safe.at : "its process is gone without a result");
+             safe.len ? safe.at : "its process ended without a result");
     buf_free(&safe);
 }
 

@@ -101,7 +101,7 @@ static void check_done(void *data) {
         fetch->tried = true;
         next(fetch);
     } else if (fetch) {
-        leave_out(fetch, "it came twice with another content than the host's");
+        leave_out(fetch, "it arrived twice with content other than the host's");
     }
     free(check->path);
     free(check);

@@ -267,7 +267,7 @@ static void on_started(void *data, const char *name, const cJSON *event) {
         return;
     bool already = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(event, "already"));
     if (already && !job->lost)
-        host_job_say(job, DIAG_NOTE, "the job was begun on %s before; it is picked up",
+        host_job_say(job, DIAG_NOTE, "the job was already started on %s; hone follows it again",
                      job->host->spec.name);
 }
 
@@ -409,7 +409,7 @@ static void all_said(struct host_job *job) {
 }
 
 static void again_default(struct host_job *job) {
-    host_job_say(job, DIAG_WARNING, "%s; it is begun once more", job->follow.gone);
+    host_job_say(job, DIAG_WARNING, "%s; starting it once more", job->follow.gone);
     job->stage = JOB_BEGINNING;
     go(job);
 }
@@ -453,7 +453,7 @@ static void on_followed(void *data, const struct err *err, bool lost) {
         struct err told;
         err_set(&told, ERR_ENVIRONMENT, "the job on %s cannot be followed: %s",
                 job->host->spec.name,
-                err->kind != ERR_NONE ? err->text : "the runner ended without a word");
+                err->kind != ERR_NONE ? err->text : "the runner ended without a result");
         host_job_fail(job, &told);
     }
 }

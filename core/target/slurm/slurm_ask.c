@@ -44,8 +44,7 @@ static void on_event(void *data, const char *name, const cJSON *event) {
     if (copy) {
         put(copy, "state", "warning");
         put(copy, "advice",
-            "so it is on the head node, which needs none: each job finds out what its "
-            "node has");
+            "this is the head node, which needs none: each job finds out what its node has");
     }
     ask->spec.on_event(ask->spec.data, name, copy ? copy : event);
     cJSON_Delete(copy);

@@ -100,7 +100,7 @@ static void trouble_begin(struct slurm_cluster *cluster, const struct err *err) 
     bool is_new = !cluster->trouble[0];
     char text[600];
     slurm_words_of(err, cluster->trouble, sizeof cluster->trouble);
-    snprintf(text, sizeof text, "the queue of %s cannot be asked (%s); hone asks again",
+    snprintf(text, sizeof text, "hone cannot ask for the queue of %s (%s) and will try again",
              cluster->name, cluster->trouble);
     host_note(cluster->host, text);
     if (is_new)

@@ -82,9 +82,8 @@ static void handed_in(struct slurm_run *run, const struct slurm_submit *submit) 
     run->restarts = -1;
     run->over_ms = 0;
     host_job_say(run->job, DIAG_NOTE,
-                 submit->known ? "job %lld of %s was handed in before; it is "
-                                 "picked up"
-                               : "handed in as job %lld of %s",
+                 submit->known ? "job %lld of %s was submitted before; hone follows it again"
+                               : "submitted as job %lld of %s",
                  run->id, run->cluster->name);
     slurm_poll_soon(run->cluster);
 }
@@ -183,15 +182,14 @@ static void hand_in(struct slurm_run *run) {
 static bool may_go_on(struct slurm_run *run, const char *what) {
     int losses = run->losses + MAX_OF(run->restarts, 0), most = run->cluster->retries;
     if (losses <= most) {
-        host_job_say(run->job, DIAG_WARNING, "job %lld %s; it begins anew (%d of %d)", run->id,
+        host_job_say(run->job, DIAG_WARNING, "job %lld %s; it starts over (%d of %d)", run->id,
                      what, losses, most);
         return true;
     }
     struct err err;
     err_set(&err, ERR_ENVIRONMENT,
-            "job %lld of %s %s, for the %d. time; no more than %d retries are "
-            "allowed by [%s]",
-            run->id, run->cluster->name, what, losses, most, run->cluster->section);
+            "job %lld of %s %s; this happened %d times, and [%s] allows %d retries", run->id,
+            run->cluster->name, what, losses, run->cluster->section, most);
     slurm_end(run->cluster, host_job_folder(run->job));
     host_job_fail(run->job, &err);
     return false;

@@ -49,7 +49,7 @@ static const struct {
     const char *reason, *words;
 } reasons[] = {
     {"Resources", "waits for free nodes"},
-    {"Priority", "others come first"},
+    {"Priority", "other jobs come first"},
     {"BeginTime", "may not start yet"},
     {"JobHeldUser", "held by you: scontrol release lets it go"},
     {"JobHeldAdmin", "held by the administrator"},

@@ -177,7 +177,7 @@ static void ask(struct asker *asker, char *text) {
     } else {
         if (asker->last.text[0] && !strcmp(asker->last.text, question.text) && question.secret) {
             struct transport_question again = question;
-            snprintf(question.text, sizeof question.text, "That was not it. %.480s", again.text);
+            snprintf(question.text, sizeof question.text, "That was wrong. %.480s", again.text);
             asker->last = again;
         } else {
             asker->last = question;

@@ -15,12 +15,13 @@ struct failure {
 };
 static const struct failure failures[] = {
     {"REMOTE HOST IDENTIFICATION HAS CHANGED", ERR_USAGE,
-     "its host key is not the one in known_hosts: either the machine was set up anew or somebody "
-     "is "
-     "in between. If the change is right, remove the old key (ssh-keygen -R) and connect again"},
+     "its host key is not the one in known_hosts: either the machine was reinstalled or somebody "
+     "intercepts the connection. If the change is right, remove the old key (ssh-keygen -R) and "
+     "connect again"},
     {"Host key verification failed", ERR_USAGE,
      "its host key is not in known_hosts and was not confirmed"},
-    {"Bad owner or permissions on", ERR_USAGE, "ssh does not read such a file: chmod 600"},
+    {"Bad owner or permissions on", ERR_USAGE,
+     "ssh refuses a file that others may change: chmod 600"},
     {"Bad configuration option", ERR_USAGE, "correct the ssh configuration"},
     {"Too many authentication failures", ERR_USAGE,
      "the agent offers too many keys: name the right one (identity) and set IdentitiesOnly yes"},
@@ -29,8 +30,9 @@ static const struct failure failures[] = {
      "~/.ssh/authorized_keys there"},
     {"Temporary failure in name resolution", ERR_ENVIRONMENT,
      "the name server does not answer: is there a network?"},
-    {"Could not resolve hostname", ERR_USAGE, "nothing knows this name: check its spelling"},
-    {"nodename nor servname provided", ERR_USAGE, "nothing knows this name: check its spelling"},
+    {"Could not resolve hostname", ERR_USAGE, "no name server knows this name: check its spelling"},
+    {"nodename nor servname provided", ERR_USAGE,
+     "no name server knows this name: check its spelling"},
     {"no matching key exchange method found", ERR_USAGE,
      "the two sides have no algorithm in common: one of them is too old or too strict"},
     {"no matching host key type found", ERR_USAGE,
@@ -49,10 +51,10 @@ static const struct failure failures[] = {
     {"open failed: administratively prohibited", ERR_USAGE,
      "the jump host does not pass connections on (AllowTcpForwarding)"},
     {"stdio forwarding failed", ERR_ENVIRONMENT, "the jump host cannot reach it"},
-    {"Connection closed by", ERR_ENVIRONMENT, "the server hung up"},
-    {"Connection reset by", ERR_ENVIRONMENT, "the server hung up"},
+    {"Connection closed by", ERR_ENVIRONMENT, "the server closed the connection"},
+    {"Connection reset by", ERR_ENVIRONMENT, "the server closed the connection"},
     {"Broken pipe", ERR_ENVIRONMENT, "the connection was cut"},
-    {"closed by remote host", ERR_ENVIRONMENT, "the server hung up"},
+    {"closed by remote host", ERR_ENVIRONMENT, "the server closed the connection"},
 };
 
 /* The line with the words, or an empty one. */

@@ -321,7 +321,7 @@ static void on_open_failed(struct channel *channel, struct message *message) {
         text_sanitise(&shown, (struct str){text.at, MIN_OF(text.len, (size_t)200)});
         err_set(&refused.err, ERR_ENVIRONMENT, "the server opens no session (%s, reason %u)%s",
                 shown.at ? shown.at : "", (unsigned)reason,
-                reason == OPEN_PROHIBITED ? ": it does not allow it" : "");
+                reason == OPEN_PROHIBITED ? ": it does not allow sessions" : "");
         buf_free(&shown);
         finish_command(channel, &refused);
         remove_channel(channel);
@@ -431,7 +431,7 @@ static bool on_mux_message(struct mux *mux, struct message *message) {
     gone(mux, refused
                   ? "this ssh client cannot share its connection with hone; OpenSSH 7.4 or newer "
                     "can"
-                  : "the ssh client answered something unknown");
+                  : "hone does not understand the ssh client's answer");
     return false;
 }
 
@@ -442,7 +442,7 @@ static void take_packets(struct mux *mux) {
         struct message message = {.rest = {mux->in.at + at, mux->in.len - at}};
         uint32_t len = get_u32(&message);
         if (len > PACKET_LIMIT || len < 2) {
-            gone(mux, "the ssh client sent what is no packet");
+            gone(mux, "hone does not understand what the ssh client sent");
             break;
         }
         if (message.rest.len < len)

@@ -146,7 +146,8 @@ static void local_open(struct transport *transport) {
         return;
     }
     struct err err;
-    err_set(&err, ERR_USAGE, "%s is no folder: commands on this machine would start there", home);
+    err_set(&err, ERR_USAGE, "%s is not a folder, but commands on this machine should start there",
+            home);
     transport_end(transport, &err);
 }
 

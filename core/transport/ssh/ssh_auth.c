@@ -60,7 +60,7 @@ static void add_files(struct ssh_link *link) {
         else if (file->state == SSH_KEY_USABLE && !agent_has(auth, file))
             *vec_push(&auth->candidates) = (struct ssh_candidate){.file = file};
         else if (file->state == SSH_KEY_UNKNOWN)
-            transport_note(link->transport, "%s is no private key that can be read", file->path);
+            transport_note(link->transport, "%s cannot be read as a private key", file->path);
     }
 }
 
@@ -180,23 +180,23 @@ void ssh_auth_fail(struct ssh_link *link) {
     if (auth->obstacle.len) {
         ssh_link_unable(link, "%s", auth->obstacle.at);
     } else if (!auth->takes_keys && !auth->takes_talk && !auth->takes_password) {
-        ssh_link_unable(link, "the server takes none of libssh2's ways to log in, only %s",
+        ssh_link_unable(link, "the server accepts none of libssh2's ways to log in, only %s",
                         auth->methods);
     } else if (auth->locked.len) {
         ssh_link_end(link, ERR_USAGE,
                      "%s@%s was not reached: the passphrase of %s was wrong %d times", route->user,
                      route->name, auth->locked.at, SSH_AUTH_TRIES);
     } else if (!auth->refused_keys && auth->takes_keys) {
-        ssh_link_end(link, ERR_USAGE,
-                     "%s@%s wants a key, and there is none to try: make one with "
-                     "ssh-keygen -t ed25519 and bring it there with ssh-copy-id, or name it as "
-                     "identity",
-                     route->user, route->name);
+        ssh_link_end(
+            link, ERR_USAGE,
+            "%s@%s requires a key, and there is none to try: make one with ssh-keygen -t ed25519 "
+            "and install it there with ssh-copy-id, or set identity to an existing one",
+            route->user, route->name);
     } else {
         ssh_link_end(
             link, ERR_USAGE,
-            "%s@%s takes none of what was tried (%zu key%s): is the user right, "
-            "and does ~/.ssh/authorized_keys there have one of them (ssh-copy-id)? It takes: %s",
+            "%s@%s accepted nothing that was tried (%zu key%s): is the user name right, and is one "
+            "of the keys in ~/.ssh/authorized_keys there (ssh-copy-id)? It accepts: %s",
             route->user, route->name, auth->refused_keys, auth->refused_keys == 1 ? "" : "s",
             auth->methods);
     }

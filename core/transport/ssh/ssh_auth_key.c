@@ -82,7 +82,7 @@ static void try_held(struct ssh_link *link) {
     if (status == 0)
         ssh_auth_done(link, how);
     else if (auth->accepted && auth->agent->failed)
-        ssh_link_end(link, ERR_ENVIRONMENT, "ssh-agent was asked to sign and %s",
+        ssh_link_end(link, ERR_ENVIRONMENT, "ssh-agent was asked to sign, but %s",
                      auth->agent->problem);
     else if (auth->accepted)
         ssh_auth_again(link);

@@ -71,10 +71,11 @@ bool tune_budget_is_priced(const struct tune_state *state, struct buf *why) {
     const char *stranger =
         isnan(state->budgets[TUNE_BUDGET_DOLLARS].limit) ? NULL : unpriced(state);
     if (stranger)
-        buf_printf(why,
-                   "a limit in dollars cannot be kept: what %s costs is not known. Give its "
-                   "[model] price_input and price_output, or lift the limit: :budget dollars none",
-                   stranger);
+        buf_printf(
+            why,
+            "a limit in dollars cannot be kept, because the price of %s is not known. Set "
+            "price_input and price_output in its [model], or lift the limit: :budget dollars none",
+            stranger);
     return !stranger;
 }
 

@@ -80,8 +80,8 @@ static bool same_place(const struct tune_state *state, const struct tune_options
     for (size_t i = 0; i < COUNT_OF(all) && state->attempts.len; i++)
         if (all[i].now && all[i].before && strcmp(all[i].now, all[i].before) != 0)
             return err_set(err, ERR_USAGE,
-                           "this session was measured with --%s %s; for %s begin another one with "
-                           "--session DIR or --fresh",
+                           "this session was measured with --%s %s; for %s start another session "
+                           "with --session DIR or --fresh",
                            all[i].what, all[i].before, all[i].now);
     return true;
 }

@@ -26,10 +26,10 @@ static bool seeds_read(const char *text, int64_t *seeds, size_t *count, struct e
     while (str_next(&rest, ',', &one)) {
         long long seed;
         if (!str_to_int(str_trim(one), &seed) || seed < 0 || *count >= TASK_MAX_SEEDS)
-            return err_set(err, ERR_USAGE,
-                           "seeds are up to %d numbers from 0 with commas between, as 0,21,42; "
-                           "not \"%.80s\"",
-                           TASK_MAX_SEEDS, text);
+            return err_set(
+                err, ERR_USAGE,
+                "seeds are up to %d numbers from 0, separated by commas, as 0,21,42; not \"%.80s\"",
+                TASK_MAX_SEEDS, text);
         seeds[(*count)++] = seed;
     }
     if (!*count)

@@ -141,7 +141,7 @@ void tune_files_begin(struct tune_session *session) {
         reference_as_it_was(session->state, closure);
     if (!closure || !artefacts_put(session, closure, &err))
         tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "files",
-                      "what this task is made of cannot be kept: %s", err.text);
+                      "the files of this task cannot be stored: %s", err.text);
     else if (closure_emit(session, closure, false))
         tell_left(session, closure);
     task_closure_free(closure);
@@ -182,7 +182,7 @@ bool tune_files_take(struct tune_session *session) {
             event.session.reference_source = file->text;
     }
     if (!ok)
-        tune_give_up(session, TUNE_ALL_LANES, false, "the changed files cannot be taken in: %s",
+        tune_give_up(session, TUNE_ALL_LANES, false, "the changed files cannot be stored: %s",
                      err.text);
     ok = ok && tune_emit(session, TUNE_ALL_LANES, &event) && closure_emit(session, closure, true);
     if (ok)
@@ -400,8 +400,8 @@ void tune_files_versions(struct tune_session *session) {
                 !strcmp(state->numpy, inputs->numpy);
     if (told && !same && state->python)
         tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "files",
-                      "inputs come from Python %s with numpy %s; before, they came from Python %s "
-                      "with numpy %s",
+                      "the inputs now come from Python %s with numpy %s; before, they came from "
+                      "Python %s with numpy %s",
                       inputs->python, inputs->numpy, state->python,
                       state->numpy ? state->numpy : "?");
     if (told && !same)

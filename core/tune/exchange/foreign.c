@@ -61,7 +61,7 @@ void tune_foreign_text(const char *path, struct str text, struct tune_foreign *o
     else if (str_starts(start, "{") || str_starts(start, "["))
         foreign_read_json(&place, text);
     else
-        foreign_complain(&place, "this is no list of experiences and no log of attempts");
+        foreign_complain(&place, "this is neither a list of experiences nor a log of attempts");
 }
 
 static void read_file(const char *path, size_t *left, struct tune_foreign *out) {
@@ -74,7 +74,7 @@ static void read_file(const char *path, size_t *left, struct tune_foreign *out) 
     } else {
         struct foreign_place place = {out, path, 1};
         foreign_complain(&place, "%s",
-                         *left ? err.text : "left out, there is more than can be read at once");
+                         *left ? err.text : "left out: there is more than hone reads at once");
     }
     free(text);
 }

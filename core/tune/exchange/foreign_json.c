@@ -61,7 +61,7 @@ cJSON *foreign_parse(const struct foreign_place *place, struct str text) {
     if (!root) {
         struct foreign_place at = *place;
         at.line += end ? lines_before(clean.at, end) : 0;
-        foreign_complain(&at, "this is no JSON and was skipped");
+        foreign_complain(&at, "this is not JSON and was skipped");
     }
     buf_free(&clean);
     return root;
@@ -242,7 +242,7 @@ static void experiences(const struct foreign_place *place, const cJSON *list, st
         if (cJSON_IsObject(item))
             experience(&at, item);
         else
-            foreign_complain(&at, "this element is no experience");
+            foreign_complain(&at, "this element is not an experience");
     }
 }
 

@@ -93,7 +93,7 @@ static void row(const struct foreign_place *place, const cJSON *line, struct for
     bool kda = tune_json_at(line, "verdict") || tune_json_at(line, "passed") ||
                tune_json_at(line, "candidate");
     if (!cJSON_IsObject(line))
-        foreign_complain(place, "this line is no object");
+        foreign_complain(place, "this line is not an object");
     else if (kda)
         foreign_read_kda(place, line, log);
     else if (tune_json_text(line, "status"))

@@ -59,8 +59,8 @@ static void checkpoints_check(struct checking *checking, const char *folder) {
     }
     if (!other)
         found(checking, "checkpoints", missing ? STORE_UNPROVEN : STORE_WHOLE,
-              missing ? "%zu are the kernels of the log, %zu are not there yet"
-                      : "%zu, each the kernel of the log",
+              missing ? "%zu are the same as in the log, %zu were not written yet"
+                      : "%zu, each the same as in the log",
               whole, missing);
 }
 
@@ -151,8 +151,8 @@ static void experiments_check(struct checking *checking, const char *folder) {
             wrong, rows, expected);
     else
         found(checking, "experiments", text || !expected ? STORE_WHOLE : STORE_UNPROVEN,
-              text || !expected ? "%zu rows, each that of the log"
-                                : "%zu rows: experiments.jsonl is not there yet",
+              text || !expected ? "%zu rows, each the same as in the log"
+                                : "%zu rows: experiments.jsonl was not written yet",
               rows);
     free(seen);
     free(text);

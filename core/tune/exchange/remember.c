@@ -124,7 +124,7 @@ static void experience_read(struct tune_session *session, const cJSON *item, int
     buf_printf(&from, "%s, rewrites.json:%d", own ? "hone" : "nki-kernel-agent", number);
     if (recorded > 0 && now - recorded > AGE_DAYS * DAY_MS && is != TUNE_EXPERIENCE_EXPIRED) {
         is = TUNE_EXPERIENCE_EXPIRED;
-        expired = "it is more than a year old and nothing has shown it again";
+        expired = "it is more than a year old, and nothing has confirmed it since";
     }
     struct tune_event event = tune_event_empty(TUNE_EVENT_EXPERIENCE);
     event.form = TUNE_FORM_EXPERIENCE_KEPT;
@@ -192,7 +192,7 @@ void tune_import_memory(struct tune_session *session) {
         experience_read(session, item, count);
     if (data && !cJSON_IsArray(list))
         tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "memory",
-                      "%s is no list of experiences and was left alone", path);
+                      "%s is not a list of experiences; hone did not change it", path);
     cJSON_Delete(list);
     free(data);
     free(path);
@@ -259,7 +259,7 @@ bool tune_session_import(struct tune_session *session, const char *path,
     size_t memory = state->memory.len, imports = state->imports.len;
     bool ok = !state->read_only ||
               err_set(err, ERR_ENVIRONMENT, "the session cannot be changed: %s",
-                      state->why_read_only ? state->why_read_only : "somebody else has it");
+                      state->why_read_only ? state->why_read_only : "it is open elsewhere");
     ok = ok && tune_foreign_read(path, &foreign, err);
     complaints_tell(&foreign, report);
     report->files += foreign.files;

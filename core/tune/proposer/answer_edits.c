@@ -254,14 +254,13 @@ static bool not_there(const struct applying *applying, size_t places, struct err
         return false;
     if (places > 1)
         return err_set(err, ERR_KERNEL,
-                       "block %zu: its search text stands in the kernel %zu times (it begins with "
-                       "\"%.*s\"); repeat more of the lines around it",
+                       "block %zu: its search text occurs in the kernel %zu times (it begins with "
+                       "\"%.*s\"); include more of the lines around it",
                        applying->number, places, shown, line.at);
-    return err_set(
-        err, ERR_KERNEL,
-        "block %zu: its search text is not in the kernel (it begins with \"%.*s\"); copy "
-        "the lines exactly as they stand there, without line numbers",
-        applying->number, shown, line.at);
+    return err_set(err, ERR_KERNEL,
+                   "block %zu: its search text is not in the kernel (it begins with \"%.*s\"); "
+                   "copy the lines exactly from the kernel, without line numbers",
+                   applying->number, shown, line.at);
 }
 
 /* Puts the replacement at each of the places; they do not overlap. */

@@ -260,7 +260,7 @@ static void reply_fail(struct tune_reply *reply, const char *text) {
         plan_fail(session, lane, text);
     } else {
         tune_emit_log(session, lane, TUNE_LEVEL_WARNING, tune_step_word(reply->work.step),
-                      "%s; these are hone's own words", text);
+                      "%s; hone wrote this itself", text);
         tune_reply_lesson(reply, NULL);
     }
 }

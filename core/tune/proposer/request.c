@@ -255,7 +255,7 @@ void tune_request_ask(struct request *self, bool held) {
     if (!holds && !(fits && self->texts.user.len)) {
         refuse(self, fits ? "every part of the prompt is switched off"
                           : "the question is longer than the model takes (context_tokens of its "
-                            "[model NAME]), cut as it is: switch parts of it off (screen 9)");
+                            "[model NAME]), even after cutting: switch parts of it off (screen 9)");
         return;
     }
     print_all(self, &whole);

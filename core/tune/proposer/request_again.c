@@ -170,7 +170,7 @@ static void pause_for(struct request *self, const struct tune_outage_news *news)
     struct tune_reply *reply = self->reply;
     struct buf text = {0};
     buf_printf(&text, "%s does not answer (%s)", news->model, news->text);
-    buf_puts(&text, news->wait_s > self->owner->limit_s ? ", and wants to be left alone for "
+    buf_puts(&text, news->wait_s > self->owner->limit_s ? ", and asks for a pause of "
                                                         : "; hone waited for ");
     tune_amount_print(&text, TUNE_BUDGET_WALL_S,
                       news->wait_s > self->owner->limit_s ? news->wait_s : self->owner->limit_s);
@@ -342,7 +342,7 @@ void tune_request_cut(struct request *self, const struct model_reply *answer) {
     if (ask_otherwise(self, endpoint, MAX_OF(room_of(self), tokens), answer->reason))
         return;
     buf_printf(&words,
-               "%s; more is not allowed: give its [model] more max_tokens, or let it think less",
+               "%s; that is the limit: give its [model] more max_tokens, or let it think less",
                answer->reason);
     tune_request_unanswerable(self, words.at);
     buf_free(&words);

@@ -198,7 +198,7 @@ static void rewrite(void *self, const struct tune_context *context, const struct
                     struct tune_reply *reply) {
     struct rewriter *rewriter = self;
     if (context->repair_error) {
-        tune_reply_failed(reply, "the rewriter does not repair: its edit stands as it is");
+        tune_reply_failed(reply, "the rewriter does not repair its edits");
         return;
     }
     if (!plan_->key || !*plan_->key) {

@@ -66,7 +66,7 @@ static bool add_value(struct tune_sweep *sweep, int64_t value, struct err *err) 
                        "TILE_N=128,256,512");
     int *count = &sweep->axes[sweep->count - 1].count;
     if (value < 0 || value > REWRITE_CONSTANT_MOST)
-        return err_set(err, ERR_USAGE, "%lld is no value for a constant", (long long)value);
+        return err_set(err, ERR_USAGE, "%lld cannot be the value of a constant", (long long)value);
     for (int i = 0; i < *count; i++)
         if (sweep->axes[sweep->count - 1].values[i] == value)
             return true;
@@ -85,9 +85,10 @@ static bool add_values(struct tune_sweep *sweep, struct str word, struct err *er
         last = (struct str){dots + 2, word.len - first.len - 2};
     long long from, to;
     if (!str_to_int(first, &from) || !str_to_int(last, &to))
-        return err_set(err, ERR_USAGE, "\"%.*s\" is no number", (int)MIN_OF(word.len, 40), word.at);
+        return err_set(err, ERR_USAGE, "\"%.*s\" is not a number", (int)MIN_OF(word.len, 40),
+                       word.at);
     if (from > to || (from == 0 && to > 0))
-        return err_set(err, ERR_USAGE, "%lld..%lld is no range", from, to);
+        return err_set(err, ERR_USAGE, "%lld..%lld is not a range", from, to);
     for (int64_t value = from;; value *= 2) {
         if (!add_value(sweep, value, err))
             return false;
@@ -173,7 +174,7 @@ static bool axis_resolve(struct tune_sweep *sweep, int axis,
     snprintf(name, sizeof sweep->axes[axis].name, "%s", constant->name);
     for (int i = 0; i < axis; i++)
         if (!strcmp(sweep->axes[i].name, name))
-            return err_set(err, ERR_USAGE, "%s is there twice", name);
+            return err_set(err, ERR_USAGE, "%s is named twice", name);
     if (!sweep->axes[axis].count)
         sweep->axes[axis].count = (int)rewrite_constant_values(constant, sweep->axes[axis].values);
     return sweep->axes[axis].count ||
@@ -189,7 +190,7 @@ bool tune_sweep_resolve(struct tune_sweep *sweep, struct str source, const char 
     rewrite_constants_free(constants);
     size_t all = fine ? tune_sweep_combinations(sweep) : 0;
     if (all > TUNE_SWEEP_MOST)
-        return err_set(err, ERR_USAGE, "these are %zu combinations; a sweep has at most %d", all,
+        return err_set(err, ERR_USAGE, "these make %zu combinations; a sweep has at most %d", all,
                        TUNE_SWEEP_MOST);
     return fine;
 }
@@ -200,7 +201,7 @@ bool tune_sweep_apply(const char *key, struct str source, const char *function, 
     struct str text = str_of(key);
     if (!str_starts(text, KEY) ||
         !tune_sweep_parse((struct str){text.at + strlen(KEY), text.len - strlen(KEY)}, &sweep, err))
-        return err_set(err, ERR_KERNEL, "\"%.80s\" is no sweep", key);
+        return err_set(err, ERR_KERNEL, "\"%.80s\" is not a sweep", key);
     struct rewrite_constants *constants = rewrite_constants_find(source, function);
     struct nki_edits edits = {.tree = constants->tree};
     bool fine = true;

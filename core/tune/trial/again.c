@@ -73,7 +73,7 @@ static void try_again(const struct tune_evaluation *evaluation, const struct err
     clock_print_duration(&text, wait);
     tune_disturbed_tell(evaluation, failure, tries, wait);
     tune_emit_log(session, evaluation->work.lane, TUNE_LEVEL_WARNING, "disturbed",
-                  "%s; it is tried %s", failure->text, text.at);
+                  "%s; hone tries it %s", failure->text, text.at);
     buf_printf(&text, ": %.120s", failure->text);
     tune_step_progress(&evaluation->work, text.at, NAN, NAN);
     wait_for_again(evaluation, failure, wait);
@@ -110,7 +110,8 @@ bool tune_disturbed(struct tune_evaluation *evaluation, struct err *failure) {
     } else if (is_kernels_after_all(evaluation, failure)) {
         char text[sizeof failure->text];
         snprintf(text, sizeof text, "%s", failure->text);
-        err_set(failure, ERR_KERNEL, "%.400s; so each of %d times", text, evaluation->tries + 1);
+        err_set(failure, ERR_KERNEL, "%.400s; this happened each of %d times", text,
+                evaluation->tries + 1);
         evaluation->crashed = true;
         return false;
     } else {

@@ -594,7 +594,8 @@ static void not_run_note(struct tune_session *session, struct runner_result *res
     if (!left || result->verdict.correct.answer != TASK_YES)
         return;
     task_judge(&result->verdict.correct, TASK_YES,
-               "on the first seed; the other %zu were not run because it is not faster", left);
+               "on the first seed; the other %zu were not run because the kernel is not faster",
+               left);
 }
 
 /* The first seed was compared in an evaluation before this one; the verdict is about all. */
@@ -733,8 +734,9 @@ static void benchmark_end(struct tune_session *session, int lane, bool again) {
     speed_judge(&work, attempt, again);
     attempt = tune_state_attempt(session->state, id);
     if (!again && wants_again(session, attempt)) {
-        tune_emit_log(session, lane, TUNE_LEVEL_INFO, "benchmark",
-                      "faster; it is measured again in a new process before it becomes incumbent");
+        tune_emit_log(
+            session, lane, TUNE_LEVEL_INFO, "benchmark",
+            "faster; hone measures it again in a new process before it becomes the incumbent");
         benchmark_job(session, lane, true, NULL);
         return;
     }

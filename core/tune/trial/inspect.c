@@ -261,7 +261,7 @@ static void tell_one(struct tune_session *session, const struct diag_list *found
 static void tell_beyond(struct tune_session *session, const struct diag_list *found) {
     size_t things = 0;
     tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "guard",
-                  "the kernel itself goes beyond what candidates may use:");
+                  "the first kernel itself uses what candidates may not:");
     for (size_t i = 0; i < found->all.len; i++)
         if (is_first(found, i) && things++ < MAX_TOLD)
             tell_one(session, found, i);
@@ -269,10 +269,9 @@ static void tell_beyond(struct tune_session *session, const struct diag_list *fo
         tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "guard", "  and %zu more",
                       things - MAX_TOLD);
     tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "guard", "%s",
-                  session->state->allows_seed
-                      ? "Candidates may use that, too."
-                      : "That stays. New code may not use it unless you allow it: :allow, or "
-                        "seed_names = yes.");
+                  session->state->allows_seed ? "Candidates may use that, too."
+                                              : "Unchanged code may keep it; new code only if you "
+                                                "allow it (:allow, or seed_names = yes).");
 }
 
 void tune_beyond_tell(struct tune_session *session) {
