@@ -42,9 +42,10 @@ static bool scalar_can(const struct rewrite_model *model, const struct rewrite_o
     }
 }
 
+/* GpSimd runs tensor_scalar for a few functions only (ISA reference). */
 static bool gpsimd_can(const struct rewrite_model *model, const struct rewrite_maker *maker,
                        const struct rewrite_op *op) {
-    if (op->kind != REWRITE_COPY && op->kind != REWRITE_SCALAR && op->kind != REWRITE_TENSOR)
+    if (op->kind != REWRITE_COPY && op->kind != REWRITE_TENSOR)
         return false;
     return !touches_psum(model, maker, op);
 }

@@ -65,6 +65,18 @@ static const char rows[] = CURRENT "    n = nl.ndarray((128, 1), dtype=nl.int32,
                                    "    for k in range(8):\n"
                                    "        nisa.dma_copy(dst=y, src=%s)\n" END;
 
+/* Half of the copies on another engine, all between tiles of SBUF. */
+static const char split[] =
+    CURRENT "    z = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"
+            "    w = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"
+            "    nisa.memset(dst=z, value=1.0)\n"
+            "    for k in range(16):\n"
+            "        nisa.tensor_copy(dst=y, src=z, engine=nisa.engine.vector)\n"
+            "        nisa.tensor_copy(dst=w, src=z, engine=nisa.engine.%s)\n" END;
+static const char summed[] =
+    CURRENT "    for k in range(16):\n"
+            "        nisa.dma_compute(dst=y, srcs=[%s], reduce_op=nl.add)\n" END;
+
 static struct device_profile *time_text(const char *text, const char *device, const char *pass) {
     const struct device_generation *generation = device_generation_find(device);
     struct nki_input inputs[2] = {
@@ -145,6 +157,24 @@ static void gathered_rows_cost_a_descriptor_each(void **state) {
     assert_true(us(gathered, "trn2", NULL) > us(known, "trn2", NULL) + 4);
 }
 
+/* GpSimd shares the port to SBUF with Vector's fast modes, Scalar does not. */
+static void work_moved_to_gpsimd_competes_with_vector(void **state) {
+    (void)state;
+    char shared[2048], apart[2048];
+    snprintf(shared, sizeof shared, split, "gpsimd");
+    snprintf(apart, sizeof apart, split, "scalar");
+    assert_true(us(shared, "trn2", NULL) > us(apart, "trn2", NULL) + 4);
+}
+
+static void every_source_of_a_sum_is_read(void **state) {
+    (void)state;
+    char one[2048], three[2048];
+    snprintf(one, sizeof one, summed, "a[0:128, :]");
+    snprintf(three, sizeof three, summed, "a[0:128, :], a[128:256, :], a[256:384, :]");
+    double single = value_of(one, "trn2", NULL, "dma_packet_time");
+    assert_true(value_of(three, "trn2", NULL, "dma_packet_time") > 2.5 * single);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zeroing_an_accumulator_is_a_flag_of_the_product),
@@ -153,6 +183,8 @@ int main(void) {
         cmocka_unit_test(the_current_compiler_spills_too),
         cmocka_unit_test(an_engine_serves_the_same_partitions_always),
         cmocka_unit_test(gathered_rows_cost_a_descriptor_each),
+        cmocka_unit_test(work_moved_to_gpsimd_competes_with_vector),
+        cmocka_unit_test(every_source_of_a_sum_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

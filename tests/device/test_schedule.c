@@ -160,7 +160,8 @@ struct slow {
     double *granted_at; /* per residence */
     struct memory memories[2];
     double queue_free[QUEUE_COUNT], issuer_free[NKI_ENGINE_COUNT], dma_free[64];
-    double pe_warm_at, pe_last_end;
+    double pe_warm_at, pe_last_end, port_free;
+    uint8_t port_queue;
     uint16_t function_set;
 };
 
@@ -235,11 +236,17 @@ static void run_compute(struct slow *w, size_t s, double at) {
             w->pe_warm_at = at + table->pe_cold_ns;
         extra = at < w->pe_warm_at ? MIN_OF(interval, w->pe_warm_at - at) : 0;
     }
+    if ((int)cost->queue != w->lifted && cost->port && w->port_queue != cost->queue)
+        at = MAX_OF(at, w->port_free);
     w->start[s] = at;
     w->end[s] = w->queue_free[cost->queue] = at + interval + extra;
     w->visible[s] = at + latency + extra;
     if (cost->queue == QUEUE_TENSOR)
         w->pe_last_end = w->end[s];
+    if (cost->port && interval > 0) {
+        w->port_queue = cost->queue;
+        w->port_free = w->end[s];
+    }
 }
 
 static void run_move(struct slow *w, size_t s, double at) {

@@ -146,6 +146,14 @@ static void check_operand(struct check *c, size_t op, size_t operand) {
                     check_param(c, operand));
 }
 
+/* ISA reference of tensor_scalar: GpSimd runs it for rsqrt and power. */
+static void check_gpsimd_scalar(struct check *c, size_t op) {
+    enum nki_func func = check_func(c, op);
+    if (func != NKI_FUNC_NONE && func != NKI_FUNC_RSQRT && func != NKI_FUNC_POWER)
+        check_error(c, "", "%s=nl.%s: the gpsimd engine runs tensor_scalar for rsqrt and power",
+                    check_param(c, op), nki_func_name(func));
+}
+
 void check_tensor_scalar(struct check *c) {
     enum nki_func op0 = check_func(c, NKI_TENSOR_SCALAR_op0),
                   op1 = check_func(c, NKI_TENSOR_SCALAR_op1);
@@ -160,6 +168,10 @@ void check_tensor_scalar(struct check *c) {
     check_bitwise(c, op1, NKI_TENSOR_SCALAR_data, NKI_TENSOR_SCALAR_operand1);
     check_gpsimd_only(c, NKI_TENSOR_SCALAR_op0);
     check_gpsimd_only(c, NKI_TENSOR_SCALAR_op1);
+    if (c->instr->engine == NKI_ENGINE_GPSIMD && !c->legacy) {
+        check_gpsimd_scalar(c, NKI_TENSOR_SCALAR_op0);
+        check_gpsimd_scalar(c, NKI_TENSOR_SCALAR_op1);
+    }
     if (c->engine == NKI_ENGINE_SCALAR && c->instr->engine == NKI_ENGINE_SCALAR)
         check_scalar_engine(c);
 }

@@ -107,6 +107,7 @@ struct issue_cost {
     struct transfer transfer;       /* of a transfer */
     double issue_ns;                /* of a transfer: what issuing it takes its issuer */
     uint16_t function_set;          /* of an activation: the table it needs, 0: none */
+    bool port;                      /* it needs the port that Vector and GpSimd share */
     uint8_t queue, issuer;          /* issuer: enum nki_engine that triggers a transfer */
 };
 /* One per issue, in an array the caller frees. */

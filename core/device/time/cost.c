@@ -190,7 +190,7 @@ static struct cost stream(const struct work *work, double units, double extra_ns
         break;
     }
     double interval = fixed + units * element + extra_ns;
-    return (struct cost){interval, interval + latency};
+    return (struct cost){.interval_ns = interval, .latency_ns = interval + latency};
 }
 
 /* All operands in SBUF, and whether every one is 16 bits (or 32) wide and of unit stride. */
@@ -228,10 +228,20 @@ static struct cost cost_copy(const struct work *work) {
     return stream(work, one_input_units(work), 0);
 }
 
+/* A division takes the reciprocal of its second operand first. */
+static double division_units(const struct work *work, size_t op) {
+    const struct nki_operand *func = &work->instr->operands[op];
+    bool divides = func->kind == NKI_OPERAND_FUNC && func->i == NKI_FUNC_DIVIDE;
+    return divides ? work->table->vector_reciprocal * (double)work->n : 0;
+}
+
 static struct cost cost_tensor_scalar(const struct work *work) {
     if (work->engine == NKI_ENGINE_SCALAR)
         return stream(work, (double)work->n, work->table->scalar_function_ns);
-    return stream(work, one_input_units(work), 0);
+    return stream(work,
+                  one_input_units(work) + division_units(work, NKI_TENSOR_SCALAR_op0) +
+                      division_units(work, NKI_TENSOR_SCALAR_op1),
+                  0);
 }
 
 static struct cost cost_memset(const struct work *work) {
@@ -255,7 +265,8 @@ static double two_input_units(const struct work *work, size_t first, size_t seco
 }
 
 static struct cost cost_tensor_tensor(const struct work *work) {
-    return stream(work, two_input_units(work, NKI_TENSOR_TENSOR_data1, NKI_TENSOR_TENSOR_data2), 0);
+    double units = two_input_units(work, NKI_TENSOR_TENSOR_data1, NKI_TENSOR_TENSOR_data2);
+    return stream(work, units + division_units(work, NKI_TENSOR_TENSOR_op), 0);
 }
 
 static struct cost cost_scalar_tensor_tensor(const struct work *work) {
@@ -362,7 +373,7 @@ static struct cost pe_cost(const struct work *work, int64_t columns, int64_t wei
     double stream = (double)MAX_OF(columns, 64) * t->pe_column_ns * passes;
     double load = (double)weights * t->pe_weight_ns * products;
     double interval = MAX_OF(stream, load) + t->pe_issue_ns * (passes > 1 ? 2 : 1);
-    return (struct cost){interval, interval + t->pe_latency_ns};
+    return (struct cost){.interval_ns = interval, .latency_ns = interval + t->pe_latency_ns};
 }
 
 static bool same_pattern(const struct nki_ap *a, const struct nki_ap *b) {
@@ -406,7 +417,7 @@ static struct cost cost_transpose(const struct work *work) {
 
 static struct cost cost_dma(const struct work *work) {
     (void)work;
-    return (struct cost){0, 0};
+    return (struct cost){0};
 }
 #define cost_dma_transpose cost_dma
 
@@ -417,12 +428,30 @@ static const cost_fn functions[NKI_OP_COUNT] = {
 #undef INSTR
 };
 
+/* On trn1 Vector and GpSimd may not be at SBUF at once; from trn2 on GpSimd is locked out only
+ * while Vector is in one of its fast modes (architecture guides; published kernels that move work
+ * to GpSimd gain nothing). */
+static bool needs_port(const struct work *work) {
+    if (work->engine == NKI_ENGINE_GPSIMD)
+        return true;
+    if (work->engine != NKI_ENGINE_VECTOR)
+        return false;
+    if (work->table->generation != NKI_GEN2)
+        return sbuf_only(work, 2) || sbuf_only(work, 4);
+    for (size_t k = 0; k < work->instr->n_operands; k++)
+        if (ap_at(work, k) && space_of(work, ap_at(work, k)) == NKI_SBUF)
+            return true;
+    return false;
+}
+
 struct cost cost_of(const struct nki_program *program, size_t i, struct cost_place place,
                     const struct cost_table *table) {
     const struct nki_instr *instr = &program->instrs.at[i];
     struct work work = {
         program, instr, place.engine, place.input_in_psum, table, longest_free(instr)};
-    return functions[instr->op](&work);
+    struct cost cost = functions[instr->op](&work);
+    cost.port = needs_port(&work);
+    return cost;
 }
 
 double cost_flops(const struct nki_program *program, const struct nki_instr *instr,

@@ -11,6 +11,7 @@
  * interval. */
 struct cost {
     double interval_ns, latency_ns;
+    bool port; /* needs the port to SBUF that Vector and GpSimd share, for its interval */
 };
 
 /* The constants of a generation that timing needs beyond device.h. Sources in cost.c. */

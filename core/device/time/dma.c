@@ -76,6 +76,9 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
     }
     double each = (double)MAX_OF(run, 1) * (double)bytes;
     uint64_t descriptors = (uint64_t)runs;
+    /* Every source is read. */
+    if (program->instrs.at[i].op == NKI_OP_DMA_COMPUTE)
+        descriptors *= MAX_OF(program->instrs.at[i].operands[NKI_DMA_COMPUTE_srcs].n, 1u);
     while (each > DESCRIPTOR_MOST_BYTES) {
         each /= 2;
         descriptors *= 2;

@@ -98,6 +98,7 @@ static struct issue_cost cost_of_issue(const struct allocation *allocation,
     struct cost cost = cost_of(image->program, issue->instr, place, table);
     result.interval_ns = cost.interval_ns;
     result.latency_ns = cost.latency_ns;
+    result.port = cost.port;
     if (result.queue == QUEUE_SCALAR)
         result.function_set = function_set(&image->program->instrs.at[issue->instr]);
     return result;

@@ -103,6 +103,8 @@ struct run {
     int32_t issuer_last[NKI_ENGINE_COUNT];
     struct pool sbuf, psum;
     double pe_warm_at, pe_last_end;
+    double port_free; /* of SBUF, for the other of Vector and GpSimd than port_queue */
+    uint8_t port_queue;
     uint16_t function_set; /* activation functions that are loaded */
 };
 
@@ -228,12 +230,18 @@ static void run_on_engine(struct run *run, uint32_t s, double start) {
         extra = scalar_table_load(run, cost->function_set);
     else if (cost->queue == QUEUE_TENSOR)
         extra = pe_cold_extra(run, start, interval);
+    else if (cost->port && run->port_queue != cost->queue)
+        start = MAX_OF(start, run->port_free);
     run->time->start[s] = start;
     run->time->end[s] = start + interval + extra;
     run->time->visible[s] = start + latency + extra;
     if (cost->queue == QUEUE_TENSOR)
         run->pe_last_end = run->time->end[s];
     run->queues[cost->queue].free = run->time->end[s];
+    if (cost->port && interval > 0) {
+        run->port_queue = cost->queue;
+        run->port_free = run->time->end[s];
+    }
 }
 
 /* ---- transfers ------------------------------------------------------------------------------ */
@@ -396,6 +404,7 @@ static void reset_engines(struct run *run) {
         run->engine_last[e] = 0;
     }
     run->pe_warm_at = 0;
+    run->port_free = 0;
     run->pe_last_end = -INFINITY;
     run->function_set = 0;
 }
