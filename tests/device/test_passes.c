@@ -175,6 +175,17 @@ static void every_source_of_a_sum_is_read(void **state) {
     assert_true(value_of(three, "trn2", NULL, "dma_packet_time") > 2.5 * single);
 }
 
+static void every_constant_says_where_it_comes_from(void **state) {
+    (void)state;
+    size_t n = 0;
+    for (const struct device_constant *c; (c = device_constant_at(n)); n++) {
+        assert_true(strlen(c->source) > 10 && *c->unit);
+        for (int g = 0; g < 3; g++)
+            assert_true(isfinite(c->value[g]) && c->value[g] >= 0 && c->how[g] <= DEVICE_GUESSED);
+    }
+    assert_true(n > 30);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zeroing_an_accumulator_is_a_flag_of_the_product),
@@ -185,6 +196,7 @@ int main(void) {
         cmocka_unit_test(gathered_rows_cost_a_descriptor_each),
         cmocka_unit_test(work_moved_to_gpsimd_competes_with_vector),
         cmocka_unit_test(every_source_of_a_sum_is_read),
+        cmocka_unit_test(every_constant_says_where_it_comes_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,141 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Costs of instructions on their engines: one table of constants per generation, one small function
- * per row of the `cost` column of nki/program/instructions.def. It knows nothing of scheduling.
- *
- * Cycle counts follow the cost sections of neuronxcc.nki.isa (Neuron SDK 2.26) and the Trainium
- * architecture guides; fixed parts and rates were set on published measurements: instruction
- * traces of attention kernels on trn2 (allenkchau/trainium-kernel-fusion) and instruction timings
- * on trn1 (foxl-ai/kiln). */
+/* Costs of instructions on their engines: one table of constants per generation (constants.def),
+ * one small function per row of the `cost` column of nki/program/instructions.def. It knows nothing
+ * of scheduling. Cycle counts follow the cost sections of neuronxcc.nki.isa (Neuron SDK 2.26) and
+ * the Trainium architecture guides. */
 #include "device/time/cost.h"
+#include "device/time/testing.h"
 
 #include <math.h>
 
 static const struct cost_table tables[] = {
     {
         .generation = NKI_GEN2,
-        /* 128x128x512 bf16 every 219 ns, held near 0.87 of the 2.8 GHz clock (kiln). */
-        .pe_column_ns = 0.417,
-        .pe_issue_ns = 2,
-        .pe_latency_ns = 91,
-        .pe_transpose_fp32_passes = 4,
-        /* tensor_reduce: 494 ns at 512, 1908 ns at 2048, 147 ns at 128 (kiln). */
-        .vector_fixed_ns = 38,
-        .vector_latency_ns = 95,
-        .vector_element_ns = 1 / 1.12,
-        .vector_fast_fp32 = 1,
-        .vector_fast_16bit = 1,
-        .vector_fast_16bit_pair = 2,
-        /* tensor_tensor of SBUF operands: 1039 ns at 512 (kiln). Reciprocal: the Vector engine is
-         * active 2199 ns for it and a product of 512 in NKIBench's silu. */
-        .vector_pair = 2.2,
-        .vector_reciprocal = 2.4,
-        /* copy: 106 ns at 128, 383 ns at 512; exp with row sum: 1574 ns at 2048 (kiln). In
-         * NKIBench's kernels a copy of PSUM takes 136 and 405 ns. */
-        .scalar_fixed_ns = 30,
-        .scalar_latency_ns = 150,
-        .scalar_function_ns = 70,
-        .scalar_element_ns = 1 / 1.4,
-        .scalar_table_ns = 1280,
-        .gpsimd_fixed_ns = 107,
-        .gpsimd_latency_ns = 120,
-        .gpsimd_element_ns = 1 / 1.4,
-        .semaphore_ns = 40,
-        /* Static descriptors: 25600 iterations of two loads and a store took 27.4 ms. */
-        .dma_issue_ns = 300,
-        .dma_static_issue_ns = 60,
-        .dma_software_ns = 10.3,
-        .dma_start_ns = 900,
-        .dma_complete_ns = 374,
-        /* 1 KiB runs at 208 GB/s, 512 B at 160 GB/s, large ones at 272 GB/s (kiln). */
-        .dma_descriptor_ns = 36,
-        .dma_byte_ns = 1 / 27.2,
-        .dma_sustained_byte_ns = 1 / 17.0,
-        .start_ns = 5500,
-        .end_ns = 3000,
+#define CONSTANT(field, unit, gen2, how2, gen3, how3, gen4, how4, source) .field = (gen2),
+#include "device/time/constants.def"
+#undef CONSTANT
     },
     {
         .generation = NKI_GEN3,
-        /* 215 ns back to back, 376 ns alone for 128x128x512 bf16. */
-        .pe_column_ns = 1 / 2.4,
-        .pe_weight_ns = 0.74,
-        .pe_issue_ns = 2,
-        .pe_latency_ns = 161,
-        .pe_cold_ns = 4300,
-        .pe_idle_ns = 3600,
-        .pe_transpose_fp32_passes = 2,
-        /* alone 158 ns + N / 0.96 GHz; TENSOR_REDUCE of 512 every 592 to 603 ns; TENSOR_SCALAR of
-         * 512 fp32 in SBUF every 395 ns. */
-        .vector_fixed_ns = 62,
-        .vector_latency_ns = 96,
-        .vector_element_ns = 1 / 0.96,
-        .vector_fast_fp32 = 1.6,
-        .vector_fast_16bit = 4,
-        .vector_fast_16bit_pair = 2,
-        /* Reciprocal: 178 ns for 4 elements, 202 ns for 8; documented as 8 cycles at most. */
-        .vector_pair = 1,
-        .vector_reciprocal = 6,
-        /* alone 158 ns + N / 1.2 GHz, exp with a bias every 569 to 612 ns at 512. */
-        .scalar_fixed_ns = 55,
-        .scalar_latency_ns = 103,
-        .scalar_function_ns = 85,
-        .scalar_element_ns = 1 / 1.2,
-        .scalar_table_ns = 1283,
-        .gpsimd_fixed_ns = 125,
-        .gpsimd_latency_ns = 120,
-        .gpsimd_element_ns = 1 / 1.2,
-        .semaphore_ns = 36,
-        /* HWDGE: 518 to 572 ns to issue, 1328 ns to the first packet, 374 ns back. */
-        .dma_issue_ns = 600,
-        .dma_static_issue_ns = 60,
-        .dma_software_ns = 10.3,
-        .dma_start_ns = 800,
-        .dma_complete_ns = 374,
-        /* Packets of the documented matrix multiplications (NKI kernel optimization tutorial, v2
-         * and v3): 32.5 and 25.1 ms an engine for known descriptors; 23 B/ns in the limit, as the
-         * DMA overview has it. A packet alone is faster: 27 ns for 512 B, 158 ns for 4 KiB. */
-        .dma_descriptor_ns = 8.4,
-        .dma_byte_ns = 1 / 26.6,
-        .dma_sustained_byte_ns = 1 / 25.8,
-        .start_ns = 5500,
-        .end_ns = 3000,
+#define CONSTANT(field, unit, gen2, how2, gen3, how3, gen4, how4, source) .field = (gen3),
+#include "device/time/constants.def"
+#undef CONSTANT
     },
     {
         .generation = NKI_GEN4,
-        /* Not measured: trn2's with the clocks and DMA rate of the Trainium3 guide. */
-        .pe_column_ns = 1 / 2.4,
-        .pe_weight_ns = 0.74,
-        .pe_issue_ns = 2,
-        .pe_latency_ns = 161,
-        .pe_cold_ns = 4300,
-        .pe_idle_ns = 3600,
-        .pe_transpose_fp32_passes = 2,
-        .vector_fixed_ns = 50,
-        .vector_latency_ns = 77,
-        .vector_element_ns = 1 / 1.2,
-        .vector_fast_fp32 = 1.6,
-        .vector_fast_16bit = 4,
-        .vector_fast_16bit_pair = 2,
-        .vector_pair = 2,
-        .vector_reciprocal = 6,
-        .scalar_fixed_ns = 55,
-        .scalar_latency_ns = 103,
-        .scalar_function_ns = 85,
-        .scalar_element_ns = 1 / 1.2,
-        .scalar_table_ns = 1283,
-        .gpsimd_fixed_ns = 125,
-        .gpsimd_latency_ns = 120,
-        .gpsimd_element_ns = 1 / 1.2,
-        .semaphore_ns = 36,
-        .dma_issue_ns = 525,
-        .dma_static_issue_ns = 60,
-        .dma_software_ns = 10.3,
-        .dma_start_ns = 800,
-        .dma_complete_ns = 374,
-        .dma_descriptor_ns = 8,
-        .dma_byte_ns = 1 / 38.4,
-        .dma_sustained_byte_ns = 1 / 36.0,
-        .start_ns = 5500,
-        .end_ns = 3000,
+#define CONSTANT(field, unit, gen2, how2, gen3, how3, gen4, how4, source) .field = (gen4),
+#include "device/time/constants.def"
+#undef CONSTANT
     },
 };
 
@@ -144,6 +34,17 @@ const struct cost_table *cost_table_of(enum nki_generation generation) {
         if (tables[i].generation == generation)
             return &tables[i];
     return &tables[1];
+}
+
+static const struct device_constant constants[] = {
+#define CONSTANT(field, unit, gen2, how2, gen3, how3, gen4, how4, source) \
+    {#field, unit, {gen2, gen3, gen4}, {DEVICE_##how2, DEVICE_##how3, DEVICE_##how4}, source},
+#include "device/time/constants.def"
+#undef CONSTANT
+};
+
+const struct device_constant *device_constant_at(size_t index) {
+    return index < COUNT_OF(constants) ? &constants[index] : NULL;
 }
 
 /* What a cost function looks at. */
