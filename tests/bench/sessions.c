@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How opening grows with the session: the first frame, the whole, the memory, a key on the history
- * screen; beside SQLite reading the same rows and git reading as many commits of as many kernels.
+ * screen, and what an export takes; beside SQLite reading the same rows and git reading as many
+ * commits of as many kernels.
  *
  *     bench_sessions [-n ATTEMPTS,...] [-r TIMES] [-f FOLDER] -h HONE
  *
@@ -92,7 +93,7 @@ static double screen_key(struct screen *screen, const char *key) {
 static double history_keys(struct screen *screen) {
     double ms[KEYS];
     screen_key(screen, ":history\r");
-    screen_wait(screen, "C compiles", 20000);
+    screen_wait(screen, "engine", 20000); /* the titles of attempts */
     for (int i = 0; i < KEYS; i++)
         ms[i] = screen_key(screen, "j");
     return median(ms, KEYS);
@@ -153,6 +154,34 @@ static struct opened open_once(const char *hone, const char *folder, int attempt
     close(screen.fd);
     buf_free(&screen.seen);
     return opened;
+}
+
+struct exported {
+    double ms, peak_mb;
+};
+
+/* The whole session as a folder for others. */
+static struct exported export_once(const char *hone, const char *folder) {
+    struct exported exported = {NAN, NAN};
+    struct rusage usage = {0};
+    struct err err = {0};
+    int status = 0;
+    char *to = path_join(folder, "exported");
+    double begun = now_ms();
+    pid_t pid = fork();
+    if (!pid) {
+        setenv("XDG_STATE_HOME", folder, 1);
+        setenv("XDG_CONFIG_HOME", folder, 1);
+        if (!freopen("/dev/null", "w", stdout))
+            _exit(127);
+        execl(hone, "hone", "export", folder, "--output", to, "--no-verify", (char *)NULL);
+        _exit(127);
+    }
+    if (pid > 0 && wait4(pid, &status, 0, &usage) == pid && !status)
+        exported = (struct exported){now_ms() - begun, (double)usage.ru_maxrss / 1024};
+    (void)!file_remove_tree(to, &err);
+    free(to);
+    return exported;
 }
 
 /* --------------------------------------------------------------------------------------- peers */
@@ -241,11 +270,13 @@ static void measure(const char *hone, const char *base, int attempts, int times)
         rows_ms[i] = sqlite_read(folder, &rows, &bytes);
         git_ms[i] = git_read(folder, attempts);
     }
+    struct exported exported = export_once(hone, folder);
     double all = median(whole, times), peer = median(rows_ms, times), git = median(git_ms, times);
-    printf("%8d %9lld %7.0f %9.0f %9.0f %7.0f %8.0f %8.1f %7.0f %9.0f %6.2f %9.0f %6.2f\n",
+    printf("%8d %9lld %7.0f %9.0f %9.0f %7.0f %8.0f %8.1f %7.0f %9.0f %6.2f %9.0f %6.2f %10.0f "
+           "%9.0f\n",
            attempts, (long long)rows, (double)bytes / 1e6, median(first, times), all,
            median(cpu, times), median(peak, times), median(key, times), median(ends, times), peer,
-           all / peer, git, all / git);
+           all / peer, git, all / git, exported.ms, exported.peak_mb);
     fflush(stdout);
     free(folder);
 }
@@ -275,7 +306,7 @@ int main(int argc, char **argv) {
         abort();
     printf("attempts    events      MB  first ms  whole ms  cpu ms  peak MB   key ms  end ms  "
            "sqlite ms"
-           "  ratio    git ms  ratio\n");
+           "  ratio    git ms  ratio  export ms export MB\n");
     struct str rest = str_of(sizes), one;
     while (str_next(&rest, ',', &one)) {
         long long attempts = 0;

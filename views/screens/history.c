@@ -61,30 +61,35 @@ static void push(struct views *views, int id, int depth) {
     *vec_push(&own(views)->depth) = (uint8_t)MIN_OF(depth, MAX_DEPTH);
 }
 
-/* Children follow their parent, one step to the right. A parent always has the smaller number. */
+/* Children follow their parent, one step to the right; of roots the last comes first. A parent
+ * always has the smaller number. */
 static void push_tree(struct views *views) {
     const struct tune_state *state = views->state;
-    size_t count = state->attempts.len;
+    size_t count = state->attempts.len, top = 0;
+    struct node {
+        int child, next, depth; /* the last child, the one before it of the same parent; -1 */
+    } *nodes = mem_alloc(count + 1, sizeof *nodes);
     int *stack = mem_alloc(count + 1, sizeof *stack);
-    int *depths = mem_alloc(count + 1, sizeof *depths);
-    size_t top = 0;
     for (size_t i = 0; i < count; i++) {
         int parent = state->attempts.at[i].parent;
-        if (parent < 0 || (size_t)parent >= i)
+        nodes[i].child = -1;
+        if (parent < 0 || (size_t)parent >= i) {
             stack[top++] = (int)i;
+            continue;
+        }
+        nodes[i].next = nodes[parent].child;
+        nodes[parent].child = (int)i;
     }
     while (top > 0) {
-        int id = stack[--top], depth = depths[id];
-        push(views, id, depth);
-        for (size_t i = count; i-- > (size_t)id + 1;) {
-            if (state->attempts.at[i].parent != id)
-                continue;
-            depths[i] = depth + 1;
-            stack[top++] = (int)i;
+        int id = stack[--top];
+        push(views, id, nodes[id].depth);
+        for (int at = nodes[id].child; at >= 0; at = nodes[at].next) {
+            nodes[at].depth = nodes[id].depth + 1;
+            stack[top++] = at;
         }
     }
     free(stack);
-    free(depths);
+    free(nodes);
 }
 
 struct timed {
