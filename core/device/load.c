@@ -16,6 +16,7 @@ static void make_blocks(struct device_image *image) {
     image->block_base = ARENA_ARRAY(image->arena, uint32_t, n_storages + 1);
     image->whole = ARENA_ARRAY(image->arena, bool, n_storages + 1);
     image->written = ARENA_ARRAY(image->arena, bool, n_storages + 1);
+    image->read = ARENA_ARRAY(image->arena, bool, n_storages + 1);
     for (size_t s = 0; s < n_storages; s++) {
         const struct nki_storage *storage = &program->storages.at[s];
         image->block_base[s] = (uint32_t)n;
@@ -47,8 +48,8 @@ static void touch(struct device_image *image, uint32_t i, const struct device_op
                                                          .is_index = operand->is_index};
     if (first != last)
         image->whole[s] = true;
-    if (operand->is_dst)
-        image->written[s] = true;
+    image->written[s] |= operand->is_dst;
+    image->read[s] |= operand->is_src;
     for (uint32_t b = first; b <= last; b++) {
         struct device_block *block = &image->blocks[image->block_base[s] + b];
         if (block->first == DEVICE_NEVER)

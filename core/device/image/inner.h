@@ -33,7 +33,7 @@ struct device_image {
     size_t n_blocks;
     uint32_t *block_base;               /* one per storage, and one more */
     bool *whole;                        /* per storage: some operand spans several of its blocks */
-    bool *written;                      /* per storage: some instruction writes it */
+    bool *written, *read;               /* per storage: some instruction writes it, reads it */
     VEC(struct block_operand) operands; /* of instruction i: [operand_base[i], .. [i + 1]) */
     uint32_t *operand_base;
 };

@@ -211,14 +211,17 @@ static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
     allocation->psum_peak = MAX_OF(allocation->psum_peak, w->psum);
 }
 
-static bool loads_from_inputs(const struct device_image *image, uint32_t i) {
-    const struct nki_instr *instr = &image->program->instrs.at[i];
-    if (image->engine[i] != NKI_ENGINE_DMA || instr->op != NKI_OP_DMA_COPY ||
-        instr->operands[NKI_DMA_COPY_src].kind != NKI_OPERAND_AP)
+/* What it reads first lies in HBM that nothing writes. */
+static bool loads_from_inputs(const struct allocation *allocation, uint32_t i) {
+    const struct device_image *image = allocation->image;
+    size_t n, k = 0;
+    const struct block_operand *operands = allocation_operands(allocation, i, &n);
+    if (image->engine[i] != NKI_ENGINE_DMA || image->program->instrs.at[i].op != NKI_OP_DMA_COPY)
         return false;
-    const struct nki_ap *src = instr->operands[NKI_DMA_COPY_src].ap;
-    return image->program->storages.at[src->storage].space == NKI_HBM &&
-           !image->written[src->storage];
+    while (k < n && operands[k].is_dst)
+        k++;
+    return k < n && allocation_is_in(image, operands[k].first, NKI_HBM) &&
+           !image->written[image->blocks[operands[k].first].storage];
 }
 
 /* What was in a buffer that is filled anew lives on until its last user is over. */
@@ -240,7 +243,7 @@ static void walk_instruction(struct walk *w, uint32_t i, bool absent) {
         if (w->state[touched[k].block] != PLACE_MEMORY)
             enter_memory(w, touched[k].block, i);
     push_issue(w->allocation, absent ? ISSUE_ABSENT : ISSUE_INSTR, i, 0, 0);
-    bool load = loads_from_inputs(w->allocation->image, i);
+    bool load = loads_from_inputs(w->allocation, i);
     for (size_t k = 0; k < n; k++) {
         use_residence(w, touched[k].block);
         bool whole = load && w->allocation->image->blocks[touched[k].block].first_write == i;

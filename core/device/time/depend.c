@@ -93,25 +93,10 @@ static void touch(struct depends *depends, struct history *history, uint32_t fro
 }
 
 /* HBM needs watching only where something is both written and read. */
-static bool *watched_storages(const struct allocation *allocation) {
-    const struct nki_program *program = allocation->image->program;
-    bool *written = mem_alloc(program->storages.len, sizeof *written);
-    bool *read = mem_alloc(program->storages.len, sizeof *read);
-    for (size_t i = 0; i < program->instrs.len; i++) {
-        size_t n;
-        const struct block_operand *operands = allocation_operands(allocation, i, &n);
-        for (size_t k = 0; k < n; k++) {
-            written[operands[k].ap->storage] |= operands[k].is_dst;
-            read[operands[k].ap->storage] |= operands[k].is_src;
-        }
-    }
-    for (size_t s = 0; s < program->storages.len; s++)
-        if (program->storages.at[s].space == NKI_HBM)
-            written[s] = written[s] && read[s];
-        else
-            written[s] = true;
-    free(read);
-    return written;
+static bool is_watched(const struct device_image *image, const struct block_operand *operand) {
+    uint32_t storage = image->blocks[operand->first].storage;
+    return !allocation_is_in(image, operand->first, NKI_HBM) ||
+           (image->written[storage] && image->read[storage]);
 }
 
 static struct memory memory_make(const struct allocation *allocation) {
@@ -171,8 +156,7 @@ static void touch_block(struct depends *depends, struct memory *memory, uint32_t
 
 /* Everything that instruction i touches, and forgets what it is the last to touch. */
 static void touch_instruction(struct depends *depends, struct memory *memory,
-                              const struct allocation *allocation, const bool *watched,
-                              struct access access) {
+                              const struct allocation *allocation, struct access access) {
     size_t n;
     uint32_t i = allocation->issues.at[access.issue].instr;
     const struct block_operand *operands = allocation_operands(allocation, i, &n);
@@ -180,7 +164,7 @@ static void touch_instruction(struct depends *depends, struct memory *memory,
     if (allocation_renames(allocation, i))
         forget(memory, allocation->alias[operands[0].first]);
     for (size_t k = 0; k < n; k++)
-        if (watched[operands[k].ap->storage])
+        if (is_watched(allocation->image, &operands[k]))
             touch_operand(depends, memory, allocation, &operands[k], access);
     for (size_t k = 0; k < n; k++)
         for (uint32_t b = operands[k].first; b < operands[k].first + operands[k].count; b++)
@@ -213,7 +197,6 @@ struct depends *depends_make(const struct allocation *allocation, const struct i
     depends->orders = allocation->reorders;
     depends->base = mem_alloc(allocation->issues.len + 1, sizeof *depends->base);
     struct memory memory = memory_make(allocation);
-    bool *watched = watched_storages(allocation);
     for (uint32_t s = 0; s < allocation->issues.len; s++) {
         const struct issue *issue = &allocation->issues.at[s];
         struct access access = {.issue = s, .queue = costs[s].queue};
@@ -221,12 +204,11 @@ struct depends *depends_make(const struct allocation *allocation, const struct i
         if (issue->kind == ISSUE_SAVE || issue->kind == ISSUE_RELOAD)
             touch_block(depends, &memory, issue->block, access);
         else if (issue->kind == ISSUE_INSTR)
-            touch_instruction(depends, &memory, allocation, watched, access);
+            touch_instruction(depends, &memory, allocation, access);
     }
     depends->base[allocation->issues.len] = (uint32_t)depends->producer.len;
     list_consumers(depends);
     memory_free(&memory, image->n_blocks);
-    free(watched);
     return depends;
 }
 

@@ -206,6 +206,19 @@ static bool gather_partitions(struct interp *in, const struct nki_node *node,
     return true;
 }
 
+/* The partition is in front already, and the only one. */
+static bool is_in_order(const struct pattern *p) {
+    bool only = p->n > 0 && p->dim[0].part;
+    for (int d = 1; d < p->n; d++)
+        only &= !p->dim[d].part;
+    return only;
+}
+
+static void copy_pattern(struct pattern *to, const struct pattern *from) {
+    to->n = from->n;
+    memcpy(to->dim, from->dim, (size_t)from->n * sizeof from->dim[0]);
+}
+
 /* Steps and counts, of many patterns. */
 struct ap_shape {
     int n;
@@ -255,11 +268,12 @@ const struct nki_ap *tensor_ap(struct interp *in, const struct nki_node *node,
                                const struct tensor *tensor, const int *order) {
     if (tensor->bounds && !tensor_check_bounds(in, node, tensor))
         return NULL;
-    struct pattern all = {.n = tensor->n_dims}, p;
+    struct pattern all, p; /* large: only what is used is filled */
+    all.n = tensor->n_dims;
     for (int d = 0; d < tensor->n_dims; d++)
         all.dim[d] = tensor->dim[order ? order[d] : d];
-    if (tensor->space == NKI_HBM)
-        p = all;
+    if (tensor->space == NKI_HBM || is_in_order(&all))
+        copy_pattern(&p, &all);
     else if (!gather_partitions(in, node, &all, &p))
         return NULL;
     if (p.n > NKI_MAX_DIMS)

@@ -65,10 +65,13 @@ size_t signature_count(const struct signature *signature) {
     return signature->n;
 }
 
-static int signature_find(const struct signature *signature, struct str name) {
-    for (size_t k = 0; k < signature->n; k++)
+/* Looked for from `likely` on: keywords mostly come in the signature's order. */
+static int signature_find(const struct signature *signature, struct str name, size_t likely) {
+    for (size_t i = 0, k = likely; i < signature->n; i++, k++) {
+        k = k < signature->n ? k : 0;
         if (str_equal(signature->params[k].name, name))
             return (int)k;
+    }
     return -1;
 }
 
@@ -114,9 +117,18 @@ static bool unknown_keyword(struct interp *in, const struct call *call, const st
     return false;
 }
 
+/* The values of a call under way. */
+struct bound {
+    struct value *values;
+    bool *given;
+    size_t likely; /* the parameter after the one that was named last */
+};
+
 static bool bind_keyword(struct interp *in, const struct call *call, const struct signature *s,
-                         const struct value_keyword *keyword, struct value *values, bool *given) {
-    int k = signature_find(s, keyword->name);
+                         const struct value_keyword *keyword, struct bound *bound) {
+    struct value *values = bound->values;
+    bool *given = bound->given;
+    int k = signature_find(s, keyword->name, bound->likely);
     if (k < 0 && s->n && s->params[s->n - 1].double_star) {
         size_t last = s->n - 1;
         if (!given[last])
@@ -135,6 +147,7 @@ static bool bind_keyword(struct interp *in, const struct call *call, const struc
                             STR_ARG(call_name(in, call)), STR_ARG(keyword->name));
     values[k] = keyword->value;
     given[k] = true;
+    bound->likely = (size_t)k + 1;
     return true;
 }
 
@@ -146,8 +159,9 @@ bool interp_bind(struct interp *in, const struct call *call, const struct signat
     }
     if (!bind_positional(in, call, signature, values, given))
         return false;
+    struct bound bound = {values, given, call->n_args};
     for (size_t i = 0; i < call->n_keywords; i++)
-        if (!bind_keyword(in, call, signature, &call->keywords[i], values, given))
+        if (!bind_keyword(in, call, signature, &call->keywords[i], &bound))
             return false;
     for (size_t k = 0; k < signature->n; k++)
         if (!given[k] && !signature->params[k].optional)
