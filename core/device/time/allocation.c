@@ -23,7 +23,8 @@ struct walk {
     uint8_t *copy;       /* per block: enum copy */
     uint32_t *last_use;  /* per block: the instruction that used it last */
     uint32_t *residence; /* per block in memory: its residence */
-    VEC(uint32_t) live;  /* SBUF blocks in memory */
+    VEC(uint32_t) live;  /* SBUF blocks in memory, for spilling */
+    uint32_t *live_at;   /* per block: where it stands there */
     uint64_t sbuf, psum;
     uint64_t capacity; /* of SBUF, for spilling; UINT64_MAX: never spill */
     bool partial;      /* a spill moves what is used of a tile, not all of it */
@@ -114,11 +115,11 @@ static void leave_memory(struct walk *w, uint32_t block, enum place to) {
         return;
     }
     w->sbuf -= device_block_bytes(w->allocation->image, block);
-    for (size_t i = 0; i < w->live.len; i++)
-        if (w->live.at[i] == block) {
-            w->live.at[i] = w->live.at[--w->live.len];
-            return;
-        }
+    if (w->capacity == UINT64_MAX)
+        return;
+    uint32_t last = w->live.at[--w->live.len];
+    w->live.at[w->live_at[block]] = last;
+    w->live_at[last] = w->live_at[block];
 }
 
 static uint64_t times_partitions(const struct device_image *image, uint32_t block, uint64_t bytes) {
@@ -205,8 +206,10 @@ static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
     }
     w->state[block] = PLACE_MEMORY;
     *(sbuf ? &w->sbuf : &w->psum) += bytes;
-    if (sbuf)
+    if (sbuf && w->capacity != UINT64_MAX) {
+        w->live_at[block] = (uint32_t)w->live.len;
         *vec_push(&w->live) = block;
+    }
     allocation->sbuf_peak = MAX_OF(allocation->sbuf_peak, w->sbuf);
     allocation->psum_peak = MAX_OF(allocation->psum_peak, w->psum);
 }
@@ -298,6 +301,7 @@ static void walk_program(struct allocation *allocation, const bool *absent, bool
     w.partial = !allocation->reorders;
     if (spills && w.partial)
         w.capacity -= spare_bytes(image);
+    w.live_at = mem_alloc(image->n_blocks, sizeof *w.live_at);
     list_uses(&w);
     *vec_push(&allocation->use_base) = 0;
     for (uint32_t i = 0; i < image->program->instrs.len; i++)
@@ -312,6 +316,7 @@ static void walk_program(struct allocation *allocation, const bool *absent, bool
     free(w.last_use);
     free(w.residence);
     free(w.dirty);
+    free(w.live_at);
     vec_free(&w.live);
 }
 

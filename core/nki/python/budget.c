@@ -50,12 +50,12 @@ void interp_grew(struct interp *in, enum grown what, uint64_t items, uint64_t by
 
 static size_t bytes_of_program(const struct interp *in) {
     const struct nki_program *p = in->program;
-    return p->instrs.cap * sizeof *p->instrs.at + p->locs.cap * sizeof *p->locs.at;
+    return p->instrs.cap * sizeof *p->instrs.at + p->locs.cap * sizeof *p->locs.at +
+           p->storages.cap * sizeof *p->storages.at;
 }
 
 static size_t bytes_in_use(const struct interp *in) {
     return arena_bytes(in->heap) + arena_bytes(in->program->arena) + bytes_of_program(in) +
-           in->program->storages.cap * sizeof *in->program->storages.at +
            in->grown[GROWN_SOURCES].bytes + in->grown[GROWN_TILES].bytes;
 }
 
