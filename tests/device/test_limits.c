@@ -292,6 +292,26 @@ static void every_limit_is_told_and_kept(void **state) {
     }
 }
 
+/* An unrolled loop: the same lines first within the limit, then beyond it. */
+static void what_passed_once_is_looked_at_again(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
+        if (rules[i].build == hbm_size) /* of all tensors together */
+            continue;
+        struct build b = build_start("trn2");
+        rules[i].build(&b, rules[i].good);
+        size_t n = b.program->instrs.len;
+        rules[i].build(&b, rules[i].good);
+        rules[i].build(&b, rules[i].bad);
+        for (size_t k = n; n && k < b.program->instrs.len; k++)
+            b.program->instrs.at[k].loc = b.program->instrs.at[k % n].loc;
+        const char *found = build_error(&b);
+        if (!strstr(found, rules[i].message))
+            fail_msg("rule %zu: \"%s\" where \"%s\" was expected", i, found, rules[i].message);
+        build_end(&b);
+    }
+}
+
 static void trn3_multiplies_wider_tiles(void **state) {
     (void)state;
     struct build b = build_start("trn3");
@@ -449,6 +469,7 @@ static void settings_offer_the_generations_there_are(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_limit_is_told_and_kept),
+        cmocka_unit_test(what_passed_once_is_looked_at_again),
         cmocka_unit_test(trn3_multiplies_wider_tiles),
         cmocka_unit_test(a_loop_is_told_once),
         cmocka_unit_test(findings_stop_at_fifty),

@@ -29,6 +29,7 @@ static bool is_new(struct check *c, const char *text) {
 
 static void report(struct check *c, enum diag_severity severity, const char *code,
                    const char *text) {
+    c->findings++;
     if (!is_new(c, text) || c->diags->errors >= CHECK_MAX_ERRORS)
         return;
     device_report(c->program, c->diags, severity, c->instr->loc, code, "%s: %s", nki_op_name(c->op),
@@ -474,12 +475,16 @@ static void check_instruction(struct check *c, size_t i) {
                       c->instr->op);
         return;
     }
-    if (!check_kinds(c) || !check_aps(c))
+    size_t findings = c->findings;
+    if (check_passed_before(c, i) || !check_kinds(c) || !check_aps(c))
         return;
     bool ok = resolve_engine(c);
     c->image->engine[i] = (uint8_t)(c->engine ? c->engine : NKI_ENGINE_VECTOR);
-    if (ok && check_places(c))
-        checks[c->op](c);
+    if (!ok || !check_places(c))
+        return;
+    checks[c->op](c);
+    if (c->findings == findings)
+        check_note_passed(c, i);
 }
 
 static void report_storage(struct check *c, const struct nki_storage *storage, const char *code,
@@ -543,7 +548,8 @@ bool check_program(struct device_image *image, struct diag_list *diags) {
                       .diags = diags,
                       .generation = image->generation->generation,
                       .legacy = image->program->dialect == NKI_DIALECT_LEGACY,
-                      .written = mem_alloc(image->program->storages.len + 1, 1)};
+                      .written = mem_alloc(image->program->storages.len + 1, 1),
+                      .passed = mem_alloc(image->program->locs.len + 1, sizeof *c.passed)};
     check_storages(&c);
     for (size_t i = 0; c.errors == 0 && i < image->program->outputs.len; i++)
         if (image->program->outputs.at[i] >= image->program->storages.len)
@@ -558,5 +564,6 @@ bool check_program(struct device_image *image, struct diag_list *diags) {
         check_outputs(&c);
     map_free(&c.reported);
     free(c.written);
+    free(c.passed);
     return c.errors == 0;
 }

@@ -19,10 +19,17 @@ struct check {
     enum nki_generation generation;
     bool legacy;
     size_t errors;
+    size_t findings;     /* errors and warnings, those that are told once too */
+    uint32_t *passed;    /* per loc: the last instruction without any, + 1; 0: none */
     bool *written;       /* per storage, by what was checked so far */
     struct map reported; /* place and text of a finding: each is told once */
 };
 typedef void check_fn(struct check *c);
+
+/* check_again.c: whether instruction i is like one of its place that passed; then it has all that
+ * checking gives. And that it passed. */
+bool check_passed_before(struct check *c, size_t i);
+void check_note_passed(struct check *c, size_t i);
 
 #define CHECK_MAX_ERRORS 50
 void check_error(struct check *c, const char *code, const char *format, ...) CC_PRINTF(3, 4);
