@@ -218,6 +218,40 @@ static void many_decisions_are_taken_back_and_done_again(void **unused) {
     tune_state_free(state);
 }
 
+static void spoil(int64_t seq) {
+    char *hone = path_join(folder, ".hone"), *place = path_join(hone, path_base(folder));
+    char *path = path_join(place, "session.db"), text[160];
+    sqlite3 *db = NULL;
+    snprintf(text, sizeof text,
+             "UPDATE events SET payload = replace(payload, 'nl.', 'nX.') WHERE seq = %lld",
+             (long long)seq);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    free(path);
+    free(place);
+    free(hone);
+}
+
+/* A kernel is left in the log, which may change after it was read: then nothing is added to it. */
+static void a_kernel_that_changed_since_is_not_believed(void **unused) {
+    (void)unused;
+    struct loop *loop = loop_new();
+    struct tune_session *session = open_it(loop, false);
+    const struct tune_state *state = tune_session_state(session);
+    struct tune_action action = {.kind = TUNE_ACT_SET_GATE, .gate = TUNE_GATE_ASK};
+    struct err err = {0};
+    const struct tune_attempt *one = tune_state_attempt(state, 5);
+    assert_non_null(strstr(tune_source(state, tune_state_attempt(state, 6)), "nl."));
+    assert_null(one->source_kept);
+    spoil(one->source_seq);
+    assert_string_equal(tune_source(state, one), "");
+    assert_false(tune_session_act(session, &action, &err));
+    assert_non_null(strstr(err.text, "is damaged"));
+    tune_session_close(session);
+    loop_free(loop);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_log_that_is_read_in_slices_is_the_same),
@@ -226,6 +260,7 @@ int main(void) {
         cmocka_unit_test(equal_texts_are_kept_once),
         cmocka_unit_test(what_was_found_before_is_found_among_many),
         cmocka_unit_test(many_decisions_are_taken_back_and_done_again),
+        cmocka_unit_test(a_kernel_that_changed_since_is_not_believed), /* spoils the session */
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
