@@ -124,9 +124,9 @@ void changed_draw(struct views *views, struct tui_area area) {
     text_of(views, &text);
     int lines = lines_of(&text), rows = MIN_OF(lines, area.rows - 8);
     views->over.scroll = MAX_OF(0, MIN_OF(views->over.scroll, lines - rows));
-    struct tui_area inside =
-        tui_popup_draw(area, rows + 2, MIN_OF(area.cols - 2 * SIDE, 100), views->over.title,
-                       "t uses the new file   k keeps the session's copy   s stops here");
+    struct tui_area inside = tui_popup_draw(
+        area, rows + 2 + (lines > rows), MIN_OF(area.cols - 2 * SIDE, 100), views->over.title,
+        "t uses the new file   k keeps the session's copy   s stops here");
     struct str rest = buf_str(&text), line;
     for (int i = 0; str_next(&rest, '\n', &line) && i < views->over.scroll + rows; i++)
         if (i >= views->over.scroll)
