@@ -85,9 +85,10 @@ static void take_text(struct model_call *call, struct str piece, bool last) {
     redact_stream(&call->redact, piece, last, &clean);
     add_valid(&call->text, &call->tail, buf_str(&clean));
     buf_free(&clean);
+    if (call->text.len == before || !call->callbacks.on_text || call->cancelled)
+        return;
     struct str fresh = {call->text.at + before, call->text.len - before};
-    if (fresh.len && call->callbacks.on_text && !call->cancelled)
-        call->callbacks.on_text(call->callbacks.data, fresh);
+    call->callbacks.on_text(call->callbacks.data, fresh);
 }
 
 void model_call_text(struct model_call *call, struct str piece) {

@@ -228,20 +228,19 @@ static bool loads_from_inputs(const struct allocation *allocation, uint32_t i) {
 }
 
 /* What was in a buffer that is filled anew lives on until its last user is over. */
-static void rename_buffer(struct walk *w, uint32_t i) {
-    const struct touch *filled = &w->touched.at[w->touched_base[i]];
-    if (allocation_renames(w->allocation, i) && w->state[filled->block] == PLACE_MEMORY)
+static void rename_buffer(struct walk *w, uint32_t i, const struct touch *filled) {
+    if (filled && allocation_renames(w->allocation, i) && w->state[filled->block] == PLACE_MEMORY)
         leave_memory(w, filled->block, PLACE_NOWHERE);
 }
 
 static void walk_instruction(struct walk *w, uint32_t i, bool absent) {
-    const struct touch *touched = w->touched.at + w->touched_base[i];
     size_t n = w->touched_base[i + 1] - w->touched_base[i];
+    const struct touch *touched = n ? w->touched.at + w->touched_base[i] : NULL;
     /* Used by this instruction: none of them is moved out for another. */
     for (size_t k = 0; k < n; k++)
         w->last_use[touched[k].block] = i;
     if (!absent)
-        rename_buffer(w, i);
+        rename_buffer(w, i, touched);
     for (size_t k = 0; k < n; k++)
         if (w->state[touched[k].block] != PLACE_MEMORY)
             enter_memory(w, touched[k].block, i);

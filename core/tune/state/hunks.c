@@ -102,8 +102,12 @@ static void middle_compare(const line_list *a, const line_list *b, bool *gone, b
         tail++;
     int n = (int)(a->len - head - tail), m = (int)(b->len - head - tail);
     int limit = MIN_OF(n + m, MAX_DIFFERENCES), width = 2 * limit + 3;
-    struct myers search = {
-        .a = a->at + head, .b = b->at + head, .n = n, .m = m, .width = width, .offset = limit + 1};
+    struct myers search = {.a = n ? a->at + head : NULL,
+                           .b = m ? b->at + head : NULL,
+                           .n = n,
+                           .m = m,
+                           .width = width,
+                           .offset = limit + 1};
     search.v = mem_alloc((size_t)width, sizeof(int));
     search.trace = mem_alloc((size_t)(limit + 1) * (size_t)width, sizeof(int));
     int edits = myers_search(&search, limit);
