@@ -234,6 +234,8 @@ static void print_json(const struct sim *sim) {
     cJSON_AddStringToObject(object, "wall", result->wall);
     add_seeds(object, result);
     add_known(object, "latency_us", result->latency_us, result->latency_us > 0);
+    add_known(object, "low_us", result->low_us, result->low_us > 0);
+    add_known(object, "high_us", result->high_us, result->high_us > 0);
     add_known(object, "floor_us", result->floor_us, result->floor_us > 0);
     add_known(object, "floor_split_us", result->floor_split_us, result->floor_us > 0);
     add_known(object, "floor_any_us", result->floor_any_us, result->floor_us > 0);
@@ -307,6 +309,13 @@ static void print_latency(struct buf *out, const struct runner_result *result) {
     if (result->bound[0])
         buf_printf(out, "; limited by %s", result->bound);
     buf_putc(out, '\n');
+    if (!(result->low_us > 0))
+        return;
+    buf_puts(out, "error     eight of ten kernels like this took ");
+    clock_print_duration(out, result->low_us * 1e-6);
+    buf_puts(out, " to ");
+    clock_print_duration(out, result->high_us * 1e-6);
+    buf_puts(out, " on hardware\n");
 }
 
 static void print_limit(struct buf *out, const struct sim *sim) {

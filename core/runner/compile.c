@@ -60,6 +60,10 @@ static void take_profile(struct evaluation *evaluation) {
     result->floor_us = profile->floor_us;
     result->floor_split_us = profile->floor_split_us;
     result->floor_any_us = profile->floor_any_us;
+    struct device_interval doubt =
+        device_interval_of(result->device, result->dialect, profile->bound);
+    result->low_us = doubt.rows ? profile->latency_us * doubt.low : 0;
+    result->high_us = doubt.rows ? profile->latency_us * doubt.high : 0;
     copy(result->floor_bound, sizeof result->floor_bound, profile->floor_bound);
     copy(result->bound, sizeof result->bound, profile->bound);
     for (size_t i = 0; i < profile->metrics.len; i++)

@@ -181,6 +181,8 @@ void events_result(const struct runner_result *result) {
     add_verdict(object, &result->verdict);
     add_number(object, "tolerance", result->tolerance);
     add_number(object, "latency_us", result->latency_us);
+    add_number(object, "low_us", result->low_us);
+    add_number(object, "high_us", result->high_us);
     add_number(object, "floor_us", result->floor_us);
     add_number(object, "floor_split_us", result->floor_split_us);
     add_number(object, "floor_any_us", result->floor_any_us);

@@ -329,6 +329,8 @@ static void read_result(struct runner_reader *reader, const cJSON *object) {
     copy_name(result->bound, sizeof result->bound, text_of(object, "bound"));
     result->tolerance = number_of(object, "tolerance", 0);
     result->latency_us = number_of(object, "latency_us", 0);
+    result->low_us = number_of(object, "low_us", 0);
+    result->high_us = number_of(object, "high_us", 0);
     result->floor_us = number_of(object, "floor_us", 0);
     result->floor_split_us = number_of(object, "floor_split_us", 0);
     result->floor_any_us = number_of(object, "floor_any_us", 0);

@@ -185,8 +185,9 @@ struct runner_result {
     double tolerance;
     double latency_us, floor_us;         /* 0: not known */
     double floor_split_us, floor_any_us; /* floors in other precisions; see device_profile */
-    char floor_bound[32];                /* what the floor is set by: "HBM", "Tensor", or "" */
-    char bound[32];                      /* what limits the kernel now: "DMA", "Vector", or "" */
+    double low_us, high_us; /* where hardware lay for eight of ten such kernels; 0: not known */
+    char floor_bound[32];   /* what the floor is set by: "HBM", "Tensor", or "" */
+    char bound[32];         /* what limits the kernel now: "DMA", "Vector", or "" */
     uint64_t instructions;
     int lnc; /* physical cores of a launch on a host; 0: not told */
     char kernel_name[64], device[16], dialect[16];

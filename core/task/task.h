@@ -200,6 +200,10 @@ struct task_ratio task_ratio_of(struct task_samples incumbent, struct task_sampl
 #define TASK_SAME 1.002 /* a gain below this share is none */
 void task_judge_speed(struct task_verdict *verdict, struct task_samples incumbent,
                       struct task_samples candidate);
+/* Two modelled latencies whose ratio is less than `least`, from which on the model can tell which
+ * of two kernels is the faster one when they have `differ` ("other tiles"). */
+void task_judge_inside(struct task_verdict *verdict, double ratio, double least,
+                       const char *differ);
 /* compiles, correct and credible are all yes (or not asked); what faster says is left aside. */
 bool task_verdict_is_green(const struct task_verdict *verdict);
 

@@ -159,6 +159,14 @@ void task_judge_speed(struct task_verdict *verdict, struct task_samples incumben
         judge_measured(faster, ratio);
 }
 
+void task_judge_inside(struct task_verdict *verdict, double ratio, double least,
+                       const char *differ) {
+    task_judge(
+        &verdict->faster, TASK_INCONCLUSIVE,
+        "%.3fx is inside the model's error: with %s it tells the faster kernel from %.2fx on",
+        ratio, differ, least);
+}
+
 static bool is_fine(const struct task_judgement *judgement) {
     return judgement->answer == TASK_YES || judgement->answer == TASK_NOT_ASKED;
 }

@@ -4,6 +4,9 @@
  *
  *     ID  FILE  FUNCTION  DEVICE  INPUTS
  *
+ * With --edits each line has two kernels as the counts of struct device_counts, and the answer is
+ * the kind of edit between them.
+ *
  * INPUTS are words apart by spaces: 128x512:bfloat16 (an array), 1e-05 (a float), 4 (an integer),
  * none, each with NAME= before it where it is not positional. One line of stdout per job:
  *
@@ -137,9 +140,38 @@ static bool fields_of(char *line, char *fields[FIELDS]) {
     return true;
 }
 
+/* "bytes flops tensor vector scalar gpsimd packets" from the front of the text. */
+static bool work_of(char **text, struct device_counts *work) {
+    double *const numbers[] = {
+        &work->hbm_bytes,       &work->flops,           work->instructions, work->instructions + 1,
+        work->instructions + 2, work->instructions + 3, &work->packets};
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        char *end;
+        *numbers[i] = strtod(*text, &end);
+        if (end == *text)
+            return false;
+        *text = end;
+    }
+    return true;
+}
+
+static int print_edits(void) {
+    static char line[MOST_LINE];
+    while (fgets(line, sizeof line, stdin)) {
+        struct device_counts one, other;
+        char *rest = line;
+        if (!work_of(&rest, &one) || !work_of(&rest, &other))
+            return 2;
+        printf("%d\n", (int)device_edit_between(&one, &other));
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
     static char line[MOST_LINE];
     uint32_t without = 0;
+    if (argc > 1 && !strcmp(argv[1], "--edits"))
+        return print_edits();
     for (int i = 1; i < argc; i++) {
         if (!device_pass_find(argv[i])) {
             fprintf(stderr, "calibrate: there is no pass %s\n", argv[i]);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the device model against latencies that others measured on Trainium and published.
 
-    calibrate.py CALIBRATE ROWS.csv CHECKOUTS [--rows] [--order] [--only TEXT] [--regen] [--jobs N]
-                 [--without PASS]
+    calibrate.py CALIBRATE ROWS.csv CHECKOUTS [--rows] [--order] [--only TEXT] [--regen]
+                 [--doubt FILE] [--jobs N] [--without PASS]
 
 CALIBRATE is the program of that name; ROWS.csv has a row per measured kernel (id, repository, path,
 function, dialect, device, shape_dtype, latency_us, metrics_json ..); CHECKOUTS has the repositories
@@ -12,12 +12,14 @@ in folders OWNER+NAME. measured_rows.py knows how each row is run.
 Prints each row with --rows, the error per group (generation, dialect, what binds), the pairs of one
 operation and shape that were named right, and with --order the standing exam: ladders whose order
 on the clock must be that of the hardware. Compares the groups with calibrated.csv and ends with 1
-when one has become worse; --regen writes that file anew.
+when one has become worse; --regen writes that file anew. --doubt FILE writes the table that says
+how sure the clock is (core/device/time/doubt.def) from these rows.
 """
 import argparse
 import collections
 import csv
 import json
+import math
 import os
 import pathlib
 import queue
@@ -275,6 +277,83 @@ def print_exam(results):
                   f"{slow.row.id}: {slow.row.measured:.0f} us, clock {slow.modelled:.0f}")
 
 
+# ---- doubt --------------------------------------------------------------------------------------
+
+EDITS = ["TRAFFIC", "ARITHMETIC", "TILING", "ENGINES", "TRANSFERS", "ORDER"]  # enum device_edit
+COUNTS = ["hardware_flops", *(f"{engine}_engine_instruction_count"
+                              for engine in ("tensor", "vector", "scalar", "gpsimd")),
+          "dma_packet_count"]
+LEAST_ROWS = 8      # of a kind of kernel that has an interval of its own
+LEAST_PAIRS = 10    # of which nine of ten must be right
+RATIOS = [1 + i / 100 for i in range(1, 101)]
+
+
+def intervals(results):
+    """(generation, dialect, bound, rows, low, high), the nearest kind first."""
+    groups = collections.defaultdict(list)
+    for r in results:
+        if not r.wrong and r.row.level:
+            for key in ((r.row.device, r.row.dialect, r.bound), (r.row.device, r.row.dialect, ""),
+                        ("", "", "")):
+                groups[key].append(1 / r.ratio)
+    rows = sorted(groups, key=lambda key: (key.count(""), key))
+    return [(*key, len(groups[key]), percentile(groups[key], 0.1), percentile(groups[key], 0.9))
+            for key in rows if len(groups[key]) >= LEAST_ROWS]
+
+
+def edits_of(program, pairs):
+    """The kind of edit of each pair, as the program says."""
+    def work_words(r):
+        both = r.metrics.get("hbm_read_bytes", 0) + r.metrics.get("hbm_write_bytes", 0)
+        return " ".join(str(v) for v in [both, *(r.metrics.get(name, 0) for name in COUNTS)])
+    lines = "".join(f"{work_words(a)} {work_words(b)}\n" for a, b in pairs)
+    done = subprocess.run([program, "--edits"], input=lines, capture_output=True, text=True,
+                          check=True)
+    return [EDITS[int(word)] for word in done.stdout.split()]
+
+
+def least_ratio(pairs):
+    """The ratio on the clock from which on nine of ten pairs are named right; None: too few."""
+    said = [(abs(math.log(a.modelled / b.modelled)),
+             (a.modelled < b.modelled) == (a.row.measured < b.row.measured)) for a, b in pairs]
+    least = None
+    for ratio in reversed(RATIOS):
+        right = [r for size, r in said if size >= math.log(ratio)]
+        if len(right) >= LEAST_PAIRS and sum(right) < 0.9 * len(right):
+            break
+        if len(right) >= LEAST_PAIRS:
+            least = ratio
+    return least
+
+
+def all_pairs(results):
+    """Of one operation and shape, whatever hardware says of them."""
+    same = collections.defaultdict(list)
+    for r in results:
+        if not r.wrong:
+            same[r.row.operation, r.row.shape, r.row.device, r.row.harness_us].append(r)
+    return [(a, b) for rows in same.values() for i, a in enumerate(rows) for b in rows[i + 1:]]
+
+
+def write_doubt(path, program, results):
+    pairs = all_pairs(results)
+    by_edit = collections.defaultdict(list)
+    for pair, edit in zip(pairs, edits_of(program, pairs)):
+        by_edit[edit].append(pair)
+    with open(path, "w") as file:
+        file.write("/* SPDX-License-Identifier: Apache-2.0 */\n"
+                   "/* Made by tests/bench/calibrate.py --doubt; see there what the numbers mean.\n"
+                   " * DOUBT(generation, dialect, bound, rows, low, high): measured over modelled, "
+                   "from the 10th\n * to the 90th percentile. EDIT(kind, pairs, least): the ratio "
+                   "of two latencies from which on\n * nine of ten pairs were named right. */\n")
+        for generation, dialect, bound, n, low, high in intervals(results):
+            file.write(f'DOUBT("{generation}", "{dialect}", "{bound}", {n}, {low:.3f}, '
+                       f'{high:.3f})\n')
+        for edit in EDITS:
+            least = least_ratio(by_edit[edit]) or least_ratio(pairs) or RATIOS[-1]
+            file.write(f"EDIT({edit}, {len(by_edit[edit])}, {least:.2f})\n")
+
+
 # ---- the ratchet --------------------------------------------------------------------------------
 
 def read_stored():
@@ -352,6 +431,7 @@ def parse_arguments():
     parser.add_argument("--changes", action="store_true")
     parser.add_argument("--order", action="store_true")
     parser.add_argument("--regen", action="store_true")
+    parser.add_argument("--doubt", metavar="FILE")
     parser.add_argument("--only", default="")
     parser.add_argument("--without", action="append", default=[], metavar="PASS")
     parser.add_argument("--jobs", type=int, default=2)
@@ -376,6 +456,8 @@ def main():
     if args.regen:
         write_stored(results)
         stored = read_stored()
+    if args.doubt:
+        write_doubt(args.doubt, args.program, results)
     groups = groups_of(results, stored)
     print(f"{len(results)} rows, {sum(not r.wrong for r in results)} timed\n")
     if not groups:

@@ -190,7 +190,7 @@ class Table(Commands):
 
     def test_a_folder_that_is_no_task_yet_says_how_to_begin(self):
         with tempfile.TemporaryDirectory() as folder:
-            for name, part in ((None, "reference.py beside it"),
+            for name, part in ((None, "beside it reference.py"),
                                ("add.py", "If add.py is the kernel")):
                 if name:
                     pathlib.Path(folder, name).write_text("")
@@ -233,7 +233,8 @@ class Sim(Commands):
         for name, kernel in (("legacy", LEGACY), ("current", CURRENT)):
             out = self.sim(make_task(name, kernel))
             self.assertEqual(list(out), ["kernel", "device", "dialect", "compiles", "correct",
-                                         "credible", "wall", "seeds", "latency_us", "floor_us",
+                                         "credible", "wall", "seeds", "latency_us", "low_us",
+                                         "high_us", "floor_us",
                                          "floor_split_us", "floor_any_us", "instructions",
                                          "predicted_us", "metrics", "diagnostics",
                                          "elapsed_s"])

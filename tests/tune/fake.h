@@ -103,6 +103,21 @@ static void fake_end_run(struct fake_run *run, struct runner_result *result) {
     free(run);
 }
 
+/* What a profile counts of a kernel: "# hbm 500" bytes read, "# tiles 20" instructions. */
+static void fake_metrics(struct runner_result *result, const char *source) {
+    const struct runner_metric rows[] = {
+        {"hbm_read_bytes", "bytes", fake_number(source, "# hbm ", 1000)},
+        {"hbm_write_bytes", "bytes", 1000},
+        {"hardware_flops", "flops", 0},
+        {"tensor_engine_instruction_count", "count", 0},
+        {"vector_engine_instruction_count", "count", fake_number(source, "# tiles ", 10)},
+        {"scalar_engine_instruction_count", "count", 0},
+        {"gpsimd_engine_instruction_count", "count", 0},
+        {"dma_packet_count", "count", 10}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        *vec_push(&result->metrics) = rows[i];
+}
+
 static void fake_finish(void *data) {
     struct fake_run *run = data;
     struct runner_result result = {0};
@@ -147,9 +162,7 @@ static void fake_finish(void *data) {
     if (!broken && !run->no_time) {
         result.latency_us = fake_latency(source);
         result.floor_us = 100;
-        struct runner_metric metric = {.name = "hbm_read_bytes", .unit = "bytes"};
-        metric.value = fake_number(source, "# hbm ", 1000);
-        *vec_push(&result.metrics) = metric;
+        fake_metrics(&result, source);
         *vec_push(&result.lines) = (struct runner_line){.line = 1, .us = 5, .share = 1};
         *vec_push(&result.bounds) = (struct runner_bound){"DMA", 400, 300};
         snprintf(result.bound, sizeof result.bound, "DMA");

@@ -63,8 +63,8 @@ def command_of(pid):
 
 class Killer(threading.Thread):
     """Kills what descends from a process at random moments, so many times, or (`count` is None)
-    each child as soon as it has become a program of its own: until then it is a part of hone, as
-    the process is in which the sanitizer looks for leaks at the end."""
+    each child as soon as it is seen. What has not become a program of its own is spared: until then
+    it is a part of hone, as the process is in which the sanitizer looks for leaks at the end."""
 
     def __init__(self, pid, count, dice):
         super().__init__()
@@ -79,16 +79,18 @@ class Killer(threading.Thread):
         except ProcessLookupError:
             pass
 
+    def victims(self):
+        own = command_of(self.pid)
+        return [pid for pid in below(self.pid) if command_of(pid) not in (own, b"")]
+
     def run(self):
         while self.left is None and not self.done:
             time.sleep(0.002)
-            own = command_of(self.pid)
-            for victim in below(self.pid):
-                if command_of(victim) not in (own, b""):
-                    self.kill(victim)
+            for victim in self.victims():
+                self.kill(victim)
         while self.left and not self.done:
             time.sleep(self.dice.uniform(0.02, 0.5))
-            victims = below(self.pid)
+            victims = self.victims()
             if victims:
                 self.kill(self.dice.choice(victims))
                 self.left -= 1

@@ -73,6 +73,42 @@ static void a_prediction_of_the_judge_is_computed(void **unused) {
     buf_free(&said);
 }
 
+/* 1.01x with other tiles: less than the model can tell apart, whichever way. */
+static void what_lies_inside_the_models_error_is_not_kept_unasked(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {
+        {"hardly", SOURCE("990", "1000", "tiles 20"), NAN, NULL},
+        {"clearly", SOURCE("700", "1000", "tiles 30"), NAN, NULL}};
+    static const enum tune_status hardly[] = {TUNE_STATUS_INCONCLUSIVE, TUNE_STATUS_KEEP};
+    for (int keeps = 0; keeps < 2; keeps++) {
+        struct fake fake;
+        struct err err = {0};
+        fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+        tune_session_close(fake.session);
+        setenv("XDG_CONFIG_HOME", fake.folder, 1);
+        struct config *config = config_load(NULL, &err);
+        assert_non_null(config);
+        assert_true(config_set(config, "search", "keep_inside", keeps ? "yes" : "no", &err));
+        fake.options.config = config;
+        fake.options.fresh = true;
+        fake.options.use = &fake.proposer.vtable;
+        fake.place = (struct fake_place){.loop = fake.loop};
+        fake_open(&fake);
+        run(&fake);
+        const struct tune_state *state = fake_state(&fake);
+        const struct tune_attempt *attempt = attempt_titled(state, "hardly");
+        assert_int_equal(attempt->verdict.faster, TUNE_ANSWER_INCONCLUSIVE);
+        assert_non_null(strstr(attempt->verdict.faster_why, "with other tiles"));
+        assert_non_null(strstr(attempt->reason, "inside the model's error"));
+        assert_int_equal(attempt->status, hardly[keeps]);
+        attempt = attempt_titled(state, "clearly");
+        assert_int_equal(attempt->verdict.faster, TUNE_ANSWER_YES);
+        assert_int_equal(attempt->status, TUNE_STATUS_KEEP);
+        fake_end(&fake);
+        config_free(config);
+    }
+}
+
 static void each_way_to_end_is_told_apart(void **unused) {
     (void)unused;
     static const struct fake_plan plans[] = {{"slower", SOURCE("1200", "500", "a"), 0.4, NULL},
@@ -363,6 +399,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gains_are_kept_and_losses_reverted),
         cmocka_unit_test(a_prediction_of_the_judge_is_computed),
+        cmocka_unit_test(what_lies_inside_the_models_error_is_not_kept_unasked),
         cmocka_unit_test(each_way_to_end_is_told_apart),
         cmocka_unit_test(a_broken_candidate_gets_three_repair_turns),
         cmocka_unit_test(the_compilers_own_error_gets_one_repair_turn),

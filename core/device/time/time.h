@@ -62,4 +62,41 @@ void device_profile_free(struct device_profile *profile); /* accepts NULL */
  * engines and a share of HBM bandwidth of its own, and work that divides evenly has both. */
 double device_floor_on(double floor_us, int cores);
 
+/* ---- doubt ---------------------------------------------------------------------------------- */
+
+/* What hardware took of what the clock said, for eight of ten kernels like this one: from `low`
+ * times to `high` times. Found on that many measured kernels; 0: on none. */
+struct device_interval {
+    double low, high;
+    size_t rows;
+};
+/* Of kernels of that generation ("trn2"), dialect ("legacy", "current") and bound ("DMA"); where
+ * there are too few, of more kinds together. Arguments may be NULL. */
+struct device_interval device_interval_of(const char *generation, const char *dialect,
+                                          const char *bound);
+
+/* In what two kernels of one task differ most: the first of these that is not the same. */
+enum device_edit {
+    DEVICE_EDIT_TRAFFIC,    /* bytes from and to HBM */
+    DEVICE_EDIT_ARITHMETIC, /* work of the Tensor engine */
+    DEVICE_EDIT_TILING,     /* instructions: the same work in other pieces, or fused */
+    DEVICE_EDIT_ENGINES,    /* which engines they are on */
+    DEVICE_EDIT_TRANSFERS,  /* the pieces in which bytes move */
+    DEVICE_EDIT_ORDER,      /* nothing that is counted: order, buffers */
+    DEVICE_EDITS
+};
+/* What a profile counts, by its metrics. */
+struct device_counts {
+    double hbm_bytes, flops;
+    double instructions[4]; /* of Tensor, Vector, Scalar and GpSimd engine */
+    double packets;
+};
+enum device_edit device_edit_between(const struct device_counts *one,
+                                     const struct device_counts *other);
+/* "other tiles". */
+const char *device_edit_word(enum device_edit edit);
+/* From which ratio of two latencies on, 1.05, the clock named the faster one right nine times of
+ * ten, for kernels that differ in this. Below it lies inside the clock's error. */
+double device_edit_least(enum device_edit edit);
+
 #endif

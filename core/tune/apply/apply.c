@@ -395,6 +395,7 @@ static void attempt_clear(struct tune_attempt *attempt) {
     attempt->verdict = (struct tune_verdict){0};
     attempt->latency_us = attempt->floor_us = attempt->speedup = attempt->vs_parent = NAN;
     attempt->floor_split_us = attempt->floor_any_us = NAN;
+    attempt->low_us = attempt->high_us = NAN;
     attempt->modelled_us = NAN;
     attempt->prediction = (struct tune_prediction){0};
     attempt->interval.ratio = attempt->interval.low = attempt->interval.high = NAN;

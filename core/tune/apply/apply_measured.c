@@ -93,6 +93,8 @@ void tune_measured_apply(struct tune_state *state, const struct tune_event *even
     attempt->latency_us = event->measured.latency_us;
     state->own->best_stale |= attempt->status == TUNE_STATUS_KEEP;
     attempt->floor_us = event->measured.floor_us;
+    attempt->low_us = event->measured.low_us;
+    attempt->high_us = event->measured.high_us;
     attempt->floor_split_us = event->measured.floor_split_us;
     attempt->floor_any_us = event->measured.floor_any_us;
     attempt->instructions = event->measured.instructions;

@@ -81,7 +81,15 @@ static void profile_print(struct tune_context *context, const char *name,
     struct buf out = {0};
     buf_puts(&out, "latency: ");
     us_print(&out, attempt->latency_us);
-    buf_puts(&out, attempt->modelled ? " (modelled)\nfloor: " : "\nfloor: ");
+    buf_puts(&out, attempt->modelled ? " (modelled" : "");
+    if (attempt->modelled && attempt->low_us > 0) {
+        buf_puts(&out, "; hardware took ");
+        us_print(&out, attempt->low_us);
+        buf_puts(&out, " to ");
+        us_print(&out, attempt->high_us);
+        buf_puts(&out, " for most such kernels");
+    }
+    buf_puts(&out, attempt->modelled ? ")\nfloor: " : "\nfloor: ");
     us_print(&out, attempt->floor_us);
     if (attempt->floor_any_us < attempt->floor_us) {
         buf_puts(&out, " in the precision of its products; ");

@@ -46,11 +46,16 @@ static void decide_by_speed(const struct tune_state *state, const struct tune_at
     }
     double gain = attempt->modelled ? 1 - attempt->latency_us / parent->latency_us
                                     : 1 - 1 / attempt->vs_parent;
+    bool inside = attempt->modelled && attempt->verdict.faster == TUNE_ANSWER_INCONCLUSIVE;
     decision->status = TUNE_STATUS_REVERT;
     if (best && attempt->latency_us > best->latency_us * (1 + TUNE_DIVERGENCE)) {
         buf_printf(&decision->reason, "divergence guard: %.0f %% slower than the best, ",
                    (attempt->latency_us / best->latency_us - 1) * 100);
-    } else if (attempt->verdict.faster == TUNE_ANSWER_INCONCLUSIVE) {
+    } else if (inside && gain >= TUNE_MIN_GAIN) {
+        decision->status = state->keeps_inside ? TUNE_STATUS_KEEP : TUNE_STATUS_INCONCLUSIVE;
+        buf_printf(&decision->reason, "%.2fx faster, inside the model's error, ",
+                   attempt->vs_parent);
+    } else if (attempt->verdict.faster == TUNE_ANSWER_INCONCLUSIVE && !inside) {
         decision->status = TUNE_STATUS_INCONCLUSIVE;
         buf_puts(&decision->reason, tune_not_again(attempt) ? "not faster when measured again, "
                                                             : "the samples overlap, ");

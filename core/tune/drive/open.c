@@ -309,6 +309,8 @@ static void limits_read(struct tune_session *session, const struct config *confi
     state->questions = (int)search_number(state, config, "questions", &state->questions_from);
     state->prune = search_number(state, config, "prune", &state->prune_from);
     state->prune_by = prune_by(config);
+    const char *inside = config_get(config, "search", "keep_inside", NULL);
+    state->keeps_inside = inside && !strcmp(inside, "yes");
     state->nki_python = nki_python(state, config);
     session->questions = state->questions;
     session->prune = state->prune;

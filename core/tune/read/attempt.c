@@ -233,6 +233,8 @@ static const struct field fields[] = {
     {"decision", STATUS, AT(status), NULL, BUNDLE | ROW},
     {"reason", TEXT, AT(reason), NULL, BUNDLE},
     {"latency_us", NUMBER, AT(latency_us), NULL, BUNDLE | END},
+    {"low_us", NUMBER, AT(low_us), NULL, INSIDE},
+    {"high_us", NUMBER, AT(high_us), NULL, INSIDE},
     {"floor_us", NUMBER, AT(floor_us), NULL, BUNDLE | END},
     {"floor_split_us", NUMBER, AT(floor_split_us), NULL, INSIDE},
     {"floor_any_us", NUMBER, AT(floor_any_us), NULL, INSIDE},

@@ -137,7 +137,8 @@ struct tune_attempt {
     const char *wall; /* behind which it and its reference ran; NULL: not told */
     double latency_us, floor_us;
     double floor_split_us, floor_any_us; /* in other precisions; see device_profile */
-    double modelled_us; /* of one that was measured: what the device model says; NAN */
+    double low_us, high_us; /* of a modelled latency: where hardware lay for most such kernels */
+    double modelled_us;     /* of one that was measured: what the device model says; NAN */
     struct tune_prediction prediction;
     double speedup, vs_parent;   /* against the seed; against the parent */
     struct {                     /* of pairs of samples, as the last verdict has it; NAN: none */
@@ -365,6 +366,7 @@ struct tune_state {
     double prune; /* times its parent's modelled time; slower is not measured. NAN */
     const char *questions_from, *prune_from; /* where that was set */
     enum tune_prune_by prune_by;
+    bool keeps_inside;      /* keeps what is faster on the model by less than the model's error */
     const char *nki_python; /* here, for predictions; NULL: not to be asked */
     const char *streaming;  /* what a model has answered so far; NULL */
     const char *trouble;    /* the disk is full, the target does not answer; NULL */

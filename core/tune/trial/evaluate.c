@@ -79,6 +79,8 @@ static void measured_emit(struct tune_evaluation *evaluation, const struct runne
               TUNE_EVENT(
                   MEASURED, measured, .attempt = evaluation->attempt,
                   .latency_us = known(result->latency_us), .floor_us = known(result->floor_us),
+                  .low_us = result->modelled ? known(result->low_us) : (double)NAN,
+                  .high_us = result->modelled ? known(result->high_us) : (double)NAN,
                   .floor_split_us = known(result->floor_split_us),
                   .floor_any_us = known(result->floor_any_us), .instructions = result->instructions,
                   .modelled = result->modelled, .bound_by = *result->bound ? result->bound : NULL,
@@ -667,6 +669,8 @@ static void speed_judge(const struct tune_work *work, const struct tune_attempt 
         theirs = (struct task_samples){&parent_us, 1, attempt->modelled};
     struct task_verdict verdict = {0};
     task_judge_speed(&verdict, theirs, mine);
+    if (attempt->modelled)
+        tune_doubt_judge(parent, attempt, &verdict);
     bool confirmed = first && verdict.faster.answer == TASK_YES;
     if (first && !confirmed) {
         char now[sizeof verdict.faster.reason];

@@ -70,6 +70,10 @@ void tune_predicted_emit(struct tune_session *session, int lane, int attempt,
 void tune_opinion_ask(struct tune_session *session, int lane, const struct tune_attempt *attempt);
 bool tune_opinion_pends(const struct tune_session *session, int attempt);
 void tune_opinion_free(struct tune_session *session);
+/* doubt.c: of two modelled kernels whose latencies differ by less than the model can tell apart,
+ * the verdict says so. */
+void tune_doubt_judge(const struct tune_attempt *parent, const struct tune_attempt *attempt,
+                      struct task_verdict *verdict);
 /* held.c: whether what the attempt's plan predicted held, as an event. */
 void tune_score(struct tune_session *session, int lane, int attempt);
 
