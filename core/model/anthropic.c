@@ -100,7 +100,7 @@ static void on_delta(struct model_call *call, const cJSON *object) {
         model_call_text(call, str_of(text));
 }
 
-/* "thinking", "redacted_thinking": some models show no more of it. */
+/* "thinking", "redacted_thinking": some models show nothing else of their thinking. */
 static void on_block(struct model_call *call, const cJSON *object) {
     const cJSON *block = cJSON_GetObjectItemCaseSensitive(object, "content_block");
     const char *type = model_json_text(block, "type");
@@ -108,7 +108,7 @@ static void on_block(struct model_call *call, const cJSON *object) {
         model_call_thinks(call);
 }
 
-/* Newer models say why they declined. */
+/* Newer models say why they declined to answer. */
 static void take_refusal(struct model_call *call, const cJSON *from) {
     const cJSON *details = cJSON_GetObjectItemCaseSensitive(from, "stop_details");
     const char *words = model_json_text(details, "explanation");

@@ -8,8 +8,8 @@
 #include "model/keys/keys.h"
 #include "model/private.h"
 
-/* From this version on libcurl certainly encodes the path before it signs it; 7.88 signs it as it
- * stands in the URL, and what lies between does right by both ways of put_address. */
+/* From this version on libcurl certainly encodes the path before it signs it; 7.88 signs the path
+ * as it is in the URL. For versions between, both ways of put_address work. */
 #define CURL_ENCODES_PATH 0x080d00
 
 static cJSON *text_block(struct str text) {
@@ -180,7 +180,7 @@ static void find_credentials(struct model_call *call) {
     credentials_wipe(&found);
 }
 
-/* What asks for a key is keyed.c, unless AWS's credentials are wanted. */
+/* keyed.c gets the key, unless AWS's credentials are needed. */
 static bool takes_key(const struct model_call *call) {
     return model_key_is_named(&call->kept.endpoint.key);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a request: tries, limits, waiting between tries, what it cost. How bytes travel and
- * what a service calls things is the business of http.c and of the interfaces. */
+/* The life of a request: tries, limits, waiting between tries, what it cost. http.c knows how bytes
+ * travel; the interfaces know each service's names. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +54,8 @@ static void forget_try(struct model_call *call) {
     redact_forget(&call->redact);
 }
 
-/* The text as whole, valid characters; what is no UTF-8, and zero bytes, become U+FFFD. A character
- * that is cut at the end waits in `tail` for the rest. */
+/* Makes the text whole, valid characters; bytes that are not UTF-8, and zero bytes, become U+FFFD.
+ * A character that is cut at the end waits in `tail` for the rest. */
 static void add_valid(struct buf *out, struct buf *tail, struct str piece) {
     buf_add(tail, piece.at, piece.len);
     struct str rest = buf_str(tail);
@@ -78,7 +78,8 @@ static void add_valid(struct buf *out, struct buf *tail, struct str piece) {
     tail->len = rest.len;
 }
 
-/* `last`: what was held back, because it might have been the beginning of a secret, comes too. */
+/* `last`: text that was held back, because it might have been the beginning of a secret, is given
+ * out, too. */
 static void take_text(struct model_call *call, struct str piece, bool last) {
     struct buf clean = {0};
     size_t before = call->text.len;
@@ -208,7 +209,8 @@ static void settle(void *data) {
     call_free(call);
 }
 
-/* on_done comes from the loop, not from within whatever call found out. */
+/* on_done is called from the loop, never from within the call that found out that the request
+ * ended. */
 static void settle_soon(struct model_call *call) {
     if (call->settled)
         return;
@@ -227,8 +229,8 @@ static void try_again(void *data) {
         try_begin(call);
 }
 
-/* Doubling waits with up to a quarter more or less, so that many clients do not come back as one;
- * the service's own wish comes first. */
+/* Waits double, with up to a quarter more or less, so that many clients do not come back at the
+ * same moment; a wait that the service asks for wins. */
 static double next_wait(const struct model_call *call) {
     if (call->learnt)
         return 0;
@@ -249,7 +251,7 @@ static bool goes_on(const struct model_call *call) {
            !(call->retry_after_s > LONGEST_ASKED_S);
 }
 
-/* A service that wants a longer pause than anybody waits for. */
+/* Says so when a service asks for a longer pause than hone waits for. */
 static void say_when(struct model_call *call) {
     size_t length = strlen(call->wrong.text);
     if (call->wrong.kind != ERR_NONE && call->may_pass && call->retry_after_s > LONGEST_ASKED_S)
@@ -257,7 +259,7 @@ static void say_when(struct model_call *call) {
                  " (not before %.0f min from now)", fmin(ceil(call->retry_after_s / 60), 1e6));
 }
 
-/* The secrets are needed no longer; what looked like the beginning of one was none. */
+/* The secrets are no longer needed; text that looked like the beginning of one was not one. */
 static void end_text(struct model_call *call) {
     if (call->redact.count)
         take_text(call, (struct str){0}, true);
@@ -313,8 +315,8 @@ static double since_s(uint64_t then_ns) {
     return (double)(clock_monotonic_ns() - then_ns) * 1e-9;
 }
 
-/* The limit that is passed, as what to say of it; NULL and how long there is still time. Signs of
- * life alone (pings, empty events) do not hold a request up for ever. */
+/* A sentence about the limit that has passed; NULL, and the time that is left, when none has.
+ * Keep-alive signals alone (pings, empty events) do not keep a request alive for ever. */
 static const char *limit_passed(const struct model_call *call, double *limit_s, double *left_s) {
     const struct model_endpoint *endpoint = &call->kept.endpoint;
     const struct {
@@ -340,8 +342,8 @@ static const char *limit_passed(const struct model_call *call, double *limit_s, 
     return NULL;
 }
 
-/* Armed for the earliest moment that may be too late, so that pieces of an answer need not touch a
- * timer. */
+/* The timer is set for the earliest moment at which a limit can pass, so that arriving pieces need
+ * not change it. */
 static void on_limit(void *data) {
     struct model_call *call = data;
     double limit_s, left_s;

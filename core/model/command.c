@@ -11,7 +11,7 @@
 #define GRACE_MS 2000
 #define MAX_NAMES 64
 
-/* What any program of that kind sees; further names are the section's to give (env). */
+/* The variables that every such program sees; the section can name more (env). */
 static const char *const usual_names[] = {"TERM",           "XDG_CONFIG_HOME", "XDG_DATA_HOME",
                                           "XDG_STATE_HOME", "SSL_CERT_FILE",   "SSL_CERT_DIR"};
 
@@ -164,7 +164,7 @@ static void command_stop(struct model_call *call) {
 const struct model_api model_api_command = {
     .name = "command", .start = command_start, .stop = command_stop};
 
-/* A person takes the time it takes; the answer comes by model_answer. */
+/* A person has no time limit; the answer comes by model_answer. */
 static void human_start(struct model_call *call) {
     if (!call->kept.request.only_connects) {
         model_call_note(call, "the prompt waits for your answer");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much a model shall think, as the interfaces say it. Models of one interface differ in the
- * forms they take; one that is refused makes place for the next, down to none, and that is
- * remembered. */
+/* How much a model should think, in the form that each interface takes. Models of one interface
+ * take different forms. When a model refuses one, the next is tried, at last none, and the result
+ * is remembered. */
 #include <stdio.h>
 
 #include "model/private.h"
@@ -29,7 +29,7 @@ static int row_of(const struct model_endpoint *endpoint) {
     return counted ? MODEL_EFFORTS - 1 : (int)endpoint->effort;
 }
 
-/* The step to take now, written down with the try. */
+/* The form to use now; the try remembers it. */
 static int step_of(struct model_call *call) {
     call->effort_row = row_of(&call->kept.endpoint);
     call->effort_step = model_learnt_of(call)->steps[call->effort_row];
@@ -76,7 +76,7 @@ static const struct {
     [MODEL_EFFORTS - 1] = {{BUDGET, NULL}, {ADAPTIVE, NULL}},
 };
 
-/* Of the answer's tokens some must be left to answer. */
+/* Some of the tokens must be left for the answer itself. */
 static int budget_of(const struct model_endpoint *endpoint) {
     static const int usual[] = {[MODEL_EFFORT_LOW] = 2048,
                                 [MODEL_EFFORT_MEDIUM] = 8192,
@@ -117,7 +117,7 @@ static const char *within(enum model_effort effort) {
                                                 : effort];
 }
 
-/* "Extended thinking", Amazon Nova 2 user guide. True for what wants no temperature. */
+/* "Extended thinking", Amazon Nova 2 user guide. True for a form that takes no temperature. */
 static bool add_nova(const struct model_endpoint *endpoint, cJSON *to) {
     bool off = endpoint->effort == MODEL_EFFORT_OFF;
     cJSON *config = cJSON_AddObjectToObject(to, "reasoningConfig");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a request fails: one table says of each way whose fault it is, whether another try may help,
- * and whether the service was out of order. */
+/* How a request fails: one table says for each way whose fault it is, whether another try may help,
+ * and whether the service did not work. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -134,7 +134,7 @@ bool model_endpoint_relax(struct model_endpoint *endpoint, const struct model_re
                           int most, struct buf *what) {
     int tokens = endpoint->max_tokens > 0 ? endpoint->max_tokens : MODEL_MAX_TOKENS;
     most = most > 0 ? most : MODEL_MOST_TOKENS;
-    /* A service that allows no more than it gave would be asked the same again. */
+    /* If the service allows no more tokens than it gave, this would ask the same again. */
     bool limited = reply->max_tokens > 0 && reply->max_tokens < tokens;
     if (reply->stop != MODEL_STOP_CONTEXT && !limited && tokens < most) {
         endpoint->max_tokens = tokens > most / 2 ? most : tokens * 2;

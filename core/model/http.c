@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HTTP by libcurl on the event loop: any number of requests at once, their bodies read as they
- * come. It knows status codes and what they mean for trying again, not what the bodies say. */
+ * come. It knows what status codes mean for trying again, but does not read the bodies. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "model/private.h"
 
-/* Errors that are the user's to mend; all others may pass. */
+/* Errors that the user has to correct; all others may pass. */
 static const struct {
     CURLcode code;
     const char *advice;
@@ -95,7 +95,7 @@ static bool type_is(const char *type, const char *wanted) {
     return type && !strncasecmp(type, wanted, strlen(wanted));
 }
 
-/* Some servers stream without saying so; an answer as a whole, or a page, begins otherwise. */
+/* Some servers stream without saying so; a complete answer, or a page, begins differently. */
 static bool looks_like_events(struct str bytes) {
     return str_starts(bytes, "data:") || str_starts(bytes, "event:") || str_starts(bytes, ": ");
 }
@@ -220,7 +220,7 @@ static void read_whole(struct model_transfer *transfer) {
     cJSON_Delete(object);
 }
 
-/* A server of one's own was not started, or a network lets nothing out but by its proxy. */
+/* The user's own server was not started, or the network requires a proxy. */
 static void judge_unreached(struct model_transfer *transfer, CURLcode code, const char *detail) {
     struct model_call *call = transfer->call;
     const char *url = transfer->post.url.at, *host = strstr(url, "://");
@@ -453,7 +453,8 @@ static void set_transfer(CURL *easy, struct model_transfer *transfer) {
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(endpoint->connect_limit_s * 1000));
-    /* A stream is read best as it comes; multiplexing would let one slow reader hold up others. */
+    /* Each stream has its own connection: with multiplexing, one slow reader would delay the
+     * others. */
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 }
 
@@ -483,7 +484,7 @@ void model_http_start(struct model_call *call, struct model_post *post) {
 
 void model_http_stop(struct model_call *call) {
     struct model_transfer *transfer = call->transfer;
-    /* Within a callback of libcurl no handle may be taken out: soon, then. */
+    /* No handle may be removed within a callback of libcurl, so this is done soon afterwards. */
     if (call->client->inside) {
         transfer->stopped = call->client->stops = true;
         return;

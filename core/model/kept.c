@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request with copies of all its texts, and what stands where nothing was said. */
+/* A request with copies of all its texts, and the defaults for what was not given. */
 #include "model/private.h"
 
 #define CONNECT_LIMIT_S 20

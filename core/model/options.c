@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a service does not take: servers that speak an interface differ in its newer parts, models
- * in what they let be set, and they say so when they refuse a request. Such a part is left out from
- * then on, and the person is told. */
+/* What a service does not take: servers differ in the newer parts of an interface, and models in
+ * the options they take. When one refuses a request for such a part, the part is left out from then
+ * on, and the person is told. */
 #include <math.h>
 #include <stdio.h>
 
@@ -95,6 +95,6 @@ bool model_learn(struct model_call *call, long status, struct str body) {
         if (has(body, refusals[i].words) &&
             (tempered || refusals[i].without != MODEL_WITHOUT_TEMPERATURE))
             learnt->without |= refusals[i].without;
-    /* What another request found out meanwhile counts, too. */
+    /* What other requests found out in the meantime counts, too. */
     return less || effort || learnt->without != call->without;
 }

@@ -14,7 +14,7 @@ static const char *variable(const char *name) {
 }
 
 /* "https_proxy" or "HTTPS_PROXY" and so on. libcurl ignores HTTP_PROXY, because in a CGI program a
- * client could set it; hone is none. */
+ * client could set it; hone is not a CGI program. */
 static const char *from_environment(bool secure) {
     const char *names[] = {secure ? "https_proxy" : "http_proxy",
                            secure ? "HTTPS_PROXY" : "HTTP_PROXY", "all_proxy", "ALL_PROXY"};

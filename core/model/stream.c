@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The body of an answer that streams: bytes become events, events go to the interface. Where the
- * bytes come from, and what becomes of a stream that is none, is decided elsewhere. */
+/* The body of an answer that streams: bytes become events, events go to the interface. Other files
+ * know where the bytes come from, and what to do with an answer that is not a stream. */
 #include "model/private.h"
 
 static void on_sse(void *data, const char *event, struct str text) {
@@ -9,8 +9,8 @@ static void on_sse(void *data, const char *event, struct str text) {
         call->api->event(call, event, text);
 }
 
-/* Exceptions in a stream ("ConverseStreamOutput", Amazon Bedrock API reference); all but those that
- * speak of the request may pass. */
+/* Exceptions in a stream ("ConverseStreamOutput", Amazon Bedrock API reference); all except those
+ * about the request itself may pass. */
 static void take_exception(struct model_call *call, const struct frames_message *message) {
     cJSON *object = cJSON_ParseWithLength(message->payload.at, message->payload.len);
     const char *words = model_json_error(object);

@@ -61,7 +61,7 @@ static bool is_own(const char *api, const struct model_place *place) {
     return false;
 }
 
-/* Whether somebody on the way could read it: a proxy hears a request without TLS as it is. */
+/* Whether somebody on the way could read the key: a proxy can read a request without TLS. */
 static bool is_open(const struct model_endpoint *endpoint, const struct model_place *place) {
     bool proxied = endpoint->proxy && *endpoint->proxy && !model_is_this_machine(endpoint->proxy);
     return !place->secure && (proxied || !model_place_is_here(place->host));

@@ -25,7 +25,8 @@ struct metadata {
     atomic_bool forgotten;
 };
 
-/* libcurl asks once a second: nobody waits at the end of the program for an answer nobody wants. */
+/* libcurl checks this once a second, so the program can end without waiting for an answer that
+ * nobody needs. */
 static int on_progress(void *data, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
     struct metadata *metadata = data;
     (void)a, (void)b, (void)c, (void)d;

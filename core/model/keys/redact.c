@@ -51,7 +51,7 @@ static size_t begun(const struct redact *redact, struct str text) {
     return 0;
 }
 
-/* Appends text[*from..to), of which the first `out` bytes are out already. */
+/* Appends text[*from..to), of which the first `out` bytes were already given out. */
 static void give(struct buf *into, struct str text, size_t from, size_t to, size_t out) {
     from = MAX_OF(from, out);
     if (from < to)

@@ -63,7 +63,7 @@ static void on_output(void *data, enum loop_stream stream, struct str text, bool
     struct buf *into = stream == LOOP_STDOUT ? &wait->key : &wait->said;
     size_t limit = stream == LOOP_STDOUT ? MAX_KEY : 200;
     (void)whole;
-    /* Enough at once, so that growing leaves no copy behind. */
+    /* Large enough from the start, because growing would leave a copy behind. */
     if (!into->at)
         buf_printf(into, "%*s", MAX_KEY + 1, ""), buf_clear(into);
     if (into->len < limit)
@@ -86,7 +86,8 @@ static void on_exit_command(void *data, const struct loop_exit *exit) {
 }
 
 static void run(struct model_key_wait *wait, const char *const *argv) {
-    /* The person's own programs: agents, keyrings and cards are found by variables. */
+    /* The person's own programs see all variables, because agents, keyrings and cards are found
+     * through them. */
     struct loop_child_spec spec = {.argv = argv,
                                    .environment = LOOP_WHOLE,
                                    .own_session = true,
