@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way that finds the way: asks `ssh -G` (or our own reader, where no ssh client is installed)
- * what the user's ssh_config says of the host, and goes on with libssh2 in this process, or with
- * the system's client where the host needs more than libssh2 can do. */
+/* Chooses the way to a host. It asks `ssh -G` (or our own reader, if no ssh client is installed)
+ * what the user's ssh_config says about the host, and takes libssh2 in this process, or the
+ * system's client if the host needs more than libssh2 can do. */
 #include "transport/client/client.h"
 #include "transport/ssh/ssh.h"
 #include "transport/transport.h"
@@ -19,7 +19,7 @@
 #define CONNECT_LIMIT_S 20
 #define KEEPALIVE_S 15
 
-/* The way's own while it looks. */
+/* The state of this way while it chooses. */
 struct chooser {
     struct transport *transport;
     struct client_folder folder;
@@ -65,7 +65,7 @@ static void add_file(struct chooser *chooser, struct files *files, struct str pa
         *vec_push(&files->all) = arena_take(arena, settings_expand(&chooser->settings, word, name));
 }
 
-/* One path a value, or several with blanks between. */
+/* A value is one path, or several separated by blanks. */
 static void add_files(struct chooser *chooser, struct files *files, const char *keyword,
                       bool several) {
     const struct settings_list *list = settings_all(&chooser->settings, keyword);
@@ -171,7 +171,7 @@ static const char *key_need(const struct transport_route *route) {
     return NULL;
 }
 
-/* Why libssh2 cannot do it; NULL: nothing says so. */
+/* Why libssh2 cannot do it; NULL: no reason is known. */
 static const char *find_need(const struct chooser *chooser) {
     for (size_t i = 0; i < COUNT_OF(needs); i++)
         if (settings_get(&chooser->settings, needs[i].keyword))
@@ -363,7 +363,7 @@ static void choice_close(struct transport *transport) {
     free(chooser);
 }
 
-/* Nothing is asked and nothing runs before a way was chosen. */
+/* Until a way is chosen nothing is asked and nothing runs. */
 static const struct transport_ops choice_ops = {.open = choice_open, .close = choice_close};
 
 /* ------------------------------------------------------------------------------- the open call */

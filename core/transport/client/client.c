@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The way over the system's ssh: one child holds the connection (ssh -M -N, with its control socket
- * in a private folder), sessions run over that socket. Here the child is started, watched and
- * ended, and its questions are passed on. What it honours of the user's ssh_config is all its
- * own. */
+ * in a private folder), sessions run over that socket. This file starts, watches and ends the
+ * child, and passes its questions on. The child itself reads the user's ssh_config. */
 #include "transport/client/own.h"
 
 #include <signal.h>
@@ -67,8 +66,8 @@ static void start_limit(struct client *client) {
 
 /* ---------------------------------------------------------------------------------- the socket */
 
-/* How the person was let in, as ssh says at its verbose level:
- * Authenticated to HOST ([ADDRESS]:PORT) using "publickey". */
+/* How the person logged in, as ssh prints at its verbose level: Authenticated to HOST
+ * ([ADDRESS]:PORT) using "publickey". */
 static void describe(struct client *client) {
     struct transport *transport = client->transport;
     const struct transport_route *route = &transport->route;
@@ -101,7 +100,7 @@ static void on_no_reason(void *data) {
     end_as_said(client);
 }
 
-/* ssh is about to end and to say why, unless it does not get on with hone. */
+/* ssh is about to end and to say why, unless the problem is between ssh and hone. */
 static void on_mux_gone(void *data, const char *why) {
     struct client *client = data;
     struct err err;
@@ -146,7 +145,7 @@ static void on_master_exit(void *data, const struct loop_exit *result) {
 
 static bool start_master(struct client *client, struct err *err) {
     const struct transport_route *route = &client->transport->route;
-    /* Of the user's configuration only what makes the connection is wanted: no forwardings, no
+    /* From the user's configuration hone wants only what makes the connection: no forwardings, no
      * commands, no connection that outlives hone. */
     const char *const more[] = {"-M",
                                 "-N",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ssh wrote before it gave up, as a kind of error and sentences with what to do. The table is
- * in order of weight: the first row whose words occur decides. */
+/* Turns what ssh wrote before it gave up into a kind of error and sentences with what to do. The
+ * first row of the table whose words occur decides. */
 #include "transport/client/own.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The private folder of a connection over the system's ssh, and ssh's command line. The ssh_config
- * in it begins with what hone insists on, also for jump hosts, which read the same file; what
- * concerns the host alone stands on the command line. */
+ * in it begins with the settings that hone requires, also for jump hosts, which read the same file;
+ * settings for the host alone are on the command line. */
 #include "transport/client/own.h"
 #include "transport/wire/inner.h"
 
@@ -23,7 +23,7 @@
 #define SURELY_LOCKED_S 60 /* by then its maker has locked it */
 #define SYSTEM_CONFIG "/etc/ssh/ssh_config"
 
-/* ssh looks up the home in the user database; hone goes by $HOME. */
+/* ssh looks up the home folder in the user database; hone uses $HOME. */
 static bool home_is_elsewhere(void) {
     const char *home = getenv("HOME");
     const struct passwd *me = getpwuid(getuid());
@@ -70,7 +70,7 @@ static void write_config(const struct transport_route *route, struct buf *out) {
     write_includes(route, out);
 }
 
-/* A folder of this user's that nobody holds any more: its hone was killed. */
+/* A folder of this user that no hone holds any more: its hone was killed. */
 static bool is_left_over(const char *path) {
     struct stat st;
     if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != getuid() ||

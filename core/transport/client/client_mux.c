@@ -47,7 +47,7 @@ enum {
 enum { OPEN_PROHIBITED = 1, DATA_STDERR = 1 };
 
 enum channel_state { CHANNEL_WAITING, CHANNEL_OPENING, CHANNEL_OPEN, CHANNEL_CLOSED };
-/* One command's way. It outlives the command when that was killed, until the server closes it. */
+/* One command's channel. It outlives a killed command until the server closes it. */
 struct channel {
     struct mux *mux;
     struct transport_command *command; /* NULL: killed or dropped */
@@ -96,7 +96,7 @@ static void gone(struct mux *mux, const char *why) {
     mux->callbacks.on_gone(mux->callbacks.data, why);
 }
 
-/* Sends what the socket takes; the rest when it can be written to. */
+/* Sends what the socket takes; the rest follows when the socket can be written to again. */
 static void flush(struct mux *mux) {
     while (!mux->gone && mux->out_at < mux->out.len) {
         ssize_t n = send(mux->fd, mux->out.at + mux->out_at, mux->out.len - mux->out_at, 0);
@@ -299,7 +299,7 @@ static void on_opened(struct channel *channel, struct message *message) {
     send_input(channel);
 }
 
-/* Most often MaxSessions: the command waits until another one ends. */
+/* The reason is mostly MaxSessions: the command waits until another one ends. */
 static void on_open_failed(struct channel *channel, struct message *message) {
     struct mux *mux = channel->mux;
     uint32_t reason = get_u32(message);
@@ -416,7 +416,8 @@ static void on_message(struct mux *mux, int number, struct message *message) {
     }
 }
 
-/* Before the proxy: hello, then the answer to the wish for it. False: it is over. */
+/* Before the proxy mode: hello, then the answer to the request for it. False: the connection is
+ * over. */
 static bool on_mux_message(struct mux *mux, struct message *message) {
     int number = (int)get_u32(message);
     uint32_t value = get_u32(message);
@@ -435,7 +436,7 @@ static bool on_mux_message(struct mux *mux, struct message *message) {
     return false;
 }
 
-/* Takes whole packets off what came. */
+/* Takes whole packets from the input. */
 static void take_packets(struct mux *mux) {
     size_t at = 0;
     while (!mux->gone && mux->in.len - at >= 4) {

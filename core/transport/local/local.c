@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The way that stays on this machine: commands are children of hone that start in a home folder,
- * files are copied by worker jobs (local_copy.c). It behaves as the ways over SSH do, so that
- * whoever uses a transport need not know. */
+ * files are copied by worker jobs (local_copy.c). It behaves like the ways over SSH, so that users
+ * of a transport need not know the difference. */
 #include "transport/local/own.h"
 
 #include <signal.h>
@@ -10,9 +10,9 @@
 
 #define GRACE_MS 2000
 
-/* What commands on this machine see beyond loop/environment.c: a cluster's settings, the way out to
- * where packages come from, what a login shell on another machine would have of the device's
- * tools. */
+/* The variables that commands on this machine see besides those of loop/environment.c: a cluster's
+ * settings, proxies for packages, and the paths of the device's tools that a login shell elsewhere
+ * would have. */
 static const char *const passed[] = {
     "SLURM_*",     "SBATCH_*",   "SQUEUE_*",         "SINFO_*",    "SACCT_*",
     "KRB5CCNAME",  "http_proxy", "https_proxy",      "no_proxy",   "HTTP_PROXY",

@@ -20,7 +20,7 @@ static void drop_files(struct local_copy *own) {
     own->from = own->to = NULL;
 }
 
-/* Ends the copy once no worker has its hands on a file and the leftovers are gone. */
+/* Ends the copy when no worker uses a file any more and leftovers are removed. */
 static void settle(struct local_copy *own) {
     if ((own->from && own->from->busy) || own->to->busy)
         return;
@@ -28,7 +28,7 @@ static void settle(struct local_copy *own) {
     transport_copy_end(own->copy, &own->why);
 }
 
-/* Of a file that a worker is at work on, the error may be half written. */
+/* While a worker uses a file, the error may be half written. */
 static void take_failure(struct local_copy *own) {
     const struct sftp_file *const files[] = {own->to, own->from};
     for (size_t i = 0; i < COUNT_OF(files); i++)

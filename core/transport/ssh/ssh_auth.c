@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The third stage: logging in. The agent's keys, the key files, then what a person can answer, each
- * only when the server takes it; and what is said when nothing worked. */
+/* The third stage: logging in. It tries the agent's keys, the key files, then what a person can
+ * answer, each only if the server accepts it; it also has the message for when nothing worked. */
 #include "transport/ssh/ssh_auth.h"
 
 #include <ctype.h>
@@ -29,7 +29,7 @@ static const struct ssh_key *file_of(const struct ssh_link *link,
     return NULL;
 }
 
-/* First those that the configuration names, then the rest, in the agent's order. */
+/* The keys that the configuration names come first, then the rest, in the agent's order. */
 static void add_held(struct ssh_link *link, bool named) {
     struct ssh_auth *auth = link->auth;
     for (size_t i = 0; auth->agent && i < auth->agent->n_keys; i++) {

@@ -32,8 +32,8 @@ struct ssh_auth {
 
 /* The next key; after the last one, what a person can answer; then the end. */
 void ssh_auth_next(struct ssh_link *link);
-/* A key's signature did not do: asks the server what it takes now, for the key may have been the
- * first of two factors, then goes on. */
+/* A key's signature was not enough. Asks the server what it accepts now, because the key may have
+ * been the first of two factors, and goes on. */
 void ssh_auth_again(struct ssh_link *link);
 void ssh_auth_done(struct ssh_link *link, const char *how);
 void ssh_auth_set_secret(struct ssh_auth *auth, const char *secret);

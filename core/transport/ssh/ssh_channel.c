@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last stage: commands over channels. A turn opens what waits, moves input and output of all
- * commands in small pieces for about a millisecond, and leaves the rest to the next turn, so that
- * neither the loop nor a command waits for another's bulk. */
+/* The last stage: commands over channels. A turn opens waiting channels and moves input and output
+ * of all commands in small pieces for about a millisecond. The rest waits for the next turn, so
+ * that neither the loop nor a command waits for the bulk data of another. */
 #include "transport/ssh/ssh_link.h"
 
 #include <stdio.h>
@@ -81,7 +81,7 @@ static bool has_open_channel(const struct ssh_link *link) {
 
 /* ------------------------------------------------------------------------------------- opening */
 
-/* What comes makes no sense any more; a connection that was closed is found out elsewhere. */
+/* The input makes no sense any more; a closed connection is noticed elsewhere. */
 static void broke(struct ssh_link *link) {
     if (!link->hung_up)
         ssh_link_end(link, ERR_ENVIRONMENT, "the connection to %s broke: %s", link->route.name,
@@ -245,7 +245,8 @@ static bool move_output(struct ssh_link *link) {
     return moved;
 }
 
-/* Pieces of all in turn; false when time was up before all was delivered. */
+/* Delivers pieces of all commands in turn; false when the time was up before everything was
+ * delivered. */
 static bool deliver(struct ssh_link *link, uint64_t until) {
     while (move_output(link))
         if (clock_monotonic_ns() > until)
@@ -352,8 +353,8 @@ void ssh_channel_start(struct transport_command *command) {
     ssh_link_wake(link);
 }
 
-/* Its owner is told at once; whether the server closes it soon is another matter: it waits for the
- * program to notice that nobody reads it. */
+/* Its owner is told at once. The server may close it much later, when the program notices that
+ * nobody reads its output. */
 void ssh_channel_kill(struct transport_command *command) {
     struct ssh_channel *channel = command->own;
     struct ssh_link *link = command->transport->own;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Key files as far as they are plain: which kind of key it is, its public part, whether it is
- * locked. That decides whom to ask for a passphrase, and what libssh2 cannot use. Formats: RFC 4253
- * and 5656 for public keys, OpenSSH's PROTOCOL.key for private ones. Signing is libssh2's
+/* The unencrypted parts of key files: the kind of key, its public part, whether it is locked. From
+ * that follows whether to ask for a passphrase, and whether libssh2 can use the key. Formats: RFC
+ * 4253 and 5656 for public keys, OpenSSH's PROTOCOL.key for private ones. Signing is libssh2's
  * business. */
 #include "transport/ssh/ssh_key.h"
 #include "transport/ssh/testing.h"

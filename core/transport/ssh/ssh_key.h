@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the libssh2 way: what can be told of keys without any cryptography. Implemented in
+/* Private to the libssh2 way: what can be said about keys without any cryptography. Implemented in
  * ssh_key.c; everything read here is foreign. */
 #ifndef HONE_TRANSPORT_SSH_KEY_H
 #define HONE_TRANSPORT_SSH_KEY_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* known_hosts: which lines speak of a host, what they say of a key, and adding one. The names, with
- * patterns, markers and line numbers, are read here, because libssh2's collection knows none of the
- * three; it lends its HMAC for hashed names. Asking the user is the business of ssh_verify.c. */
+/* known_hosts: which lines are about a host, what they say about a key, and adding a line. The
+ * names, with patterns, markers and line numbers, are read here, because libssh2's collection
+ * supports none of the three; only its HMAC is used, for hashed names. ssh_verify.c asks the
+ * user. */
 #include "transport/ssh/ssh_known.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The libssh2 way: the life of a connection. Bytes between socket and libssh2, turns of the loop,
- * jobs that borrow the session, questions, time limits, keep-alive, the end. What is said over the
- * connection is the business of the stages. */
+ * jobs that borrow the session, questions, time limits, keep-alive, the end. The stages decide what
+ * is said over the connection. */
 #include "transport/ssh/ssh_link.h"
 #include "transport/ssh/ssh.h"
 
@@ -393,7 +393,7 @@ const char *ssh_link_last_error(const struct ssh_link *link) {
     return text && *text ? text : "no reason given";
 }
 
-/* The server is asked something when it was silent; whatever it says then counts. */
+/* After a silence the server is asked something; any answer counts. */
 static void on_keepalive(void *data) {
     struct ssh_link *link = data;
     if (link->heard) {

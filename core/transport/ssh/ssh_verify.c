@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The second stage: whether this is the server it was before. A key that known_hosts has goes on
- * silently, a first one is shown and asked about, a changed or revoked one is the end. There is no
- * way around it, and none is configurable. */
+/* The second stage: whether this is the server it was before. A key in known_hosts is accepted
+ * silently, a new one is shown and the person is asked, a changed or revoked one ends the
+ * connection. No setting changes that. */
 #include "transport/ssh/ssh_link.h"
 
 #include <stdio.h>

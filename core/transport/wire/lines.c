@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splitting of output into lines, for ways whose bytes do not come through a child of the loop.
- * The rules are those of the loop's children, so that a command reads the same wherever it runs. */
+/* Splitting of output into lines, for ways whose bytes do not come through a child of the loop. The
+ * rules are those of the loop's children, so that output of a command is split in the same way
+ * wherever it runs. */
 #include "transport/wire/inner.h"
 
 #include <string.h>

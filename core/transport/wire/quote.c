@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Plain characters mean themselves in every shell, wherever they stand. */
+/* Characters without a special meaning in any shell, in any place. */
 static bool is_plain(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            (c && strchr("_-./,:+", c));

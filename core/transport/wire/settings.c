@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of ssh_config keywords for one host: kept, looked up, tokens put in. Where they come from
- * is settings_read.c and choice.c. */
+/* Values of ssh_config keywords for one host: kept, looked up, tokens put in. They come from
+ * settings_read.c and choice.c. */
 #include "transport/wire/settings.h"
 
 #include <ctype.h>

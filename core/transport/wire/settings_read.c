@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our own reader of ssh_config, for lists of names and for machines without an ssh client. What
- * only a command could tell (Match exec) does not match here. */
+/* Our own reader of ssh_config, for lists of names and for machines without an ssh client. A
+ * condition that needs a command (Match exec) never matches here. */
 #include "transport/wire/settings.h"
 
 #include <ctype.h>

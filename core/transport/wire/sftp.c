@@ -95,7 +95,7 @@ static void cut_all(struct transport_sftp *sftp, const struct err *why) {
     sftp->ready = false;
 }
 
-/* What comes is not SFTP: a shell that prints at login, most often. */
+/* The input is not SFTP; mostly the cause is a shell that prints at login. */
 static void give_up(struct transport_sftp *sftp) {
     struct err why;
     err_set(&why, ERR_ENVIRONMENT,
