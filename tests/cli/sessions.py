@@ -93,7 +93,7 @@ class Sessions(unittest.TestCase):
         path.write_bytes(data)
         done = hone("run", self.task, "--rounds", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("session.db was changed since hone closed it", done.stderr)
+        self.assertIn("session.db was changed after hone closed it", done.stderr)
 
     def test_what_cannot_be_put_right_is_said_to_be_lost(self):
         self.run_rounds()

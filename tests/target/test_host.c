@@ -238,7 +238,7 @@ static void the_job_of_a_hone_that_was_killed_is_found_again(void **state) {
     assert_int_equal(heard.failure.kind, ERR_NONE);
     assert_int_equal(heard.next_line, 100);
     assert_int_equal(heard.wrong, 0);
-    assert_non_null(strstr(heard.local.at, "was begun on user@double before"));
+    assert_non_null(strstr(heard.local.at, "was already started on user@double"));
     size_t size = 0;
     free(file_read(count, 0, &size, NULL));
     assert_int_equal(size, 1);
