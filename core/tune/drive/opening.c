@@ -12,8 +12,9 @@
 #define FOLLOW_MS 500 /* how often a read-only session looks for new events */
 #define FIRST_MS 40   /* what is read by then is opened without a word */
 #define SLICE_MS 12
-#define WAIT_MS 4  /* at most, for what is read ahead */
-#define TELL_MS 80 /* between frames that say how far it is */
+#define WAIT_MS 4   /* at most, for what is read ahead */
+#define BREATH_MS 1 /* a timer that is due at once keeps the loop from keys and signals */
+#define TELL_MS 80  /* between frames that say how far it is */
 #define LOOK_EVENTS 32
 
 struct tune_opening {
@@ -103,7 +104,7 @@ static void on_slice(void *data) {
         slices_end(session, &err);
         return;
     }
-    opening->timer = loop_timer_start(session->loop, 0, 0, on_slice, session);
+    opening->timer = loop_timer_start(session->loop, BREATH_MS, 0, on_slice, session);
     if (clock_monotonic_ns() - opening->told_ns < (uint64_t)TELL_MS * 1000000)
         return;
     opening->told_ns = clock_monotonic_ns();
@@ -124,7 +125,7 @@ bool tune_opening_start(struct tune_session *session, tune_opening_done_fn *done
         return false;
     session->state->opening = session->opening->broken_off;
     if (session->state->opening)
-        session->opening->timer = loop_timer_start(session->loop, 0, 0, on_slice, session);
+        session->opening->timer = loop_timer_start(session->loop, BREATH_MS, 0, on_slice, session);
     else
         opening_is_over(session);
     return true;
