@@ -183,7 +183,7 @@ void chrome_opening(const struct views *views, struct tui_area area) {
     tui_say(box, 1, 0, "opening: %d %%", percent);
     tui_chart_bar(tui_area_part(box, (struct tui_rect){2, 0, 1, MIN_OF(box.cols, 40)}),
                   state->opened, TUI_BAR);
-    if (tui_bindings_key_of(&views->bindings, screen_here(views)->name, "quit", &quit)) {
+    if (tui_bindings_key_of(&views->bindings, screen_here(views)->name, "leave", &quit)) {
         tui_key_print(quit, &key);
         tui_say(tui_ink(box, TUI_DIM), 4, 0, "%s quits; the session is kept", key.at);
     }

@@ -231,15 +231,21 @@ static int page_of(const struct views *views) {
 
 /* While the log is read there is nothing to do but to leave. */
 static struct views_request opening_event(struct views *views, const struct tui_event *event) {
-    static const char *const all[] = {"quit", "suspend", "repaint"};
+    static const struct {
+        const char *command;
+        enum views_wish wish;
+    } all[] = {{"leave", VIEWS_QUIT},
+               {"quit", VIEWS_QUIT},
+               {"suspend", VIEWS_SUSPEND},
+               {"repaint", VIEWS_REPAINT}};
     struct views_request request = {.wish = VIEWS_NOTHING};
     const char *name =
         event->kind == TUI_EVENT_KEY
             ? tui_bindings_find(&views->bindings, screen_here(views)->name, event->key)
             : NULL;
     for (size_t i = 0; name && i < COUNT_OF(all); i++)
-        if (!strcmp(name, all[i]))
-            request.wish = (const enum views_wish[]){VIEWS_QUIT, VIEWS_SUSPEND, VIEWS_REPAINT}[i];
+        if (!strcmp(name, all[i].command))
+            request.wish = all[i].wish;
     return request;
 }
 

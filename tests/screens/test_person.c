@@ -571,6 +571,24 @@ static void findings_can_be_read(void **unused) {
     tune_state_free(state);
 }
 
+/* While a long log is read only leaving works, by the key that the screen names, and by Ctrl-C. */
+static void an_opening_session_can_be_left(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("planned", &now_ms);
+    struct views *views = views_that_act(state);
+    state->opening = true;
+    state->opened = 0.43;
+    assert_true(shows(views, "", "opening: 43 %"));
+    assert_true(shows(views, "", "q quits; the session is kept"));
+    assert_int_equal(replay_keys(views, "a").wish, VIEWS_NOTHING);
+    assert_int_equal(replay_keys(views, "Esc").wish, VIEWS_NOTHING);
+    assert_int_equal(replay_keys(views, "q").wish, VIEWS_QUIT);
+    assert_int_equal(replay_keys(views, "C-c").wish, VIEWS_QUIT);
+    views_free(views);
+    tune_state_free(state);
+}
+
 /* The hunk that the keys act on is on the screen, however it was come to. */
 static void the_hunk_in_hand_is_shown(void **unused) {
     (void)unused;
@@ -780,6 +798,7 @@ int main(void) {
         cmocka_unit_test(undo_says_what_it_takes_back),
         cmocka_unit_test(what_was_taken_back_is_done_again),
         cmocka_unit_test(one_roof_for_all),
+        cmocka_unit_test(an_opening_session_can_be_left),
         cmocka_unit_test(the_hunk_in_hand_is_shown),
         cmocka_unit_test(two_columns_work_or_it_is_said_why_not),
         cmocka_unit_test(findings_can_be_read),
