@@ -39,6 +39,7 @@ static void begin(struct thinking *thinking, const char *search, bool lessons) {
         set(thinking, "roles", "reflector", "two");
     }
     set(thinking, "search", "questions", "4");
+    set(thinking, "search", "keep_inside", "yes"); /* steps of a few percent */
     fake->options.use = NULL;
     fake->options.proposer = "models";
     fake->options.config = thinking->config;

@@ -421,19 +421,20 @@ static bool legacy_reduce(struct isa_call *c, struct value *result) {
     for (int k = 0; k < c->binding->n; k++)
         if (c->binding->to[k] == NKI_TENSOR_REDUCE_axis)
             parameter = k;
-    const struct nki_operand *operand = b->operand;
+    const struct nki_operand *operand = b->operand, *func = &operand[NKI_TENSOR_REDUCE_op];
     const struct tensor *data = b->tensor[NKI_TENSOR_REDUCE_data];
+    bool is_func = func->kind == NKI_OPERAND_FUNC; /* a kernel may give a number */
     struct api_op op = {.in = b->in,
                         .node = b->node,
                         .dtype = c->dtype,
                         .mask = b->mask,
-                        .func = (enum nki_func)operand[NKI_TENSOR_REDUCE_op].i};
+                        .func = is_func ? (enum nki_func)func->i : NKI_FUNC_NONE};
     struct api_reduction reduction = {
         .axes = c->value[parameter],
         .negate = operand[NKI_TENSOR_REDUCE_negate].i,
         .keepdims = operand[NKI_TENSOR_REDUCE_keepdims].i,
     };
-    if (!data || !nki_func_has(op.func, 'r'))
+    if (!data || !is_func || !nki_func_has(op.func, 'r'))
         return interp_error(b->in, b->node, "",
                             "nisa.tensor_reduce: op must be a reduction like "
                             "np.add, data a tile");
