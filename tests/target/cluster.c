@@ -264,7 +264,7 @@ static void a_preempted_one_begins_anew_as_often_as_it_may(void **state) {
     serve_until(scene, was_put_back, again);
     serve_until(&strict, is_done, never);
     assert_int_equal(never->failure.kind, ERR_ENVIRONMENT);
-    assert_non_null(strstr(never->failure.text, "no more than 0 retries"));
+    assert_non_null(strstr(never->failure.text, "allows 0 retries"));
     open_gate(gate);
     serve_until(scene, is_done, again);
     expect_right(again, 100, 7);

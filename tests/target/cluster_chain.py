@@ -78,7 +78,7 @@ def check(folder):
     assert end["event"] == "end" and end["best"]["correct"], end
     assert end["best"]["speedup"] > 1.1 and not end["best"]["modelled"], end
     said = [event["text"] for event in events if event["event"] == "log" and "text" in event]
-    numbers = re.findall(r"^handed in as job (\d+)", "\n".join(said), re.MULTILINE)
+    numbers = re.findall(r"^submitted as job (\d+)", "\n".join(said), re.MULTILINE)
     jobs = wait_for_ended(folder, set(numbers))
     assert set(jobs) == set(numbers) and len(numbers) >= 2, (numbers, jobs)
     assert all(name.startswith("hone-") and state == "COMPLETED"

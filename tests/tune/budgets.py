@@ -180,7 +180,7 @@ class Budgets(unittest.TestCase):
     def test_dollars_of_a_model_without_a_price(self):
         self.configure("")
         self.assertEqual(self.run_hone("--dollars", 5, status=2), [])
-        self.assertIn("what m costs is not known", self.stderr)
+        self.assertIn("the price of m is not known", self.stderr)
         self.assertEqual(Model.asked, 0)
 
     def test_the_cheaper_of_two_models_is_asked_more_often(self):

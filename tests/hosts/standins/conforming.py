@@ -103,7 +103,7 @@ class Changed(Conforming):
         self.assertEqual(rows["a way to compile"]["state"], "ok")      # the next seam serves
         text = self.conform("2.32", root=root, status=1)
         self.assertIn("\nOTHER   compile: nir (seams.py)\n", text)
-        self.assertIn("3 in CAPITALS are not as hone knows it", text)
+        self.assertIn("3 in CAPITALS are not as hone expects", text)
 
     def test_an_sdk_that_compiles_nothing_fails_the_rows_that_need_it(self):
         home = self.home("2.30")
