@@ -293,8 +293,7 @@ def intervals(results):
     groups = collections.defaultdict(list)
     for r in results:
         if not r.wrong and r.row.level:
-            for key in ((r.row.device, r.row.dialect, r.bound), (r.row.device, r.row.dialect, ""),
-                        ("", "", "")):
+            for key in ((r.row.device, r.row.dialect, r.bound), (r.row.device, r.row.dialect, "")):
                 groups[key].append(1 / r.ratio)
     rows = sorted(groups, key=lambda key: (key.count(""), key))
     return [(*key, len(groups[key]), percentile(groups[key], 0.1), percentile(groups[key], 0.9))

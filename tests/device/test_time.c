@@ -463,9 +463,49 @@ static void nothing_starts_before_what_it_depends_on(void **state) {
     }
 }
 
+/* ---- doubt ---------------------------------------------------------------------------------- */
+
+/* What was never measured has no range: nothing is known of trn3, nor of the current dialect on
+ * trn1. Where a bound has too few kernels, those of all bounds stand for it. */
+static void a_range_is_told_only_where_something_was_measured(void **state) {
+    (void)state;
+    assert_int_equal(device_interval_of("trn3", "current", "DMA").rows, 0);
+    assert_int_equal(device_interval_of("trn1", "current", "DMA").rows, 0);
+    assert_int_equal(device_interval_of(NULL, NULL, NULL).rows, 0);
+    struct device_interval dma = device_interval_of("trn2", "legacy", "DMA"),
+                           rare = device_interval_of("trn2", "legacy", "GpSimd");
+    assert_true(dma.rows >= 8 && rare.rows > dma.rows);
+    assert_true(dma.low > 0 && dma.low < dma.high && rare.low < rare.high);
+}
+
+static void kernels_differ_in_the_first_thing_that_is_not_the_same(void **state) {
+    (void)state;
+    const struct device_counts one = {1e6, 1e9, {100, 200, 50, 0}, 1000};
+    struct device_counts other = one;
+    assert_int_equal(device_edit_between(&one, &other), DEVICE_EDIT_ORDER);
+    other.packets = 1100;
+    assert_int_equal(device_edit_between(&one, &other), DEVICE_EDIT_TRANSFERS);
+    other.instructions[1] -= 50;
+    other.instructions[3] += 50;
+    assert_int_equal(device_edit_between(&one, &other), DEVICE_EDIT_ENGINES);
+    other.instructions[0] = 200;
+    assert_int_equal(device_edit_between(&one, &other), DEVICE_EDIT_TILING);
+    other.flops = 2e9;
+    assert_int_equal(device_edit_between(&one, &other), DEVICE_EDIT_ARITHMETIC);
+    other.hbm_bytes = 1.01e6; /* the same, within two percent */
+    assert_int_equal(device_edit_between(&one, &other), DEVICE_EDIT_ARITHMETIC);
+    other.hbm_bytes = 2e6;
+    assert_int_equal(device_edit_between(&one, &other), DEVICE_EDIT_TRAFFIC);
+    assert_int_equal(device_edit_between(&other, &one), DEVICE_EDIT_TRAFFIC);
+    for (int edit = 0; edit < DEVICE_EDITS; edit++)
+        assert_true(device_edit_least((enum device_edit)edit) >= 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_profile_is_consistent),
+        cmocka_unit_test(a_range_is_told_only_where_something_was_measured),
+        cmocka_unit_test(kernels_differ_in_the_first_thing_that_is_not_the_same),
         cmocka_unit_test(the_same_program_takes_the_same_time),
         cmocka_unit_test(what_does_not_fit_is_spilled_in_the_legacy_dialect),
         cmocka_unit_test(what_does_not_fit_is_refused_in_the_current_dialect),

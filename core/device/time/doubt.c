@@ -19,7 +19,7 @@ static const struct kind {
 #undef EDIT
 };
 
-/* A row that says nothing of something, "", is for all of it. */
+/* A row with an empty bound holds for all of them. */
 static bool holds(const char *row, const char *asked) {
     return !*row || (asked && !strcmp(row, asked));
 }

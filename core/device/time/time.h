@@ -71,7 +71,7 @@ struct device_interval {
     size_t rows;
 };
 /* Of kernels of that generation ("trn2"), dialect ("legacy", "current") and bound ("DMA"); where
- * there are too few, of more kinds together. Arguments may be NULL. */
+ * there are too few, of all bounds together. Arguments may be NULL. */
 struct device_interval device_interval_of(const char *generation, const char *dialect,
                                           const char *bound);
 
