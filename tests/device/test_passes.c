@@ -181,9 +181,42 @@ static void every_constant_says_where_it_comes_from(void **state) {
     for (const struct device_constant *c; (c = device_constant_at(n)); n++) {
         assert_true(strlen(c->source) > 10 && *c->unit);
         for (int g = 0; g < 3; g++)
-            assert_true(isfinite(c->value[g]) && c->value[g] >= 0 && c->how[g] <= DEVICE_GUESSED);
+            assert_true(isfinite(c->value[g]) && c->value[g] >= 0 &&
+                        c->known[g].how <= DEVICE_GUESSED);
     }
     assert_true(n > 30);
+}
+
+static void worse_constants_make_kernels_slower(void **state) {
+    (void)state;
+    for (enum nki_generation g = NKI_GEN2; g <= NKI_GEN4; g++) {
+        struct device_constants worse = *device_constants_of(g);
+        device_constants_worsen(&worse, DEVICE_FITTED);
+        device_constants_worsen(&worse, DEVICE_GUESSED);
+        size_t moved = 0;
+        const struct device_constant *c;
+        for (size_t i = 0; (c = device_constant_at(i)); i++) {
+            double was = device_constant_value(device_constants_of(g), c);
+            double is = device_constant_value(&worse, c);
+            enum device_how how = device_constant_known(c, g).how;
+            moved += is != was;
+            assert_true(how >= DEVICE_FITTED || is == was);
+            assert_true(c->less_is_worse ? is <= was || was <= 0 : is >= was);
+        }
+        assert_true(moved > 5);
+    }
+}
+
+/* What a host's calibration put in their stead is not known by the table any more. */
+static void a_hosts_own_constants_are_not_worsened(void **state) {
+    (void)state;
+    struct device_constants own = *device_constants_of(NKI_GEN3);
+    own.dma_start_ns *= 1.25;
+    own.dma_static_issue_ns *= 1.25;
+    struct device_constants worse = own;
+    device_constants_worsen(&worse, DEVICE_FITTED);
+    assert_true(worse.dma_static_issue_ns == own.dma_static_issue_ns);
+    assert_true(worse.vector_pair > own.vector_pair);
 }
 
 int main(void) {
@@ -197,6 +230,8 @@ int main(void) {
         cmocka_unit_test(work_moved_to_gpsimd_competes_with_vector),
         cmocka_unit_test(every_source_of_a_sum_is_read),
         cmocka_unit_test(every_constant_says_where_it_comes_from),
+        cmocka_unit_test(worse_constants_make_kernels_slower),
+        cmocka_unit_test(a_hosts_own_constants_are_not_worsened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

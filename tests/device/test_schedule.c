@@ -123,8 +123,8 @@ static struct timed prepare(struct random *r) {
     struct timed t = {.image = device_load(r->b.program, r->b.generation, &r->b.diags)};
     if (!t.image)
         fail_msg("%s", r->b.diags.all.at[0].message);
-    const struct cost_table *table = cost_table_of(r->b.generation->generation);
-    t.allocation = allocation_make(t.image, 0);
+    const struct device_constants *table = device_constants_of(r->b.generation->generation);
+    t.allocation = allocation_make(t.image, table, 0);
     t.costs = issue_costs(t.allocation, table);
     t.depends = depends_make(t.allocation, t.costs);
     t.schedule = (struct schedule){t.allocation, t.depends, table, t.costs};
@@ -223,7 +223,7 @@ static size_t next_of(const struct slow *w, uint8_t queue, double *at) {
 
 static void run_compute(struct slow *w, size_t s, double at) {
     const struct issue_cost *cost = &w->schedule->costs[s];
-    const struct cost_table *table = w->schedule->table;
+    const struct device_constants *table = w->schedule->table;
     double interval = cost->interval_ns, latency = cost->latency_ns, extra = 0;
     if ((int)cost->queue == w->lifted) {
         interval = latency = 0;
@@ -251,7 +251,7 @@ static void run_compute(struct slow *w, size_t s, double at) {
 
 static void run_move(struct slow *w, size_t s, double at) {
     const struct issue_cost *cost = &w->schedule->costs[s];
-    const struct cost_table *table = w->schedule->table;
+    const struct device_constants *table = w->schedule->table;
     if (w->lifted == QUEUE_DMA_IN || w->lifted == QUEUE_DMA_OUT) {
         w->start[s] = w->end[s] = w->visible[s] = w->queue_free[cost->queue] = at;
         return;

@@ -288,7 +288,8 @@ static void instructions_cost_what_was_measured(void **state) {
         const struct window *w = &windows[i];
         struct build b = build_start(w->device);
         struct cost_place place = {.engine = window_build(&b, w)};
-        struct cost cost = cost_of(b.program, 0, place, cost_table_of(b.generation->generation));
+        struct cost cost =
+            cost_of(b.program, 0, place, device_constants_of(b.generation->generation));
         double ns = w->low < 0 ? cost.latency_ns : cost.interval_ns;
         if (ns < fabs(w->low) || ns > fabs(w->high))
             fail_msg("%s %s, %d columns: %.1f ns, measured %s", w->device, w->what, w->columns, ns,
@@ -299,7 +300,8 @@ static void instructions_cost_what_was_measured(void **state) {
 
 static double scalar_ns(const struct build *b, size_t i) {
     struct cost_place place = {.engine = NKI_ENGINE_SCALAR};
-    return cost_of(b->program, i, place, cost_table_of(b->generation->generation)).interval_ns;
+    return cost_of(b->program, i, place, device_constants_of(b->generation->generation))
+        .interval_ns;
 }
 
 /* The result of a reduction stands elsewhere in each of these. */
@@ -408,8 +410,8 @@ static void random_programs_agree_with_the_slow_version(void **state) {
             b.program->dialect = legacy ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT;
             struct device_image *image = device_load(b.program, b.generation, &b.diags);
             assert_non_null(image);
-            struct allocation *allocation = allocation_make(image, 0);
-            const struct cost_table *table = cost_table_of(b.generation->generation);
+            const struct device_constants *table = device_constants_of(b.generation->generation);
+            struct allocation *allocation = allocation_make(image, table, 0);
             struct issue_cost *costs = issue_costs(allocation, table);
             /* Who has the port first is a matter of time: test_schedule.c looks at that. */
             for (size_t c = 0; c < allocation->issues.len; c++)
@@ -447,8 +449,8 @@ static void nothing_starts_before_what_it_depends_on(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(samples); i++) {
         struct loaded l = load(samples[i].text, &samples[i], "trn2");
-        struct allocation *allocation = allocation_make(l.image, 0);
-        const struct cost_table *table = cost_table_of(NKI_GEN3);
+        const struct device_constants *table = device_constants_of(NKI_GEN3);
+        struct allocation *allocation = allocation_make(l.image, table, 0);
         struct issue_cost *costs = issue_costs(allocation, table);
         struct depends *depends = depends_make(allocation, costs);
         struct schedule schedule = {allocation, depends, table, costs};

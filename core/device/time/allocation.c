@@ -332,9 +332,11 @@ static void compile(struct allocation *allocation, uint32_t passes, bool *absent
     allocation_choose_engines(allocation, passes & PASS_BIT(SHARED_COPIES), absent);
 }
 
-struct allocation *allocation_make(const struct device_image *image, uint32_t without) {
+struct allocation *allocation_make(const struct device_image *image,
+                                   const struct device_constants *table, uint32_t without) {
     struct allocation *allocation = mem_alloc(1, sizeof *allocation);
     allocation->image = image;
+    allocation->table = table;
     allocation->reorders = image->program->dialect == NKI_DIALECT_LEGACY;
     allocation->alias = mem_alloc(image->n_blocks, sizeof *allocation->alias);
     for (uint32_t b = 0; b < image->n_blocks; b++)

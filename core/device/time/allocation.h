@@ -37,6 +37,7 @@ struct residence {
 
 struct allocation {
     const struct device_image *image;
+    const struct device_constants *table;
     VEC(struct issue) issues;
     VEC(struct residence) residences; /* in the order they begin */
     VEC(uint32_t) uses; /* residences that issue s uses: uses[use_base[s] .. [s + 1]] */
@@ -50,8 +51,9 @@ struct allocation {
     uint64_t spill_save_bytes, spill_reload_bytes;
     uint64_t reload_bytes; /* inputs read again because SBUF could not hold them */
 };
-/* `without`: bits of the passes (passes.def) to leave out. */
-struct allocation *allocation_make(const struct device_image *image, uint32_t without);
+/* `table` is kept. `without`: bits of the passes (passes.def) to leave out. */
+struct allocation *allocation_make(const struct device_image *image,
+                                   const struct device_constants *table, uint32_t without);
 void allocation_free(struct allocation *allocation);
 /* Whether a block is in that memory. */
 static inline bool allocation_is_in(const struct device_image *image, uint32_t block,
@@ -86,9 +88,9 @@ struct transfer {
     bool software; /* GpSimd writes its descriptors */
 };
 struct transfer transfer_of(const struct allocation *allocation, size_t i,
-                            const struct cost_table *table);
+                            const struct device_constants *table);
 struct transfer transfer_of_spill(const struct device_image *image, const struct issue *issue,
-                                  const struct cost_table *table);
+                                  const struct device_constants *table);
 
 /* issues.c: the queue of each issue, and what it costs wherever it is scheduled. */
 enum queue {
@@ -111,7 +113,8 @@ struct issue_cost {
     uint8_t queue, issuer;          /* issuer: enum nki_engine that triggers a transfer */
 };
 /* One per issue, in an array the caller frees. */
-struct issue_cost *issue_costs(const struct allocation *allocation, const struct cost_table *table);
+struct issue_cost *issue_costs(const struct allocation *allocation,
+                               const struct device_constants *table);
 
 /* depend.c: which issues an issue waits for. */
 #define DEPENDS_ORDER 0x80000000u /* starts after it, need not wait for its result */
@@ -138,7 +141,7 @@ struct timeline {
 struct schedule {
     const struct allocation *allocation;
     const struct depends *depends;
-    const struct cost_table *table;
+    const struct device_constants *table;
     const struct issue_cost *costs;
 };
 /* Times every issue. `lifted` >= 0 makes that queue take no time (both DMA queues together). */

@@ -90,13 +90,14 @@ static bool leaves_psum(const struct device_image *image, uint32_t i) {
 }
 
 static double busy_on(const struct allocation *allocation, uint32_t i, enum nki_engine engine,
-                      const struct cost_table *table) {
+                      const struct device_constants *table) {
     struct cost_place place = {engine, allocation->input_in_psum && allocation->input_in_psum[i]};
     return cost_of(allocation->image->program, i, place, table).interval_ns;
 }
 
 static enum nki_engine less_busy(const struct allocation *allocation, uint32_t i,
-                                 const struct balance *balance, const struct cost_table *table) {
+                                 const struct balance *balance,
+                                 const struct device_constants *table) {
     double vector = balance->vector_ns + busy_on(allocation, i, NKI_ENGINE_VECTOR, table);
     double scalar = balance->scalar_ns + busy_on(allocation, i, NKI_ENGINE_SCALAR, table);
     return vector < scalar ? NKI_ENGINE_VECTOR : NKI_ENGINE_SCALAR;
@@ -104,7 +105,7 @@ static enum nki_engine less_busy(const struct allocation *allocation, uint32_t i
 
 void allocation_choose_engines(struct allocation *allocation, bool shares, const bool *absent) {
     const struct device_image *image = allocation->image;
-    const struct cost_table *table = cost_table_of(image->generation->generation);
+    const struct device_constants *table = allocation->table;
     size_t n = image->program->instrs.len;
     struct balance balance = {0};
     allocation->engine = mem_alloc(n + 1, sizeof *allocation->engine);

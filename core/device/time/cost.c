@@ -1,51 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Costs of instructions on their engines: one table of constants per generation (constants.def),
- * one small function per row of the `cost` column of nki/program/instructions.def. It knows nothing
- * of scheduling. Cycle counts follow the cost sections of neuronxcc.nki.isa (Neuron SDK 2.26) and
- * the Trainium architecture guides. */
+/* Costs of instructions on their engines: one small function per row of the `cost` column of
+ * nki/program/instructions.def. It knows nothing of scheduling. Cycle counts follow the cost
+ * sections of neuronxcc.nki.isa (Neuron SDK 2.26) and the Trainium architecture guides. */
 #include "device/time/cost.h"
-#include "device/time/testing.h"
 
 #include <math.h>
-
-static const struct cost_table tables[] = {
-    {
-        .generation = NKI_GEN2,
-#define CONSTANT(field, unit, gen2, how2, gen3, how3, gen4, how4, source) .field = (gen2),
-#include "device/time/constants.def"
-#undef CONSTANT
-    },
-    {
-        .generation = NKI_GEN3,
-#define CONSTANT(field, unit, gen2, how2, gen3, how3, gen4, how4, source) .field = (gen3),
-#include "device/time/constants.def"
-#undef CONSTANT
-    },
-    {
-        .generation = NKI_GEN4,
-#define CONSTANT(field, unit, gen2, how2, gen3, how3, gen4, how4, source) .field = (gen4),
-#include "device/time/constants.def"
-#undef CONSTANT
-    },
-};
-
-const struct cost_table *cost_table_of(enum nki_generation generation) {
-    for (size_t i = 0; i < COUNT_OF(tables); i++)
-        if (tables[i].generation == generation)
-            return &tables[i];
-    return &tables[1];
-}
-
-static const struct device_constant constants[] = {
-#define CONSTANT(field, unit, gen2, how2, gen3, how3, gen4, how4, source) \
-    {#field, unit, {gen2, gen3, gen4}, {DEVICE_##how2, DEVICE_##how3, DEVICE_##how4}, source},
-#include "device/time/constants.def"
-#undef CONSTANT
-};
-
-const struct device_constant *device_constant_at(size_t index) {
-    return index < COUNT_OF(constants) ? &constants[index] : NULL;
-}
 
 /* What a cost function looks at. */
 struct work {
@@ -53,7 +12,7 @@ struct work {
     const struct nki_instr *instr;
     enum nki_engine engine;
     bool input_in_psum;
-    const struct cost_table *table;
+    const struct device_constants *table;
     int64_t n; /* elements per partition of the longest operand */
 };
 
@@ -77,7 +36,7 @@ static int64_t longest_free(const struct nki_instr *instr) {
 
 /* A stream of `units` element times on the work's engine. */
 static struct cost stream(const struct work *work, double units, double extra_ns) {
-    const struct cost_table *t = work->table;
+    const struct device_constants *t = work->table;
     double fixed, latency, element;
     switch (work->engine) {
     case NKI_ENGINE_SCALAR:
@@ -246,7 +205,7 @@ static bool is_set(const struct nki_instr *instr, size_t k) {
 }
 
 int cost_pe_passes(const struct nki_program *program, const struct nki_instr *instr,
-                   const struct cost_table *table) {
+                   const struct device_constants *table) {
     (void)program;
     bool matmul = instr->op == NKI_OP_NC_MATMUL;
     if (instr->op == NKI_OP_NC_MATMUL_MX)
@@ -257,7 +216,7 @@ int cost_pe_passes(const struct nki_program *program, const struct nki_instr *in
         moving->ap->dtype == DTYPE_TFLOAT32)
         return 1;
     if (!matmul || is_set(instr, NKI_NC_MATMUL_is_transpose))
-        return table->pe_transpose_fp32_passes;
+        return (int)table->pe_transpose_fp32_passes;
     bool onezero = is_set(instr, NKI_NC_MATMUL_is_stationary_onezero) ||
                    is_set(instr, NKI_NC_MATMUL_is_moving_onezero);
     return onezero ? 2 : 4;
@@ -266,7 +225,7 @@ int cost_pe_passes(const struct nki_program *program, const struct nki_instr *in
 /* Each of an instruction's products (fp32: the low and the high halves; a transpose is one) has its
  * weights loaded while the one before still streams: the slower of the two counts. */
 static struct cost pe_cost(const struct work *work, int64_t columns, int64_t weights) {
-    const struct cost_table *t = work->table;
+    const struct device_constants *t = work->table;
     bool transpose;
     (void)cost_flops(work->program, work->instr, &transpose);
     int passes = cost_pe_passes(work->program, work->instr, t);
@@ -346,7 +305,7 @@ static bool needs_port(const struct work *work) {
 }
 
 struct cost cost_of(const struct nki_program *program, size_t i, struct cost_place place,
-                    const struct cost_table *table) {
+                    const struct device_constants *table) {
     const struct nki_instr *instr = &program->instrs.at[i];
     struct work work = {
         program, instr, place.engine, place.input_in_psum, table, longest_free(instr)};

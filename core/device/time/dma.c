@@ -26,7 +26,7 @@ static void runs_of(const struct nki_program *program, const struct nki_ap *ap, 
 
 static struct transfer spread(uint64_t descriptors, double bytes_each,
                               const struct device_generation *generation,
-                              const struct cost_table *table) {
+                              const struct device_constants *table) {
     struct transfer transfer = {.descriptors = descriptors,
                                 .bytes = (uint64_t)((double)descriptors * bytes_each)};
     uint64_t engines = (descriptors + DESCRIPTORS_PER_ENGINE - 1) / DESCRIPTORS_PER_ENGINE;
@@ -44,7 +44,7 @@ static uint32_t engine_of(const struct device_generation *generation, uint32_t p
 }
 
 struct transfer transfer_of(const struct allocation *allocation, size_t i,
-                            const struct cost_table *table) {
+                            const struct device_constants *table) {
     const struct device_image *image = allocation->image;
     size_t n;
     const struct block_operand *operands = allocation_operands(allocation, i, &n);
@@ -94,7 +94,7 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
 }
 
 struct transfer transfer_of_spill(const struct device_image *image, const struct issue *issue,
-                                  const struct cost_table *table) {
+                                  const struct device_constants *table) {
     const struct nki_storage *storage =
         &image->program->storages.at[image->blocks[issue->block].storage];
     struct transfer transfer =

@@ -64,7 +64,7 @@ static enum nki_engine issuer_of(const struct allocation *allocation, const stru
 }
 
 static double issue_ns(const struct allocation *allocation, const struct issue_cost *cost,
-                       const struct cost_table *table) {
+                       const struct device_constants *table) {
     if (cost->transfer.software)
         return (double)cost->transfer.descriptors * table->dma_software_ns;
     /* The legacy compiler lays descriptors down before the kernel starts. */
@@ -74,7 +74,7 @@ static double issue_ns(const struct allocation *allocation, const struct issue_c
 
 static struct issue_cost cost_of_transfer(const struct allocation *allocation,
                                           const struct issue *issue,
-                                          const struct cost_table *table) {
+                                          const struct device_constants *table) {
     bool spill = issue->kind == ISSUE_SAVE || issue->kind == ISSUE_RELOAD;
     struct issue_cost cost = {.queue = (uint8_t)queue_of(allocation, issue)};
     cost.transfer = spill ? transfer_of_spill(allocation->image, issue, table)
@@ -85,7 +85,8 @@ static struct issue_cost cost_of_transfer(const struct allocation *allocation,
 }
 
 static struct issue_cost cost_of_issue(const struct allocation *allocation,
-                                       const struct issue *issue, const struct cost_table *table) {
+                                       const struct issue *issue,
+                                       const struct device_constants *table) {
     const struct device_image *image = allocation->image;
     struct issue_cost result = {.queue = (uint8_t)queue_of(allocation, issue)};
     if (issue->kind == ISSUE_ABSENT)
@@ -105,7 +106,7 @@ static struct issue_cost cost_of_issue(const struct allocation *allocation,
 }
 
 struct issue_cost *issue_costs(const struct allocation *allocation,
-                               const struct cost_table *table) {
+                               const struct device_constants *table) {
     struct issue_cost *costs = mem_alloc(allocation->issues.len, sizeof *costs);
     for (size_t s = 0; s < allocation->issues.len; s++)
         costs[s] = cost_of_issue(allocation, &allocation->issues.at[s], table);

@@ -15,7 +15,7 @@ struct profiler {
     const struct allocation *allocation;
     const struct timeline *time;
     const struct issue_cost *costs;
-    const struct cost_table *table;
+    const struct device_constants *table;
     struct device_profile *profile;
     double start_ns; /* before the first instruction */
     double busy[QUEUE_COUNT], dma_busy;
@@ -430,15 +430,13 @@ uint32_t device_pass_find(const char *name) {
     return 0;
 }
 
-struct device_profile *device_time(const struct device_image *image) {
-    return device_time_without(image, 0);
-}
-
-struct device_profile *device_time_without(const struct device_image *image, uint32_t passes) {
+static struct device_profile *time_image(const struct device_image *image,
+                                         const struct device_constants *table, uint32_t without) {
     struct device_profile *profile = mem_alloc(1, sizeof *profile);
     profile->arena = arena_new();
-    struct allocation *allocation = allocation_make(image, passes);
-    const struct cost_table *table = cost_table_of(image->generation->generation);
+    if (!table)
+        table = device_constants_of(image->generation->generation);
+    struct allocation *allocation = allocation_make(image, table, without);
     struct issue_cost *costs = issue_costs(allocation, table);
     struct depends *depends = depends_make(allocation, costs);
     struct schedule schedule = {allocation, depends, table, costs};
@@ -463,6 +461,19 @@ struct device_profile *device_time_without(const struct device_image *image, uin
     free(costs);
     allocation_free(allocation);
     return profile;
+}
+
+struct device_profile *device_time(const struct device_image *image) {
+    return device_time_with(image, NULL);
+}
+
+struct device_profile *device_time_with(const struct device_image *image,
+                                        const struct device_constants *constants) {
+    return time_image(image, constants, 0);
+}
+
+struct device_profile *device_time_without(const struct device_image *image, uint32_t passes) {
+    return time_image(image, NULL, passes);
 }
 
 void device_profile_free(struct device_profile *profile) {

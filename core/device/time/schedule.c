@@ -211,7 +211,7 @@ static double scalar_table_load(struct run *run, uint16_t set) {
 /* After idling the Tensor engine runs at half its clock for a while (Neuron Explorer, summary
  * page). */
 static double pe_cold_extra(struct run *run, double start, double interval) {
-    const struct cost_table *table = run->schedule->table;
+    const struct device_constants *table = run->schedule->table;
     if (table->pe_cold_ns <= 0)
         return 0;
     if (start - run->pe_last_end > table->pe_idle_ns)
@@ -249,7 +249,7 @@ static void run_on_engine(struct run *run, uint32_t s, double start) {
 static void run_transfer(struct run *run, uint32_t s, double at) {
     struct timeline *time = run->time;
     const struct issue_cost *cost = &run->schedule->costs[s];
-    const struct cost_table *table = run->schedule->table;
+    const struct device_constants *table = run->schedule->table;
     struct queue_state *queue = &run->queues[cost->queue];
     if (run->lifted == QUEUE_DMA_IN || run->lifted == QUEUE_DMA_OUT) {
         time->start[s] = time->end[s] = time->visible[s] = queue->free = at;

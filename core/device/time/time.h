@@ -4,6 +4,7 @@
 #define HONE_DEVICE_TIME_H
 
 #include "device/image/image.h"
+#include "device/time/constants.h"
 
 /* A row of the timeline: what issues instructions in order, for an engine or for DMA. */
 struct device_queue {
