@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading: when each block lives, limits (check*.c) and addresses (place.c). */
+/* Loading: finds when each block lives, then checks limits (core/device/check) and capacity
+ * (place.c). */
 #include "device/check/check.h"
 #include "device/device.h"
 #include "device/place.h"

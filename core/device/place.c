@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Capacity: whether what is live on chip at any moment fits SBUF and PSUM, and whether manual
+/* Capacity: whether all that is live on chip at any moment fits SBUF and PSUM, and whether manual
  * addresses overlap. The compilers spill what does not fit SBUF (allocation.c), unless the kernel
- * places its tiles itself; the legacy one waits for PSUM, the current one refuses. Automatic
- * addresses are not chosen: life spans decide, not where a tile lies. */
+ * places its tiles itself. The legacy compiler waits for PSUM, the current one refuses. No
+ * addresses are chosen: life spans decide, not where a tile lies. */
 #include "device/place.h"
 
 #include <stdlib.h>
 
-/* The storages that hold most at the fullest moment, for the message. */
+/* Describes, for the message, what is live at an instruction and which storage is the largest. */
 static void describe_live(const struct device_image *image, uint32_t instr, enum nki_space space,
                           struct buf *out) {
     const struct nki_program *program = image->program;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks a program and reports what the hardware does not do: what is common to all instructions is
- * here (well-formed operands, bounds, partitions, which engine reaches which memory); the rules of
- * single instructions are in check_move.c, check_matmul.c and check_compute.c, capacity in place.c.
- * Sources: the NKI ISA reference of NKI 0.6, the AWS NeuronCore architecture guides, and for the
- * names of errors nki.errors of the legacy releases. */
+/* Walks a program and reports what the hardware cannot do. Here is what all instructions have in
+ * common: well-formed operands, bounds, partitions, which engine reaches which memory. The rules of
+ * single instructions are in check_move.c, check_matmul.c and check_compute.c. Sources: the NKI ISA
+ * reference of NKI 0.6 and the AWS NeuronCore architecture guides; the names of errors are those of
+ * nki.errors in the legacy releases. */
 #include "device/check/own.h"
 
 #include <stdlib.h>
@@ -16,7 +16,8 @@ static check_fn *const checks[NKI_OP_COUNT] = {
 
 /* ---- findings ------------------------------------------------------------------------------- */
 
-/* True the first time this text is reported for this place: unrolled loops repeat instructions. */
+/* True the first time a text is reported for a place. Unrolled loops repeat instructions, so one
+ * mistake is found many times. */
 static bool is_new(struct check *c, const char *text) {
     struct buf key = {0};
     buf_printf(&key, "%u %s", c->instr ? c->instr->loc : 0, text);
@@ -102,7 +103,7 @@ static bool may_be(const struct nki_param *param, const struct nki_operand *oper
     return (param->takes >> operand->kind & 1) && !empty;
 }
 
-/* Every operand is of a kind that its parameter takes. */
+/* Whether every operand is of a kind that its parameter takes. */
 static bool check_kinds(struct check *c) {
     const struct nki_op_row *row = nki_op_row(c->op);
     size_t n = row->n_params;
@@ -133,7 +134,7 @@ static const char *storage_name(const struct check *c, const struct nki_ap *ap) 
     return name && name[0] ? name : "the tensor";
 }
 
-/* Shapes and steps are such that sums of them cannot overflow. */
+/* Whether shapes and steps are small enough that sums of them cannot overflow. */
 static bool is_sane(const struct nki_program *program, const struct nki_ap *ap) {
     const int64_t most = (int64_t)1 << 40;
     if (!ap || ap->storage >= program->storages.len || ap->n_dims < 1 ||
@@ -276,7 +277,7 @@ static bool is_int32(const struct nki_ap *ap) {
     return ap && (ap->dtype == DTYPE_INT32 || ap->dtype == DTYPE_UINT32);
 }
 
-/* Of a tensor_tensor. */
+/* Whether all operands of a tensor_tensor are int32. */
 static bool all_int32(const struct check *c) {
     return is_int32(check_tile(c, NKI_TENSOR_TENSOR_dst)) &&
            is_int32(check_tile(c, NKI_TENSOR_TENSOR_data1)) &&
@@ -297,8 +298,8 @@ static bool has_bitvec(const struct check *c) {
     return false;
 }
 
-/* The Vector engine transposes 32 x 32 at most and may write SBUF; the Tensor engine reads SBUF and
- * writes PSUM. */
+/* A transpose of at most 32 x 32 goes to the Vector engine, which may write SBUF. A larger one goes
+ * to the Tensor engine, which reads SBUF and writes PSUM. */
 static enum nki_engine transpose_engine(const struct check *c) {
     const struct nki_ap *dst = check_tile(c, NKI_NC_TRANSPOSE_dst);
     const struct nki_ap *src = check_tile(c, NKI_NC_TRANSPOSE_data);
@@ -307,19 +308,14 @@ static enum nki_engine transpose_engine(const struct check *c) {
     return pe && !small ? NKI_ENGINE_TENSOR : small ? NKI_ENGINE_VECTOR : NKI_ENGINE_TENSOR;
 }
 
-/* What the compiler picks when the kernel leaves it open: exact int32 arithmetic and power and
- * rsqrt belong to GpSimd, unless an operand is in PSUM, which GpSimd cannot reach. The legacy
- * compiler ran power and rsqrt on the Vector engine. Source: ISA reference of tensor_tensor and
- * tensor_scalar. */
-
 static bool is_float(enum dtype dtype) {
     return dtype == DTYPE_FLOAT32 || dtype == DTYPE_BFLOAT16 || dtype == DTYPE_FLOAT16;
 }
 
-/* The legacy compiler gives what an activation can express to the Scalar engine: copies, and
- * scaling or shifting by a number or a (P, 1) tile. Engine activity published for NKIBench's
- * baselines on trn1 shows it: bmm copies PSUM with the Vector engine idle, adamw spends 8
- * instructions of 15 there, rmsnorm its product with the row's scale. */
+/* The legacy compiler gives the Scalar engine whatever an activation can express: copies, and
+ * scaling or shifting by a number or a (P, 1) tile. The engine activity published for NKIBench's
+ * baselines on trn1 shows it: bmm copies PSUM while the Vector engine is idle, adamw runs 8 of its
+ * 15 instructions there, and rmsnorm its product with the row's scale. */
 static bool legacy_activation(const struct check *c) {
     if (!c->legacy || (c->op != NKI_OP_TENSOR_COPY && c->op != NKI_OP_TENSOR_SCALAR))
         return false;
@@ -337,6 +333,10 @@ static bool legacy_activation(const struct check *c) {
     return true;
 }
 
+/* The engine that the compiler picks when the kernel leaves it open. Exact int32 arithmetic, power
+ * and rsqrt go to GpSimd, unless an operand is in PSUM, which GpSimd cannot reach. The legacy
+ * compiler ran power and rsqrt on the Vector engine. Source: ISA reference of tensor_tensor and
+ * tensor_scalar. */
 static enum nki_engine default_engine(const struct check *c) {
     static const char letters[] = "TVAGD";
     static const enum nki_engine engines[] = {NKI_ENGINE_TENSOR, NKI_ENGINE_VECTOR,
@@ -365,7 +365,7 @@ static char engine_letter(enum nki_engine engine) {
 
 static bool resolve_engine(struct check *c) {
     enum nki_engine asked = (enum nki_engine)c->instr->engine;
-    bool is_dma = nki_op_engines(c->op)[0] == 'D'; /* there engine= names who triggers it */
+    bool is_dma = nki_op_engines(c->op)[0] == 'D'; /* for DMA, engine= names who triggers it */
     if (asked == NKI_ENGINE_UNKNOWN || asked >= NKI_ENGINE_COUNT || is_dma) {
         c->engine = default_engine(c);
         return true;
@@ -425,8 +425,8 @@ static bool check_access(struct check *c, const struct device_operand *operand) 
     }
 }
 
-/* Start partition: more than 64 partitions start at 0, 33 to 64 at 0 or 64, up to 32 at a multiple
- * of 32 (Trainium/Inferentia2 architecture guide); partitions are consecutive. */
+/* Where a tile may start: with more than 64 partitions at 0, with 33 to 64 at 0 or 64, with up to
+ * 32 at a multiple of 32 (Trainium/Inferentia2 architecture guide). Partitions are consecutive. */
 static bool check_start(struct check *c, const struct nki_ap *ap) {
     if (!check_on_chip(c, ap))
         return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unrolled loops repeat their instructions. One that differs from an instruction of the same place
- * that passed only in which tiles of one kind it uses, and in where in HBM it reads or writes, has
- * passed as well, once it is seen to stay within its tensors. */
+/* Unrolled loops repeat their instructions, and checking each again takes long. An instruction has
+ * passed when an earlier one of the same place passed and the two differ only in two things: which
+ * tiles of one kind they use, and where in HBM they read or write. It must also stay within its
+ * tensors. */
 #include "device/check/own.h"
 
 static bool same_kind(const struct nki_storage *a, const struct nki_storage *b) {
@@ -19,7 +20,7 @@ static bool same_shape(const struct nki_ap *a, const struct nki_ap *b) {
 }
 
 static bool stays_within(const struct check *c, const struct nki_ap *ap) {
-    const int64_t most = (int64_t)1 << 40; /* sums of more may overflow */
+    const int64_t most = (int64_t)1 << 40; /* above it sums may overflow */
     int64_t low, high;
     if (ap->offset < 0 || ap->offset > most)
         return false;
@@ -28,7 +29,7 @@ static bool stays_within(const struct check *c, const struct nki_ap *ap) {
     return low >= 0 && (high + 1) * (int64_t)dtype_bytes(ap->dtype) <= (int64_t)bytes;
 }
 
-/* `old` passed. */
+/* Whether `ap` is as good as `old`, which passed. */
 static bool is_like(const struct check *c, const struct nki_ap *ap, const struct nki_ap *old) {
     if (ap == old)
         return true;

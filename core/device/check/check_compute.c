@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits of the instructions of the Vector, Scalar and GpSimd engines that compute.
- * Source: the NKI ISA reference of NKI 0.6; names of errors from the legacy nki.errors. */
+/* Limits of the instructions with which the Vector, Scalar and GpSimd engines compute. Source: the
+ * NKI ISA reference of NKI 0.6. The names of errors are those of the legacy nki.errors. */
 #include "device/check/own.h"
 
 /* ---- Scalar engine -------------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ static void check_scalar_dtype(struct check *c, size_t k, enum nki_func func) {
                     dtype_name(ap->dtype));
 }
 
-/* The Scalar engine has multiply, add, and multiply then add; it reverses nothing. */
+/* The Scalar engine has multiply, add, and multiply then add. It cannot swap their operands. */
 static void check_scalar_engine(struct check *c) {
     enum nki_func op0 = check_func(c, NKI_TENSOR_SCALAR_op0),
                   op1 = check_func(c, NKI_TENSOR_SCALAR_op1);
@@ -246,7 +246,8 @@ void check_tensor_scalar_reduce(struct check *c) {
         check_error(c, "", "reverse0 is not possible here");
 }
 
-/* Dimensions counted on the tile; -1 where the operand is no plain dimension. */
+/* Whether `axes` are the trailing dimensions. Dimensions count those of the tile; they are -1 where
+ * the operand is not a plain dimension. */
 static bool is_trailing(const struct nki_operand *axes, int n_dims, int64_t first) {
     if (axes->kind != NKI_OPERAND_INT && axes->kind != NKI_OPERAND_INTS)
         return true;

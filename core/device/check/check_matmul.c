@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of the Tensor engine's matrix product: sizes of the array, types, the PSUM bank of the
- * destination; and of the scaled formats of trn3. Source: the ISA reference of nki.isa.nc_matmul,
+ * destination, and the scaled formats of trn3. Source: the ISA reference of nki.isa.nc_matmul,
  * nc_matmul_mx and quantize_mx (NKI 0.6). */
 #include "device/check/own.h"
 
-#define PE_ROWS 128 /* contraction and stationary columns, all generations */
+#define PE_ROWS 128 /* contraction and stationary columns, in all generations */
 #define PSUM_BANK_BYTES 2048
 
 static bool is_fp8(enum dtype dtype) {
@@ -50,7 +50,7 @@ static void check_types(struct check *c, const struct nki_ap *dst) {
                     c->generation >= NKI_GEN4 ? " or bfloat16" : "");
 }
 
-/* Within a bank, unless trn3: a matmul writes 2 KiB of a partition at most. */
+/* A matmul writes at most 2 KiB of a partition. Before trn3 these must lie in one bank. */
 static void check_bank(struct check *c, const struct nki_ap *dst) {
     const struct nki_storage *storage = &c->program->storages.at[dst->storage];
     int64_t low, high, size = (int64_t)dtype_bytes(dst->dtype);
@@ -139,7 +139,8 @@ static bool is_fp8_x4(enum dtype dtype) {
     return dtype == DTYPE_FLOAT8_E4M3FN_X4 || dtype == DTYPE_FLOAT8_E5M2_X4;
 }
 
-/* The scales of a tile of x4 elements: as wide as it, down to the last row that one may need. */
+/* The scales of a tile of x4 elements are as wide as the tile. They reach down to the last row that
+ * the tile may need. */
 static void check_scales(struct check *c, size_t data, size_t scale) {
     const struct nki_ap *tile = check_tile(c, data), *scales = check_tile(c, scale);
     int64_t groups = tile->count[0] / 8, rows = groups <= 4 ? groups : (groups - 1) / 4 * 32 + 4;

@@ -132,7 +132,7 @@ void check_transpose(struct check *c) {
 
 void check_stream_shuffle(struct check *c) {
     const struct nki_operand *mask = &c->instr->operands[NKI_NC_STREAM_SHUFFLE_shuffle_mask];
-    /* The partitions may differ: the mask says which of src a partition of dst takes. */
+    /* Partitions may differ: the mask says which partition of src goes to each of dst. */
     check_same_free(c, NKI_NC_STREAM_SHUFFLE_dst, NKI_NC_STREAM_SHUFFLE_src);
     check_same_dtype(c, NKI_NC_STREAM_SHUFFLE_dst, NKI_NC_STREAM_SHUFFLE_src);
     if (mask->n != 32) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules that several instructions share: shapes, types and operators of operands. Which
- * instruction asks for which is said in check_move.c, check_matmul.c and check_compute.c.
- * Source: the NKI ISA reference of NKI 0.6. */
+/* Rules that several instructions share: shapes, types and operators of operands. check_move.c,
+ * check_matmul.c and check_compute.c say which instruction follows which rule. Source: the NKI ISA
+ * reference of NKI 0.6. */
 #include "device/check/own.h"
 
 bool check_same_partitions(struct check *c, size_t a, size_t b) {

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The limits of the hardware. check.c walks the program and holds what is common to all
- * instructions; check_move.c and check_compute.c hold one function per `check` name of
- * nki/program/instructions.def. Private to this folder. */
+/* The limits of the hardware. check.c walks the program and holds what all instructions have in
+ * common. check_move.c, check_matmul.c and check_compute.c hold one function for each name in the
+ * `check` column of nki/program/instructions.def. Private to this folder. */
 #ifndef HONE_DEVICE_CHECK_OWN_H
 #define HONE_DEVICE_CHECK_OWN_H
 
 #include "device/check/check.h"
 #include "device/image/inner.h"
 
-/* The instruction being checked and where findings go. */
+/* The instruction being checked, and where findings go. */
 struct check {
     struct device_image *image;
     const struct nki_program *program;
     struct diag_list *diags;
     const struct nki_instr *instr;
     enum nki_op op;
-    enum nki_engine engine; /* resolved */
+    enum nki_engine engine; /* as chosen, never UNKNOWN */
     enum nki_generation generation;
     bool legacy;
     size_t errors;
-    size_t findings;     /* errors and warnings, those that are told once too */
-    uint32_t *passed;    /* per loc: the last instruction without any, + 1; 0: none */
-    bool *written;       /* per storage, by what was checked so far */
-    struct map reported; /* place and text of a finding: each is told once */
+    size_t findings;     /* errors and warnings, with those that are not shown again */
+    uint32_t *passed;    /* per loc: the last instruction with no finding, + 1; 0: none */
+    bool *written;       /* per storage: an instruction checked so far writes it */
+    struct map reported; /* place and text of each finding, so that it is shown once */
 };
 typedef void check_fn(struct check *c);
 
-/* check_again.c: whether instruction i is like one of its place that passed; then it has all that
- * checking gives. And that it passed. */
+/* check_again.c. The first says whether instruction i is like an earlier one of its place that
+ * passed; it then sets all that checking would set. The second notes that instruction i passed. */
 bool check_passed_before(struct check *c, size_t i);
 void check_note_passed(struct check *c, size_t i);
 
@@ -35,18 +35,19 @@ void check_note_passed(struct check *c, size_t i);
 void check_error(struct check *c, const char *code, const char *format, ...) CC_PRINTF(3, 4);
 void check_warn(struct check *c, const char *code, const char *format, ...) CC_PRINTF(3, 4);
 
-/* Operand k: its tile (NULL when it is none), its operator, a boolean, an enumeration member, a
- * number. */
+/* Operand k as what it is: a tile (NULL when it is none), an operator, a boolean, a member of an
+ * enumeration, a number. */
 const struct nki_ap *check_tile(const struct check *c, size_t k);
 enum nki_func check_func(const struct check *c, size_t k);
 int64_t check_enum(const struct check *c, size_t k, int64_t missing);
-const char *check_param(const struct check *c, size_t k); /* "stationary" */
+const char *check_param(const struct check *c, size_t k); /* the parameter's name, such as
+                                                           * "stationary" */
 enum nki_space check_space(const struct check *c, const struct nki_ap *ap);
 
-/* Reports an operand in the wrong memory; false. */
+/* Reports an operand in the wrong memory and returns false. */
 bool check_refuse_memory(struct check *c, const struct nki_ap *ap, const char *allowed);
 
-/* Each reports and returns false when the rule is broken; a missing tile breaks none. */
+/* Each reports a broken rule and returns false. A missing tile breaks none. */
 bool check_same_partitions(struct check *c, size_t a, size_t b);
 bool check_same_shape(struct check *c, size_t a, size_t b); /* partitions and free elements */
 bool check_same_free(struct check *c, size_t a, size_t b);  /* elements per partition */
@@ -55,9 +56,9 @@ bool check_same_dtype(struct check *c, size_t a, size_t b);
 bool check_int_dtype(struct check *c, size_t k);
 bool check_not_both_psum(struct check *c, size_t a, size_t b);
 bool check_free_range(struct check *c, size_t k, int64_t low, int64_t high);
-bool check_alu(struct check *c, size_t k); /* operator k: the ALU has it here */
+bool check_alu(struct check *c, size_t k); /* whether the ALU has operator k here */
 bool check_reduce_op(struct check *c, size_t k);
-bool check_no_packed(struct check *c); /* no tile of a x4 dtype */
+bool check_no_packed(struct check *c); /* operand k is no tile of an x4 dtype */
 bool check_generation(struct check *c, enum nki_generation least);
 bool check_one_class(struct check *c, size_t op0, size_t op1);
 

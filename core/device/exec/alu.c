@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binary operators and reductions of the ALU, in fp32 and in integers. Loops carry no function
- * calls so that they vectorise; functions of one argument are in functions.c. Comparisons give 1
- * and 0, maximum and minimum pass NaN on. */
+/* Binary operators and reductions of the ALU, in fp32 and in integers. Their loops call no
+ * functions, so that they vectorise; functions of one argument are in functions.c. Comparisons give
+ * 1 and 0. Maximum and minimum pass NaN on. */
 #include "device/exec/alu.h"
 
 #include <math.h>
@@ -126,7 +126,7 @@ static uint64_t width_mask(int bits) {
     return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-/* Shifts fill with zeros; by the width or more they give 0. */
+/* Shifts fill with zeros. A shift by the width or more gives 0. */
 static int64_t shift_right(int64_t value, int64_t by, int bits) {
     return by < 0 || by >= bits ? 0 : (int64_t)(((uint64_t)value & width_mask(bits)) >> by);
 }
@@ -135,7 +135,7 @@ static int64_t shift_left(int64_t value, int64_t by, int bits) {
     return by < 0 || by >= bits ? 0 : (int64_t)(((uint64_t)value << by) & width_mask(bits));
 }
 
-/* Towards minus infinity, as Python has it; by zero gives 0. */
+/* Rounds towards minus infinity, as Python does. Division by zero gives 0. */
 static int64_t divide_floor(int64_t p, int64_t q) {
     if (q == 0)
         return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a program: one instruction after the other in program order, which every schedule must agree
- * with. Here are the loop, operands resolved to memory and what masks do to any instruction; what
- * instructions compute is in exec_*.c. */
+/* Runs a program, one instruction after the other in program order; every schedule must agree with
+ * its results. Here are the loop, the operands as memory, and what a mask does to any instruction.
+ * What instructions compute is in exec_*.c. */
 #include "device/exec/run.h"
 
 #include <stdio.h>
@@ -32,7 +32,8 @@ bool exec_fail(struct exec *x, const char *format, ...) {
 
 /* ---- operands ------------------------------------------------------------------------------- */
 
-/* The value of a position known on the device only; *skip when it is out of bounds and may be. */
+/* Reads an index that only the device knows. Sets *skip when it is out of bounds and the
+ * instruction may skip it. */
 static bool read_index(struct exec *x, const struct nki_indirect *indirect, int64_t *value,
                        bool *skip) {
     *value = 0;
@@ -52,7 +53,7 @@ static bool read_index(struct exec *x, const struct nki_indirect *indirect, int6
                               (long long)*value, (long long)indirect->limit);
 }
 
-/* Fails when a moved pattern reaches beyond its memory. */
+/* Fails when a pattern with an index reaches beyond its memory. */
 static bool check_reach(struct exec *x, const struct view *view, const uint8_t *base,
                         uint64_t bytes) {
     const uint8_t *low, *high;
@@ -65,7 +66,8 @@ static bool check_reach(struct exec *x, const struct view *view, const uint8_t *
 
 enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_MODIFY };
 
-/* Shape and steps in bytes; the partition of an on-chip pattern is a row of its block. */
+/* Sets the shape, and the steps in bytes. The partition of an on-chip pattern is a row of its
+ * block. */
 static void shape_view(const struct exec *x, const struct nki_ap *ap, struct view *view) {
     const struct nki_storage *storage = &x->program->storages.at[ap->storage];
     int64_t size = (int64_t)dtype_bytes(ap->dtype);
@@ -180,7 +182,7 @@ enum nki_func exec_func(const struct exec *x, size_t k, enum nki_func missing) {
     return exec_has(x, k) ? (enum nki_func)x->instr->operands[k].i : missing;
 }
 
-/* One element repeated over a shape: over all of it, or over the free dimensions. */
+/* Repeats one element over a shape: over all of it, or over the free dimensions. */
 static void repeat_over(struct view *view, const struct view *like, int64_t partition_step) {
     view->n_dims = like->n_dims;
     for (int d = 0; d < like->n_dims; d++) {
@@ -296,7 +298,7 @@ static void restore_masked(const struct view *dst, const struct nki_mask *mask,
     }
 }
 
-/* A masked instruction runs as a whole, then what it should not have touched is restored. */
+/* Runs a masked instruction as if it had no mask, then restores what it should not have touched. */
 static bool run_masked(struct exec *x) {
     struct view dst;
     if (x->instr->operands[NKI_DST].kind != NKI_OPERAND_AP || !exec_modify(x, NKI_DST, &dst))

@@ -5,8 +5,8 @@
 
 #include "device/image/image.h"
 
-/* What one execution will take at the least, and the places (of program->locs) most of it goes to.
- * What a whole storage (several blocks used at once) takes is counted as kept to the end. */
+/* What one execution takes at the least, and which places (of program->locs) take most of it. A
+ * storage whose blocks are used at once counts as kept to the end. */
 struct device_work {
     double seconds; /* of one thread */
     uint64_t bytes; /* at once */
@@ -18,17 +18,17 @@ struct device_limits {
     uint64_t memory_bytes;      /* for HBM, SBUF and PSUM contents; 0: 16 GiB */
     const volatile int *cancel; /* non-zero stops it; may be NULL */
 };
-/* Runs the program on the kernel's array inputs (in the order of nki_storage.input; dtypes and
- * shapes as specialised) and allocates the data of outputs[0 .. program->outputs.len): free each
- * with free. Rounding to operand types, fp32 accumulation in PSUM, uninitialised memory reads as
- * NaN (integers: 4). False with *err: kernel errors (indirect index out of bounds) name the
- * line. */
+/* Runs the program on the kernel's array inputs, which are in the order of nki_storage.input and
+ * have the dtypes and shapes that it was specialised for. Allocates the data of outputs[0 ..
+ * program->outputs.len); free each with free. Results are rounded to the operand's type, PSUM
+ * accumulates in fp32, and uninitialised memory reads as NaN (integers: 4). False with *err; an
+ * error of the kernel (an indirect index out of bounds) names the line. */
 bool device_execute(const struct device_image *image, const struct array *inputs, size_t n_inputs,
                     struct array *outputs, const struct device_limits *limits,
                     struct err *err) CC_MUST_USE;
 
-/* The environment ("NAME=value") that a process which executes programs should be started with, so
- * that OpenBLAS uses kernels made for this processor; NULL when it does already. */
+/* The environment ("NAME=value") with which to start a process that executes programs, so that
+ * OpenBLAS uses kernels made for this processor. NULL when it does so already. */
 const char *device_blas_environment(void);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise instructions of the Vector, Scalar and GpSimd engines: fp32 inside, rounded to the
- * type of dst at the end; bitwise operators on raw integers; int32 arithmetic exact on GpSimd. */
+/* Elementwise instructions of the Vector, Scalar and GpSimd engines. They compute in fp32 and round
+ * to the type of dst at the end. Bitwise operators take raw integers, and int32 arithmetic is exact
+ * on GpSimd. */
 #include "device/exec/alu.h"
 #include "device/exec/run.h"
 
 #include <math.h>
 
-/* One step of a pipeline: value = func(value, operand), the other way round when reversed. */
+/* One step of a pipeline: value = func(value, operand), or func(operand, value) when reversed. */
 struct step {
     alu_binary_fn *binary;
     alu_unary_fn *unary;
@@ -31,8 +32,8 @@ static void apply(const struct step *step, float *dst, const float *value, const
         step->binary(dst, value, operand, n);
 }
 
-/* Up to two steps over the same elements; `middle` holds the value between them, which dst cannot
- * when it is the second operand too. */
+/* Up to two steps over the same elements. `middle` holds the value between them: dst cannot,
+ * because it may be the second operand too. */
 struct pipeline {
     struct step step[2];
     int n;
@@ -186,7 +187,7 @@ bool exec_elementwise(struct exec *x) {
 /* func((data op0 imm0) op1 imm1), with results folded into one accumulator per partition. */
 struct activation {
     alu_unary_fn *func;
-    bool plain;  /* scale 1 and bias 0: the function alone */
+    bool plain;  /* scale 1 and bias 0: only the function is left */
     bool affine; /* data * scale + bias */
     struct step step[2];
     bool leaky; /* prelu with `slope` for negative values */
@@ -230,8 +231,8 @@ static void reset(float *acc, float value) {
         acc[p] = value;
 }
 
-/* Which command a call means: without one, an operator or a place for the result asks for a fresh
- * reduction. */
+/* The command that a call means. Without one, an operator or a place for the result asks for a
+ * fresh reduction. */
 static int64_t command(const struct exec *x, size_t cmd, size_t op, size_t result) {
     bool wanted = exec_has(x, op) || exec_has(x, result);
     return exec_int(x, cmd, wanted ? NKI_REDUCE_RESET_REDUCE : NKI_REDUCE_IDLE);

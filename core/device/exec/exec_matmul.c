@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Tensor engine: products through OpenBLAS in fp32, and transposes. Operands in fp32 with unit
- * steps are multiplied where they lie, others become fp32 panels first (every other type the array
- * takes is exact in fp32; tfloat32 is rounded when it is stored). The order of the sum over the
- * contraction is OpenBLAS's, as the array's is not documented. */
+ * steps are multiplied where they lie. Others become fp32 panels first: every other type that the
+ * array takes is exact in fp32, and tfloat32 is rounded when it is stored. The sum over the
+ * contraction has OpenBLAS's order, because that of the array is not documented. */
 #include "device/exec/run.h"
 
 #include <cblas.h>
 #include <stdlib.h>
 
-/* A matrix in fp32: `rows` of `width` elements, `pitch` apart. */
+/* A matrix in fp32: rows of `width` elements whose starts are `pitch` elements apart. */
 struct matrix {
     float *at;
     int64_t rows, width, pitch;
 };
 
-/* Whether the free dimensions are one run of fp32; sgemm then takes the operand as it is. */
+/* Whether the free dimensions are one run of fp32. sgemm then takes the operand as it is. */
 static bool as_matrix(const struct view *view, struct matrix *matrix) {
     if (view->dtype != DTYPE_FLOAT32)
         return false;
@@ -74,9 +74,10 @@ static void multiply_rows(struct matrix a, struct matrix b, int halves, float be
 
 enum add { ADD_NOWHERE, ADD_EVERYWHERE, ADD_WHERE_WRITTEN };
 
-/* Where the product is added to what is there: accumulate=False nowhere, True everywhere, and left
- * open where something was written (the ISA reference's rule of the first write). The legacy
- * compiler finds the first write itself. */
+/* Where the product is added to what is there. With accumulate=False this is nowhere, with True
+ * everywhere, and when it is left open, wherever something was written before (the ISA reference's
+ * rule of the first write). The legacy compiler finds the first write itself, so there True is as
+ * good as open. */
 static enum add where_to_add(struct exec *x, const struct view *dst, size_t k) {
     const uint8_t *base;
     enum { AUTO, YES, NO } asked = !exec_has(x, k) ? AUTO : exec_flag(x, k) ? YES : NO;
@@ -91,7 +92,7 @@ static enum add where_to_add(struct exec *x, const struct view *dst, size_t k) {
     }
 }
 
-/* dst = product, plus what is there where cells say so; rounded to the type of dst. */
+/* Writes the product to dst, rounded to its type. What is there is added where `add` says so. */
 static void merge(struct exec *x, const struct view *dst, const float *product, enum add add) {
     const uint8_t *base;
     const struct psum_cells *cells = exec_cells(x, dst, &base);
@@ -114,7 +115,8 @@ static void merge(struct exec *x, const struct view *dst, const float *product, 
     } while (walk_next(&walk));
 }
 
-/* The product into operand 0; `accumulate` is the operand that says whether it is added. */
+/* Writes the product a x b into operand 0. `accumulate` is the number of the operand that says
+ * whether it is added. */
 static bool write_product(struct exec *x, struct matrix a, struct matrix b, int halves,
                           size_t accumulate) {
     struct view dst;
@@ -164,7 +166,7 @@ bool exec_matmul_mx(struct exec *x) {
 
 /* ---- transposes ----------------------------------------------------------------------------- */
 
-/* The view [F, P] of a tile [P, F], its free dimensions as one. */
+/* The view [F, P] of a tile [P, F]; its free dimensions count as one. */
 static struct view transposed(struct exec *x, const struct view *src) {
     size_t size = dtype_bytes(src->dtype), rows = (size_t)src->count[0];
     size_t width = (size_t)view_free(src);

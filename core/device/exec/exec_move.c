@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What moves data without computing: DMA with gather and scatter, copies, fills, shuffles and the
- * gathers of GpSimd. */
+/* Instructions that move data without computing: DMA with gather and scatter, copies, fills,
+ * shuffles and the gathers of GpSimd. */
 #include "device/exec/run.h"
 
 #include <stdlib.h>
@@ -11,7 +11,8 @@ static bool is_vector(const struct nki_ap *ap) {
     return ap->indirect && ap->indirect->vector;
 }
 
-/* The row indices of an indirect operand, -1 for one that is out of bounds and is skipped. */
+/* The row indices of an indirect operand. An index that is out of bounds and may be skipped becomes
+ * -1. */
 static bool read_rows(struct exec *x, const struct nki_ap *ap, int64_t **rows) {
     const struct nki_indirect *indirect = ap->indirect;
     struct view index;
@@ -74,7 +75,8 @@ bool exec_gather_ap(struct exec *x, const struct nki_ap *ap, struct view *view) 
     return true;
 }
 
-/* Rows that a gather skips leave dst as it is: those of dst are put where they would come from. */
+/* Rows that a gather skips leave dst as it is. So the rows of dst are copied to where the gather
+ * would read them. */
 static bool keep_skipped(struct exec *x, const struct view *dst, struct view *src) {
     const struct nki_ap *ap = x->instr->operands[NKI_DMA_COPY_src].ap;
     int64_t *rows;
@@ -144,7 +146,8 @@ bool exec_dma_copy(struct exec *x) {
     return keep_skipped(x, &dst, &src) && view_copy(x, &dst, &src);
 }
 
-/* Rows of dst that several rows of src name are added up, in order. */
+/* Writes the sums to the rows of dst that its indices name, in order: a row named twice keeps the
+ * last. */
 static bool scatter_add(struct exec *x, const struct view *dst, const float *sum, size_t n) {
     const struct nki_ap *ap = x->instr->operands[NKI_DMA_COMPUTE_dst].ap;
     int64_t *rows;
@@ -234,8 +237,8 @@ bool exec_stream_shuffle(struct exec *x) {
 
 /* ---- gathers on GpSimd ---------------------------------------------------------------------- */
 
-/* Each of the 8 cores serves 16 partitions with one list of indices, which lies column by column in
- * the rows of its partitions. An index counts elements, however many are read from there. */
+/* Each of the 8 cores serves 16 partitions with one list of indices. The list lies column by column
+ * in the rows of these partitions. An index counts elements, however many are read there. */
 bool exec_local_gather(struct exec *x) {
     struct view dst, src, index;
     if (!exec_read(x, NKI_LOCAL_GATHER_src_buffer, &src) ||

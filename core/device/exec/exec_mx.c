@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Microscaling formats of trn3: 32 values share a power of two. A group is 8 partitions by the 4
- * values that one element of an x4 type packs. The scales of the four groups of a quadrant of 32
- * partitions lie in its first four partitions. The product itself is exec_matmul.c's.
- * Source: the ISA reference of nki.isa.quantize_mx and nc_matmul_mx, the Trainium3 guide. */
+/* The microscaling formats of trn3: 32 values share a power of two. A group is 8 partitions by the
+ * 4 values that one element of an x4 type packs. The scales of the four groups of a quadrant of 32
+ * partitions lie in its first four partitions. The product itself is in exec_matmul.c. Source: the
+ * ISA reference of nki.isa.quantize_mx and nc_matmul_mx, the Trainium3 guide. */
 #include "device/image/inner.h"
 #include "device/exec/run.h"
 
@@ -10,14 +10,14 @@
 
 #define GROUP 8  /* partitions of a group */
 #define PACKED 4 /* values of an x4 element */
-#define BIAS 127 /* of a scale */
+#define BIAS 127 /* of a scale's exponent */
 
 /* The partition of a scale tile that holds the scales of a group of 8 partitions. */
 static int64_t scale_row(int64_t group) {
     return group / 4 * 32 + group % 4;
 }
 
-/* The single type of which four make up a packed one; NONE for the 4-bit type, which is decoded
+/* The single type of the four values of a packed one. NONE for the 4-bit type, which is decoded
  * here. */
 static enum dtype part_of(enum dtype packed) {
     return packed == DTYPE_FLOAT8_E4M3FN_X4 ? DTYPE_FLOAT8_E4M3FN
@@ -25,7 +25,7 @@ static enum dtype part_of(enum dtype packed) {
                                             : DTYPE_NONE;
 }
 
-/* e2m1: a sign, two bits of exponent, one of mantissa. */
+/* e2m1: a sign, two bits of exponent, one bit of mantissa. */
 static float from_nibble(unsigned code) {
     static const float magnitudes[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
     return code & 8 ? -magnitudes[code & 7] : magnitudes[code & 7];
@@ -61,13 +61,13 @@ float *exec_mx_load(struct exec *x, const struct view *data, const struct view *
     return to;
 }
 
-/* The scale of a group: 2^(floor(log2 of its largest magnitude) - (the type's largest exponent
- * - 1)), as the code of an 8-bit exponent; 0 for a group of zeros. */
+/* The scale of a group, as the code of an 8-bit exponent; 0 for a group of zeros. It is
+ * 2^(floor(log2 of the group's largest magnitude) - (the type's largest exponent - 1)). */
 static int scale_code(float largest, enum dtype part) {
     int exponent;
     if (!(largest > 0))
         return 0;
-    frexpf(largest, &exponent); /* in [0.5, 1), so one more than the logarithm's floor */
+    frexpf(largest, &exponent); /* in [0.5, 1), so the exponent is one above the floor */
     int code = exponent - 1 - (part == DTYPE_FLOAT8_E5M2 ? 14 : 7) + BIAS;
     return code < 0 ? 0 : code > 254 ? 254 : code;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions, scans and statistics: what folds the elements of a partition, or of all partitions,
- * in fp32 (bitwise operators on integers). */
+/* Reductions, scans and statistics: instructions that fold the elements of one partition, or of all
+ * partitions. They compute in fp32; bitwise operators take integers. */
 #include "device/exec/alu.h"
 #include "device/exec/run.h"
 
 /* ---- along the free dimensions -------------------------------------------------------------- */
 
-/* Groups of `size` consecutive elements of a row fold into one result each. */
+/* Each group of `size` consecutive elements of a row folds into one result. */
 struct folding {
     alu_fold_fn *fold;
     float identity;
@@ -210,7 +210,7 @@ static void scan_any(struct scan *s, const struct chunk *chunk) {
     }
 }
 
-/* The recurrence of linear filters, which most scans are. */
+/* The recurrence of linear filters. Most scans are of this kind. */
 static void scan_multiply_add(struct scan *s, const struct chunk *chunk) {
     float state = s->state;
     for (size_t i = 0; i < chunk->n; i++) {
@@ -248,7 +248,7 @@ bool exec_scan(struct exec *x) {
         !exec_scalar(x, NKI_TENSOR_TENSOR_SCAN_initial, &a, 0, &initial) ||
         !exec_write(x, NKI_TENSOR_TENSOR_SCAN_dst, &dst))
         return false;
-    /* Its own state, in case the initial value lies in dst. */
+    /* A copy of its own, because the initial value may lie in dst. */
     float values[NKI_PARTITIONS] = {0};
     for (int64_t p = 0; p < dst.count[0]; p++)
         convert_load(initial.dtype)(initial.at + p * initial.step[0], 0, &values[p], 1);
@@ -299,7 +299,7 @@ bool exec_cumulative(struct exec *x) {
 
 /* ---- statistics ----------------------------------------------------------------------------- */
 
-/* Count, mean and variance times count of every second element of a row. */
+/* The count, the mean, and the variance times the count, of every second element of a row. */
 static void half_stats(const float *row, size_t n, size_t first, float *stats) {
     double sum = 0, squares = 0;
     size_t count = n > first ? (n - first + 1) / 2 : 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Selections, index patterns, the family of max8, random numbers and segments: instructions that
- * compare or count positions. Orders and ties follow the NKI ISA reference of NKI 0.6. */
+ * compare values or count positions. Orders and ties follow the NKI ISA reference of NKI 0.6. */
 #include "device/exec/alu.h"
 #include "device/exec/run.h"
 
 #include <float.h>
 #include <math.h>
 
-/* A tile operand as it is, or a number or a vector repeated over the shape of dst. */
+/* A tile operand as it is; a number or a vector is repeated over the shape of dst. */
 static bool tile_or_scalar(struct exec *x, size_t k, const struct view *dst, struct view *view) {
     bool tile = x->instr->operands[k].kind == NKI_OPERAND_AP &&
                 nki_ap_free(x->instr->operands[k].ap) == view_free(dst);
@@ -33,7 +33,8 @@ static void run_selection(void *job, const struct chunk *chunk) {
         s->acc[chunk->row] = alu_fold(NKI_FUNC_MAXIMUM)(s->acc[chunk->row], chunk->dst, chunk->n);
 }
 
-/* Bit for bit where types agree: chosen elements keep their NaNs and integers their value. */
+/* Copies bit for bit where the types agree, so that NaNs stay as they are and integers stay
+ * exact. */
 static bool copy_chosen(struct exec *x, const struct view *dst, const struct view *src,
                         const struct view *predicate, bool reverse) {
     size_t n = (size_t)view_count(dst), size = dtype_bytes(dst->dtype);
@@ -76,7 +77,7 @@ static bool write_acc(struct exec *x, size_t k) {
     return true;
 }
 
-/* Starts the maxima of a reduce_cmd; whether elements are folded into them. */
+/* Starts the maxima of a reduce_cmd. Returns whether elements are folded into them. */
 static bool start_maximum(struct exec *x, int64_t cmd) {
     bool fresh = cmd == NKI_REDUCE_RESET || cmd == NKI_REDUCE_RESET_REDUCE;
     for (size_t p = 0; fresh && p < NKI_PARTITIONS; p++)
@@ -163,10 +164,10 @@ bool exec_range_select(struct exec *x) {
 
 /* ---- affine patterns ------------------------------------------------------------------------ */
 
-/* offset + p * channel + sum(step * i) over a pattern [[step, num], ..], wrapped to 32 bits. */
+/* The pattern [[step, num], ..] gives offset + p * channel + sum(step * i), wrapped to 32 bits. */
 struct affine {
     const int64_t *pattern;
-    uint32_t n; /* pairs */
+    uint32_t n; /* pairs of the pattern */
     int64_t offset, channel;
 };
 
@@ -232,7 +233,7 @@ bool exec_affine_select(struct exec *x) {
 
 /* ---- the eight largest ---------------------------------------------------------------------- */
 
-/* The 8 largest of a row, descending; NaN counts as the least. */
+/* The 8 largest of a row, in descending order. NaN counts as the least. */
 static void largest(const float *row, size_t n, float *best) {
     for (size_t k = 0; k < 8; k++)
         best[k] = -INFINITY;
@@ -260,7 +261,7 @@ bool exec_max8(struct exec *x) {
     return true;
 }
 
-/* The first position of `value` that no earlier value of the eight took; -1 when there is none. */
+/* The first position of `value` that no earlier one of the eight took; -1 when there is none. */
 static int64_t find_first(const float *row, size_t n, float value, const int64_t *taken, size_t k) {
     for (size_t i = 0; i < n; i++) {
         bool free = true;
@@ -290,8 +291,8 @@ bool exec_find_index8(struct exec *x) {
     return true;
 }
 
-/* Values are matched from the last to the first, so that among equal ones the last of the eight
- * gets the first place. */
+/* Values are matched from the last to the first. So, among equal ones, the last of the eight gets
+ * the first place. */
 bool exec_match_replace8(struct exec *x) {
     struct view dst, data, vals, index;
     if (!exec_read(x, NKI_NC_MATCH_REPLACE8_data, &data) ||
@@ -325,7 +326,7 @@ bool exec_match_replace8(struct exec *x) {
 
 /* ---- random numbers and segments ------------------------------------------------------------ */
 
-/* splitmix64: any run of a program draws the same numbers. */
+/* splitmix64: every run of a program draws the same numbers. */
 static uint32_t draw(struct exec *x) {
     uint64_t z = x->random += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -364,8 +365,8 @@ bool exec_dropout(struct exec *x) {
     return true;
 }
 
-/* For each element the first and one past the last element of its segment; padding (id 0) gives
- * (n, -1). dst is [1, 2, n]. */
+/* Writes, for each element, the first element of its segment and one past the last. Padding (id 0)
+ * gives (n, -1). dst is [1, 2, n]. */
 bool exec_sequence_bounds(struct exec *x) {
     struct view dst, ids;
     if (!exec_read(x, NKI_SEQUENCE_BOUNDS_segment_ids, &ids) ||

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of one argument: what activation tables and the ALU's unary operators compute, by
- * standard mathematics, rounded once to fp32. The common ones are built on an exponential and a
- * logarithm written so that whole loops vectorise; the rest call libm. The device approximates by
- * piecewise polynomials; only what is documented of that (sin outside [-pi, pi]) is imitated. */
+/* Functions of one argument: what activation tables and the ALU's unary operators compute. They
+ * follow standard mathematics and round once to fp32. The common ones are built on an exponential
+ * and a logarithm that are written so that whole loops vectorise; the rest call libm. The device
+ * approximates by piecewise polynomials. Only what is documented of that (sin outside [-pi, pi]) is
+ * imitated. */
 #include "device/exec/alu.h"
 
 #include <math.h>
@@ -23,9 +24,9 @@ static inline uint64_t to_bits(double value) {
     return pun.u;
 }
 
-/* e^x to about 1e-14: x = k ln 2 + r with |r| <= ln 2 / 2, a Taylor polynomial in r, and 2^k put
- * into the exponent. Adding 1.5 * 2^52 leaves k in the low bits. Beyond +-200 fp32 knows no
- * difference. */
+/* e^x to about 1e-14. With x = k ln 2 + r and |r| <= ln 2 / 2, it is a Taylor polynomial in r times
+ * 2^k, which is put into the exponent. Adding 1.5 * 2^52 leaves k in the low bits. x is held within
+ * +-200, because fp32 knows no difference beyond. */
 static inline double exp_of(double x) {
     const double magic = 0x1.8p52;
     x = x > 200.0 ? 200.0 : x;
@@ -48,7 +49,8 @@ static inline double exp_of(double x) {
     return p * from_bits((to_bits(shifted) + 1023) << 52);
 }
 
-/* ln x for positive normal x: x = 2^k m with m about 1, and the series of 2 artanh((m-1)/(m+1)). */
+/* ln x for positive normal x. With x = 2^k m and m near 1, it is k ln 2 plus the series of 2
+ * artanh((m-1)/(m+1)). */
 static inline double log_positive(double x) {
     const double magic = 0x1.8p52;
     uint64_t bits = to_bits(x), half = 0x3fe6a09e667f3bcd;     /* sqrt(1/2) */
@@ -83,7 +85,7 @@ static inline double tanh_of(double x) {
     return fabs(x) < 1e-3 ? x - x * x * x / 3.0 : value;
 }
 
-/* x times something that falls off exponentially on the left. */
+/* x times a gate that falls off exponentially on the left. */
 static inline double gated(double x, double gate) {
     return x < -180.0 ? -0.0 : x * gate;
 }
@@ -104,7 +106,7 @@ static inline double gelu_tanh_of(double x) {
     return gated(x, sigmoid_of(2.0 * inner));
 }
 
-static inline double normal_of(double x) { /* the distribution function */
+static inline double normal_of(double x) { /* the normal distribution function */
     return 0.5 * erfc(-x * 0.7071067811865476);
 }
 
@@ -122,7 +124,7 @@ static inline double gelu_sigmoid_dx_of(double x) {
     return s + gated(x, 1.702 * s * (1.0 - s));
 }
 
-/* Outside [-pi, pi] the table goes on with the cubic of its edge: sin(9) gives 27.65 (the NKI CPU
+/* Outside [-pi, pi] the table continues with the cubic of its edge: sin(9) gives 27.65 (the NKI CPU
  * simulator's documented example). */
 static inline double sin_of(double x) {
     const double pi = 3.141592653589793;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of a run: a block comes to life at its first use, filled with what unwritten memory
- * reads as, and is released after its last. Inputs are used where they are, unless the kernel
- * writes them. It knows blocks and bytes, no access patterns. */
+/* The memory of a run. A block comes to life at its first use, filled with what unwritten memory
+ * reads as, and is released after its last use. Inputs are used where they are, unless the kernel
+ * writes them. This file knows blocks and bytes, but no access patterns. */
 #include "device/exec/run.h"
 
 #include <stdlib.h>
@@ -113,8 +113,8 @@ static void release(struct exec *x, uint32_t b) {
 
 /* ---- life spans ----------------------------------------------------------------------------- */
 
-/* When the memory of block b is used last: that of a storage used as a whole is its first
- * block's. */
+/* The instruction that uses the memory of block b last. A storage that is used as a whole has one
+ * memory, which is its first block's. */
 static uint32_t last_use(const struct exec *x, uint32_t b) {
     const struct device_image *image = x->image;
     uint32_t storage = image->blocks[b].storage, last = DEVICE_NEVER;
@@ -131,7 +131,7 @@ static uint32_t last_use(const struct exec *x, uint32_t b) {
     return last;
 }
 
-/* Blocks sorted by their last use, by counting. */
+/* Blocks in the order of their last use, by a counting sort. */
 static void order_deaths(struct exec *x) {
     size_t n_instrs = x->program->instrs.len;
     uint32_t *start = mem_alloc(n_instrs + 2, sizeof *start);
@@ -223,7 +223,7 @@ static bool take_output(struct exec *x, uint32_t storage, struct array *output) 
     if (!x->borrowed[b]) {
         x->used -= from->bytes;
         x->data[b] = output->data;
-        x->borrowed[b] = true; /* now the caller's; returned once more, it is copied */
+        x->borrowed[b] = true; /* the caller owns it now; a second output of it is a copy */
     }
     return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: elements of operands pass through an engine in pieces that fit the first cache, in fp32
- * or as integers. Operands in fp32 with unit steps are used in place, others are converted on the
- * way. What is computed is the caller's. */
+ * or as integers. Operands in fp32 with unit steps are used in place; others are converted on the
+ * way. The caller says what is computed. */
 #include "device/exec/run.h"
 
 /* ---- whole views ---------------------------------------------------------------------------- */
@@ -79,7 +79,7 @@ static bool same_pattern(const struct view *a, const struct view *b) {
     return true;
 }
 
-/* Whether writing dst piece by piece could change elements of src that are yet to be read. */
+/* Whether writing dst piece by piece could change elements of src that are still to be read. */
 static bool is_hazard(const struct view *dst, const struct view *src) {
     const uint8_t *dst_low, *dst_high, *src_low, *src_high;
     if (src->storage != dst->storage || src->storage == DEVICE_NEVER || same_pattern(dst, src))
@@ -89,7 +89,7 @@ static bool is_hazard(const struct view *dst, const struct view *src) {
     return dst_low < src_high && src_low < dst_high;
 }
 
-/* A copy of the view's elements, side by side, in the type it has. */
+/* A copy of the view's elements, side by side, in the view's type. */
 static struct view snapshot(struct exec *x, const struct view *view) {
     size_t size = dtype_bytes(view->dtype);
     struct view copy = *view;
@@ -104,7 +104,7 @@ static struct view snapshot(struct exec *x, const struct view *view) {
     return copy;
 }
 
-/* The same elements as one plain row per partition (or one row at all). */
+/* The same elements with one plain row for each partition. */
 static struct view flatten(struct exec *x, const struct view *view) {
     struct view copy = snapshot(x, view);
     int64_t size = (int64_t)dtype_bytes(view->dtype), free = view_free(view);
@@ -163,12 +163,12 @@ bool view_copy(struct exec *x, const struct view *dst, const struct view *src) {
 
 /* ---- streams in fp32 ------------------------------------------------------------------------ */
 
-/* How a view's elements get into a run of floats and out of it. */
+/* How the elements of a view get into a run of floats and out of it again. */
 struct port {
     convert_load_fn *load;
     convert_store_fn *store;
     bool in_place;           /* fp32 with unit steps */
-    const uint8_t *repeated; /* the element the run is full of, when the step is 0 */
+    const uint8_t *repeated; /* when the step is 0: the element that fills the run */
     size_t filled;
 };
 
@@ -205,7 +205,7 @@ struct pass {
     const struct stream *stream;
     struct walk walk;
     struct port port[STREAM_SOURCES + 1]; /* the last is the destination's */
-    int dst;                              /* number of the destination's view, -1 */
+    int dst;                              /* number of the destination's view; -1: none */
 };
 
 static void pass_run(struct exec *x, struct pass *p) {
@@ -282,7 +282,7 @@ bool stream_floats(struct exec *x, const struct stream *stream) {
 
 /* ---- streams of integers -------------------------------------------------------------------- */
 
-/* Integers are rare: whole operands are taken out, computed and put back. */
+/* Integers are rare, so this is simple: whole operands are taken out, computed and put back. */
 bool stream_ints(struct exec *x, const struct int_stream *stream) {
     const struct view *shape = stream->dst ? stream->dst : stream->src[0];
     size_t n = (size_t)view_count(shape), rows = stream->rows ? (size_t)shape->count[0] : 1;

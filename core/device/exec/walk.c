@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walking several operands of different shape in step, in runs as long as their layouts allow. It
- * knows addresses and steps only, no types and no storages. */
+/* Walks several operands of different shapes in step, in runs as long as their layouts allow. It
+ * knows addresses and steps only, but neither types nor storages. */
 #include "device/exec/run.h"
 
 int64_t view_count(const struct view *view) {
@@ -33,7 +33,7 @@ void view_range(const struct view *view, const uint8_t **low, const uint8_t **hi
     }
 }
 
-/* Where the refinement stands in one view: what is left of dimension d, and its step. */
+/* How far one view is used up: what is left of dimension d, and its step. */
 struct rest {
     int d;
     int64_t count, step;
@@ -49,7 +49,7 @@ static void next_dim(struct rest *rest, const struct view *view, int first) {
     }
 }
 
-/* Adds a dimension outside those there are; merges it with the last where every view allows. */
+/* Adds a dimension outside the present ones, or merges it with the last where every view allows. */
 static bool add_dim(struct walk *walk, int64_t count, const int64_t *step, bool merge) {
     int n = walk->n_dims;
     bool follows = merge && n > 0;
@@ -68,7 +68,7 @@ static bool add_dim(struct walk *walk, int64_t count, const int64_t *step, bool 
     return true;
 }
 
-/* Dimensions from the innermost outwards, down to dimension `first` of each view. */
+/* Takes dimensions from the innermost outwards, down to dimension `first` of each view. */
 static bool refine(struct walk *walk, const struct view *const *views, int first) {
     struct rest rest[WALK_VIEWS];
     for (int v = 0; v < walk->n_views; v++)

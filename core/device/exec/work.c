@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What executing a program will take, found without executing it: how long at the least, and how
- * much memory at once. For those who refuse what will not fit before any of it is spent. */
+/* What executing a program will take, found without executing it: the least time, and the most
+ * memory at once. With it a caller refuses what will not fit before any of it is spent. */
 #include "device/exec/run.h"
 
 #include <stdlib.h>
 
-/* What the fastest processors do in a thread: below it nothing is refused that could have been
+/* The fastest processors do this much in one thread. So nothing is refused that could have been
  * done. */
 #define ELEMENTS_PER_S 1e9
 #define MACS_PER_S 5e10
@@ -28,7 +28,7 @@ static double seconds_of(const struct nki_instr *instr) {
     return seconds;
 }
 
-/* The place that most of the time goes to: places are few, so their sums are kept by place. */
+/* The place that takes most of the time. Places are few, so there is one sum for each. */
 static void find_time(const struct nki_program *program, struct device_work *work) {
     double *sums = mem_alloc(program->locs.len + 1, sizeof *sums);
     for (size_t i = 0; i < program->instrs.len; i++) {
@@ -51,7 +51,7 @@ static uint64_t bytes_of(const struct device_image *image, uint32_t storage) {
     return at->block_bytes * (image->whole[storage] ? at->blocks : 1) * at->partitions;
 }
 
-/* Memory comes with a block's first use and goes after its last; what is returned stays. */
+/* Memory comes with a block's first use and goes after its last. What is returned stays. */
 static void find_memory(const struct device_image *image, struct device_work *work) {
     const struct nki_program *program = image->program;
     size_t n = program->instrs.len;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which operands an instruction reads and writes, which bytes and blocks they reach, and findings
- * with their place in the source. */
+/* Which operands an instruction reads and writes, and which bytes and blocks they reach. Also
+ * reports findings with their place in the source. */
 #include "device/image/inner.h"
 #include "device/image/testing.h"
 
@@ -27,7 +27,8 @@ static void add_index(struct operand_list *list, const struct nki_ap *index, int
             (struct device_operand){.ap = index, .param = param, .is_src = true, .is_index = true};
 }
 
-/* Rows that an indirect write may skip, and what a mask leaves out, keep their contents. */
+/* The contents stay where an indirect write skips a row or a mask excludes an element. So an
+ * operand that is written so is read too. */
 static enum nki_role effective_role(const struct nki_instr *instr, const struct nki_ap *ap,
                                     enum nki_role role) {
     bool in_part = ap && (instr->mask || (ap->indirect && ap->indirect->skip_out_of_bounds));
@@ -126,7 +127,7 @@ struct diag *device_report(const struct nki_program *program, struct diag_list *
                  "called from here");
         caller = from->caller;
     }
-    /* The notes may have moved the list. */
+    /* Adding notes may have moved the list. */
     size_t index = diags->all.len;
     while (index > 0 && diags->all.at[index - 1].severity == DIAG_NOTE)
         index--;
@@ -143,7 +144,7 @@ enum nki_engine device_image_engine(const struct device_image *image, size_t i) 
     return (enum nki_engine)image->engine[i];
 }
 
-/* Bytes per partition of SBUF that an instruction needs at once. */
+/* Bytes per partition of SBUF that one instruction needs at once. */
 static uint64_t needed_bytes(const struct device_image *image, size_t i) {
     struct device_operand operands[DEVICE_MAX_OPERANDS];
     size_t n = device_operands(image, i, operands);

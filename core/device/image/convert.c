@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element types and their conversion: bit layouts, rounding to nearest even, saturation. Loops are
- * plain so that the compiler can vectorise them; which loop runs is chosen once per instruction.
- * Sources: IEEE 754 for the wide types; OCP 8-bit floating point specification 1.0 for e4m3fn, e5m2
- * and e8m0; NKI data types for e4m3 (IEEE-like, largest finite 240) and for casts to integers
- * (round to nearest even, saturate). */
+ * plain so that the compiler can vectorise them. Which loop runs is chosen once for each
+ * instruction. Sources: IEEE 754 for the wide types; OCP 8-bit floating point specification 1.0 for
+ * e4m3fn, e5m2 and e8m0; NKI data types for e4m3 (IEEE-like, largest finite 240) and for casts to
+ * integers (round to nearest even, saturate). */
 #include "device/image/convert.h"
 
 #include <math.h>
 
 #include "base/half/half.h"
 
-/* Storage is bytes that any type may look at, at any address. */
+/* Storage is bytes, which any type may read at any address. */
 typedef float any_f32 __attribute__((aligned(1), may_alias));
 typedef double any_f64 __attribute__((aligned(1), may_alias));
 typedef uint8_t any_u8 __attribute__((may_alias));
@@ -20,7 +20,7 @@ typedef int16_t any_i16 __attribute__((aligned(1), may_alias));
 typedef uint32_t any_u32 __attribute__((aligned(1), may_alias));
 typedef int32_t any_i32 __attribute__((aligned(1), may_alias));
 typedef int64_t any_i64 __attribute__((aligned(1), may_alias));
-/* The compiler's own half where it has one: processors convert whole vectors of it. */
+/* The compiler's own half type, where it has one: processors convert whole vectors of it. */
 #ifdef HONE_FLOAT16
 typedef _Float16 any_f16 __attribute__((aligned(1), may_alias));
 #define LOAD_F16(value) ((float)(value))
@@ -37,8 +37,9 @@ static inline float decode_bf16(uint16_t code) {
     return half_bits_float((uint32_t)code << 16);
 }
 
-/* Sign, exponent and mantissa moved into place, then the difference of the biases as a factor: this
- * is right for subnormals too. `special` is the first code of the all-ones exponent. */
+/* Moves sign, exponent and mantissa into place, then applies the difference of the biases as a
+ * factor. So it is right for subnormals too. `special` is the first code of the all-ones
+ * exponent. */
 static inline float decode_fp8(uint8_t code, int mantissa, float scale) {
     float magnitude = half_bits_float((uint32_t)(code & 0x7f) << (23 - mantissa)) * scale;
     return half_bits_float(half_float_bits(magnitude) | (uint32_t)(code & 0x80) << 24);
@@ -80,7 +81,7 @@ static inline uint16_t encode_bf16(float value) {
 struct fp8 {
     int mantissa, bias;
     uint32_t top;           /* the largest finite code */
-    uint32_t overflow, nan; /* codes for beyond it (infinity, or NaN) and for NaN */
+    uint32_t overflow, nan; /* codes for what is beyond it (infinity or NaN), and for NaN */
 };
 
 static inline uint8_t encode_fp8(float value, struct fp8 format) {
@@ -88,7 +89,7 @@ static inline uint8_t encode_fp8(float value, struct fp8 format) {
     int shift = 23 - format.mantissa;
     uint32_t rounded = rest + ((1u << (shift - 1)) - 1) + (rest >> shift & 1);
     uint32_t code = (rounded >> shift) - ((uint32_t)(127 - format.bias) << format.mantissa);
-    /* Below the smallest normal the code counts units of the last place; adding a number whose own
+    /* Below the smallest normal, the code counts units of the last place. Adding a number whose own
      * last place is that unit rounds to it. */
     float unit = half_bits_float((uint32_t)(127 + 1 - format.bias - format.mantissa + 23) << 23);
     uint32_t small = half_float_bits(half_bits_float(rest) + unit) - half_float_bits(unit);
@@ -123,7 +124,7 @@ static float convert_round_tf32(float value) {
     return half_bits_float((bits & 0x7fffffffu) >= 0x7f800000u ? bits : rounded);
 }
 
-/* Rounded to nearest even and held within the type; NaN becomes 0. */
+/* Rounds to nearest even and keeps the value within the type. NaN becomes 0. */
 #define SATURATE(name, type, low, high)                            \
     static inline type name(float value) {                         \
         float whole = rintf(value);                                \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hardware numbers of the three generations of NeuronCores, one row each. Limits that are the
- * same everywhere (128 partitions, the PE array) are constants of the checks; costs per
- * instruction belong to the timing. */
+ * same everywhere (128 partitions, the PE array) are constants of the checks. Costs of instructions
+ * belong to the timing. */
 #include "device/image/image.h"
 
 /* What nki/program/generations.def says of a generation, for its row. */
@@ -14,10 +14,10 @@
 #define NAMED(id) .name = name_##id, .generation = NKI_##id, .sbuf_partition_bytes = sbuf_bytes_##id
 
 /* Sources: the AWS NKI architecture guides for Trainium/Inferentia2 (gen2), Trainium2 (gen3) and
- * Trainium3 (gen4) for clocks, memories and peak rates; the NKI DMA overview for engines (16 a
- * core, 27.2 and 38.4 GB/s each). HBM is that of a device divided by its cores (2, 8, 8); where the
- * guide and the product page differ in bandwidth, the lower (2.9 TB/s for Trainium2, 4.7 TB/s for
- * Trainium3). FP8 counts double_row on gen3 and gen4. */
+ * Trainium3 (gen4) for clocks, memories and peak rates; the NKI DMA overview for DMA engines (16 a
+ * core, 27.2 and 38.4 GB/s each). HBM is that of a device divided by its cores (2, 8, 8). Where
+ * guide and product page differ in bandwidth, the lower is taken (2.9 TB/s for Trainium2, 4.7 TB/s
+ * for Trainium3). The peak of FP8 includes double_row on gen3 and gen4. */
 static const struct device_generation rows[] = {
     {
         NAMED(GEN2),

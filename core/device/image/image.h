@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program made ready for one generation, and the generations there are. */
+/* A program made ready for one generation, and the table of generations. */
 #ifndef HONE_DEVICE_IMAGE_H
 #define HONE_DEVICE_IMAGE_H
 
@@ -8,39 +8,39 @@
 
 /* ---- generations ---------------------------------------------------------------------------- */
 
-/* The hardware numbers of one NeuronCore; sources beside the table in generation.c. */
+/* The hardware numbers of one NeuronCore. Their sources stand beside the table in generation.c. */
 struct device_generation {
     const char *name; /* "trn2" */
     enum nki_generation generation;
-    double clock_ghz[NKI_ENGINE_COUNT]; /* 0 where an engine has no instructions of its own */
-    uint64_t sbuf_partition_bytes;      /* usable by a kernel */
+    double clock_ghz[NKI_ENGINE_COUNT]; /* 0: the engine has no instructions of its own */
+    uint64_t sbuf_partition_bytes;      /* what a kernel may use */
     uint64_t psum_partition_bytes;
     uint32_t psum_banks;
     uint64_t hbm_bytes;      /* a core's share */
-    double hbm_bytes_per_ns; /* a core's share of HBM bandwidth, for the floor */
+    double hbm_bytes_per_ns; /* a core's share of HBM bandwidth */
     uint32_t dma_engines;
-    double dma_engine_bytes_per_ns; /* of one engine, theoretical */
+    double dma_engine_bytes_per_ns; /* the theoretical rate of one engine */
     double pe_tflops_bf16, pe_tflops_fp32, pe_tflops_fp8;
 };
-/* By name ("trn2") or alias ("gen3"); NULL when there is none such. */
+/* Finds a generation by name ("trn2") or alias ("gen3"). NULL when there is none. */
 const struct device_generation *device_generation_find(const char *name);
 const struct device_generation *device_generation_of(enum nki_generation generation);
 
-/* The name that was asked for; that of the default where it is NULL. */
+/* The name that was asked for, or the default's where `asked` is NULL. */
 const char *device_name(const char *asked);
-/* The generation that was asked for, the default where it is NULL. NULL with *err (which there are)
- * when there is none such. */
+/* The generation that was asked for, or the default where `asked` is NULL. When there is none of
+ * that name: NULL, and *err lists those there are. */
 const struct device_generation *device_generation_ask(const char *asked, struct err *err);
 
 /* ---- the image ------------------------------------------------------------------------------ */
 
-/* A program made ready for one generation. Immutable: one image serves several threads. */
+/* A program made ready for one generation. It never changes, so several threads may share it. */
 struct device_image;
 
 const struct nki_program *device_image_program(const struct device_image *image);
 
-/* Conversions used at the edges: n elements between a dtype's bytes and float, rounding to nearest
- * even, saturating for integers. */
+/* Converts n elements between a dtype's bytes and float, for callers outside the device. Rounds to
+ * nearest even and saturates integers. */
 void device_to_float(enum dtype dtype, const void *from, float *to, size_t n);
 void device_from_float(enum dtype dtype, const float *from, void *to, size_t n);
 

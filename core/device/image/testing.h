@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests look through, for nobody else outside this room. */
+/* What tests look at. Nobody else outside this room may include it. */
 #ifndef HONE_DEVICE_IMAGE_TESTING_H
 #define HONE_DEVICE_IMAGE_TESTING_H
 

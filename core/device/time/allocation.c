@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the allocation: life spans of what is on chip, spills where SBUF is too small, and the
- * instructions in the order they are issued. Those of the current dialect are taken as they stand:
- * that dialect keeps the order and the allocation the kernel asks for. */
+ * instructions in the order they are issued. Instructions of the current dialect are taken as they
+ * stand, because that dialect keeps the order that the kernel asks for. */
 #include "device/time/allocation.h"
 
 #include <stdlib.h>
@@ -14,25 +14,25 @@ struct touch {
 };
 struct walk {
     struct allocation *allocation;
-    VEC(struct touch) touched; /* by instruction i: [touched_base[i], touched_base[i + 1]) */
+    VEC(struct touch) touched; /* of instruction i: [touched_base[i], touched_base[i + 1]) */
     uint32_t *touched_base;
     uint32_t *use_base;  /* per block: its uses, use_at[use_base[b] .. use_base[b + 1]] */
     uint32_t *use_at;    /* instructions, ascending */
-    uint32_t *use_next;  /* per block: index of its next use */
+    uint32_t *use_next;  /* per block: index of its next use in use_at */
     uint8_t *state;      /* per block: enum place */
     uint8_t *copy;       /* per block: enum copy */
     uint32_t *last_use;  /* per block: the instruction that used it last */
     uint32_t *residence; /* per block in memory: its residence */
     VEC(uint32_t) live;  /* SBUF blocks in memory, for spilling */
-    uint32_t *live_at;   /* per block: where it stands there */
+    uint32_t *live_at;   /* per block: its place in `live` */
     uint64_t sbuf, psum;
     uint64_t capacity; /* of SBUF, for spilling; UINT64_MAX: never spill */
-    bool partial;      /* a spill moves what is used of a tile, not all of it */
-    uint64_t *dirty;   /* per block: bytes per partition written since it was saved last */
+    bool partial;      /* a spill moves what is used of a tile, not the whole tile */
+    uint64_t *dirty;   /* per block: bytes per partition written since it was last saved */
 };
 enum place { PLACE_NOWHERE, PLACE_MEMORY, PLACE_SPILLED };
 
-/* The blocks an instruction touches on chip, each once; false: more than fit the list. */
+/* The most blocks on chip that one instruction can name; further ones are left out. */
 #define MOST_TOUCHED 256
 static size_t touched_blocks(const struct allocation *allocation, uint32_t i, uint32_t *blocks,
                              bool *written) {
@@ -87,7 +87,7 @@ static void list_uses(struct walk *w) {
         w->use_next[b] = w->use_base[b];
 }
 
-/* Where the same data is besides: nowhere, in a kernel input, in HBM by an earlier spill. */
+/* Where else the same data is: nowhere, in a kernel input, or in HBM through an earlier spill. */
 enum copy { COPY_NONE, COPY_INPUT, COPY_SPILL };
 
 static void use_residence(struct walk *w, uint32_t block) {
@@ -98,7 +98,7 @@ static void use_residence(struct walk *w, uint32_t block) {
         residence->first_user = (uint32_t)allocation->issues.len - 1;
 }
 
-/* The uses of an issue follow it and end here. */
+/* Ends the list of the issue's uses, which follows it. */
 static void end_issue(struct allocation *allocation) {
     *vec_push(&allocation->use_base) = (uint32_t)allocation->uses.len;
 }
@@ -126,7 +126,7 @@ static uint64_t times_partitions(const struct device_image *image, uint32_t bloc
     return bytes * image->program->storages.at[image->blocks[block].storage].partitions;
 }
 
-/* Bytes per partition that the instruction uses of a block: no more is read back. */
+/* Bytes per partition of a block that the instruction uses. Only these are read back. */
 static uint64_t used_bytes(const struct allocation *allocation, uint32_t instr, uint32_t block) {
     const struct device_image *image = allocation->image;
     size_t n;
@@ -138,7 +138,7 @@ static uint64_t used_bytes(const struct allocation *allocation, uint32_t instr, 
     return used ? MIN_OF(used, whole) : whole;
 }
 
-/* Moves a block out, saving it where HBM does not have it. */
+/* Moves a block out, and saves it if HBM does not have it. */
 static void evict(struct walk *w, uint32_t block, uint32_t instr) {
     if (w->copy[block] == COPY_NONE) {
         uint64_t whole = device_block_bytes(w->allocation->image, block);
@@ -153,10 +153,11 @@ static void evict(struct walk *w, uint32_t block, uint32_t instr) {
     leave_memory(w, block, PLACE_SPILLED);
 }
 
-/* What to move out: what is needed last, which comes close to the spills published for NKIBench's
- * attention kernels. If that is an input, it is the one used least recently instead, for the
- * compiler reads those again as its loops go: matmul on trn1 reads its right operand anew for every
- * row block as soon as it does not fit, as this order does to cyclic reads. */
+/* The block to move out is the one needed last; this comes close to the spills published for
+ * NKIBench's attention kernels. If that block is an input, the input used least recently goes
+ * instead, because the compiler reads inputs again as its loops go. Matmul on trn1 does so: it
+ * reads its right operand again for every row block as soon as the operand does not fit, and this
+ * order does the same to cyclic reads. */
 static uint32_t find_victim(const struct walk *w, uint32_t instr) {
     uint32_t oldest = UINT32_MAX, farthest = UINT32_MAX;
     for (size_t i = 0; i < w->live.len; i++) {
@@ -214,7 +215,7 @@ static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
     allocation->psum_peak = MAX_OF(allocation->psum_peak, w->psum);
 }
 
-/* What it reads first lies in HBM that nothing writes. */
+/* Whether what the instruction reads first lies in HBM that nothing writes. */
 static bool loads_from_inputs(const struct allocation *allocation, uint32_t i) {
     const struct device_image *image = allocation->image;
     size_t n, k = 0;
@@ -227,7 +228,7 @@ static bool loads_from_inputs(const struct allocation *allocation, uint32_t i) {
            !image->written[image->blocks[operands[k].first].storage];
 }
 
-/* What was in a buffer that is filled anew lives on until its last user is over. */
+/* When a load fills a buffer anew, what was in it lives on until its last user is over. */
 static void rename_buffer(struct walk *w, uint32_t i, const struct touch *filled) {
     if (filled && allocation_renames(w->allocation, i) && w->state[filled->block] == PLACE_MEMORY)
         leave_memory(w, filled->block, PLACE_NOWHERE);
@@ -236,7 +237,7 @@ static void rename_buffer(struct walk *w, uint32_t i, const struct touch *filled
 static void walk_instruction(struct walk *w, uint32_t i, bool absent) {
     size_t n = w->touched_base[i + 1] - w->touched_base[i];
     const struct touch *touched = n ? w->touched.at + w->touched_base[i] : NULL;
-    /* Used by this instruction: none of them is moved out for another. */
+    /* These are used by this instruction, so none of them is moved out for another. */
     for (size_t k = 0; k < n; k++)
         w->last_use[touched[k].block] = i;
     if (!absent)
@@ -277,8 +278,8 @@ static uint64_t most_live(const struct device_image *image) {
     return (uint64_t)most;
 }
 
-/* What the compiler keeps free of a full SBUF, so that what comes next can come early: an eighth at
- * most, and no more than does not fit anyway. */
+/* The part of a full SBUF that the compiler keeps free, so that what comes next can come early. It
+ * is at most an eighth, and at most what does not fit anyway. */
 #define SPARE_SHARE 8
 static uint64_t spare_bytes(const struct device_image *image) {
     uint64_t capacity = image->generation->sbuf_partition_bytes, live = most_live(image);
@@ -319,7 +320,7 @@ static void walk_program(struct allocation *allocation, const bool *absent, bool
     vec_free(&w.live);
 }
 
-/* Runs the passes in the order the compilers have them. */
+/* Runs the passes in the order that the compilers run them. */
 static void compile(struct allocation *allocation, uint32_t passes, bool *absent) {
     bool legacy = allocation->reorders;
     if (legacy && passes & PASS_BIT(RESIDENCY))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The allocation: what lives where on chip and when, and the instructions in the order they are
- * issued. It holds what the compiler of the legacy dialect changes: loads it keeps resident instead
- * of repeating, and spills where SBUF is too small. The schedule works through it. Private to this
- * folder. */
+ * issued. It also holds what the compilers change (passes.def): loads kept resident instead of
+ * repeated, zeroing as a flag, renamed buffers, spills where SBUF is too small. The schedule works
+ * through it. Private to this folder. */
 #ifndef HONE_DEVICE_ALLOCATION_H
 #define HONE_DEVICE_ALLOCATION_H
 
@@ -12,26 +12,26 @@
 
 enum issue_kind {
     ISSUE_INSTR,
-    ISSUE_ABSENT, /* takes no time: a load whose data is in SBUF already, a flag of another */
+    ISSUE_ABSENT, /* takes no time: its data is in SBUF already, or it is a flag of another */
     ISSUE_SAVE,
-    ISSUE_RELOAD, /* spill of `block` to HBM, and back */
+    ISSUE_RELOAD, /* a spill of `block` to HBM, and back */
 };
 /* What a queue issues: an instruction, or a transfer that a spill needs. */
 struct issue {
     uint8_t kind;
     uint32_t instr;        /* the instruction, or the one that needs the spill */
-    uint32_t block, bytes; /* of SAVE and RELOAD: what moves, per partition */
+    uint32_t block, bytes; /* of SAVE and RELOAD: what moves, bytes per partition */
 };
 
-/* A stretch of a block's life in SBUF or PSUM: from the issue that brings it in until the last of
- * the issues that use it is over. A spill ends one residence, the reload begins the next. */
+/* A stretch of a block's life in SBUF or PSUM, from the issue that brings it in until the last
+ * issue that uses it is over. A spill ends one residence, and the reload begins the next. */
 struct residence {
     uint32_t block;
     uint32_t users;      /* issues that use it */
     uint32_t first_user; /* the issue that brings it in */
     uint64_t bytes;      /* per partition */
-    uint64_t needs;      /* of them free when it begins: a tile that is filled in pieces follows the
-                          * one before it piece by piece */
+    uint64_t needs;      /* of these, bytes that must be free when it begins: a tile filled in
+                          * pieces takes over from the one before it piece by piece */
     bool psum;
 };
 
@@ -45,44 +45,46 @@ struct allocation {
     uint32_t *alias;               /* per block: the block whose storage it shares, mostly itself */
     bool *input_in_psum;           /* per instruction: the compiler put an input of it into PSUM */
     uint8_t *engine;               /* per instruction: enum nki_engine, as the compiler chose it */
-    bool renames;                  /* loads that fill a buffer anew fill another one */
+    bool renames;                  /* a load that fills a buffer anew fills another buffer */
     bool reorders;                 /* the compiler may reorder: legacy dialect */
     uint64_t sbuf_peak, psum_peak; /* bytes per partition, in program order */
     uint64_t spill_save_bytes, spill_reload_bytes;
     uint64_t reload_bytes; /* inputs read again because SBUF could not hold them */
 };
-/* `table` is kept. `without`: bits of the passes (passes.def) to leave out. */
+/* Makes the allocation of an image. It keeps a pointer to `table`. `without` has the bits of the
+ * passes (passes.def) to leave out. Free it with allocation_free. */
 struct allocation *allocation_make(const struct device_image *image,
                                    const struct device_constants *table, uint32_t without);
 void allocation_free(struct allocation *allocation);
-/* Whether a block is in that memory. */
+/* Whether a block is in the memory `space` (SBUF or PSUM). */
 static inline bool allocation_is_in(const struct device_image *image, uint32_t block,
                                     enum nki_space space) {
     return image->blocks[block].space == space;
 }
-/* The operands of instruction i, and how many. */
+/* The operands of instruction i; *n is how many. */
 static inline const struct block_operand *allocation_operands(const struct allocation *allocation,
                                                               size_t i, size_t *n) {
     return device_block_operands(allocation->image, i, n);
 }
 
-/* compiler.c: per instruction, whether it is but a flag of another; whether it fills a buffer of
- * its own; which engine it is for (absent: those that take no time). */
+/* compiler.c, for each instruction: whether it becomes a flag of another, whether it fills a buffer
+ * of its own, and which engine it is for. `absent` are those that take no time. */
 void allocation_find_zero_flags(const struct allocation *allocation, bool *absent);
 bool allocation_renames(const struct allocation *allocation, uint32_t i);
 void allocation_choose_engines(struct allocation *allocation, bool shares, const bool *absent);
 
-/* residency.c: per instruction, whether the legacy compiler leaves the load out because its data is
- * in SBUF already; the block it filled becomes an alias. And input_in_psum. */
+/* residency.c, for each instruction: whether the legacy compiler leaves out the load because its
+ * data is in SBUF already. The block that the load filled becomes an alias. The second sets
+ * input_in_psum. */
 void allocation_find_resident_loads(struct allocation *allocation, bool *resident);
 void allocation_find_psum_temporaries(struct allocation *allocation);
 
 /* dma.c: how a transfer loads the DMA engines. */
 struct transfer {
-    uint32_t engines; /* it uses */
-    uint32_t first;   /* of them: that of its first partition in SBUF */
-    double engine_ns; /* that each of them is busy */
-    uint64_t bytes;   /* moved */
+    uint32_t engines; /* engines that it uses */
+    uint32_t first;   /* the first of them: that of its first partition in SBUF */
+    double engine_ns; /* how long each of them is busy */
+    uint64_t bytes;   /* bytes moved */
     uint64_t descriptors;
     bool reads_hbm, writes_hbm;
     bool software; /* GpSimd writes its descriptors */
@@ -92,7 +94,7 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
 struct transfer transfer_of_spill(const struct device_image *image, const struct issue *issue,
                                   const struct device_constants *table);
 
-/* issues.c: the queue of each issue, and what it costs wherever it is scheduled. */
+/* issues.c: the queue of each issue, and what the issue costs whenever it is scheduled. */
 enum queue {
     QUEUE_TENSOR,
     QUEUE_VECTOR,
@@ -107,22 +109,22 @@ enum nki_engine queue_engine(enum queue queue);
 struct issue_cost {
     double interval_ns, latency_ns; /* of an instruction */
     struct transfer transfer;       /* of a transfer */
-    double issue_ns;                /* of a transfer: what issuing it takes its issuer */
-    uint16_t function_set;          /* of an activation: the table it needs, 0: none */
+    double issue_ns;                /* of a transfer: how long its issuer takes to issue it */
+    uint16_t function_set;          /* of an activation: the table it needs; 0: none */
     bool port;                      /* it needs the port that Vector and GpSimd share */
-    uint8_t queue, issuer;          /* issuer: enum nki_engine that triggers a transfer */
+    uint8_t queue, issuer;          /* issuer: the enum nki_engine that triggers a transfer */
 };
-/* One per issue, in an array the caller frees. */
+/* One cost for each issue, in an array that the caller frees. */
 struct issue_cost *issue_costs(const struct allocation *allocation,
                                const struct device_constants *table);
 
 /* depend.c: which issues an issue waits for. */
-#define DEPENDS_ORDER 0x80000000u /* starts after it, need not wait for its result */
+#define DEPENDS_ORDER 0x80000000u /* start after it, need not wait for its result */
 struct depends {
     size_t n;
-    bool orders;             /* queues may reorder: order edges are needed */
+    bool orders;             /* queues may reorder, so edges of order are needed */
     uint32_t *base;          /* producers of issue s: producer[base[s] .. base[s + 1]] */
-    uint32_t *consumer_base; /* the same edges from the producer's side */
+    uint32_t *consumer_base; /* the same edges from the producers' side */
     uint32_t *consumer;      /* issue numbers, some with DEPENDS_ORDER */
     VEC(uint32_t) producer;  /* issue numbers, some with DEPENDS_ORDER */
 };
@@ -132,11 +134,13 @@ void depends_free(struct depends *depends);
 /* schedule.c */
 struct run;
 struct timeline {
-    double *start, *end, *visible; /* per issue: busy from, to, and when others see the result */
-    int32_t *cause;                /* per issue: the issue that made it start when it did; -1 */
+    double *start, *end, *visible; /* per issue: busy from start to end; others see its result at
+                                    * visible */
+    int32_t *cause;                /* per issue: the issue that made it start when it did; -1:
+                                    * none */
     double latency_ns;
-    double throttled_ns; /* of the Tensor engine, lost to a cold clock */
-    struct run *run;     /* private: room for doing it again */
+    double throttled_ns; /* time that the Tensor engine lost to a cold clock */
+    struct run *run;     /* private: memory for doing it again */
 };
 struct schedule {
     const struct allocation *allocation;
@@ -144,9 +148,9 @@ struct schedule {
     const struct device_constants *table;
     const struct issue_cost *costs;
 };
-/* Times every issue. `lifted` >= 0 makes that queue take no time (both DMA queues together). */
+/* Times every issue. With `lifted` >= 0 that queue takes no time; both DMA queues count as one. */
 struct timeline *timeline_make(const struct schedule *schedule, int lifted);
-/* Times them again, with another queue lifted, in the room that the timeline has. */
+/* Times them again with another queue lifted, in the memory that the timeline has. */
 void timeline_again(struct timeline *timeline, int lifted);
 void timeline_free(struct timeline *timeline);
 

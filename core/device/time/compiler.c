@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the compilers change without moving data: which instructions become a flag of another, which
- * buffers are renamed, and which engine runs what the kernel leaves open. It decides; allocation.c
- * carries it out. */
+ * buffers are renamed, and which engine runs what the kernel leaves open. This file decides;
+ * allocation.c carries it out. */
 #include "device/time/allocation.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static bool is_product(const struct device_image *image, uint32_t i) {
     return op == NKI_OP_NC_MATMUL || op == NKI_OP_NC_MATMUL_MX;
 }
 
-/* Walked from the end: per block the instruction that touches it next. */
+/* Goes from the end to the start, and keeps for each block the instruction that touches it next. */
 void allocation_find_zero_flags(const struct allocation *allocation, bool *absent) {
     const struct device_image *image = allocation->image;
     uint32_t *next = mem_alloc(image->n_blocks, sizeof *next);
@@ -46,7 +46,8 @@ void allocation_find_zero_flags(const struct allocation *allocation, bool *absen
 
 /* ---- renaming ------------------------------------------------------------------------------- */
 
-/* A load from HBM that fills one block of SBUF, all of it: nothing of what was there is left. */
+/* Whether instruction i is a load from HBM that fills the whole of one block of SBUF. Then nothing
+ * is left of what was there. */
 bool allocation_renames(const struct allocation *allocation, uint32_t i) {
     const struct nki_program *program = allocation->image->program;
     const struct nki_instr *instr = &program->instrs.at[i];
@@ -65,11 +66,12 @@ bool allocation_renames(const struct allocation *allocation, uint32_t i) {
 
 /* ---- engines -------------------------------------------------------------------------------- */
 
-/* How far back the compiler balances: beyond it a phase of the kernel is another one. */
+/* How far back the compiler balances. What is further back belongs to another phase of the
+ * kernel. */
 #define BALANCE_NS 20000.0
 
 struct balance {
-    double vector_ns, scalar_ns; /* busy so far, the lesser of them taken off both */
+    double vector_ns, scalar_ns; /* busy so far; the lesser of the two is taken off both */
 };
 
 static void add_busy(struct balance *balance, enum nki_engine engine, double ns) {
@@ -110,7 +112,7 @@ void allocation_choose_engines(struct allocation *allocation, bool shares, const
     struct balance balance = {0};
     allocation->engine = mem_alloc(n + 1, sizeof *allocation->engine);
     memcpy(allocation->engine, image->engine, n);
-    /* On trn1 Vector and Scalar may not be at PSUM at once (architecture guide). */
+    /* On trn1, Vector and Scalar cannot reach PSUM at once (architecture guide). */
     shares &= image->generation->generation != NKI_GEN2;
     for (uint32_t i = 0; i < n && shares; i++) {
         if (leaves_psum(image, i))

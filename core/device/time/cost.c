@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Costs of instructions on their engines: one small function per row of the `cost` column of
- * nki/program/instructions.def. It knows nothing of scheduling. Cycle counts follow the cost
+/* Costs of instructions on their engines: one small function for each name in the `cost` column of
+ * nki/program/instructions.def. This file knows nothing of scheduling. Cycle counts follow the cost
  * sections of neuronxcc.nki.isa (Neuron SDK 2.26) and the Trainium architecture guides. */
 #include "device/time/cost.h"
 
 #include <math.h>
 
-/* What a cost function looks at. */
+/* What a cost function works with. */
 struct work {
     const struct nki_program *program;
     const struct nki_instr *instr;
@@ -34,7 +34,7 @@ static int64_t longest_free(const struct nki_instr *instr) {
     return longest;
 }
 
-/* A stream of `units` element times on the work's engine. */
+/* The cost of a stream of `units` element times on the work's engine. */
 static struct cost stream(const struct work *work, double units, double extra_ns) {
     const struct device_constants *t = work->table;
     double fixed, latency, element;
@@ -53,7 +53,7 @@ static struct cost stream(const struct work *work, double units, double extra_ns
     return (struct cost){.interval_ns = interval, .latency_ns = interval + latency};
 }
 
-/* All operands in SBUF, and whether every one is 16 bits (or 32) wide and of unit stride. */
+/* Whether all operands that stream are in SBUF, with elements of `bytes` bytes. */
 static bool sbuf_only(const struct work *work, size_t bytes) {
     for (size_t k = 0; k < work->instr->n_operands; k++) {
         const struct nki_ap *ap = ap_at(work, k);
@@ -65,7 +65,8 @@ static bool sbuf_only(const struct work *work, size_t bytes) {
     return true;
 }
 
-/* Vector engine, one streamed input: 16-bit and 32-bit SBUF operands run faster on newer ones. */
+/* Vector engine, one streamed input: newer ones run faster on 16-bit and 32-bit operands in
+ * SBUF. */
 static double one_input_units(const struct work *work) {
     if (work->engine != NKI_ENGINE_VECTOR)
         return (double)work->n;
@@ -88,7 +89,7 @@ static struct cost cost_copy(const struct work *work) {
     return stream(work, one_input_units(work), 0);
 }
 
-/* A division takes the reciprocal of its second operand first. */
+/* A division first takes the reciprocal of its second operand. */
 static double division_units(const struct work *work, size_t op) {
     const struct nki_operand *func = &work->instr->operands[op];
     bool divides = func->kind == NKI_OPERAND_FUNC && func->i == NKI_FUNC_DIVIDE;
@@ -110,8 +111,8 @@ static struct cost cost_memset(const struct work *work) {
     return stream(work, narrow ? (double)work->n / 2 : (double)work->n, 0);
 }
 
-/* Two streamed inputs: one element in two cycles unless one of them comes from PSUM or both are
- * 16 bits wide. */
+/* Two streamed inputs take two cycles an element, unless one of them comes from PSUM or both are 16
+ * bits wide. */
 static double two_input_units(const struct work *work, size_t first, size_t second) {
     const struct nki_ap *a = ap_at(work, first), *b = ap_at(work, second);
     if (!a || !b || work->engine != NKI_ENGINE_VECTOR)
@@ -135,7 +136,7 @@ static struct cost cost_scalar_tensor_tensor(const struct work *work) {
         two_input_units(work, NKI_SCALAR_TENSOR_TENSOR_data, NKI_SCALAR_TENSOR_TENSOR_operand1), 0);
 }
 
-/* Of instructions whose first two sources stream. */
+/* The cost of an instruction whose first two sources stream. */
 static struct cost cost_two_input(const struct work *work) {
     enum nki_op op = (enum nki_op)work->instr->op;
     int first = nki_op_source(op, NKI_DST), second = nki_op_source(op, first);
@@ -154,7 +155,7 @@ static struct cost cost_reciprocal(const struct work *work) {
     return stream(work, (double)work->n * (vector ? work->table->vector_reciprocal : 1), 0);
 }
 
-/* A reduction is written beside dst. */
+/* Whether a reduction is written beside dst. */
 static bool has_second_result(const struct work *work) {
     const struct nki_op_row *row = nki_op_row((enum nki_op)work->instr->op);
     for (size_t k = NKI_DST + 1; k < row->n_params; k++)
@@ -222,8 +223,9 @@ int cost_pe_passes(const struct nki_program *program, const struct nki_instr *in
     return onezero ? 2 : 4;
 }
 
-/* Each of an instruction's products (fp32: the low and the high halves; a transpose is one) has its
- * weights loaded while the one before still streams: the slower of the two counts. */
+/* An instruction makes one or more products: for fp32 those of the low and the high halves; a
+ * transpose is one product. The weights of each are loaded while the one before still streams, so
+ * the slower of the two counts. */
 static struct cost pe_cost(const struct work *work, int64_t columns, int64_t weights) {
     const struct device_constants *t = work->table;
     bool transpose;
@@ -246,7 +248,7 @@ static bool same_pattern(const struct nki_ap *a, const struct nki_ap *b) {
     return true;
 }
 
-/* The product before this one, a few instructions back at most, had the same weights: they stay. */
+/* The weights stay when a product that is a few instructions back at most had the same ones. */
 #define WEIGHTS_LOOK_BACK 4
 static bool has_weights(const struct work *work, const struct nki_ap *weights) {
     const struct nki_instr *first = work->program->instrs.at;
@@ -270,8 +272,8 @@ static struct cost cost_transpose(const struct work *work) {
     const struct nki_ap *data = ap_at(work, NKI_NC_TRANSPOSE_data);
     if (work->engine != NKI_ENGINE_TENSOR)
         return stream(work, (double)MAX_OF(work->n, 64), 0);
-    /* The data is the stationary operand, the identity of as many columns as it has partitions
-     * moves. */
+    /* The data is the stationary operand. What moves is the identity, which has as many columns as
+     * the data has partitions. */
     return pe_cost(work, data ? data->count[0] : work->n, data ? nki_ap_free(data) : work->n);
 }
 
@@ -288,9 +290,9 @@ static const cost_fn functions[NKI_OP_COUNT] = {
 #undef INSTR
 };
 
-/* On trn1 Vector and GpSimd may not be at SBUF at once; from trn2 on GpSimd is locked out only
- * while Vector is in one of its fast modes (architecture guides; published kernels that move work
- * to GpSimd gain nothing). */
+/* On trn1, Vector and GpSimd cannot reach SBUF at once. From trn2 on, GpSimd is locked out only
+ * while Vector is in one of its fast modes (architecture guides). Published kernels that move work
+ * to GpSimd gain nothing. */
 static bool needs_port(const struct work *work) {
     if (work->engine == NKI_ENGINE_GPSIMD)
         return true;

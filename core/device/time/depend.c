@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dependencies through memory: for each issue the earlier issues it must wait for, found by what
- * they read and wrote of each block (byte and partition ranges). Of the reads of one queue only the
- * newest of the same bytes is kept: queues run in order, and where the compiler may reorder, such
- * reads are made to start in order. */
+/* Dependencies through memory: for each issue, the earlier issues that it must wait for. They
+ * follow from what each read and wrote of a block (ranges of bytes and partitions). Of the reads of
+ * one queue, only the newest of the same bytes is kept, because queues run in order. Where the
+ * compiler may reorder, such reads are made to start in order. */
 #include "device/time/allocation.h"
 
 #include <stdlib.h>
 
-#define MOST_ACCESSES 4096 /* remembered per block; beyond it the oldest are merged */
+#define MOST_ACCESSES 4096 /* kept per block; beyond it the oldest are merged */
 
 /* A range of a block: partitions [p0, p1], bytes [low, high]. */
 struct range {
@@ -24,11 +24,11 @@ struct history {
     VEC(struct access) all;
 };
 
-/* The histories of all blocks. What a block that nothing touches any more had in mind goes to the
- * next one: tiles live for a few instructions and there are many of them. */
+/* The histories of all blocks. Tiles live for a few instructions and there are many of them, so the
+ * memory of a history goes to the next block when nothing touches the first any more. */
 struct memory {
     struct history *blocks;
-    uint32_t *last; /* per block on chip: the instruction that touches it last, by any name */
+    uint32_t *last; /* per block on chip: the instruction that touches it last, under any alias */
     VEC(struct history) spare;
 };
 
@@ -59,7 +59,7 @@ static void add_producer(struct depends *depends, uint32_t from, uint32_t issue)
     *vec_push(&depends->producer) = issue;
 }
 
-/* Collects what the access waits for and forgets what it replaces. */
+/* Collects what the access waits for, and drops from the history what it replaces. */
 static void touch(struct depends *depends, struct history *history, uint32_t from,
                   struct access access) {
     size_t kept = 0;
@@ -154,13 +154,13 @@ static void touch_block(struct depends *depends, struct memory *memory, uint32_t
     touch(depends, history_of(memory, block), depends->base[access.issue], access);
 }
 
-/* Everything that instruction i touches, and forgets what it is the last to touch. */
+/* Takes all that instruction i touches, and drops the history of what it is the last to touch. */
 static void touch_instruction(struct depends *depends, struct memory *memory,
                               const struct allocation *allocation, struct access access) {
     size_t n;
     uint32_t i = allocation->issues.at[access.issue].instr;
     const struct block_operand *operands = allocation_operands(allocation, i, &n);
-    /* A buffer of its own: nobody has touched it before. */
+    /* This buffer is its own, so nothing has touched it before. */
     if (allocation_renames(allocation, i))
         forget(memory, allocation->alias[operands[0].first]);
     for (size_t k = 0; k < n; k++)
@@ -172,8 +172,8 @@ static void touch_instruction(struct depends *depends, struct memory *memory,
                 forget(memory, allocation->alias[b]);
 }
 
-/* Turns the edges round. While a producer's consumers are filled in, base[p + 1] is where the next
- * goes; it ends where those of p + 1 begin. */
+/* Turns the edges round. While consumers are filled in, base[p + 1] is where the next consumer of p
+ * goes. At the end it is where the consumers of p + 1 begin. */
 static void list_consumers(struct depends *depends) {
     size_t n = depends->n;
     depends->consumer_base = mem_alloc(n + 2, sizeof *depends->consumer_base);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A transfer's descriptors and how they load the DMA engines: one descriptor per partition and
- * contiguous run, one engine for every 8 partitions' worth of descriptors (AWS Neuron DMA
- * overview). It does not know when a transfer runs. */
+/* A transfer's descriptors and how they load the DMA engines. There is one descriptor for each
+ * partition and contiguous run, and one engine for every 8 descriptors (AWS Neuron DMA overview).
+ * This file does not know when a transfer runs. */
 #include "device/time/allocation.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #define DESCRIPTORS_PER_ENGINE 8
 #define DESCRIPTOR_MOST_BYTES 65536 /* a longer run is cut */
 
-/* Elements that lie side by side at the inner end of an access pattern, and how many such runs
+/* The elements that lie side by side at the inner end of an access pattern, and how many such runs
  * there are. On chip a run stays within a partition. */
 static void runs_of(const struct nki_program *program, const struct nki_ap *ap, int64_t *run,
                     int64_t *runs) {
@@ -38,7 +38,8 @@ static struct transfer spread(uint64_t descriptors, double bytes_each,
     return transfer;
 }
 
-/* The engine that serves a partition: each has the same share of them (AWS Neuron DMA overview). */
+/* The engine that serves a partition: each serves the same number of them (AWS Neuron DMA
+ * overview). */
 static uint32_t engine_of(const struct device_generation *generation, uint32_t partition) {
     return partition * generation->dma_engines / NKI_PARTITIONS % generation->dma_engines;
 }
@@ -59,14 +60,14 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
         software |= ap->indirect != NULL;
         if (program->storages.at[ap->storage].space != NKI_HBM && !operands[k].is_index)
             partition = ap->partition;
-        /* A transpose is done on the way: only the side that is read is cut into runs. */
+        /* A transpose is done on the way, so only the side that is read is cut into runs. */
         if (operands[k].is_index || (transposes && !operands[k].is_src)) {
             writes |= program->storages.at[ap->storage].space == NKI_HBM && operands[k].is_dst;
             continue;
         }
         int64_t own_run, own_runs;
         runs_of(program, ap, &own_run, &own_runs);
-        /* Repeated elements (step 0) cost their descriptors on the writing side only. */
+        /* Repeated elements (step 0) cost descriptors on the writing side only. */
         run = MIN_OF(run, own_run);
         runs = MAX_OF(runs, own_runs);
         bytes = MAX_OF(bytes, dtype_bytes(ap->dtype));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far the clock can be trusted. The numbers stand in doubt.def, which tests/bench/calibrate.py
+/* How far the clock can be trusted. The numbers are in doubt.def, which tests/bench/calibrate.py
  * makes from kernels that others measured. */
 #include "device/time/time.h"
 
@@ -19,7 +19,7 @@ static const struct kind {
 #undef EDIT
 };
 
-/* A row with an empty bound holds for all of them. */
+/* An empty name in a row stands for all names. */
 static bool holds(const char *row, const char *asked) {
     return !*row || (asked && !strcmp(row, asked));
 }
@@ -35,7 +35,7 @@ struct device_interval device_interval_of(const char *generation, const char *di
 
 /* ---- two latencies -------------------------------------------------------------------------- */
 
-#define SAME_SHARE 0.02 /* counts that differ by less are the same */
+#define SAME_SHARE 0.02 /* counts that differ by less count as equal */
 
 static const char *const edit_words[] = {[DEVICE_EDIT_TRAFFIC] = "other traffic with HBM",
                                          [DEVICE_EDIT_ARITHMETIC] = "other matrix products",

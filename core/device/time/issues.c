@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each issue costs and which queue it is for, worked out once for all schedules of them. */
+/* What each issue costs and which queue it is for. This is worked out once, for all schedules. */
 #include "device/time/allocation.h"
 
 #include <stdlib.h>
@@ -35,8 +35,8 @@ static enum queue queue_of(const struct allocation *allocation, const struct iss
                                     : queues[engine];
 }
 
-/* The set an activation function is loaded with; 0: in every set. Which functions share a set is
- * not published; exp stands with what is built on it. */
+/* The set that holds an activation function; 0: it is in every set. Which functions share a set is
+ * not published. Here exp shares one with the functions built on it. */
 static uint16_t function_set(const struct nki_instr *instr) {
     if (instr->op != NKI_OP_ACTIVATION && instr->op != NKI_OP_ACTIVATION_REDUCE &&
         instr->op != NKI_OP_ACTIVATE2)
@@ -51,8 +51,8 @@ static uint16_t function_set(const struct nki_instr *instr) {
     }
 }
 
-/* Who triggers a transfer: GpSimd where it writes the descriptors, else the engine the kernel
- * names, else the Sync engine. */
+/* Who triggers a transfer: GpSimd where it writes the descriptors, otherwise the engine that the
+ * kernel names, otherwise the Sync engine. */
 static enum nki_engine issuer_of(const struct allocation *allocation, const struct issue *issue,
                                  const struct transfer *transfer) {
     uint8_t asked = allocation->image->program->instrs.at[issue->instr].engine;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The profile: what a schedule means. Metrics under the names of Neuron's tools (Neuron Explorer's
- * summary), cost per source line along the critical path, what each resource binds, and the floor
- * under any kernel with these inputs, outputs and matrix products. */
+/* The profile: what a schedule means. It has metrics under the names of Neuron's tools (Neuron
+ * Explorer's summary), the cost of each source line along the critical path, how much each resource
+ * limits, and the floor under any kernel with these inputs, outputs and matrix products. */
 #include "device/time/allocation.h"
 #include "device/time/testing.h"
 
@@ -23,7 +23,7 @@ struct profiler {
     size_t count[QUEUE_COUNT], first_span[QUEUE_COUNT]; /* of its spans */
     uint64_t hbm_read, hbm_write, sbuf_read, sbuf_write, psum_read, psum_write;
     uint64_t dma_bytes, dma_transfers, dma_descriptors;
-    double dma_engine_ns; /* that the DMA engines are busy, summed */
+    double dma_engine_ns; /* busy time of the DMA engines, summed */
     double model_flops, transpose_flops, hardware_flops;
     double ideal_pe_ns, ideal_split_ns, ideal_any_ns; /* of all products; see device_profile */
     uint64_t matmuls, activations;
@@ -42,7 +42,7 @@ static int by_start(const void *a, const void *b) {
     return x->instr < y->instr ? -1 : x->instr > y->instr;
 }
 
-/* Where the spans of each queue stand in the profile. */
+/* Finds where the spans of each queue begin in the profile. */
 static void count_spans(struct profiler *p) {
     for (size_t s = 0; s < p->allocation->issues.len; s++)
         p->count[p->costs[s].queue] += p->allocation->issues.at[s].kind != ISSUE_ABSENT;
@@ -60,7 +60,7 @@ static void sort_spans(struct device_span *spans, size_t n) {
         }
 }
 
-/* The next of two rows of spans that both come by start. */
+/* The next of two rows of spans, each in the order of their starts. */
 static const struct device_span *next_of(const struct device_span **a,
                                          const struct device_span *a_end,
                                          const struct device_span **b,
@@ -69,7 +69,7 @@ static const struct device_span *next_of(const struct device_span **a,
     return first ? (*a)++ : (*b)++;
 }
 
-/* Adds what a span covers of the time after `until`; spans come by start. */
+/* Adds what a span covers of the time after `until`. Spans come in the order of their starts. */
 static void cover(const struct device_span *span, double *busy, double *until) {
     double start = MAX_OF(span->start_ns, *until);
     *busy += MAX_OF(span->end_ns - start, 0);
@@ -84,7 +84,7 @@ static double covered(const struct device_span *from, const struct device_span *
     return busy;
 }
 
-/* The spans of one queue after those of another, by start. */
+/* Puts the spans of one queue after those of another, each queue in the order of starts. */
 static void fill_spans(struct profiler *p) {
     size_t next[QUEUE_COUNT];
     count_spans(p);
@@ -104,7 +104,7 @@ static void fill_spans(struct profiler *p) {
     }
 }
 
-/* Merged busy time of each queue, and of the two DMA queues together. */
+/* Busy time of each queue, overlaps counted once, and of the two DMA queues together. */
 static void count_busy(struct profiler *p) {
     const struct device_span *spans = p->profile->spans.at;
     for (int queue = 0; queue < QUEUE_COUNT; queue++)
@@ -191,8 +191,8 @@ static void count_issues(struct profiler *p) {
 
 /* ---- the floor ------------------------------------------------------------------------------ */
 
-/* Inputs that are read must come from HBM once, outputs go there once; the matrix products take
- * their time at the peak of the PE array. No schedule can be faster. */
+/* Inputs that are read must come from HBM once, outputs must go there once, and the matrix products
+ * take their time at the peak of the PE array. No schedule can be faster. */
 static void find_floor(struct profiler *p) {
     const struct nki_program *program = p->image->program;
     double bytes = 0;
@@ -206,7 +206,7 @@ static void find_floor(struct profiler *p) {
         if (storage->output >= 0 && touched)
             bytes += (double)storage->bytes;
     }
-    /* Of an input only what the kernel reads: at most its size, at most what is moved. */
+    /* Of an input, what the kernel reads: at most the input's size, and at most what is moved. */
     uint64_t *read = mem_alloc(program->storages.len, sizeof *read);
     for (size_t i = 0; i < program->instrs.len; i++) {
         size_t n;
@@ -311,8 +311,8 @@ static void fill_metrics(struct profiler *p) {
 /* ---- cost per line -------------------------------------------------------------------------- */
 
 struct lines {
-    struct map index;  /* file and line -> number + 1 in profile->lines */
-    uint32_t *of_locs; /* per loc: that number; 0: not asked for yet */
+    struct map index;  /* from file and line to number + 1 in profile->lines */
+    uint32_t *of_locs; /* per loc: that number; 0: not looked up yet */
 };
 
 static struct device_line *line_of(struct profiler *p, struct lines *lines, uint32_t instr) {
@@ -330,7 +330,8 @@ static struct device_line *line_of(struct profiler *p, struct lines *lines, uint
     return &p->profile->lines.at[lines->of_locs[at] - 1];
 }
 
-/* Walks back from the issue that ends last: each stretch belongs to the line that filled it. */
+/* Walks back from the issue that ends last. Each stretch of time belongs to the line that filled
+ * it. */
 static void walk_critical_path(struct profiler *p, struct lines *lines) {
     size_t n = p->allocation->issues.len;
     int64_t s = -1;
@@ -386,7 +387,8 @@ static void fill_lines(struct profiler *p) {
 
 /* ---- bounds --------------------------------------------------------------------------------- */
 
-/* Lifting what the critical path hardly meets changes nothing worth a schedule. */
+/* A queue that takes less than this share of the critical path is not worth a schedule without it:
+ * lifting it changes almost nothing. */
 #define WORTH_LIFTING 0.03
 
 static void fill_bounds(struct profiler *p, const struct schedule *schedule) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the compiler of the legacy dialect keeps on chip by itself: loads that repeat stay resident,
- * results of the Scalar engine wait in PSUM. It decides; allocation.c carries it out. */
+/* What the legacy compiler keeps on chip: loads that repeat stay resident, and results of the
+ * Scalar engine wait in PSUM. This file decides; allocation.c carries it out. */
 #include "device/time/allocation.h"
 
 #include <stdlib.h>
 
-/* Share of SBUF that repeated loads may fill with what is live beside them. NKIBench's
- * matmul_add_rmsnorm on trn1 reads 98 MB: its weights of 128 KiB a partition stay resident. */
+/* The share of SBUF that repeated loads and what is live beside them may fill together. In
+ * NKIBench's matmul_add_rmsnorm on trn1, which reads 98 MB, weights of 128 KiB a partition stay
+ * resident. */
 #define RESIDENT_SHARE 1.0
 
 /* ---- loads that repeat ---------------------------------------------------------------------- */
@@ -16,7 +17,8 @@ struct piece {
     uint32_t site, first_block, first, last, loads;
 };
 struct site {
-    uint64_t bytes, repeated; /* per partition: of its distinct pieces, of what need not move */
+    uint64_t bytes, repeated; /* per partition: of its distinct pieces; of loads that could be left
+                               * out */
 };
 struct residency {
     struct allocation *allocation;
@@ -25,7 +27,7 @@ struct residency {
     VEC(struct piece) pieces;
     VEC(struct site) sites;
     struct map site_of; /* loc -> site number + 1 */
-    uint32_t *piece_of; /* per instruction: piece number + 1, 0: not a load that counts */
+    uint32_t *piece_of; /* per instruction: piece number + 1; 0: not a plain load */
     uint64_t *usage;    /* live SBUF bytes per partition, per group of instructions */
 };
 #define GROUP 64
@@ -41,7 +43,8 @@ static void count_writes(struct residency *r) {
     }
 }
 
-/* A load that fills one whole block from HBM that nothing writes, and the only write to it. */
+/* Whether instruction i loads one whole block from HBM that nothing writes, and is the only one to
+ * write the block. */
 static bool is_plain_load(const struct residency *r, uint32_t i, uint32_t *block) {
     const struct device_image *image = r->allocation->image;
     const struct nki_instr *instr = &image->program->instrs.at[i];
@@ -102,7 +105,7 @@ static void add_usage(struct residency *r, uint32_t first, uint32_t last, int64_
         r->usage[g] = (uint64_t)((int64_t)r->usage[g] + bytes);
 }
 
-/* What is live besides the loads in question: the most within each group of instructions. */
+/* What is live besides the loads in question: the most in each group of instructions. */
 static void measure_usage(struct residency *r) {
     const struct device_image *image = r->allocation->image;
     uint32_t n = (uint32_t)image->program->instrs.len;
@@ -127,7 +130,7 @@ static void keep(struct residency *r, const struct piece *piece, int64_t sign) {
     add_usage(r, piece->first, piece->last, (int64_t)bytes * sign);
 }
 
-/* Keeps all pieces of a site resident if they fit beside what is live, else none of them. */
+/* Keeps all pieces of a site resident if they fit beside what is live; otherwise none of them. */
 static bool keep_site(struct residency *r, uint32_t site) {
     uint64_t most =
         (uint64_t)((double)r->allocation->image->generation->sbuf_partition_bytes * RESIDENT_SHARE);
@@ -164,7 +167,7 @@ static void apply_residency(struct residency *r, bool *resident, const bool *kep
     }
 }
 
-/* Sites with the most to save come first. */
+/* The next site to try: those that save most come first. */
 static uint32_t next_site(const struct residency *r, const bool *tried) {
     uint32_t best = UINT32_MAX;
     for (uint32_t s = 0; s < r->sites.len; s++)
@@ -223,10 +226,11 @@ static bool takes_pair(enum nki_op op) {
     return op == NKI_OP_TENSOR_TENSOR || op == NKI_OP_SCALAR_TENSOR_TENSOR;
 }
 
-/* A result of the Scalar engine that fits a PSUM bank and only one instruction reads, one of two
- * inputs on the Vector engine: the compiler keeps it in PSUM, where it does not compete with the
- * other input. NKIBench's adamw on trn1 writes PSUM although it multiplies no matrices, and its
- * Vector engine is active for less than its instructions take from SBUF alone. */
+/* The compiler keeps some results of the Scalar engine in PSUM, where they do not compete with the
+ * other input: those that fit a PSUM bank and that a single instruction reads, as one of two inputs
+ * on the Vector engine. NKIBench's adamw on trn1 shows it. It writes PSUM although it multiplies no
+ * matrices, and its Vector engine is active for less time than its instructions take from SBUF
+ * alone. */
 static bool is_psum_temporary(const struct device_image *image, uint32_t block,
                               const struct temporary *temporary) {
     if (!temporary->plain || !temporary->writer || !temporary->reader ||

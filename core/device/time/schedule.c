@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schedule: a simulation from event to event. An issue can start when what it depends on is
- * visible, its memory can be had and its queue is free. In the current dialect every queue takes
- * its issues in program order; the legacy compiler reorders, so there a queue takes the earliest in
- * program order of the issues that are ready, within a window. Memory is handed out in program
+ * visible, its memory is granted and its queue is free. In the current dialect every queue takes
+ * its issues in program order. The legacy compiler reorders: there a queue takes, of the issues
+ * that are ready within a window, the earliest in program order. Memory is granted in program
  * order, which bounds how far a queue runs ahead and makes a deadlock impossible. The result is
  * deterministic. */
 #include "device/time/allocation.h"
@@ -12,9 +12,9 @@
 
 #define MOST_DMA_ENGINES 64
 
-/* How many issues past the oldest that is not done the legacy compiler's reordering reaches: set on
- * the latencies published for NKIBench's baselines, of which those with few instructions per loop
- * hardly depend on it. */
+/* How far the legacy compiler reorders: this many issues past the oldest that is not done. The
+ * value is set on the latencies published for NKIBench's baselines. Those with few instructions per
+ * loop hardly depend on it. */
 #define WINDOW 128
 
 /* ---- heaps ---------------------------------------------------------------------------------- */
@@ -60,40 +60,41 @@ static struct entry heap_pop(struct heap *heap) {
 
 /* ---- the state of a run --------------------------------------------------------------------- */
 
-/* SBUF or PSUM. Residences are granted in order; `returned` is memory that comes back, by when. */
+/* SBUF or PSUM. Residences are granted in order. `returned` is memory that comes back, by time. */
 struct pool {
     bool psum;
     uint64_t capacity, used;
-    size_t next; /* residence to grant next, of this memory */
+    size_t next; /* the next residence of this memory to grant */
     struct heap returned;
-    double when; /* the newest memory given out was free from then on */
+    double when; /* when the memory granted last became free */
     int32_t cause;
 };
 struct queue_state {
     VEC(uint32_t) order; /* its issues, where it may not reorder */
     size_t head;
-    struct heap later, now; /* ready issues: by the time they are, by number */
+    struct heap later, now; /* ready issues: `later` by time, `now` by number */
     double free;
     int32_t last;
 };
-/* What of an issue is looked at again and again, in one place. */
+/* The part of an issue that is looked at most often, in one place. */
 struct pending {
-    double ready;   /* not before that */
-    uint32_t waits; /* producers to be scheduled, residences to be granted */
+    double ready;   /* the earliest time it can start */
+    uint32_t waits; /* producers not scheduled yet, and residences not granted yet */
     uint8_t queue;
-    uint8_t issuer; /* enum nki_engine: who triggers it, of a transfer */
+    uint8_t issuer; /* of a transfer: the enum nki_engine that triggers it */
     bool done;
 };
 struct use {
-    double over;   /* the last user so far is over */
-    uint32_t left; /* users to come */
+    double over;   /* when the last of the users so far is over */
+    uint32_t left; /* users still to come */
 };
 struct run {
     const struct schedule *schedule;
     const struct allocation *allocation;
     struct timeline *time;
     int lifted;
-    uint32_t oldest, admitted; /* issue not done; issues below are within the window */
+    uint32_t oldest,
+        admitted; /* oldest issue not done; issues below `admitted` are in the window */
     struct pending *issues;
     struct use *residences;
     struct queue_state queues[QUEUE_COUNT];
@@ -103,9 +104,9 @@ struct run {
     int32_t issuer_last[NKI_ENGINE_COUNT];
     struct pool sbuf, psum;
     double pe_warm_at, pe_last_end;
-    double port_free; /* of SBUF, for the other of Vector and GpSimd than port_queue */
+    double port_free; /* of SBUF, for Vector or GpSimd, whichever is not port_queue */
     uint8_t port_queue;
-    uint16_t function_set; /* activation functions that are loaded */
+    uint16_t function_set; /* the set of activation functions that is loaded */
 };
 
 static bool is_dma(const struct run *run, uint32_t s) {
@@ -125,13 +126,13 @@ static void offer(struct run *run, uint32_t s) {
               (struct entry){.key = run->issues[s].ready, .issue = s});
 }
 
-/* One thing less that issue s waits for. */
+/* Issue s waits for one thing less. */
 static void release(struct run *run, uint32_t s) {
     if (--run->issues[s].waits == 0 && run->allocation->reorders && s < run->admitted)
         offer(run, s);
 }
 
-/* Lets in the issues that have come within the compiler's sight since issue s is done. */
+/* Lets in the issues that come within the compiler's window now that issue s is done. */
 static void move_window(struct run *run, uint32_t s) {
     size_t n = run->allocation->issues.len;
     run->issues[s].done = true;
@@ -152,7 +153,7 @@ static void skip_other_memory(struct run *run, struct pool *pool) {
         pool->next++;
 }
 
-/* Grants what fits, in order; `force` grants one even if it does not. */
+/* Grants residences in order while they fit. `force` grants one even if it does not. */
 static bool grant(struct run *run, struct pool *pool, bool force) {
     bool any = false;
     for (skip_other_memory(run, pool); pool->next < run->allocation->residences.len;
@@ -208,7 +209,7 @@ static double scalar_table_load(struct run *run, uint16_t set) {
     return run->schedule->table->scalar_table_ns;
 }
 
-/* After idling the Tensor engine runs at half its clock for a while (Neuron Explorer, summary
+/* After idling, the Tensor engine runs at half its clock for a while (Neuron Explorer, summary
  * page). */
 static double pe_cold_extra(struct run *run, double start, double interval) {
     const struct device_constants *table = run->schedule->table;
@@ -278,7 +279,7 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-/* When the queue could start its next issue, and which that is where the order is fixed. */
+/* When the queue could start its next issue, and, where the order is fixed, which issue that is. */
 static double next_start(const struct run *run, const struct queue_state *queue) {
     if (run->allocation->reorders) {
         if (queue->now.all.len)
@@ -311,7 +312,7 @@ static void tell_consumers(struct run *run, uint32_t s) {
     for (uint32_t c = depends->consumer_base[s]; c < depends->consumer_base[s + 1]; c++) {
         uint32_t consumer = depends->consumer[c] & ~DEPENDS_ORDER;
         bool same = run->issues[consumer].queue == queue;
-        /* One PE instruction may follow another into the same PSUM tile at once. */
+        /* A product may follow another into the same PSUM tile at once. */
         bool at_once = (depends->consumer[c] & DEPENDS_ORDER) || (same && queue == QUEUE_TENSOR);
         double seen = time->visible[s] + (same ? 0 : run->schedule->table->semaphore_ns);
         if (at_once)
@@ -459,8 +460,8 @@ static void run_free(struct run *run) {
     free(run);
 }
 
-/* When nothing can go on because the kernel holds more than there is, the next in program order
- * gets its memory all the same. */
+/* Nothing can go on when the kernel holds more than there is. Then the next residence in program
+ * order gets its memory all the same. */
 static bool force_memory(struct run *run) {
     skip_other_memory(run, &run->sbuf);
     skip_other_memory(run, &run->psum);
