@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel Python meets its library and NKI's objects. */
+/* Brings together kernel Python, its library and NKI's objects. */
 #include "nki/api/api.h"
 #include "nki/library/library.h"
 #include "nki/nki.h"

@@ -99,8 +99,8 @@ static bool nc_sub_version(struct interp *in, const struct call *call, struct va
     return true;
 }
 
-/* What two cores of a launch do together. A launch of one program has no other core to wait for;
- * the programs of a larger one are run one after the other, so nothing may depend on it. */
+/* What the cores of a launch do together. In a launch of one program there is no other core to wait
+ * for. The programs of a larger one run one after the other, so nothing may depend on it. */
 static bool core_exchange(struct interp *in, const struct call *call, struct value *result) {
     const int *grid = interp_options(in)->grid;
     int programs = 1;
@@ -154,7 +154,7 @@ static bool isa_get(struct interp *in, const struct nki_node *node,
 
 /* ---- nki.language --------------------------------------------------------------------------- */
 
-/* nl.tile_size (nki.language reference). SBUF: what the compiler leaves to kernels. */
+/* nl.tile_size (nki.language reference). Its SBUF is what the compiler leaves to kernels. */
 static bool tile_size_get(struct interp *in, const struct nki_node *node,
                           const struct value_module *module, struct str name,
                           struct value *result) {
@@ -202,7 +202,8 @@ static bool language_get(struct interp *in, const struct nki_node *node,
 
 /* ---- nki and what else belongs to it -------------------------------------------------------- */
 
-/* nki.jit and its relatives leave a function as it is; called with options they give themselves. */
+/* nki.jit and its relatives leave a function as it is. Called with options, they return
+ * themselves. */
 static bool decorate(struct interp *in, const struct call *call, struct value *result);
 static const struct value_native decorator = {"nki.jit", decorate, NULL};
 
@@ -213,7 +214,7 @@ static bool decorate(struct interp *in, const struct call *call, struct value *r
     return true;
 }
 
-/* Allocation policies: hone places tiles itself, as the compiler does without them. */
+/* Allocation policies are ignored: hone places tiles itself, as the compiler does without them. */
 static bool allocator(struct interp *in, const struct call *call, struct value *result) {
     *result = api_buffer_value(in, call->data ? NKI_PSUM : NKI_SBUF, false);
     return true;
@@ -391,7 +392,7 @@ static const enum nki_func compare_funcs[NKI_CMP_COUNT] = {
     [NKI_CMP_GT] = NKI_FUNC_GREATER, [NKI_CMP_GT_E] = NKI_FUNC_GREATER_EQUAL,
 };
 
-/* Constants of the API: equal when they are the same member, dtype, operator or tensor. */
+/* Whether two constants of the API are the same member, dtype, operator or tensor. */
 static bool same_constant(struct value a, struct value b) {
     if (a.kind != b.kind)
         return api_func_of(a) != NKI_FUNC_NONE && api_func_of(a) == api_func_of(b);
@@ -411,7 +412,7 @@ static bool dtype_equals_name(struct value a, struct value b) {
            (int64_t)dtype_find((struct str){b.str->at, b.str->len}) == a.i;
 }
 
-/* nc_version >= gen3: members of one enumeration are ordered by their numbers. */
+/* nc_version >= gen3: the members of one enumeration are ordered by their numbers. */
 static bool orders_members(enum nki_comparison op, struct value a, struct value b,
                            struct value *result) {
     if (a.kind != VALUE_ENUM || b.kind != VALUE_ENUM ||
@@ -483,7 +484,7 @@ static bool no_attribute(struct interp *in, const struct nki_node *node, struct 
                         value_type_name(object), STR_ARG(name));
 }
 
-/* Largest finite number of a float type (IEEE 754 and the OCP 8-bit formats). */
+/* The largest finite number of a float type (IEEE 754 and the OCP 8-bit formats). */
 static double largest(enum dtype dtype) {
     switch (dtype) {
     case DTYPE_FLOAT32:

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NKI API as kernels see it: modules, functions of both dialects, and how calls become
+/* The NKI API as kernels see it: its modules, the functions of both dialects, and how calls become
  * instructions. Private to this folder. */
 #ifndef HONE_NKI_API_H
 #define HONE_NKI_API_H
 
 #include "nki/api/tensor.h"
 
-/* What the values and modules of NKI do, for an interpreter. */
+/* What values and modules of NKI do. An interpreter gets it as a table. */
 extern const struct interp_objects api_objects;
 
 #define API_MAX_OPERANDS 20
@@ -16,7 +16,7 @@ extern const struct interp_objects api_objects;
 struct api_row;       /* an instruction's defaults, prepared (api_emit.c) */
 struct api_binding;   /* how its signature is bound (api_isa.c) */
 struct api_site;      /* an nl.loop_reduce call and what it reduces into */
-struct api_constant { /* a tile of ones, or an identity, made once */
+struct api_constant { /* a tile of ones, or an identity; each is made once */
     int what;         /* enum api_constant_kind */
     enum dtype dtype;
     int64_t size;
@@ -32,14 +32,14 @@ struct api_shared {
 
 struct api {
     const struct api_row *rows[NKI_OP_COUNT];
-    const struct api_binding *bindings[3][NKI_OP_COUNT]; /* by form of signature */
+    const struct api_binding *bindings[3][NKI_OP_COUNT]; /* by the form of the signature */
     struct api_constant *constants;
     struct api_site *sites;
-    uint32_t order_group, order_groups; /* of the no_reorder block we are in; so far */
+    uint32_t order_group, order_groups; /* of the present no_reorder block; how many there were */
     uint32_t order_depth;
     struct api_shared *shared;          /* outputs in order of creation */
-    size_t next_shared, instances;      /* of an SPMD launch: they share their outputs */
-    bool split;                         /* .. became several instructions */
+    size_t next_shared, instances;      /* of an SPMD launch, whose instances share their outputs */
+    bool split;                         /* the last api_emit became several instructions */
     bool skipped;                       /* the last api_emit was masked away entirely */
     const struct index_expr **interned; /* index expressions seen, by hash */
     struct ap_shape **shapes;           /* of access patterns (tensor_ap.c), by hash */
@@ -57,12 +57,12 @@ struct api_build {
     const char *label;
     const struct index_expr *mask;
     struct nki_operand operand[API_MAX_OPERANDS];
-    const struct tensor *tensor[API_MAX_OPERANDS]; /* of AP operands; emitted as patterns */
+    const struct tensor *tensor[API_MAX_OPERANDS]; /* of AP operands; api_emit makes patterns */
 };
 
-/* Starts with every operand at its default. */
+/* Starts an instruction with every operand at its default. */
 void api_start(struct api_build *b, struct interp *in, const struct nki_node *node, enum nki_op op);
-/* Operand k is NKI_<ID>_<parameter>. */
+/* Sets operand k, which is NKI_<ID>_<parameter>. */
 void api_put_tensor(struct api_build *b, size_t k, const struct tensor *tensor);
 void api_put(struct api_build *b, size_t k, struct nki_operand operand);
 static inline struct nki_operand operand_int(int64_t i) {
@@ -80,15 +80,17 @@ static inline struct nki_operand operand_func(enum nki_func func) {
 static inline struct nki_operand operand_enum(int64_t number) {
     return (struct nki_operand){.kind = NKI_OPERAND_ENUM, .i = number};
 }
-/* Clips by the mask, orders dimensions, makes patterns, emits. False after interp_error. */
+/* Clips operands by the mask, orders their dimensions, makes their patterns and emits the
+ * instruction. False after interp_error. */
 bool api_emit(struct api_build *b);
-/* How many dimensions a pattern of the view needs. */
+/* How many dimensions a pattern of the view needs: those of size 1 go, and contiguous ones join. */
 int api_pattern_dims(const struct tensor *t);
-/* A tensor operand that compute engines can read: a partition broadcast is materialised. */
+/* The tensor as an operand that compute engines can read: a broadcast over partitions becomes a
+ * tile. */
 const struct tensor *api_operand(struct interp *in, const struct nki_node *node,
                                  const struct tensor *tensor);
 
-/* A new on-chip tile of the same shape, its partition where the other has it. */
+/* A new on-chip tile of the same shape, with the partition at the same dimension. */
 struct tensor *api_tile_like(struct interp *in, const struct nki_node *node,
                              const struct tensor *shape, enum nki_space space, enum dtype dtype);
 
@@ -99,7 +101,7 @@ struct value api_produced(struct interp *in, const struct nki_node *node, const 
 /* ---- parts of the lowering ------------------------------------------------------------------ */
 
 enum dtype api_promote(enum dtype a, enum dtype b);
-/* dst = src: a DMA where HBM is involved, else a copy on chip. Broadcasts src to dst. */
+/* dst = src: by DMA where HBM is involved, otherwise by a copy on chip. Broadcasts src to dst. */
 bool api_copy(struct interp *in, const struct nki_node *node, const struct tensor *dst,
               const struct tensor *src, const struct index_expr *mask);
 bool api_memset(struct interp *in, const struct nki_node *node, const struct tensor *dst,
@@ -110,7 +112,7 @@ struct tensor *api_constant_tile(struct interp *in, const struct nki_node *node,
 /* One nl.* function or operator to lower. */
 struct api_op {
     struct interp *in;
-    const struct nki_node *node; /* the expression, for places */
+    const struct nki_node *node; /* the expression, for places of errors */
     enum nki_func func;
     enum dtype dtype; /* of the result; DTYPE_NONE: by the dialect's rule */
     const struct index_expr *mask;
@@ -122,7 +124,8 @@ bool api_lower_unary(const struct api_op *op, struct value x, struct value *resu
 /* nl.matmul; func is not used. */
 bool api_lower_matmul(const struct api_op *op, const struct tensor *x, const struct tensor *y,
                       bool transpose_x, struct value *result);
-/* func: add, multiply, maximum, minimum, logical_and, average (mean) .. over the axes as given. */
+/* A reduction by add, multiply, maximum, minimum, logical_and, average (mean) .. over the given
+ * axes. */
 struct api_reduction {
     struct value axes;
     bool keepdims, negate;
@@ -141,11 +144,11 @@ struct api_rms_norm {
 bool api_lower_rms_norm(const struct api_op *op, const struct api_rms_norm *norm,
                         struct value *result);
 bool api_lower_transpose(const struct api_op *op, const struct tensor *x, struct value *result);
-/* dst = data op number, or data op vector; of the one instruction. */
+/* dst = data op number, as one instruction. */
 bool api_emit_scalar(const struct api_op *op, const struct tensor *data, struct nki_operand number,
                      bool reverse);
 bool api_emit_unary(const struct api_op *op, const struct tensor *data);
-/* target op= b; *done says whether it could be done as an accumulation. */
+/* `target[...] = item`, `target[...] op= item` and nl.loop_reduce. False after interp_error. */
 bool api_assign(struct interp *in, const struct nki_node *node, const struct tensor *target,
                 struct value item);
 bool api_accumulate(struct interp *in, const struct nki_node *node, enum nki_binary op,
@@ -160,10 +163,11 @@ bool api_want_dtype(struct interp *in, const struct nki_node *node, struct value
                     enum dtype *dtype);
 bool api_want_int(struct interp *in, const struct nki_node *node, const char *what,
                   struct value value, int64_t *number);
-bool api_want_number(struct value value, double *number); /* no error set */
+bool api_want_number(struct value value, double *number); /* sets no error */
 bool api_want_mask(struct interp *in, const struct nki_node *node, struct value value,
                    const struct index_expr **mask);
-/* An op= constant: nl.add, np.add, or (legacy) a number's name; NKI_FUNC_NONE when it is none. */
+/* The operator that an op= constant means: nl.add, np.add, or (legacy) a number's name.
+ * NKI_FUNC_NONE when it means none. */
 enum nki_func api_func_of(struct value value);
 bool api_want_buffer(struct interp *in, const struct nki_node *node, struct value value,
                      enum nki_space *space, bool *shared);
@@ -180,7 +184,7 @@ bool api_isa_call(struct interp *in, const struct call *call, struct value *resu
 /* Calls nl.<func>(...) as kernels write it. */
 bool api_func_call(struct interp *in, const struct call *call, enum nki_func func,
                    struct value *result);
-/* Host arrays: numpy in kernels. */
+/* Host arrays: what numpy makes in kernels. */
 bool api_host_getitem(struct interp *in, const struct nki_node *node, const struct array *array,
                       struct value key, struct value *result);
 bool api_host_attribute(struct interp *in, const struct nki_node *node, struct array *array,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of API calls: what a Python value stands for, and the legacy rules for dtypes. */
+/* Arguments of API calls: what a Python value means there, and the legacy rules for dtypes. */
 #include "nki/api/api.h"
 
-/* Sizes, positions and steps beyond this are mistakes; sums and products of a few stay exact. */
+/* Larger sizes, positions and steps are mistakes. Below it, sums and products of a few stay
+ * exact. */
 #define LARGEST_NUMBER ((int64_t)1 << 40)
 
 bool api_want_number(struct value value, double *number) {
@@ -45,7 +46,8 @@ bool api_want_tensor(struct interp *in, const struct nki_node *node, const char 
     return true;
 }
 
-/* Python's and numpy's types and names as dtypes; dtypes of tensors arrive as VALUE_DTYPE. */
+/* The types and names of Python and numpy as dtypes. The dtype of a tensor arrives as
+ * VALUE_DTYPE. */
 bool api_want_dtype(struct interp *in, const struct nki_node *node, struct value value,
                     enum dtype *dtype) {
     *dtype = DTYPE_NONE;

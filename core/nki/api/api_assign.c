@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing values into tensors: `t[...] = value`, `t[...] += value`, nl.loop_reduce. A value that
- * the last instruction produced for this statement alone is written in place instead of copied,
- * and a matrix product added to a PSUM tile becomes an accumulation. */
+ * the last instruction made for this statement alone is written in place instead of copied. A
+ * matrix product that is added to a PSUM tile becomes an accumulation. */
 #include "nki/api/api.h"
 
 static struct nki_instr *last_instr(struct interp *in) {
@@ -9,7 +9,8 @@ static struct nki_instr *last_instr(struct interp *in) {
     return program->instrs.len ? &program->instrs.at[program->instrs.len - 1] : NULL;
 }
 
-/* The statement consumes the value of the producing expression and nothing else sees it. */
+/* Whether the statement takes the value straight from the expression that makes it, so that nothing
+ * else sees the value. */
 static bool sole_use(struct interp *in, const struct tensor *item) {
     const struct nki_node *node = item->origin;
     if (!node || !item->producer || item->producer != interp_program(in)->instrs.len)
@@ -27,7 +28,8 @@ static bool keeps_value(enum nki_op op) {
            op == NKI_OP_NC_MATMUL || op == NKI_OP_DMA_TRANSPOSE || op == NKI_OP_MEMSET;
 }
 
-/* Whether the instruction may write to the target as it is: spaces, and rounding only once. */
+/* Whether the instruction may write to the target itself. The memory must suit, and the value must
+ * be rounded only once. */
 static bool can_redirect(const struct nki_instr *instr, const struct tensor *target,
                          const struct tensor *item) {
     if (target->indirect || api_pattern_dims(target) > NKI_MAX_DIMS ||
@@ -45,14 +47,14 @@ static bool can_redirect(const struct nki_instr *instr, const struct tensor *tar
     return target->dtype == item->dtype || item->dtype == DTYPE_FLOAT32 || keeps_value(instr->op);
 }
 
-/* The new tile was the youngest storage: take it back. */
+/* The new tile was the newest storage, so it can be taken back. */
 static void drop_storage(struct interp *in, const struct tensor *item) {
     struct nki_program *program = interp_program(in);
     if (item->storage + 1 == program->storages.len)
         program->storages.len--;
 }
 
-/* The last instruction writes to the target instead, adding to it when `add`. */
+/* Makes the last instruction write to the target; with `add` it adds to the target. */
 static bool redirect(struct interp *in, const struct nki_node *node, const struct tensor *target,
                      const struct tensor *item, bool add) {
     struct nki_instr *instr = last_instr(in);
@@ -89,7 +91,7 @@ static bool same_view(const struct tensor *a, const struct tensor *b) {
     return true;
 }
 
-/* The shape of the target for a value of fewer elements or other rank. */
+/* Gives a value of fewer elements or another rank the shape of the target. */
 static const struct tensor *fit(struct interp *in, const struct nki_node *node,
                                 const struct tensor *target, const struct tensor *item) {
     int64_t shape[TENSOR_MAX_DIMS];
@@ -175,8 +177,8 @@ bool api_accumulate(struct interp *in, const struct nki_node *node, enum nki_bin
 
 /* ---- nl.loop_reduce ------------------------------------------------------------------------- */
 
-/* A reduction over iterations of enclosing loops. Loops are unrolled, so the first iteration is
- * the one in which every loop index given is 0. */
+/* A reduction over the iterations of enclosing loops. Loops are unrolled. So the first iteration is
+ * the one in which every given loop index is 0. */
 struct api_site {
     const struct nki_node *node;
     struct tensor *tile;

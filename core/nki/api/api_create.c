@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nl functions that make tensors: ndarray and its relatives, constants of the host, random
- * numbers. Moving data is in api_move.c. */
+/* nl functions that make tensors: ndarray and its relatives, constants of the host, random numbers.
+ * What moves data is in api_move.c. */
 #include "nki/api/api_language.h"
 
 #include "base/half/half.h"
 
-/* nl.par_dim(n) in the legacy dialect: an index expression without dimensions marks the size. */
+/* nl.par_dim(n) of the legacy dialect: an index expression without dimensions marks the size. */
 static bool is_par_dim(struct value v) {
     return v.kind == VALUE_INDEX && v.index->n_dims == 0 && !v.index->mask;
 }
@@ -74,7 +74,7 @@ struct creation {
     struct value shape, dtype, buffer, name, address;
 };
 
-/* Tensors that all instances of a launch share: the first one makes them. */
+/* All instances of a launch share these tensors. The first instance makes them. */
 static struct tensor *shared_tensor(struct interp *in, const struct nki_node *node,
                                     const struct tensor_request *request) {
     struct api *api = api_of(in);
@@ -138,7 +138,7 @@ bool nl_ndarray(struct interp *in, const struct call *call, struct value *result
     return t != NULL;
 }
 
-/* Fills every block of a tile by itself: blocks are tiles of their own. */
+/* Fills a tile block by block, because blocks are tiles of their own. */
 static bool fill_blocks(struct interp *in, const struct nki_node *node, const struct tensor *t,
                         double value) {
     struct tensor block;
@@ -175,7 +175,7 @@ static bool create_filled(struct interp *in, const struct call *call,
     return fill_blocks(in, call->node, t, value);
 }
 
-/* nl.zeros and nl.ones: the value is the native's data. */
+/* nl.zeros and nl.ones. The native's data is the value. */
 bool nl_filled(struct interp *in, const struct call *call, struct value *result) {
     struct value v[5];
     if (!api_bind(in, call, "shape, dtype, buffer=None, name='', lazy_initialization=False", v))
@@ -197,7 +197,7 @@ bool nl_full(struct interp *in, const struct call *call, struct value *result) {
     return create_filled(in, call, &creation, value, result);
 }
 
-/* nl.zeros_like (data set) and nl.empty_like. */
+/* nl.zeros_like (data is set) and nl.empty_like. */
 bool nl_like(struct interp *in, const struct call *call, struct value *result) {
     struct value v[4];
     const struct tensor *x;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building instructions: operands by name, masks, the order of dimensions, and the sequences that
- * moving data implies (copies, broadcasts over partitions, constants). What nl.* functions become
- * is decided elsewhere; hardware limits are the device's business. */
+/* Building instructions: operands by name, masks, the order of dimensions, and the instructions
+ * that moving data needs (copies, broadcasts over partitions, constants). Other files decide what
+ * nl.* functions become. The device knows the limits of the hardware. */
 #include "nki/api/api.h"
 
 #include <ctype.h>
 
-#define MATMUL_COLUMNS 512 /* of one moving operand: an fp32 PSUM bank */
+#define MATMUL_COLUMNS 512 /* of one moving operand: an fp32 bank of PSUM */
 
-/* A row of the table as every emission needs it. */
+/* What every emission needs of a row of the table. */
 struct api_row {
     int n;
     bool streams;                                  /* works element by element */
@@ -95,8 +95,8 @@ static bool touches(const struct index_affine *term, int d) {
     return term->c[d] != 0;
 }
 
-/* The mask as one operand sees it. A mask of nc_matmul runs over [K, N] of the moving operand; the
- * stationary one shares K, the result N. A transpose turns it round. */
+/* The mask as one operand sees it. A mask of nc_matmul runs over [K, N] of the moving operand: the
+ * stationary operand shares K with it, the result N. A transpose swaps its dimensions. */
 static void mask_for(const struct api_build *b, int k, struct index_expr *mask) {
     *mask = *b->mask;
     if (mask->n_dims != 2)
@@ -119,8 +119,8 @@ static void mask_for(const struct api_build *b, int k, struct index_expr *mask) 
     }
 }
 
-/* The partition comes first in patterns; operands of the same rank are turned alike. NULL when
- * nothing has to move. */
+/* The order of dimensions that puts the partition first. Operands of the same rank get the same
+ * order. NULL when all are in order. */
 static const int *choose_order(const struct api_build *b, int n, int *order, int *rank) {
     for (int k = 0; k < n; k++) {
         const struct tensor *t = b->tensor[k];
@@ -188,7 +188,7 @@ static bool clip_operands(struct api_build *b, int n, const struct tensor **view
 
 /* ---- patterns of many dimensions ------------------------------------------------------------ */
 
-/* Dimensions that a pattern of the view needs: those of size 1 and contiguous ones go. */
+/* The dimensions that a pattern of the view needs: those of size 1 go, and contiguous ones join. */
 int api_pattern_dims(const struct tensor *t) {
     int n = t->space == NKI_HBM ? 0 : 1, last = -1;
     for (int d = 0; d < t->n_dims; d++) {
@@ -201,7 +201,7 @@ int api_pattern_dims(const struct tensor *t) {
     return n;
 }
 
-/* The free dimension to go through one by one; -1 when the patterns fit as they are. */
+/* The free dimension to take one by one; -1 when the patterns fit as they are. */
 static int dim_to_split(const struct api_build *b, int n) {
     for (int k = 0; k < n; k++) {
         const struct tensor *t = b->tensor[k];
@@ -214,7 +214,7 @@ static int dim_to_split(const struct api_build *b, int n) {
     return -1;
 }
 
-/* One instruction for each position along a dimension, as the compiler splits them. */
+/* Emits one instruction for each position along a dimension, as the compiler does. */
 static bool emit_split(struct api_build *b, int n, int dim) {
     struct api_build part = *b;
     int64_t size = b->tensor[NKI_DST]->dim[dim].size;
@@ -237,7 +237,7 @@ static bool emit_split(struct api_build *b, int n, int dim) {
     return true;
 }
 
-/* oob_mode.skip: what an index tile leads out of bounds is left out. */
+/* With oob_mode.skip, positions that an index tile puts out of bounds are left out. */
 static void skip_out_of_bounds(struct api_build *b, const struct api_row *row) {
     struct arena *arena = interp_arena(b->in);
     int mode = row->oob_mode;
@@ -414,7 +414,7 @@ static struct tensor *columns(struct interp *in, const struct tensor *tile, int6
     return tensor_keep(in, &view);
 }
 
-/* One partition's row onto all partitions of `tile`: ones.T @ row on the Tensor engine. */
+/* Copies one partition's row to all partitions of `tile`: ones.T @ row on the Tensor engine. */
 static bool spread_row(struct interp *in, const struct nki_node *node, const struct tensor *row,
                        const struct tensor *tile) {
     int64_t parts = tile->dim[0].size, width = tile->dim[1].size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nisa.* calls of both dialects, bound by the table of instructions. The current dialect names its
- * dst; the legacy one returns a new tile, whose shape and dtype the rules here give. */
+/* nisa.* calls of both dialects, bound by the table of instructions. A call of the current dialect
+ * names its dst. A legacy call returns a new tile, and rules here give its shape and dtype. */
 #include "nki/api/api.h"
 
 #define MAX_PARAMETERS 24
@@ -44,8 +44,8 @@ static int destination(enum nki_op op, struct str name) {
     return TO_IGNORE;
 }
 
-/* The current signature, the legacy one, and the current one with what older releases took, which
- * is refused or ignored with a sentence of its own. */
+/* The forms of a signature: the current one, the legacy one, and the current one with what older
+ * releases took. What older releases took is ignored or refused with a sentence of its own. */
 enum form { FORM_CURRENT, FORM_LEGACY, FORM_OLDER };
 
 static const char *signature_of(struct interp *in, enum nki_op op, enum form form) {
@@ -236,7 +236,7 @@ static bool bind_call(struct isa_call *c, const struct call *call) {
 
 /* ---- results of legacy calls ---------------------------------------------------------------- */
 
-/* What the result is made of, if it is a tile. */
+/* The operand that the result is made of, if it is a tile. */
 static const struct tensor *main_operand(const struct isa_call *c) {
     int source = nki_op_source(c->build.op, NKI_DST);
     return source < 0 ? NULL : c->build.tensor[source];
@@ -248,7 +248,7 @@ static struct tensor *tile_of(struct isa_call *c, enum nki_space space, enum dty
                        n_dims);
 }
 
-/* A tile like another with its free dimensions replaced by one. */
+/* A tile like another, with one free dimension in place of all. */
 static struct tensor *narrow_tile(struct isa_call *c, const struct tensor *like, int64_t width,
                                   enum dtype dtype) {
     return tile_of(c, NKI_SBUF, dtype, (int64_t[]){tensor_partitions(like), width}, 2);
@@ -357,8 +357,8 @@ static struct tensor *legacy_result(struct isa_call *c) {
 
 /* ---- calls that are more than one row of the table ------------------------------------------ */
 
-/* iota and affine_select: an affine expression as pattern, offset and channel multiplier. The
- * partition is dimension 0. */
+/* iota and affine_select: an affine expression as pattern, offset and channel multiplier. Dimension
+ * 0 is the partition. */
 static void put_affine(struct isa_call *c, const struct index_affine *at, const int64_t *size,
                        int n_dims) {
     int n = MAX_OF(n_dims - 1, 1);
@@ -423,7 +423,7 @@ static bool legacy_reduce(struct isa_call *c, struct value *result) {
             parameter = k;
     const struct nki_operand *operand = b->operand, *func = &operand[NKI_TENSOR_REDUCE_op];
     const struct tensor *data = b->tensor[NKI_TENSOR_REDUCE_data];
-    bool is_func = func->kind == NKI_OPERAND_FUNC; /* a kernel may give a number */
+    bool is_func = func->kind == NKI_OPERAND_FUNC; /* here a kernel may give a number */
     struct api_op op = {.in = b->in,
                         .node = b->node,
                         .dtype = c->dtype,
@@ -458,8 +458,8 @@ static bool broadcast_pair(struct isa_call *c) {
     return true;
 }
 
-/* The Tensor engine reads SBUF only and GpSimd never reaches PSUM: the legacy compiler moves such
- * operands over by itself. */
+/* The Tensor engine reads only SBUF, and GpSimd cannot reach PSUM. For instructions of these
+ * engines the legacy compiler copies such operands to SBUF. */
 static bool leave_psum(struct isa_call *c) {
     struct api_build *b = &c->build;
     const char *engines = nki_op_engines(b->op);
@@ -476,7 +476,7 @@ static bool leave_psum(struct isa_call *c) {
     return true;
 }
 
-/* Compute engines read real partitions: broadcasts over them are made first. */
+/* Compute engines read real partitions, so broadcasts over partitions are made first. */
 static bool settle_operands(struct isa_call *c) {
     struct api_build *b = &c->build;
     bool dma = strchr(nki_op_engines(b->op), 'D') != NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's boundary: arguments become values and input storages, what it returns becomes the
- * program's outputs. */
+/* The kernel's boundary: arguments become values and input storages, and what it returns becomes
+ * the program's outputs. */
 #include "nki/api/api.h"
 
 static bool array_parameter(struct interp *in, const struct nki_node *node,
@@ -44,7 +44,8 @@ bool api_parameter(struct interp *in, const struct nki_node *node, const struct 
     return false;
 }
 
-/* A returned view stands for its storage; of the whole storage it also gives the shape. */
+/* A returned view stands for its storage. A view of the whole storage also gives the output its
+ * shape. */
 static bool add_output(struct interp *in, const struct nki_node *node, struct value value) {
     struct nki_program *program = interp_program(in);
     if (value.kind != VALUE_TENSOR)
@@ -99,7 +100,7 @@ static bool written_parameters(struct interp *in, const struct nki_node *node) {
                                                     "and writes to none of its parameters");
 }
 
-/* The last statement of the kernel where it returns something, for messages. */
+/* The last statement of the kernel that returns something, for messages. */
 static const struct nki_node *return_of(const struct nki_node *function) {
     if (function->kind != NKI_FUNCTION_DEF || !function->function_def.body.len)
         return function;
@@ -128,7 +129,7 @@ bool api_return(struct interp *in, const struct nki_node *node, struct value val
     struct api *api = api_of(in);
     node = return_of(node);
     api->next_shared = 0;
-    if (api->instances++ > 0) /* the outputs of an SPMD launch are those of its first one */
+    if (api->instances++ > 0) /* an SPMD launch has the outputs of its first instance */
         return true;
     if (value.kind == VALUE_NONE)
         return written_parameters(in, node);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nki.language: the table of its names, the calls of operators (nl.exp(x)), reductions, loops and
- * queries. Creation and movement of tensors are in api_create.c and api_move.c. */
+ * queries. What creates and moves tensors is in api_create.c and api_move.c. */
 #include "nki/api/api_language.h"
 
 bool api_bind(struct interp *in, const struct call *call, const char *signature,
@@ -118,7 +118,7 @@ static bool nl_matmul(struct interp *in, const struct call *call, struct value *
     return api_lower_matmul(&op, x, y, transpose, result);
 }
 
-/* A predicate of small integers, as the predicated copy wants it. */
+/* A predicate of small integers, which the predicated copy takes. */
 static const struct tensor *predicate(const struct api_op *op, const struct tensor *condition) {
     if (dtype_is_int(condition->dtype) && dtype_bytes(condition->dtype) < 4)
         return condition;
@@ -134,7 +134,7 @@ static enum dtype either_dtype(struct value x, struct value y) {
                                     : DTYPE_FLOAT32;
 }
 
-/* A tile or number as a tile of the wanted shape and dtype. */
+/* A tile or a number, as a tile of the wanted shape and dtype. */
 static const struct tensor *as_tile(const struct api_op *op, const struct tensor *shape,
                                     enum dtype dtype, struct value v) {
     int64_t sizes[TENSOR_MAX_DIMS];
@@ -227,7 +227,7 @@ static bool nl_range(struct interp *in, const struct call *call, struct value *r
     return true;
 }
 
-/* Loops on the device run here with the values that their index takes. */
+/* Loops of the device are run here: their index takes its values one after the other. */
 static bool nl_fori_loop(struct interp *in, const struct call *call, struct value *result) {
     struct value v[4], ignored;
     int64_t low, high, step = 1;
@@ -283,7 +283,7 @@ static bool nl_is_buffer(struct interp *in, const struct call *call, struct valu
     return true;
 }
 
-/* Calls that have no effect on numbers or time: prints on the device, seeds. */
+/* Calls that affect neither numbers nor time: prints on the device, seeds. */
 bool nl_nothing(struct interp *in, const struct call *call, struct value *result) {
     (void)in;
     (void)call;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of nki.language, by their native entry points. Private to this folder. */
+/* The native functions of nki.language, for its table of names. Private to this folder. */
 #ifndef HONE_NKI_API_LANGUAGE_H
 #define HONE_NKI_API_LANGUAGE_H
 
@@ -7,7 +7,7 @@
 
 #define API_MAX_BOUND 16
 
-/* Binds to the signature; what is left out is VALUE_NONE. */
+/* Binds a call to the signature. An argument that is left out is VALUE_NONE. */
 bool api_bind(struct interp *in, const struct call *call, const char *signature,
               struct value *values);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nl.* arithmetic of both dialects as instructions: elementwise, reductions, matrix products. One
- * call becomes the instructions that the compiler makes of it alone; nothing is fused here. */
+ * call becomes the instructions that the compiler makes of that call alone; nothing is fused
+ * here. */
 #include "nki/api/api.h"
 
 static bool is_legacy(struct interp *in) {
@@ -16,7 +17,7 @@ static bool on_chip(const struct api_op *op, const struct tensor *t) {
     return true;
 }
 
-/* The operation with its destination settled: the caller's, or a new tile of this shape. */
+/* The operation with its destination: the caller's, or a new tile of this shape. */
 static bool settle(const struct api_op *op, const struct tensor *shape, enum dtype dtype,
                    struct api_op *settled) {
     *settled = *op;
@@ -105,14 +106,15 @@ static bool with_number(const struct api_op *op, const struct tensor *x, struct 
            finish(op, &settled, result);
 }
 
-/* One number for each partition of data, or one for all: every free dimension has size 1. */
+/* Whether t holds one number for each partition of data, or one for all: every free dimension has
+ * size 1. */
 static bool is_vector(const struct tensor *t, const struct tensor *data) {
     int64_t partitions = tensor_partitions(t);
     return tensor_free(t) == 1 && t->n_dims <= data->n_dims &&
            (partitions == 1 || partitions == tensor_partitions(data));
 }
 
-/* A vector operand of tensor_scalar is float32 (bit operations take integers). */
+/* A vector operand of tensor_scalar is float32; bit operations take integers. */
 static const struct tensor *widen_vector(const struct api_op *op, const struct tensor *t) {
     if (t->dtype == DTYPE_FLOAT32 || nki_func_has(op->func, 'i'))
         return t;
@@ -120,7 +122,7 @@ static const struct tensor *widen_vector(const struct api_op *op, const struct t
     return wide && api_copy(op->in, op->node, wide, t, NULL) ? wide : NULL;
 }
 
-/* data op vector, the vector holding one number for each partition of data. */
+/* data op vector, where the vector holds one number for each partition of data. */
 static bool with_vector(const struct api_op *op, const struct tensor *data,
                         const struct tensor *vector, bool reverse, struct value *result) {
     int64_t sizes[TENSOR_MAX_DIMS];
@@ -170,7 +172,7 @@ static const struct tensor *spread_to(const struct api_op *op, const struct tens
     return t ? api_operand(op->in, op->node, t) : NULL;
 }
 
-/* The Vector engine reads one operand from PSUM: the legacy compiler moves the other one. */
+/* The Vector engine reads only one operand from PSUM. The legacy compiler moves the other one. */
 static bool emit_pair(const struct api_op *op, const struct tensor *x, const struct tensor *y) {
     if (x->space == NKI_PSUM && y->space == NKI_PSUM && is_legacy(op->in)) {
         struct tensor *bounce = api_tile_like(op->in, op->node, y, NKI_SBUF, y->dtype);
@@ -284,7 +286,7 @@ bool api_emit_unary(const struct api_op *op, const struct tensor *x) {
         api_put(&b, NKI_TENSOR_SCALAR_operand0, operand_float(0));
         return api_emit(&b);
     case NKI_FUNC_SIN:
-        if (!legacy) /* with range reduction, which the activation function does not do */
+        if (!legacy) /* it reduces the range, which the activation function does not */
             return emit_one(op, NKI_OP_ELEMENTWISE, x);
         break;
     default: break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nl.matmul and nl.transpose: matrix products with the transposes they imply. */
+/* nl.matmul and nl.transpose: matrix products, with the transposes they need. */
 #include "nki/api/api.h"
 
 static const struct tensor *into_sbuf(const struct api_op *op, const struct tensor *x) {
@@ -27,7 +27,7 @@ static bool emit_transpose(const struct api_op *op, const struct tensor *dst,
     return api_emit(&b);
 }
 
-/* x [P, F] as a new PSUM tile [F, P], by the Tensor engine. */
+/* Transposes x [P, F] on the Tensor engine into a new PSUM tile [F, P]. */
 static struct tensor *transposed(const struct api_op *op, const struct tensor *x) {
     int64_t shape[2] = {tensor_free(x), tensor_partitions(x)};
     struct tensor *dst = tensor_tile(op->in, op->node, NKI_PSUM, x->dtype, shape, 2);

@@ -3,7 +3,7 @@
  * objects that index (nl.ds, nl.arange). */
 #include "nki/api/api_language.h"
 
-/* The shape of a loaded tile: that of the source; one dimension becomes (n, 1). */
+/* The shape of a loaded tile is that of the source; one dimension becomes (n, 1). */
 static struct tensor *loaded_tile(struct interp *in, const struct nki_node *node,
                                   const struct tensor *src, enum dtype dtype) {
     int64_t shape[TENSOR_MAX_DIMS];
@@ -109,8 +109,8 @@ bool nl_atomic_rmw(struct interp *in, const struct call *call, struct value *res
     return api_emit(&b);
 }
 
-/* The DMA engine transposes elements of two bytes by itself; wider ones are fetched one by one
- * through a turned access pattern. */
+/* The DMA engine transposes elements of two bytes. Wider ones are fetched one by one, through an
+ * access pattern with swapped dimensions. */
 bool nl_load_transpose2d(struct interp *in, const struct call *call, struct value *result) {
     struct value v[3];
     const struct tensor *src;
@@ -190,8 +190,8 @@ bool nl_expand_dims(struct interp *in, const struct call *call, struct value *re
     return view != NULL;
 }
 
-/* A broadcast over partitions is made at once: the tile may change before it is used. In the
- * current dialect every broadcast is a new tile. */
+/* A broadcast over partitions is made at once, because the tile may change before the broadcast is
+ * used. In the current dialect every broadcast is a new tile. */
 bool nl_broadcast_to(struct interp *in, const struct call *call, struct value *result) {
     struct value v[3];
     const struct tensor *x;

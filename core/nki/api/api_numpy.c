@@ -182,7 +182,7 @@ static bool np_array(struct interp *in, const struct call *call, struct value *r
     return collect(in, call->node, v[0], 0, array, &next);
 }
 
-/* np.tril and np.triu (data set) */
+/* np.tril and np.triu (data is set) */
 static bool np_triangle(struct interp *in, const struct call *call, struct value *result) {
     struct value v[2];
     int64_t k = 0;
@@ -203,7 +203,7 @@ static bool np_triangle(struct interp *in, const struct call *call, struct value
     return true;
 }
 
-/* np.dtype(x): the dtype itself; its .type makes numbers. */
+/* np.dtype(x) is the dtype itself; its .type makes numbers. */
 static bool np_dtype(struct interp *in, const struct call *call, struct value *result) {
     struct value v[1];
     enum dtype dtype;
@@ -271,7 +271,7 @@ static const struct value_native function_natives[COUNT_OF(functions)] = {
     FUNCTION(6), FUNCTION(7), FUNCTION(8), FUNCTION(9), FUNCTION(10),
 };
 
-/* ufuncs under numpy's names where nl's differ. */
+/* ufuncs whose name in numpy differs from that in nl. */
 static const struct {
     const char *name;
     enum nki_func func;
@@ -348,7 +348,7 @@ bool api_numpy_call(struct interp *in, const struct call *call, enum nki_func fu
 
 /* ---- arrays --------------------------------------------------------------------------------- */
 
-/* What one part of a key takes of an axis. */
+/* What one part of a key selects from an axis. */
 struct host_range {
     int64_t start, count;
     bool drop;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions over free dimensions and what is made of them: mean, variance, softmax, RMS norm. */
+/* Reductions over free dimensions, and what is made of them: mean, variance, softmax, RMS norm. */
 #include "nki/api/api.h"
 
 /* ---- axes ----------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static bool read_axes(const struct api_op *op, const struct tensor *x, struct va
     return true;
 }
 
-/* The reduced shape; a tile keeps two dimensions. */
+/* The shape after the reduction; a tile keeps two dimensions. */
 static void reduced_shape(const struct tensor *x, const struct axes *axes, bool keepdims,
                           struct tensor *shape) {
     tensor_read(shape, x);
@@ -58,7 +58,7 @@ static void reduced_shape(const struct tensor *x, const struct axes *axes, bool 
     }
 }
 
-/* The reduced dimensions last, as the instruction wants them. */
+/* Puts the reduced dimensions last, where the instruction takes them. */
 static void reduced_last(const struct tensor *x, const struct axes *axes, struct tensor *view) {
     tensor_read(view, x);
     int at = 0;
@@ -107,7 +107,7 @@ static bool multiply_by(const struct api_op *op, const struct tensor *dst,
     return api_emit_scalar(&scale, data, operand_float(number), false);
 }
 
-/* Finishes a value: the caller's tile, or a fresh one. */
+/* The finished value: in the caller's tile, or in a new one. */
 static bool produced(const struct api_op *op, const struct tensor *tile, struct value *result) {
     *result = op->dst ? value_tensor(tile) : api_produced(op->in, op->node, tile, op->mask);
     return true;
@@ -190,7 +190,7 @@ bool api_lower_variance(const struct api_op *op, struct value x,
     return dst && multiply_by(op, dst, squares, 1.0 / (double)n) && produced(op, dst, result);
 }
 
-/* exp(x - max) / sum, the maximum entering as the activation's bias */
+/* exp(x - max) / sum; the maximum is the activation's bias */
 bool api_lower_softmax(const struct api_op *op, struct value x, struct value axis,
                        struct value *result) {
     const struct tensor *data, *negative, *sum;

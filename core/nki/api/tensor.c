@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors: storages of the program and the plain facts about views of them. Indexing is in
- * tensor_getitem.c, derived views in tensor_view.c, what instructions see in tensor_ap.c. */
+/* Tensors: storages of the program, and plain facts about views of them. Indexing is in
+ * tensor_getitem.c, derived views are in tensor_view.c, and what instructions see is in
+ * tensor_ap.c. */
 #include "nki/api/api.h"
 
 #include <stddef.h>
 
-#define BLOCK_BYTES 64 /* what the device keeps of a block: its life, place and memory */
+#define BLOCK_BYTES 64 /* what the device keeps for a block: its life and its memory */
 
 void tensor_read(struct tensor *scratch, const struct tensor *from) {
     memcpy(scratch, from, offsetof(struct tensor, dim) + from->n_dims * sizeof from->dim[0]);
@@ -25,7 +26,8 @@ struct nki_storage *tensor_storage(struct interp *in, const struct tensor *tenso
     return &interp_program(in)->storages.at[tensor->storage];
 }
 
-/* The steps of a fresh tensor: on chip, free dimensions row-major, then block dimensions. */
+/* The steps of a new tensor. On chip, free dimensions are row-major and block dimensions lie
+ * outside them. */
 static void lay_out(struct tensor *t, const struct tensor_request *request) {
     int64_t step = 1;
     for (int d = request->n_dims - 1; d >= 0; d--) {
@@ -40,7 +42,8 @@ static void lay_out(struct tensor *t, const struct tensor_request *request) {
     }
 }
 
-/* What a storage declares; more dimensions than an array has are joined from the front. */
+/* The shape that a storage declares. When an array cannot have so many dimensions, the first ones
+ * are joined. */
 static void declare_shape(struct nki_storage *storage, const struct tensor_request *request) {
     int extra = MAX_OF(request->n_dims - ARRAY_MAX_DIMS, 0);
     storage->n_dims = request->n_dims - extra;
@@ -81,7 +84,7 @@ static bool check_request(struct interp *in, const struct nki_node *node,
     return true;
 }
 
-#define NAMES 256 /* kept in mind, a place for each hash */
+#define NAMES 256 /* names kept, one for each hash */
 
 /* Loops give the same few names to all their tiles. */
 static const char *storage_name(struct interp *in, struct str name) {
@@ -127,7 +130,7 @@ struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
         storage.partitions = (uint32_t)MIN_OF(request->shape[request->part], UINT32_MAX);
         storage.block_bytes = elements * dtype_bytes(request->dtype);
     }
-    if (storage.blocks > 1) { /* the device keeps a record of each */
+    if (storage.blocks > 1) { /* the device keeps a record of each block */
         interp_grew(in, GROWN_TILES, storage.blocks, (uint64_t)storage.blocks * BLOCK_BYTES);
         if (!interp_spend(in, node, storage.blocks / 4))
             return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors as a kernel handles them: views of storages; and legacy index expressions with their
+/* Tensors as a kernel handles them: views of storages. Also the legacy index expressions and their
  * masks. Private to this folder. */
 #ifndef HONE_NKI_TENSOR_H
 #define HONE_NKI_TENSOR_H
@@ -9,7 +9,7 @@
 #define TENSOR_MAX_DIMS 12
 #define INDEX_MAX_DIMS 8
 #define INDEX_MAX_TERMS 4
-#define TENSOR_MAX_ELEMENTS ((int64_t)1 << 37) /* of a storage or a view; over any memory */
+#define TENSOR_MAX_ELEMENTS ((int64_t)1 << 37) /* of a storage or a view; above any memory */
 #define INDEX_MAX_NUMBER ((int64_t)1 << 29)    /* in an index expression */
 
 /* ---- index expressions (legacy nl.arange, nl.mgrid) ----------------------------------------- */
@@ -18,14 +18,14 @@
 struct index_affine {
     int64_t c0, c[INDEX_MAX_DIMS];
 };
-/* An affine expression, or (mask) the conjunction of `term[k] >= 0`. */
+/* An affine expression, or (a mask) the conjunction of `term[k] >= 0`. */
 struct index_expr {
     int n_dims;
     int mask;
     int64_t size[INDEX_MAX_DIMS];
     struct index_affine at;                    /* of an expression */
     int64_t n_terms;                           /* of a mask; 0: always true */
-    struct index_affine term[INDEX_MAX_TERMS]; /* present in masks only: copy with index_read */
+    struct index_affine term[INDEX_MAX_TERMS]; /* of masks only: copy with index_read */
 };
 
 void index_read(struct index_expr *scratch, const struct index_expr *from);
@@ -37,22 +37,23 @@ bool index_compare(struct interp *in, const struct nki_node *node, enum nki_comp
                    struct value a, struct value b, struct value *result);
 bool index_unary(struct interp *in, const struct nki_node *node, enum nki_unary op, struct value a,
                  struct value *result);
-/* expr[:, None]: new axes of size 1; full slices keep one. */
+/* expr[:, None]: None adds an axis of size 1, a full slice keeps one. */
 bool index_getitem(struct interp *in, const struct nki_node *node, const struct index_expr *expr,
                    struct value key, struct value *result);
 /* nl.mgrid[a:b, c:d]: a tuple of dense index expressions. */
 bool index_grid(struct interp *in, const struct nki_node *node, struct value key,
                 struct value *result);
-/* Brings two shapes to a common one as numpy does; false (no error set) when they differ. */
+/* Brings two shapes to a common one as numpy does. False, with no error set, when they differ. */
 bool index_broadcast(const struct index_expr *a, const struct index_expr *b,
                      struct index_expr *joined);
-/* The expression over the dimensions of `shape` (as many or more). */
+/* The expression over the dimensions of `shape`, which has as many or more. */
 struct index_affine index_align(const struct index_affine *affine, int from_dims, int to_dims);
 
 /* ---- views ---------------------------------------------------------------------------------- */
 
-/* One dimension of a view. On chip the step counts partitions when `part`, else elements within
- * a partition (block dimensions too: blocks follow each other); in HBM it counts elements. */
+/* One dimension of a view. In HBM the step counts elements. On chip it counts partitions when
+ * `part` is set, otherwise elements within a partition. That includes block dimensions, because
+ * blocks follow each other. */
 struct tensor_dim {
     int64_t size, step;
     bool part;
@@ -63,7 +64,7 @@ struct tensor_affine {
     int64_t c0, c[TENSOR_MAX_DIMS];
 };
 
-/* An index that reaches outside [0, limit): an error unless a mask forbids it. */
+/* An index that may reach outside [0, limit). This is an error unless a mask forbids it. */
 struct tensor_bound {
     const struct tensor_bound *next;
     struct tensor_affine at;
@@ -71,7 +72,8 @@ struct tensor_bound {
     int axis; /* of the tensor that was indexed */
 };
 
-/* An nl.loop_reduce value: combined into what it is assigned to, except in the first iteration. */
+/* A value of nl.loop_reduce. It is combined with what it is assigned to, except in the first
+ * iteration. */
 struct tensor_loop {
     enum nki_func func;
     bool first;
@@ -89,19 +91,19 @@ struct tensor {
     int64_t partition, offset;
     const struct nki_indirect *indirect;
     const struct tensor_bound *bounds;
-    /* The value of an expression: who produced it, so that an assignment can redirect it. */
+    /* The expression whose value it is, so that an assignment can redirect its instruction. */
     const struct nki_node *origin;
     const struct index_expr *mask;          /* what the producer was masked with */
-    const struct tensor_loop *loop;         /* of nl.loop_reduce: how it is assigned */
-    struct tensor_dim dim[TENSOR_MAX_DIMS]; /* of a kept view: allocated up to n_dims only */
+    const struct tensor_loop *loop;         /* a value of nl.loop_reduce: how it is assigned */
+    struct tensor_dim dim[TENSOR_MAX_DIMS]; /* a kept view has only n_dims of them */
 };
 
-/* A view as a value. Values hold plain pointers; nobody writes to a view that others can see. */
+/* A view as a value. Values hold plain pointers, so nobody writes to a view that others can see. */
 static inline struct value value_tensor(const struct tensor *tensor) {
     return (struct value){.kind = VALUE_TENSOR, .tensor = (struct tensor *)(uintptr_t)tensor};
 }
-/* Copies into a full-size struct, and back into the arena. The derived view starts without origin
- * and producer. */
+/* tensor_read copies a view into a struct of full size, without origin and producer. tensor_keep
+ * copies it back into the arena. */
 void tensor_read(struct tensor *scratch, const struct tensor *from);
 struct tensor *tensor_keep(struct interp *in, const struct tensor *scratch);
 
@@ -116,7 +118,8 @@ struct tensor_request {
     int32_t address_partition; /* -1: automatic */
     int64_t address_byte;
 };
-/* Adds a storage to the program and returns the view of all of it; NULL after interp_error. */
+/* Adds a storage to the program and returns the view of the whole storage. NULL after
+ * interp_error. */
 struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
                           const struct tensor_request *request);
 /* A new on-chip tile with the partition first. */
@@ -125,7 +128,7 @@ struct tensor *tensor_tile(struct interp *in, const struct nki_node *node, enum 
 struct nki_storage *tensor_storage(struct interp *in, const struct tensor *tensor);
 
 int64_t tensor_count(const struct tensor *tensor);
-int tensor_part(const struct tensor *tensor); /* first partition dimension, -1 in HBM */
+int tensor_part(const struct tensor *tensor); /* the first partition dimension; -1 in HBM */
 int64_t tensor_partitions(const struct tensor *tensor);
 int64_t tensor_free(const struct tensor *tensor); /* elements per partition */
 bool tensor_same_shape(const struct tensor *a, const struct tensor *b);
@@ -134,24 +137,26 @@ const char *tensor_shape_text(struct interp *in, const struct tensor *tensor);
 /* t[key] in either dialect. */
 bool tensor_getitem(struct interp *in, const struct nki_node *node, const struct tensor *tensor,
                     struct value key, struct tensor **result);
-/* Methods and attributes ("reshape", "shape", "ap"); false without an error when unknown. */
+/* A method or an attribute ("reshape", "shape", "ap"). False without an error when it is
+ * unknown. */
 bool tensor_attribute(struct interp *in, const struct nki_node *node, struct tensor *tensor,
                       struct str name, struct value *result);
 struct tensor *tensor_reshape(struct interp *in, const struct nki_node *node,
                               const struct tensor *tensor, const int64_t *shape, int n_dims);
-/* Size-1 dimensions repeated to `shape`; missing leading ones are added. */
+/* The view repeated to `shape`: dimensions of size 1 are repeated, missing leading ones are
+ * added. */
 struct tensor *tensor_broadcast(struct interp *in, const struct nki_node *node,
                                 const struct tensor *tensor, const int64_t *shape, int n_dims);
 struct tensor *tensor_cast_view(struct interp *in, const struct nki_node *node,
                                 const struct tensor *tensor, enum dtype dtype);
 
-/* The access pattern of a view, for an instruction. The partition comes first; `order` names the
- * view's dimension for each position (NULL: the view's own order with the partition moved to the
- * front). NULL after interp_error. */
+/* The access pattern of a view, for an instruction. The partition comes first. `order` names the
+ * view's dimension for each position; NULL is the view's own order with the partition moved to the
+ * front. NULL after interp_error. */
 const struct nki_ap *tensor_ap(struct interp *in, const struct nki_node *node,
                                const struct tensor *tensor, const int *order);
-/* The view under a mask's box. False after interp_error; *empty when nothing is left. `rest` takes
- * the terms that are no box (over the view's dimensions), as many as INDEX_MAX_TERMS. */
+/* Cuts a view to the box of a mask. False after interp_error. `empty` is set when nothing is left.
+ * `rest` holds the terms that are no box, over the view's dimensions. */
 struct tensor_clip {
     bool empty;
     int n_rest;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What instructions see of a view: its access pattern, and masks applied to it. */
+/* What instructions see of a view: its access pattern, with masks applied to it. */
 #include "nki/api/api.h"
 
 /* ---- masks ---------------------------------------------------------------------------------- */
 
 struct box {
-    int64_t low[TENSOR_MAX_DIMS], high[TENSOR_MAX_DIMS]; /* inclusive */
+    int64_t low[TENSOR_MAX_DIMS], high[TENSOR_MAX_DIMS]; /* both included */
 };
 
 static int64_t floor_divide(int64_t a, int64_t b) {
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* How the mask's dimensions lie on the view's: aligned at the end as numpy does, or at the front
- * where only that fits. Returns the view's dimension of the mask's dimension 0 (may be < 0). */
+/* How the dimensions of the mask lie on those of the view: aligned at the end as in numpy, or at
+ * the front where only that fits. Returns the view's dimension for the mask's dimension 0 (may be <
+ * 0). */
 static int align_mask(const struct tensor *view, const struct index_expr *mask) {
     int shift = view->n_dims - mask->n_dims;
     for (int d = 0; d < mask->n_dims; d++) {
@@ -24,8 +25,8 @@ static int align_mask(const struct tensor *view, const struct index_expr *mask) 
     return shift;
 }
 
-/* The term over the view's dimensions; false where it does not concern this view: it varies along
- * a dimension that the view repeats. */
+/* The term over the view's dimensions. False where it does not concern this view, because it varies
+ * along a dimension that the view repeats. */
 static bool place_term(const struct tensor *view, const struct index_expr *mask,
                        const struct index_affine *term, int shift, struct tensor_affine *out) {
     *out = (struct tensor_affine){.c0 = term->c0};
@@ -158,7 +159,7 @@ static bool can_join(const struct tensor_dim *outer, const struct tensor_dim *in
            (outer->step == inner->step * inner->size || outer->size == 1);
 }
 
-/* Fewer dimensions for the same order of elements. `from` is the first one that may go. */
+/* Fewer dimensions with the same order of elements. `from` is the first dimension that may go. */
 static void squeeze(struct pattern *p, int from, int wanted) {
     for (int d = from; d < p->n && p->n > wanted;) {
         if (p->dim[d].size != 1) {
@@ -177,7 +178,7 @@ static void squeeze(struct pattern *p, int from, int wanted) {
     }
 }
 
-/* All partition dimensions become the one at the front. */
+/* Joins all partition dimensions to one at the front. */
 static bool gather_partitions(struct interp *in, const struct nki_node *node,
                               const struct pattern *all, struct pattern *p) {
     struct tensor_dim part = {.size = 1, .step = 1, .part = true};
@@ -196,7 +197,7 @@ static bool gather_partitions(struct interp *in, const struct nki_node *node,
                                 "spaced");
         found = true;
     }
-    /* Without a partition dimension one partition is meant; a leading 1 stands for it. */
+    /* A view without a partition dimension means one partition. A leading 1 stands for it. */
     int skip = !found && all->n && all->dim[0].size == 1;
     p->n = 0;
     p->dim[p->n++] = part;
@@ -206,7 +207,7 @@ static bool gather_partitions(struct interp *in, const struct nki_node *node,
     return true;
 }
 
-/* The partition is in front already, and the only one. */
+/* Whether there is one partition dimension and it is in front already. */
 static bool is_in_order(const struct pattern *p) {
     bool only = p->n > 0 && p->dim[0].part;
     for (int d = 1; d < p->n; d++)
@@ -219,13 +220,13 @@ static void copy_pattern(struct pattern *to, const struct pattern *from) {
     memcpy(to->dim, from->dim, (size_t)from->n * sizeof from->dim[0]);
 }
 
-/* Steps and counts, of many patterns. */
+/* Steps and counts, which many patterns share. */
 struct ap_shape {
     int n;
     int64_t step[NKI_MAX_DIMS];
     int32_t count[NKI_MAX_DIMS];
 };
-#define SHAPES 1024 /* kept in mind, a place for each hash */
+#define SHAPES 1024 /* shapes kept, one for each hash */
 
 static uint64_t hash_of(const struct pattern *p) {
     uint64_t hash = (uint64_t)p->n;
@@ -268,7 +269,7 @@ const struct nki_ap *tensor_ap(struct interp *in, const struct nki_node *node,
                                const struct tensor *tensor, const int *order) {
     if (tensor->bounds && !tensor_check_bounds(in, node, tensor))
         return NULL;
-    struct pattern all, p; /* large: only what is used is filled */
+    struct pattern all, p; /* they are large, so only what is used is filled */
     all.n = tensor->n_dims;
     for (int d = 0; d < tensor->n_dims; d++)
         all.dim[d] = tensor->dim[order ? order[d] : d];

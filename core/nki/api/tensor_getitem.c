@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Indexing tensors: integers, slices, nl.ds, ellipsis and None in both dialects, affine index
  * expressions and index tiles in the legacy one. Every axis of the tensor becomes an affine
- * function of the positions in the result; steps and offsets follow from that. */
+ * function of the positions in the result. Steps and offsets follow from these functions. */
 #include "nki/api/tensor.h"
 
-/* How far outside of a tensor an index may reach where a mask can still take it away. */
+/* How far an index may reach outside a tensor while a mask can still take it away. */
 #define SLACK ((int64_t)1 << 20)
 
 struct getitem {
     struct interp *in;
     const struct nki_node *node;
     const struct tensor *from;
-    struct value part[TENSOR_MAX_DIMS * 2]; /* key without ellipsis, one per axis or None */
+    struct value part[TENSOR_MAX_DIMS * 2]; /* key without ellipsis: Nones, and one per axis */
     int n_parts;
     struct tensor_affine axis[TENSOR_MAX_DIMS]; /* over the dimensions of the result */
     bool defers[TENSOR_MAX_DIMS];               /* a mask may still forbid what is outside */
@@ -27,7 +27,7 @@ static bool is_full(struct value part) {
            part.slice->stop.kind == VALUE_NONE && part.slice->step.kind == VALUE_NONE;
 }
 
-/* A range (nl.affine_range and its like too) selects what the slice of its numbers does. */
+/* A range, such as nl.affine_range, selects what a slice of the same numbers does. */
 static struct value range_as_slice(const struct getitem *g, struct value part) {
     if (part.kind != VALUE_RANGE)
         return part;
@@ -38,7 +38,7 @@ static struct value range_as_slice(const struct getitem *g, struct value part) {
     return (struct value){.kind = VALUE_SLICE, .slice = slice};
 }
 
-/* Spreads the key over the axes: the ellipsis and what is left out become full slices. */
+/* Spreads the key over the axes. The ellipsis and what is left out become full slices. */
 static bool split_key(struct getitem *g, struct value key, struct value_slice *full) {
     const struct value *items = &key;
     size_t n = 1;
@@ -154,8 +154,8 @@ static bool take_int(struct getitem *g, int64_t index, int axis, bool keep) {
     return true;
 }
 
-/* Integers drop their axis, except: the partition stays, and a tile keeps two dimensions (a tensor
- * in HBM one): then the last integers keep theirs. */
+/* An integer drops its axis, with two exceptions: the partition stays, and a tile keeps two
+ * dimensions (a tensor in HBM one). For the second, the last integers keep their axes. */
 static void choose_kept(const struct getitem *g, bool *keep) {
     bool chip = g->from->space != NKI_HBM;
     int dims = 0, axis = 0;
@@ -197,7 +197,7 @@ static bool index_basic(struct getitem *g) {
     return true;
 }
 
-/* An index tile: row numbers that are known on the device only. */
+/* An index tile holds row numbers that only the device knows. */
 static bool take_tile(struct getitem *g, const struct tensor *tile, int axis) {
     if (g->out.indirect || g->from->space != NKI_HBM)
         return interp_error(g->in, g->node, "err_indirect_indices_free_dim",
@@ -216,7 +216,7 @@ static bool take_tile(struct getitem *g, const struct tensor *tile, int axis) {
     return true;
 }
 
-/* An index tile [P, 1] gives the first dimension of the result. */
+/* An index tile [P, 1] gives the result its first dimension. */
 static bool join_tiles(struct getitem *g, struct index_expr *joined) {
     for (int i = 0; i < g->n_parts; i++) {
         if (g->part[i].kind != VALUE_TENSOR)
@@ -291,8 +291,8 @@ static bool index_advanced(struct getitem *g) {
     return true;
 }
 
-/* What reaches outside becomes a bound for masks to take away; bounds of the tensor itself are
- * carried over. */
+/* What reaches outside becomes a bound, which a mask may take away. Bounds of the indexed tensor
+ * are kept. */
 static bool make_bounds(struct getitem *g) {
     struct arena *arena = interp_scratch(g->in);
     for (int axis = 0; axis < g->from->n_dims; axis++) {
@@ -360,7 +360,7 @@ static bool make_steps(struct getitem *g) {
 
 bool tensor_getitem(struct interp *in, const struct nki_node *node, const struct tensor *tensor,
                     struct value key, struct tensor **result) {
-    struct getitem g; /* large: only what is used is cleared */
+    struct getitem g; /* it is large, so only what is used is cleared */
     struct value_slice full = {0};
     if (key.kind == VALUE_ELLIPSIS) {
         struct tensor whole;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index expressions of the legacy dialect: nl.arange, nl.mgrid, the arithmetic on them and the
- * masks made by comparing them. Everything stays affine; what is not affine is an error here.
- * Applying them to tensors is done in tensor_getitem.c, masks in tensor_mask.c. */
+/* Index expressions of the legacy dialect: nl.arange, nl.mgrid, arithmetic on them, and the masks
+ * made by comparing them. Everything stays affine; anything else is an error here. tensor_getitem.c
+ * applies the expressions to tensors, tensor_ap.c the masks. */
 #include "nki/api/api.h"
 
 #include <stddef.h>
 
-#define INTERNED 4096 /* expressions remembered, by hash; a power of two */
+#define INTERNED 4096 /* expressions kept, by hash; a power of two */
 
-/* Bytes of an expression that are in use: terms belong to masks. */
+/* Bytes of an expression that are in use. Only a mask uses the terms. */
 static size_t used_bytes(const struct index_expr *expr) {
     return expr->mask ? sizeof *expr : offsetof(struct index_expr, n_terms);
 }
@@ -18,7 +18,7 @@ void index_read(struct index_expr *scratch, const struct index_expr *from) {
     memcpy(scratch, from, used_bytes(from));
 }
 
-/* Expressions never change, and kernels make the same few again and again: equal ones are
+/* Expressions never change, and kernels make the same few again and again. So equal ones are
  * shared. */
 const struct index_expr *index_new(struct interp *in, const struct index_expr *copy) {
     struct api *api = api_of(in);
@@ -75,7 +75,7 @@ static bool is_number(struct value v, int64_t *number) {
     return true;
 }
 
-/* An operand as an expression: a number is one without dimensions. */
+/* An operand as an expression. A number is an expression without dimensions. */
 static bool as_expr(struct value v, struct index_expr *expr) {
     int64_t number;
     if (v.kind == VALUE_INDEX) {
@@ -135,7 +135,7 @@ static bool check_size(struct interp *in, const struct nki_node *node,
                         (long long)INDEX_MAX_NUMBER);
 }
 
-/* out = a + b, each times its factor, over the joined shape. */
+/* out = a + b over the joined shape, each times its factor. */
 static bool combine(struct interp *in, const struct nki_node *node, struct scaled a,
                     struct scaled b, struct index_expr *out) {
     *out = (struct index_expr){0};
@@ -174,7 +174,7 @@ static int64_t floor_divide(int64_t a, int64_t b) {
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* The quotient when all values of the expression have the same one. */
+/* The quotient, when it is the same for all values of the expression. */
 static bool one_quotient(const struct index_expr *a, int64_t k, int64_t *quotient) {
     int64_t low = a->at.c0, high = low;
     for (int d = 0; d < a->n_dims; d++) {
@@ -186,8 +186,8 @@ static bool one_quotient(const struct index_expr *a, int64_t k, int64_t *quotien
     return *quotient == floor_divide(high, k);
 }
 
-/* a / k, a // k and a % k where the result is affine: every coefficient is a multiple of k, or all
- * values lie between two multiples. */
+/* a / k, a // k and a % k where the result is affine. It is when every coefficient is a multiple of
+ * k, or when all values lie between two neighbouring multiples. */
 static bool divide(struct interp *in, const struct nki_node *node, enum nki_binary op,
                    const struct index_expr *a, int64_t k, struct index_expr *out) {
     int64_t quotient;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes and methods of tensors: NkiTensor of the current dialect and tiles of the legacy one
+/* Attributes and methods of tensors. NkiTensor of the current dialect and tiles of the legacy one
  * share one table. */
 #include "nki/api/api_language.h"
 
@@ -245,7 +245,7 @@ static bool slice(struct interp *in, const struct call *call, struct value *resu
     return give(view, result);
 }
 
-/* A position known on the device only: a register, or a tile of one element. */
+/* A position that only the device knows: a register, or a tile of one element. */
 static bool put_scalar(struct interp *in, const struct nki_node *node, struct tensor *view,
                        struct value index, int64_t step, int64_t limit) {
     struct nki_indirect *indirect = ARENA_NEW(interp_arena(in), struct nki_indirect);
@@ -352,7 +352,7 @@ static int64_t row_length(struct interp *in, const struct tensor *t) {
     return (int64_t)(storage->block_bytes * storage->blocks / dtype_bytes(t->dtype));
 }
 
-/* On chip, a flat position counts whole rows of the storage partition by partition. */
+/* On chip, a flat position counts whole rows of the storage, partition by partition. */
 static bool split_partitions(struct interp *in, const struct nki_node *node, struct tensor *out,
                              int64_t offset) {
     int64_t row = row_length(in, out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* t.rearrange(src, dst, fixed_sizes): splits, reorders and joins dimensions by their names. */
+/* t.rearrange(src, dst, fixed_sizes): splits, reorders and joins dimensions by name. */
 #include "nki/api/api_language.h"
 
 #define MAX_NAMES TENSOR_MAX_DIMS
@@ -41,7 +41,8 @@ static void fix_sizes(struct value fixed, struct names *names, int from) {
     }
 }
 
-/* The names of one source dimension with their sizes; one may be left for the rest. */
+/* The names that one source dimension splits into, with their sizes. One size may be missing: it is
+ * what remains. */
 static bool split_dim(struct interp *in, const struct nki_node *node, int64_t size, int from,
                       struct names *names) {
     int64_t known = 1;
@@ -83,7 +84,7 @@ static bool read_source(struct interp *in, const struct nki_node *node, const st
     return true;
 }
 
-/* Puts the dimension of each name of dst behind the last; joined[] says how many make one. */
+/* Appends the dimension of each name of dst. joined[] says how many of them become one. */
 static bool reorder(struct interp *in, const struct nki_node *node, const struct tensor *split,
                     struct value dst, const struct names *names, struct tensor *out) {
     struct names seen = {0};

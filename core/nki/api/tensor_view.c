@@ -11,7 +11,7 @@ struct reshape {
     struct tensor *out;
 };
 
-/* Splits old dimensions [o0, o1), which lie behind each other, into new ones [n0, n1). */
+/* Splits old dimensions [o0, o1), which are contiguous, into new ones [n0, n1). */
 static bool split_group(struct reshape *r, int o0, int o1, int n0, int n1) {
     for (int o = o0; o + 1 < o1; o++) {
         const struct tensor_dim *a = &r->old[o], *b = &r->old[o + 1];
@@ -27,8 +27,8 @@ static bool split_group(struct reshape *r, int o0, int o1, int n0, int n1) {
     return true;
 }
 
-/* Pairs groups of old and new dimensions with equal products, as numpy does for a reshape without
- * a copy. */
+/* Pairs groups of old and new dimensions with equal products, as numpy does for a reshape without a
+ * copy. */
 static bool split_dims(struct reshape *r) {
     int o = 0, n = 0;
     while (o < r->n_old) {
@@ -146,7 +146,7 @@ struct tensor *tensor_broadcast(struct interp *in, const struct nki_node *node,
 
 /* ---- reinterpretation ----------------------------------------------------------------------- */
 
-/* Multiplies (or divides) every step within a partition and the offset. */
+/* Multiplies the offset and every step within a partition by `by`, and divides them by `per`. */
 static bool scale_steps(struct tensor *t, int64_t by, int64_t per) {
     for (int d = 0; d < t->n_dims - 1; d++) {
         if (t->dim[d].part)

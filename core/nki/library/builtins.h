@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to library: checking arguments, and the tables by which names are found. */
+/* Checking arguments, and the tables by which names are found. Private to this folder. */
 #ifndef HONE_NKI_BUILTINS_H
 #define HONE_NKI_BUILTINS_H
 
@@ -8,22 +8,22 @@
 #define NATIVE(name) \
     static bool name(struct interp *in, const struct call *call, struct value *result)
 
-/* Between `least` and `most` positional arguments. */
+/* Checks that the call has between `least` and `most` positional arguments. */
 bool builtin_arity(struct interp *in, const struct call *call, size_t least, size_t most);
-/* The keyword argument, NULL when it is not given. */
+/* The keyword argument; NULL when it is not given. */
 const struct value *builtin_keyword(const struct call *call, const char *name);
 /* Positional argument k or the keyword `name`; NULL when neither is given. */
 const struct value *builtin_arg(const struct call *call, size_t k, const char *name);
 bool builtin_int(struct interp *in, const struct call *call, struct value value, int64_t *i);
 bool builtin_number(struct interp *in, const struct call *call, struct value value, double *f);
 bool builtin_text(struct interp *in, const struct call *call, struct value value, struct str *text);
-/* A member of an IntEnum as its number, any other value as it is. */
+/* A member of an IntEnum as its number, and any other value as it is. */
 struct value builtin_plain(struct value value);
-/* `f`, which has no fraction, as an int; an error when it does not fit 64 bits. */
+/* `f`, which has no fraction, as an int. An error when it does not fit 64 bits. */
 bool builtin_whole(struct interp *in, const struct call *call, double f, struct value *result);
-/* isinstance(value, type): `type` may be a class, a builtin type or a tuple of them. */
+/* isinstance(value, type), where `type` may be a class, a builtin type or a tuple of them. */
 bool builtin_is_of(struct interp *in, struct value value, struct value type);
-/* Whether a builtin is a type such as int; if so, the kind of its values. */
+/* Whether a builtin is a type such as int. Sets *kind to the kind of its values. */
 bool builtin_is_type(const struct value_native *native, enum value_kind *kind);
 /* functools.wraps(f), dataclass and other decorators that change nothing here. */
 bool builtin_decorator(struct interp *in, const struct call *call, struct value *result);
@@ -37,10 +37,10 @@ extern const size_t n_builtin_functions, n_builtin_types, n_builtin_iterators;
 bool builtin_find(struct interp *in, struct str name, struct value *result);
 const struct value_module *builtin_module(struct str path);
 const struct value_native *named_tuple_method(struct str name);
-/* Sorts in place by the keywords key and reverse of the call. */
+/* Sorts in place, by the keywords key and reverse of the call. */
 bool sort_items(struct interp *in, const struct call *call, struct value *items, size_t n);
 
-/* Methods and module attributes as rows. */
+/* The rows of methods and module attributes. */
 struct method_table {
     const struct value_native *rows;
     size_t n;
@@ -50,7 +50,7 @@ extern const struct method_table str_methods, list_methods, tuple_methods, dict_
 extern const struct method_table math_functions, itertools_functions, functools_functions,
     operator_functions, copy_functions, dataclasses_functions, enum_functions,
     collections_functions;
-/* A copy of the value whose items are the same: copy.copy. */
+/* copy.copy: a copy of the value that holds the same items. */
 bool builtin_shallow(struct interp *in, struct value value, struct value *result);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all builtins share: checking the arguments of a call, with Python's words for a wrong one.
- */
+/* What all builtins share: checking the arguments of a call. A wrong argument gets Python's own
+ * message. */
 #include "nki/library/builtins.h"
 
 static const char *builtin_name(const struct call *call) {

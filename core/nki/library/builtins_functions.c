@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python's builtin functions of single values: print, len, round, getattr and the like. Those that
- * go over iterables are in builtins_iter.c. */
+ * take iterables are in builtins_iter.c. */
 #include "nki/library/builtins.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ static bool round_to(struct interp *in, const struct call *call, double f, int64
                             (long long)digits);
     double scale = pow(10.0, (double)-digits), rounded;
     struct buf text = {0};
-    if (digits >= 0) { /* the decimal text rounds exactly, a scaled number does not */
+    if (digits >= 0) { /* the decimal text rounds exactly; a scaled number does not */
         buf_printf(&text, "%.*f", (int)digits, f);
         *result = value_float(str_to_double(buf_str(&text), &rounded) ? rounded : f);
     } else {
@@ -192,7 +192,7 @@ NATIVE(do_id) {
     return true;
 }
 
-/* chr, ord, bin, hex and oct of a kernel's labels. */
+/* chr, ord, bin, hex and oct, which kernels use for labels. */
 NATIVE(do_base) {
     int64_t i;
     const char *prefix = call->data;

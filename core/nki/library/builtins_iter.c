@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builtin functions over iterables: zip, enumerate, sorted, sum, min, max and the like. Where
- * Python gives a lazy iterator these give a list. */
+ * Python returns a lazy iterator, these return a list. */
 #include "nki/library/builtins.h"
 
 static bool items_of(struct interp *in, const struct call *call, struct value value,
@@ -62,7 +62,7 @@ NATIVE(do_reversed) {
     return true;
 }
 
-/* Merge sort, stable, with an ordering that may fail. */
+/* A stable merge sort with an ordering that may fail. */
 static bool merge(struct interp *in, const struct call *call, struct value_pair *from,
                   struct value_pair *to, size_t run[3]) {
     size_t i = run[0], j = run[1];
@@ -104,7 +104,7 @@ bool sort_items(struct interp *in, const struct call *call, struct value *items,
     if (reverse && !interp_truth(in, call->node, *reverse, &backwards))
         return false;
     for (size_t i = 0; i < n; i++) {
-        /* Reversed before and after sorting keeps equal items in their order. */
+        /* Equal items keep their order when the list is reversed before and after sorting. */
         struct value item = items[backwards ? n - 1 - i : i];
         pairs[i] = (struct value_pair){item, item};
         if (key && key->kind != VALUE_NONE &&
@@ -237,7 +237,7 @@ NATIVE(do_iter) {
     return true;
 }
 
-/* Of a list that iter() or a generator expression made: takes its first item off. */
+/* Takes the first item off a list that iter() or a generator expression made. */
 NATIVE(do_next) {
     if (!builtin_arity(in, call, 1, 2))
         return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Python's modules itertools, functools and operator. What itertools yields one by one is a list
- * here: kernels are finite. */
+/* Python's modules itertools, functools and operator. What itertools gives one by one is a list
+ * here, because kernels are finite. */
 #include "nki/library/builtins.h"
 
 NATIVE(do_product) {
@@ -95,8 +95,8 @@ NATIVE(do_islice) {
                     result);
 }
 
-/* The next choice of k out of n in order (permutations: all of different items); false at the
- * end. */
+/* The next choice of k out of n, in order. For permutations it is the next one of different items.
+ * False at the end. */
 static bool next_choice(size_t *pick, size_t k, size_t n, bool permutations) {
     while (true) {
         size_t at = k;
@@ -128,7 +128,7 @@ NATIVE(do_combinations) {
         return interp_error(in, call->node, "ValueError", "choices of more than %zu items",
                             COUNT_OF(pick));
     for (int64_t i = 0; i < k; i++) {
-        pick[i] = i + 1 == k ? SIZE_MAX : 0; /* next_choice counts it up to the first */
+        pick[i] = i + 1 == k ? SIZE_MAX : 0; /* so that next_choice starts with the first */
         if (__builtin_mul_overflow(tries, n, &tries))
             tries = SIZE_MAX;
     }
@@ -176,7 +176,8 @@ NATIVE(do_reduce) {
     return true;
 }
 
-/* What functools.partial gives: calls the first argument with the others in front. */
+/* The object that functools.partial returns. It calls the first argument with the others in
+ * front. */
 struct partial {
     struct value callee;
     size_t n_args, n_keywords;
@@ -226,7 +227,7 @@ NATIVE(do_partial) {
     return true;
 }
 
-/* wraps(f), lru_cache(..), contextmanager and other decorators without meaning here. */
+/* wraps(f), lru_cache(..), contextmanager and other decorators that mean nothing here. */
 bool builtin_decorator(struct interp *in, const struct call *call, struct value *result) {
     static const struct value_native identity = {"decorator", builtin_decorator, ""};
     bool direct = call->data || (call->n_args == 1 && call->args[0].kind == VALUE_FUNCTION);

@@ -41,7 +41,7 @@ NATIVE(do_log) {
     return true;
 }
 
-/* log2 and log10: exact for powers, an error for numbers without a logarithm. */
+/* log2 and log10. Powers are exact; a number without a logarithm is an error. */
 NATIVE(do_log_base) {
     double f;
     if (!builtin_arity(in, call, 1, 1) || !builtin_number(in, call, call->args[0], &f))
@@ -82,7 +82,7 @@ static uint64_t size_of(int64_t i) {
     return i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
 }
 
-/* gcd and lcm of any number of integers; data tells lcm. */
+/* gcd and lcm of any number of integers; data is set for lcm. */
 NATIVE(do_gcd) {
     uint64_t all = call->data ? 1 : 0;
     for (size_t k = 0; k < call->n_args; k++) {
@@ -118,7 +118,7 @@ NATIVE(do_isqrt) {
     return true;
 }
 
-/* prod, and what starts from 1. */
+/* prod, which starts from 1. */
 NATIVE(do_prod) {
     const struct value_seq *items;
     const struct value *start = builtin_keyword(call, "start");

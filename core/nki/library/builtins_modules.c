@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modules of Python's standard library that kernels import, and finding a name in one. Their
- * functions are in builtins_math.c, builtins_itertools.c and builtins_records.c. Each module has
- * what a meta-program needs of it. */
+/* The modules of Python's standard library that kernels import, and finding a name in one. Each has
+ * what a meta-program needs of it. Their functions are in builtins_math.c, builtins_itertools.c and
+ * builtins_records.c. */
 #include "nki/library/builtins.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ NATIVE(do_typing) {
     return true;
 }
 
-/* A kernel means the same everywhere: its environment is empty. */
+/* A kernel means the same everywhere, so its environment is empty. */
 NATIVE(do_getenv) {
     if (!builtin_arity(in, call, 1, 2))
         return false;
@@ -29,7 +29,7 @@ static const struct value_native typing_any = {"typing", do_typing, NULL};
 struct builtin_module {
     struct value_module base;
     const struct method_table *functions;
-    const char *types; /* builtin names it also offers, each with blanks around it */
+    const char *types; /* builtin names that it also offers, each between blanks */
     bool any_name;     /* typing: every name stands for itself */
 };
 

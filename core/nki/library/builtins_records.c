@@ -72,7 +72,7 @@ NATIVE(do_asdict) {
     return true;
 }
 
-/* dataclasses.field(..): an object the class statement understands. */
+/* dataclasses.field(..): an object that the class statement reads. */
 NATIVE(do_field) {
     struct value cls;
     if (!builtin_arity(in, call, 0, 0) || !interp_builtin(in, "field", &cls))
@@ -128,7 +128,7 @@ NATIVE(do_namedtuple) {
     return true;
 }
 
-/* defaultdict(factory), OrderedDict() and Counter-like dicts; data tells defaultdict. */
+/* defaultdict(factory), OrderedDict() and dicts like Counter; data is set for defaultdict. */
 NATIVE(do_dict) {
     struct value factory = NONE_VALUE, type;
     struct call rest = *call;
@@ -150,7 +150,7 @@ static const struct value_native collections_rows[] = {
 };
 const struct method_table collections_functions = {collections_rows, COUNT_OF(collections_rows)};
 
-/* A named tuple's _replace(field=value) and _asdict(); data tells the second. */
+/* _replace(field=value) and _asdict() of a named tuple; data is set for the second. */
 NATIVE(do_named) {
     const struct value_object *o = call->self.object;
     struct value dict = value_new_dict(in), cls = {.kind = VALUE_CLASS, .cls = o->cls};

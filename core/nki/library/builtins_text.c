@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Methods of str. Case and character classes know ASCII only. */
+/* Methods of str. Case and classes of characters are those of ASCII only. */
 #include "nki/library/builtins.h"
 
 #include <ctype.h>
@@ -26,7 +26,7 @@ NATIVE(do_case) {
     return true;
 }
 
-/* strip, lstrip, rstrip; data holds the sides. */
+/* strip, lstrip, rstrip; data names the sides. */
 NATIVE(do_strip) {
     struct str text = text_of(call->self), set = STR(" \t\r\n\f\v");
     const char *sides = call->data;
@@ -134,7 +134,7 @@ NATIVE(do_split) {
         return false;
     if (!sep.len)
         return interp_error(in, call->node, "ValueError", "split() by an empty separator");
-    if (call->data && most > 0) /* rsplit: the rest that is not split stays in front */
+    if (call->data && most > 0) /* rsplit: what is not split stays in front */
         return split_from_end(in, call, text, sep, most, *result);
     const char *at;
     while (most != 0 && (at = memmem(text.at, text.len, sep.at, sep.len))) {

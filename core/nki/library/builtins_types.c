@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Python's builtin types: making a value of one (int, list, dict), and which type a value has. */
+/* Python's builtin types: making a value of one (int, list, dict), and finding which type a value
+ * has. */
 #include "nki/library/builtins.h"
 
 #include <errno.h>
@@ -260,7 +261,7 @@ bool builtin_is_of(struct interp *in, struct value value, struct value type) {
         return value.kind == VALUE_OBJECT && class_is(value.object->cls, type.cls);
     if (type.kind == VALUE_ENUM)
         return strcmp(value_type_name(value), type.enumeration->member) == 0;
-    if (type.kind == VALUE_MODULE) { /* nki.tensor, torch.Tensor: by their last name */
+    if (type.kind == VALUE_MODULE) { /* nki.tensor and torch.Tensor, by their last name */
         const char *dot = strrchr(type.module->name, '.');
         return value.kind == VALUE_TENSOR && dot && strcasecmp(dot + 1, "tensor") == 0;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of allow.def as maps, made for one release of NKI. */
+/* The tables of allow.def as maps, for one release of NKI. */
 #include "nki/lint/allow.h"
 
 #include "nki/lint/releases.h"
@@ -46,7 +46,7 @@ static const struct {
     {"nl", "nki.language"}, {"nisa", "nki.isa"}, {"nt", "nki.typing"},
 };
 
-/* Packages that are the same as another. */
+/* Packages that are the same as another package. */
 static const struct {
     const char *package, *same;
 } packages[] = {
@@ -54,7 +54,7 @@ static const struct {
     {"nkilib_src.nkilib", "nkilib"},
 };
 
-/* Uses are kept as pointers into this, so that a map's value tells them. */
+/* Uses are kept as pointers into this array, so that the value of a map is a use. */
 static const enum allow_use uses[] = {
     ALLOW_NOT,   ALLOW_ANY,  ALLOW_CALLED,    ALLOW_TYPE,  ALLOW_ASKED,
     ALLOW_CLASS, ALLOW_ENUM, ALLOW_DECORATOR, ALLOW_NAMED, ALLOW_JIT,
@@ -83,7 +83,7 @@ static void member_put(struct allow *allow, const char *module, struct str name,
     buf_free(&key);
 }
 
-/* Whether a release of NKI has a module that came later; NULL: any release. */
+/* Whether a release of NKI has the module, which may have come later. NULL: any release has it. */
 static bool is_there(const char *module, const char *release) {
     const char *since = release_of_name(str_of(module));
     return !release || !since || nki_release_compare(release, since) >= 0;

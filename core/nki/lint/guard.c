@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guard: what a proposed kernel may import, name, reach and call is what allow.def lists;
- * everything else is a finding. It reads the source alone. The idea: if every name is on the list
- * or the file's own, no value that a candidate can get at leads out of its arguments, so a call of
- * a value or an attribute of one needs no more than its own name looked at. Cheating by what is
- * computed is lint_candidate.c's and facts.c's; a wall of the operating system stands behind all of
- * them. */
+/* The guard: a proposed kernel may import, name, reach and call only what allow.def lists.
+ * Everything else is a finding. It reads the source alone. The idea: if every name is on the list
+ * or is the file's own, no value that a candidate gets leads out of its arguments. Then, for a call
+ * of a value or an attribute of one, only its own name has to be looked at. lint_candidate.c and
+ * facts.c find cheating by what is computed, and a wall of the operating system stands behind all
+ * of them. */
 #include "nki/lint/guard.h"
 
 void guard_add(struct guard *guard, enum lint_rule rule, const struct nki_node *node,
@@ -13,7 +13,7 @@ void guard_add(struct guard *guard, enum lint_rule rule, const struct nki_node *
         *vec_push(&guard->found) = (struct guard_finding){node, rule, name, false};
 }
 
-/* Names that a file reads and never binds: a harness binds them, or it is an error. */
+/* Names that a file reads and never binds. Either a harness binds them, or they are an error. */
 static void free_names(const struct nki_tree *from, struct map *names) {
     struct nki_lint_options none = {0};
     struct lint lint = {.tree = from, .options = &none};
@@ -26,7 +26,7 @@ static void free_names(const struct nki_tree *from, struct map *names) {
     map_free(&lint.bound);
 }
 
-/* The keywords that the original gives to decorators, as they stand there. */
+/* The keywords of the original's decorators, as they are written there. */
 static void decorations_find(struct guard *guard) {
     const struct nki_tree *from = guard->original;
     for (uint32_t i = 0; i < from->n_nodes; i++) {

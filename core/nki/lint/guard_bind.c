@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the names of a candidate stand for. Imports hold for the whole file: a name that is imported
- * anywhere may be the module everywhere. Where scopes matter (the names of Python's builtins), they
- * are told apart as Python does. */
+ * anywhere may be the module everywhere. Where scopes matter, for the names of Python's builtins,
+ * they are as in Python. */
 #include "nki/lint/guard.h"
 
 #include <ctype.h>
@@ -43,7 +43,8 @@ static enum allow_use member_use(const struct guard *guard, struct str module, s
     return use;
 }
 
-/* The module may not get there, or lose the name again: then it is Python's. */
+/* The module may not get as far as binding the name, or may lose it again. Then the name is
+ * Python's. */
 static void check_name(struct guard *guard, const struct nki_node *alias, struct str name) {
     if (allow_word(&guard->allow, ALLOW_OTHER_BUILTIN, name))
         guard_add(guard, guard_rule_of(name, LINT_C_NAME), alias, name);
@@ -57,7 +58,7 @@ static void bind_import(struct guard *guard, struct str name, struct guard_targe
     entry->value = copy;
 }
 
-/* A helper's name itself, not what its name leads to. */
+/* The name of a helper itself, not what the name leads to. */
 static struct guard_target in_helper(const struct guard_helper *helper, struct str name) {
     bool has = map_find(&helper->exports, name) != NULL;
     return (struct guard_target){
@@ -101,7 +102,7 @@ static struct guard_target part_of(struct guard *guard, const struct nki_node *f
     return target;
 }
 
-/* What an earlier import gave another name may be the star's by that name. */
+/* A star may bring, under its own name, what an earlier import gave another name. */
 static void check_renamed(struct guard *guard, const struct nki_node *from) {
     for (size_t i = 0; i < guard->imports.len; i++) {
         const struct guard_target *target = guard->imports.entries[i].value;
@@ -147,7 +148,7 @@ static void bind_from(struct guard *guard, const struct nki_node *from) {
 }
 
 static void bind_imports(struct guard *guard, const struct nki_node *node) {
-    if (guard_in_class(node)) /* it would be an attribute, and that of every name */
+    if (guard_in_class(node)) /* it would be an attribute, and so one of every name */
         guard_add(guard, LINT_C_IMPORT, node, nki_node_text(guard->tree, node));
     if (node->kind == NKI_IMPORT_FROM)
         bind_from(guard, node);
@@ -182,7 +183,7 @@ bool guard_is_self(const struct nki_node *base) {
     return args->len && str_equal(args->at[0]->arg.name, base->name.id);
 }
 
-/* Fields of a namedtuple are words of a string, or strings of a list. */
+/* The fields of a namedtuple are the words of a string, or the strings of a list. */
 static void own_fields(struct guard *guard, const struct nki_node *node) {
     struct str rest = {0}, name;
     if (node->kind == NKI_CONSTANT && node->constant.type == NKI_CONST_STRING)
@@ -270,7 +271,8 @@ static bool has_parameter(const struct nki_node *args, struct str name) {
     return false;
 }
 
-/* A comprehension's own targets are not its function's; those of := are. */
+/* The targets of a comprehension are its own, not its function's. Those of := are its
+ * function's. */
 static bool is_comprehension_target(const struct nki_node *node) {
     for (const struct nki_node *at = node; at->parent; at = at->parent)
         if (at->parent->kind == NKI_COMPREHENSION && at->parent->comprehension.target == at)
@@ -293,7 +295,7 @@ static bool binds_here(const struct guard *guard, const struct nki_node *scope, 
                 node->kind == NKI_CLASS_DEF ? node->class_def.name : node->function_def.name, name);
             i = node->last;
         } else if (node->kind == NKI_LAMBDA) {
-            i = node->last; /* what := binds there is its own */
+            i = node->last; /* what := binds in there is its own */
         } else if (node->kind == NKI_NAME && node->context == NKI_STORE &&
                    str_equal(node->name.id, name)) {
             binds |= !is_comprehension_target(node);
@@ -304,7 +306,7 @@ static bool binds_here(const struct guard *guard, const struct nki_node *scope, 
     return binds;
 }
 
-/* The answer for one function and name is kept: the same name may be read often. */
+/* Keeps the answer for each function and name, because the same name may be read often. */
 static bool scope_binds(struct guard *guard, const struct nki_node *scope, struct str name) {
     struct buf key = {0};
     buf_printf(&key, "%u " STR_FMT, scope->id, STR_ARG(name));
@@ -329,7 +331,7 @@ static bool is_comprehension(const struct nki_node *node) {
            node->kind == NKI_GENERATOR_EXP || node->kind == NKI_DICT_COMP;
 }
 
-/* The elements see the targets; the thing that is looped over may not. */
+/* The elements see the targets. The iterable may not. */
 static bool comprehension_binds(const struct nki_node *comp, const struct nki_node *child,
                                 struct str name) {
     const struct nki_list *all =
@@ -376,7 +378,7 @@ static bool has_target(const struct nki_list *targets, struct str name) {
     return false;
 }
 
-/* A statement straight in the file that binds the name for sure. */
+/* Whether a statement at the top of the file certainly binds the name. */
 static bool binds_surely(const struct nki_node *statement, struct str name) {
     switch ((enum nki_kind)statement->kind) {
     case NKI_FUNCTION_DEF: return str_equal(statement->function_def.name, name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a candidate is written, where the way itself opens something: names that Python looks for by
- * itself, letters that are other letters to Python, a file in another encoding, text that is
- * evaluated later (annotations), coroutines, metaclasses. */
+/* Ways of writing that open something by themselves: names that Python itself looks for, letters
+ * that Python takes for other letters, a file in another encoding, text that is evaluated later
+ * (annotations), coroutines, metaclasses. */
 #include "nki/lint/guard.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@ static void add_form(struct guard *guard, const struct nki_node *node, const cha
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* Python folds letters: a fullwidth "eval" is eval to it, and another name here. */
+/* Python folds letters: a fullwidth "eval" is eval in Python, but another name here. */
 static void check_letters(struct guard *guard, const struct nki_node *node, struct str name) {
     for (size_t i = 0; i < name.len; i++)
         if ((unsigned char)name.at[i] >= 0x80) {
@@ -21,7 +21,8 @@ static void check_letters(struct guard *guard, const struct nki_node *node, stru
         }
 }
 
-/* Names with two underscores on both sides have meanings; only harmless ones may be given. */
+/* Names with two underscores on both sides have meanings. A candidate may bind only harmless
+ * ones. */
 static void check_dunder(struct guard *guard, const struct nki_node *node, struct str name,
                          bool may_define) {
     bool is_fine = may_define && allow_word(&guard->allow, ALLOW_DUNDER_DEFINE, name);
@@ -87,8 +88,8 @@ static bool is_type_kind(const struct nki_node *node) {
 static bool names_types(struct guard *guard, const struct nki_tree *tree,
                         const struct nki_node *root);
 
-/* A type written as text, which Python or a tool may evaluate: of names alone, and those on the
- * list. The text is looked at as a file of its own with the names of this one. */
+/* A type written as text, which Python or a tool may evaluate. It may consist only of names, and
+ * these must be on the list. The text is checked like a file, with the names of this one. */
 static bool text_names_types(struct guard *guard, const struct nki_node *text) {
     struct diag_list ignored = {0};
     struct nki_tree *tree = nki_parse(guard->path, text->constant.text, &ignored);
@@ -127,7 +128,7 @@ static void check_type(struct guard *guard, const struct nki_node *type) {
         add_form(guard, type, odd_type);
 }
 
-/* TypeVar("T"), namedtuple("T", ...): a call that makes a type. */
+/* Whether the value is a call that makes a type: TypeVar("T"), namedtuple("T", ...). */
 static bool makes_type(const struct nki_node *value) {
     static const char *const makers[] = {"TypeVar", "NewType", "ParamSpec", "namedtuple"};
     const struct nki_node *func = value->kind == NKI_CALL ? value->call.func : NULL;
@@ -142,7 +143,7 @@ static bool makes_type(const struct nki_node *value) {
     return false;
 }
 
-/* A variable of a function; a class in a function has its own. */
+/* Whether the node is a variable of a function. A class in a function has its own variables. */
 static bool in_function(const struct nki_node *node) {
     return !guard_in_class(node) &&
            (nki_enclosing(node, NKI_FUNCTION_DEF) || nki_enclosing(node, NKI_LAMBDA));
@@ -168,8 +169,9 @@ static bool has_base(const struct guard *guard, const struct nki_node *class, co
     return has;
 }
 
-/* An enumeration with members cannot be called to make another one, with names from text. No flag
- * and several of them at once are not members to Python. */
+/* Whether the value makes a member of an enumeration. An enumeration with members cannot be called
+ * to make another one with names from text. Of a Flag, 0 and several bits at once are not members
+ * in Python. */
 static bool is_member(const struct guard *guard, const struct nki_node *value, bool is_flag) {
     const struct guard_target *made =
         value->kind == NKI_CALL ? guard_import_of(guard, value->call.func) : NULL;
@@ -194,7 +196,7 @@ static bool has_member(const struct guard *guard, const struct nki_node *class) 
     return false;
 }
 
-/* A name that annotations use is a type or a number wherever the module gives it a value. */
+/* A name that annotations use must be a type or a number wherever the module gives it a value. */
 static void check_typed(struct guard *guard, const struct nki_node *name) {
     const struct nki_node *up = name->parent;
     if (!map_find(&guard->typed, name->name.id) || in_function(name))
@@ -272,7 +274,7 @@ static void check_handler(struct guard *guard, const struct nki_node *node) {
     check_dunder(guard, node, node->except_handler.name, false);
 }
 
-/* Python evaluates those of a function's variables never. */
+/* Python never evaluates annotations of a function's variables. */
 static void check_ann_assign(struct guard *guard, const struct nki_node *node) {
     if (!in_function(node))
         check_type(guard, node->ann_assign.annotation);
@@ -290,7 +292,7 @@ static void check_from(struct guard *guard, const struct nki_node *node) {
     check_letters(guard, node, node->import_from.module);
 }
 
-/* A letter by its name is not resolved here, so the text is another one to Python. */
+/* A letter given by its name (\N{..}) is not resolved here, so Python reads another text. */
 static void check_text(struct guard *guard, const struct nki_node *node) {
     struct str text = node->constant.text;
     if (node->constant.type != NKI_CONST_STRING)
@@ -338,8 +340,8 @@ static bool is_utf8(struct str text) {
     return false;
 }
 
-/* "coding:" or "coding=" in the first two lines: Python reads the whole file by it, so what is a
- * comment here may be a statement there. */
+/* "coding:" or "coding=" in the first two lines. Python reads the whole file by it, so a comment
+ * here may be a statement there. */
 static void check_encoding(struct guard *guard) {
     struct str text = guard->tree->source;
     int lines = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of the task that a kernel imports. They are the owner's, and on the list as far as they
- * keep to it: what a helper defines with files, modules or processes in it, and what it imports
- * itself, is not for candidates. The kernel and the reference are not helpers. */
+/* Files of the task that a kernel imports. They belong to the task's owner, and candidates may use
+ * them as far as they keep to the list. Two things are not for candidates: what a helper defines
+ * with files, modules or processes in it, and what it imports. The kernel and the reference are not
+ * helpers. */
 #include "nki/lint/guard.h"
 
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static const struct guard_helper *helper_at(struct guard *guard, char *path) {
         }
     struct guard_helper *helper = mem_alloc(1, sizeof *helper);
     helper->path = path;
-    *vec_push(&files->all) = helper; /* before it is read: helpers may import each other */
+    *vec_push(&files->all) = helper; /* before it is read, because helpers may import each other */
     look_at(guard, helper);
     return helper;
 }

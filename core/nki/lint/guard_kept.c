@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the original kernel's file does beyond the list (a harness that imports torch, a test) stays
- * its owner's: a statement at the top of the file that stands in the candidate as it stood there is
- * excused. What it binds is not for new code: to use such a name is a finding again, which is
- * excused in statements that are kept, too. A kept statement is not excused when new code can tell
- * it what to do, by a value that it reads. */
+/* What the original kernel's file does beyond the list (a harness that imports torch, a test)
+ * remains its owner's. So a statement at the top of the file is excused when the candidate has it
+ * unchanged. What such a statement binds is not for new code: to use the name is again a finding,
+ * which is excused in kept statements too. A kept statement is not excused when new code can tell
+ * it what to do, through a value that it reads. */
 #include "nki/lint/guard.h"
 
 struct statement {
     const struct nki_node *node;
-    bool is_kept, is_marked; /* marked: goes beyond the list */
+    bool is_kept, is_marked; /* is_marked: it goes beyond the list */
 };
 
 static struct nki_span whole_span(const struct nki_tree *tree, const struct nki_node *node) {
@@ -51,7 +51,7 @@ static struct statement *statement_of(const struct guard *guard, struct statemen
     return high && nki_contains(all[low].node, node) ? &all[low] : NULL;
 }
 
-/* Calls `take` with every name that the statement binds in the module. */
+/* `take` gets every name that the statement binds in the module. */
 typedef void (*take_fn)(struct map *names, struct str name);
 static void bound_by(const struct guard *guard, const struct nki_node *statement, take_fn take,
                      struct map *names) {
@@ -79,7 +79,7 @@ static void mark(struct guard *guard, struct statement *statement, struct map *t
     statement->is_marked = true;
 }
 
-/* Whether what the statement binds may be changed without being bound again. */
+/* Whether what the statement binds may change without being bound again. */
 static bool is_mutable(const struct nki_node *statement) {
     const struct nki_node *value = statement->kind == NKI_ASSIGN       ? statement->assign.value
                                    : statement->kind == NKI_ANN_ASSIGN ? statement->ann_assign.value
@@ -89,7 +89,7 @@ static bool is_mutable(const struct nki_node *statement) {
             value->kind != NKI_BIN_OP && value->kind != NKI_UNARY_OP);
 }
 
-/* X[0] = ..., X.append(...): what kept code beyond the list may put its own into. */
+/* X[0] = ..., X.append(...): kept code beyond the list may put its own values in there. */
 static bool is_filled(const struct nki_node *name) {
     const struct nki_node *up = name->parent;
     bool is_item =
@@ -99,7 +99,7 @@ static bool is_filled(const struct nki_node *name) {
     return is_item || is_called;
 }
 
-/* Lists and dicts that kept code fills may hold things that new code may not use: a register of
+/* Lists and dicts that kept code fills may hold what new code may not use, such as a register of
  * functions. */
 static void find_filled(struct guard *guard, struct statement *all, struct map *tainted) {
     uint32_t count = guard->tree->module->module.body.len;
@@ -119,7 +119,7 @@ static void find_filled(struct guard *guard, struct statement *all, struct map *
     map_free(&mutable);
 }
 
-/* Kept statements that read what others of them bound become theirs. True when there was one
+/* A kept statement that reads what another of them bound is marked too. True when there was one
  * more. */
 static bool spread(struct guard *guard, struct statement *all, struct map *tainted) {
     size_t before = tainted->len;
@@ -135,7 +135,7 @@ static bool spread(struct guard *guard, struct statement *all, struct map *taint
     return tainted->len > before;
 }
 
-/* if __name__ == "__main__": not what an import runs. */
+/* if __name__ == "__main__": an import does not run it. */
 static bool is_main(const struct nki_node *node) {
     const struct nki_node *test = node->kind == NKI_IF ? node->if_.test : NULL;
     return test && test->kind == NKI_COMPARE && test->compare.left->kind == NKI_NAME &&
@@ -145,7 +145,7 @@ static bool is_main(const struct nki_node *node) {
            str_is(test->compare.comparators.at[0]->constant.text, "__main__");
 }
 
-/* Whether the import of the file calls something there. */
+/* Whether importing the file runs a call in the statement. */
 static bool runs_at_import(const struct guard *guard, const struct nki_node *statement) {
     for (uint32_t i = statement->id; i <= statement->last; i++) {
         const struct nki_node *node = guard->tree->nodes[i];
@@ -157,8 +157,8 @@ static bool runs_at_import(const struct guard *guard, const struct nki_node *sta
     return false;
 }
 
-/* Names that a new statement imports anew, and values of kept ones that it gets hold of where it
- * runs with the import. */
+/* Names through which a new statement can tell kept code what to do: names that it imports anew,
+ * and, where the import runs it, values of kept statements that it gets hold of. */
 static void told_by(const struct guard *guard, const struct nki_node *statement,
                     const struct map *mutable, struct map *names) {
     for (uint32_t i = statement->id; i <= statement->last; i++) {
@@ -176,8 +176,8 @@ static void told_by(const struct guard *guard, const struct nki_node *statement,
     }
 }
 
-/* What new statements bind that can tell kept code what to do: values; and functions, where kept
- * code beyond the list runs with the import. Called later they keep to the list like everything
+/* What new statements bind that can tell kept code what to do. Values can. Functions can where
+ * the import runs kept code beyond the list. Called later, they keep to the list like everything
  * new. */
 static void new_values(const struct guard *guard, const struct statement *all, struct map *names) {
     uint32_t count = guard->tree->module->module.body.len;
@@ -210,7 +210,7 @@ static bool reads_any(struct guard *guard, const struct nki_node *statement,
     return false;
 }
 
-/* New code that uses something only kept code may use. */
+/* Finds new code that uses what only kept code may use. */
 static void find_uses(struct guard *guard, struct statement *all, const struct map *tainted) {
     for (uint32_t i = 0; i < guard->tree->n_nodes; i++) {
         const struct nki_node *node = guard->tree->nodes[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a candidate reads and reaches: every name, and every attribute on the way from it, has to be
- * on the list. A module stands only in front of a name that is taken from it, never as a value:
- * then no value leads to one, and attributes of values need their names looked at alone. */
+/* What a candidate reads and reaches: every name has to be on the list, and so has every attribute
+ * on the way from it. A module may stand only in front of a name that is taken from it, never as a
+ * value. So no value leads to a module, and an attribute of a value needs only its name checked. */
 #include "nki/lint/guard.h"
 
 /* ---- what is said about a name that is not on the list -------------------------------------- */
@@ -116,7 +116,8 @@ static bool is_decorator(const struct nki_node *node) {
     return false;
 }
 
-/* What says where files go, or what tools are told, is the person's: as the original has it. */
+/* What says where files go, or what tools are told, belongs to the person: it must be as in the
+ * original. */
 static bool is_jit_keyword(const struct guard *guard, const struct nki_node *keyword) {
     struct str name = keyword->keyword.name;
     static const char *const host_modes[] = {"baremetal", "benchmark", "profile"};
@@ -145,7 +146,7 @@ static bool is_jit(const struct guard *guard, const struct nki_node *node) {
 
 /* ---- getattr and hasattr -------------------------------------------------------------------- */
 
-/* The attribute's name of getattr(x, "name"); NULL when it is not written there. */
+/* The attribute's name in getattr(x, "name"); NULL when it is not written out. */
 static const struct nki_node *named_attribute(const struct nki_node *call) {
     const struct nki_node *what = call->call.args.len > 1 ? call->call.args.at[1] : NULL;
     bool is_plain = what && guard_is_plain_call(call) && !call->call.keywords.len &&
@@ -164,7 +165,7 @@ static bool is_hasattr(const struct nki_node *call) {
     return call->call.func->kind == NKI_NAME && str_is(call->call.func->name.id, "hasattr");
 }
 
-/* A module's name has been looked at with the module. */
+/* The name of a module was checked together with the module. */
 static bool is_module_name(const struct guard *guard, const struct nki_node *node) {
     const struct guard_target *target =
         node->kind == NKI_NAME ? map_get(&guard->imports, node->name.id) : NULL;
@@ -186,7 +187,7 @@ static bool is_named(const struct guard *guard, const struct nki_node *node) {
                                   has_attribute(guard, what->constant.text, true);
 }
 
-/* getattr(nl, "float8_e4m3"), seen from the module in it. */
+/* The call getattr(nl, "float8_e4m3"), found from the module in it. */
 static const struct nki_node *asked_of(const struct guard *guard, const struct nki_node *module) {
     static const char *const both[] = {"getattr", "hasattr", NULL};
     bool is_asked = guard_is_called_by(guard, module, both) && module->parent->call.args.len &&
@@ -194,7 +195,8 @@ static const struct nki_node *asked_of(const struct guard *guard, const struct n
     return is_asked ? named_attribute(module->parent) : NULL;
 }
 
-/* Whether the use at `node` (a name, or the attribute that ends at a member) is one of `use`. */
+/* Whether the use at `node` (a name, or the attribute that ends at a member) is allowed by
+ * `use`. */
 static bool guard_use_fits(struct guard *guard, const struct nki_node *node, enum allow_use use) {
     switch (use) {
     case ALLOW_NOT: return false;
@@ -236,7 +238,7 @@ static void guard_attribute(struct guard *guard, const struct nki_node *node, bo
     struct str name = node->attribute.attr;
     bool is_own = may_be_own && map_find(&guard->own, name);
     bool is_read = node->context == NKI_LOAD;
-    /* What others' objects have, too, is changed on the own object only. */
+    /* Objects of others have it too, so it may be changed on an own object only. */
     bool is_theirs = allow_word(&guard->allow, ALLOW_ATTRIBUTE, name) != ALLOW_NOT;
     if (is_read ? has_attribute(guard, name, may_be_own) || is_plain_format(node)
                 : is_own && (!is_theirs || guard_is_self(node->attribute.value)))
@@ -279,7 +281,8 @@ static void check_member(struct guard *guard, const struct nki_node *node, enum 
     check_attributes(guard, node, false);
 }
 
-/* A module by its name in text or through a star would be a value, as others are. */
+/* A module that is reached by its name in text, or through a star, would be a value. That is
+ * refused. */
 static void check_asked(struct guard *guard, const struct nki_node *node,
                         const struct nki_node *what, struct buf *module) {
     struct str name = what->constant.text;
@@ -291,7 +294,7 @@ static void check_asked(struct guard *guard, const struct nki_node *node,
     guard_add(guard, guard_rule_of(buf_str(module), LINT_C_NAME), node, kept(guard, module));
 }
 
-/* Follows the attributes from a module to what is taken from it. */
+/* Follows the attributes from a module to the member that is taken from it. */
 static void check_module(struct guard *guard, const struct nki_node *node, const char *name) {
     struct buf module = {0};
     buf_puts(&module, name);
@@ -364,7 +367,7 @@ static bool is_of_module(struct guard *guard, const struct nki_node *node, const
     return is;
 }
 
-/* from x import *: what x has of that name, as far as it is on the list. */
+/* from x import *: whether x has a member of that name on the list. */
 static bool is_of_star(struct guard *guard, const struct nki_node *node) {
     for (size_t i = 0; i < guard->stars.len; i++) {
         const struct guard_target *star = &guard->stars.at[i];
@@ -386,7 +389,8 @@ static void check_plain(struct guard *guard, const struct nki_node *node) {
         check_module(guard, node, module);
         return;
     }
-    /* With a star what a harness binds may be a module of the star's; a module is not called. */
+    /* With a star, a name that a harness binds may be a module of the star's. A module is not
+     * called. */
     bool is_bound = is_own || (is_free && (!guard->stars.len || guard_call_of(node)));
     bool is_fine = use == ALLOW_ANY || (is_bound && !is_python && !guard_is_dunder(id)) ||
                    (is_python && guard_is_local(guard, node)) || guard_use_fits(guard, node, use) ||

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Classes that a candidate may ask for and not have: type and Enum make classes with names from
- * strings, and with those arrays of any memory. They stand where Python alone looks at them. An
- * object of the file's own looks at what it is given, too: what is in its brackets, on the other
- * side of an operator, compared with it. So what stands around such a class is a class itself. */
+/* Classes that a candidate may ask for but not have. type and Enum make classes with names from
+ * strings, and through those arrays of any memory. So they may stand only where nobody but Python
+ * looks at them. An object of the file's own also sees what it is given: what is in its brackets,
+ * on the other side of an operator, or compared with it. So what surrounds such a class must be a
+ * class too. */
 #include "nki/lint/guard.h"
 
-#define MAX_ALIASES 8 /* names for types of names for types */
+#define MAX_ALIASES 8 /* depth of names for names for types */
 
 static const char *const asks[] = {"isinstance", "issubclass", NULL};
 static const char *const prints[] = {"str", "repr", "print", "isinstance", "issubclass", NULL};
@@ -46,7 +47,7 @@ static const struct nki_node *root_of(const struct nki_node *node) {
     return node;
 }
 
-/* Decorators of one's own may put anything in the place of a class. */
+/* Decorators of the file may replace a class by anything. */
 static bool is_foreign(const struct guard *guard, const struct nki_list *decorators,
                        uint32_t from) {
     for (uint32_t i = from; i < decorators->len; i++) {
@@ -57,7 +58,7 @@ static bool is_foreign(const struct guard *guard, const struct nki_list *decorat
     return true;
 }
 
-/* The file binds the name, and to nothing but classes. */
+/* Whether the file binds the name, and only to classes. */
 static bool is_own_class(const struct guard *guard, struct str name) {
     bool is = false;
     for (uint32_t i = 0; i < guard->tree->n_nodes; i++) {
@@ -109,7 +110,7 @@ static bool are_classes(const struct guard *guard, const struct nki_list *list) 
 
 /* ---- where it stands ------------------------------------------------------------------------ */
 
-/* The node with the brackets, unions and tuples of classes around it. */
+/* The node with the brackets, unions and tuples of classes that surround it. */
 static const struct nki_node *whole_type(const struct guard *guard, const struct nki_node *node) {
     for (const struct nki_node *at = node, *up = at->parent; up; at = up, up = at->parent) {
         bool is_part = up->kind == NKI_TUPLE || up->kind == NKI_LIST;
@@ -143,7 +144,7 @@ static bool reads_type(const struct guard *guard) {
 static bool is_asked(const struct guard *guard, const struct nki_node *node, enum allow_use use,
                      int depth);
 
-/* Another name for a type, which nothing but types and questions use. */
+/* Whether the assignment is another name for a type, which only types and questions use. */
 static bool is_alias(const struct guard *guard, const struct nki_node *assign, enum allow_use use,
                      int depth) {
     const struct nki_list *targets = &assign->assign.targets;
@@ -160,7 +161,8 @@ static bool is_alias(const struct guard *guard, const struct nki_node *assign, e
     return true;
 }
 
-/* The class of an isinstance, a part of an annotation, or of another name for one. */
+/* Whether the node is the class of an isinstance, a part of an annotation, or a part of another
+ * name for a type. */
 static bool is_asked(const struct guard *guard, const struct nki_node *node, enum allow_use use,
                      int depth) {
     const struct nki_node *whole = whole_type(guard, node);
@@ -175,7 +177,8 @@ static bool is_asked(const struct guard *guard, const struct nki_node *node, enu
             is_alias(guard, whole->parent, use, depth));
 }
 
-/* A base itself: what is put together with typing's brackets may be one that is not seen here. */
+/* Whether the node itself is a base. A base made with the brackets of typing may be one that is not
+ * seen here. */
 static bool is_base(const struct nki_node *node) {
     const struct nki_node *up = node->parent;
     bool has_brackets = up->kind == NKI_SUBSCRIPT && up->subscript.value == node;

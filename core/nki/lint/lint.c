@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lints' entry, their table and how a finding is worded. The rules themselves: lint_flow.c
- * (what any Python would trip over), lint_api.c (names NKI no longer has), lint_strict.c and
- * lint_subset.c (what the NKI compiler's front end refuses). They look at the source alone;
- * shapes and limits are checked by the specialiser and the device. */
+/* The entry of the lints, their table, and how a finding is worded. The rules are in lint_flow.c
+ * (what is wrong in any Python), lint_api.c (names NKI no longer has), and lint_strict.c and
+ * lint_subset.c (what the NKI compiler's front end refuses). They look at the source alone.
+ * Specialiser and device check shapes and limits. */
 #include "nki/lint/rules.h"
 
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and arguments that a kernel of the current dialect cannot, cannot yet or should no longer
- * use, each with what to write instead: those of releases.def. */
+/* Names and arguments that a kernel of the current dialect cannot, cannot yet, or should no longer
+ * use, each with what to write instead. They come from releases.def. */
 #include "nki/lint/rules.h"
 
 #include <stdio.h>
 
 #include "nki/lint/releases.h"
 
-/* Instructions that returned a tile in the legacy dialect and take dst= now. */
+/* Instructions that returned a tile in the legacy dialect and now take dst=. */
 static const char *const instructions[] = {
     "nisa.activation",
     "nisa.activation_reduce",
@@ -67,8 +67,8 @@ static void check_used_name(struct lint *lint, const struct nki_node *node, stru
     }
 }
 
-/* Whether a row is about an argument of this function; without a name it is of all of nl and nisa.
- */
+/* Whether a row is about an argument of this function. A row without a function is about all of nl
+ * and nisa. */
 static bool is_of(const struct release_row *row, struct str function) {
     return row->name ? str_is(function, row->name)
                      : str_starts(function, "nl.") || str_starts(function, "nisa.");
@@ -118,7 +118,7 @@ static bool is_whole_name(const struct nki_node *node) {
            node->parent->kind != NKI_ATTRIBUTE;
 }
 
-/* The parts of a dotted name too: nki.tensor in nki.tensor.x. */
+/* Checks the first parts of a dotted name too: nki.tensor in nki.tensor.x. */
 static void check_prefixes(struct lint *lint, const struct nki_node *node, struct buf *name) {
     for (; node->kind == NKI_ATTRIBUTE || node->kind == NKI_NAME; node = node->attribute.value) {
         buf_clear(name);

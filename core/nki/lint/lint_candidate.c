@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel that somebody proposed is held against, from its source: the list of what it may
- * name and reach (guard.c), and how it could cheat with that: keep state, treat one shape or some
- * contents in another way. It is no sandbox: behind it are the runner's wall, the data flow of the
- * program (facts.c) and the verdict. What the original kernel does is its owner's business. */
+/* The rules for a kernel that somebody proposed, from its source: it keeps to the list of what it
+ * may name and reach (guard.c), and it does not use that to cheat: by keeping state, or by treating
+ * one shape or some contents in another way. This is no sandbox. Behind it are the runner's wall,
+ * the data flow of the program (facts.c) and the verdict. What the original kernel does is its
+ * owner's business. */
 #include "nki/lint/guard.h"
 
 /* ---- state ---------------------------------------------------------------------------------- */
@@ -50,7 +51,8 @@ static bool is_exact_shape(const struct nki_node *compare) {
     return false;
 }
 
-/* Whether the file asks the name for its shape: then it is a tensor, not a tuple or a number. */
+/* Whether the file asks the name for its shape. Then it is a tensor, and neither a tuple nor a
+ * number. */
 static bool has_shape(const struct lint *lint, struct str name) {
     for (uint32_t i = 0; i < lint->tree->n_nodes; i++) {
         const struct nki_node *node = lint->tree->nodes[i];
@@ -151,13 +153,13 @@ static void check_dialect(const struct nki_tree *tree, const struct nki_tree *or
     lint_report(&lint, LINT_C_DIALECT, now.seen, (struct lint_detail){.name = str_of(name)});
 }
 
-/* What is known by code and message, places aside. */
+/* What identifies a finding: its code and message, without its place. */
 static void key_print(struct buf *out, const struct diag *diag) {
     buf_clear(out);
     buf_printf(out, "%s %s", diag->code, diag->message);
 }
 
-/* The findings that are not among those of the original. */
+/* Takes the findings that the original does not have. */
 static void take_new(const struct diag_list *found, const struct diag_list *before,
                      struct diag_list *diags) {
     struct map known = {0};
@@ -196,13 +198,13 @@ static void find_errors(const struct nki_tree *tree, const char *release, struct
 static void report(struct lint *lint, const struct guard_finding *finding) {
     const struct nki_node *node = finding->node;
     struct nki_span span = nki_span_of(node);
-    if (node->kind == NKI_ATTRIBUTE) /* a chain may go over many lines; it is this part of it */
+    if (node->kind == NKI_ATTRIBUTE) /* a chain may span many lines; this is the part in question */
         span = node->attribute.attr_span;
     lint_report(lint, finding->rule, span, (struct lint_detail){.name = finding->name});
 }
 
-/* What the file does beyond the list; the findings of `original` come with an excuse where they
- * stand as they did there. */
+/* Finds what the file does beyond the list. Findings that `original` has too are excused where the
+ * candidate has them unchanged. */
 static void find_beyond(const struct nki_tree *tree, const struct nki_tree *original,
                         const struct nki_candidate_options *options, struct diag_list *diags) {
     struct nki_lint_options none = {0};

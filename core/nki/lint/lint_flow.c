@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lints that hold for any Python: statements out of place or never reached, loop variables that
- * hide something, names used before they are assigned or defined nowhere. Only what is certain
- * from the source is reported; branches and iterations are not followed. */
+ * hide something, names that are used before they are assigned or defined nowhere. They report only
+ * what is certain from the source. Branches and iterations are not followed. */
 #include "nki/lint/rules.h"
 
 static bool is_scope(const struct nki_node *node) {
@@ -71,7 +71,7 @@ static bool has_parameter(const struct nki_node *function, struct str name) {
     return false;
 }
 
-/* A name in the target of a loop against the loops and the function around it. */
+/* Compares a name in the target of a loop with the loops and the function around it. */
 static void check_loop_name(struct lint *lint, const struct nki_node *loop,
                             const struct nki_node *name) {
     const struct nki_node *above = loop->parent;
@@ -121,7 +121,7 @@ static struct str arg_name(const struct nki_node *node) {
     return node->arg.name;
 }
 
-/* nl.affine_range and its kin anywhere but as what a for or a comprehension runs over. */
+/* nl.affine_range and its kin anywhere except as the iterable of a for or a comprehension. */
 static void check_range(struct lint *lint, const struct nki_node *call, struct str name) {
     static const char *const ranges[] = {"nl.affine_range", "nl.sequential_range",
                                          "nl.static_range", "nl.dynamic_range"};
@@ -160,7 +160,7 @@ static void check_compare(struct lint *lint, const struct nki_node *node) {
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* Python's builtins and what every module has. */
+/* Python's builtins and the names that every module has. */
 static const char *const builtins[] = {
     "abs",
     "all",
@@ -250,10 +250,10 @@ static void check_defined(struct lint *lint, const struct nki_node *node) {
         is_python_name(node->name.id))
         return;
     lint_name(lint, LINT_UNDEFINED, node, node->name.id);
-    map_put(&lint->bound, node->name.id); /* once is enough */
+    map_put(&lint->bound, node->name.id); /* report each name once */
 }
 
-/* Where a store takes effect: an assignment's after its value, any other's at its own place. */
+/* Where a store takes effect: that of an assignment after its value, any other at its own place. */
 static uint32_t effect_of(const struct nki_node *name) {
     const struct nki_node *stmt = nki_statement_of(name);
     if (stmt->kind == NKI_ASSIGN || stmt->kind == NKI_ANN_ASSIGN || stmt->kind == NKI_AUG_ASSIGN)
@@ -282,8 +282,8 @@ static struct str bound_name(const struct nki_node *node) {
     }
 }
 
-/* The first place where each local name of the function gets a value. Parameters and names of
- * other scopes get the place 0. */
+/* The first place where each local name of the function gets a value. Parameters and names of other
+ * scopes have the place 0. */
 static void collect_locals(const struct lint *lint, const struct nki_node *function,
                            struct map *locals) {
     for (uint32_t i = function->id + 1; i <= function->last; i++) {
@@ -303,8 +303,8 @@ static void collect_locals(const struct lint *lint, const struct nki_node *funct
     }
 }
 
-/* Whether a loop of the function holds both the use and the first assignment: an earlier iteration
- * may have assigned the name. */
+/* Whether a loop of the function holds both the use and the first assignment. Then an earlier
+ * iteration may have assigned the name. */
 static bool shares_loop(const struct nki_node *use, const struct nki_node *function,
                         uint32_t first) {
     for (const struct nki_node *above = use->parent; above != function; above = above->parent)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names for the lints: which names a file binds at all, and what its imports call the modules of
- * NKI. Scopes are not told apart here: a name bound anywhere counts as bound. */
+ * NKI. Scopes do not matter here: a name bound anywhere counts as bound. */
 #include "nki/lint/rules.h"
 
-/* What the lints call the modules of NKI, whatever a file imports them as. */
+/* What the lints call the modules of NKI, whatever name a file gives them. */
 static const struct {
     const char *module, *canonical;
 } modules[] = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Strict mode: which functions and classes the NKI compiler would read (the kernel and what it
- * calls by name, or all kernels of the file), and the walk over them. What it refuses there is
- * in lint_subset.c. */
+ * calls by name, or all kernels of the file), and the walk over them. What the compiler refuses
+ * there is in lint_subset.c. */
 #include "nki/lint/rules.h"
 
-/* What is still to be looked at, and what was. */
+/* What is still to be looked at, and what was looked at. */
 struct reach {
     const struct lint *lint;
     bool *seen; /* by node id */
@@ -64,7 +64,7 @@ static void check_one(struct lint *lint, struct reach *reach, const struct nki_n
     }
 }
 
-/* Inner functions are accepted as bodies of the two loops that take one. */
+/* Inner functions are accepted as the bodies of the two loops that take a function. */
 static void collect_loop_bodies(struct lint *lint) {
     struct buf name = {0};
     for (uint32_t i = 0; i < lint->tree->n_nodes; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the NKI compiler's front end (NKI 0.6, parser) refuses, node by node. Sources: the NKI
- * language guide and the open-source front end's rules. */
+ * language guide and the rules of the open-source front end. */
 #include "nki/lint/releases.h"
 #include "nki/lint/rules.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of releases.def, and questions to them. */
+/* The rows of releases.def, and what can be asked of them. */
 #include "nki/lint/releases.h"
 
 #include "nki/lint/rules.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What releases of the SDK and of NKI brought: releases.def, row by row. */
+/* What came with the releases of the SDK and of NKI: releases.def, row by row. */
 #ifndef HONE_NKI_RELEASES_H
 #define HONE_NKI_RELEASES_H
 
@@ -16,7 +16,7 @@ enum release_change {
     RELEASE_CHANGES,
 };
 
-/* What a row has; the rest is NULL. `name` is a list for RELEASE_NEW, a function for
+/* A row; fields that it does not have are NULL. `name` is a list for RELEASE_NEW and a function for
  * RELEASE_KEYWORD. */
 struct release_row {
     enum release_change change;
@@ -25,14 +25,14 @@ struct release_row {
     const char *name, *keyword, *instead;
 };
 
-/* The row after `row`, the first after NULL; NULL past the last. *since is the version of nki in
- * whose block it stands, NULL before there was one; it is carried from row to row. */
+/* The row after `row`, or the first after NULL; NULL past the last. *since is the version of nki
+ * whose block has the row, NULL before there was one. Pass the same *since from row to row. */
 const struct release_row *release_next(const struct release_row *row, const char **since);
-/* Whether a list of names, with blanks between them, has one. */
+/* Whether a list of names, separated by blanks, has one. */
 bool release_names(const char *names, struct str name);
-/* The version of nki that a lint holds from; NULL: it always holds. */
+/* The version of nki from which a lint holds; NULL: it always holds. */
 const char *release_of_rule(int rule);
-/* The version of nki that a name came with; NULL: it was always there. */
+/* The version of nki with which a name came; NULL: it was always there. */
 const char *release_of_name(struct str name);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the lints share: their rules, the tree at hand, names as NKI knows them. */
+/* What the lints share: their rules, the tree, and names as NKI knows them. */
 #ifndef HONE_NKI_RULES_H
 #define HONE_NKI_RULES_H
 
 #include "nki/lint/lint.h"
 
-/* One line per rule: X(ID, code, severity, strict only, message, help). "{}" in the message is the
- * name involved. Errors outside strict mode are what every Python refuses or what NKI lacks. */
+/* One line for each rule: X(ID, code, severity, strict only, message, help). "{}" in the message
+ * is the name in question. Errors outside strict mode are what any Python refuses or what NKI
+ * lacks. */
 #define LINT_TABLE(X)                                                                              \
     X(RETURN_OUTSIDE, "hone-return-outside", ERROR, 0, "'return' stands outside a function",       \
       "Only the body of a def can return.")                                                        \
@@ -212,13 +213,13 @@ struct lint {
     struct diag_list *diags;
     bool is_legacy;         /* dialect of the file */
     struct map aliases;     /* local name -> what it stands for, e.g. "nisa" -> "nisa" */
-    struct map bound;       /* every name that anything in the file binds */
+    struct map bound;       /* every name that the file binds anywhere */
     struct map loop_bodies; /* strict: functions passed to nl.fori_loop or while_loop */
     size_t findings;
     bool imports_all; /* from x import * */
 };
 
-/* What a message is completed by; both may be left out. */
+/* What completes a message; both fields may be left out. */
 struct lint_detail {
     struct str name;  /* replaces "{}" */
     const char *hint; /* added after a semicolon */
@@ -228,13 +229,13 @@ void lint_report(struct lint *lint, enum lint_rule rule, struct nki_span span,
 void lint_node(struct lint *lint, enum lint_rule rule, const struct nki_node *node);
 void lint_name(struct lint *lint, enum lint_rule rule, const struct nki_node *node,
                struct str name);
-/* A dotted name with its first part replaced by what it was imported as: nl, nisa, nki, or the
+/* A dotted name whose first part is replaced by what it was imported as: nl, nisa, nki, or the
  * module's own name. False for anything but names and attributes. */
 bool lint_canonical(const struct lint *lint, const struct nki_node *node, struct buf *out);
-/* Whether a name can mean the builtin: nothing in the file binds it. */
+/* Whether a name can mean the builtin, because nothing in the file binds it. */
 bool lint_is_builtin(const struct lint *lint, struct str name);
 
-/* Whether what holds since a release holds on the target; NULL: always. */
+/* Whether a rule that holds since a release holds on the target. NULL: it always does. */
 bool lint_holds_since(const struct lint *lint, const char *since);
 void lint_bindings(struct lint *lint); /* lint_names.c: fills aliases and bound */
 void lint_api(struct lint *lint);      /* lint_api.c: removed and deprecated */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program does with its inputs and outputs: which inputs reach which output, how much of an
- * output is written, where numbers become narrower. Storages are followed, not elements; numbers
- * are not computed. What may be concluded from it for a candidate is at the end. */
+ * output is written, and where numbers become narrower. It follows storages and not elements, and
+ * computes no numbers. What this means for a candidate is at the end. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "nki/program/program.h"
 
-#define MOST_ELEMENTS ((int64_t)1 << 28) /* of an output whose writes are followed */
-#define MOST_RUNS ((int64_t)1 << 26)     /* contiguous writes that are followed, all together */
+#define MOST_ELEMENTS ((int64_t)1 << 28) /* of an output that is followed; larger ones are not */
+#define MOST_RUNS ((int64_t)1 << 26)     /* contiguous writes that are followed, in all */
 
 /* Bits of the mantissa; 0 for types that are not floats. */
 static int mantissa(enum dtype dtype) {
@@ -39,7 +39,7 @@ struct follow {
 
 static int line_of(const struct nki_program *program, uint32_t loc) {
     const struct nki_loc *at = loc < program->locs.len ? &program->locs.at[loc] : NULL;
-    /* In a file the kernel imports: the call in the kernel's own that led there. */
+    /* In a file that the kernel imports: the call in the kernel's own file that led there. */
     while (at && at->file != 0 && at->caller >= 0 && (size_t)at->caller < program->locs.len)
         at = &program->locs.at[at->caller];
     return at ? (int)at->line : 0;
@@ -65,7 +65,7 @@ static uint64_t read_ap(struct follow *follow, const struct nki_ap *ap, uint32_t
     uint64_t held = follow->holds[ap->storage];
     if (storage->input >= 0 && storage->input < 64)
         follow->facts->read |= (uint64_t)1 << storage->input;
-    /* The same bytes read as a shorter float; packed ones are taken apart on purpose. */
+    /* The same bytes read as a shorter float. Packed ones are taken apart on purpose. */
     if (dtype_bytes(ap->dtype) == dtype_bytes(storage->dtype))
         note_cast(follow, storage->dtype, ap->dtype, loc);
     if (ap->indirect && ap->indirect->index)
@@ -80,7 +80,7 @@ static void widest_note(enum dtype *widest, enum dtype dtype) {
         *widest = dtype;
 }
 
-/* What an instruction reads: the inputs behind it; its widest float into *widest. */
+/* The inputs behind what an instruction reads. Sets *widest to its widest float. */
 static uint64_t read_operands(struct follow *follow, const struct nki_instr *instr,
                               enum dtype *widest) {
     uint64_t held = 0;
@@ -123,8 +123,7 @@ static void bits_set(uint8_t *bits, int64_t first, int64_t count) {
         bits[(first + i) / 8] |= (uint8_t)(1u << (first + i) % 8);
 }
 
-/* Marks the elements of an output that a pattern writes; gives up on patterns that are too
- * large. */
+/* Marks the elements of an output that a pattern writes. Gives up when the pattern is too large. */
 static void write_elements(struct follow *follow, const struct nki_ap *ap, int32_t output) {
     const struct nki_storage *storage = &follow->program->storages.at[ap->storage];
     int64_t total = (int64_t)(storage->bytes / MAX_OF(dtype_bytes(storage->dtype), (size_t)1));
@@ -162,7 +161,7 @@ static void write_operand(struct follow *follow, const struct nki_instr *instr, 
         write_elements(follow, ap, output);
 }
 
-/* A product is a sum in float32, whatever its operands are; a transpose on the same engine is
+/* A product is a sum in float32, whatever its operands are. A transpose on the same engine is
  * not. */
 static void note_product(struct follow *follow, const struct nki_instr *instr, enum dtype *widest) {
     struct nki_facts *facts = follow->facts;

@@ -2,7 +2,7 @@
 /* The table of instructions as data: names, signatures and parameters of each row. */
 #include "nki/program/program.h"
 
-/* The words of the column `takes`. */
+/* The words of the column `takes`, as bits. */
 #define BIT(kind) (1u << NKI_OPERAND_##kind)
 enum {
     NONE = BIT(NONE),
@@ -46,10 +46,11 @@ static const struct nki_op_row rows[NKI_OP_COUNT] = {
 #undef FIELD
 #undef PARAM
 
-/* Where the legacy dialect has what: nothing of an instruction that it does not have. */
+/* The place of a parameter in the legacy signature. Instructions that the legacy dialect lacks have
+ * none. */
 struct place {
     const char *name, *standard;
-    int at; /* from 1; negative: by keyword only; 0: not there */
+    int at; /* from 1; negative: only by keyword; 0: it has none */
 };
 #define PARAM(id, name, role, takes, standard, legacy) {#name, standard, legacy},
 #define FIELD(name, standard, legacy) {#name, standard, legacy},

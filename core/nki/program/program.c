@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of the program: generations, operators, engines,
- * and the size of access patterns. Making a program is the specialiser's work, printing one is
- * another file's. */
+/* The tables of the program: generations, operators, engines, and the size of access patterns. The
+ * specialiser makes programs, and program_print.c prints them. */
 #include "nki/program/program.h"
 
 #include <strings.h>
@@ -91,7 +90,7 @@ int64_t nki_ap_free(const struct nki_ap *ap) {
     return count;
 }
 
-/* The program itself and its growing arrays are plain allocations, all they point to is in the
+/* The program and its growing arrays are plain allocations. All that they point to is in the
  * arena. */
 void nki_program_free(struct nki_program *program) {
     if (!program)

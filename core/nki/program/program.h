@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program: what a kernel becomes once its inputs are known. A flat sequence of device
- * instructions whose operands are access patterns over HBM, SBUF and PSUM, each with the source
+/* The program: what a kernel becomes once its inputs are known. It is a flat sequence of device
+ * instructions. Their operands are access patterns over HBM, SBUF and PSUM, and each has the source
  * span it came from. Loops are unrolled, calls inlined, shapes known. */
 #ifndef HONE_NKI_PROGRAM_H
 #define HONE_NKI_PROGRAM_H
@@ -16,8 +16,8 @@ enum nki_generation {
 #include "nki/program/generations.def"
 #undef GENERATION
 };
-#define NKI_GENERATION_DEFAULT NKI_GEN3 /* where nobody says which */
-/* "trn2" or "gen3", in any case; 0 when there is none such. */
+#define NKI_GENERATION_DEFAULT NKI_GEN3 /* the default generation */
+/* Finds a generation by "trn2" or "gen3", in any case; 0 when there is none. */
 enum nki_generation nki_generation_find(const char *name);
 const char *nki_generation_name(enum nki_generation generation);  /* "trn2" */
 const char *nki_generation_alias(enum nki_generation generation); /* "gen3" */
@@ -26,7 +26,7 @@ int64_t nki_generation_sbuf_bytes(enum nki_generation generation);
 
 enum nki_space { NKI_HBM, NKI_SBUF, NKI_PSUM };
 
-/* nisa.engine and its members' values. UNKNOWN leaves the choice to the device. */
+/* The members of nisa.engine and their values. UNKNOWN leaves the choice to the device. */
 enum nki_engine {
     NKI_ENGINE_UNKNOWN,
     NKI_ENGINE_TENSOR,
@@ -41,8 +41,8 @@ const char *nki_engine_name(enum nki_engine engine); /* "vector" */
 
 /* ---- operators: nl.* names that stand as op= of an instruction ------------------------------ */
 
-/* X(ID, "name", flags): b binary ALU, u unary ALU, r legal reduction, i bitvec, c comparison,
- * a activation function, 4 trn3 only. */
+/* X(ID, "name", flags), with the flags b binary ALU, u unary ALU, r legal reduction, i bitvec, c
+ * comparison, a activation function, 4 trn3 only. */
 #define NKI_FUNC_TABLE(X)                                  \
     X(ADD, "add", "br")                                    \
     X(SUBTRACT, "subtract", "b")                           \
@@ -119,8 +119,8 @@ enum nki_func nki_func_find(struct str name); /* NKI_FUNC_NONE when unknown */
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-/* The one table of instructions is nki/program/instructions.def: this folder reads names and
- * parameters from it, device reads engines, limits, semantics and cost. */
+/* The one table of instructions is nki/program/instructions.def. This folder reads names and
+ * parameters from it; the device reads engines, limits, semantics and cost. */
 enum nki_op {
 #define INSTR(id, ...) NKI_OP_##id,
 #include "nki/program/instructions.def"
@@ -129,7 +129,7 @@ enum nki_op {
 };
 const char *nki_op_name(enum nki_op op); /* "tensor_scalar" */
 
-/* Where the operands of each instruction stand: NKI_<ID>_<parameter>, as NKI_ACTIVATION_bias. */
+/* Where each operand of an instruction is: NKI_<ID>_<parameter>, such as NKI_ACTIVATION_bias. */
 enum nki_operand_place {
 #define PARAM(id, name, ...) NKI_##id##_##name,
 #define FIELD(...)
@@ -144,8 +144,8 @@ enum nki_operand_place {
 };
 #define NKI_DST 0 /* of every instruction */
 
-/* Where something came from: a span of the kernel's file (or of a file it imports) and the call
- * that led there. */
+/* Where something came from: a span of the kernel's file (or of a file that it imports), and the
+ * call that led there. */
 struct nki_loc {
     uint32_t file;         /* index into program->files */
     uint32_t line, column; /* from 1; column in bytes */
@@ -153,62 +153,62 @@ struct nki_loc {
     int32_t caller;        /* index into program->locs, -1: the kernel's own body */
 };
 
-/* One allocation the kernel asked for, or HBM tensor it was given or returns.
- * On chip a storage is `blocks` pieces of [partitions x block_bytes]: block dimensions (legacy
- * dialect) and everything else is 1 block. Within a partition the blocks follow each other, so that
- * byte b of a partition belongs to block b / block_bytes; each block lives, is placed and dies by
- * itself. */
+/* One allocation: the kernel asked for it, or it is an HBM tensor that the kernel was given or
+ * returns. On chip a storage is `blocks` pieces of [partitions x block_bytes]. There is a block for
+ * each position of the block dimensions (legacy dialect), otherwise one block. Within a partition
+ * the blocks follow each other: byte b of a partition belongs to block b / block_bytes. Each block
+ * lives, is placed and dies on its own. */
 struct nki_storage {
     enum nki_space space;
     enum dtype dtype;
-    const char *name; /* the label or the variable it was assigned to; "" if neither */
+    const char *name; /* the label, or the variable it was assigned to, or "" */
     uint32_t loc;
     int n_dims; /* as declared, block dimensions included */
     int64_t shape[ARRAY_MAX_DIMS];
-    uint32_t partitions; /* on chip: 1..128 in a legal program; checked by device */
+    uint32_t partitions; /* on chip: 1..128 in a legal program; the device checks it */
     uint32_t blocks;
     uint64_t block_bytes;      /* per partition */
     uint64_t bytes;            /* HBM: whole size */
     bool zeroed;               /* PSUM of nl.zeros: unwritten reads as 0 instead of NaN */
     bool shared;               /* shared_hbm */
-    int32_t input;             /* index of the kernel input, -1 */
-    int32_t output;            /* index of the returned tensor, -1 */
-    const void *constant;      /* nl.shared_constant: data in row-major order; else NULL */
-    int32_t address_partition; /* manual placement, -1: automatic */
+    int32_t input;             /* index of the kernel input; -1: it is none */
+    int32_t output;            /* index of the returned tensor; -1: it is none */
+    const void *constant;      /* nl.shared_constant: data in row-major order; otherwise NULL */
+    int32_t address_partition; /* manual placement; -1: automatic */
     int64_t address_byte;
 };
 
 struct nki_ap;
 
-/* A position that is known on the device only. */
+/* A position that only the device knows. */
 struct nki_indirect {
-    bool vector;                /* one row index per partition (gather/scatter), else one scalar */
+    bool vector;                /* one row index per partition (gather/scatter), or a scalar */
     const struct nki_ap *index; /* SBUF tile of indices; NULL: a register */
     int32_t reg;
-    int64_t step;            /* elements of the base per unit of the index */
+    int64_t step;            /* elements of the base for each unit of the index */
     bool skip_out_of_bounds; /* oob_mode.skip */
     int64_t limit;           /* index values from here on are out of bounds */
 };
 
-/* An access pattern: elements at offset + sum(step[d] * i[d]), d outermost first. On chip
- * dimension 0 is the partition: element (i0, i1..) lies in partition `partition + step[0] * i0` at
- * element offset + sum over d >= 1 within that partition. In HBM all dimensions are elements from
- * the start of the storage. step 0 repeats (broadcast). */
+/* An access pattern: the elements at offset + sum(step[d] * i[d]), d outermost first. On chip
+ * dimension 0 is the partition: element (i0, i1..) lies in partition `partition + step[0] * i0`, at
+ * the element offset + sum over d >= 1 within that partition. In HBM all dimensions count elements
+ * from the start of the storage. Step 0 repeats (broadcast). */
 struct nki_ap {
     uint32_t storage; /* index into program->storages */
     uint32_t partition;
-    enum dtype dtype; /* read as; differs from the storage's after view() */
+    enum dtype dtype; /* the type it is read as; another than the storage's after view() */
     uint8_t n_dims;   /* >= 1; on chip >= 1 with the partition */
     int64_t offset;
-    int64_t *step;  /* these two, n_dims long, are shared by patterns of the same shape: */
-    int32_t *count; /* whoever made them is the last to write to them */
+    int64_t *step;  /* n_dims long; patterns of the same shape share these two, */
+    int32_t *count; /* so nobody but their maker writes to them */
     const struct nki_indirect *indirect; /* NULL: none */
 };
 int64_t nki_ap_count(const struct nki_ap *ap); /* elements, all dimensions */
 int64_t nki_ap_free(const struct nki_ap *ap);  /* elements per partition (on chip) */
 
-/* A legacy mask that is not a plain box (those shrink the operands): the conjunction of
- * c0 + sum(c[d] * i[d]) >= 0 over the dimensions of the destination pattern. */
+/* A legacy mask that is not a plain box (a box shrinks the operands): the conjunction of c0 +
+ * sum(c[d] * i[d]) >= 0 over the dimensions of the destination pattern. */
 struct nki_mask {
     int n_terms;
     struct nki_mask_term {
@@ -224,7 +224,7 @@ enum nki_operand_kind {
     NKI_OPERAND_FLOAT,
     NKI_OPERAND_BOOL,
     NKI_OPERAND_FUNC,  /* i: enum nki_func */
-    NKI_OPERAND_ENUM,  /* i: member value of reduce_cmd, dge_mode, oob_mode, perf_mode.. */
+    NKI_OPERAND_ENUM,  /* i: a member of reduce_cmd, dge_mode, oob_mode, perf_mode.. */
     NKI_OPERAND_DTYPE, /* i: enum dtype */
     NKI_OPERAND_INTS,  /* list.ints: masks, axes, patterns flattened [[step, num], ..] */
     NKI_OPERAND_REG    /* i: register number */
@@ -259,21 +259,22 @@ struct nki_operand {
     };
 };
 
-/* operands[k] is parameter k of the instruction's row (current dialect's order, dst first), `name`
- * and `engine` excluded: they are fields. A legacy dtype= and mask= are in dst and `mask`. */
+/* operands[k] is parameter k of the instruction's row (the current dialect's order, dst first),
+ * without `name` and `engine`, which are fields. A legacy dtype= is in dst, a legacy mask= in
+ * `mask`. */
 struct nki_instr {
     uint16_t op;    /* enum nki_op */
-    uint8_t engine; /* enum nki_engine as asked; device resolves UNKNOWN */
+    uint8_t engine; /* enum nki_engine as asked for; the device decides UNKNOWN */
     uint8_t n_operands;
     uint32_t loc;
-    uint32_t order_group; /* no_reorder block number, 0: free */
+    uint32_t order_group; /* number of the no_reorder block; 0: free */
     const struct nki_operand *operands;
     const struct nki_mask *mask; /* NULL: none */
     const char *label;           /* name=, or NULL */
 };
 
 struct nki_program {
-    struct arena *arena; /* owns all of it */
+    struct arena *arena; /* owns all of the program */
     enum nki_dialect dialect;
     enum nki_generation generation;
     const char *kernel; /* function name */
@@ -294,7 +295,7 @@ enum nki_role {
     NKI_ROLE_READS,   /* reads it */
     NKI_ROLE_STREAMS, /* reads one element for each of dst */
     NKI_ROLE_WRITES,  /* writes all of it */
-    NKI_ROLE_UPDATES  /* writes some of it or adds to it, so reads it as well */
+    NKI_ROLE_UPDATES  /* writes some of it or adds to it, so it reads it as well */
 };
 /* Whether it writes all or some of the tile. */
 static inline bool nki_role_writes(enum nki_role role) {
@@ -307,37 +308,39 @@ static inline bool nki_role_reads(enum nki_role role) {
 
 struct nki_param {
     const char *name;     /* "bias" */
-    const char *standard; /* "=None"; empty: it must be given */
+    const char *standard; /* "=None"; empty: the call must give it */
     enum nki_role role;
     unsigned takes; /* bit k: an operand of enum nki_operand_kind k may stand for it */
 };
 struct nki_op_row {
     const char *name;      /* "activation" */
-    const char *engines;   /* that can run it, as letters of instructions.def; first: the default */
+    const char *engines;   /* letters of instructions.def; first: the default */
     const char *summary;   /* "dst = op(data * scale + bias)" */
     const char *signature; /* of the current dialect: "dst, op, data, bias=None, .., name=None" */
     const struct nki_param *params;
     uint8_t n_params;
 };
 const struct nki_op_row *nki_op_row(enum nki_op op);
-bool nki_op_in_legacy(enum nki_op op); /* the legacy dialect has it */
-/* The legacy dialect's signature: "data, *, engine=None"; nothing when it has no such one. mask=,
- * dtype= and name= are not said: all have them. */
+bool nki_op_in_legacy(enum nki_op op); /* whether the legacy dialect has it */
+/* Prints the legacy dialect's signature: "data, *, engine=None". Prints nothing when there is none.
+ * mask=, dtype= and name= are left out, because all have them. */
 void nki_op_print_legacy(enum nki_op op, struct buf *out);
-/* By name, "nisa." may stand before it; NKI_OP_COUNT when kernels have no such instruction. */
+/* Finds an instruction by name, with or without "nisa."; NKI_OP_COUNT when kernels have no such
+ * instruction. */
 enum nki_op nki_op_find(struct str name);
 const char *nki_takes_text(unsigned takes);                 /* "a tile or a number" */
 void nki_op_print_engines(enum nki_op op, struct buf *out); /* "Vector, Scalar, GpSimd" */
-/* The row for people: what it does, its signatures and engines, a line per parameter. */
+/* Prints the row for people: what the instruction does, its signatures and engines, and a line for
+ * each parameter. */
 void nki_op_explain(enum nki_op op, struct buf *out);
 const char *nki_op_engines(enum nki_op op);
-/* Where parameter `name` stands among the operands; -1 when it has none. Code that knows the
- * instruction says NKI_<ID>_<parameter>. */
+/* The number of the operand for parameter `name`; -1 when there is none. Code that knows the
+ * instruction uses NKI_<ID>_<parameter>. */
 int nki_operand_index(enum nki_op op, struct str name);
-/* The first operand after `after` that it reads and does not write; -1: there is none. The first of
- * all (after NKI_DST) is what dst is made of. */
+/* The first operand after `after` that the instruction reads and does not write; -1: there is none.
+ * The first of all (after NKI_DST) is what dst is made of. */
 int nki_op_source(enum nki_op op, int after);
-bool nki_op_streams(enum nki_op op); /* it works element by element */
+bool nki_op_streams(enum nki_op op); /* whether it works element by element */
 
 /* ---- specialising --------------------------------------------------------------------------- */
 
@@ -349,7 +352,7 @@ enum nki_input_kind {
     NKI_INPUT_STR,
     NKI_INPUT_NONE
 };
-/* An argument of the kernel call. Arrays need dtype and shape only; data is not read. */
+/* An argument of the kernel call. Arrays need only dtype and shape; their data is not read. */
 struct nki_input {
     const char *name; /* NULL: positional */
     enum nki_input_kind kind;
@@ -359,8 +362,8 @@ struct nki_input {
     const char *s;
 };
 
-/* What evaluating a kernel may use. The largest kernels that were ever tried (published ones of
- * 4096 x 12288 x 5120) take 1.2 million steps, 300 MB and 0.4 million instructions. */
+/* What evaluating a kernel may use. The largest kernels tried so far (published ones of 4096 x
+ * 12288 x 5120) take 1.2 million steps, 300 MB and 0.4 million instructions. */
 #define NKI_DEFAULT_STEPS ((size_t)20000000)
 #define NKI_DEFAULT_BYTES ((size_t)768 << 20)
 #define NKI_DEFAULT_INSTRUCTIONS ((size_t)2000000)
@@ -370,18 +373,18 @@ struct nki_specialise_options {
     enum nki_generation generation;
     const struct nki_input *inputs;
     size_t n_inputs;
-    int grid[3];                /* SPMD launch grid, 0: none */
-    size_t max_instructions;    /* 0: the default below, as for the next two */
+    int grid[3];                /* SPMD launch grid; 0: none */
+    size_t max_instructions;    /* 0: the default above, as for the next two */
     size_t max_steps;           /* evaluation steps of the meta-program */
     size_t max_bytes;           /* memory of program and values */
     const volatile int *cancel; /* non-zero stops it; may be NULL */
-    bool partial;               /* inputs that are not given are not an error: evaluation goes as
-                                 * far as it can without them and gives the program up to there */
+    bool partial;               /* inputs may be missing: evaluation goes as far as it can without
+                                 * them, and returns the program up to there */
 };
 
-/* Turns a kernel plus inputs into a program. Findings (errors with file, line, column; warnings)
- * go to diags. NULL when there was an error. Free with nki_program_free. The tree must live as
- * long as the call only. */
+/* Turns a kernel and its inputs into a program. Findings (errors and warnings with file, line,
+ * column) go to diags. NULL when there was an error. Free with nki_program_free. The tree is needed
+ * only during the call. */
 struct nki_program *nki_specialise(const struct nki_tree *tree,
                                    const struct nki_specialise_options *options,
                                    struct diag_list *diags) CC_MUST_USE;
@@ -390,27 +393,28 @@ void nki_program_free(struct nki_program *program);
 /* ---- what a program does with its inputs and outputs ---------------------------------------- */
 
 #define NKI_FACT_OUTPUTS 64
-/* Found by following storages through the instructions in order. It errs on the side of "depends":
- * a storage that is written in part keeps what it held. */
+/* Found by following storages through the instructions in order. When in doubt it says "depends": a
+ * storage that is written in part keeps what it held. */
 struct nki_facts {
-    uint64_t inputs; /* bit i: there is an array argument i (the first 64) */
-    uint64_t read;   /* bit i: some instruction reads it */
+    uint64_t inputs; /* bit i: argument i is an array (the first 64) */
+    uint64_t read;   /* bit i: an instruction reads it */
     size_t n_outputs;
     struct {
-        uint64_t inputs; /* what its contents depend on */
-        double written;  /* share of its elements; NAN: not known */
+        uint64_t inputs; /* inputs that its contents depend on */
+        double written;  /* share of its elements; NAN: unknown */
         int line;
         char name[40];
     } outputs[NKI_FACT_OUTPUTS];
-    /* A float that became a narrower one: by type it was, type it became; the line, 0: never. */
+    /* Where a float became narrower, by the type it was and the type it became: the line; 0:
+     * nowhere. */
     int cast[DTYPE_COUNT][DTYPE_COUNT];
     enum dtype narrowest; /* operand of a matrix product; NONE: there is no product */
     int narrowest_line;
 };
 void nki_facts_find(const struct nki_program *program, struct nki_facts *facts);
-/* Holds a candidate against the kernel it comes from: an output that depends on no input or is not
- * written everywhere, an input that is not read any more and, with keeps_precision, types that are
- * narrower than before. Adds errors with codes "hone-candidate-..." for `file`. */
+/* Compares a candidate with the kernel it comes from. It finds an output that depends on no input
+ * or is not written everywhere, an input that is no longer read and, with keeps_precision, types
+ * that are narrower than before. Adds errors with codes "hone-candidate-..." for `file`. */
 void nki_facts_compare(const struct nki_facts *candidate, const struct nki_facts *original,
                        bool keeps_precision, const char *file, struct diag_list *diags);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program as text, one line per instruction: number, engine, name, operands by parameter, source
- * line. Access patterns are shown as subscripts of the storage's declared shape where they are
- * plain slices of it, else as offset and steps. For people and golden tests. */
+/* A program as text, one line for each instruction: number, engine, name, operands by parameter,
+ * source line. An access pattern is shown as subscripts of the storage's declared shape when it is
+ * a plain slice of it, otherwise as offset and steps. For people and golden tests. */
 #include "nki/program/program.h"
 #include "nki/program/testing.h"
 
@@ -20,10 +20,11 @@ static const char *short_dtype(enum dtype dtype) {
 
 #define MAX_AXES (ARRAY_MAX_DIMS + 1)
 
-/* The storage as axes of elements: on chip without the partition, which has its own place. */
+/* The storage as axes of elements. On chip the partition is not among them: it has its own
+ * place. */
 struct axes {
     int n;
-    int partition_at; /* the partition is printed before this axis; -1 */
+    int partition_at; /* the partition is printed before this axis; -1: not yet */
     int64_t size[MAX_AXES], stride[MAX_AXES];
     int64_t start[MAX_AXES], count[MAX_AXES], step[MAX_AXES];
 };
@@ -59,7 +60,7 @@ static bool storage_axes(const struct nki_storage *s, struct axes *axes) {
     return true;
 }
 
-/* Puts dimension d of the pattern on the axis it walks along. */
+/* Puts dimension d of the pattern on the axis that it walks along. */
 static bool place_dimension(struct axes *axes, int64_t step, int64_t count) {
     for (int k = 0; k < axes->n; k++) {
         if (step <= 0 || step % axes->stride[k] != 0 || axes->count[k] != 1)
@@ -92,7 +93,8 @@ static bool as_slices(const struct nki_storage *s, const struct nki_ap *ap, stru
             continue;
         if (!place_dimension(axes, ap->step[d], ap->count[d]))
             return false;
-        /* Dimensions in another order than the axes are a transposed view: shown as steps. */
+        /* Dimensions in another order than the axes are a transposed view, which is shown as
+         * steps. */
         int k = 0;
         while (axes->stride[k] * axes->step[k] != ap->step[d] || axes->count[k] != ap->count[d])
             k++;
@@ -147,7 +149,7 @@ static void print_steps(const struct nki_storage *s, const struct nki_ap *ap, st
         buf_printf(out, " + %lld*%d", (long long)ap->step[d], ap->count[d]);
 }
 
-/* What all lines need. Names are often given to several storages: those show their number too. */
+/* What all lines need. A name that several storages have is shown with their number. */
 struct printer {
     const struct nki_program *program;
     bool *shared_name; /* by storage */
@@ -161,7 +163,7 @@ static void print_indirect(const struct printer *p, const struct nki_indirect *i
     buf_printf(out, "; %lld*", (long long)indirect->step);
     if (!indirect->index)
         buf_printf(out, "r%d", indirect->reg);
-    else if (indirect->index->indirect) /* positions of positions are not nested further */
+    else if (indirect->index->indirect) /* positions of positions are not nested deeper */
         buf_puts(out, "(indirect)");
     else
         print_ap(p, indirect->index);
@@ -241,7 +243,7 @@ static void print_instr(const struct printer *p, const struct nki_instr *instr) 
     for (uint8_t k = 0; k < instr->n_operands; k++) {
         const struct nki_operand *operand = &instr->operands[k];
         if (operand->kind == NKI_OPERAND_NONE || (operand->kind == NKI_OPERAND_BOOL && !operand->i))
-            continue; /* nothing asked for */
+            continue; /* nothing was asked for */
         buf_printf(out, " %s=", nki_op_row((enum nki_op)instr->op)->params[k].name);
         print_operand(p, operand);
     }

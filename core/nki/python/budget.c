@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What evaluating a kernel may use: steps, memory, instructions. Every step is counted where the
- * evaluator goes round, work in C by how much it is; memory where an arena takes another block from
- * the system. A budget that is used up ends the evaluation at the next step, past every `except`,
- * and the error says where it was and what had grown. */
+/* What evaluating a kernel may use: steps, memory, instructions. The evaluator counts every step
+ * where it goes round. Work in C counts by how much there is of it, and memory where an arena takes
+ * another block from the system. A budget that is used up ends the evaluation at the next step,
+ * past every `except`. The error says where that was and what had grown. */
 #include "nki/python/inner.h"
 
 #include <stdio.h>
 
 #define STEPS_BETWEEN_CHECKS 4096
 
-/* The next step looks at all budgets. */
+/* The next step checks all budgets. */
 static void on_growth(void *data) {
     struct interp *in = data;
     in->next_check = 0;
@@ -59,7 +59,7 @@ static size_t bytes_in_use(const struct interp *in) {
            in->grown[GROWN_SOURCES].bytes + in->grown[GROWN_TILES].bytes;
 }
 
-/* What nobody counted apart: in the program's arena what instructions consist of, in the heap
+/* What nobody counted separately: in the program's arena the parts of instructions, in the heap
  * objects, functions and frames. */
 static void count_rest(struct interp *in) {
     struct grown_bytes *grown = in->grown;
@@ -78,7 +78,7 @@ static void print_growth(struct interp *in, struct buf *out) {
         if (in->grown[i].bytes > in->grown[most].bytes)
             most = i;
     const struct grown_bytes *grown = &in->grown[most];
-    /* Instructions need tiles, and a loop that makes only tiles has none. */
+    /* Instructions need tiles. A loop that makes only tiles has no instructions. */
     bool tiles = most == GROWN_PROGRAM && in->program->storages.len > in->program->instrs.len;
     buf_printf(out, "%llu MiB of it are %s", (unsigned long long)(grown->bytes >> 20),
                grown_names[tiles ? GROWN_TILES : most]);

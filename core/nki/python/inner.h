@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interpreter's own structures, for its files and for the library, whose functions are written
- * in C; the API side sees python.h only. */
+ * in C. The API side sees python.h only. */
 #ifndef HONE_NKI_INTERP_H
 #define HONE_NKI_INTERP_H
 
 #include "nki/python/python.h"
 
 #define INTERP_MAX_CALLS 200        /* nested calls of kernel functions */
-#define INTERP_MAX_STACK (3u << 20) /* bytes of C stack under the entry */
+#define INTERP_MAX_STACK (3u << 20) /* bytes of C stack below the entry */
 #define INTERP_MAX_TEXT (16u << 20) /* bytes in one string */
 #define INTERP_MAX_ITEMS (1u << 22) /* items in one container */
 #define INTERP_MAX_TEMPS (1u << 16) /* arguments in flight */
@@ -43,13 +43,13 @@ static inline struct str text_of(struct value v) {
 /* ---- names and scopes: made once for a file ------------------------------------------------- */
 
 enum ref_kind { REF_NONE, REF_FRAME, REF_GLOBAL };
-/* Where a name lives: `depth` frames outwards, or in the unit's globals. */
+/* Where a name is: `depth` frames outwards, or in the unit's globals. */
 struct ref {
     uint8_t kind;
     uint16_t depth;
     uint32_t slot;
 };
-/* What the interpreter knows about one node; indexed by node->id. */
+/* What the interpreter knows about one node. Indexed by node->id. */
 struct cell {
     union {
         struct ref ref;        /* NAME, ARG, FUNCTION_DEF, CLASS_DEF, ALIAS, handler */
@@ -67,12 +67,12 @@ enum scope_kind { SCOPE_MODULE, SCOPE_FUNCTION, SCOPE_CLASS, SCOPE_BLOCK };
 struct scope {
     enum scope_kind kind;
     struct scope *parent;
-    struct scope *host; /* whose frame holds the slots: itself, or of a block */
+    struct scope *host; /* the scope whose frame holds the slots: itself, or that around a block */
     struct unit *unit;
     const struct nki_node *node;
     struct map names;           /* name -> slot + 1 */
     struct map outside;         /* names declared global (1) or nonlocal (2) */
-    VEC(struct str) slot_names; /* of a host; "" for slots of blocks */
+    VEC(struct str) slot_names; /* of a host; "" for the slots of blocks */
     uint32_t n_params;          /* the first slots, in order */
     bool captured;              /* inner functions read its frame */
     bool yields;
@@ -82,7 +82,7 @@ struct scope {
 /* One source file. */
 struct unit {
     const struct nki_tree *tree;
-    struct nki_tree *own_tree; /* when parsed here, else NULL */
+    struct nki_tree *own_tree; /* a tree parsed here, otherwise NULL */
     const char *path;
     const char *name; /* __name__ */
     uint32_t file;    /* index into program->files */
@@ -90,9 +90,9 @@ struct unit {
     struct scope *scope; /* SCOPE_MODULE */
     VEC(struct scope *) scopes;
     VEC(struct value) globals;
-    VEC(const char *) broken;               /* why a global has no value; NULL when it has */
+    VEC(const char *) broken;               /* why a global has no value; NULL when it has one */
     VEC(const struct value_module *) stars; /* from .. import * */
-    struct value module;                    /* itself, for those who import it */
+    struct value module;                    /* the file as a module, for files that import it */
     bool started;
 };
 
@@ -102,9 +102,9 @@ struct frame {
     const struct value_function *function; /* NULL: a module or class body */
     struct scope *scope;
     struct unit *unit;
-    const struct nki_node *call; /* in the caller */
+    const struct nki_node *call; /* the node of the call, in the caller */
     struct str target;           /* what the caller assigns the result to */
-    int32_t site;                /* program->locs of the call, -1 none, -2 not asked */
+    int32_t site;                /* the call in program->locs; -1 none, -2 not looked up */
     struct value result;
     struct value_seq *yields;
     struct frame *next_free;
@@ -118,14 +118,14 @@ struct value_function {
     struct scope *scope;
     struct frame *closure;
     struct unit *unit;
-    struct value *defaults; /* one per parameter, unset where there is none */
+    struct value *defaults; /* one for each parameter, unset where it has none */
     const char *name;
     const struct value_class *owner; /* of a method, for super() */
     enum function_form { FUNCTION_PLAIN, FUNCTION_STATIC, FUNCTION_CLASS, FUNCTION_PROPERTY } form;
     struct value_function *setter;
     bool is_kernel;                 /* nki.jit and the like */
-    const struct nki_node *skipped; /* an unknown decorator */
-    int launch[3];                  /* kernel[grid]: its dimensions; 0: called plainly */
+    const struct nki_node *skipped; /* a decorator that is not known */
+    int launch[3];                  /* the dimensions of kernel[grid]; 0: a plain call */
 };
 
 struct attr {
@@ -151,14 +151,14 @@ struct value_class {
     VEC(struct field) fields; /* in an arena */
     enum class_form form;
     bool is_data, frozen, is_int, is_flag, generated; /* generated: constructor from fields */
-    bool lenient;              /* a dataclass that is an NKIObject: fields may lack */
+    bool lenient;              /* a dataclass that is an NKIObject: fields may be missing */
     VEC(struct value) members; /* of an Enum, in an arena */
     struct value (*make)(struct interp *, const struct call *);
 };
 struct value_object {
     struct value_class *cls;
     struct attrs attrs;
-    struct value inner; /* Enum: its value; namedtuple: the tuple */
+    struct value inner; /* of an Enum its value, of a namedtuple the tuple */
 };
 
 /* ---- the interpreter ------------------------------------------------------------------------ */
@@ -172,12 +172,12 @@ struct failure_loop {
     int64_t round, length;       /* length < 0: not known */
 };
 struct failure {
-    bool set, fatal; /* fatal: budgets and cancelling; no except stops it */
+    bool set, fatal; /* fatal: a budget is used up, or cancelled; no except stops it */
     char code[40];
     char *message; /* in the heap */
     struct unit *unit;
     struct nki_span span;
-    struct value exception; /* VALUE_OBJECT when raised or caught, else None */
+    struct value exception; /* VALUE_OBJECT when raised or caught, otherwise None */
     struct failure_loop loop;
     struct trace_row {
         struct unit *unit;
@@ -199,8 +199,8 @@ struct interp {
     struct diag_list *diags;
     enum nki_dialect dialect;
     struct frame *frame;
-    const struct nki_node *native_call; /* the call a native was entered by */
-    const struct nki_node *target_node; /* the expression being assigned ... */
+    const struct nki_node *native_call; /* the call that entered a native */
+    const struct nki_node *target_node; /* the expression that is being assigned ... */
     struct str target;                  /* ... and to what */
     const char *stack_base;
     int depth;
@@ -209,14 +209,14 @@ struct interp {
     uint64_t steps, next_check, max_steps;
     size_t max_instructions, max_bytes;
     struct grown_bytes {
-        uint64_t bytes, largest; /* largest: items of the largest one */
+        uint64_t bytes, largest; /* largest: items of the largest value */
     } grown[GROWN_COUNT];
     struct value *temps;
     size_t n_temps;
     struct value_keyword *keywords;
     size_t n_keywords;
     struct failure failure;
-    struct value handled; /* the exception of the except block we are in */
+    struct value handled; /* the exception of the present except block */
     VEC(struct unit *) units;
     struct map interned; /* text -> struct value_str */
     struct map builtins; /* name -> struct value */
@@ -236,11 +236,11 @@ struct interp {
 struct interp *interp_new(const struct nki_tree *tree, const struct nki_specialise_options *options,
                           const struct interp_objects *objects,
                           const struct interp_library *library, struct diag_list *diags);
-void interp_free(struct interp *in); /* all but the program */
-/* An error that no `except` of the kernel stops. */
+void interp_free(struct interp *in); /* frees all but the program */
+/* Sets an error that no `except` of the kernel stops. */
 bool interp_fatal(struct interp *in, const struct nki_node *node, const char *code,
                   const char *format, ...) CC_PRINTF(4, 5);
-void interp_report(struct interp *in); /* the failure as diagnostics */
+void interp_report(struct interp *in); /* makes diagnostics of the failure */
 void interp_note(struct interp *in, const struct nki_node *node, struct str text);
 const struct value_str *interp_intern(struct interp *in, struct str text);
 
@@ -251,11 +251,12 @@ bool interp_check(struct interp *in, const struct nki_node *node);
 static inline bool interp_step(struct interp *in, const struct nki_node *node) {
     return ++in->steps < in->next_check || interp_check(in, node);
 }
-/* Room for a value of so many items of `size` bytes (1: characters); counts filling it. */
+/* Checks that there is room for a value of `count` items of `size` bytes (1: characters), and
+ * counts filling it. */
 bool interp_room(struct interp *in, const struct nki_node *node, uint64_t count, size_t size);
-/* Work whose end needs no answer: the next step notices. */
+/* Counts work without asking whether the budget has ended. The next step notices. */
 void interp_count(struct interp *in, uint64_t steps);
-/* While a budget's end unwinds: this loop was in that round. */
+/* After a budget has ended, each loop on the way out tells in which round it was. */
 void budget_blame_loop(struct interp *in, const struct nki_node *loop, int64_t round,
                        int64_t length);
 void budget_print_loop(const struct failure *failure, struct buf *out);
@@ -263,12 +264,12 @@ void budget_print_loop(const struct failure *failure, struct buf *out);
 /* interp_scope.c */
 void scope_resolve(struct interp *in, struct unit *unit);
 void scope_free(struct unit *unit);
-uint32_t unit_global(struct unit *unit, struct str name); /* its slot, made when missing */
+uint32_t unit_global(struct unit *unit, struct str name); /* its slot; made when missing */
 bool unit_find(const struct unit *unit, struct str name, uint32_t *slot);
 
 /* interp_import.c */
 struct unit *unit_new(struct interp *in, const struct nki_tree *tree, const char *name);
-bool unit_run(struct interp *in, struct unit *unit); /* its module level, tolerantly */
+bool unit_run(struct interp *in, struct unit *unit); /* evaluates its module level, tolerantly */
 bool import_module(struct interp *in, const struct nki_node *node, struct str path,
                    struct value *result);
 enum flow exec_import(struct interp *in, const struct nki_node *stmt);
@@ -306,7 +307,8 @@ bool set_item(struct interp *in, const struct nki_node *node, struct value objec
 bool del_item(struct interp *in, const struct nki_node *node, struct value object,
               struct value key);
 
-/* interp_attr.c: what an attribute is, and (else unset) the object it is a method of. */
+/* interp_attr.c: the value of an attribute, and the object that it is a method of (unset when it is
+ * none). */
 struct attribute {
     bool found;
     struct value value, self;
@@ -324,9 +326,10 @@ void attrs_put(struct interp *in, struct attrs *attrs, const struct value_str *n
                struct value value);
 struct value *class_find(const struct value_class *cls, const struct value_str *name);
 bool class_is(const struct value_class *cls, const struct value_class *base);
-/* A method of an object by name, e.g. "__add__". */
+/* Finds a method of an object by name, such as "__add__". */
 bool find_method(struct interp *in, struct value object, const char *name, struct value *method);
-/* Calls object.name(args) when there is such a method; *found says so. At most 3 arguments. */
+/* Calls object.name(args) when there is such a method, and sets *found. It takes at most 3
+ * arguments. */
 struct method_use {
     struct value object;
     const char *name;
@@ -351,7 +354,7 @@ enum flow exec_block(struct interp *in, const struct nki_list *body);
 enum flow exec(struct interp *in, const struct nki_node *stmt);
 bool assign_target(struct interp *in, const struct nki_node *target, struct value value);
 
-/* interp_loop.c: iterating without making a list where that is possible. */
+/* interp_loop.c: iterates without making a list, where that is possible. */
 struct iteration {
     struct value over;
     int64_t at, length;
@@ -388,9 +391,9 @@ bool format_braces(struct interp *in, const struct call *call, struct str format
 
 /* value.c */
 struct value value_text(struct interp *in, const char *format, ...) CC_PRINTF(2, 3);
-struct value value_take(struct interp *in, struct buf *buf); /* its text; frees it */
+struct value value_take(struct interp *in, struct buf *buf); /* takes the text, frees *buf */
 uint64_t value_hash(struct value value);
-bool value_same(struct value a, struct value b); /* `is` */
+bool value_same(struct value a, struct value b); /* Python's `is` */
 struct value value_range_of(struct interp *in, int64_t start, int64_t stop, int64_t step);
 struct value_seq *seq_new(struct interp *in, size_t n);
 

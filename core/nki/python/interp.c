@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interpreter's life, its errors and the places instructions come from. Budgets are in
- * budget.c; what statements and expressions mean is in interp_stmt.c and interp_expr.c. */
+/* The interpreter's life, its errors, and the places that instructions come from. Budgets are in
+ * budget.c. What statements and expressions mean is in interp_stmt.c and interp_expr.c. */
 #include "nki/python/inner.h"
 
 #include <stdio.h>
@@ -119,7 +119,7 @@ static void take_trace(struct interp *in) {
 static bool fail(struct interp *in, const struct nki_node *node, const char *code,
                  struct buf *message) {
     struct failure *failure = &in->failure;
-    if (failure->set) { /* the first one counts: the second is a consequence */
+    if (failure->set) { /* the first one counts, because the second is a consequence */
         buf_free(message);
         return false;
     }
@@ -257,7 +257,7 @@ static uint32_t loc_of(struct interp *in, const struct unit *unit, const struct 
                        int32_t caller) {
     if (in->n_locs * 2 >= in->loc_cap)
         grow_locs(in);
-    /* 12 bits of file, 24 of node, 28 of caller: larger files share places, never memory. */
+    /* 12 bits of file, 24 of node, 28 of caller. Larger files share places, never memory. */
     uint64_t key = ((uint64_t)(unit->file + 1) << 52) | ((uint64_t)(node->id & 0xffffff) << 28) |
                    ((uint64_t)(caller + 1) & 0xfffffff);
     struct loc_slot *slot = loc_slot(in, key);
@@ -268,7 +268,7 @@ static uint32_t loc_of(struct interp *in, const struct unit *unit, const struct 
     return slot->loc;
 }
 
-/* The place the frame was called from, as an index into program->locs. */
+/* The place that the frame was called from, as an index into program->locs. */
 static int32_t site_of(struct interp *in, struct frame *frame) {
     struct frame *chain[INTERP_MAX_CALLS + 8];
     int n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes: of objects through their class and its bases, of modules, functions, classes and
- * builtin types. Methods come back with the object they were found on, so that a call needs no
- * bound value. */
+ * builtin types. A method comes back with the object it was found on, so that a call needs no bound
+ * value. */
 #include "nki/python/inner.h"
 
 struct value *attrs_find(const struct attrs *attrs, const struct value_str *name) {
@@ -28,7 +28,7 @@ void attrs_put(struct interp *in, struct attrs *attrs, const struct value_str *n
     attrs->at[attrs->len++] = (struct attr){name, value};
 }
 
-/* Depth first, left to right; classes are made after their bases, so this ends. */
+/* Searches depth first, left to right. Classes are made after their bases, so this ends. */
 struct value *class_find(const struct value_class *cls, const struct value_str *name) {
     struct value *found = attrs_find(&cls->attrs, name);
     for (int i = 0; i < cls->n_bases && !found; i++)
@@ -69,7 +69,7 @@ bool call_method(struct interp *in, const struct nki_node *node, const struct me
 
 /* ---- of objects ----------------------------------------------------------------------------- */
 
-/* What a class holds under a name, as an attribute of its object. */
+/* What a class has under a name, as an attribute of its object. */
 static bool from_class(struct interp *in, const struct nki_node *node, struct value object,
                        struct value found, struct attribute *result) {
     result->value = found;
@@ -225,7 +225,7 @@ static bool no_attr(struct interp *in, const struct nki_node *node, struct value
                         STR_ARG(name));
 }
 
-/* result->found false with no error when there is no such attribute. */
+/* result->found is false, and no error is set, when there is no such attribute. */
 static bool lookup(struct interp *in, const struct nki_node *node, struct value object,
                    const struct value_str *name, struct attribute *result) {
     struct str text = {name->at, name->len};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signatures of natives: "dst, src, *, engine=None". Parsed once each, then calls are bound to
- * them by position and keyword. Default values are the native's own business. */
+/* Signatures of natives, such as "dst, src, *, engine=None". Each is parsed once; then calls are
+ * bound to it by position and keyword. Default values are the native's own business. */
 #include "nki/python/inner.h"
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ size_t signature_count(const struct signature *signature) {
     return signature->n;
 }
 
-/* Looked for from `likely` on: keywords mostly come in the signature's order. */
+/* The search starts at `likely`, because keywords mostly come in the signature's order. */
 static int signature_find(const struct signature *signature, struct str name, size_t likely) {
     for (size_t i = 0, k = likely; i < signature->n; i++, k++) {
         k = k < signature->n ? k : 0;
@@ -79,7 +79,7 @@ struct str signature_name(const struct signature *signature, size_t k) {
     return signature->params[k].name;
 }
 
-/* The call's function as the kernel writes it, for messages. */
+/* The function of the call as the kernel writes it, for messages. */
 static struct str call_name(struct interp *in, const struct call *call) {
     if (!call->node || call->node->kind != NKI_CALL)
         return STR("this call");
@@ -117,11 +117,11 @@ static bool unknown_keyword(struct interp *in, const struct call *call, const st
     return false;
 }
 
-/* The values of a call under way. */
+/* The values of the present call. */
 struct bound {
     struct value *values;
     bool *given;
-    size_t likely; /* the parameter after the one that was named last */
+    size_t likely; /* the parameter after the last one that was named */
 };
 
 static bool bind_keyword(struct interp *in, const struct call *call, const struct signature *s,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls: evaluating arguments onto one stack, binding them to parameters, and running functions of
- * the kernel in frames of their own. */
+/* Calls: evaluates arguments onto one stack, binds them to parameters, and runs functions of the
+ * kernel in frames of their own. */
 #include "nki/python/inner.h"
 
 /* ---- frames and functions ------------------------------------------------------------------- */
@@ -194,8 +194,8 @@ bool call_function(struct interp *in, const struct call *call, struct value_func
     return good;
 }
 
-/* kernel[grid](..): the instances one after the other; what the first returns is the result, for
- * all of them write the same shared tensors. */
+/* kernel[grid](..) runs the instances one after the other. All of them write the same shared
+ * tensors, so what the first one returns is the result. */
 static bool launch(struct interp *in, const struct call *call, struct value_function *function,
                    struct value *result) {
     struct interp_launch state = in->objects->launch_begin(in);
@@ -234,7 +234,7 @@ static bool call_native(struct interp *in, const struct call *call,
     return good;
 }
 
-/* A call with `self` put before the arguments. */
+/* A call with `self` put in front of the arguments. */
 static bool call_with_self(struct interp *in, const struct call *call, struct value self,
                            struct value callee, struct value *result) {
     struct call mine = *call;
@@ -381,7 +381,7 @@ static bool init_object(struct interp *in, const struct call *call, struct value
     return true;
 }
 
-/* super().method: looked up in the bases of the class the running method was defined in. */
+/* super().method is looked up in the bases of the class in which the running method was defined. */
 static bool eval_super(struct interp *in, const struct nki_node *func, struct attribute *callee) {
     static const struct value_native nothing = {"object.__init__", init_object, NULL};
     const struct value_function *function = in->frame->function;
@@ -405,7 +405,7 @@ static bool is_super(const struct nki_node *func) {
            str_is(object->call.func->name.id, "super");
 }
 
-/* The callee, and the object it is a method of. */
+/* The callee, and the object that it is a method of. */
 static bool eval_callee(struct interp *in, const struct nki_node *func, struct attribute *callee) {
     callee->self = UNSET_VALUE;
     if (func->kind != NKI_ATTRIBUTE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* def and class: decorators, fields and generated constructors, Enum members, named tuples, and
- * making objects. Looking attributes up is in interp_attr.c. */
+ * making objects. Attributes are looked up in interp_attr.c. */
 #include "nki/python/inner.h"
 
 #include <stdio.h>
@@ -38,7 +38,8 @@ enum decorator {
     DECORATOR_NOTHING
 };
 
-/* By the last part of their dotted name: they are written with and without their module. */
+/* Decorators are known by the last part of their dotted name, because they are written with and
+ * without their module. */
 static enum decorator decorator_of(const struct nki_node *node, struct buf *dotted) {
     static const struct {
         const char *name;
@@ -72,7 +73,7 @@ static enum decorator decorator_of(const struct nki_node *node, struct buf *dott
     return DECORATOR_OTHER;
 }
 
-/* @name.setter: the property that is there already gets a setter. */
+/* @name.setter: the property of that name gets a setter. */
 static bool is_setter(struct interp *in, const struct nki_node *node, struct value function,
                       struct value *property) {
     if (node->kind != NKI_ATTRIBUTE || !str_is(node->attribute.attr, "setter") ||
@@ -86,8 +87,8 @@ static bool is_setter(struct interp *in, const struct nki_node *node, struct val
     return true;
 }
 
-/* A decorator the kernel's own files define is called; others are skipped, which
- * a call of the function tells. */
+/* A decorator that the kernel's own files define is called. Others are skipped, and calling the
+ * function reports it. */
 static bool apply_other(struct interp *in, const struct nki_node *node, struct value *value) {
     struct value decorator;
     if (!eval(in, node, &decorator)) {
@@ -146,7 +147,7 @@ static bool add_base(struct interp *in, const struct nki_node *node, struct valu
     struct value base;
     if (!eval(in, node, &base))
         return false;
-    /* typing.Generic, abc.ABC and what other modules call their bases carry nothing here. */
+    /* typing.Generic, abc.ABC and the bases of other modules mean nothing here. */
     enum value_kind kind;
     if (base.kind == VALUE_NATIVE && in->library->is_type(base.native, &kind))
         cls->is_int |= kind == VALUE_INT || kind == VALUE_STR || kind == VALUE_FLOAT;
@@ -205,7 +206,7 @@ static struct field field_from(struct interp *in, const struct value_str *name,
     return field;
 }
 
-/* An NKIObject that annotates none of its attributes: those that it assigns are its fields. */
+/* An NKIObject that annotates none of its attributes has those that it assigns as fields. */
 static void take_plain_fields(struct interp *in, const struct nki_list *body,
                               struct value_class *cls) {
     for (uint32_t i = 0; i < body->len; i++) {
@@ -273,7 +274,7 @@ static void make_members(struct interp *in, struct value_class *cls) {
     }
 }
 
-/* Runs the body in a frame of its own and keeps what it assigned, in the order of its slots. */
+/* Runs the body in a frame of its own. Keeps what it assigned, in the order of its slots. */
 static bool run_class_body(struct interp *in, const struct nki_node *stmt,
                            struct value_class *cls) {
     struct scope *scope = in->frame->unit->cells[stmt->id].scope;
@@ -378,7 +379,7 @@ static bool keywords_known(struct interp *in, const struct call *call,
     return true;
 }
 
-/* The constructor made from the fields: by position, keyword, default. */
+/* The constructor made from the fields: by position, by keyword, by default. */
 static bool fill_fields(struct interp *in, const struct call *call, struct value_class *cls,
                         struct attrs *attrs) {
     size_t next = 0;
@@ -433,7 +434,7 @@ static bool find_member(struct interp *in, const struct call *call, struct value
     return false;
 }
 
-/* object.__init__(args), or the generated one and __post_init__. */
+/* Calls object.__init__(args), or the generated one and __post_init__. */
 static bool initialise(struct interp *in, const struct call *call, struct value_class *cls,
                        struct value object) {
     struct value init, ignored;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comprehensions. Their names have slots of their own in the frame of the function around them; a
+/* Comprehensions. Their names have slots of their own in the frame of the enclosing function. A
  * generator expression is evaluated at once, to a list. */
 #include "nki/python/inner.h"
 
@@ -40,7 +40,7 @@ static bool conditions(struct interp *in, const struct nki_list *ifs, bool *all)
     return true;
 }
 
-/* Generator k and those inside it; the depth is bounded by the height of the tree. */
+/* Runs generator k and those inside it. The height of the tree bounds the depth. */
 static bool run_generator(struct interp *in, struct comprehension *c, uint32_t k) {
     const struct nki_node *generator = c->generators->at[k];
     struct value over, item;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raise, try and the classes of Python's exceptions. An error of hone's own (a limit of the
- * hardware, say) is caught by `except Exception` like one the kernel raised; a used-up budget is
- * caught by nothing. */
+/* raise, try and the classes of Python's exceptions. `except Exception` catches an error of hone's
+ * own (a limit of the hardware, say) like one that the kernel raised. Nothing catches a budget that
+ * is used up. */
 #include "nki/python/inner.h"
 
 #include <stdio.h>
 
-/* Names with their base, bases first. */
+/* Exceptions with their base, bases first. */
 static const struct {
     const char *name, *base;
 } exceptions[] = {
@@ -64,7 +64,7 @@ static struct value message_of(struct interp *in, struct value exception) {
     return value_take(in, &out);
 }
 
-/* The failure that is set, as an exception object the kernel can look at. */
+/* The failure that is set, as an exception object that the kernel can look at. */
 static struct value as_exception(struct interp *in) {
     struct failure *f = &in->failure;
     if (f->exception.kind == VALUE_OBJECT)
@@ -127,7 +127,7 @@ static bool matches(const struct value *types, size_t n, struct value exception)
     return false;
 }
 
-/* Runs the handler; the failure is cleared already. */
+/* Runs the handler. The failure is already cleared. */
 static enum flow handle(struct interp *in, const struct nki_node *handler, struct value exception) {
     struct value before = in->handled;
     struct ref ref = in->frame->unit->cells[handler->id].ref;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions: one function per kind of node behind one dispatch. Operators are in interp_ops.c,
- * calls in interp_call.c, comprehensions in interp_comp.c. */
+/* Expressions: one function for each kind of node, behind one dispatch. Operators are in
+ * interp_ops.c, calls in interp_call.c, comprehensions in interp_comp.c. */
 #include "nki/python/inner.h"
 
 static struct cell *cell_of(struct interp *in, const struct nki_node *node) {
@@ -59,7 +59,7 @@ static bool eval_compare(struct interp *in, const struct nki_node *node, struct 
     return true;
 }
 
-/* Items of a display, with *x spread out, into a new sequence. */
+/* Puts the items of a display into a new sequence; *x is spread out. */
 static bool eval_items(struct interp *in, const struct nki_list *elts, struct value_seq **items) {
     struct value_seq *seq = seq_new(in, elts->len);
     seq->items.len = 0;
@@ -147,7 +147,7 @@ static bool eval_slice(struct interp *in, const struct nki_node *node, struct va
 
 #define MOST_KEY_PARTS 6
 
-/* The key of a tensor, which nobody keeps: slices and their tuple need no memory of their own. */
+/* The key of a tensor. Nobody keeps it, so slices and their tuple need no memory of their own. */
 struct passing_key {
     struct value_seq seq;
     struct value items[MOST_KEY_PARTS];
@@ -317,7 +317,7 @@ static bool eval_binary(struct interp *in, const struct nki_node *node, struct v
     if (!eval(in, node->bin_op.left, &a) || !eval(in, node->bin_op.right, &b))
         return false;
     enum nki_binary op = node->bin_op.op;
-    if (a.kind == VALUE_INT && b.kind == VALUE_INT) { /* nearly all of them */
+    if (a.kind == VALUE_INT && b.kind == VALUE_INT) { /* nearly all are of this kind */
         int64_t r;
         if ((op == NKI_ADD && !__builtin_add_overflow(a.i, b.i, &r)) ||
             (op == NKI_MUL && !__builtin_mul_overflow(a.i, b.i, &r)) ||

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files and modules. The kernel's file is evaluated at module level tolerantly: a statement that
- * cannot be evaluated (a harness needs torch, say) leaves its names without value, which matters
- * only to a kernel that uses them. Imports find hone's own modules, the API side's, files beside
- * the importing one, and else a name that is good for everything but being used. */
+/* Files and modules. The module level of the kernel's file is evaluated tolerantly: a statement
+ * that cannot be evaluated (a harness needs torch, say) leaves its names without a value. That
+ * matters only to a kernel that uses them. An import finds hone's own modules, the API side's, or a
+ * file beside the importing one. Otherwise it gives a name that is good for everything except being
+ * used. */
 #include "nki/syntax/syntax.h"
 #include "nki/python/inner.h"
 
@@ -71,7 +72,7 @@ static void mark_broken(struct interp *in, struct unit *unit, const struct nki_n
     }
 }
 
-/* False when specialising has to end: cancelled, or a budget of the whole is used up. */
+/* False when specialising has to end: it is cancelled, or a budget of the whole is used up. */
 static bool run_statement(struct interp *in, struct unit *unit, const struct nki_node *stmt) {
     uint64_t limit = in->max_steps;
     size_t temps = in->n_temps, keywords = in->n_keywords;
@@ -173,8 +174,8 @@ static bool load_unit(struct interp *in, const struct nki_node *node, const char
     return !in->failure.set && unit_run(in, *unit);
 }
 
-/* A module in a file, searched from the importing file's folder, `up` folders higher. *found
- * false without error when there is no such file. */
+/* Imports a module from a file, which is searched from the importing file's folder, `up` folders
+ * higher. Sets *found to false, without an error, when there is no such file. */
 static bool import_file(struct interp *in, const struct nki_node *node, struct str dotted,
                         uint32_t up, bool *found, struct value *result) {
     *found = false;
@@ -239,7 +240,7 @@ static bool relative_module(struct interp *in, const struct nki_node *stmt, stru
     return true;
 }
 
-/* The name itself, or a module of that name inside the package; else an unknown name. */
+/* The name itself, or a module of that name inside the package, otherwise an unknown name. */
 static bool import_name(struct interp *in, const struct nki_node *stmt,
                         const struct nki_node *alias, struct value module) {
     struct value value;
@@ -266,7 +267,7 @@ static void import_star(struct interp *in, struct value module) {
         *vec_push(&unit->stars) = module.module;
 }
 
-/* `from . import name`: a name of the package's __init__, or a file of its own. */
+/* `from . import name` takes a name from the package's __init__, or a file of its own. */
 static bool import_siblings(struct interp *in, const struct nki_node *stmt) {
     bool found;
     struct value package, value;

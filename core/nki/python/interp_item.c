@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subscripts of Python's own containers: reading, writing and deleting items and slices. Tensors
- * and everything beyond go to the API side. */
+/* Subscripts of Python's own containers: reading, writing and deleting items and slices. Those of
+ * tensors and other values of the API go to the API side. */
 #include "nki/python/inner.h"
 
 struct bounds {
@@ -110,7 +110,7 @@ static bool range_get(struct interp *in, const struct nki_node *node, struct val
     return true;
 }
 
-/* Strings go through the list of their characters when they are not plain ASCII. */
+/* A string that is not plain ASCII is first made a list of its characters. */
 static bool text_get(struct interp *in, const struct nki_node *node, struct value object,
                      struct value key, struct value *result) {
     const struct value_seq *items;
@@ -183,7 +183,7 @@ static bool launch_size(struct interp *in, const struct nki_node *node, struct v
     return true;
 }
 
-/* kernel[grid]: the kernel with a grid to launch it on. */
+/* kernel[grid]: the kernel, with the grid to launch it on. */
 static bool function_get(struct interp *in, const struct nki_node *node,
                          const struct value_function *function, struct value key,
                          struct value *result) {

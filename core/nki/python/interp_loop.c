@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterating: over ranges and sequences in place, over everything else through a list of its items;
- * and the two loop statements. Loops unroll: their body is evaluated once for each item. */
+/* Iterating, and the two loop statements. Ranges and sequences are walked in place, everything else
+ * through a list of its items. Loops unroll: their body is evaluated once for each item. */
 #include "nki/python/inner.h"
 
 static bool range_items(struct interp *in, const struct nki_node *node,

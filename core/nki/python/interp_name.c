@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and writing names through their slots, and saying what is wrong with a name that has no
- * value: not known, not yet assigned, or left without one by a module-level statement. */
+/* Reads and writes names through their slots, and says what is wrong with a name that has no value:
+ * it is unknown, not yet assigned, or a module-level statement left it without one. */
 #include "nki/python/inner.h"
 
 static struct frame *frame_at(struct interp *in, uint16_t depth) {
@@ -19,8 +19,8 @@ void store_ref(struct interp *in, struct ref ref, struct value value) {
     }
 }
 
-/* Edits (insert, remove, replace, swap of neighbours) between two short names; `limit` + 1 when
- * there are more. */
+/* How many edits (insert, remove, replace, swap of neighbours) are between two short names; `limit`
+ * + 1 when there are more. */
 static int edit_distance(struct str a, struct str b, int limit) {
     enum { LONGEST = 40 };
     if (a.len > LONGEST || b.len > LONGEST)
@@ -92,8 +92,8 @@ static bool missing(struct interp *in, const struct nki_node *node, struct ref r
     return unknown_name(in, node, name);
 }
 
-/* Kernels are also kept as bare functions, for a harness to put the imports before: the names that
- * all of them use for NKI's modules. */
+/* Some kernels are kept as bare functions, and a harness puts the imports in front. These are the
+ * names that all of them use for NKI's modules. */
 static bool find_customary(struct interp *in, const struct nki_node *node, struct str name,
                            struct value *result) {
     static const struct {
@@ -114,7 +114,7 @@ static bool find_customary(struct interp *in, const struct nki_node *node, struc
     return false;
 }
 
-/* Names of `from module import *`, the builtins, then the customary modules. */
+/* Looks for a name in `from module import *`, the builtins, then the customary modules. */
 static bool find_elsewhere(struct interp *in, const struct nki_node *node, struct str name,
                            struct value *result) {
     const struct unit *unit = in->frame->unit;

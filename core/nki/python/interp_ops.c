@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators on Python's own values: arithmetic with Python's rules for signs and division,
- * comparison, containment, length. Tensors and everything beyond go to the API side. */
+ * comparison, containment, length. Those on tensors and other values of the API go to the API
+ * side. */
 #include "nki/python/inner.h"
 
 #include <math.h>
@@ -278,7 +279,7 @@ static bool binary_rest(struct interp *in, const struct nki_node *node, enum nki
                dict_binary(in, op, a, b, result);
     if (a.kind == VALUE_OBJECT || b.kind == VALUE_OBJECT)
         return object_binary(in, node, op, pair, result);
-    /* Unions in annotations: `int | None`. */
+    /* A union in an annotation: `int | None`. */
     if (op == NKI_BIT_OR && (a.kind == VALUE_CLASS || a.kind == VALUE_NATIVE)) {
         *result = a;
         return true;
@@ -389,7 +390,7 @@ bool op_length(struct interp *in, const struct nki_node *node, struct value v, i
     switch (v.kind) {
     case VALUE_STR:
         *length = 0;
-        for (size_t i = 0; i < v.str->len; i++) /* characters of UTF-8 */
+        for (size_t i = 0; i < v.str->len; i++) /* counts characters of UTF-8 */
             *length += (v.str->at[i] & 0xc0) != 0x80;
         return true;
     case VALUE_TUPLE:
@@ -495,7 +496,7 @@ static bool order_sequences(struct interp *in, const struct nki_node *node, enum
     for (size_t i = 0; i < n; i++) {
         struct value items[2] = {a->items.at[i], b->items.at[i]};
         if (!value_equal(in, items[0], items[1])) {
-            /* Sequences inside sequences: the recursion is bounded by their nesting. */
+            /* Sequences may hold sequences. Their nesting bounds the recursion. */
             in->depth++;
             bool done = in->depth < INTERP_MAX_CALLS && order_values(in, node, op, items, answer);
             in->depth--;
@@ -571,7 +572,7 @@ static bool equality(struct interp *in, const struct nki_node *node, enum nki_co
                      struct value pair[2], struct value *result) {
     struct value a = pair[0], b = pair[1];
     bool found = false;
-    /* A tensor compared with None is a test for None in every dialect. */
+    /* A tensor compared with None is a test for None, in every dialect. */
     if ((is_api(a) || is_api(b)) && a.kind != VALUE_NONE && b.kind != VALUE_NONE &&
         a.kind != VALUE_OBJECT && b.kind != VALUE_OBJECT)
         return in->objects->compare(in, node, op, a, b, result);

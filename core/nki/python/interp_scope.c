@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names to slots, once for a file: which scope each node belongs to, which names each scope binds,
- * and for every use of a name how many frames outwards and at which slot it lives. Comprehensions
- * are blocks: names of their own in the frame of the function around them. Nothing is evaluated. */
+/* Turns names into slots, once for a file: which scope each node belongs to, which names each scope
+ * binds, and, for each use of a name, how many frames outwards and in which slot it is.
+ * Comprehensions are blocks: they have names of their own in the frame of the enclosing function.
+ * Nothing is evaluated. */
 #include "nki/python/inner.h"
 
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static struct scope *scope_new(struct resolver *r, enum scope_kind kind, struct 
     return scope;
 }
 
-/* The scope that a child of `parent` is evaluated in. */
+/* The scope in which a child of `parent` is evaluated. */
 static struct scope *scope_for_child(const struct resolver *r, const struct nki_node *parent,
                                      const struct nki_node *child) {
     struct scope *outer = r->scope_of[parent->id];
@@ -44,7 +45,7 @@ static struct scope *scope_for_child(const struct resolver *r, const struct nki_
     case NKI_GENERATOR_EXP:
     case NKI_DICT_COMP: return inner;
     case NKI_COMPREHENSION: {
-        /* The first iterable belongs to the scope around the comprehension. */
+        /* The first iterable belongs to the scope that encloses the comprehension. */
         const struct nki_node *comp = parent->parent;
         const struct nki_list *all =
             comp->kind == NKI_DICT_COMP ? &comp->dict_comp.generators : &comp->comp.generators;
@@ -92,7 +93,7 @@ bool unit_find(const struct unit *unit, struct str name, uint32_t *slot) {
     return found != 0;
 }
 
-/* The name that an alias binds: `asname`, else the first part of the dotted name. */
+/* The name that an alias binds: `asname`, otherwise the first part of the dotted name. */
 static struct str alias_name(const struct nki_node *node) {
     if (node->alias.asname.len)
         return node->alias.asname;
@@ -102,7 +103,7 @@ static struct str alias_name(const struct nki_node *node) {
     return dot ? (struct str){name.at, (size_t)(dot - name.at)} : name;
 }
 
-/* The name a node binds, and in which scope; false when it binds none. */
+/* The name that a node binds, and in which scope. False when it binds none. */
 static bool binding_of(const struct resolver *r, const struct nki_node *node, struct str *name,
                        struct scope **scope) {
     *scope = r->scope_of[node->id];
@@ -128,7 +129,7 @@ static void bind_params(struct scope *scope, const struct nki_node *args) {
     const struct nki_list *list = &args->arguments.args;
     for (uint32_t i = 0; i < list->len; i++) {
         if (map_get(&scope->names, list->at[i]->arg.name))
-            new_slot(scope, (struct str){"", 0}); /* a name given twice: parameter k is slot k */
+            new_slot(scope, (struct str){"", 0}); /* a name given twice; parameter k is slot k */
         bind(scope, list->at[i]->arg.name);
     }
     scope->n_params = list->len;
@@ -166,8 +167,8 @@ static void open_scopes(struct resolver *r) {
     }
 }
 
-/* Walks outwards from the scope a name is used in. Frames of classes are seen from the class body
- * itself only, not from its methods. */
+/* Walks outwards from the scope in which a name is used. The frame of a class is seen from the
+ * class body itself only, not from its methods. */
 static struct ref find_name(struct resolver *r, struct scope *scope, struct str name) {
     uint16_t depth = 0;
     bool direct = true;
@@ -184,14 +185,14 @@ static struct ref find_name(struct resolver *r, struct scope *scope, struct str 
         }
         if (s->kind == SCOPE_BLOCK)
             continue;
-        /* A method's frame hangs on the frame around its class. */
+        /* The frame of a method is linked to the frame around its class. */
         depth += s->kind == SCOPE_FUNCTION || direct;
         direct = false;
     }
     return (struct ref){REF_GLOBAL, 0, unit_global(r->unit, name)};
 }
 
-/* Frames that something inside may still read after they returned are never used again. */
+/* A frame that something inside may still read after its function returned is never used again. */
 static void mark_captured(struct unit *unit) {
     for (size_t i = 0; i < unit->scopes.len; i++) {
         const struct scope *scope = unit->scopes.at[i];

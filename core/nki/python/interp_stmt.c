@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements: one function per kind of node behind one dispatch. Loops are in interp_loop.c,
+/* Statements: one function for each kind of node, behind one dispatch. Loops are in interp_loop.c,
  * definitions in interp_class.c, exceptions in interp_except.c, imports in interp_import.c. */
 #include "nki/python/inner.h"
 
-/* The name an assignment gives its value, for labels: `x = ..`, `x[..] = ..`, `self.x = ..`. */
+/* The name that an assignment gives its value, for labels: `x = ..`, `x[..] = ..`, `self.x =
+ * ..`. */
 static struct str target_name(const struct nki_node *target) {
     if (target->kind == NKI_NAME)
         return target->name.id;
@@ -98,7 +99,8 @@ static enum flow exec_ann_assign(struct interp *in, const struct nki_node *stmt)
     return FLOW_NEXT;
 }
 
-/* `op=` on a value that is changed in place: lists, dicts, tensors. *done false: a plain op. */
+/* `op=` on a value that changes in place: a list, dict or tensor. Sets *done to false when it is a
+ * plain op. */
 static bool in_place(struct interp *in, const struct nki_node *stmt, struct value old,
                      struct value operand, bool *done, struct value *result) {
     enum nki_binary op = stmt->aug_assign.op;
@@ -147,8 +149,8 @@ static bool combine(struct interp *in, const struct nki_node *stmt, struct value
     return done || op_binary(in, stmt, stmt->aug_assign.op, old, operand, result);
 }
 
-/* target[key] op= value: the object and the key are evaluated once. An element of a tensor is
- * updated through the view that the subscript gives. */
+/* target[key] op= value evaluates the object and the key once. An element of a tensor is updated
+ * through the view that the subscript gives. */
 static bool augment_item(struct interp *in, const struct nki_node *stmt) {
     const struct nki_node *target = stmt->aug_assign.target;
     struct value object, key, old, result;
@@ -221,7 +223,7 @@ static enum flow exec_return(struct interp *in, const struct nki_node *stmt) {
     const struct nki_node *value = stmt->return_.value;
     if (!value)
         return FLOW_RETURN;
-    if (value->kind == NKI_CALL) { /* what the caller assigns the result to names it */
+    if (value->kind == NKI_CALL) { /* the result has the name that the caller assigns it to */
         in->target_node = value;
         in->target = in->frame->target;
     }
@@ -270,7 +272,7 @@ static bool enter_context(struct interp *in, const struct nki_node *node, struct
                                  value_type_name(context));
 }
 
-/* Item k and those after it; the depth is bounded by the length of the list. */
+/* Enters item k and those after it. The length of the list bounds the depth. */
 static enum flow with_item(struct interp *in, const struct nki_node *stmt, uint32_t k) {
     if (k == stmt->with_.items.len)
         return exec_block(in, &stmt->with_.body);
@@ -297,7 +299,7 @@ static enum flow exec_with(struct interp *in, const struct nki_node *stmt) {
 
 static enum flow exec_if(struct interp *in, const struct nki_node *stmt) {
     bool truth;
-    /* An elif is an if alone in the else of the one before: a loop keeps the stack flat. */
+    /* An elif is an if alone in the else of the one before. A loop keeps the stack flat. */
     while (true) {
         if (!eval_truth(in, stmt->if_.test, &truth))
             return FLOW_ERROR;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interpreter of kernel Python and its values: what names in a kernel stand for while it is
- * specialised. It evaluates Python and knows nothing of NKI: a table (struct interp_objects) gives
- * modules and tensors their meaning, and another (struct interp_library) the builtins. */
+/* The interpreter of kernel Python and its values: what the names in a kernel stand for while it is
+ * specialised. It evaluates Python and knows nothing of NKI. One table (struct interp_objects)
+ * gives modules and tensors their meaning, another (struct interp_library) has the builtins. */
 #ifndef HONE_NKI_PYTHON_H
 #define HONE_NKI_PYTHON_H
 
@@ -68,8 +68,8 @@ struct value_str {
 };
 struct value_slice {
     struct value start, stop, step;
-}; /* VALUE_NONE where left out */
-/* Items live in an arena: add with value_push, never with vec_push. */
+}; /* VALUE_NONE where it was left out */
+/* Its items are in an arena, so add to it with value_push, never with vec_push. */
 struct value_seq {
     VEC(struct value) items;
 };
@@ -79,15 +79,15 @@ struct value_range {
 struct value_pair {
     struct value key, value;
 };
-/* Pairs in the order they were put, in an arena; a set is a dict without values. Change it with
- * value_dict_put and value_dict_remove only. */
+/* Pairs in an arena, in the order in which they were put. A set is a dict without values. Change it
+ * with value_dict_put and value_dict_remove only. */
 struct value_dict {
     VEC(struct value_pair) pairs;
     uint32_t *slots;
     size_t n_slots;
     bool is_set;
     struct value factory;
-}; /* of a defaultdict; else None */
+}; /* of a defaultdict, otherwise None */
 struct value_bound {
     struct value self, callee;
 };
@@ -96,7 +96,7 @@ struct value_enum {
     int64_t number;
 };
 
-/* A call as a native sees it. Keywords keep source order; node is the call expression, for
+/* A call as a native sees it. Keywords are in source order. node is the call expression, for
  * spans. */
 struct call {
     const struct nki_node *node;
@@ -107,20 +107,20 @@ struct call {
         struct value value;
     } * keywords;
     size_t n_keywords;
-    struct value self; /* of a bound native; VALUE_NONE else */
-    const void *data;  /* of the native that is called */
+    struct value self; /* of a bound native, otherwise VALUE_NONE */
+    const void *data;  /* data of the native that is called */
 };
-/* Returns false after interp_error. */
+/* A function written in C. Returns false after interp_error. */
 typedef bool native_fn(struct interp *in, const struct call *call, struct value *result);
 struct value_native {
-    const char *name; /* as shown in messages: "nl.load" */
+    const char *name; /* as messages show it: "nl.load" */
     native_fn *run;
-    const void *data; /* a row of a table: call->data */
+    const void *data; /* a row of a table; it becomes call->data */
 };
 struct value_module {
     const char *name; /* "nki.language" */
-    /* Fills *result; false when there is no such attribute (no error set: the interpreter says so,
-     * unless the lookup called interp_error itself). */
+    /* Fills *result. False when there is no such attribute; the interpreter then reports it, unless
+     * the lookup called interp_error itself. */
     bool (*get)(struct interp *in, const struct nki_node *node, const struct value_module *module,
                 struct str name, struct value *result);
 };
@@ -143,40 +143,40 @@ void value_push(struct interp *in, struct value_seq *seq, struct value item);
 struct value value_new_dict(struct interp *in);
 void value_dict_put(struct interp *in, struct value_dict *dict, struct value key,
                     struct value item);
-/* The pair of the key; NULL when absent. */
+/* The pair with the key; NULL when there is none. */
 struct value_pair *value_dict_find(struct interp *in, const struct value_dict *dict,
                                    struct value key);
 bool value_dict_remove(struct interp *in, struct value_dict *dict, struct value key);
 const char *value_type_name(struct value value); /* "int", "tensor", .. for messages */
-/* repr-like text for print, f-strings and messages. */
+/* Prints the value like repr, for print, f-strings and messages. */
 void value_print(struct interp *in, struct value value, struct buf *out);
-/* Python equality; tensors and index expressions are compared by identity here. */
+/* Python's equality. Tensors and index expressions are compared by identity here. */
 bool value_equal(struct interp *in, struct value a, struct value b);
 
 /* ---- what the interpreter offers to the API side -------------------------------------------- */
 
 struct arena *interp_arena(struct interp *in);   /* lives as long as the program */
-struct arena *interp_scratch(struct interp *in); /* .. until the program is made */
+struct arena *interp_scratch(struct interp *in); /* lives until the program is made */
 struct nki_program *interp_program(struct interp *in);
 const struct nki_specialise_options *interp_options(const struct interp *in);
 enum nki_dialect interp_dialect(const struct interp *in);
-/* Adds an error at the node with the call stack as notes, and makes the evaluation stop.
- * Returns false. A raised Python exception of the kernel itself goes the same way. */
+/* Adds an error at the node, with the call stack as notes, and stops the evaluation. Returns false.
+ * An exception that the kernel raises takes the same way. */
 bool interp_error(struct interp *in, const struct nki_node *node, const char *code,
                   const char *format, ...) CC_PRINTF(4, 5);
 void interp_warn(struct interp *in, const struct nki_node *node, const char *code,
-                 const char *format, ...) CC_PRINTF(4, 5); /* once per place and code */
-/* Appends an instruction to the program, with its loc already set. False after interp_error when
- * the budget of instructions or memory is used up. */
+                 const char *format, ...) CC_PRINTF(4, 5); /* once for each place and code */
+/* Appends an instruction to the program and sets its loc. False after interp_error, when the budget
+ * of instructions or memory is used up. */
 bool interp_emit(struct interp *in, const struct nki_node *node, const struct nki_instr *instr);
-/* nl.program_id(axis) of the instance of an SPMD launch that is being evaluated. */
+/* nl.program_id(axis) of the SPMD instance that is being evaluated. */
 int interp_program_id(const struct interp *in, int axis);
 /* The three dimensions of the launch; 0 where it has none. */
 const int *interp_grid(const struct interp *in);
-/* Counts work that C code does for a kernel (n items of a loop); false after interp_error when a
+/* Counts work that C code does for a kernel (n items of a loop). False after interp_error, when a
  * budget is used up or the user cancelled. */
 bool interp_spend(struct interp *in, const struct nki_node *node, uint64_t steps);
-/* What memory went to, for the sentence that says why there is none left. */
+/* What took the memory, for the message that says why none is left. */
 enum grown {
     GROWN_LISTS,
     GROWN_DICTS,
@@ -189,23 +189,23 @@ enum grown {
     GROWN_COUNT
 };
 void interp_grew(struct interp *in, enum grown what, uint64_t items, uint64_t bytes);
-/* Index into program->locs for a node under the present call stack. */
+/* The index into program->locs for a node under the present call stack. */
 uint32_t interp_loc(struct interp *in, const struct nki_node *node);
 bool interp_call(struct interp *in, const struct nki_node *node, struct value callee,
                  const struct value *args, size_t n_args, struct value *result);
-/* The items of anything a kernel can iterate over (tuple, list, range, dict, str ..). */
+/* The items of anything that a kernel can iterate over (tuple, list, range, dict, str ..). */
 bool interp_items(struct interp *in, const struct nki_node *node, struct value value,
                   const struct value_seq **items);
-/* A builtin of Python or of its standard library that has no module of its own in hone:
- * "NKIObject", "Enum", "range". False when there is none. */
+/* A builtin of Python, or a name of its standard library that needs no module in hone: "NKIObject",
+ * "Enum", "range". False when there is none. */
 bool interp_builtin(struct interp *in, const char *name, struct value *result);
 bool interp_truth(struct interp *in, const struct nki_node *node, struct value value, bool *truth);
-/* The name the result of the call is being assigned to ("x_tile"), "" when there is none: labels
- * of storages. */
+/* The name that the result of the call is being assigned to ("x_tile"), for labels of storages. ""
+ * when there is none. */
 struct str interp_target_name(const struct interp *in);
-/* Binds a call to a signature like "dst, src, *, engine=None": fills values[k] for parameter k of
- * the signature (VALUE_NONE and given[k] = false where left out). Errors name the call. The
- * signature's parse is cached. */
+/* Binds a call to a signature like "dst, src, *, engine=None". Fills values[k] for parameter k of
+ * the signature (VALUE_NONE and given[k] = false where it was left out). Errors name the call. The
+ * parsed signature is kept. */
 struct signature;
 const struct signature *interp_signature(struct interp *in, const char *text);
 size_t signature_count(const struct signature *signature);
@@ -213,7 +213,7 @@ struct str signature_name(const struct signature *signature, size_t k);
 bool interp_bind(struct interp *in, const struct call *call, const struct signature *signature,
                  struct value *values, bool *given);
 
-/* Where the API side keeps its own state, from the arena: *slot is NULL at the start. */
+/* Where the API side keeps its own state, from the arena. *slot is NULL at the start. */
 struct api;
 struct api **interp_api(struct interp *in);
 
@@ -224,9 +224,9 @@ struct interp_launch {
     size_t first_shared, instances;
 };
 
-/* What values of kind VALUE_DTYPE and beyond do, and which modules there are: whoever makes an
- * interpreter says it (api_objects is NKI's). Each function returns false after interp_error. `op`
- * is the operator of the syntax tree. */
+/* What values of kind VALUE_DTYPE and beyond do, and which modules there are. Whoever makes an
+ * interpreter gives it this table (api_objects is NKI's). Each function returns false after
+ * interp_error. `op` is the operator of the syntax tree. */
 struct interp_objects {
     /* A module by its import path ("neuronxcc.nki.language", "numpy"); NULL when there is none. */
     const struct value_module *(*module)(struct interp *in, struct str path);
@@ -237,11 +237,12 @@ struct interp_objects {
                     struct value a, struct value b, struct value *result);
     bool (*unary)(struct interp *in, const struct nki_node *node, enum nki_unary op, struct value a,
                   struct value *result);
-    /* target op= b for a tensor target (name or subscript): accumulation into PSUM, in-place
-     * update. *result is what the target name is bound to afterwards. */
+    /* target op= b for a tensor target (name or subscript): accumulation into PSUM, update in
+     * place. *result is what the target name is bound to afterwards. */
     bool (*inplace)(struct interp *in, const struct nki_node *node, enum nki_binary op,
                     struct value target, struct value b, struct value *result);
-    /* The axis of a tuple that nl.mgrid[..] gave: .p, .x, .y ..; false when it has none such. */
+    /* An axis .p, .x, .y .. of a tuple that nl.mgrid[..] returned; false when it has no such
+     * axis. */
     bool (*grid_axis)(struct value tuple, struct str name, struct value *result);
     bool (*getattr)(struct interp *in, const struct nki_node *node, struct value object,
                     struct str name, struct value *result);
@@ -253,40 +254,39 @@ struct interp_objects {
     bool (*call)(struct interp *in, const struct call *call, struct value callee,
                  struct value *result);
     bool (*truth)(struct interp *in, const struct nki_node *node, struct value value, bool *truth);
-    /* Iteration count of the ranges nl.affine_range .. are VALUE_RANGE already; len() of the rest.
-     */
+    /* len(). The ranges of nl.affine_range and its kin are VALUE_RANGE and do not come here. */
     bool (*length)(struct interp *in, const struct nki_node *node, struct value value,
                    int64_t *len);
-    /* `with nl.no_reorder():` and other contexts: enter returns the value bound by `as`. */
+    /* `with nl.no_reorder():` and other contexts. enter returns the value that `as` binds. */
     bool (*enter)(struct interp *in, const struct nki_node *node, struct value context,
                   struct value *result);
     bool (*leave)(struct interp *in, const struct nki_node *node, struct value context);
-    /* Parameter k of the kernel from the options' inputs, and what the kernel returned. */
+    /* Parameter k of the kernel, from the options' inputs; and what the kernel returned. */
     bool (*parameter)(struct interp *in, const struct nki_node *node, const struct nki_input *input,
                       size_t index, struct str name, struct value *result);
     bool (*returned)(struct interp *in, const struct nki_node *node, struct value value);
-    /* Launches: begin comes first, next before each instance (counted from 0), end after the last.
-     */
+    /* Launches: begin comes first, next before each instance (counted from 0), end after the
+     * last. */
     struct interp_launch (*launch_begin)(struct interp *in);
     void (*launch_next)(struct interp *in, const struct interp_launch *launch, size_t instance);
     void (*launch_end)(struct interp *in, const struct interp_launch *launch);
 };
 
-/* Python's own names, which the interpreter finds by this table (python_library is the one there
- * is). */
+/* Python's own names. The interpreter finds them through this table; the only one is
+ * python_library. */
 struct interp_library {
-    /* A builtin by name: a function, a type, an exception; false when there is none. */
+    /* Finds a builtin by name: a function, a type, an exception. False when there is none. */
     bool (*find)(struct interp *in, struct str name, struct value *result);
     /* A module of the standard library; NULL when there is none. */
     const struct value_module *(*module)(struct str path);
-    /* A method of a type that Python brings along, and of every named tuple; NULL. */
+    /* A method of a type of Python, or of every named tuple; NULL when there is none. */
     const struct value_native *(*method)(enum value_kind kind, bool is_set, struct str name);
     const struct value_native *(*tuple_method)(struct str name);
-    /* Whether the builtin is a type ("int"), and of which kind its values are. */
+    /* Whether the builtin is a type ("int"). Sets *kind to the kind of its values. */
     bool (*is_type)(const struct value_native *native, enum value_kind *kind);
 };
 
-/* As nki_specialise, with these objects and this library. */
+/* Does nki_specialise's work with these objects and this library. */
 struct nki_program *interp_specialise(const struct nki_tree *tree,
                                       const struct nki_specialise_options *options,
                                       const struct interp_objects *objects,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a tree and inputs to a program: finds the kernel function, hands it its arguments, evaluates
- * it, and gives back the program or the reason why there is none. */
+/* From a tree and inputs to a program. It finds the kernel function, passes it its arguments,
+ * evaluates it, and returns the program or the reason why there is none. */
 #include "nki/python/inner.h"
 
 static const struct nki_list *params_of(const struct nki_node *function) {
@@ -46,7 +46,7 @@ static bool takes_any(const struct nki_node *function, enum nki_arg_form form) {
     return false;
 }
 
-/* Parameters that neither an input nor a default gives a value. */
+/* Reports parameters that get a value from neither an input nor a default. */
 static bool check_missing(struct interp *in, const struct nki_node *function, size_t positional) {
     const struct nki_list *params = params_of(function);
     for (size_t i = positional; i < params->len; i++) {
@@ -94,7 +94,7 @@ static bool add_input(struct interp *in, const struct nki_node *function,
     return true;
 }
 
-/* What is not known stands as None, whose first use as a tensor ends a partial evaluation. */
+/* An input that is missing stands as None. Its first use as a tensor ends a partial evaluation. */
 static void leave_missing(struct interp *in, const struct nki_node *function, struct arguments *a) {
     const struct nki_list *params = params_of(function);
     if (a->n_args || a->n_keywords)
@@ -104,7 +104,7 @@ static void leave_missing(struct interp *in, const struct nki_node *function, st
         a->args[a->n_args++] = NONE_VALUE;
 }
 
-/* An SPMD launch: the instances one after the other. Their outputs are the same tensors. */
+/* An SPMD launch runs the instances one after the other. Their outputs are the same tensors. */
 static bool run_grid(struct interp *in, const struct nki_node *function, const struct call *call,
                      struct value callee) {
     int size[3];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values: making them, comparing, hashing, growing containers. Containers live in the heap of the
- * specialisation, texts in the program's arena because the program may keep them. Operators with
- * their errors are in interp_ops.c, texts of values in value_format.c. */
+/* Values: making, comparing and hashing them, growing containers. Containers are in the heap of the
+ * specialisation. Texts are in the program's arena, because the program may keep them. Operators
+ * with their errors are in interp_ops.c, texts of values in value_format.c. */
 #include "nki/python/inner.h"
 
 #include <math.h>
 
 #define MAX_COMPARE_DEPTH 50
-#define MAX_HASHED 1000 /* items of one value, those inside it included */
+#define MAX_HASHED 1000 /* items of one value, with those inside its items */
 
 struct value value_string(struct interp *in, struct str text) {
     struct arena *arena = interp_arena(in);
@@ -168,7 +168,7 @@ static bool equal_mixed(struct interp *in, struct value a, struct value b, int d
 
 static bool equal_at(struct interp *in, struct value a, struct value b, int depth) {
     if (depth > 0 && in->steps++ > in->max_steps)
-        return false; /* values that are shared often enough have no end; the next step says it */
+        return false; /* a value shared often enough has no end; the next step reports it */
     if (a.kind != b.kind)
         return depth < MAX_COMPARE_DEPTH && equal_mixed(in, a, b, depth + 1);
     if (depth >= MAX_COMPARE_DEPTH)
@@ -198,7 +198,7 @@ static uint64_t mix(uint64_t x) {
     return x;
 }
 
-/* Of the first items alone: equal values have equal ones. */
+/* Hashes only the first items. Equal values have equal first items. */
 static uint64_t hash_at(struct value v, int depth, int *left) {
     switch (v.kind) {
     case VALUE_NONE:
@@ -239,7 +239,7 @@ struct value value_new_dict(struct interp *in) {
     return (struct value){.kind = VALUE_DICT, .dict = ARENA_NEW(in->heap, struct value_dict)};
 }
 
-/* Small dicts are searched in order; larger ones have a table of pair numbers. */
+/* Small dicts are searched in order. Larger ones have a table of pair numbers. */
 #define DICT_SMALL 8
 
 static void dict_index(struct value_dict *dict, size_t pair) {

@@ -8,7 +8,7 @@
 #define MAX_PRINT_DEPTH 20
 #define MAX_WIDTH 10000
 
-/* As Python's repr: the fewest digits that read back as the same number. */
+/* Prints as Python's repr does: the fewest digits that read back as the same number. */
 static void format_float(double f, struct buf *out) {
     char text[40];
     if (isnan(f) || isinf(f)) {
@@ -85,7 +85,7 @@ static void repr_dict(struct interp *in, const struct value_dict *dict, struct b
     buf_putc(out, '}');
 }
 
-/* A kernel's __repr__ or __str__; false when it has none. */
+/* The text of a kernel's __repr__ or __str__; false when it has none. */
 static bool own_text(struct interp *in, struct value v, const char *name, struct buf *out) {
     struct value text;
     bool found = false;
@@ -407,7 +407,7 @@ bool format_value(struct interp *in, const struct nki_node *node, struct value v
 
 /* ---- % and str.format ----------------------------------------------------------------------- */
 
-/* One conversion at *s (after the %), e.g. "-8.3f", as a format spec. */
+/* Turns one conversion at *s (after the %), such as "-8.3f", into a format spec. */
 static bool percent_spec(struct str *s, struct buf *spec, char *type) {
     struct str all = *s;
     size_t n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kind of file it is: which dialect of NKI it is written in, and which of its functions is the
  * kernel. Both are read from the source alone, by what the public kernels of each dialect have in
- * common; nothing is imported or run. */
+ * common. Nothing is imported or run. */
 #include "nki/syntax/syntax.h"
 
 /* ---- dialect ------------------------------------------------------------------------------- */
@@ -36,7 +36,7 @@ static const struct {
     {"nki.benchmark", "uses nki.benchmark"}, {"nki.simulate_kernel", "uses nki.simulate_kernel"},
 };
 
-/* Calls of nki.isa that returned a tile before they had a dst. */
+/* Calls of nki.isa that returned a tile before they took a dst. */
 static const char *const value_calls[] = {
     "nisa.activation",    "nisa.tensor_tensor", "nisa.tensor_scalar",
     "nisa.tensor_reduce", "nisa.nc_matmul",     "nisa.nc_transpose",
@@ -52,7 +52,7 @@ static bool is_value_call(const struct nki_node *call) {
     return false;
 }
 
-/* tile[...] = nl.load(..): tiles are assigned values in the legacy dialect only. */
+/* tile[...] = nl.load(..). Only the legacy dialect assigns values to tiles. */
 static bool is_tile_assignment(const struct nki_node *node) {
     if (node->kind != NKI_ASSIGN || node->assign.targets.at[0]->kind != NKI_SUBSCRIPT ||
         node->assign.value->kind != NKI_CALL)
@@ -62,7 +62,7 @@ static bool is_tile_assignment(const struct nki_node *node) {
            str_is(func->attribute.value->name.id, "nl");
 }
 
-/* What a name, call or keyword tells; *why is set when it tells something. */
+/* The dialect that a name, call or keyword shows. Sets *why when it shows one. */
 static enum nki_dialect dialect_of_use(const struct nki_node *node, const char **why) {
     if (node->kind == NKI_ATTRIBUTE) {
         for (size_t i = 0; i < COUNT_OF(legacy_names); i++)
@@ -121,7 +121,7 @@ const char *nki_dialect_name(enum nki_dialect dialect) {
 
 /* ---- functions and kernels ----------------------------------------------------------------- */
 
-/* Calls `visit` with every function that is not inside another one or a class, in order. */
+/* Called in order for every function that is in no other function and no class. */
 typedef void (*function_fn)(struct nki_node *function, void *context);
 static void each_function(const struct nki_tree *tree, function_fn visit, void *context) {
     for (uint32_t i = 0; i < tree->n_nodes; i++) {
@@ -200,7 +200,7 @@ static void sort_candidate(struct nki_node *function, void *context) {
         *vec_push(&found->named) = function;
 }
 
-/* For each name the function that mentions it, the map itself where several do. */
+/* Maps each name to the function that mentions it; to the map itself where several do. */
 static void collect_mentions(const struct candidates *found, struct map *mentions) {
     for (size_t f = 0; f < found->all.len; f++) {
         struct nki_node *function = found->all.at[f];
@@ -230,7 +230,7 @@ static struct nki_node *last_uncalled(const struct candidates *found) {
     return last;
 }
 
-/* The only one; of several decorated ones the last that no other function calls. */
+/* The only candidate. Of several decorated ones, the last that no other function calls. */
 static struct nki_node *choose(const struct candidates *found) {
     if (found->decorated.len == 1)
         return found->decorated.at[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Edits of a kernel's source: replacements of spans, whole lines around statements, indentation.
- * What is not replaced stays byte for byte. What to edit, and whether the result is still a
- * kernel, is for those who use it: they parse the new text again. */
+/* Edits of a kernel's source: replaced spans, whole lines around statements, indentation. What is
+ * not replaced stays byte for byte. The callers know what to edit. To see whether the result is
+ * still a kernel, they parse the new text again. */
 #include "nki/syntax/syntax.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static bool is_newline(char c) {
 
 /* ---- lines and indentation ----------------------------------------------------------------- */
 
-/* The start of the line of `offset`, behind a byte order mark. */
+/* The start of the line that holds `offset`, after a byte order mark. */
 static uint32_t line_start(const struct nki_tree *tree, uint32_t offset) {
     uint32_t start = tree->lines[nki_place_of(tree, offset).line - 1];
     return start == 0 && str_starts(tree->source, "\xef\xbb\xbf") ? 3 : start;
@@ -28,7 +28,7 @@ static uint32_t after_blanks(const struct nki_tree *tree, uint32_t at) {
     return at;
 }
 
-/* Where a statement starts, its decorators included. */
+/* Where a statement starts, with its decorators. */
 static uint32_t stmt_start(const struct nki_tree *tree, const struct nki_node *stmt) {
     const struct nki_list *decorators = NULL;
     if (stmt->kind == NKI_FUNCTION_DEF)
@@ -65,7 +65,7 @@ static bool is_joined(const struct nki_tree *tree, uint32_t line) {
     return end > 0 && tree->source.at[end - 1] == '\\' && !is_comment_end(tree, end);
 }
 
-/* The token that ends the statement's line, NULL when another statement follows on it. */
+/* The token that ends the statement's line; NULL when another statement follows on the line. */
 static const struct nki_token *line_token(const struct nki_tree *tree,
                                           const struct nki_node *stmt) {
     if (stmt->end <= stmt->start)
@@ -77,7 +77,7 @@ static const struct nki_token *line_token(const struct nki_tree *tree,
         return NULL;
     const struct nki_token *token = &tree->tokens[i];
     bool is_open = token->start == token->end && is_joined(tree, token->end);
-    return is_open ? NULL : token; /* open: a backslash ends the file */
+    return is_open ? NULL : token; /* open: the file ends with a backslash */
 }
 
 struct nki_span nki_stmt_lines(const struct nki_tree *tree, const struct nki_node *stmt,
@@ -181,7 +181,7 @@ void nki_edit_insert(struct nki_edits *edits, uint32_t offset, struct str text) 
     nki_edit_replace(edits, (struct nki_span){offset, offset}, text);
 }
 
-/* The lines with `indent` before each that is not blank, all ended. */
+/* Puts `indent` in front of each line that is not blank, and ends each line. */
 static void indent_lines(struct str lines, struct str indent, struct str line_end,
                          struct buf *out) {
     struct str line;
@@ -238,7 +238,7 @@ static int line_of(const struct nki_tree *tree, uint32_t offset) {
     return nki_place_of(tree, offset).line;
 }
 
-/* A statement beside another one on its line: takes the ";" between them with it. */
+/* The span of a statement that shares its line, with the ";" between it and its neighbour. */
 static struct nki_span shared_span(const struct nki_tree *tree, const struct nki_node *stmt,
                                    const struct nki_list *block, uint32_t index) {
     struct nki_span span = {stmt_start(tree, stmt), stmt->end};
@@ -272,14 +272,15 @@ void nki_edit_remove_stmt(struct nki_edits *edits, const struct nki_node *stmt) 
 
 /* ---- applying ------------------------------------------------------------------------------ */
 
-/* An edit with its place in the order of the calls. */
+/* An edit, with its place in the order of the calls. */
 struct ordered {
     const struct nki_edit *edit;
     size_t order;
 };
 
-/* By place; insertions before the replacement that starts there; what comes after an inner
- * statement before what comes after the one around it; else in the order of the calls. */
+/* The order of edits: by place. At one place, insertions come before the replacement that starts
+ * there, and what follows an inner statement comes before what follows the one around it. Otherwise
+ * they keep the order of the calls. */
 static int by_place(const void *a, const void *b) {
     const struct ordered *left = a, *right = b;
     struct nki_span x = left->edit->span, y = right->edit->span;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lexer: source bytes to tokens, with Python's rules for lines, indentation and brackets,
- * and the tables of comments and line starts. It reports bytes that are not a token, unclosed
- * strings and brackets, and goes on behind them. What strings and numbers mean is the parser's
- * business; finding where a string ends is in lexer_string.c. */
+/* The lexer: from source bytes to tokens, with Python's rules for lines, indentation and brackets.
+ * It also makes the tables of comments and line starts. It reports bytes that are no token and
+ * unclosed strings and brackets, and goes on after them. The parser decides what strings and
+ * numbers mean. lexer_string.c finds where a string ends. */
 #include "nki/syntax/lexer.h"
 
 #define MAX_INDENTS 100
 
 struct indent {
-    uint32_t column;      /* tabs to multiples of 8 */
-    uint32_t alternative; /* tabs as one column; must order the same way */
+    uint32_t column;      /* a tab goes to the next multiple of 8 */
+    uint32_t alternative; /* a tab is one column; both must give the same order */
 };
 
 struct lexer {
@@ -17,14 +17,14 @@ struct lexer {
     struct nki_faults *faults;
     const char *text; /* followed by a zero byte at `end` for a whole file */
     uint32_t at, end;
-    bool is_part; /* one expression: line ends are blanks */
+    bool is_part; /* one expression, in which line ends are blanks */
     VEC(struct nki_token) tokens;
     VEC(struct nki_span) comments;
     uint32_t brackets[NKI_MAX_DEPTH];
     uint32_t depth;
     struct indent indents[MAX_INDENTS];
     uint32_t n_indents;
-    int retries; /* of f-strings, see lexer_find_string_end */
+    int retries; /* of f-strings; see lexer_find_string_end */
 };
 
 static const char *const words[] = {
@@ -69,7 +69,7 @@ static void skip_comment(struct lexer *lx) {
         *vec_push(&lx->comments) = (struct nki_span){start, lx->at};
 }
 
-/* A backslash continues the line when a line end follows at once. */
+/* A backslash continues the line when a line end follows it at once. */
 static bool skip_continuation(struct lexer *lx) {
     if (byte_at(lx, lx->at) != '\\' || !is_newline(byte_at(lx, lx->at + 1)))
         return false;
@@ -143,7 +143,7 @@ static void close_indents(struct lexer *lx, struct indent indent) {
         fault_tabs(lx);
 }
 
-/* At the start of a line outside brackets: skips blank and comment lines, then compares the
+/* At the start of a line outside brackets: skips blank lines and comments, then compares the
  * indentation with the open blocks. */
 static void start_line(struct lexer *lx) {
     struct indent indent;
@@ -202,7 +202,7 @@ static bool close_bracket(struct lexer *lx, char close) {
     return false;
 }
 
-/* The innermost open bracket is never closed: report it and end the logical line here. */
+/* The innermost open bracket is never closed. Reports it and ends the logical line here. */
 static void abandon_brackets(struct lexer *lx, uint32_t at) {
     uint32_t open_at = lx->brackets[lx->depth - 1];
     char open = lx->text[open_at];
@@ -233,7 +233,7 @@ static int find_word(struct str text) {
     return -1;
 }
 
-/* Keywords that start a statement and can stand nowhere inside an expression. */
+/* Keywords that start a statement and cannot stand inside an expression. */
 static bool only_starts_statement(int word) {
     switch (word) {
     case NKI_WORD_ASSERT:
@@ -255,7 +255,8 @@ static bool only_starts_statement(int word) {
     }
 }
 
-/* Whether only blanks stand between the start of the line and `at`; *start is the line's start. */
+/* Whether there are only blanks between the start of the line and `at`. Sets *start to the line's
+ * start. */
 static bool is_first_on_line(const struct lexer *lx, uint32_t at, uint32_t *start) {
     while (at > 0 && (lx->text[at - 1] == ' ' || lx->text[at - 1] == '\t'))
         at--;
@@ -341,7 +342,7 @@ static void lex_operator(struct lexer *lx, size_t len) {
     lx->at = end;
 }
 
-/* What word processors and models write for what a keyboard has. */
+/* Characters that word processors and models write in place of those on a keyboard. */
 static void fault_stray(struct lexer *lx, struct nki_span span, uint32_t code) {
     const char *name = "", *typed = text_typewriter(code, &name);
     if (!typed)
@@ -363,7 +364,7 @@ static void lex_stray(struct lexer *lx) {
     struct nki_span span = {start, lx->at};
     push(lx, NKI_TOKEN_ERROR, start, lx->at);
     if (c == 0 || (c >= 0x80 && !len))
-        return; /* reported by the scan of the lines */
+        return; /* the scan of the lines reported it */
     if (c == '\\')
         nki_fault(lx->faults, span,
                   "found '\\' that is not the last character of its line; it can "

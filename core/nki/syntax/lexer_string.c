@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where strings end, f-strings with their replacement fields included, and how a string token is
- * made up. Fields may hold strings with the quotes of the f-string itself (Python 3.12); when
- * the text makes no sense that way the first closing quote ends the string, as before 3.12. */
+/* Where strings end, including f-strings with their replacement fields, and what a string token
+ * consists of. A field may hold strings with the quotes of the f-string itself (Python 3.12). When
+ * the text makes no sense that way, the first closing quote ends the string, as before 3.12. */
 #include "nki/syntax/lexer.h"
 
 #define MAX_NESTED_STRINGS 8
-#define MAX_RETRIES 64 /* f-strings of a file read again by the old rule */
+#define MAX_RETRIES 64 /* f-strings of a file that are read again by the old rule */
 
 static bool is_newline(char c) {
     return c == '\n' || c == '\r';
@@ -24,7 +24,7 @@ bool lexer_is_string_prefix(struct str text) {
     return false;
 }
 
-/* A string being looked at: its quotes and what its prefix says. */
+/* The present string: its quotes, and what its prefix says. */
 struct quoted {
     const char *text;
     uint32_t body, end; /* after the opening quotes; end of the text */
@@ -44,7 +44,7 @@ static struct quoted open_string(const char *text, uint32_t at, uint32_t end) {
     return q;
 }
 
-/* The length of the closing quotes at `at`, 0 when the string does not end there. */
+/* The length of the closing quotes at `at`; 0 when the string does not end there. */
 static uint32_t closing(const struct quoted *q, uint32_t at) {
     if (q->text[at] != q->quote)
         return 0;
@@ -60,7 +60,8 @@ static uint32_t after_escape(const struct quoted *q, uint32_t at) {
     return MIN_OF(at + 2, q->end);
 }
 
-/* The end of the string by its quotes alone; 0 when it is not closed, with *stop where it ends. */
+/* The end of the string by its quotes alone. 0 when it is not closed; *stop is then where it
+ * ends. */
 static uint32_t plain_end(const struct quoted *q, uint32_t *stop) {
     uint32_t at = q->body, quotes;
     while (at < q->end) {
@@ -88,7 +89,7 @@ static uint32_t after_inner_string(const struct quoted *q, uint32_t at, int nest
     return nesting < MAX_NESTED_STRINGS ? format_end(&inner, nesting + 1) : 0;
 }
 
-/* Skips the format spec of a field up to its "}", fields inside it included. */
+/* Skips the format spec of a field up to its "}", with the fields inside it. */
 static uint32_t spec_end(const struct quoted *q, uint32_t at) {
     int depth = 0;
     for (; at < q->end; at++) {
@@ -103,7 +104,7 @@ static uint32_t spec_end(const struct quoted *q, uint32_t at) {
     return 0;
 }
 
-/* From after a "{" to its "}"; 0 when the field is not closed inside the string. */
+/* From after a "{" to its "}". 0 when the field is not closed inside the string. */
 static uint32_t field_close(const struct quoted *q, uint32_t at, int nesting) {
     int depth = 0;
     while (at < q->end) {
@@ -128,7 +129,7 @@ static uint32_t field_close(const struct quoted *q, uint32_t at, int nesting) {
     return 0;
 }
 
-/* Skips an escape in an f-string: a "{" after a backslash still opens a field. */
+/* Skips an escape in an f-string. A "{" after a backslash still opens a field. */
 static uint32_t after_format_escape(const struct quoted *q, uint32_t at) {
     char next = at + 1 < q->end ? q->text[at + 1] : '\0';
     if (next == '{' || next == '}')

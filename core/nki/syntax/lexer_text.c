@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lexer's characters: UTF-8, line starts, names and numbers. Identifiers outside ASCII are
- * accepted by ranges of code points, not by Unicode's full tables: letters of any script pass,
- * punctuation, symbols and blanks that look like ASCII do not. */
+ * accepted by ranges of code points, not by Unicode's full tables. Letters of any script pass.
+ * Punctuation, symbols, and blanks that look like ASCII do not. */
 #include "nki/syntax/lexer.h"
 
 uint32_t lexer_utf8(const char *text, uint32_t len, uint32_t *code) {
@@ -27,7 +27,7 @@ uint32_t lexer_utf8(const char *text, uint32_t len, uint32_t *code) {
     return n;
 }
 
-/* Reports the first byte that is NUL or no UTF-8. */
+/* Reports the first byte that is NUL or not UTF-8. */
 static void check_bytes(struct str source, struct nki_faults *faults) {
     for (uint32_t i = 0, length; i < source.len; i += length) {
         uint32_t code = 1;
@@ -111,7 +111,8 @@ static bool is_digit_of(char c, int base) {
     return c >= '0' && c < '0' + base;
 }
 
-/* Digits with single underscores between them; *problem when an underscore stands elsewhere. */
+/* Digits with single underscores between them. Sets *problem when an underscore stands
+ * elsewhere. */
 static uint32_t digits_end(const char *text, uint32_t at, uint32_t end, int base) {
     while (at < end) {
         if (text[at] == '_' && at + 1 < end && is_digit_of(text[at + 1], base))
@@ -158,7 +159,7 @@ static uint32_t decimal_end(const char *text, uint32_t at, uint32_t end, const c
     return at;
 }
 
-/* A keyword may follow a number at once, as in `1if x else 2`. */
+/* A keyword may follow a number without a blank, as in `1if x else 2`. */
 static bool is_keyword_after_number(struct str word) {
     static const char *const words[] = {"and", "else", "for", "if", "in", "is", "not", "or"};
     for (size_t i = 0; i < COUNT_OF(words); i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether two sources are the same kernel: a hash of the tree without what makes no difference. It
- * does not know that other edits (another order, x += 1 for x = x + 1) make none either. */
+/* Whether two sources are the same kernel: a hash of the tree without what makes no difference.
+ * Some other edits make none either (another order, x += 1 for x = x + 1), but this hash tells them
+ * apart. */
 #include "nki/syntax/parser.h"
 
 static bool is_scope(const struct nki_node *node) {
@@ -9,7 +10,7 @@ static bool is_scope(const struct nki_node *node) {
            node->kind == NKI_DICT_COMP || node->kind == NKI_GENERATOR_EXP;
 }
 
-/* In the function's body, and not in a scope of its own within it. */
+/* Whether a node is in the function's body, and in no inner scope. */
 static bool is_own(const struct nki_node *function, const struct nki_node *node) {
     for (const struct nki_node *up = node->parent; up && up != function; up = up->parent)
         if (is_scope(up))
@@ -22,7 +23,7 @@ static void put(struct map *set, struct str name) {
         map_put(set, name);
 }
 
-/* Names that something outside could tell apart, or that are bound in other ways than by
+/* Adds names that something outside could tell apart, or that are bound by other means than
  * assignment. */
 static void fixed_add(const struct nki_node *function, const struct nki_node *node,
                       struct map *fixed) {
@@ -46,7 +47,7 @@ static void fixed_add(const struct nki_node *function, const struct nki_node *no
         put(fixed, first);
 }
 
-/* A function's own variables in the order they are bound. */
+/* Finds a function's own variables, in the order in which they are bound. */
 static void marks_find(const struct nki_tree *tree, const struct nki_node *function,
                        struct map *marks) {
     struct map fixed = {0};

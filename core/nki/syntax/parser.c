@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parser's entry and what all its parts use: errors, tokens, nodes and lists. It makes the
- * tokens, lets the grammar (parser_stmt.c, parser_expr.c and the files named there) build the
- * tree and numbers the nodes. It knows nothing of what a kernel means. */
+ * tokens, lets the grammar build the tree (parser_stmt.c, parser_expr.c and the files named there),
+ * and numbers the nodes. It knows nothing of what a kernel means. */
 #include "nki/syntax/parser.h"
 
 #include <stdarg.h>
@@ -28,8 +28,8 @@ static void stop(struct nki_parser *p) {
     p->token = &nothing;
 }
 
-/* Whether the lexer reported something on the rest of this logical line: a bracket that is never
- * closed, say. Then what the parser stumbles over here is most likely its consequence. */
+/* Whether the lexer reported something on the rest of this logical line, such as a bracket that is
+ * never closed. Then what the parser finds here is most likely a consequence. */
 static bool is_reported(const struct nki_parser *p) {
     const struct nki_token *token = &p->tokens[p->at];
     while (token->kind != NKI_TOKEN_ERROR && token->kind != NKI_TOKEN_NEWLINE &&
@@ -64,7 +64,7 @@ void parser_fail_at(struct nki_parser *p, const struct nki_node *node, const cha
     stop(p);
 }
 
-/* The token's text for a message: cut off, and with anything but printable ASCII left out. */
+/* The token's text for a message: cut short, and without anything but printable ASCII. */
 static void quote_token(const struct nki_parser *p, char *out, size_t size) {
     struct str text = nki_text(p->tree, (struct nki_span){p->token->start, p->token->end});
     size_t len = 0;
@@ -228,7 +228,7 @@ static void parse_module(struct nki_parser *p) {
     p->tree->module->module.body = parser_list_end(p, p->tree->module, start);
 }
 
-/* Pre-order numbers; the depth is bounded by the tree's height. */
+/* Numbers the nodes in pre-order. The tree's height bounds the depth. */
 static void number(struct nki_parser *p, struct nki_node *node) {
     *vec_push(&p->pending) = node;
     node->id = (uint32_t)p->pending.len - 1;
@@ -255,7 +255,7 @@ static void parse_source(struct nki_tree *tree, struct nki_faults *faults) {
     vec_free(&p.pending);
 }
 
-/* A tree for a file that is too large to look at: no statements, one token at the end. */
+/* The tree of a file that is too large to read: no statements, and one token at the end. */
 static void refuse_source(struct nki_tree *tree, struct nki_faults *faults, size_t size) {
     tree->lines = ARENA_NEW(tree->arena, uint32_t);
     tree->n_lines = 1;
@@ -288,7 +288,7 @@ struct nki_tree *nki_parse(const char *file, struct str source, struct diag_list
         parse_source(tree, &faults);
     tree->errors = faults.count;
     if (diags)
-        nki_sort_findings(diags, first); /* the lexer reported before the parser */
+        nki_sort_findings(diags, first); /* the lexer reported before the parser did */
     return tree;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions that are read from left to right without operators: names, literals, brackets and
- * their comprehensions, and what follows them: attributes, calls and subscripts. */
+ * their comprehensions, and the attributes, calls and subscripts after them. */
 #include "nki/syntax/parser.h"
 
 static struct nki_node *constant(struct nki_parser *p, enum nki_constant type) {
@@ -30,7 +30,7 @@ static struct nki_node *parse_clause(struct nki_parser *p) {
     return parser_close(p, node);
 }
 
-/* The "for ... in ... if ..." clauses, adopted by `parent`. */
+/* The clauses "for ... in ... if ...", which become children of `parent`. */
 static struct nki_list parse_generators(struct nki_parser *p, struct nki_node *parent) {
     uint32_t list = parser_list_start(p);
     while (at_for(p))
@@ -48,7 +48,7 @@ static struct nki_node *comprehension(struct nki_parser *p, enum nki_kind kind, 
     return node;
 }
 
-/* The rest of a list, set or parenthesised tuple after its first element; takes the closing
+/* The rest of a list, set or parenthesised tuple after its first element. Takes the closing
  * bracket. */
 static struct nki_list rest_of_display(struct nki_parser *p, struct nki_node *node,
                                        struct nki_node *first, char close) {
@@ -144,7 +144,7 @@ static void split_entries(struct nki_parser *p, struct nki_node *node, uint32_t 
     p->pending.len = start;
 }
 
-/* A dictionary from its first entry on, whose key (NULL for `**x`) and value are pending. */
+/* A dictionary from its first entry on. That entry's key (NULL for `**x`) and value are pending. */
 static struct nki_node *rest_of_dict(struct nki_parser *p, uint32_t start, uint32_t list) {
     struct nki_node *node = parser_node(p, NKI_DICT, start);
     while (parser_accept_op(p, OP1(',')) && !parser_at_op(p, OP1('}')))
@@ -263,7 +263,7 @@ static bool at_keyword_argument(const struct nki_parser *p) {
            following->op == OP1('=');
 }
 
-/* In a call the "*" takes a whole expression, as in f(*a if b else c). */
+/* In a call, "*" takes a whole expression, as in f(*a if b else c). */
 static struct nki_node *starred_argument(struct nki_parser *p) {
     struct nki_node *node = parser_node(p, NKI_STARRED, p->token->start);
     parser_next(p);
@@ -271,7 +271,7 @@ static struct nki_node *starred_argument(struct nki_parser *p) {
     return parser_close(p, node);
 }
 
-/* One positional argument, pushed; a generator may be the only one. */
+/* Pushes one positional argument. A generator must be the only one. */
 static void push_positional(struct nki_parser *p, bool is_after_keyword) {
     uint32_t start = p->token->start;
     struct nki_node *node =
@@ -285,7 +285,7 @@ static void push_positional(struct nki_parser *p, bool is_after_keyword) {
     parser_list_push(p, node);
 }
 
-/* Splits the pending arguments into positional ones and keywords, both in their order. */
+/* Splits the pending arguments into positional ones and keywords, each in order. */
 static void split_arguments(struct nki_parser *p, struct nki_node *parent, uint32_t start,
                             struct nki_list *lists) {
     uint32_t n = (uint32_t)p->pending.len - start;

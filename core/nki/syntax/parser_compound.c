@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statements with blocks: if, loops, with, try, functions and classes. The match statement is
- * told apart and refused with a message of its own. */
+ * recognised and refused with a message of its own. */
 #include "nki/syntax/parser.h"
 
-/* The end of a compound statement is that of its last inner statement, not of the line end. */
+/* A compound statement ends where its last inner statement ends, not at the line end. */
 static struct nki_node *close_block(struct nki_node *node, struct nki_list body) {
     if (body.len)
         node->end = MAX_OF(node->end, body.at[body.len - 1]->end);
@@ -84,7 +84,7 @@ static void push_with_item(struct nki_parser *p) {
     parser_list_push(p, parser_close(p, node));
 }
 
-/* Whether the "(" here encloses all items of the statement: the token after its ")" is ":". */
+/* Whether the "(" here encloses all items of the statement: after its ")" comes ":". */
 static bool is_item_group(const struct nki_parser *p) {
     int depth = 0;
     if (!parser_at_op(p, OP1('(')))
@@ -242,7 +242,7 @@ static struct nki_node *parse_decorated(struct nki_parser *p) {
 
 /* ---- which one it is ----------------------------------------------------------------------- */
 
-/* "match" is a name unless its line ends in ":" and an indented "case" follows. */
+/* "match" is a name, unless its line ends in ":" and an indented "case" follows. */
 static bool at_match(const struct nki_parser *p) {
     if (p->token->kind != NKI_TOKEN_NAME ||
         !str_is(nki_text(p->tree, (struct nki_span){p->token->start, p->token->end}), "match"))
@@ -256,7 +256,7 @@ static bool at_match(const struct nki_parser *p) {
     return str_is(nki_text(p->tree, (struct nki_span){token[2].start, token[2].end}), "case");
 }
 
-/* Skips the whole statement, so that its `case` lines bring no errors of their own. */
+/* Skips the whole statement, so that its `case` lines give no errors of their own. */
 static struct nki_node *skip_match(struct nki_parser *p) {
     struct nki_node *node = parser_node(p, NKI_ERROR, p->token->start);
     nki_fault(p->faults, (struct nki_span){p->token->start, p->token->end},

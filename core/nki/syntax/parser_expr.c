@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions by falling precedence, down to subscripts and calls; what stands alone (names,
- * literals, displays) is in parser_atom.c. Chains of operators are loops, so the depth of the
- * recursion follows the nesting of the source and parser_enter bounds it. */
+/* Expressions by falling precedence, down to subscripts and calls. What has no operators (names,
+ * literals, displays) is in parser_atom.c. Chains of operators are loops. So the depth of the
+ * recursion follows the nesting of the source, and parser_enter bounds it. */
 #include "nki/syntax/parser.h"
 
 static const struct {
@@ -263,7 +263,7 @@ bool parser_at_expression(const struct nki_parser *p) {
     }
 }
 
-/* `element` once or, with commas, as a tuple. */
+/* One `element` or, with commas, a tuple of them. */
 static struct nki_node *tuple_of(struct nki_parser *p,
                                  struct nki_node *(*element)(struct nki_parser *p)) {
     uint32_t start = p->token->start;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of f-strings: literal pieces, replacement fields, conversions and format specs. A
- * field's expression is made into tokens of its own, so that its nodes have exact spans. */
+/* The inside of f-strings: literal pieces, replacement fields, conversions and format specs. The
+ * expression of a field gets tokens of its own, so that its nodes have exact spans. */
 #include "nki/syntax/lexer.h"
 
-#define MAX_SPEC_LEVEL 2 /* a field may hold fields in its format spec, those no further */
+#define MAX_SPEC_LEVEL 2 /* a field may hold fields in its format spec; these hold none */
 
 struct format {
     struct nki_parser *p;
@@ -39,7 +39,7 @@ static struct nki_node *parse_part(struct nki_parser *p, struct nki_span part) {
     return node;
 }
 
-/* After the expression: "=" pushes the expression's own text. True when it was there. */
+/* "=" after the expression pushes the expression's own text. True when it was there. */
 static bool accept_debug(struct format *f, uint32_t start) {
     if (f->text[f->at] != '=')
         return false;
@@ -81,7 +81,7 @@ static void parse_spec(struct format *f, struct nki_node *node) {
     node->formatted_value.format_spec = parser_adopt(f->p, node, spec);
 }
 
-/* `at` is on the "{" of a field; afterwards it is behind its "}". */
+/* On entry `at` is at the "{" of a field, afterwards it is after its "}". */
 static void parse_field(struct format *f) {
     struct nki_parser *p = f->p;
     struct nki_node *node = parser_node(p, NKI_FORMATTED_VALUE, f->at);

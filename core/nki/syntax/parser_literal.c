@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of number and string tokens, and strings written one after another. */
+/* The values of number and string tokens, and joining strings that are written one after
+ * another. */
 #include "nki/syntax/lexer.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@ static int digit_value(char c) {
     return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
 }
 
-/* Whole numbers: exact up to int64, saturated with is_big beyond. */
+/* Whole numbers are exact up to int64. Beyond, they are saturated and have is_big. */
 static void set_integer(struct nki_node *node, struct str digits, int base) {
     int64_t value = 0;
     double number = 0;
@@ -82,7 +83,7 @@ struct nki_node *parse_number(struct nki_parser *p) {
 
 /* ---- escapes ------------------------------------------------------------------------------- */
 
-/* A string piece being decoded. */
+/* A string piece that is being decoded. */
 struct decoder {
     struct nki_parser *p;
     struct nki_string_parts string;
@@ -103,7 +104,7 @@ static void put_utf8(struct buf *out, uint32_t code) {
         buf_putc(out, (char)(0x80 | (code >> (6 * extra) & 0x3f)));
 }
 
-/* One byte of a bytes literal or one code point of a string. */
+/* Puts one byte of a bytes literal, or one code point of a string. */
 static void put_code(struct decoder *d, uint32_t code) {
     if (d->string.is_bytes)
         buf_putc(&d->out, (char)code);
@@ -143,8 +144,8 @@ static void put_octal(struct decoder *d) {
     put_code(d, d->string.is_bytes ? code & 0xff : code);
 }
 
-/* After a backslash. Unknown escapes keep it, as in Python; so do names of characters (\N{...}),
- * for which there is no table here. */
+/* Decodes what follows a backslash. An unknown escape keeps the backslash, as in Python. So does
+ * the name of a character (\N{...}), for which there is no table here. */
 static void put_escape(struct decoder *d) {
     static const char from[] = "\\'\"abfnrtv", to[] = "\\'\"\a\b\f\n\r\t\v";
     if (d->at >= d->end) {
@@ -239,7 +240,7 @@ static struct nki_node *join_run(struct nki_parser *p, size_t from, size_t to) {
     return first;
 }
 
-/* Joins runs of constants among the pending parts of an f-string and drops empty ones. */
+/* Joins runs of constants among the pending parts of an f-string, and drops empty ones. */
 static void join_parts(struct nki_parser *p, uint32_t start) {
     size_t kept = start, n = p->pending.len, next;
     for (size_t i = start; i < n; i = next) {

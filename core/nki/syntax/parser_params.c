@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters of functions and lambdas: forms, defaults and their order. How arguments are bound to
- * them is the specialiser's business. */
+/* Parameters of functions and lambdas: their forms, defaults and order. The specialiser binds
+ * arguments to them. */
 #include "nki/syntax/parser.h"
 
-/* What came before the parameter at hand. */
+/* What came before the present parameter. */
 struct so_far {
     uint32_t list; /* start of the pending list */
     bool has_slash, has_star, has_default, is_bare_star, allows_annotation;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simple statements, lines of them, and recovery: a statement with an error becomes an NKI_ERROR
- * node and parsing goes on with the next line. Statements with blocks are in parser_compound.c. */
+/* Simple statements, lines of them, and recovery. A statement with an error becomes an NKI_ERROR
+ * node, and parsing goes on with the next line. Statements with blocks are in parser_compound.c. */
 #include "nki/syntax/parser.h"
 
 #include <stdio.h>
@@ -210,7 +210,7 @@ static void parse_import_from(struct nki_parser *p, struct nki_node *node) {
 static const struct {
     enum nki_word word;
     enum nki_kind kind;
-    void (*parse)(struct nki_parser *p, struct nki_node *node); /* NULL: the keyword is all */
+    void (*parse)(struct nki_parser *p, struct nki_node *node); /* NULL: only the keyword */
 } simple[] = {
     {NKI_WORD_RETURN, NKI_RETURN, parse_return},
     {NKI_WORD_PASS, NKI_PASS, NULL},
@@ -268,12 +268,12 @@ static void push_block(struct nki_parser *p) {
         parser_next(p);
 }
 
-/* Skips to after the end of the line, or of the block when the error stands at one; then takes
- * the block below it, so that errors in there are reported as well. */
+/* Skips to after the end of the line, or of the block when the error is at its end. Then takes the
+ * block below it, so that errors in there are reported as well. */
 static struct nki_node *recover(struct nki_parser *p, uint32_t start) {
     p->failed = false;
     if (p->nodes > NKI_MAX_NODES)
-        p->at = p->tree->n_tokens - 1; /* no more of this file */
+        p->at = p->tree->n_tokens - 1; /* nothing more of this file */
     p->token = &p->tokens[p->at];
     struct nki_node *node = parser_node(p, NKI_ERROR, start);
     while (p->token->kind != NKI_TOKEN_NEWLINE && p->token->kind != NKI_TOKEN_END &&
@@ -298,7 +298,7 @@ static void end_line(struct nki_parser *p) {
         parser_expected(p, "an operator or the end of the statement");
 }
 
-/* Statements on one line, separated by ";", up to and with the line end. */
+/* Takes the statements of one line, separated by ";", with the line end. */
 static void push_simple_statements(struct nki_parser *p) {
     for (;;) {
         parser_list_push(p, parse_simple_statement(p));
@@ -308,7 +308,7 @@ static void push_simple_statements(struct nki_parser *p) {
     end_line(p);
 }
 
-/* "else" and its like where no statement takes them. */
+/* Refuses "else" and its like where no statement takes them. */
 static void refuse_clause(struct nki_parser *p) {
     if (parser_at_word(p, NKI_WORD_ELSE) || parser_at_word(p, NKI_WORD_ELIF))
         parser_fail(p, "this branch follows no 'if' or loop; check the indentation");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at a tree: places, texts, tokens, neighbours in the tree, names. Nothing here changes
- * it, and nothing here knows what the names in a kernel mean. */
+/* Looking at a tree: places, texts, tokens, neighbours in the tree, names. Nothing here changes the
+ * tree or knows what the names in a kernel mean. */
 #include "nki/syntax/syntax.h"
 #include "nki/syntax/testing.h"
 
@@ -107,7 +107,7 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
-/* Inside an f-string, which is one token: parentheses by the bytes. */
+/* An f-string is one token, so inside it parentheses are found by the bytes. */
 static struct nki_span outer_span_by_bytes(const struct nki_tree *tree,
                                            const struct nki_node *node) {
     struct nki_span span = nki_span_of(node);
@@ -192,7 +192,7 @@ struct nki_node *nki_enclosing(const struct nki_node *node, enum nki_kind kind) 
 struct nki_node *nki_statement_of(const struct nki_node *node) {
     union {
         const struct nki_node *in;
-        struct nki_node *out; /* callers own the tree; the lookup itself is const */
+        struct nki_node *out; /* the caller owns the tree; the lookup itself is const */
     } found = {.in = node};
     while (found.out && !nki_is_statement(found.out))
         found.out = found.out->parent;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The syntax of kernels: tokens, the tree, looking things up in it, source edits and lints.
+/* The syntax of kernels: tokens, the tree, looking things up in it, and source edits.
  *
- * The tree follows CPython's `ast` (kinds, field meaning), with these differences that make it
+ * The tree follows CPython's `ast` (kinds, field meaning), with some differences that make it
  * easier to use from C:
  *   - a parameter (NKI_ARG) carries its own default and form; there are no parallel lists;
  *   - constants are one kind with a sub-kind; `True` is a constant, not a name;
@@ -14,7 +14,7 @@
 
 #include "base/base.h"
 
-/* Limits on foreign source; passing one is a diagnostic of its own. */
+/* Limits on foreign source. Passing one is a diagnostic of its own. */
 #define NKI_MAX_SOURCE (8u << 20) /* bytes in a file */
 #define NKI_MAX_DEPTH 200         /* nesting of the source and height of the tree */
 #define NKI_MAX_NODES (2u << 20)  /* nodes of a tree; about 250 MiB */
@@ -75,9 +75,9 @@ const char *nki_comparison_text(enum nki_comparison op); /* "not in" */
 const char *nki_unary_text(enum nki_unary op);           /* "not", "-", "+", "~" */
 const char *nki_bool_op_text(enum nki_bool_op op);       /* "and", "or" */
 
-/* INDENT, DEDENT and END are empty. NEWLINE ends a logical line and covers its line end (empty at
- * the end of a file without one). Blank lines, comments, line ends inside brackets, a byte order
- * mark and backslash-newlines are trivia: the bytes between two tokens. */
+/* INDENT, DEDENT and END are empty. NEWLINE ends a logical line and covers its line end (it is
+ * empty at the end of a file without one). Blank lines, comments, line ends inside brackets, a byte
+ * order mark and backslash-newlines are trivia: they are the bytes between two tokens. */
 enum nki_token_kind {
     NKI_TOKEN_END,
     NKI_TOKEN_NEWLINE,
@@ -88,13 +88,13 @@ enum nki_token_kind {
     NKI_TOKEN_NUMBER,
     NKI_TOKEN_STRING, /* with prefix and quotes; an f-string is one token */
     NKI_TOKEN_OP,     /* `op` holds its bytes, first byte in the low 8 bits */
-    NKI_TOKEN_ERROR,  /* bytes that are not a token; reported when it was made */
+    NKI_TOKEN_ERROR,  /* bytes that are no token; reported when the token was made */
 };
 struct nki_token {
     uint32_t start, end;
     uint8_t kind; /* enum nki_token_kind */
     uint8_t word; /* enum nki_word, see parser.h */
-    uint32_t op;  /* operator bytes, e.g. '<' | '<' << 8 | '=' << 16 */
+    uint32_t op;  /* the operator's bytes, such as '<' | '<' << 8 | '=' << 16 */
 };
 
 /* ---- the tree ------------------------------------------------------------------------------ */
@@ -189,22 +189,22 @@ enum nki_arg_form {
 };
 
 struct nki_node;
-/* An array in the tree's arena. Entries are never NULL except in `dict.keys` (a `**x` entry). */
+/* An array in the tree's arena. Entries are never NULL, except for `**x` in `dict.keys`. */
 struct nki_list {
     struct nki_node **at;
     uint32_t len;
 };
 
-/* Fields that may be NULL are marked "?". Texts (struct str) point into the source or the arena
- * and live as long as the tree. Fields without a type below are nodes. */
+/* Fields that may be NULL are marked "?". Texts (struct str) point into the source or the arena and
+ * live as long as the tree. Fields without a type below are nodes. */
 struct nki_node {
     uint8_t kind;            /* enum nki_kind */
     uint8_t context;         /* enum nki_context */
-    uint8_t parens;          /* pairs of parentheses around it that its span leaves out */
+    uint8_t parens;          /* pairs of parentheses around it, which its span leaves out */
     uint8_t height;          /* 1 for a leaf; at most NKI_MAX_DEPTH */
     uint32_t start, end;     /* bytes; a def or class starts at its keyword, not its decorator */
     uint32_t id;             /* index in tree->nodes (pre-order) */
-    uint32_t last;           /* id of the last descendant; == id for a leaf */
+    uint32_t last;           /* id of the last descendant; its own id for a leaf */
     struct nki_node *parent; /* NULL for the module */
     union {
         struct {
@@ -245,7 +245,7 @@ struct nki_node {
         struct {
             struct nki_node *target, *iter;
             struct nki_list body, orelse;
-            uint32_t else_start; /* offset of `else`, 0 without one */
+            uint32_t else_start; /* offset of `else`; 0 without one */
             bool is_async;
         } for_;
         struct {
@@ -253,7 +253,7 @@ struct nki_node {
             struct nki_list body, orelse;
             uint32_t else_start;
         } while_;
-        /* An elif is an NKI_IF alone in its parent's orelse, with is_elif set. */
+        /* An elif is an NKI_IF that is alone in its parent's orelse and has is_elif set. */
         struct {
             struct nki_node *test;
             struct nki_list body, orelse;
@@ -290,7 +290,7 @@ struct nki_node {
         } expr;
         struct {
             struct nki_list body;
-        } error; /* block after a bad header */
+        } error; /* the block after a bad header */
 
         struct {
             struct nki_list values;
@@ -316,7 +316,7 @@ struct nki_node {
         } if_exp; /* body if test else orelse */
         struct {
             struct nki_list keys, values;
-        } dict; /* keys.at[i] NULL: **values.at[i] */
+        } dict; /* where keys.at[i] is NULL: **values.at[i] */
         struct {
             struct nki_list elts;
         } set;
@@ -345,13 +345,13 @@ struct nki_node {
         struct {
             struct nki_node *left;
             struct nki_list comparators;
-            uint8_t *ops; /* enum nki_comparison, one per comparator */
+            uint8_t *ops; /* enum nki_comparison, one for each comparator */
         } compare;
         struct {
             struct nki_node *func;
             struct nki_list args, keywords;
         } call; /* NKI_KEYWORD */
-        /* f-strings: parts are NKI_CONSTANT strings and NKI_FORMATTED_VALUE, in order. */
+        /* f-strings. Their parts are NKI_CONSTANT strings and NKI_FORMATTED_VALUE, in order. */
         struct {
             struct nki_list values;
         } joined_str;
@@ -361,10 +361,10 @@ struct nki_node {
         } formatted_value;
         struct {
             enum nki_constant type;
-            bool is_big;     /* an int outside int64: `integer` is saturated */
+            bool is_big;     /* an int outside int64; `integer` is saturated */
             int64_t integer; /* INT */
             double number;   /* INT (nearest), FLOAT, IMAGINARY */
-            struct str text; /* STRING (UTF-8), BYTES: escapes resolved */
+            struct str text; /* STRING (UTF-8), BYTES; escapes are resolved */
         } constant;
         struct {
             struct nki_node *value;
@@ -406,38 +406,38 @@ struct nki_node {
         struct {
             struct str name;
             struct nki_node *value;
-        } keyword; /* name empty: **value */
+        } keyword; /* an empty name: **value */
         struct {
             struct str name, asname;
-        } alias; /* asname empty without `as` */
+        } alias; /* asname is empty without `as` */
         struct {
             struct nki_node *context_expr, *optional_vars;
         } with_item; /* vars ? */
     };
 };
 
-/* One parsed file. Everything in it lives in its arena; nki_tree_free releases all of it. */
+/* One parsed file. All of it is in its arena, which nki_tree_free releases. */
 struct nki_tree {
     struct arena *arena;
-    const char *file;        /* as the user named it */
+    const char *file;        /* as the user wrote it */
     struct str source;       /* a copy, followed by a zero byte */
     struct nki_node *module; /* never NULL */
     struct nki_node **nodes; /* pre-order: nodes[0] is the module */
     uint32_t n_nodes;
     struct nki_token *tokens; /* the last one is END */
     uint32_t n_tokens;
-    struct nki_span *comments; /* "#" up to, not including, the line end; in order */
+    struct nki_span *comments; /* from "#" to before the line end; in order */
     uint32_t n_comments;
     uint32_t *lines; /* offset of the start of each line */
     uint32_t n_lines;
     size_t errors; /* syntax errors found; 0: the tree is complete */
 };
 
-/* Parses a copy of `source`. Never NULL: what cannot be parsed becomes NKI_ERROR nodes, the
- * findings go to *diags (with `file` as their file) and their number to tree->errors. */
+/* Parses a copy of `source`. Never NULL: what cannot be parsed becomes NKI_ERROR nodes. The
+ * findings go to *diags (with `file` as their file), and their number to tree->errors. */
 struct nki_tree *nki_parse(const char *file, struct str source,
                            struct diag_list *diags) CC_MUST_USE;
-/* The same from a file. NULL with *err when it cannot be read or is over NKI_MAX_SOURCE. */
+/* The same from a file. NULL with *err when it cannot be read or is larger than NKI_MAX_SOURCE. */
 struct nki_tree *nki_parse_file(const char *path, struct diag_list *diags,
                                 struct err *err) CC_MUST_USE;
 void nki_tree_free(struct nki_tree *tree); /* accepts NULL */
@@ -448,12 +448,12 @@ const char *nki_node_name(enum nki_kind kind); /* "FunctionDef" */
 bool nki_is_statement(const struct nki_node *node);
 bool nki_is_expression(const struct nki_node *node);
 
-/* Line and column count from 1, columns in bytes. */
+/* Lines and columns count from 1; columns are bytes. */
 struct nki_place {
     int line, column;
 };
 struct nki_place nki_place_of(const struct nki_tree *tree, uint32_t offset);
-/* The line with its line end; line numbers out of range give an empty span at the end. */
+/* The line with its line end. A line number out of range gives an empty span at the end. */
 struct nki_span nki_line_span(const struct nki_tree *tree, int line);
 
 struct str nki_text(const struct nki_tree *tree, struct nki_span span);
@@ -464,39 +464,42 @@ static inline struct nki_span nki_span_of(const struct nki_node *node) {
 struct str nki_node_text(const struct nki_tree *tree, const struct nki_node *node);
 /* The span with all parentheses that belong to the node. */
 struct nki_span nki_outer_span(const struct nki_tree *tree, const struct nki_node *node);
-/* How tightly an expression binds (as in NKI_BINARY_TABLE; atoms 20): replacing a node by text
- * whose precedence is lower than that of the node needs parentheses around it. */
+/* How tightly an expression binds (as in NKI_BINARY_TABLE; atoms have 20). A node that is replaced
+ * by text of lower precedence needs parentheses around it. */
 int nki_precedence(const struct nki_node *node);
 
-/* The index of the first token that ends after `offset` (the token there, or the next one). */
+/* The index of the first token that ends after `offset`: the token there, or the next one. */
 uint32_t nki_token_at(const struct nki_tree *tree, uint32_t offset);
 
-/* The node and everything below it in source order:
+/* To visit a node and everything below it, in source order:
  *     for (uint32_t i = node->id; i <= node->last; i++) look_at(tree->nodes[i]);
- * and `i = n->last` inside the loop skips the rest of n. */
-/* Is `inner` the node itself or below it? */
+ * `i = n->last` inside the loop skips the rest of n. */
+
+/* Whether `inner` is the node itself or below it. */
 static inline bool nki_contains(const struct nki_node *outer, const struct nki_node *inner) {
     return inner->id >= outer->id && inner->id <= outer->last;
 }
-/* The nearest node of that kind above (not the node itself); NULL when there is none. */
+/* The nearest enclosing node of that kind (not the node itself); NULL when there is none. */
 struct nki_node *nki_enclosing(const struct nki_node *node, enum nki_kind kind);
-/* The statement a node belongs to (itself when it is one); NULL for the module. */
+/* The statement that a node belongs to (itself when it is one); NULL for the module. */
 struct nki_node *nki_statement_of(const struct nki_node *node);
-/* The blocks of statements that a node holds (the handlers of a try count as one); the rest of the
- * four is NULL. */
+/* The blocks of statements that a node holds (the handlers of a try count as one). Those of the
+ * four that it lacks are NULL. */
 void nki_blocks_of(const struct nki_node *node, const struct nki_list *blocks[4]);
-/* The block a statement stands in and its index there; NULL for anything else. */
+/* The block that a statement is in, and its index there; NULL for anything else. */
 const struct nki_list *nki_block_of(const struct nki_node *stmt, uint32_t *index);
-/* Names and attributes joined by dots ("nl.affine_range") into `out`; false for anything else. */
+/* Writes names and attributes, joined by dots ("nl.affine_range"), to `out`. False for anything
+ * else. */
 bool nki_dotted_name(const struct nki_node *node, struct buf *out);
-/* Whether the node is exactly the dotted name, e.g. nki_is_dotted(call->call.func, "nl.load"). */
+/* Whether the node is exactly the dotted name, as in nki_is_dotted(call->call.func, "nl.load"). */
 bool nki_is_dotted(const struct nki_node *node, const char *dotted);
-/* The value of a call's keyword argument; NULL when it is not given. */
+/* The value of a keyword argument of a call; NULL when it is not given. */
 struct nki_node *nki_keyword(const struct nki_node *call, const char *name);
 
-/* A hash of what the source does, equal for sources that differ in comments, blank lines, spacing,
- * docstrings, redundant parentheses and commas, how numbers and strings are spelt, and in the names
- * of a function's own variables. One that does not parse is taken as it is written. */
+/* A hash of what the source does. It is equal for sources that differ in comments, blank lines,
+ * spacing, docstrings, redundant parentheses and commas, the spelling of numbers and strings, and
+ * the names of a function's own variables. A source that does not parse is taken as it is
+ * written. */
 struct hash nki_source_hash(struct str source);
 
 /* Adds a finding about a span of the tree's source, with file, line, column and end. */
@@ -504,51 +507,52 @@ struct diag *nki_report(const struct nki_tree *tree, struct diag_list *diags,
                         enum diag_severity severity, struct nki_span span, const char *code,
                         const char *format, ...) CC_PRINTF(6, 7);
 
-/* Puts the findings from index `first` on into the order of their places in the source. */
+/* Sorts the findings from index `first` on by their places in the source. */
 void nki_sort_findings(struct diag_list *diags, size_t first);
 
 /* ---- what kind of file it is --------------------------------------------------------------- */
 
 enum nki_dialect {
-    NKI_DIALECT_UNKNOWN, /* nothing tells: treat as current */
+    NKI_DIALECT_UNKNOWN, /* nothing shows it: treat it as current */
     NKI_DIALECT_LEGACY,  /* package neuronxcc.nki, values, masks */
     NKI_DIALECT_CURRENT, /* package nki, explicit dst= */
 };
 struct nki_dialect_info {
     enum nki_dialect dialect;
-    struct nki_span seen; /* what told; empty when unknown */
+    struct nki_span seen; /* what showed it; empty when unknown */
     const char *why;      /* "imports neuronxcc"; never NULL */
 };
 struct nki_dialect_info nki_detect_dialect(const struct nki_tree *tree);
 const char *nki_dialect_name(enum nki_dialect dialect); /* "legacy", "current", "unknown" */
 
-/* The function of that name at module level (the last when it is defined again) or NULL. */
+/* The function of that name at module level (the last one when it is defined again), or NULL. */
 struct nki_node *nki_find_function(const struct nki_tree *tree, struct str name);
 /* The decorator that makes a function a kernel (nki.jit, jit, nki.jit(...), nki.trace, ...); NULL
  * for a plain function. */
 struct nki_node *nki_kernel_decorator(const struct nki_node *function);
-/* The function to run as the kernel: the one called `name`, decorated or not; without a name (NULL)
- * the only decorated one, or the last decorated one that no other function calls, or, where
- * nothing is decorated, the only function or the one named kernel / nki_kernel / *_kernel.
- * NULL with *err (naming the candidates) when that leaves none or several. */
+/* The function to run as the kernel. With a `name` it is the function of that name, decorated or
+ * not. Without one (NULL) it is the only decorated function, or the last decorated one that no
+ * other function calls. Where nothing is decorated, it is the only function, or the one named
+ * kernel / nki_kernel / *_kernel. NULL with *err, which names the candidates, when that leaves none
+ * or several. */
 struct nki_node *nki_find_kernel(const struct nki_tree *tree, const char *name,
                                  struct err *err) CC_MUST_USE;
 
-/* Whether a file of that text has a function of that name, decorated or not; false with *err
- * (ERR_USAGE), which says what there is. A text that cannot be read as a kernel's file passes: what
- * is wrong with it is said better where it is compiled. */
+/* Whether a file of that text has a function of that name, decorated or not. False with *err
+ * (ERR_USAGE), which says what there is. A text that cannot be read as a kernel's file passes:
+ * where it is compiled, it is said better what is wrong with it. */
 bool nki_has_kernel(const char *file, struct str text, const char *name,
                     struct err *err) CC_MUST_USE;
 
 /* ---- source edits -------------------------------------------------------------------------- */
 
 struct nki_edit {
-    struct nki_span span; /* what is replaced; empty: an insertion */
-    int depth;            /* of the statement it was inserted after, else 0 */
+    struct nki_span span; /* what is replaced; empty for an insertion */
+    int depth;            /* of the statement it was inserted after, otherwise 0 */
     char *text;
     size_t len;
 };
-/* Replacements in one tree's source, in any order. Start with {.tree = tree}. */
+/* Replacements in the source of one tree, in any order. Start with {.tree = tree}. */
 struct nki_edits {
     const struct nki_tree *tree;
     VEC(struct nki_edit) all;
@@ -556,45 +560,46 @@ struct nki_edits {
 void nki_edits_free(struct nki_edits *edits);
 /* Replaces a span by a copy of the text. Several insertions at one place keep their order. */
 void nki_edit_replace(struct nki_edits *edits, struct nki_span span, struct str text);
-/* Replaces a node; its own parentheses stay. */
+/* Replaces a node; parentheses around it stay. */
 void nki_edit_node(struct nki_edits *edits, const struct nki_node *node, struct str text);
 void nki_edit_insert(struct nki_edits *edits, uint32_t offset, struct str text);
-/* Whole lines before or after a statement: `lines` are written as at column 0 and get the
+/* Inserts whole lines before or after a statement. `lines` are written as at column 0 and get the
  * statement's indentation and the file's line ends; a missing last line end is added. Before a
- * statement means before its decorators but after the comments above it. False, with nothing
- * added, for a statement that shares its line with another (`if x: a; b`) and before an elif. */
+ * statement means before its decorators but after the comments above it. Adds nothing and returns
+ * false for a statement that shares its line with another (`if x: a; b`), and before an elif. */
 bool nki_edit_insert_before(struct nki_edits *edits, const struct nki_node *stmt,
                             struct str lines) CC_MUST_USE;
 bool nki_edit_insert_after(struct nki_edits *edits, const struct nki_node *stmt,
                            struct str lines) CC_MUST_USE;
-/* Removes a statement with its lines and, when it is the only one of its block, leaves `pass`. */
+/* Removes a statement with its lines. When it is the only one of its block, `pass` takes its
+ * place. */
 void nki_edit_remove_stmt(struct nki_edits *edits, const struct nki_node *stmt);
-/* The new source into *out. False with *err when two replacements overlap. */
+/* Writes the new source to *out. False with *err when two replacements overlap. */
 bool nki_edits_apply(const struct nki_edits *edits, struct buf *out, struct err *err) CC_MUST_USE;
 
 /* From the start of the statement's first line (with its decorators) to after the line end of its
- * last, trailing comment included. When the statement shares a line with another one or with its
- * block's header, only its own bytes, and *shares is true (shares may be NULL). */
+ * last, with a trailing comment. When the statement shares a line with another one or with its
+ * block's header, the span has only its own bytes, and *shares is true (shares may be NULL). */
 struct nki_span nki_stmt_lines(const struct nki_tree *tree, const struct nki_node *stmt,
                                bool *shares);
-/* The same, with the comment lines directly above it that have its indentation. */
+/* The same, with the comment lines directly above the statement that have its indentation. */
 struct nki_span nki_stmt_lines_with_comments(const struct nki_tree *tree,
                                              const struct nki_node *stmt);
-/* The blanks before the first token of the line on which the statement starts. */
+/* The blanks at the start of the line on which the statement starts. */
 struct str nki_indent_of(const struct nki_tree *tree, const struct nki_node *stmt);
-/* One step of indentation as the file uses it (four blanks when it has none). */
+/* One step of indentation as the file uses it (four blanks when it uses none). */
 struct str nki_indent_unit(const struct nki_tree *tree);
-/* "\n" or "\r\n", as most of the file uses it. */
+/* "\n" or "\r\n", whichever the file uses more. */
 struct str nki_line_end(const struct nki_tree *tree);
-/* The lines of a span with the indentation `from` replaced by `to`. Lines that start inside a
- * string and blank lines stay as they are; a line indented less than `from` gets `to` alone. */
+/* The lines of a span, with the indentation `from` replaced by `to`. Blank lines, and lines that
+ * start inside a string, stay as they are. A line indented less than `from` gets only `to`. */
 void nki_reindent(const struct nki_tree *tree, struct nki_span lines, struct str from,
                   struct str to, struct buf *out);
 
 /* ---- files that a kernel imports ------------------------------------------------------------- */
 
-/* The file of the module "a.b" (a/b.py or a/b/__init__.py), searched from the folder of the file
- * that imports it, `up` folders higher. NULL when there is neither. Free the result. */
+/* The file of the module "a.b" (a/b.py or a/b/__init__.py). It is searched from the folder of the
+ * importing file, `up` folders higher. NULL when there is neither. Free the result. */
 char *nki_import_path(const char *importer, struct str dotted, uint32_t up) CC_MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each kind of node consists of, in one table; children, walking and the dump are read from
+/* What each kind of node consists of, in one table. Children, walking and the dump are read from
  * it. */
 #include "nki/syntax/parser.h"
 #include "nki/syntax/testing.h"
@@ -136,8 +136,8 @@ static bool is_sorted(struct nki_node *const *all, uint32_t count) {
     return true;
 }
 
-/* Keyword arguments before `*args`, keys and values: few and nearly in order, or two sorted
- * runs. */
+/* Keyword arguments before `*args`, keys and values: they are few and nearly in order, or two
+ * sorted runs. */
 static void merge_runs(struct arena *arena, struct nki_node **all, uint32_t count) {
     for (uint32_t width = 1; width < count && !is_sorted(all, count); width *= 2) {
         struct nki_node **from = arena_dup(arena, all, count * sizeof *all);
@@ -179,10 +179,10 @@ struct nki_node **nki_children_into(const struct nki_tree *tree, const struct nk
 
 struct dump {
     struct buf *out;
-    const struct nki_plain *plain; /* NULL: for people */
+    const struct nki_plain *plain; /* NULL: the dump for people */
 };
 
-/* What stands where there is nothing; `_` is a name, too. */
+/* What is written where there is nothing. `_` is a name too. */
 static const char *nothing(const struct dump *dump) {
     return dump->plain ? "~" : "_";
 }
@@ -239,7 +239,7 @@ static void dump_constant(const struct nki_node *node, struct dump *dump) {
 
 static void dump_node(const struct nki_node *node, struct dump *dump);
 
-/* A docstring, or a comment written as one. */
+/* A docstring, or a comment that is written as one. */
 static bool is_idle_text(const struct nki_node *node) {
     return node && node->kind == NKI_EXPR && node->expr.value->kind == NKI_CONSTANT &&
            node->expr.value->constant.type == NKI_CONST_STRING;
@@ -299,7 +299,7 @@ static void dump_field(const struct nki_node *node, const struct field *field, s
     }
 }
 
-/* Recursion is bounded by the tree's height. */
+/* The tree's height bounds the recursion. */
 static void dump_node(const struct nki_node *node, struct dump *dump) {
     struct buf *out = dump->out;
     if (!node) {
