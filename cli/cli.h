@@ -4,7 +4,9 @@
 #ifndef HONE_CLI_CLI_H
 #define HONE_CLI_CLI_H
 
+#include "cli/host/host.h"
 #include "cli/kit/kit.h"
+#include "cli/person/person.h"
 #include "cli/run/run.h"
 
 extern const struct cli_command cli_commands[];
@@ -32,8 +34,6 @@ int cli_sim(const struct cli *cli);
 int cli_check(const struct cli *cli);
 int cli_explain(const struct cli *cli);
 int cli_sweep(const struct cli *cli);
-int cli_host(const struct cli *cli);
-int cli_conform(const struct cli *cli);
 int cli_model(const struct cli *cli);
 int cli_config(const struct cli *cli);
 int cli_clean(const struct cli *cli);

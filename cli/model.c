@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
-#include "cli/host.h"
 #include "cli/kit/kit.h"
 #include "loop/loop.h"
 #include "model/model.h"

@@ -1,5 +1,5 @@
 # hone_embed(target pattern...): puts files into the binary as one generated C file, under the path
-# they have in the source tree. core/base/kit/embed.h reads them. A folder stands for all files
+# they have in the source tree. core/base/files/embed.h reads them. A folder stands for all files
 # below it; NAME=FILE puts a file that the build made under that name.
 function(hone_embed target)
   set(files "")
@@ -36,7 +36,7 @@ endfunction()
 function(hone_pack_runner output)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(root ${CMAKE_SOURCE_DIR}/core/runner/remote)
-  set(shared core/task/harness.py core/runner/messages.def core/nki/lint/releases.def)
+  set(shared core/task/harness.py core/runner/messages/messages.def core/nki/lint/releases.def)
   list(TRANSFORM shared PREPEND ${CMAKE_SOURCE_DIR}/)
   set(script ${CMAKE_SOURCE_DIR}/cmake/pack_runner.py)
   file(GLOB_RECURSE names RELATIVE ${root} CONFIGURE_DEPENDS ${root}/*.py)

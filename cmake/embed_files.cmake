@@ -1,7 +1,7 @@
 # Writes OUTPUT: a table of the files named in LIST, each with its path below ROOT (or the name
 # before its "=") and its bytes.
 file(STRINGS ${LIST} files)
-set(text "#include \"base/kit/embed.h\"\n\n")
+set(text "#include \"base/files/embed.h\"\n\n")
 set(rows "")
 set(number 0)
 foreach(path IN LISTS files)

@@ -4,16 +4,8 @@
 #ifndef HONE_TUI_TUI_H
 #define HONE_TUI_TUI_H
 
-#include "tui/theme.h"
-#include "tui/canvas.h"
-#include "tui/layout.h"
-#include "tui/keys.h"
-#include "tui/bindings.h"
-#include "tui/list.h"
-#include "tui/field.h"
-#include "tui/popup.h"
-#include "tui/secret.h"
-#include "tui/menu.h"
-#include "tui/chart.h"
+#include "tui/cells/cells.h"
+#include "tui/keys/keys.h"
+#include "tui/widgets/widgets.h"
 
 #endif

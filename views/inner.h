@@ -4,9 +4,7 @@
 #ifndef HONE_VIEWS_INNER_H
 #define HONE_VIEWS_INNER_H
 
-#include "views/diff.h"
-#include "views/format.h"
-#include "views/source.h"
+#include "views/kit/kit.h"
 #include "views/views.h"
 
 #define VIEWS_MIN_ROWS 24
@@ -404,11 +402,12 @@ void lanes_running(const struct tune_state *state, struct buf *out);
 
 /* ---- what a screen does for others ---------------------------------------------------------- */
 
-/* screens/workbench.c: another lane is looked at: what a person did with the one before is over. */
+/* workbench/workbench.c: another lane is looked at: what a person did with the one before is over.
+ */
 void workbench_refocus(struct views *views);
 
-/* screens/kernel.c: opens it on the attempt (-1: what candidates start from, -2: the candidate) and
- * the line; 0: where it was. */
+/* workbench/kernel.c: opens it on the attempt (-1: what candidates start from, -2: the candidate)
+ * and the line; 0: where it was. */
 void kernel_show(struct views *views, int attempt, int line);
 void kernel_show_line(struct views *views, int line); /* of what it shows */
 struct kernel_shown {
@@ -443,7 +442,7 @@ void log_rows_update(struct log_rows *rows, const struct tune_state *state,
 /* The first error among the findings that the log ends with; -1: it ends with none. */
 int log_rows_cause(const struct log_rows *rows, const struct tune_state *state);
 
-/* screens/device.c: the log. Its row opens the line that it speaks of. */
+/* workbench/device.c: the log. Its row opens the line that it speaks of. */
 struct str log_line(const void *views, int row);
 void log_open(struct views *views, int row);
 /* The name of the file that a finding is about where that is not the kernel; NULL: it is. */
@@ -464,7 +463,7 @@ bool summary_is_due(const struct tune_state *state); /* the loop has stopped by 
 int lanes_cursor(const struct views *views);
 void lanes_go(struct views *views, int lane);
 
-/* screens/profile.c: metrics and engines of two attempts next to each other; b may be NULL. */
+/* profile/profile.c: metrics and engines of two attempts next to each other; b may be NULL. */
 struct profile_pair {
     const struct tune_attempt *a, *b;
     struct tune_roof roof; /* of their task */
@@ -474,7 +473,7 @@ void profile_pair_draw(struct tui_area area, const struct profile_pair *pair);
 /* screens/scores.c: the part below the notes */
 void scores_draw(struct views *views, struct tui_area area);
 
-/* screens/calls.c: questions to models that run now */
+/* workbench/calls.c: questions to models that run now */
 int calls_running(const struct tune_state *state);
 /* The end of what has come of an answer. */
 void calls_draw_live(struct tui_area area, const struct tune_call *call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What commands share: their arguments, settings, jobs, questions to a person, known hosts. */
+/* What commands share: their arguments, settings, jobs, sessions, known hosts. */
 #ifndef HONE_CLI_KIT_H
 #define HONE_CLI_KIT_H
 
@@ -60,14 +60,10 @@ bool cli_limits(const struct cli *cli, double *limits);
 int cli_fail(const struct cli *cli, const struct err *err);
 int cli_wrong_usage(const struct cli *cli, const char *format, ...) CC_PRINTF(2, 3);
 
-#include "cli/kit/ask.h"
-#include "cli/kit/editor.h"
 #include "cli/kit/facts.h"
-#include "cli/kit/gate.h"
 #include "cli/kit/job.h"
 #include "cli/kit/junit.h"
 #include "cli/kit/known.h"
-#include "cli/kit/person.h"
 #include "cli/kit/saved.h"
 #include "cli/kit/sessions.h"
 #include "cli/kit/settings.h"

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "cli/kit/kit.h"
+#include "cli/person/person.h"
 #include "loop/loop.h"
 #include "tune/tune.h"
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/kit/kit.h"
+#include "base/files/files.h"
 #include "base/config/config.h"
 #include "base/os/os.h"
 #include "base/words/words.h"

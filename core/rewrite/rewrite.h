@@ -4,32 +4,8 @@
 #ifndef HONE_REWRITE_REWRITE_H
 #define HONE_REWRITE_REWRITE_H
 
-#include "base/base.h"
-#include "nki/nki.h"
-#include "rewrite/constants.h"
-
-/* What a line costs, from the profile. */
-struct rewrite_line {
-    int line;
-    double us, share;
-    const char *engine;
-};
-
-/* What is to be rewritten. Everything in it stays the caller's. */
-struct rewrite_request {
-    const char *path, *function; /* function NULL: the kernel of the file */
-    struct str source;
-    enum nki_generation generation;
-    const struct nki_input *inputs; /* the kernel's arguments; shapes are enough */
-    size_t n_inputs;
-    double latency_us, floor_us; /* 0: unknown */
-    const struct rewrite_line *lines;
-    size_t n_lines;
-    const char *bound; /* the engine that limits it ("vector", "dma"); NULL: unknown */
-};
-
-/* Which way an edit moves its metric. */
-enum rewrite_direction { REWRITE_DOWN, REWRITE_UP };
+#include "rewrite/facts/facts.h"
+#include "rewrite/moves/moves.h"
 
 /* An edit that can be made, and what is expected of it. Texts live in the offers' arena. */
 struct rewrite_offer {
@@ -65,7 +41,5 @@ bool rewrite_offers_make(const struct rewrite_request *request, const struct rew
  * False with *err when there is no such edit any more, or what it gives would not be legal. */
 bool rewrite_apply(const struct rewrite_request *request, const char *key, struct buf *out,
                    struct err *err) CC_MUST_USE;
-/* The strategy that the key of an offer carries out; NULL for a key of another kind. */
-const char *rewrite_strategy(const char *key);
 
 #endif

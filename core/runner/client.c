@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting the embedded runner: hone itself as a child with limits, its output read as events. Any
- * number run at once, as far as the machine's budget goes (ledger.c); none of them can take hone
- * down. */
+ * number run at once, as far as the machine's budget goes (machine/ledger.c); none of them can take
+ * hone down. */
 #include "device/device.h"
-#include "runner/ledger.h"
+#include "runner/machine/inner.h"
 #include "runner/runner.h"
 
 #include <stdio.h>

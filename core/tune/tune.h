@@ -12,5 +12,6 @@
 #include "tune/read/read.h"
 #include "tune/session/session.h"
 #include "tune/state/state.h"
+#include "tune/sums/sums.h"
 
 #endif

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "tune/proposer/answer.h"
+#include "tune/answer/answer.h"
 #include "rewrite/rewrite.h"
 #include "tune/ask/menu.h"
 #include "tune/ask/testing.h"
-#include "tune/state/sweep.h"
+#include "tune/sums/sweep.h"
 
 #define SOURCE                                                                                 \
     "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n" \

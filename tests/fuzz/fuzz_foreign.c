@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "tune/exchange/foreign.h"
+#include "tune/foreign/foreign.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const names[] = {"a/experiments.jsonl", "a/rewrites.json",

@@ -2,7 +2,7 @@
 /* Foreign bytes as what a terminal sends: keys, sequences, mouse, pastes. The first byte says in
  * pieces of how many bytes they come, the others are sent. */
 #include "fuzz/fuzz.h"
-#include "tui/keys.h"
+#include "tui/keys/keys.h"
 
 #define MOST_PASTE (1u << 20)
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runner/ledger.h"
+#include "runner/machine/inner.h"
 #include "runner/runner.h"
 
 #define MEGABYTE ((uint64_t)1 << 20)

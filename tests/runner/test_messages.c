@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "runner/runner.h"
-#include "runner/testing.h"
+#include "runner/messages/testing.h"
 
 static const char *or_none(struct str text) {
     static char kept[2][64];

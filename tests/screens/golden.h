@@ -4,7 +4,7 @@
 #define HONE_TESTS_SCREENS_GOLDEN_H
 
 #include "screens/replay.h"
-#include "tui/testing.h"
+#include "tui/cells/testing.h"
 #include "views/inner.h"
 
 /* Compares with golden/FILE.txt, or writes it. */

@@ -9,7 +9,7 @@
 #include <locale.h>
 
 #include "screens/scene.h"
-#include "tui/testing.h"
+#include "tui/cells/testing.h"
 #include "views/inner.h"
 #include "tune/act/inner.h"
 #include "tune/apply/apply.h"

@@ -8,7 +8,7 @@
 #include <locale.h>
 
 #include "screens/replay.h"
-#include "tui/testing.h"
+#include "tui/cells/testing.h"
 #include "views/inner.h"
 
 #define SECRET "correct horse"

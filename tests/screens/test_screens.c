@@ -12,7 +12,7 @@
 
 #include "screens/golden.h"
 #include "screens/scene.h"
-#include "tui/testing.h"
+#include "tui/cells/testing.h"
 
 static const struct size { int cols, rows; } sizes[] = {{80, 24}, {120, 40}, {40, 10}};
 

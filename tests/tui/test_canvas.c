@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "tui/tui.h"
-#include "tui/testing.h"
+#include "tui/cells/testing.h"
 
 static void expect_canvas(struct tui_canvas *canvas, bool styles, const char *text) {
     struct buf out = {0};

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tune/proposer/answer.h"
+#include "tune/answer/answer.h"
 
 #define KERNEL                                                                                 \
     "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n" \

@@ -6,8 +6,8 @@
 #include "tune/apply/apply.h"
 #include "tune/exchange/bundle.h"
 #include "tune/fake.h"
-#include "tune/exchange/foreign.h"
-#include "tune/state/memory.h"
+#include "tune/foreign/foreign.h"
+#include "tune/sums/memory.h"
 
 #include <dirent.h>
 

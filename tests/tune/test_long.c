@@ -10,7 +10,7 @@
 #include "bench/long_session.h"
 #include "loop/loop.h"
 #include "tune/read/testing.h"
-#include "tune/state/testing.h"
+#include "tune/sums/testing.h"
 #include "tune/apply/apply.h"
 #include "tune/read/read.h"
 #include "tune/state/inner.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimisation memory: what applies, what is the same, what is no longer believed, what it
 // earned.
-#include "tune/state/testing.h"
+#include "tune/sums/testing.h"
 #include "tune/apply/apply.h"
-#include "tune/proposer/answer.h"
+#include "tune/answer/answer.h"
 #include "tune/fake.h"
 
 static void families_of_names(void **unused) {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/proposer/answer.h"
+#include "tune/answer/answer.h"
 #include "tune/ask/menu.h"
 #include "tune/ask/testing.h"
 #include "tune/state/inner.h"
@@ -129,7 +129,7 @@ static void the_built_in_menu_is_sound(void **state) {
     struct tune_menu *menu = tune_menu_load();
     static const char *const rows[] = {
 #define ROW(id, ...) #id,
-#include "rewrite/menu.def"
+#include "rewrite/moves/menu.def"
 #undef ROW
     };
     size_t levers = 0;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "rewrite/rewrite.h"
-#include "tune/state/sweep.h"
+#include "tune/sums/sweep.h"
 
 static const char kernel[] = "import nki.language as nl\n"
                              "PMAX = nl.tile_size.pmax\n"

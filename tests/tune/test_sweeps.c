@@ -2,7 +2,7 @@
 // Sweeps in the loop: each value is an attempt, nobody is asked for it, the best one is left.
 #include "tune/fake.h"
 #include "loop/testing.h"
-#include "tune/state/sweep.h"
+#include "tune/sums/sweep.h"
 
 #define KERNEL "def kernel():\n    LATENCY = 1000\n    TILE = 4\n    return LATENCY + TILE\n"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows canvases through curses and reads keys from the descriptor itself: curses would wait for
- * the rest of an escape sequence, and a frame never waits. Decoding is tui/keys.c's, deciding what
- * changed and what a role looks like happens here. */
+ * the rest of an escape sequence, and a frame never waits. Decoding is tui/keys/keys.c's, deciding
+ * what changed and what a role looks like happens here. */
 #include "tui/term/term.h"
 
 #include <curses.h>

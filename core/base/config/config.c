@@ -4,6 +4,7 @@
  * the files is config_file.c. */
 #include "base/config/config_private.h"
 #include "base/config/testing.h"
+#include "base/files/files.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * and what was there stays as it was. What a value may be is config.c. */
 #include "base/config/config_private.h"
 #include "base/config/testing.h"
+#include "base/files/files.h"
 
 #include <errno.h>
 #include <ini.h>

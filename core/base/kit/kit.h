@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text, memory, containers, errors, diagnostics, files, hashes, clocks, dtypes. */
+/* Text, memory, containers, errors, diagnostics, hashes, clocks, dtypes. */
 #ifndef HONE_BASE_KIT_H
 #define HONE_BASE_KIT_H
 
@@ -14,10 +14,8 @@
 #include "base/kit/err.h"
 #include "base/kit/diag.h"
 #include "base/kit/map.h"
-#include "base/kit/file.h"
 #include "base/kit/hash.h"
 #include "base/kit/clock.h"
 #include "base/kit/dtype.h"
-#include "base/kit/embed.h"
 
 #endif

@@ -2,6 +2,7 @@
 /* What processes of hone that were killed left behind. Their names say whose they are: the machine,
  * where a folder may be shared between several, and the process. */
 #include "base/os/os.h"
+#include "base/files/files.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,6 +3,7 @@
  * is Linux-only. */
 #include "base/os/os.h"
 #include "base/kit/kit.h"
+#include "base/files/files.h"
 
 #ifdef __linux__
 

@@ -4,6 +4,7 @@
  * admin-guide/cgroup-v1 and cgroup-v2. */
 #include "base/os/os.h"
 #include "base/kit/kit.h"
+#include "base/files/files.h"
 
 #ifdef __linux__
 

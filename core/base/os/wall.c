@@ -2,6 +2,7 @@
 /* Walls, as far as no system call is needed: levels, what is shown, bubblewrap's command line. */
 #include "base/os/os.h"
 #include "base/kit/kit.h"
+#include "base/files/files.h"
 
 #include <dirent.h>
 #include <stdio.h>

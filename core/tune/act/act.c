@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "tune/act/private.h"
+#include "tune/sums/inner.h"
 
 static bool at_gate(const struct tune_state *state, enum tune_step first, enum tune_step last) {
     return state->wait == TUNE_WAIT_GATE && state->wait_step >= first && state->wait_step <= last;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "tune/act/private.h"
+#include "tune/sums/inner.h"
 
 #define X(id, name, fields) [TUNE_ACT_##id] = {name, fields},
 static const struct { const char *name, *fields; } names[] = {TUNE_ACTION_TABLE(X)};

@@ -2,6 +2,7 @@
 /* Undo and redo: before a decision is applied, what it may change is put aside. What was measured
  * is never taken back: attempts, log lines and what was spent stay. */
 #include "tune/act/private.h"
+#include "tune/sums/inner.h"
 
 /* With more attempts, what the loop decided goes back with what a person did before: a step keeps
  * where the round stood. */

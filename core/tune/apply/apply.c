@@ -9,6 +9,7 @@
 #include "tune/act/inner.h"
 #include "tune/apply/measured.h"
 #include "tune/state/inner.h"
+#include "tune/sums/inner.h"
 
 typedef void apply_fn(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 

@@ -14,6 +14,7 @@
 #include "tune/state/inner.h"
 #include "tune/ask/ask.h"
 #include "tune/read/read.h"
+#include "tune/sums/sums.h"
 
 #define CONTEXT_NOTES 12 /* the last so many, besides the pinned ones */
 #define CONTEXT_LINES 12

@@ -7,6 +7,7 @@
 #include "tune/ask/context.h"
 #include "tune/state/state.h"
 #include "tune/ask/ask.h"
+#include "tune/sums/sums.h"
 
 #define MEMORY_MOST 16 /* experiences, the newest */
 #define CODE_MOST 6    /* of them with code */

@@ -8,6 +8,7 @@
 #include "tune/state/inner.h"
 #include "tune/state/state.h"
 #include "tune/ask/ask.h"
+#include "tune/sums/sums.h"
 
 #define RECENT 10     /* calls of a role that tell how long its answers are */
 #define UNCOUNTED 1.2 /* a prompt that no service counted may be so much longer */

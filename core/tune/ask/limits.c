@@ -5,6 +5,7 @@
 
 #include "tune/ask/ask.h"
 #include "tune/state/inner.h"
+#include "tune/sums/sums.h"
 
 static double known(double value) {
     return isnan(value) ? 0 : value;

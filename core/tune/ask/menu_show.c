@@ -8,6 +8,7 @@
 #include "tune/ask/menu.h"
 #include "tune/state/inner.h"
 #include "tune/ask/ask.h"
+#include "tune/sums/sums.h"
 
 /* The call whose question this is again, or whose answer it mends; -1. */
 static int same_before(const struct tune_call *call) {

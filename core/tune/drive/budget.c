@@ -6,6 +6,7 @@
 
 #include "loop/loop.h"
 #include "tune/drive/private.h"
+#include "tune/sums/sums.h"
 
 #define EARLY 0.1   /* a deadline comes before the limit by this part of what is left, */
 #define EARLY_S 2.0 /* at most so much: what runs has to be given up before */

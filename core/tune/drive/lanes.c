@@ -8,6 +8,7 @@
 
 #include "tune/drive/private.h"
 #include "tune/state/state.h"
+#include "tune/sums/sums.h"
 
 /* ------------------------------------------------------------------------------------- opening */
 

@@ -8,6 +8,7 @@
 
 #include "tune/drive/private.h"
 #include "tune/state/state.h"
+#include "tune/sums/sums.h"
 
 #define OTHERS_TELL_MORE "other candidates of the round tell more"
 #define MOVED_AT_ALL 0.005

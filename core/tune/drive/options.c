@@ -9,6 +9,7 @@
 #include "device/device.h"
 #include "tune/drive/private.h"
 #include "tune/ask/ask.h"
+#include "tune/sums/sums.h"
 
 #define ROUNDS 50
 #define ROUNDS_BEAM 10

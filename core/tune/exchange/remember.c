@@ -9,8 +9,9 @@
 
 #include "device/device.h"
 #include "tune/session/inner.h"
-#include "tune/exchange/foreign.h"
+#include "tune/foreign/foreign.h"
 #include "tune/exchange/inner.h"
+#include "tune/sums/sums.h"
 
 #define REWRITES "optimization_memory/rewrites.json"
 #define REWRITES_MAX ((size_t)16 << 20)

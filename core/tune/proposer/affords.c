@@ -5,6 +5,7 @@
 
 #include "model/model.h"
 #include "tune/proposer/inner.h"
+#include "tune/sums/sums.h"
 
 #define AMPLE 4   /* an answer may be so many times longer than expected, */
 #define PART 0.25 /* or take this part of what is left, whatever is more */

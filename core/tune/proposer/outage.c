@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "tune/proposer/inner.h"
+#include "tune/sums/sums.h"
 
 #define MOST_TIMES 60 /* the longest pause, in first ones: 5 s becomes 5 min */
 #define SPREAD 0.2    /* a pause is so much longer or shorter, so that not all come at once */

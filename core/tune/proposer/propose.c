@@ -9,6 +9,7 @@
 #include "tune/state/state.h"
 #include "tune/read/read.h"
 #include "tune/exchange/inner.h"
+#include "tune/sums/sums.h"
 
 #define MAX_PLANS 64
 

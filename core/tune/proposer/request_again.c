@@ -11,6 +11,7 @@
 #include "loop/loop.h"
 #include "tune/proposer/request.h"
 #include "tune/proposer/inner.h"
+#include "tune/sums/sums.h"
 
 #define NOBODY ((size_t)-1)
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/proposer/answer.h"
+#include "tune/answer/answer.h"
 #include "tune/proposer/request.h"
 #include "tune/proposer/inner.h"
 

@@ -3,6 +3,7 @@
  * them, so they come from here in the proposer's place. */
 #include "tune/proposer/inner.h"
 #include "tune/state/state.h"
+#include "tune/sums/sums.h"
 
 static void plans_emit(struct tune_session *session, int lane, const struct tune_plan *plans,
                        size_t count) {

@@ -9,6 +9,7 @@
 #include "tune/events/events.h"
 #include "tune/read/read.h"
 #include "tune/state/inner.h"
+#include "tune/sums/sums.h"
 
 enum field_is { INT, LONG, NUMBER, TEXT, HASH, FLAG, STATUS, ITS_OWN };
 

@@ -11,6 +11,7 @@
 #include "tune/state/inner.h"
 #include "tune/read/score.h"
 #include "tune/read/read.h"
+#include "tune/sums/sums.h"
 
 #define TOLD 5 /* lessons in the text: the last ones */
 

@@ -190,10 +190,6 @@ void tune_lane_end_apply(struct tune_state *state, const struct tune_event *even
 void tune_lane_progress(struct tune_state *state, const struct tune_event *event);
 void tune_lanes_assign_apply(struct tune_state *state, const struct tune_event *event,
                              int64_t wall_ms);
-void tune_beam_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
-/* beam.c. The attempts the next round starts from, where there is a beam: the best of the last
- * ones and of what the lanes brought. */
-void tune_beam_choose(struct tune_state *state);
 /* The lane is not followed any further. False: no open one is left. */
 bool tune_lane_close(struct tune_state *state, int lane, const char *why);
 /* The lane has to do this step again, or next. */
@@ -208,9 +204,6 @@ void tune_lanes_rest(struct tune_state *state);
 int tune_lane_join(struct tune_state *state);
 void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken);
 void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken);
-/* predicted.c: an event. */
-void tune_predicted_apply(struct tune_state *state, const struct tune_event *event,
-                          int64_t wall_ms);
 /* forms.c: the log tells of a round in one of two forms, and older ones leave out which lane an act
  * is about; in memory there is one form. */
 #define TUNE_FORM_MOST 2
@@ -250,13 +243,5 @@ bool tune_call_runs(const struct tune_state *state);
 /* A piece of an answer; `again`: what came so far counts no longer. Not an event: it is gone when
  * the process is. */
 void tune_call_stream(struct tune_state *state, int call, struct str piece, bool again);
-
-/* spent.c: the clock goes on to the time of an event; the event "spent"; limits of "session". */
-void tune_budget_clock(struct tune_state *state, enum tune_event_is is, int64_t wall_ms);
-void tune_limits_note(struct tune_state *state, const struct tune_by_name *limits);
-void tune_spent_note(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
-/* took.c: an evaluation, a whole step ended. */
-void tune_took_note(struct tune_state *state, enum tune_step step, bool rest, double device_s);
-void tune_step_took(struct tune_state *state, enum tune_step step, double wall_s);
 
 #endif

@@ -73,15 +73,3 @@ const struct tune_waiting *tune_state_waits(const struct tune_state *state) {
                  state->steps[state->step].is == TUNE_IS_RUNNING;
     return waits ? waiting : NULL;
 }
-
-static void seconds_print(struct buf *out, int64_t ms) {
-    tune_amount_print(out, TUNE_BUDGET_WALL_S, ceil((double)(ms > 0 ? ms : 0) / 1000));
-}
-
-void tune_waiting_print(const struct tune_waiting *waiting, int64_t now_ms, struct buf *out) {
-    buf_printf(out, "waits for %s, ", waiting->model ? waiting->model : "a model");
-    seconds_print(out, now_ms - waiting->since_ms);
-    buf_puts(out, " so far, next try in ");
-    seconds_print(out, waiting->next_ms - now_ms);
-    buf_printf(out, ": %s", waiting->text ? waiting->text : "");
-}

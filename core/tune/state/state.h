@@ -416,17 +416,11 @@ const struct tune_candidate *tune_lane_candidate(const struct tune_state *state,
 /* The lane's number as records have it, which are read when the round is long over: -1 where the
  * round follows one direction. */
 int tune_lane_tag(const struct tune_state *state, int lane);
-/* Whether rounds of the search are opened into lanes. */
-bool tune_search_is_wide(const struct tune_state *state);
 /* How many lanes are followed still. */
 int tune_lanes_open(const struct tune_state *state);
-/* Whether the next round of a beam search starts from the attempt, as far as one knows now. */
-bool tune_beam_has(const struct tune_state *state, int attempt);
 /* What the step that runs waits for: a model whose service is out of order; NULL: for nothing of
  * that kind. */
 const struct tune_waiting *tune_state_waits(const struct tune_state *state);
-/* "waits for NAME, 3.1 min so far, next try in 12 s: why" at that time of the wall clock. */
-void tune_waiting_print(const struct tune_waiting *waiting, int64_t now_ms, struct buf *out);
 
 /* Whose question comes next in a lane, as the loop stands. */
 enum tune_role tune_role_next(const struct tune_state *state, int lane);
@@ -434,9 +428,5 @@ enum tune_role tune_role_next(const struct tune_state *state, int lane);
 #include "tune/events/events.h"
 #include "tune/state/hunks.h"
 #include "tune/state/json.h"
-#include "tune/state/memory.h"
-#include "tune/state/predicted.h"
-#include "tune/state/spent.h"
-#include "tune/state/sweep.h"
 
 #endif

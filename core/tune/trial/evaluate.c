@@ -13,6 +13,7 @@
 #include "tune/trial/trial.h"
 #include "tune/read/read.h"
 #include "tune/exchange/inner.h"
+#include "tune/sums/sums.h"
 
 #define NOT_AGAIN "not faster when measured again in a new process: "
 

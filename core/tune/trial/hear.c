@@ -7,6 +7,7 @@
 #include "tune/session/inner.h"
 #include "tune/trial/trial.h"
 #include "tune/state/state.h"
+#include "tune/sums/sums.h"
 
 #define MAX_LOG_LINES 4000 /* of one evaluation */
 #define MAX_DIAGNOSTICS 100

@@ -10,6 +10,7 @@
 #include "tune/session/inner.h"
 #include "tune/trial/trial.h"
 #include "tune/state/state.h"
+#include "tune/sums/sums.h"
 
 /* One question about one attempt. */
 struct question {

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands that have to do with hosts and clusters. */
+#ifndef HONE_CLI_HOST_HOST_H
+#define HONE_CLI_HOST_HOST_H
+
+#include "cli/kit/kit.h"
+
+int cli_host(const struct cli *cli);
+int cli_conform(const struct cli *cli);
+
+/* Prints text of a host, made safe: "  NAME  found", wrapped at the terminal's edge for
+ * `indent`. */
+void host_say(int indent, const char *text);
+
+#endif

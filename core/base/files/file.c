@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/files/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEFAULT_LIMIT ((size_t)256 << 20)
+#define MAX_TREE_DEPTH 64
+
+static bool system_error(struct err *err, const char *what, const char *path) {
+    return err_set(err, ERR_ENVIRONMENT, "cannot %s %s: %s", what, path, strerror(errno));
+}
+
+static bool write_all(int fd, const char *data, size_t size) {
+    while (size) {
+        ssize_t n = write(fd, data, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        data += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+char *file_read(const char *path, size_t limit, size_t *size, struct err *err) {
+    struct buf text = {0};
+    size_t most = limit ? limit : DEFAULT_LIMIT;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        system_error(err, "read", path);
+        return NULL;
+    }
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        err_set(err, ERR_USAGE, "cannot read %s: it is a folder", path);
+        goto fail;
+    }
+    char chunk[65536];
+    ssize_t n;
+    size_t used = 0;
+    while ((n = read(fd, chunk, sizeof chunk)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            system_error(err, "read", path);
+            goto fail;
+        }
+        if (text.len + (size_t)n > most) {
+            err_set(err, ERR_USAGE, "cannot read %s: it is larger than %zu bytes", path, most);
+            goto fail;
+        }
+        buf_add(&text, chunk, (size_t)n);
+        used = MAX_OF(used, (size_t)n);
+    }
+    explicit_bzero(chunk, used); /* it may be a file of keys */
+    close(fd);
+    if (size)
+        *size = text.len;
+    return buf_take(&text);
+fail:
+    close(fd);
+    buf_free(&text);
+    return NULL;
+}
+
+static mode_t mode_of(const char *path) {
+    struct stat old;
+    mode_t mask = umask(0);
+    umask(mask);
+    return stat(path, &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask;
+}
+
+uint32_t file_machine(void) {
+    char name[256] = "";
+    if (gethostname(name, sizeof name - 1))
+        name[0] = '\0';
+    return (uint32_t)hash_quick(name, strlen(name));
+}
+
+/* The name for mkstemp of a file that will replace `path`. */
+static void file_beside_name(const char *path, struct buf *out) {
+    buf_printf(out, "%s.hone-%08x-%d-XXXXXX", path, (unsigned)file_machine(), (int)getpid());
+}
+
+/* `mode` 0: of the file that is there, else what the process gives new files. */
+static bool replace(const char *path, struct str text, mode_t mode, struct err *err) {
+    struct buf beside = {0};
+    file_beside_name(path, &beside);
+    int fd = mkstemp(beside.at);
+    if (fd < 0) {
+        system_error(err, "write", path);
+        buf_free(&beside);
+        return false;
+    }
+    bool ok = write_all(fd, text.at, text.len) && fchmod(fd, mode ? mode : mode_of(path)) == 0 &&
+              fsync(fd) == 0;
+    if (close(fd) != 0)
+        ok = false;
+    ok = ok && rename(beside.at, path) == 0;
+    if (!ok) {
+        system_error(err, "write", path);
+        unlink(beside.at);
+    }
+    buf_free(&beside);
+    return ok;
+}
+
+/* A device or a pipe: a rename would put a file in its place. */
+static bool is_stream(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+bool file_write(const char *path, const void *data, size_t size, struct err *err) {
+    if (is_stream(path))
+        return file_append(path, data, size, err);
+    char *target = path_target(path);
+    bool ok = target ? replace(target, (struct str){data, size}, 0, err)
+                     : system_error(err, "write", path);
+    free(target);
+    return ok;
+}
+
+bool file_write_private(const char *path, const void *data, size_t size, struct err *err) {
+    return replace(path, (struct str){data, size}, 0600, err);
+}
+
+bool file_append(const char *path, const void *data, size_t size, struct err *err) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return system_error(err, "write", path);
+    bool ok = write_all(fd, data, size);
+    if (!ok)
+        system_error(err, "write", path);
+    close(fd);
+    return ok;
+}
+
+bool file_exists(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+bool file_is_dir(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool make_dirs(const char *path, mode_t mode, struct err *err) {
+    char *copy = mem_strdup(path);
+    bool ok = true;
+    for (char *at = copy + 1; ok && *copy; at++) {
+        if (*at && *at != '/')
+            continue;
+        char saved = *at;
+        *at = 0;
+        if (mkdir(copy, mode) != 0 && errno != EEXIST)
+            ok = system_error(err, "make the folder", copy);
+        *at = saved;
+        if (!saved)
+            break;
+    }
+    free(copy);
+    if (ok && !file_is_dir(path))
+        return err_set(err, ERR_ENVIRONMENT, "cannot make the folder %s: a file is in the way",
+                       path);
+    return ok;
+}
+
+bool file_make_dirs(const char *path, struct err *err) {
+    return make_dirs(path, 0777, err);
+}
+
+bool file_make_private(const char *path, struct err *err) {
+    return make_dirs(path, 0700, err);
+}
+
+/* A file system without rights is no reason to stop. */
+static void take_rights(int fd, const struct stat *st) {
+    if (fd >= 0 && st->st_mode & 077 && fchmod(fd, st->st_mode & 07700) != 0)
+        errno = 0;
+}
+
+static void tighten(int above, const char *name, int depth) {
+    struct stat st;
+    if (fstatat(above, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_uid != geteuid())
+        return;
+    if (!S_ISDIR(st.st_mode)) {
+        /* Not of a link, and not of what somebody puts in its place. */
+        int fd = S_ISREG(st.st_mode) && st.st_mode & 077
+                     ? openat(above, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+                     : -1;
+        take_rights(fd, &st);
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    /* Nobody else gets to what is in a folder that is closed: thousands of files need no look. */
+    int fd = st.st_mode & 077 ? openat(above, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+                              : -1;
+    take_rights(fd, &st);
+    DIR *dir = fd >= 0 && depth < MAX_TREE_DEPTH ? fdopendir(fd) : NULL;
+    if (!dir && fd >= 0)
+        close(fd);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            tighten(dirfd(dir), entry->d_name, depth + 1);
+    if (dir)
+        closedir(dir);
+}
+
+void file_tighten(const char *path) {
+    tighten(AT_FDCWD, path, 0);
+}
+
+static bool remove_tree(const char *path, int depth, struct err *err) {
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT ? true : system_error(err, "remove", path);
+    if (!S_ISDIR(st.st_mode))
+        return unlink(path) == 0 ? true : system_error(err, "remove", path);
+    if (depth > MAX_TREE_DEPTH)
+        return err_set(err, ERR_ENVIRONMENT, "cannot remove %s: folders nest too deep", path);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return system_error(err, "remove", path);
+    bool ok = true;
+    struct dirent *entry;
+    while (ok && (entry = readdir(dir))) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        char *child = path_join(path, entry->d_name);
+        ok = remove_tree(child, depth + 1, err);
+        free(child);
+    }
+    closedir(dir);
+    if (ok && rmdir(path) != 0)
+        return system_error(err, "remove", path);
+    return ok;
+}
+
+static uint64_t tree_bytes(const char *path, int depth) {
+    struct stat st;
+    if (lstat(path, &st) != 0 || depth > MAX_TREE_DEPTH)
+        return 0;
+    uint64_t bytes = (uint64_t)st.st_blocks * 512;
+    DIR *dir = S_ISDIR(st.st_mode) ? opendir(path) : NULL;
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        char *child = path_join(path, entry->d_name);
+        bytes += tree_bytes(child, depth + 1);
+        free(child);
+    }
+    if (dir)
+        closedir(dir);
+    return bytes;
+}
+
+uint64_t file_tree_bytes(const char *path) {
+    return tree_bytes(path, 0);
+}
+
+bool file_remove_tree(const char *path, struct err *err) {
+    return remove_tree(path, 0, err);
+}
+
+char *path_join(const char *folder, const char *name) {
+    struct buf path = {0};
+    buf_puts(&path, folder);
+    if (path.len && path.at[path.len - 1] != '/')
+        buf_putc(&path, '/');
+    buf_puts(&path, name);
+    return buf_take(&path);
+}
+
+char *path_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return mem_strdup(".");
+    size_t len = slash == path ? 1 : (size_t)(slash - path);
+    struct buf folder = {0};
+    buf_add(&folder, path, len);
+    return buf_take(&folder);
+}
+
+char *path_absolute(const char *path) {
+    if (path[0] == '/')
+        return mem_strdup(path);
+    char *here = getcwd(NULL, 0);
+    char *whole = path_join(here ? here : ".", path);
+    free(here);
+    return whole;
+}
+
+#define MAX_LINKS 40 /* as the kernel has it */
+
+/* What the link leads to, from where it stands; NULL: it is none. */
+static char *link_read(const char *path) {
+    char to[PATH_MAX];
+    ssize_t len = readlink(path, to, sizeof to - 1);
+    if (len < 0)
+        return NULL;
+    to[len] = 0;
+    char *folder = path_folder(path);
+    char *target = to[0] == '/' ? mem_strdup(to) : path_join(folder, to);
+    free(folder);
+    return target;
+}
+
+char *path_target(const char *path) {
+    char *at = mem_strdup(path), *next = NULL;
+    for (int links = 0; (next = link_read(at)); links++) {
+        free(at);
+        at = next;
+        if (links < MAX_LINKS)
+            continue;
+        free(at);
+        errno = ELOOP;
+        return NULL;
+    }
+    return at;
+}
+
+const char *path_base(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static char *xdg_path(const char *variable, const char *fallback, const char *name) {
+    const char *value = getenv(variable);
+    const char *home = getenv("HOME");
+    struct buf path = {0};
+    if (value && value[0] == '/')
+        buf_printf(&path, "%s/hone", value);
+    else
+        buf_printf(&path, "%s/%s/hone", home && *home ? home : "/tmp", fallback);
+    if (name && *name)
+        buf_printf(&path, "/%s", name);
+    return buf_take(&path);
+}
+
+char *path_config(const char *name) {
+    return xdg_path("XDG_CONFIG_HOME", ".config", name);
+}
+
+char *path_cache(const char *name) {
+    return xdg_path("XDG_CACHE_HOME", ".cache", name);
+}
+
+char *path_state(const char *name) {
+    return xdg_path("XDG_STATE_HOME", ".local/state", name);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A kernel that is to be rewritten, and its named constants. */
+#ifndef HONE_REWRITE_FACTS_FACTS_H
+#define HONE_REWRITE_FACTS_FACTS_H
+
+#include "base/base.h"
+#include "nki/nki.h"
+#include "rewrite/facts/constants.h"
+
+/* What a line costs, from the profile. */
+struct rewrite_line {
+    int line;
+    double us, share;
+    const char *engine;
+};
+
+/* What is to be rewritten. Everything in it stays the caller's. */
+struct rewrite_request {
+    const char *path, *function; /* function NULL: the kernel of the file */
+    struct str source;
+    enum nki_generation generation;
+    const struct nki_input *inputs; /* the kernel's arguments; shapes are enough */
+    size_t n_inputs;
+    double latency_us, floor_us; /* 0: unknown */
+    const struct rewrite_line *lines;
+    size_t n_lines;
+    const char *bound; /* the engine that limits it ("vector", "dma"); NULL: unknown */
+};
+
+#endif

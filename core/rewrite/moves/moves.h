@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The menu of transformations, as everybody may see it. */
+#ifndef HONE_REWRITE_MOVES_MOVES_H
+#define HONE_REWRITE_MOVES_MOVES_H
+
+/* Which way an edit moves its metric. */
+enum rewrite_direction { REWRITE_DOWN, REWRITE_UP };
+
+/* The strategy that the key of an offer carries out; NULL for a key of another kind. */
+const char *rewrite_strategy(const char *key);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From syntax tree to latency: specialise, check, time, each a phase of the evaluation. Runs on a
+ * worker thread, so that Python can be served meanwhile. */
+#include "runner/embedded/private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_RESULT_LINES 5000
+
+static double seconds_since(uint64_t start_ns) {
+    return (double)(clock_monotonic_ns() - start_ns) * 1e-9;
+}
+
+static struct nki_program *specialise(struct evaluation *evaluation, const struct nki_tree *tree,
+                                      const char *function, struct diag_list *diags) {
+    const struct runner_job *job = &evaluation->job;
+    struct nki_specialise_options options = {
+        .function = function,
+        .generation = evaluation->generation->generation,
+        .inputs = inputs_for_specialiser(evaluation, evaluation->shapes),
+        .n_inputs = evaluation->shapes->count,
+        .max_instructions = (size_t)job->instruction_limit,
+        .max_steps = (size_t)job->step_limit,
+        .max_bytes = (size_t)job->value_limit,
+        .cancel = &evaluation->cancel};
+    return nki_specialise(tree, &options, diags);
+}
+
+static void copy(char *to, size_t size, const char *from) {
+    snprintf(to, size, "%s", from ? from : "");
+}
+
+/* Names of engines as they are shown; in the order of enum nki_engine. */
+static const char *engine_title(enum nki_engine engine) {
+    static const char *const titles[NKI_ENGINE_COUNT] = {"",    "Tensor", "Scalar", "GpSimd",
+                                                         "DMA", "Vector", "Sync"};
+    return titles[engine];
+}
+
+static void add_line(struct runner_result *result, const struct device_line *line) {
+    enum nki_engine busiest = NKI_ENGINE_UNKNOWN;
+    for (enum nki_engine e = NKI_ENGINE_UNKNOWN; e < NKI_ENGINE_COUNT; e++)
+        if (line->engine_ns[e] > line->engine_ns[busiest])
+            busiest = e;
+    struct runner_line row = {.line = (int)line->line,
+                              .share = line->share,
+                              .us = line->share * result->latency_us,
+                              .instructions = line->instructions,
+                              .hbm_bytes = line->hbm_bytes};
+    copy(row.engine, sizeof row.engine, engine_title(busiest));
+    *vec_push(&result->lines) = row;
+}
+
+static void take_profile(struct evaluation *evaluation) {
+    const struct device_profile *profile = evaluation->profile;
+    struct runner_result *result = &evaluation->result;
+    result->latency_us = profile->latency_us;
+    result->floor_us = profile->floor_us;
+    result->floor_split_us = profile->floor_split_us;
+    result->floor_any_us = profile->floor_any_us;
+    struct device_interval doubt =
+        device_interval_of(result->device, result->dialect, profile->bound);
+    result->low_us = doubt.rows ? profile->latency_us * doubt.low : 0;
+    result->high_us = doubt.rows ? profile->latency_us * doubt.high : 0;
+    copy(result->floor_bound, sizeof result->floor_bound, profile->floor_bound);
+    copy(result->bound, sizeof result->bound, profile->bound);
+    for (size_t i = 0; i < profile->metrics.len; i++)
+        events_metric(profile->metrics.at[i].name, profile->metrics.at[i].value,
+                      profile->metrics.at[i].unit);
+    for (size_t i = 0; i < profile->lines.len && result->lines.len < MAX_RESULT_LINES; i++)
+        if (profile->lines.at[i].file == 0)
+            add_line(result, &profile->lines.at[i]);
+    for (size_t i = 0; i < profile->bounds.len; i++) {
+        struct runner_bound row = {.busy_us = profile->bounds.at[i].busy_ns / 1000,
+                                   .without_us = profile->bounds.at[i].without_ns / 1000};
+        copy(row.name, sizeof row.name, profile->bounds.at[i].name);
+        *vec_push(&result->bounds) = row;
+    }
+    task_judge_latency(&result->verdict, result->latency_us, result->floor_any_us);
+}
+
+static void tell_sample(double us, bool incumbent) {
+    events_write(&(struct runner_event){
+        .kind = RUNNER_SAMPLE, .value = us, .incumbent = incumbent, .modelled = true});
+}
+
+static void write_profile(struct evaluation *evaluation) {
+    if (!evaluation->job.artifact_folder)
+        return;
+    struct err err = {0};
+    char *path = path_join(evaluation->job.artifact_folder, "profile.json");
+    if (file_make_dirs(evaluation->job.artifact_folder, &err) &&
+        profile_write(evaluation->profile, evaluation->program, evaluation->image, path, &err))
+        events_write(
+            &(struct runner_event){.kind = RUNNER_ARTIFACT, .name = "profile", .text = path});
+    else
+        evaluation->result.failure = err;
+    free(path);
+}
+
+static void time_kernel(struct evaluation *evaluation) {
+    uint64_t start = clock_monotonic_ns();
+    events_phase("time", -1);
+    evaluation->profile = device_time(evaluation->image);
+    tell_sample(evaluation->profile->latency_us, false);
+    take_profile(evaluation);
+    events_phase("time", seconds_since(start));
+    write_profile(evaluation);
+}
+
+/* Latency of the kernel to beat, with the same inputs; 0 when it does not compile. */
+static double time_incumbent(struct evaluation *evaluation) {
+    struct diag_list diags = {0};
+    double us = 0;
+    struct nki_tree *tree =
+        nki_parse("incumbent.py", str_of(evaluation->job.incumbent_text), &diags);
+    struct nki_program *program =
+        tree->errors ? NULL : specialise(evaluation, tree, evaluation->job.kernel_name, &diags);
+    struct device_image *image =
+        program ? device_load(program, evaluation->generation, &diags) : NULL;
+    if (image) {
+        struct device_profile *profile = device_time(image);
+        us = profile->latency_us;
+        device_profile_free(profile);
+    }
+    device_unload(image);
+    nki_program_free(program);
+    nki_tree_free(tree);
+    diag_free(&diags);
+    return us;
+}
+
+static void judge_speed(struct evaluation *evaluation) {
+    if (!evaluation->job.incumbent_text)
+        return;
+    uint64_t start = clock_monotonic_ns();
+    events_phase("incumbent", -1);
+    double was = time_incumbent(evaluation), is = evaluation->result.latency_us;
+    if (was > 0) {
+        tell_sample(was, true);
+        task_judge_speed(&evaluation->result.verdict, (struct task_samples){&was, 1, true},
+                         (struct task_samples){&is, 1, true});
+    } else {
+        task_judge(&evaluation->result.verdict.faster, TASK_INCONCLUSIVE,
+                   "the incumbent does not compile");
+    }
+    events_phase("incumbent", seconds_since(start));
+}
+
+static void refuse(struct evaluation *evaluation, uint32_t at, const char *code, const char *format,
+                   ...) CC_PRINTF(4, 5);
+static void refuse(struct evaluation *evaluation, uint32_t at, const char *code, const char *format,
+                   ...) {
+    const struct nki_program *program = evaluation->program;
+    const struct nki_loc *loc = at < program->locs.len ? &program->locs.at[at] : NULL;
+    bool named = loc && loc->file < program->files.len;
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    diag_add(&evaluation->diags, DIAG_ERROR, code,
+             named ? program->files.at[loc->file] : evaluation->job.kernel_path,
+             loc ? (int)loc->line : 0, loc ? (int)loc->column : 0, "%s", text.at);
+    buf_free(&text);
+}
+
+#define BESIDE_BYTES ((uint64_t)256 << 20) /* program, reference and inputs, roughly */
+
+/* It could be killed for want of memory, or another one in its stead. */
+static bool is_put_aside(struct evaluation *evaluation, uint64_t bytes) {
+    const char *text = getenv(RUNNER_ASIDE);
+    uint64_t aside = text ? strtoull(text, NULL, 10) : 0;
+    if (!aside || bytes <= aside)
+        return true;
+    evaluation->result.needs_bytes = bytes + BESIDE_BYTES;
+    return err_set(&evaluation->result.failure, ERR_ENVIRONMENT,
+                   "executing the kernel needs %.1f GB, of which %.1f GB were put aside",
+                   (double)evaluation->result.needs_bytes * 1e-9, (double)aside * 1e-9);
+}
+
+/* Whether running the kernel for all seeds can end within the limits of time and memory. */
+static bool execution_fits(struct evaluation *evaluation) {
+    const struct runner_job *job = &evaluation->job;
+    struct device_work work;
+    device_expect(evaluation->image, &work);
+    evaluation->live_bytes = work.bytes;
+    double limit_s = job->time_limit_s > 0 ? job->time_limit_s : RUNNER_TIME_LIMIT_S;
+    size_t seeds = job->reference_path ? job->seed_count : 1;
+    double seconds = work.seconds * (double)seeds / (double)MIN_OF(seeds, VERIFY_PARALLEL);
+    if (job->memory_limit && work.bytes > job->memory_limit)
+        refuse(evaluation, work.large_loc, "hone-memory",
+               "executing the kernel needs %.1f GiB for the tensors that are live here; an "
+               "evaluation may use %.1f GiB (limits.memory_mb)",
+               (double)work.bytes / (1 << 30), (double)job->memory_limit / (1 << 30));
+    else if (seconds > limit_s)
+        refuse(evaluation, work.slow_loc, "hone-time",
+               "executing the kernel for %zu seed%s takes at least %.0f s of processor time, most "
+               "of it here; an evaluation may take %.0f s (limits.evaluation_s)",
+               seeds, seeds == 1 ? "" : "s", seconds, limit_s);
+    return evaluation_tell_diags(evaluation) && is_put_aside(evaluation, work.bytes);
+}
+
+void compile_work(struct evaluation *evaluation) {
+    const struct runner_job *job = &evaluation->job;
+    uint64_t start = clock_monotonic_ns();
+    events_phase("specialise", -1);
+    evaluation->program = specialise(evaluation, evaluation->tree, evaluation->result.kernel_name,
+                                     &evaluation->diags);
+    events_phase("specialise", seconds_since(start));
+    if (!evaluation_tell_diags(evaluation) || !evaluation->program)
+        return;
+    evaluation->result.instructions = evaluation->program->instrs.len;
+    start = clock_monotonic_ns();
+    events_phase("check", -1);
+    evaluation->image =
+        device_load(evaluation->program, evaluation->generation, &evaluation->diags);
+    events_phase("check", seconds_since(start));
+    if (!evaluation_tell_diags(evaluation) || !evaluation->image)
+        return;
+    if (!job->check_only && !job->no_verify && !execution_fits(evaluation))
+        return;
+    task_judge(&evaluation->result.verdict.compiles, TASK_YES, "%s", "");
+    evaluation->compiled = true;
+    if (job->check_only || job->no_time)
+        return;
+    time_kernel(evaluation);
+    judge_speed(evaluation);
+}

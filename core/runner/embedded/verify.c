@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running the compiled kernel on every seed and comparing what it returns. Two seeds run at once
+ * where there are two cores: the program is shared, each has its own memory. Comparing is Python's
+ * work and overlaps with the next seed's run. */
+#include "runner/embedded/private.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+
+static double seconds_since(uint64_t start_ns) {
+    return (double)(clock_monotonic_ns() - start_ns) * 1e-9;
+}
+
+static void start_runs(struct evaluation *evaluation);
+
+/* -------------------------------------------------------------------------------------- ending */
+
+static void free_run(struct seed_run *run) {
+    size_t count = run->evaluation->program->outputs.len;
+    for (size_t i = 0; run->outputs && i < count; i++)
+        free(run->outputs[i].data);
+    free(run->outputs);
+    run->outputs = NULL;
+    task_inputs_free(run->inputs);
+    run->inputs = NULL;
+}
+
+static bool passes(const struct evaluation *evaluation, const struct seed_run *run) {
+    return run->comparison.rel_l2 <= evaluation->result.tolerance;
+}
+
+/* Results are told in the order of the seeds, whichever ends first. */
+static void tell_run(struct evaluation *evaluation, struct seed_run *run) {
+    double max_abs = 0;
+    for (size_t i = 0; i < run->comparison.count; i++)
+        if (!(run->comparison.outputs[i].max_abs <= max_abs))
+            max_abs = run->comparison.outputs[i].max_abs;
+    events_write(&(struct runner_event){.kind = RUNNER_CORRECTNESS,
+                                        .seed = run->seed,
+                                        .value = run->comparison.rel_l2,
+                                        .max_abs = max_abs,
+                                        .passed = passes(evaluation, run)});
+    run->told = true;
+}
+
+static void tell_runs(struct evaluation *evaluation, bool all) {
+    for (size_t i = 0; i < evaluation->run_count; i++) {
+        struct seed_run *run = &evaluation->runs[i];
+        if (run->compared && !run->told)
+            tell_run(evaluation, run);
+        if (!run->compared && !all)
+            return;
+    }
+}
+
+static void judge(struct evaluation *evaluation) {
+    struct task_verdict *verdict = &evaluation->result.verdict;
+    struct task_comparison *done = mem_alloc(evaluation->run_count, sizeof *done);
+    size_t count = 0;
+    for (size_t i = 0; i < evaluation->run_count; i++)
+        if (evaluation->runs[i].compared)
+            done[count++] = evaluation->runs[i].comparison;
+    struct task_judgement correct = verdict->correct;
+    if (count)
+        task_judge_numbers(verdict, done, count, evaluation->result.tolerance);
+    if (correct.answer == TASK_NO)
+        verdict->correct = correct; /* what the kernel itself ran into says more */
+    else if (evaluation->result.failure.kind != ERR_NONE && verdict->correct.answer == TASK_YES)
+        task_judge(&verdict->correct, TASK_INCONCLUSIVE, "%zu of %zu seeds were compared", count,
+                   evaluation->run_count);
+    free(done);
+}
+
+static void end_run(struct seed_run *run) {
+    struct evaluation *evaluation = run->evaluation;
+    free_run(run);
+    evaluation->running--;
+    tell_runs(evaluation, false);
+    start_runs(evaluation);
+}
+
+static void stop(struct evaluation *evaluation) {
+    evaluation->stopping = true;
+    evaluation->cancel = 1;
+}
+
+/* The kernel's fault settles "correct"; all else is a failure of the evaluation. */
+static void fail_run(struct seed_run *run, const struct err *err) {
+    struct evaluation *evaluation = run->evaluation;
+    if (!evaluation->stopping && err->kind == ERR_KERNEL)
+        task_judge(&evaluation->result.verdict.correct, TASK_NO, "seed %lld: %s",
+                   (long long)run->seed, err->text);
+    else if (!evaluation->stopping)
+        evaluation->result.failure = *err;
+    stop(evaluation);
+    end_run(run);
+}
+
+/* ----------------------------------------------------------------------------------- comparing */
+
+static void on_compared(void *data, const struct task_comparison *comparison,
+                        const struct err *err) {
+    struct seed_run *run = data;
+    struct evaluation *evaluation = run->evaluation;
+    if (!comparison) {
+        fail_run(run, err);
+        return;
+    }
+    run->comparison = *comparison;
+    run->compared = true;
+    evaluation->compare_s += comparison->elapsed_s;
+    if (!passes(evaluation, run) && !evaluation->job.all_seeds)
+        stop(evaluation);
+    end_run(run);
+}
+
+/* Without a reference: what can be said about the outputs alone. */
+static void look_at_output(const struct array *output, struct task_match *match) {
+    float chunk[1024];
+    size_t count = (size_t)array_count(output), step = dtype_bytes(output->dtype);
+    match->finite = match->zero = true;
+    for (size_t at = 0; at < count; at += COUNT_OF(chunk)) {
+        size_t n = MIN_OF(count - at, COUNT_OF(chunk));
+        device_to_float(output->dtype, (const char *)output->data + at * step, chunk, n);
+        for (size_t i = 0; i < n; i++) {
+            match->finite = match->finite && isfinite(chunk[i]);
+            match->zero = match->zero && chunk[i] == 0;
+        }
+    }
+}
+
+static bool is_some_input(const struct array *output, const struct task_inputs *inputs) {
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct array *input = &inputs->values[i].array;
+        if (inputs->values[i].kind == TASK_ARRAY && input->dtype == output->dtype &&
+            array_bytes(input) == array_bytes(output) &&
+            memcmp(input->data, output->data, array_bytes(output)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void judge_outputs(struct seed_run *run) {
+    struct evaluation *evaluation = run->evaluation;
+    struct task_comparison comparison = {.seed = run->seed};
+    for (size_t i = 0; i < evaluation->program->outputs.len && i < TASK_MAX_VALUES; i++) {
+        struct task_match *match = &comparison.outputs[comparison.count++];
+        look_at_output(&run->outputs[i], match);
+        match->is_input = is_some_input(&run->outputs[i], run->inputs);
+    }
+    task_judge_numbers(&evaluation->result.verdict, &comparison, 1, INFINITY);
+    task_judge(&evaluation->result.verdict.correct, TASK_NOT_ASKED, "there is no reference");
+    end_run(run);
+}
+
+/* ----------------------------------------------------------------------------------- executing */
+
+static void execute_work(void *data) {
+    struct seed_run *run = data;
+    struct evaluation *evaluation = run->evaluation;
+    struct arena *arena = arena_new();
+    struct device_limits limits = {.cancel = &evaluation->cancel,
+                                   .memory_bytes =
+                                       evaluation->job.memory_limit / evaluation->parallel};
+    uint64_t start = clock_monotonic_ns();
+    run->outputs = mem_alloc(evaluation->program->outputs.len, sizeof *run->outputs);
+    size_t count;
+    struct array *inputs = inputs_for_device(evaluation, run->inputs, arena, &count);
+    run->executed =
+        device_execute(evaluation->image, inputs, count, run->outputs, &limits, &run->err);
+    run->execute_s = seconds_since(start);
+    arena_free(arena);
+    if (run->executed && evaluation->job.output_folder)
+        run->executed = outputs_write(run, &run->err);
+}
+
+static void execute_done(void *data) {
+    struct seed_run *run = data;
+    struct evaluation *evaluation = run->evaluation;
+    evaluation->execute_s += run->execute_s;
+    if (!run->executed)
+        fail_run(run, &run->err);
+    else if (evaluation->stopping)
+        end_run(run);
+    else if (!evaluation->reference)
+        judge_outputs(run);
+    else
+        task_reference_compare(evaluation->reference, run->seed, run->outputs,
+                               evaluation->program->outputs.len, on_compared, run);
+}
+
+static bool same_signature(const struct task_inputs *a, const struct task_inputs *b) {
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) {
+        const struct task_value *x = &a->values[i], *y = &b->values[i];
+        same = x->kind == y->kind && x->array.dtype == y->array.dtype &&
+               x->array.ndim == y->array.ndim && x->integer == y->integer;
+        for (int d = 0; same && d < x->array.ndim; d++)
+            same = x->array.shape[d] == y->array.shape[d];
+    }
+    return same;
+}
+
+static void on_inputs(void *data, struct task_inputs *inputs, const struct err *err) {
+    struct seed_run *run = data;
+    struct evaluation *evaluation = run->evaluation;
+    evaluation->inputs_s += seconds_since(run->asked_ns);
+    run->inputs = inputs;
+    if (!inputs) {
+        fail_run(run, err);
+    } else if (evaluation->stopping) {
+        end_run(run);
+    } else if (!same_signature(inputs, evaluation->shapes)) {
+        struct err odd;
+        err_set(&odd, ERR_USAGE,
+                "the reference's inputs for seed %lld have other shapes or types "
+                "than those for the first seed",
+                (long long)run->seed);
+        fail_run(run, &odd);
+    } else {
+        task_reference_forward(evaluation->reference, run->seed);
+        loop_job_start(evaluation->loop, execute_work, execute_done, run);
+    }
+}
+
+/* ------------------------------------------------------------------------------------ starting */
+
+static void lacks_inputs(void *data) {
+    struct seed_run *run = data;
+    fail_run(run, &run->err);
+}
+
+static void start_run(struct evaluation *evaluation) {
+    struct seed_run *run = &evaluation->runs[evaluation->next_run++];
+    evaluation->running++;
+    run->asked_ns = clock_monotonic_ns();
+    if (evaluation->reference) {
+        task_reference_prepare(evaluation->reference, run->seed, on_inputs, run);
+        return;
+    }
+    run->inputs = inputs_with_data(evaluation, &run->err);
+    if (run->inputs)
+        loop_job_start(evaluation->loop, execute_work, execute_done, run);
+    else
+        loop_post(evaluation->loop, lacks_inputs, run);
+}
+
+static void start_runs(struct evaluation *evaluation) {
+    while (!evaluation->stopping && evaluation->running < evaluation->parallel &&
+           evaluation->next_run < evaluation->run_count)
+        start_run(evaluation);
+    if (evaluation->running)
+        return;
+    tell_runs(evaluation, true);
+    if (evaluation->reference)
+        judge(evaluation);
+    events_phase("execute", evaluation->execute_s);
+    if (evaluation->reference)
+        events_phase("compare", evaluation->compare_s);
+    evaluation_finish(evaluation);
+}
+
+/* Two at once if the cores, and memory for twice the kernel's tensors, are there. */
+static size_t choose_parallel(const struct evaluation *evaluation) {
+    uint64_t bytes = 0, available = os_available_memory();
+    for (size_t i = 0; i < evaluation->program->storages.len; i++)
+        if (evaluation->program->storages.at[i].space == NKI_HBM)
+            bytes += evaluation->program->storages.at[i].bytes;
+    size_t most = MIN_OF((size_t)os_cpu_count(), (size_t)VERIFY_PARALLEL);
+    most = MIN_OF(most, evaluation->run_count);
+    uint64_t limit = evaluation->job.memory_limit;
+    if ((available && bytes * 4 > available) || (limit && evaluation->live_bytes * 2 > limit))
+        return 1;
+    return most;
+}
+
+void verify_start(struct evaluation *evaluation) {
+    evaluation->run_count = evaluation->reference ? evaluation->job.seed_count : 1;
+    evaluation->runs = mem_alloc(evaluation->run_count, sizeof *evaluation->runs);
+    for (size_t i = 0; i < evaluation->run_count; i++) {
+        evaluation->runs[i].evaluation = evaluation;
+        evaluation->runs[i].seed = evaluation->job.seeds[i];
+    }
+    evaluation->parallel = choose_parallel(evaluation);
+    openblas_set_num_threads(1); /* products are of tiles: handing one out costs as much */
+    events_phase("execute", -1);
+    start_runs(evaluation);
+}

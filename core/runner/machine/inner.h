@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What children of all hones of this user on this machine may use together: a claim is a file that
+ * its hone holds locked, in a folder they share (ledger.c). */
+#ifndef HONE_RUNNER_MACHINE_INNER_H
+#define HONE_RUNNER_MACHINE_INNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+struct runner_job;
+struct ledger_claim;
+enum ledger_answer {
+    LEDGER_GO,   /* the claim stands */
+    LEDGER_WAIT, /* ask again in a moment */
+    LEDGER_NO,   /* waiting does not help: nothing of hone's runs, and it does not fit */
+};
+/* A claim of an evaluation, for what one like it took before, or a guess. */
+struct ledger_claim *ledger_claim_new(const struct runner_job *job) CC_MUST_USE;
+/* Whether the child may start now. Else `why` gets a sentence, where there is something to say.
+ * Where no folder can be shared everything may start. */
+enum ledger_answer ledger_ask(struct ledger_claim *claim, struct buf *why);
+/* Bytes put aside; 0: nothing was. */
+uint64_t ledger_reserved(const struct ledger_claim *claim);
+/* It needs more, and asks anew. */
+void ledger_raise(struct ledger_claim *claim, uint64_t bytes);
+/* The child runs; looked at now and then, so that the next claim is for what this one took. */
+void ledger_began(struct ledger_claim *claim, int pid);
+void ledger_look(struct ledger_claim *claim);
+/* Gives it back and frees it. Accepts NULL. */
+void ledger_claim_free(struct ledger_claim *claim);
+
+#endif

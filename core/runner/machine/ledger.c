@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machine's budget. Each claim is a file of one line, held locked by its hone as long as it
+ * stands: a file that can be locked belongs to a hone that is no more. Who looks at them and
+ * changes what stands holds the folder's lock. First come, first served; somebody who has not
+ * asked for a while (a stopped process) is passed by. */
+#include "runner/machine/inner.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runner/machine/machine.h"
+
+#define MEGABYTE ((uint64_t)1 << 20)
+#define GUESS (1024 * MEGABYTE) /* of an evaluation of a task that was never looked at */
+#define LEAST (256 * MEGABYTE)
+#define STALE_MS 3000       /* who waits asks several times a second */
+#define OTHERS_MS 60000     /* so long other programs are waited for */
+#define FORGOTTEN_S 2592000 /* what a task took that was not tuned for 30 days */
+#define ROW 160
+
+struct ledger_claim {
+    char *folder, *path; /* path NULL: it has no file yet */
+    int fd;
+    char what[80], need[32]; /* for who waits; the file with what it took before */
+    uint64_t bytes, most, peak;
+    uint64_t machine; /* setting machine_mb; 0: what is free */
+    int children;     /* setting children */
+    int pid;          /* of the child; 0: it waits */
+    bool guessed;
+    int64_t since_ms;
+};
+
+/* A claim as it stands in its file. */
+struct row {
+    char state; /* 'r' runs, 'w' waits */
+    unsigned long long bytes;
+    long pid;
+    long long since_ms, seen_ms;
+    char what[80];
+};
+
+/* ------------------------------------------------------------------------ what it took before */
+
+static uint64_t need_read(const struct ledger_claim *claim) {
+    char *path = path_join(claim->folder, claim->need);
+    char *text = file_read(path, 64, NULL, NULL);
+    uint64_t bytes = text ? strtoull(text, NULL, 10) : 0;
+    free(text);
+    free(path);
+    return bytes;
+}
+
+/* The most of the last ones: one small kernel does not make the next one small. */
+static void need_write(const struct ledger_claim *claim) {
+    uint64_t before = need_read(claim), now = MAX_OF(claim->peak, before - before / 8);
+    char *path = path_join(claim->folder, claim->need), text[32];
+    int size = snprintf(text, sizeof text, "%llu\n", (unsigned long long)now);
+    if (now != before)
+        (void)!file_write_private(path, text, (size_t)size, NULL);
+    free(path);
+}
+
+/* Evaluations of a task that do the same things need about the same. */
+static void need_name(struct ledger_claim *claim, const struct runner_job *job) {
+    struct buf key = {0};
+    char *path = path_absolute(job->reference_path ? job->reference_path : job->kernel_path);
+    buf_printf(&key, "%s %s %d%d%d%d", path, job->device ? job->device : "", job->check_only,
+               job->no_time, job->no_verify, job->predict_only);
+    snprintf(claim->need, sizeof claim->need, "need-%016llx",
+             (unsigned long long)hash_quick(key.at, key.len));
+    free(path);
+    buf_free(&key);
+}
+
+/* ------------------------------------------------------------------------------------- claims */
+
+static void bytes_set(struct ledger_claim *claim, uint64_t bytes) {
+    if (claim->most && bytes > claim->most)
+        bytes = claim->most;
+    if (claim->machine && bytes > claim->machine)
+        bytes = claim->machine;
+    claim->bytes = bytes;
+}
+
+/* "attempt 3 of softmax/kernel.py" */
+static void what_print(struct ledger_claim *claim, const struct runner_job *job) {
+    char *path = path_absolute(job->kernel_path), *folder = path_folder(path);
+    struct buf text = {0};
+    if (job->occasion)
+        buf_printf(&text, "attempt %d of ", atoi(job->occasion));
+    buf_printf(&text, "%s/%s", path_base(folder), path_base(path));
+    snprintf(claim->what, sizeof claim->what, "%.79s", text.at);
+    for (char *c = claim->what; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+    buf_free(&text);
+    free(folder);
+    free(path);
+}
+
+struct ledger_claim *ledger_claim_new(const struct runner_job *job) {
+    struct ledger_claim *claim = mem_alloc(1, sizeof *claim);
+    claim->folder = path_state("running");
+    claim->fd = -1;
+    claim->most = job->memory_limit;
+    claim->machine = job->machine_bytes;
+    claim->children = job->machine_children;
+    claim->since_ms = clock_wall_ms();
+    what_print(claim, job);
+    need_name(claim, job);
+    uint64_t before = need_read(claim);
+    claim->guessed = before == 0;
+    bytes_set(claim, before ? MAX_OF(before + before / 4, LEAST) : GUESS);
+    return claim;
+}
+
+uint64_t ledger_reserved(const struct ledger_claim *claim) {
+    return claim->fd >= 0 ? claim->bytes : 0;
+}
+
+void ledger_raise(struct ledger_claim *claim, uint64_t bytes) {
+    claim->pid = 0;
+    claim->guessed = false;
+    claim->since_ms = clock_wall_ms();
+    claim->peak = MAX_OF(claim->peak, bytes);
+    bytes_set(claim, bytes);
+}
+
+static void row_write(const struct ledger_claim *claim) {
+    char text[ROW + 1];
+    int size = snprintf(text, sizeof text, "%c %llu %d %lld %lld %s", claim->pid ? 'r' : 'w',
+                        (unsigned long long)claim->bytes, claim->pid, (long long)claim->since_ms,
+                        (long long)clock_wall_ms(), claim->what);
+    memset(text + size, ' ', ROW - (size_t)size);
+    text[ROW - 1] = '\n';
+    if (claim->fd >= 0 && pwrite(claim->fd, text, ROW, 0) != ROW)
+        errno = 0; /* a full disk: others then know nothing of it */
+}
+
+static bool row_read(int fd, struct row *row) {
+    char text[ROW + 1] = "";
+    if (pread(fd, text, ROW, 0) != ROW)
+        return false;
+    int got = sscanf(text, "%c %llu %ld %lld %lld %79[^\n]", &row->state, &row->bytes, &row->pid,
+                     &row->since_ms, &row->seen_ms, row->what);
+    for (size_t len = strlen(row->what); got == 6 && len && row->what[len - 1] == ' ';)
+        row->what[--len] = '\0';
+    return got == 6;
+}
+
+/* With the folder's lock held, so that nobody takes it for one that was left. */
+static bool file_make(struct ledger_claim *claim) {
+    if (claim->fd >= 0)
+        return true;
+    struct buf path = {0};
+    buf_printf(&path, "%s/%08x-%ld-XXXXXX", claim->folder, (unsigned)file_machine(),
+               (long)getpid());
+    claim->fd = mkostemp(path.at, O_CLOEXEC);
+    if (claim->fd < 0 || flock(claim->fd, LOCK_EX | LOCK_NB) != 0) {
+        if (claim->fd >= 0) {
+            unlink(path.at);
+            close(claim->fd);
+        }
+        claim->fd = -1;
+        buf_free(&path);
+        return false;
+    }
+    claim->path = buf_take(&path);
+    return true;
+}
+
+/* ----------------------------------------------------------------------------- all that stand */
+
+struct sums {
+    int running;
+    uint64_t reserved, used;
+    bool behind; /* somebody came before */
+    char who[80];
+    unsigned long long largest;
+};
+
+static void sums_add(struct sums *sums, const struct ledger_claim *own, const struct row *row) {
+    if (row->state == 'r') {
+        uint64_t used = os_tree_memory((pid_t)row->pid);
+        sums->running++;
+        sums->reserved += row->bytes;
+        sums->used += MIN_OF(used, (uint64_t)row->bytes);
+        if (row->bytes >= sums->largest)
+            snprintf(sums->who, sizeof sums->who, "%s", row->what);
+        sums->largest = MAX_OF(sums->largest, row->bytes);
+    } else if (row->since_ms < own->since_ms && clock_wall_ms() - row->seen_ms < STALE_MS) {
+        sums->behind = true;
+    }
+}
+
+static void sums_look(struct sums *sums, const struct ledger_claim *own, const char *path) {
+    struct row row = {0};
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlink(path);
+    else if (row_read(fd, &row))
+        sums_add(sums, own, &row);
+    close(fd);
+}
+
+static void forget_old(const char *path) {
+    struct stat st;
+    if (stat(path, &st) == 0 && st.st_mtime < time(NULL) - FORGOTTEN_S)
+        unlink(path);
+}
+
+static struct sums sums_of(const struct ledger_claim *own) {
+    struct sums sums = {0};
+    char mark[16];
+    snprintf(mark, sizeof mark, "%08x-", (unsigned)file_machine());
+    DIR *dir = opendir(own->folder);
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        char *path = path_join(own->folder, entry->d_name);
+        if (!strncmp(entry->d_name, "need-", 5))
+            forget_old(path);
+        else if (!strncmp(entry->d_name, mark, strlen(mark)) &&
+                 (!own->path || strcmp(path, own->path) != 0))
+            sums_look(&sums, own, path);
+        free(path);
+    }
+    if (dir)
+        closedir(dir);
+    return sums;
+}
+
+/* Bytes that nobody uses or was promised; UINT64_MAX: not known. */
+static uint64_t bytes_free(const struct ledger_claim *claim, const struct sums *sums) {
+    uint64_t available = os_available_memory(), promised = sums->reserved - sums->used;
+    uint64_t left = available ? available - MIN_OF(available, promised) : UINT64_MAX;
+    if (claim->machine)
+        left = MIN_OF(left, claim->machine - MIN_OF(claim->machine, sums->reserved));
+    return left;
+}
+
+static double gigabytes(uint64_t bytes) {
+    return (double)bytes * 1e-9;
+}
+
+/* Alone on the machine: a guess is no reason to wait. */
+static enum ledger_answer alone(const struct ledger_claim *claim, uint64_t left, struct buf *why) {
+    if (claim->guessed || claim->bytes <= left)
+        return LEDGER_GO;
+    bool waits = clock_wall_ms() - claim->since_ms < OTHERS_MS;
+    buf_printf(why, "%s memory: %.1f GB needed, %.1f GB free; other programs have the rest",
+               waits ? "waits for" : "not enough", gigabytes(claim->bytes), gigabytes(left));
+    return waits ? LEDGER_WAIT : LEDGER_NO;
+}
+
+static enum ledger_answer decide(const struct ledger_claim *claim, const struct sums *sums,
+                                 struct buf *why) {
+    uint64_t left = bytes_free(claim, sums);
+    int most = claim->children > 0 ? claim->children : os_cpu_count();
+    if (sums->behind)
+        buf_puts(why, "waits for its turn: another evaluation on this machine came first");
+    else if (!sums->running)
+        return alone(claim, left, why);
+    else if (sums->running >= most)
+        buf_printf(why, "waits for a processor: %s%s runs", sums->who,
+                   sums->running > 1 ? " and others" : "");
+    else if (claim->bytes > left)
+        buf_printf(why, "waits for memory: %.1f GB needed, %.1f GB free; %s runs",
+                   gigabytes(claim->bytes), gigabytes(left), sums->who);
+    else
+        return LEDGER_GO;
+    return LEDGER_WAIT;
+}
+
+/* ------------------------------------------------------------------------------- what is asked */
+
+/* The folder's lock: a descriptor; -1 with errno: EWOULDBLOCK where another has it. */
+static int folder_lock(const struct ledger_claim *claim) {
+    if (!file_make_private(claim->folder, NULL))
+        return -1;
+    char *path = path_join(claim->folder, "lock");
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    free(path);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    int code = errno;
+    close(fd);
+    errno = code;
+    return -1;
+}
+
+enum ledger_answer ledger_ask(struct ledger_claim *claim, struct buf *why) {
+    errno = 0;
+    int lock = folder_lock(claim);
+    if (lock < 0)
+        return errno == EWOULDBLOCK && clock_wall_ms() - claim->since_ms < OTHERS_MS ? LEDGER_WAIT
+                                                                                     : LEDGER_GO;
+    enum ledger_answer answer = LEDGER_GO;
+    if (file_make(claim)) {
+        struct sums sums = sums_of(claim);
+        answer = decide(claim, &sums, why);
+        if (answer == LEDGER_GO)
+            claim->pid = (int)getpid(); /* until there is a child */
+        row_write(claim);
+    }
+    close(lock);
+    return answer;
+}
+
+void ledger_began(struct ledger_claim *claim, int pid) {
+    claim->pid = pid;
+    row_write(claim);
+}
+
+void ledger_look(struct ledger_claim *claim) {
+    uint64_t bytes = claim->pid ? os_tree_memory((pid_t)claim->pid) : 0;
+    claim->peak = MAX_OF(claim->peak, bytes);
+}
+
+void ledger_claim_free(struct ledger_claim *claim) {
+    if (!claim)
+        return;
+    if (claim->fd >= 0) {
+        if (claim->peak)
+            need_write(claim);
+        unlink(claim->path);
+        close(claim->fd);
+    }
+    free(claim->path);
+    free(claim->folder);
+    free(claim);
+}

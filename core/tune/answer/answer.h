@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a model wrote, read as what was asked for: plans, or a kernel. Tolerant of how models write;
+ * what cannot be read is said in words that go back to the model for one more turn. */
+#ifndef HONE_TUNE_ANSWER_H
+#define HONE_TUNE_ANSWER_H
+
+#include "base/base.h"
+#include "tune/session/session.h"
+#include "tune/state/state.h"
+
+#define TUNE_ANSWER_PLANS 16
+
+/* Plans out of an answer: labelled lines ("title: ...", "what: ...") or JSON, in whatever prose and
+ * fences stand around them. Texts belong to the arena. Returns how many; 0 and *err (kernel), whose
+ * text tells the model what is missing. `lines` is the length of the kernel: a range beyond it is
+ * dropped. */
+size_t tune_answer_plans(struct str answer, int lines, struct arena *arena,
+                         struct tune_plan plans[TUNE_ANSWER_PLANS], struct err *err);
+
+/* The whole new source out of an answer to `source`: a fenced file, search/replace blocks, or a
+ * unified diff. `function` is the kernel's name, which must be there still; NULL: any. False and
+ * *err (kernel) that tells the model what to write instead. */
+bool tune_answer_kernel(struct str answer, const char *source, const char *function,
+                        struct buf *out, struct err *err);
+
+/* A lesson out of an answer: title and summary, or with `reflects` diagnosis and lesson. Texts
+ * belong to the arena. False and *err (kernel) that tells the model what to write instead. */
+bool tune_answer_lesson(struct str answer, bool reflects, struct arena *arena,
+                        struct tune_lesson *lesson, struct err *err);
+
+#endif

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans out of a model's answer: labelled lines or JSON. It reads words; whether a plan is any good
+ * is found out by others. */
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tune/answer/answer.h"
+#include "tune/ask/ask.h"
+
+#define MAX_ANSWER ((size_t)1 << 20)
+#define MAX_TEXT 4000
+
+enum field { TITLE, WHAT, WHY, LINES, METRIC, DIRECTION, SIZE, LATENCY, STRATEGY, SWEEP, FIELDS };
+
+/* How models call the fields. */
+static const struct {
+    const char *label;
+    enum field field;
+} labels[] = {
+    {"title", TITLE},
+    {"plan", TITLE},
+    {"name", TITLE},
+    {"what", WHAT},
+    {"change", WHAT},
+    {"description", WHAT},
+    {"steps", WHAT},
+    {"why", WHY},
+    {"reason", WHY},
+    {"rationale", WHY},
+    {"lines", LINES},
+    {"line", LINES},
+    {"where", LINES},
+    {"metric", METRIC},
+    {"predicted metric", METRIC},
+    {"direction", DIRECTION},
+    {"size", SIZE},
+    {"magnitude", SIZE},
+    {"change size", SIZE},
+    {"latency", LATENCY},
+    {"predicted latency", LATENCY},
+    {"expected latency", LATENCY},
+    {"strategy", STRATEGY},
+    {"menu entry", STRATEGY},
+    {"sweep", SWEEP},
+};
+
+struct draft {
+    struct buf text[FIELDS];
+};
+
+static void draft_free(struct draft *draft) {
+    for (int i = 0; i < FIELDS; i++)
+        buf_free(&draft->text[i]);
+}
+
+/* ------------------------------------------------------------------------------------- numbers */
+
+/* The first number in the text; NAN when there is none. *percent: a % follows. */
+static double first_number(struct str text, bool *percent) {
+    for (size_t i = 0; i < text.len; i++) {
+        bool minus =
+            text.at[i] == '-' && i + 1 < text.len && isdigit((unsigned char)text.at[i + 1]);
+        if (!minus && !isdigit((unsigned char)text.at[i]))
+            continue;
+        char copy[40];
+        snprintf(copy, sizeof copy, "%.*s", (int)MIN_OF(text.len - i, sizeof copy - 1),
+                 text.at + i);
+        char *end;
+        double value = strtod(copy, &end);
+        while (*end == ' ')
+            end++;
+        *percent = *end == '%';
+        return value;
+    }
+    return NAN;
+}
+
+static bool has_word(struct str text, const char *word) {
+    size_t len = strlen(word);
+    for (size_t i = 0; i + len <= text.len; i++)
+        if (!strncasecmp(text.at + i, word, len))
+            return true;
+    return false;
+}
+
+static bool says_down(struct str text) {
+    static const char *const words[] = {"down",  "decrease", "lower",  "less",
+                                        "reduc", "fewer",    "shrink", "faster"};
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (has_word(text, words[i]))
+            return true;
+    return text.len && *text.at == '-';
+}
+
+static bool says_up(struct str text) {
+    static const char *const words[] = {"up", "increase", "higher", "more", "raise", "grow"};
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (has_word(text, words[i]))
+            return true;
+    return text.len && *text.at == '+';
+}
+
+/* "60 %", "-0.6", "by 0.6", "2x": as a share of what it was, without its sign. */
+static double share_of(struct str text) {
+    bool percent;
+    double value = fabs(first_number(text, &percent));
+    if (isnan(value))
+        return NAN;
+    if (!percent && has_word(text, "x") && value > 1)
+        return says_up(text) ? value - 1 : 1 - 1 / value;
+    if (percent || value > 1.5)
+        value /= 100;
+    return value <= 1000 ? value : (double)NAN;
+}
+
+/* "40-52", "lines 40 to 52", "44". */
+static void read_lines(struct str text, int most, struct tune_plan *plan) {
+    int numbers[2] = {0, 0}, count = 0;
+    for (size_t i = 0; i < text.len && count < 2;) {
+        if (!isdigit((unsigned char)text.at[i])) {
+            i++;
+            continue;
+        }
+        long value = 0;
+        for (; i < text.len && isdigit((unsigned char)text.at[i]); i++)
+            value = MIN_OF(value * 10 + (text.at[i] - '0'), 100000000L);
+        numbers[count++] = (int)value;
+    }
+    int first = numbers[0], last = count == 2 ? numbers[1] : numbers[0];
+    if (first < 1 || first > most || last < first)
+        return;
+    plan->first_line = first;
+    plan->last_line = MIN_OF(last, most);
+}
+
+/* ----------------------------------------------------------------------------------- one draft */
+
+/* Up to a zero byte, where a C string ends for whoever reads it later. */
+static const char *keep(struct arena *arena, const struct buf *text) {
+    struct str whole = buf_str(text);
+    whole.len = strnlen(whole.at, whole.len);
+    whole = str_trim(whole);
+    return whole.len ? arena_strndup(arena, whole.at, MIN_OF(whole.len, MAX_TEXT)) : NULL;
+}
+
+static bool is_in_name(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The name at the front of *rest, which is left behind it; empty: there is none. */
+static struct str next_name(struct str *rest) {
+    size_t from = 0;
+    while (from < rest->len && !isalpha((unsigned char)rest->at[from]))
+        from++;
+    size_t to = from;
+    while (to < rest->len && is_in_name(rest->at[to]))
+        to++;
+    struct str name = {rest->at + from, to - from};
+    *rest = (struct str){rest->at + to, rest->len - to};
+    return name;
+}
+
+/* "HBM read" at the front of the text is hbm_read_bytes; empty: no word of panels stands there. */
+static struct str metric_of_words(struct str text) {
+    struct str found = {"", 0}, rest = text, name;
+    while ((name = next_name(&rest)).len) {
+        size_t len = (size_t)(name.at + name.len - text.at);
+        struct str metric = glossary_metric((struct str){text.at, len});
+        found = metric.len ? metric : found;
+    }
+    return found;
+}
+
+/* "`hbm_read_bytes` (bytes)" is hbm_read_bytes, and so is "HBM read", as panels call it. */
+static const char *keep_metric(struct arena *arena, const struct buf *text) {
+    struct str rest = buf_str(text), name = next_name(&rest);
+    bool is_metric = memchr(name.at, '_', name.len) != NULL;
+    size_t before = (size_t)(name.at - buf_str(text).at);
+    struct str words = {name.at, text->len - before};
+    struct str metric = is_metric ? name : metric_of_words(words);
+    if (!metric.len)
+        metric = name;
+    return metric.len ? arena_strndup(arena, metric.at, MIN_OF(metric.len, 63)) : NULL;
+}
+
+static const char *keep_strategy(struct arena *arena, const struct buf *text) {
+    char name[TUNE_STRATEGY_MAX + 1];
+    if (!text->len)
+        return NULL;
+    struct tune_menu *menu = tune_menu_load();
+    tune_strategy_match(menu, buf_str(text), name);
+    tune_menu_free(menu);
+    return *name && strcmp(name, "none") != 0 ? arena_strdup(arena, name) : NULL;
+}
+
+/* Without a number it asks for nothing: "none", "not needed". */
+static const char *keep_sweep(struct arena *arena, const struct buf *text) {
+    bool percent;
+    return isnan(first_number(buf_str(text), &percent)) ? NULL : keep(arena, text);
+}
+
+/* The signed change of the latency; "20 % faster" and "-20 %" are -0.2. */
+static double latency_of(struct str text) {
+    double share = share_of(text);
+    if (isnan(share))
+        return NAN;
+    if (says_up(text) || (text.len && *text.at == '+') || has_word(text, "slower"))
+        return share;
+    return -MIN_OF(share, 0.999);
+}
+
+/* The word or the number at the front of the text, past what is neither; empty at the end. */
+static struct str next_word(struct str *text) {
+    size_t from = 0, to;
+    while (from < text->len && !isalnum((unsigned char)text->at[from]))
+        from++;
+    bool digits = from < text->len && isdigit((unsigned char)text->at[from]);
+    for (to = from; to < text->len && isalnum((unsigned char)text->at[to]); to++)
+        if ((isdigit((unsigned char)text->at[to]) != 0) != digits)
+            break;
+    struct str word = {text->at + from, to - from};
+    *text = (struct str){text->at + to, text->len - to};
+    return word;
+}
+
+static bool same_word(struct str word, const char *other) {
+    return word.len == strlen(other) && !strncasecmp(word.at, other, word.len);
+}
+
+/* A key that names a plan's direction, stable for the same words and place: plans of models have no
+ * key of their own. 24 characters and the end. */
+static void key_make(const struct tune_plan *plan, char key[32]) {
+    /* The same words and numbers about the same place are the same direction; blanks, case and
+     * lines that moved ("lines 40 to 52") are no difference. */
+    struct buf text = {0};
+    struct str rest = str_of(plan->what ? plan->what : plan->title), word;
+    bool line = false;
+    while ((word = next_word(&rest)).len) {
+        bool number = isdigit((unsigned char)*word.at);
+        if (line && (number || same_word(word, "to") || same_word(word, "and")))
+            continue;
+        line = same_word(word, "line") || same_word(word, "lines");
+        for (size_t i = 0; i < word.len; i++)
+            buf_putc(&text, (char)tolower((unsigned char)word.at[i]));
+    }
+    struct hash hash = hash_content(text.at ? text.at : "", text.len);
+    snprintf(key, 32, "said:%.18s", hash.hex);
+    buf_free(&text);
+}
+
+static bool draft_read(const struct draft *draft, int lines, struct arena *arena,
+                       struct tune_plan *plan) {
+    const struct buf *text = draft->text;
+    *plan = (struct tune_plan){
+        .size = NAN, .latency = NAN, .moved = NAN, .direction = TUNE_DIRECTION_DOWN};
+    plan->what = keep(arena, &text[WHAT]);
+    plan->title = keep(arena, &text[TITLE]);
+    plan->why = keep(arena, &text[WHY]);
+    plan->metric = keep_metric(arena, &text[METRIC]);
+    if (!plan->what)
+        return false;
+    if (!plan->title) {
+        struct str rest = str_of(plan->what), line;
+        str_next(&rest, '\n', &line);
+        plan->title = arena_strndup(arena, line.at, MIN_OF(line.len, 72));
+    }
+    read_lines(buf_str(&text[LINES]), lines, plan);
+    struct str direction = buf_str(&text[DIRECTION]), size = str_trim(buf_str(&text[SIZE]));
+    struct str metric = buf_str(&text[METRIC]);
+    if (says_up(direction.len ? direction
+                : size.len    ? size
+                              : metric) &&
+        !says_down(direction.len ? direction : size))
+        plan->direction = TUNE_DIRECTION_UP;
+    plan->size = share_of(size.len ? size : direction);
+    plan->latency = latency_of(str_trim(buf_str(&text[LATENCY])));
+    if (plan->metric && !strcmp(plan->metric, "latency") && isnan(plan->latency) &&
+        !isnan(plan->size))
+        plan->latency = plan->direction == TUNE_DIRECTION_DOWN ? -plan->size : plan->size;
+    char key[32];
+    plan->sweep = keep_sweep(arena, &text[SWEEP]);
+    plan->strategy = keep_strategy(arena, &text[STRATEGY]);
+    key_make(plan, key);
+    plan->key = arena_strdup(arena, key);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------ labelled lines */
+
+/* "**What:** text", "- what: text", "## Why": the field and what follows the colon. */
+static bool line_label(struct str line, enum field *field, struct str *value) {
+    struct str rest = str_trim(line);
+    bool heading = rest.len && *rest.at == '#';
+    while (rest.len && strchr("#*->0123456789. \t_`\"", *rest.at)) {
+        rest.at++;
+        rest.len--;
+    }
+    for (size_t i = 0; i < COUNT_OF(labels); i++) {
+        size_t len = strlen(labels[i].label);
+        if (rest.len < len || strncasecmp(rest.at, labels[i].label, len) != 0)
+            continue;
+        struct str after = {rest.at + len, rest.len - len};
+        /* "Plan 2:" */
+        while (after.len && (strchr("*_`\" \t", *after.at) || isdigit((unsigned char)*after.at))) {
+            after.at++;
+            after.len--;
+        }
+        bool colon = after.len && *after.at == ':';
+        if (!colon && !(heading && !after.len))
+            continue;
+        if (colon) {
+            after.at++;
+            after.len--;
+        }
+        while (after.len && strchr("* \t", *after.at)) {
+            after.at++;
+            after.len--;
+        }
+        *field = labels[i].field;
+        *value = after;
+        return true;
+    }
+    return false;
+}
+
+struct reading {
+    struct arena *arena;
+    struct tune_plan *plans;
+    size_t count;
+    int lines;
+    bool named; /* some field was there */
+};
+
+static void draft_end(struct reading *reading, struct draft *draft) {
+    if (reading->count < TUNE_ANSWER_PLANS &&
+        draft_read(draft, reading->lines, reading->arena, &reading->plans[reading->count]))
+        reading->count++;
+    for (int i = 0; i < FIELDS; i++)
+        buf_clear(&draft->text[i]);
+}
+
+static void read_labelled(struct reading *reading, struct str answer) {
+    struct draft draft = {0};
+    struct str rest = answer, line;
+    int field = -1;
+    while (str_next(&rest, '\n', &line)) {
+        enum field label;
+        struct str value;
+        if (line_label(line, &label, &value)) {
+            reading->named = true;
+            /* A title, or a field that is there already, begins the next plan. */
+            if (draft.text[label].len || (label == TITLE && draft.text[WHAT].len))
+                draft_end(reading, &draft);
+            field = (int)label;
+            line = value;
+        } else if (str_starts(str_trim(line), "```") || str_starts(str_trim(line), "---")) {
+            field = -1;
+            continue;
+        }
+        if (field < 0 || draft.text[field].len > MAX_TEXT)
+            continue;
+        if (draft.text[field].len)
+            buf_putc(&draft.text[field], '\n');
+        buf_add(&draft.text[field], line.at, line.len);
+    }
+    draft_end(reading, &draft);
+    draft_free(&draft);
+}
+
+/* ---------------------------------------------------------------------------------------- JSON */
+
+static void add_value(struct buf *out, const cJSON *item) {
+    if (cJSON_IsString(item)) {
+        buf_puts(out, item->valuestring);
+    } else if (cJSON_IsNumber(item)) {
+        buf_printf(out, "%g", item->valuedouble);
+    } else if (cJSON_IsArray(item)) {
+        int left = 40;
+        for (const cJSON *one = item->child; one && left-- > 0; one = one->next) {
+            if (out->len)
+                buf_putc(out, '\n');
+            add_value(out, one);
+        }
+    }
+}
+
+static void read_object(struct reading *reading, const cJSON *object) {
+    struct draft draft = {0};
+    for (const cJSON *item = object->child; item; item = item->next) {
+        char name[40];
+        snprintf(name, sizeof name, "%s", item->string ? item->string : "");
+        for (char *at = name; *at; at++)
+            *at = *at == '_' ? ' ' : *at;
+        for (size_t i = 0; i < COUNT_OF(labels); i++) {
+            if (strcasecmp(name, labels[i].label) != 0 || cJSON_IsObject(item) ||
+                draft.text[labels[i].field].len)
+                continue;
+            reading->named = true;
+            add_value(&draft.text[labels[i].field], item);
+        }
+    }
+    draft_end(reading, &draft);
+    draft_free(&draft);
+}
+
+static void read_json(struct reading *reading, const cJSON *root) {
+    const cJSON *list =
+        cJSON_IsArray(root) ? root : cJSON_GetObjectItemCaseSensitive(root, "plans");
+    if (cJSON_IsArray(list)) {
+        for (const cJSON *item = list->child; item; item = item->next)
+            if (cJSON_IsObject(item))
+                read_object(reading, item);
+    } else if (cJSON_IsObject(root)) {
+        const cJSON *inner = cJSON_GetObjectItemCaseSensitive(root, "plan");
+        read_object(reading, cJSON_IsObject(inner) ? inner : root);
+    }
+}
+
+/* The first JSON object or list in the text that can be parsed. */
+static cJSON *find_json(struct str answer) {
+    int tries = 20;
+    for (size_t i = 0; i < answer.len && tries > 0; i++) {
+        if (answer.at[i] != '{' && answer.at[i] != '[')
+            continue;
+        bool begins = i == 0 || answer.at[i - 1] == '\n' || answer.at[i - 1] == ' ';
+        if (!begins)
+            continue;
+        tries--;
+        cJSON *root = cJSON_ParseWithLength(answer.at + i, answer.len - i);
+        if (root)
+            return root;
+    }
+    return NULL;
+}
+
+size_t tune_answer_plans(struct str answer, int lines, struct arena *arena,
+                         struct tune_plan plans[TUNE_ANSWER_PLANS], struct err *err) {
+    struct reading reading = {.arena = arena, .plans = plans, .lines = lines};
+    if (answer.len > MAX_ANSWER)
+        answer.len = MAX_ANSWER;
+    cJSON *root = find_json(answer);
+    if (root)
+        read_json(&reading, root);
+    cJSON_Delete(root);
+    if (!reading.count)
+        read_labelled(&reading, answer);
+    if (!reading.count)
+        err_set(err, ERR_KERNEL,
+                reading.named
+                    ? "the plan has no \"what:\" that says which change to make"
+                    : "there is no plan in the answer; write lines that begin with title:, what:, "
+                      "why:, lines:, metric:, direction:, size: and latency:");
+    return reading.count;
+}

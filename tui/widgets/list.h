@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A window onto many rows: a cursor that stays in sight, or a text that scrolls. */
+#ifndef HONE_TUI_LIST_H
+#define HONE_TUI_LIST_H
+
+#include "tui/cells/cells.h"
+
+struct tui_list {
+    int cursor, top; /* row numbers of the whole */
+    int count, rows; /* how many there are, and how many fit; set by tui_list_fit */
+    bool follow;     /* stay at the end while rows are added */
+};
+
+enum tui_move {
+    TUI_MOVE_UP,
+    TUI_MOVE_DOWN,
+    TUI_MOVE_PAGE_UP,
+    TUI_MOVE_PAGE_DOWN,
+    TUI_MOVE_HALF_UP,
+    TUI_MOVE_HALF_DOWN,
+    TUI_MOVE_FIRST,
+    TUI_MOVE_LAST,
+};
+
+/* Takes over the sizes and moves the window so that the cursor is in it. Call before drawing. */
+void tui_list_fit(struct tui_list *list, int count, int rows);
+/* Moves the cursor; reaching the end of a list that can follow makes it follow again. */
+void tui_list_move(struct tui_list *list, enum tui_move move);
+void tui_list_go(struct tui_list *list, int row);
+/* Moves the window and drags the cursor along. */
+void tui_list_scroll(struct tui_list *list, int rows);
+/* A thumb in the column right of an area, where its frame is, when there is more than fits. */
+void tui_list_draw_bar(const struct tui_list *list, struct tui_area area);
+
+/* Byte offset of the needle in text at or after `from`, whatever the case of ASCII letters;
+ * SIZE_MAX when it is not there. */
+size_t tui_find_text(struct str text, struct str needle, size_t from);
+
+/* A row of names of which one is chosen; the areas drawn are written to `spots` for the mouse. */
+void tui_tabs_draw(struct tui_area area, const char *const *names, int count, int chosen,
+                   struct tui_rect *spots);
+
+#endif

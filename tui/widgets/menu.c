@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The searchable list: every word typed must occur in a row. It runs nothing; it says what was
+ * chosen. */
+#include "tui/widgets/menu.h"
+
+#include "tui/widgets/popup.h"
+
+static bool has_words(const struct tui_menu_row *row, struct str words) {
+    struct str word;
+    while (str_next(&words, ' ', &word)) {
+        if (word.len && tui_find_text(str_of(row->name), word, 0) == SIZE_MAX &&
+            tui_find_text(str_of(row->text), word, 0) == SIZE_MAX && !str_is(word, row->key) &&
+            !(row->group && str_is(word, row->group)))
+            return false;
+    }
+    return true;
+}
+
+/* What is shown is rows, by their index, and the headings of groups. */
+static int heading_of(int row) {
+    return -1 - row;
+}
+
+static bool is_heading(const struct tui_menu *menu, int at) {
+    return at >= 0 && at < (int)menu->shown.len && menu->shown.at[at] < 0;
+}
+
+/* A row, under the heading of its group where that is another one than of the row before. */
+static void show(struct tui_menu *menu, int row) {
+    const char *group = menu->rows[row].group;
+    int last = menu->shown.len ? menu->shown.at[menu->shown.len - 1] : -1;
+    bool same =
+        last >= 0 && group && menu->rows[last].group && strcmp(menu->rows[last].group, group) == 0;
+    if (group && !same)
+        *vec_push(&menu->shown) = heading_of(row);
+    *vec_push(&menu->shown) = row;
+}
+
+/* The cursor stands on rows only; the heading above the first of a group stays in sight. */
+static void leave_heading(struct tui_menu *menu, int step) {
+    struct tui_list *list = &menu->list;
+    if (is_heading(menu, list->cursor))
+        list->cursor += step < 0 && list->cursor > 0 ? -1 : 1;
+    if (is_heading(menu, list->cursor - 1))
+        list->top = MIN_OF(list->top, list->cursor - 1);
+}
+
+/* Rows whose name begins with the first word, or whose key it is, come first; then those whose name
+ * has it; then those that only speak of it. */
+static int rank_of(const struct tui_menu_row *row, struct str first) {
+    size_t at = first.len ? tui_find_text(str_of(row->name), first, 0) : 0;
+    return at == 0 || str_is(first, row->key) ? 0 : at != SIZE_MAX ? 1 : 2;
+}
+
+static void narrow(struct tui_menu *menu) {
+    struct str words = buf_str(&menu->filter.text), rest = words, first = {"", 0};
+    str_next(&rest, ' ', &first);
+    menu->shown.len = 0;
+    for (int rank = 0; rank < 3; rank++)
+        for (int i = 0; i < menu->count; i++)
+            if (rank_of(&menu->rows[i], first) == rank && has_words(&menu->rows[i], words))
+                show(menu, i);
+    menu->list.count = (int)menu->shown.len;
+    menu->list.cursor = menu->list.top = 0;
+    leave_heading(menu, 1);
+}
+
+void tui_menu_open(struct tui_menu *menu, const struct tui_menu_row *rows, int count) {
+    menu->rows = rows;
+    menu->count = count;
+    menu->list.rows = 1;
+    tui_field_set(&menu->filter, STR(""));
+    narrow(menu);
+}
+
+void tui_menu_rows(struct tui_menu *menu, const struct tui_menu_row *rows, int count) {
+    int cursor = menu->list.cursor, top = menu->list.top;
+    menu->rows = rows;
+    menu->count = count;
+    narrow(menu);
+    menu->list.top = top;
+    tui_list_go(&menu->list, cursor);
+}
+
+void tui_menu_free(struct tui_menu *menu) {
+    tui_field_free(&menu->filter);
+    vec_free(&menu->shown);
+}
+
+static bool move_of(struct tui_key key, enum tui_move *move) {
+    static const struct {
+        struct tui_key key;
+        enum tui_move move;
+    } moves[] = {
+        {{TUI_KEY_UP, 0}, TUI_MOVE_UP},           {{TUI_KEY_DOWN, 0}, TUI_MOVE_DOWN},
+        {{'p', TUI_CTRL}, TUI_MOVE_UP},           {{'n', TUI_CTRL}, TUI_MOVE_DOWN},
+        {{TUI_KEY_PAGE_UP, 0}, TUI_MOVE_PAGE_UP}, {{TUI_KEY_PAGE_DOWN, 0}, TUI_MOVE_PAGE_DOWN},
+    };
+    for (size_t i = 0; i < COUNT_OF(moves); i++)
+        if (tui_key_equal(moves[i].key, key)) {
+            *move = moves[i].move;
+            return true;
+        }
+    return false;
+}
+
+enum tui_answer tui_menu_event(struct tui_menu *menu, const struct tui_event *event) {
+    enum tui_move move;
+    if (event->kind == TUI_EVENT_WHEEL) {
+        tui_list_scroll(&menu->list, event->wheel * 3);
+        leave_heading(menu, event->wheel);
+        return TUI_ANSWER_OPEN;
+    }
+    if (event->kind == TUI_EVENT_KEY && move_of(event->key, &move)) {
+        bool up = move == TUI_MOVE_UP || move == TUI_MOVE_PAGE_UP;
+        tui_list_move(&menu->list, move);
+        leave_heading(menu, up ? -1 : 1);
+        return TUI_ANSWER_OPEN;
+    }
+    enum tui_answer answer = tui_field_event(&menu->filter, event);
+    if (answer == TUI_ANSWER_CHANGED)
+        narrow(menu);
+    return answer;
+}
+
+int tui_menu_chosen(const struct tui_menu *menu) {
+    int row = menu->list.cursor;
+    bool there = row >= 0 && row < (int)menu->shown.len && !is_heading(menu, row);
+    return there ? menu->rows[menu->shown.at[row]].value : -1;
+}
+
+static void draw_heading(const struct tui_menu *menu, struct tui_area area, int row) {
+    int first = heading_of(menu->shown.at[menu->list.top + row]);
+    tui_say(tui_ink(area, TUI_TITLE), row + 2, 2, "%s", menu->rows[first].group);
+}
+
+static void draw_row(const struct tui_menu *menu, struct tui_area area, int row, int name_cols) {
+    const struct tui_menu_row *item = &menu->rows[menu->shown.at[menu->list.top + row]];
+    int line = row + 2;
+    bool here = menu->list.top + row == menu->list.cursor;
+    struct tui_area look = here ? tui_paper(area, TUI_PAPER_CURSOR) : area;
+    tui_fill(look, (struct tui_rect){line, 0, 1, area.cols}, " ");
+    tui_say(look, line, 0, "%s", here ? "›" : " ");
+    tui_say(tui_ink(look, item->dim ? TUI_DIM : TUI_KEY), line, 2, "%s", item->key);
+    tui_put_short(tui_ink(look, item->dim ? TUI_DIM : TUI_STRONG), line,
+                  (struct tui_rect){0, 12, 1, name_cols}, str_of(item->name));
+    tui_put_short(tui_ink(look, item->dim ? TUI_DIM : TUI_PLAIN), line,
+                  (struct tui_rect){0, 14 + name_cols, 1, area.cols - 15 - name_cols},
+                  str_of(item->text));
+}
+
+void tui_menu_draw(struct tui_menu *menu, struct tui_area area, const char *title) {
+    struct tui_area box = tui_popup_draw(area, area.rows - 2, MIN_OF(area.cols - 4, 100), title,
+                                         "Enter chooses   type to narrow   Esc back");
+    if (box.rows < 4 || box.cols < 16)
+        return;
+    tui_say(tui_ink(box, TUI_KEY), 0, 0, "/");
+    struct tui_rect line = {0, 2, 1, box.cols - 2};
+    tui_list_fit(&menu->list, (int)menu->shown.len, box.rows - 2);
+    int name_cols = 8;
+    for (int i = 0; i < menu->count; i++)
+        name_cols = MAX_OF(name_cols, (int)text_columns(str_of(menu->rows[i].name)));
+    name_cols = MIN_OF(name_cols, MAX_OF((box.cols - 13) / 2, 4));
+    for (int i = 0; i < menu->list.rows && menu->list.top + i < menu->list.count; i++)
+        if (is_heading(menu, menu->list.top + i))
+            draw_heading(menu, box, i);
+        else
+            draw_row(menu, box, i, name_cols);
+    if (menu->list.count == 0)
+        tui_say(tui_ink(box, TUI_DIM), 2, 2, "nothing matches; Backspace widens the search");
+    struct tui_rect body = {2, 0, box.rows - 2, box.cols};
+    tui_list_draw_bar(&menu->list, tui_area_part(box, body));
+    tui_field_draw(&menu->filter, tui_area_part(box, line));
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A list of rows to choose from, narrowed down by typing. */
+#ifndef HONE_TUI_MENU_H
+#define HONE_TUI_MENU_H
+
+#include "tui/widgets/field.h"
+#include "tui/widgets/list.h"
+
+struct tui_menu_row {
+    const char *name, *key, *text; /* key and text may be "" */
+    int value;                     /* what tui_menu_chosen returns */
+    bool dim;                      /* shown, but not possible now */
+    const char *group;             /* rows of one follow each other under its name; NULL: none */
+};
+/* {0} is closed. The rows belong to the caller and live as long as the menu is open. */
+struct tui_menu {
+    const struct tui_menu_row *rows;
+    int count;
+    struct tui_field filter;
+    struct tui_list list;
+    VEC(int) shown; /* indexes into rows */
+};
+void tui_menu_open(struct tui_menu *menu, const struct tui_menu_row *rows, int count);
+/* Other rows of the same list: what was typed and the cursor stay. */
+void tui_menu_rows(struct tui_menu *menu, const struct tui_menu_row *rows, int count);
+void tui_menu_free(struct tui_menu *menu);
+enum tui_answer tui_menu_event(struct tui_menu *menu, const struct tui_event *event);
+/* The value of the row under the cursor; -1 when none is shown. */
+int tui_menu_chosen(const struct tui_menu *menu);
+void tui_menu_draw(struct tui_menu *menu, struct tui_area area, const char *title);
+
+#endif

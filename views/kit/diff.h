@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A difference as rows to show: unified, or the two sides next to each other. */
+#ifndef HONE_VIEWS_KIT_DIFF_H
+#define HONE_VIEWS_KIT_DIFF_H
+
+#include "tune/tune.h"
+#include "views/kit/source.h"
+
+enum diff_kind { DIFF_SAME, DIFF_REMOVED, DIFF_ADDED, DIFF_CHANGED, DIFF_HEAD };
+
+struct diff_row {
+    enum diff_kind kind;
+    int old_line, new_line; /* from 1; 0: nothing on that side */
+    int hunk;               /* -1: none */
+    int other;              /* unified: the line on the other side it was made from, or 0 */
+};
+
+struct diff {
+    struct source old, new_;
+    size_t n_hunks;
+    int added, removed;
+    VEC(struct diff_row) unified, sides;
+};
+/* Builds the rows with three lines around every hunk, unless they are there already for the same
+ * two texts. */
+void diff_set(struct diff *diff, const char *old, const char *new_, const struct tune_hunk *hunks,
+              size_t count);
+void diff_free(struct diff *diff);
+/* The bytes in which two lines differ, between what is the same at both ends. False when they have
+ * nothing in common worth showing. */
+bool diff_words(struct str a, struct str b, size_t *start, size_t *a_end, size_t *b_end);
+
+#endif

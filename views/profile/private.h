@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Screen 5 and the timeline on it: what the two files share. */
+#ifndef HONE_VIEWS_PROFILE_PRIVATE_H
+#define HONE_VIEWS_PROFILE_PRIVATE_H
+
+#include "views/inner.h"
+#include "views/profile/profile.h"
+
+/* What the lower part of the screen shows. */
+enum profile_part { PROFILE_LINES, PROFILE_TIMELINE, PROFILE_ROOFLINE, PROFILE_PARTS };
+
+#define TIMELINE_QUEUES 32
+
+struct timeline_span {
+    uint32_t instr;
+    int line;          /* of the kernel; 0 when it came from none */
+    char name[24];     /* the operation */
+    double start, end; /* ns */
+};
+struct timeline_queue {
+    char name[16];
+    VEC(struct timeline_span) spans; /* by start */
+    VEC(struct tui_busy) busy;       /* the same, merged */
+    size_t cursor;                   /* into spans */
+};
+/* The timeline of one attempt. While `text` is there it is still being read. */
+struct timeline {
+    char hash[40];
+    char *text;
+    size_t at, count;
+    struct timeline_queue queues[TIMELINE_QUEUES];
+    int n_queues, cols; /* cols: as drawn last */
+    double end;         /* ns */
+    struct tui_busy window;
+};
+
+struct profile {
+    struct tui_list list; /* of lines, or of the queues of the timeline */
+    enum profile_part part;
+    struct source source; /* of the attempt that is drawn */
+    int line, attempt;    /* under the cursor; line 0: none */
+    struct timeline timeline;
+    VEC(int) hot; /* lines of the source in the order of the list */
+};
+struct profile *profile_of(const struct views *views);
+
+/* roofline.c. False: there is nothing to draw it from. The sum: "#4: floor 0.870 ms / 1.12 ms = 78
+ * % roofline", nothing where that is not known. */
+bool profile_roofline_draw(struct views *views, struct tui_area area,
+                           const struct tune_attempt *attempt);
+void profile_roof_print(const struct tune_state *state, const struct tune_attempt *attempt,
+                        struct buf *out);
+
+/* timeline.c. zoom: 0.5 shows half as much; step: 1 or -1. */
+void profile_timeline_draw(struct views *views, struct tui_area area,
+                           const struct tune_attempt *attempt);
+void profile_timeline_zoom(struct views *views, double factor);
+void profile_timeline_step(struct views *views, int step);
+void profile_timeline_free(struct timeline *timeline);
+
+#endif

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the time goes: incumbent and candidate next to each other, engines as bars, bounds,
+ * roofline, samples, cost per line. The numbers come with the attempts. */
+#include "views/profile/private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What the profile pane shows of the metrics, in this order; names as Neuron's tools have them, the
+ * words for them are the glossary's. */
+static const struct {
+    const char *metric, *unit;
+} rows[] = {
+    {"latency", "us"},
+    {"modelled", "us"},  /* of what was measured: the device model's opinion */
+    {"predicted", "us"}, /* and the compiler's */
+    {"hbm_read_bytes", "bytes"},
+    {"hbm_write_bytes", "bytes"},
+    {"dma_transfer_count", "count"},
+    {"instructions", "count"},
+    {"mfu_estimated_percent", "%"},
+};
+
+static const struct {
+    const char *metric;
+    enum tui_role role;
+} engines[] = {
+    {"tensor_engine_active_time_percent", TUI_LANE_1},
+    {"vector_engine_active_time_percent", TUI_LANE_2},
+    {"scalar_engine_active_time_percent", TUI_LANE_3},
+    {"gpsimd_engine_active_time_percent", TUI_LANE_4},
+    {"dma_active_time_percent", TUI_LANE_5},
+};
+
+struct profile *profile_of(const struct views *views) {
+    return views->own[VIEW_PROFILE];
+}
+
+static double metric(const struct tune_attempt *attempt, const char *name) {
+    if (attempt && attempt->instructions > 0 && strcmp(name, "instructions") == 0)
+        return (double)attempt->instructions;
+    if (attempt && strcmp(name, "modelled") == 0)
+        return attempt->modelled_us;
+    if (strcmp(name, "predicted") == 0)
+        return tune_predicted(attempt) ? attempt->prediction.us : (double)NAN;
+    return attempt ? tune_attempt_metric(attempt, name) : NAN;
+}
+
+/* Percents are 0..100; some tools report the same as a ratio. */
+static double percent(const struct tune_attempt *attempt, const char *name) {
+    return metric(attempt, name);
+}
+
+static enum tui_role role_of_change(double from, double to, bool less_is_better) {
+    if (!isfinite(from) || !isfinite(to) || fabs(to - from) <= 0.0005 * fabs(from))
+        return TUI_DIM;
+    return (to < from) == less_is_better ? TUI_GOOD : TUI_BAD;
+}
+
+static int draw_values(struct tui_area area, int row, const struct tune_attempt *a,
+                       const struct tune_attempt *b) {
+    bool wide = area.cols >= 52;
+    int value = wide ? 26 : 20, other = wide ? 40 : 29, change = wide ? 51 : area.cols - 1;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        double from = metric(a, rows[i].metric), to = metric(b, rows[i].metric);
+        if (!isfinite(from) && !isfinite(to))
+            continue;
+        tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", glossary_word(rows[i].metric));
+        tui_say_right(b ? area : tui_ink(area, TUI_STRONG), row, value, "%s",
+                      show_value(from, rows[i].unit).text);
+        if (b) {
+            if (wide)
+                tui_say(tui_ink(area, TUI_DIM), row, value + 1, "→");
+            tui_say_right(tui_ink(area, TUI_STRONG), row, other, "%s",
+                          show_value(to, rows[i].unit).text);
+            bool less = strcmp(rows[i].metric, "mfu_estimated_percent") != 0;
+            tui_say_right(tui_ink(area, role_of_change(from, to, less)), row, change, "%s",
+                          show_change(from, to).text);
+        }
+        row++;
+    }
+    return row;
+}
+
+static int draw_engines(struct tui_area area, int row, const struct tune_attempt *a,
+                        const struct tune_attempt *b) {
+    int room = area.cols - 26;
+    for (size_t i = 0; i < COUNT_OF(engines); i++) {
+        double from = percent(a, engines[i].metric), to = percent(b, engines[i].metric);
+        double shown = b && isfinite(to) ? to : from;
+        if (!isfinite(from) && !isfinite(to))
+            continue;
+        tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", glossary_word(engines[i].metric));
+        struct tui_rect bar = {row, 9, 1, room};
+        if (room > 4) {
+            tui_fill(tui_ink(area, TUI_BAR_OTHER), bar, "·");
+            tui_chart_bar(tui_area_part(area, bar), shown / 100, engines[i].role);
+            if (b && isfinite(from) && from > 0 && from < 100)
+                tui_say(tui_ink(area, TUI_STRONG), row, 9 + (int)(from / 100 * room), "│");
+        }
+        struct tui_area ink = tui_ink(area, TUI_STRONG);
+        if (b && isfinite(to) && isfinite(from))
+            tui_say_right(ink, row, area.cols - 1, "%.0f → %.0f %%", from, to);
+        else
+            tui_say_right(ink, row, area.cols - 1, "%.0f %%", shown);
+        row++;
+    }
+    return row;
+}
+
+static void draw_bound(struct tui_area area, int row, const struct profile_pair *pair) {
+    const struct tune_attempt *a = pair->a, *b = pair->b;
+    int col = 1;
+    if (a->bound_by)
+        col = tui_say(area, row, col, "bound by %s", a->bound_by);
+    if (b && b->bound_by && a->bound_by && strcmp(a->bound_by, b->bound_by) != 0)
+        col = tui_say(area, row, col, " → %s", b->bound_by);
+    double from = tune_roof_share(&pair->roof, a), to = tune_roof_share(&pair->roof, b);
+    if (!isfinite(from) || area.cols - col <= 18)
+        return;
+    if (isfinite(to))
+        tui_say_right(area, row, area.cols - 1, "roofline %.0f → %.0f %%", from * 100, to * 100);
+    else
+        tui_say_right(area, row, area.cols - 1, "roofline %.0f %%", from * 100);
+}
+
+void profile_pair_draw(struct tui_area area, const struct profile_pair *pair) {
+    int row = draw_values(area, 0, pair->a, pair->b);
+    draw_bound(area, draw_engines(area, row, pair->a, pair->b), pair);
+}
+
+void pane_profile_note(const struct views *views, struct buf *note) {
+    const struct tune_attempt *a, *b;
+    views_pair(views, &a, &b);
+    if (a && b)
+        buf_printf(note, "#%d → #%d", a->id, b->id);
+    else if (a && isfinite(a->latency_us))
+        buf_printf(note, "#%d", a->id);
+}
+
+/* The best latency after each attempt, as a step line with its ends labelled. */
+static void draw_progress(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    double values[256], best = NAN;
+    size_t count = MIN_OF(state->attempts.len, COUNT_OF(values));
+    for (size_t i = 0; i < count; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        bool counts = attempt->verdict.correct == TUNE_ANSWER_YES && attempt->latency_us > 0;
+        if (counts && !(best <= attempt->latency_us))
+            best = attempt->latency_us;
+        values[i] = best;
+    }
+    if (area.rows < 3 || count < 2)
+        return;
+    tui_say(tui_ink(area, TUI_DIM), 0, 1, "best so far");
+    struct tui_rect plot = {1, 12, area.rows - 1, area.cols - 14};
+    if (!tui_chart_steps(tui_area_part(area, plot), values, count, TUI_GOOD))
+        return;
+    tui_say_right(tui_ink(area, TUI_DIM), 1, 11, "%s", show_latency(values[0]).text);
+    tui_say_right(tui_ink(area, TUI_GOOD), area.rows - 1, 11, "%s", show_latency(best).text);
+}
+
+void pane_profile_draw(struct views *views, struct tui_area area) {
+    const struct tune_attempt *a, *b;
+    views_pair(views, &a, &b);
+    if (!a || !isfinite(a->latency_us)) {
+        tui_say(tui_ink(area, TUI_DIM), 1, 2, "not measured yet");
+        return;
+    }
+    int row = draw_values(area, 0, a, b);
+    row = draw_engines(area, row, a, b);
+    draw_bound(area, row, &(struct profile_pair){a, b, tune_roof_of(views->state)});
+    struct tui_rect rest = {row + 2, 0, MIN_OF(area.rows - row - 2, 6), area.cols};
+    if (rest.rows >= 3)
+        draw_progress(views, tui_area_part(area, rest));
+}
+
+/* ---- the screen ----------------------------------------------------------------------------- */
+
+/* How long each resource is busy, and what its limit costs: the latency without it. */
+static void draw_bounds(struct tui_area area, const struct tune_attempt *attempt) {
+    double latency = attempt->latency_us;
+    for (size_t i = 0; i < attempt->bounds.len && (int)i < area.rows; i++) {
+        const struct tune_bound *bound = &attempt->bounds.at[i];
+        int row = (int)i;
+        tui_put_short(tui_ink(area, TUI_DIM), row, (struct tui_rect){0, 1, 1, 9},
+                      str_of(bound->name));
+        tui_say_right(area, row, 18, "%s", show_latency(bound->busy_us).text);
+        struct tui_rect bar = {row, 20, 1, area.cols - 43};
+        if (bar.cols > 3 && latency > 0)
+            tui_chart_bar(tui_area_part(area, bar), bound->busy_us / latency, TUI_BAR);
+        tui_say_right(tui_ink(area, TUI_STRONG), row, area.cols - 10, "%s",
+                      show_latency(bound->without_us).text);
+        tui_say_right(tui_ink(area, TUI_DIM), row, area.cols - 1, "%s",
+                      show_change(latency, bound->without_us).text);
+    }
+    if (attempt->bounds.len == 0)
+        tui_say(tui_ink(area, TUI_DIM), 0, 1, "not reported");
+}
+
+static int by_share(const void *a, const void *b) {
+    const struct tune_line_cost *const *x = a, *const *y = b;
+    return (*x)->share < (*y)->share ? 1 : (*x)->share > (*y)->share ? -1 : 0;
+}
+
+#define MAX_HOT 200
+
+static void draw_hot(struct views *views, struct tui_area area,
+                     const struct tune_attempt *attempt) {
+    const struct tune_line_cost *hot[MAX_HOT];
+    size_t count = 0;
+    for (size_t i = 0; i < attempt->lines.len && count < MAX_HOT; i++)
+        hot[count++] = &attempt->lines.at[i];
+    qsort(hot, count, sizeof *hot, by_share);
+    struct profile *profile = profile_of(views);
+    struct tui_list *list = &profile->list;
+    tui_list_fit(list, (int)count, area.rows);
+    source_set(&profile->source, tune_source(views->state, attempt));
+    profile->hot.len = 0;
+    for (size_t i = 0; i < count; i++)
+        *vec_push(&profile->hot) = hot[i]->line;
+    for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
+        const struct tune_line_cost *cost = hot[list->top + row];
+        tui_say_right(tui_ink(area, TUI_LINE_NUMBER), row, 5, "%d", cost->line);
+        tui_say_right(area, row, 13, "%.1f %%", cost->share * 100);
+        tui_say_right(tui_ink(area, TUI_DIM), row, 24, "%s", show_latency(cost->us).text);
+        tui_say(tui_ink(area, TUI_DIM), row, 26, "%s", cost->engine ? cost->engine : "");
+        struct str text = str_trim(source_line(&profile->source, cost->line));
+        source_draw_line(tui_area_part(area, (struct tui_rect){row, 34, 1, area.cols - 34}), 0,
+                         views->shift, text, 0);
+        find_mark(views, tui_area_part(area, (struct tui_rect){row, 34, 1, area.cols - 34}), 0,
+                  -views->shift, text);
+        if (list->top + row != list->cursor)
+            continue;
+        profile->line = cost->line;
+        profile->attempt = attempt->id;
+        tui_lay_paper(area, (struct tui_rect){row, 0, 1, area.cols}, TUI_PAPER_CURSOR);
+    }
+    tui_list_draw_bar(list, area);
+}
+
+static void draw_samples(struct tui_area area, const struct tune_attempt *attempt) {
+    if (attempt->samples.len == 0) {
+        tui_say(tui_ink(area, TUI_DIM), 0, 1, "no samples");
+        return;
+    }
+    double low = INFINITY, high = -INFINITY, sum = 0;
+    for (size_t i = 0; i < attempt->samples.len; i++) {
+        low = fmin(low, attempt->samples.at[i]);
+        high = fmax(high, attempt->samples.at[i]);
+        sum += attempt->samples.at[i];
+    }
+    struct buf text = {0};
+    int count = (int)attempt->samples.len;
+    buf_printf(&text, "%d sample%s, mean %s", count, count == 1 ? "" : "s",
+               show_latency(sum / (double)attempt->samples.len).text);
+    if (attempt->modelled)
+        buf_puts(&text, " (modelled: the same each time)");
+    else
+        buf_printf(&text, ", %s to %s", show_latency(low).text, show_latency(high).text);
+    if (attempt->profile_modelled)
+        buf_puts(&text, "; metrics and costs of lines are the device model's");
+    if (tune_predicted(attempt)) {
+        buf_puts(&text, "; its compiler predicts ");
+        tune_predicted_print(&text, attempt);
+    }
+    struct tui_rect inside = {0, 1, area.rows, area.cols - 2};
+    tui_put_wrapped(tui_area_part(area, inside), 0, buf_str(&text));
+    buf_free(&text);
+}
+
+static void draw_numbers(const struct views *views, struct tui_area area,
+                         const struct tune_attempt *a, const struct tune_attempt *b) {
+    static const struct tui_share halves[] = {{0, 1}, {0, 1}};
+    struct tui_rect parts[2];
+    struct buf title = {0};
+    tui_split_cols((struct tui_rect){0, 0, area.rows, area.cols}, halves, 2, 1, parts);
+    buf_printf(&title, b ? "metrics  #%d → #%d" : "metrics  #%d", a->id, b ? b->id : 0);
+    const struct profile_pair pair = {a, b, tune_roof_of(views->state)};
+    profile_pair_draw(tui_frame(tui_area_part(area, parts[0]), false, title.at, ""), &pair);
+    struct tui_area right =
+        tui_frame(tui_area_part(area, parts[1]), false, "bounds",
+                  area.cols >= 110 ? "busy, latency without it" : "busy, without it");
+    draw_bounds(tui_area_part(right, (struct tui_rect){0, 0, 6, right.cols}), b ? b : a);
+    struct buf sum = {0};
+    profile_roof_print(views->state, b ? b : a, &sum);
+    tui_put_short(right, 7, (struct tui_rect){0, 1, 1, right.cols - 2}, buf_str(&sum));
+    buf_free(&sum);
+    draw_samples(tui_area_part(right, (struct tui_rect){8, 0, 3, right.cols}), b ? b : a);
+    buf_free(&title);
+}
+
+static void draw_lines_part(struct views *views, struct tui_area area,
+                            const struct tune_attempt *attempt) {
+    if (area.cols >= 110 && area.rows >= 8) {
+        struct tui_rect chart = {0, area.cols - 50, area.rows, 50};
+        if (profile_roofline_draw(views, tui_area_part(area, chart), attempt))
+            area = tui_area_part(area, (struct tui_rect){0, 0, area.rows, area.cols - 52});
+    }
+    views->list_spot = (struct tui_rect){area.row, area.col, area.rows, area.cols};
+    draw_hot(views, area, attempt);
+}
+
+/* Without a matrix product there is nothing to draw over operations; the sum stands all the same.
+ */
+static void draw_no_roofline(const struct views *views, struct tui_area area,
+                             const struct tune_attempt *attempt) {
+    struct buf text = {0};
+    profile_roof_print(views->state, attempt, &text);
+    buf_printf(&text, "%s",
+               text.len ? ". There is no chart: the device reported no matrix product."
+                        : "no roofline: the device did not report operations, bytes "
+                          "and the peak");
+    struct tui_rect rect = {1, 2, MAX_OF(area.rows - 1, 0), area.cols - 4};
+    tui_put_wrapped(tui_ink(tui_area_part(area, rect), TUI_DIM), 0, buf_str(&text));
+    buf_free(&text);
+}
+
+static void draw_part(struct views *views, struct tui_area area,
+                      const struct tune_attempt *attempt) {
+    switch (profile_of(views)->part) {
+    case PROFILE_TIMELINE: profile_timeline_draw(views, area, attempt); break;
+    case PROFILE_ROOFLINE:
+        if (!profile_roofline_draw(views, area, attempt))
+            draw_no_roofline(views, area, attempt);
+        break;
+    default: draw_lines_part(views, area, attempt); break;
+    }
+}
+
+static void profile_draw(struct views *views, struct tui_area body) {
+    static const char *const titles[PROFILE_PARTS] = {"cost per line", "engine timeline",
+                                                      "roofline"};
+    static const struct tui_share rows_of[] = {{14, 0}, {4, 1}};
+    const struct tune_attempt *a, *b;
+    views_pair(views, &a, &b);
+    if (!a || !isfinite(a->latency_us)) {
+        tui_say(tui_ink(body, TUI_DIM), 1, 2, "not measured yet; s starts the loop");
+        return;
+    }
+    /* A chart needs the rows that a small terminal has only without the numbers. */
+    bool alone = profile_of(views)->part != PROFILE_LINES && body.rows < 26;
+    struct tui_rect whole = {0, 0, body.rows, body.cols}, parts[2] = {whole, whole};
+    if (!alone) {
+        tui_split_rows(whole, rows_of, 2, 1, parts);
+        draw_numbers(views, tui_area_part(body, parts[0]), a, b);
+    }
+    const struct tune_attempt *shown = b ? b : a;
+    char note[48];
+    snprintf(note, sizeof note, "%s #%d",
+             b                                      ? "candidate"
+             : shown->id == views->state->incumbent ? "incumbent"
+                                                    : "parent",
+             shown->id);
+    draw_part(views,
+              tui_frame(tui_area_part(body, parts[1]), true, titles[profile_of(views)->part], note),
+              shown);
+}
+
+/* ---- what the keys do ----------------------------------------------------------------------- */
+
+/* Enter goes to the line in the kernel. */
+static void profile_enter(struct views *views, struct views_request *request) {
+    const struct profile *profile = profile_of(views);
+    (void)request;
+    if (profile->line > 0)
+        kernel_show(views, profile->attempt, profile->line);
+}
+
+static bool in_timeline(const struct views *views) {
+    return profile_of(views)->part == PROFILE_TIMELINE;
+}
+
+static void do_timeline(struct views *views, struct str args, struct views_request *request) {
+    struct profile *profile = profile_of(views);
+    (void)args;
+    (void)request;
+    profile->part = (profile->part + 1) % PROFILE_PARTS;
+    profile->list.cursor = 0;
+    profile->line = 0;
+}
+
+static void do_zoom_in(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    profile_timeline_zoom(views, 0.5);
+}
+
+static void do_zoom_out(struct views *views, struct str args, struct views_request *request) {
+    (void)args;
+    (void)request;
+    profile_timeline_zoom(views, 2);
+}
+
+static bool profile_sideways(struct views *views, int step) {
+    if (in_timeline(views))
+        profile_timeline_step(views, step);
+    return in_timeline(views);
+}
+
+static bool profile_moving(const struct views *views) {
+    return profile_of(views)->timeline.text != NULL;
+}
+
+/* A line of the source; the other parts of the screen have no text of their own. */
+static struct str profile_line(const void *data, int row) {
+    const struct profile *profile = profile_of(data);
+    bool there = profile->part == PROFILE_LINES && row >= 0 && (size_t)row < profile->hot.len;
+    return there ? str_trim(source_line(&profile->source, profile->hot.at[row])) : STR("");
+}
+
+static struct tui_list *profile_list(struct views *views) {
+    return &profile_of(views)->list;
+}
+
+/* The part that shows stays the same. */
+static void profile_forget(struct views *views) {
+    struct profile *profile = profile_of(views);
+    source_free(&profile->source);
+    profile_timeline_free(&profile->timeline);
+    profile->list = (struct tui_list){0};
+    vec_free(&profile->hot);
+    profile->line = 0;
+}
+
+#define NONE TUNE_ACTIONS
+static const struct command commands[] = {
+    {"timeline", "timeline/roofline", "show cost per line, the engine timeline, the roofline",
+     WHERE_OWN, PLACE_LOOK, NONE, do_timeline, NULL, NULL},
+    {"zoom-in", "zoom in", "zoom in: show half as much of the timeline, around the cursor",
+     WHERE_OWN, PLACE_LOOK, NONE, do_zoom_in, in_timeline, NULL},
+    {"zoom-out", "zoom out", "zoom out: show twice as much of the timeline", WHERE_OWN, PLACE_LOOK,
+     NONE, do_zoom_out, in_timeline, NULL},
+};
+
+const struct screen profile_screen = {
+    .name = "profile",
+    .about = "where the time goes",
+    .command = {"profile", "", "screen 5: metrics, bounds, roofline, timeline", WHERE_TUNING,
+                PLACE_OPEN, NONE, NULL, NULL, NULL},
+    .key = "5",
+    .takes = "approve",
+    .keys = "t timeline\n+ zoom-in\n= zoom-in\n- zoom-out\nn next-match\nN previous-match\n",
+    .commands = commands,
+    .n_commands = COUNT_OF(commands),
+    .size = sizeof(struct profile),
+    .forget = profile_forget,
+    .draw = profile_draw,
+    .moving = profile_moving,
+    .list = profile_list,
+    .line_of = profile_line,
+    .sideways = profile_sideways,
+    .enter = profile_enter,
+    .words = GLOSSARY_METRIC,
+};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Screen 5 is also a pane of the workbench: its rows, and what stands beside its title. */
+#ifndef HONE_VIEWS_PROFILE_PROFILE_H
+#define HONE_VIEWS_PROFILE_PROFILE_H
+
+struct buf;
+struct tui_area;
+struct views;
+
+void pane_profile_draw(struct views *views, struct tui_area area);
+void pane_profile_note(const struct views *views, struct buf *note);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The proposal pane of the workbench: the plan while it is one, then the difference to the parent,
+ * hunk by hunk. */
+#include "views/workbench/private.h"
+
+#include <math.h>
+#include <stdio.h>
+
+void pane_proposal_note(const struct views *views, struct buf *note) {
+    const struct tune_candidate *candidate = &tune_lane_of(views->state, views->lane)->candidate;
+    if (!candidate->exists) {
+        const struct tune_plan *plan = tune_lane_plan(views->state, views->lane);
+        buf_puts(note, plan ? "plan" : "");
+        return;
+    }
+    int added = 0, removed = 0, left = 0;
+    for (size_t i = 0; i < candidate->hunks.len; i++) {
+        added += candidate->hunks.at[i].new_count;
+        removed += candidate->hunks.at[i].old_count;
+        left += candidate->hunks.at[i].left;
+    }
+    if (candidate->attempt >= 0)
+        buf_printf(note, "#%d", candidate->attempt);
+    else /* it has no number before it is verified */
+        buf_printf(note, "from #%d", candidate->parent);
+    buf_printf(note, "  +%d -%d  %d hunk%s", added, removed, (int)candidate->hunks.len,
+               candidate->hunks.len == 1 ? "" : "s");
+    if (left)
+        buf_printf(note, ", %d left out", left);
+    if (candidate->repair)
+        buf_printf(note, "  repair %d", candidate->repair);
+    if (candidate->edited)
+        buf_puts(note, "  edited");
+}
+
+/* What carrying it out is expected to cost, worked out when something happened. */
+static const char *plan_costs(struct views *views) {
+    struct workbench *bench = workbench_of(views);
+    if (bench->costs_seq == views->state->seq && bench->costs_lane == views->lane)
+        return bench->costs.at;
+    struct tune_expected expected = tune_expect_step(views->state, views->lane, TUNE_STEP_REWRITE);
+    buf_clear(&bench->costs);
+    tune_expected_print(&bench->costs, &expected);
+    if (bench->costs.len)
+        buf_puts(&bench->costs, expected.own ? " to write it, as before" : " to write it, a guess");
+    bench->costs_seq = views->state->seq;
+    bench->costs_lane = views->lane;
+    return bench->costs.len ? bench->costs.at : NULL;
+}
+
+static void draw_plan(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    const struct tune_plan *plan = tune_lane_plan(state, views->lane);
+    if (!plan)
+        return;
+    struct tui_area fields = tui_area_part(area, (struct tui_rect){0, 0, area.rows, area.cols - 1});
+    const struct tune_rejection *last =
+        state->rejections.len ? &state->rejections.at[state->rejections.len - 1] : NULL;
+    int top = 0;
+    if (state->wait == TUNE_WAIT_REJECTED && last)
+        top = rows_field(tui_ink(fields, TUI_BAD), 0, 11, "rejected",
+                         last->reason ? last->reason : "by you") +
+              1;
+    struct tui_rect title = {top, 1, area.rows - top, area.cols - 3};
+    int row = top +
+              tui_put_wrapped(tui_ink(tui_area_part(area, title), TUI_STRONG), 0,
+                              str_of(plan->title ? plan->title : plan->key)) +
+              1;
+    row = rows_field(fields, row, 11, "what", plan->what);
+    row = rows_field(fields, row, 11, "why", plan->why);
+    struct buf text = {0};
+    rows_prediction(plan, &text);
+    row = rows_field(fields, row, 11, "predicts", text.at);
+    row = rows_field(fields, row, 11, "strategy", plan->strategy);
+    buf_clear(&text);
+    if (plan->first_line > 0)
+        buf_printf(&text, plan->last_line > plan->first_line ? "%d to %d" : "%d", plan->first_line,
+                   plan->last_line);
+    row = rows_field(fields, row, 11, "lines", text.at);
+    buf_clear(&text);
+    buf_printf(&text, "%s%s%s", plan->author ? plan->author : "-", plan->edited ? ", edited" : "",
+               plan->revised ? ", revised after a rejection" : "");
+    row = rows_field(fields, row, 11, "from", text.at);
+    buf_free(&text);
+    if (state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_PLAN)
+        row = rows_field(fields, row, 11, "costs", plan_costs(views));
+    if (views_can(views, TUNE_ACT_CHOOSE_PLAN))
+        tui_say(tui_ink(area, TUI_DIM), row + 1, 1, "%d more; P chooses among them",
+                (int)state->plans.len - 1);
+}
+
+static void draw_nothing(struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    const char *text = state->running ? "The next proposal shows here as soon as there is one."
+                                      : "No proposal yet. s starts the loop: profile, plan, "
+                                        "rewrite, verify, benchmark, decide, summarise, reflect. "
+                                        "w writes the next kernel yourself.";
+    tui_put_wrapped(
+        tui_ink(tui_area_part(area, (struct tui_rect){1, 2, area.rows, area.cols - 4}), TUI_DIM), 0,
+        str_of(text));
+}
+
+static bool shows_plan(const struct views *views) {
+    const struct tune_state *state = views->state;
+    return !tune_lane_of(state, views->lane)->candidate.exists ||
+           workbench_of(views)->step == TUNE_STEP_PLAN;
+}
+
+void pane_proposal_draw(struct views *views, struct tui_area area) {
+    struct workbench *bench = workbench_of(views);
+    const struct tune_state *state = views->state;
+    const struct tune_candidate *candidate = &tune_lane_of(state, views->lane)->candidate;
+    const struct tune_attempt *parent = tune_state_attempt(state, candidate->parent);
+    if (bench->proposed != candidate->proposed)
+        bench->panes[PANE_PROPOSAL] = (struct tui_list){0};
+    bench->proposed = candidate->proposed;
+    if (candidate->exists && candidate->proposed && parent)
+        diff_set(&bench->diff, tune_source(state, parent), candidate->proposed, candidate->hunks.at,
+                 candidate->hunks.len);
+    if (calls_draw(views, area))
+        return;
+    const struct diff_shown shown = {&bench->diff, candidate, &bench->panes[PANE_PROPOSAL],
+                                     bench->hunks ? bench->hunk : -1};
+    if (shows_plan(views) && tune_lane_plan(state, views->lane))
+        draw_plan(views, area);
+    else if (!candidate->exists)
+        draw_nothing(views, area);
+    else
+        diff_draw(views, area, &shown);
+}
