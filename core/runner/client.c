@@ -201,7 +201,7 @@ static char *cache_variable(void) {
 
 static void look(void *data) {
     struct runner *runner = data;
-    ledger_look(runner->claim);
+    ledger_look(runner->claim, runner->loop);
     runner->look_ms = MIN_OF(runner->look_ms * 2, (uint64_t)LONGEST_LOOK_MS);
     runner->timer = loop_timer_start(runner->loop, runner->look_ms, 0, look, runner);
 }

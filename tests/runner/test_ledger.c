@@ -3,12 +3,14 @@
  * and lock. */
 #include "task/workbench.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "loop/testing.h"
 #include "runner/machine/inner.h"
 #include "runner/runner.h"
 
@@ -135,6 +137,28 @@ static pid_t eater_start(size_t bytes) {
     return pid;
 }
 
+static void look(struct ledger_claim *claim) {
+    struct loop *loop = loop_new();
+    ledger_look(claim, loop);
+    assert_true(loop_run_until_idle(loop, 60000));
+    loop_free(loop);
+}
+
+/* The file of the one claim that stands. */
+static char *first_row(const char *running) {
+    DIR *dir = opendir(running);
+    char *text = NULL, mark[16];
+    snprintf(mark, sizeof mark, "%08x-", (unsigned)file_machine());
+    for (const struct dirent *entry; dir && !text && (entry = readdir(dir));) {
+        char *path = path_join(running, entry->d_name);
+        if (!strncmp(entry->d_name, mark, strlen(mark)))
+            text = file_read(path, 4096, NULL, NULL);
+        free(path);
+    }
+    closedir(dir);
+    return text;
+}
+
 static void the_next_claim_is_for_what_the_last_one_took(void **state) {
     (void)state;
     pid_t eater = eater_start(300 * MEGABYTE);
@@ -145,7 +169,7 @@ static void the_next_claim_is_for_what_the_last_one_took(void **state) {
     struct ledger_claim *claim = claim_of("/x/a/k.py", 0, 8);
     assert_int_equal(ask(claim, NULL), LEDGER_GO);
     ledger_began(claim, (int)eater);
-    ledger_look(claim);
+    look(claim);
     ledger_claim_free(claim);
     kill(eater, SIGKILL);
     waitpid(eater, NULL, 0);
@@ -153,6 +177,102 @@ static void the_next_claim_is_for_what_the_last_one_took(void **state) {
     assert_int_equal(ask(claim, NULL), LEDGER_GO);
     assert_in_range(ledger_reserved(claim), 375 * MEGABYTE, 1000 * MEGABYTE);
     ledger_claim_free(claim);
+}
+
+/* Of what a child was promised, what it was seen to have is no more promised. */
+static void what_a_child_has_is_not_counted_twice(void **state) {
+    (void)state;
+    pid_t eater = eater_start(300 * MEGABYTE);
+    uint64_t available = os_available_memory();
+    if (!os_tree_memory(eater) || !available) {
+        kill(eater, SIGKILL);
+        skip();
+    }
+    struct ledger_claim *first = claim_of("/x/a/k.py", 0, 8);
+    ledger_raise(first, 400 * MEGABYTE);
+    assert_int_equal(ask(first, NULL), LEDGER_GO);
+    ledger_began(first, (int)eater);
+    look(first);
+    char *running = path_state("running");
+    char *row = first_row(running);
+    assert_non_null(row);
+    unsigned long long used = strtoull(row + 160, NULL, 10);
+    assert_in_range(used, 300 * MEGABYTE, 400 * MEGABYTE);
+    free(row);
+    free(running);
+    ledger_claim_free(first);
+    kill(eater, SIGKILL);
+    waitpid(eater, NULL, 0);
+}
+
+/* A claim that is given back while its child is looked at. */
+static void a_look_may_outlive_its_claim(void **state) {
+    (void)state;
+    struct loop *loop = loop_new();
+    struct ledger_claim *claim = claim_of("/x/a/k.py", 0, 8);
+    assert_int_equal(ask(claim, NULL), LEDGER_GO);
+    ledger_began(claim, (int)getpid());
+    ledger_look(claim, loop);
+    ledger_claim_free(claim);
+    assert_true(loop_run_until_idle(loop, 60000));
+    loop_free(loop);
+}
+
+struct heard {
+    int turns;
+    struct ledger_claim *other;
+    char why[200];
+};
+
+static void on_turn(void *data) {
+    ((struct heard *)data)->turns++;
+}
+
+static void on_wait(void *data, const char *why, bool first) {
+    struct heard *heard = data;
+    assert_true(first);
+    snprintf(heard->why, sizeof heard->why, "%s", why);
+    ledger_claim_free(heard->other);
+    heard->other = NULL;
+}
+
+/* What hone does on a thread of its own counts as a child does. */
+static void work_without_a_child_takes_its_turn_and_counts(void **state) {
+    (void)state;
+    struct loop *loop = loop_new();
+    struct heard heard = {.other = claim_of("/x/first/k.py", MACHINE, 8)};
+    assert_int_equal(ask(heard.other, NULL), LEDGER_GO);
+    struct runner_job job = {.kernel_path = "/x/second/k.py", .machine_bytes = MACHINE};
+    struct runner_turn_callbacks callbacks = {on_turn, on_wait, &heard};
+    struct runner_turn *turn = runner_turn_wait(loop, &job, &callbacks);
+    assert_int_equal(heard.turns, 0);
+    assert_true(loop_run_until_idle(loop, 60000));
+    assert_int_equal(heard.turns, 1);
+    assert_non_null(strstr(heard.why, "waits for memory: 1.1 GB needed, 0.5 GB free; first/k.py"));
+    struct ledger_claim *third = claim_of("/x/third/k.py", MACHINE, 8);
+    assert_int_equal(ask(third, "second/k.py runs"), LEDGER_WAIT);
+    runner_turn_end(turn, 600 * MEGABYTE);
+    assert_int_equal(ask(third, NULL), LEDGER_GO);
+    ledger_claim_free(third);
+    struct ledger_claim *again = claim_of("/x/second/k.py", 0, 8);
+    assert_int_equal(ask(again, NULL), LEDGER_GO);
+    assert_int_equal(ledger_reserved(again), 750 * MEGABYTE);
+    ledger_claim_free(again);
+    loop_free(loop);
+}
+
+/* Nobody waits for it any more. */
+static void a_turn_that_still_waits_can_be_given_up(void **state) {
+    (void)state;
+    struct loop *loop = loop_new();
+    struct heard heard = {0};
+    struct runner_job job = {.kernel_path = "/x/k.py"};
+    struct runner_turn_callbacks callbacks = {on_turn, on_wait, &heard};
+    runner_turn_end(runner_turn_wait(loop, &job, &callbacks), 0);
+    runner_turn_end(NULL, 0);
+    assert_true(loop_run_until_idle(loop, 60000));
+    assert_int_equal(heard.turns, 0);
+    loop_free(loop);
 }
 
 static void garbage_in_the_folder_stops_nobody(void **state) {
@@ -189,6 +309,10 @@ int main(void) {
         TEST(a_hone_that_was_killed_holds_nothing),
         TEST(first_come_first_served),
         TEST(the_next_claim_is_for_what_the_last_one_took),
+        TEST(what_a_child_has_is_not_counted_twice),
+        TEST(a_look_may_outlive_its_claim),
+        TEST(work_without_a_child_takes_its_turn_and_counts),
+        TEST(a_turn_that_still_waits_can_be_given_up),
         TEST(garbage_in_the_folder_stops_nobody),
         TEST(without_a_folder_everything_starts),
     };

@@ -356,6 +356,7 @@ static void a_runner_that_needs_more_begins_anew_with_it(void **state) {
                                  "\"failure\":{\"kind\":\"environment\",\"text\":\"needs more\"}}'";
     char folder[] = "/tmp/hone-test-XXXXXX";
     assert_non_null(mkdtemp(folder));
+    char *before = mem_strdup(getenv("XDG_STATE_HOME"));
     setenv("XDG_STATE_HOME", folder, 1);
     struct loop *loop = loop_new();
     const char *command[] = {"/bin/sh", "-c", script, NULL};
@@ -369,7 +370,8 @@ static void a_runner_that_needs_more_begins_anew_with_it(void **state) {
     assert_true(outcome.latency_us == 7);
     assert_int_equal(outcome.heard.counts[RUNNER_RESTART], 1);
     loop_free(loop);
-    unsetenv("XDG_STATE_HOME");
+    before ? setenv("XDG_STATE_HOME", before, 1) : unsetenv("XDG_STATE_HOME");
+    free(before);
     assert_true(file_remove_tree(folder, NULL));
     buf_free(&outcome.heard.logs);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "loop/loop.h"
 
 struct runner_job;
 struct ledger_claim;
@@ -25,9 +26,12 @@ enum ledger_answer ledger_ask(struct ledger_claim *claim, struct buf *why);
 uint64_t ledger_reserved(const struct ledger_claim *claim);
 /* It needs more, and asks anew. */
 void ledger_raise(struct ledger_claim *claim, uint64_t bytes);
-/* The child runs; looked at now and then, so that the next claim is for what this one took. */
+/* The child runs; looked at now and then on a worker thread, so that others know what it has of its
+ * bytes already, and the next claim is for what this one took. */
 void ledger_began(struct ledger_claim *claim, int pid);
-void ledger_look(struct ledger_claim *claim);
+void ledger_look(struct ledger_claim *claim, struct loop *loop);
+/* What work that is no child took. */
+void ledger_took(struct ledger_claim *claim, uint64_t bytes);
 /* Gives it back and frees it. Accepts NULL. */
 void ledger_claim_free(struct ledger_claim *claim);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The machine's budget. Each claim is a file of one line, held locked by its hone as long as it
  * stands: a file that can be locked belongs to a hone that is no more. Who looks at them and
- * changes what stands holds the folder's lock. First come, first served; somebody who has not
- * asked for a while (a stopped process) is passed by. */
+ * changes what stands holds the folder's lock. What a child uses is measured by its own hone and
+ * stands in the file, too, so that who asks reads files only. First come, first served; somebody
+ * who has not asked for a while (a stopped process) is passed by. */
 #include "runner/machine/inner.h"
 
 #include <dirent.h>
@@ -25,15 +26,25 @@
 #define OTHERS_MS 60000     /* so long other programs are waited for */
 #define FORGOTTEN_S 2592000 /* what a task took that was not tuned for 30 days */
 #define ROW 160
+#define USED 24 /* a second line: what the child was seen to use */
+
+/* A look at what a child uses, on a worker thread: all processes are walked for it. */
+struct look {
+    struct ledger_claim *claim; /* NULL: it was given back */
+    pid_t pid;
+    uint64_t bytes;
+};
 
 struct ledger_claim {
     char *folder, *path; /* path NULL: it has no file yet */
     int fd;
     char what[80], need[32]; /* for who waits; the file with what it took before */
     uint64_t bytes, most, peak;
-    uint64_t machine; /* setting machine_mb; 0: what is free */
-    int children;     /* setting children */
-    int pid;          /* of the child; 0: it waits */
+    uint64_t machine;  /* setting machine_mb; 0: what is free */
+    int children;      /* setting children */
+    int pid;           /* of the child; 0: it waits */
+    uint64_t used;     /* by the child, when it was looked at */
+    struct look *look; /* under way; NULL */
     bool guessed;
     int64_t since_ms;
 };
@@ -41,7 +52,7 @@ struct ledger_claim {
 /* A claim as it stands in its file. */
 struct row {
     char state; /* 'r' runs, 'w' waits */
-    unsigned long long bytes;
+    unsigned long long bytes, used;
     long pid;
     long long since_ms, seen_ms;
     char what[80];
@@ -128,6 +139,7 @@ uint64_t ledger_reserved(const struct ledger_claim *claim) {
 
 void ledger_raise(struct ledger_claim *claim, uint64_t bytes) {
     claim->pid = 0;
+    claim->used = 0;
     claim->guessed = false;
     claim->since_ms = clock_wall_ms();
     claim->peak = MAX_OF(claim->peak, bytes);
@@ -135,20 +147,23 @@ void ledger_raise(struct ledger_claim *claim, uint64_t bytes) {
 }
 
 static void row_write(const struct ledger_claim *claim) {
-    char text[ROW + 1];
+    char text[ROW + USED + 1];
     int size = snprintf(text, sizeof text, "%c %llu %d %lld %lld %s", claim->pid ? 'r' : 'w',
                         (unsigned long long)claim->bytes, claim->pid, (long long)claim->since_ms,
                         (long long)clock_wall_ms(), claim->what);
     memset(text + size, ' ', ROW - (size_t)size);
     text[ROW - 1] = '\n';
-    if (claim->fd >= 0 && pwrite(claim->fd, text, ROW, 0) != ROW)
+    snprintf(text + ROW, USED + 1, "%*llu\n", USED - 1, (unsigned long long)claim->used);
+    if (claim->fd >= 0 && pwrite(claim->fd, text, ROW + USED, 0) != ROW + USED)
         errno = 0; /* a full disk: others then know nothing of it */
 }
 
 static bool row_read(int fd, struct row *row) {
-    char text[ROW + 1] = "";
-    if (pread(fd, text, ROW, 0) != ROW)
+    char text[ROW + USED + 1] = "";
+    if (pread(fd, text, ROW + USED, 0) < ROW)
         return false;
+    row->used = strtoull(text + ROW, NULL, 10);
+    text[ROW] = '\0';
     int got = sscanf(text, "%c %llu %ld %lld %lld %79[^\n]", &row->state, &row->bytes, &row->pid,
                      &row->since_ms, &row->seen_ms, row->what);
     for (size_t len = strlen(row->what); got == 6 && len && row->what[len - 1] == ' ';)
@@ -189,10 +204,9 @@ struct sums {
 
 static void sums_add(struct sums *sums, const struct ledger_claim *own, const struct row *row) {
     if (row->state == 'r') {
-        uint64_t used = os_tree_memory((pid_t)row->pid);
         sums->running++;
         sums->reserved += row->bytes;
-        sums->used += MIN_OF(used, (uint64_t)row->bytes);
+        sums->used += MIN_OF(row->used, row->bytes);
         if (row->bytes >= sums->largest)
             snprintf(sums->who, sizeof sums->who, "%s", row->what);
         sums->largest = MAX_OF(sums->largest, row->bytes);
@@ -321,14 +335,40 @@ void ledger_began(struct ledger_claim *claim, int pid) {
     row_write(claim);
 }
 
-void ledger_look(struct ledger_claim *claim) {
-    uint64_t bytes = claim->pid ? os_tree_memory((pid_t)claim->pid) : 0;
+void ledger_took(struct ledger_claim *claim, uint64_t bytes) {
     claim->peak = MAX_OF(claim->peak, bytes);
+    claim->used = bytes;
+    row_write(claim);
+}
+
+static void look_work(void *data) {
+    struct look *look = data;
+    look->bytes = os_tree_memory(look->pid);
+}
+
+static void look_done(void *data) {
+    struct look *look = data;
+    if (look->claim) {
+        look->claim->look = NULL;
+        if (look->claim->pid == look->pid)
+            ledger_took(look->claim, look->bytes);
+    }
+    free(look);
+}
+
+void ledger_look(struct ledger_claim *claim, struct loop *loop) {
+    if (!claim->pid || claim->look)
+        return;
+    claim->look = mem_alloc(1, sizeof *claim->look);
+    *claim->look = (struct look){.claim = claim, .pid = claim->pid};
+    loop_job_start_owned(loop, look_work, look_done, claim->look);
 }
 
 void ledger_claim_free(struct ledger_claim *claim) {
     if (!claim)
         return;
+    if (claim->look)
+        claim->look->claim = NULL;
     if (claim->fd >= 0) {
         if (claim->peak)
             need_write(claim);

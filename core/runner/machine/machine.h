@@ -3,6 +3,7 @@
 #ifndef HONE_RUNNER_MACHINE_MACHINE_H
 #define HONE_RUNNER_MACHINE_MACHINE_H
 
+#include "loop/loop.h"
 #include "runner/protocol/protocol.h"
 
 /* Limits of the embedded runner that the job leaves open, as the settings say ([limits]), and that
@@ -15,5 +16,19 @@ uint64_t runner_usual_memory(void);
 /* How many evaluations run side by side on this machine: each keeps two processors busy and should
  * have some memory. */
 int runner_side_by_side(const struct config *config);
+
+/* A turn of the machine's budget for work like the job's that is done in this process: on_turn
+ * comes once it may begin, never before this returns; on_wait before that says what it waits for,
+ * again when that changes. */
+struct runner_turn;
+struct runner_turn_callbacks {
+    void (*on_turn)(void *data);
+    void (*on_wait)(void *data, const char *why, bool first);
+    void *data;
+};
+struct runner_turn *runner_turn_wait(struct loop *loop, const struct runner_job *job,
+                                     const struct runner_turn_callbacks *callbacks) CC_MUST_USE;
+/* Gives it back, or waits no more; frees it. `took_bytes` of memory; 0: not known. Accepts NULL. */
+void runner_turn_end(struct runner_turn *turn, uint64_t took_bytes);
 
 #endif

@@ -3,6 +3,8 @@
  * cheating, no narrower types where the policy is "keep", nothing the release or the generation
  * does not have. A finding closes the turn as a compiler's complaint does. Everything else that may
  * be wrong with a kernel is the runner's to find. Programs are specialised on a worker thread. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "device/device.h"
@@ -27,6 +29,9 @@ struct inspection {
     struct nki_input *inputs;
     struct nki_facts *facts; /* of the original; made by the first inspection */
     struct diag_list diags;
+    struct runner_turn *turn; /* NULL: the sources alone are looked at */
+    uint64_t bytes;           /* of the largest program */
+    bool works;               /* a thread has it */
     volatile int cancelled;
 };
 
@@ -43,6 +48,8 @@ static struct nki_program *specialise(struct inspection *own, const struct nki_t
                                              .max_bytes = MAX_BYTES,
                                              .cancel = &own->cancelled};
     struct nki_program *program = tree->errors ? NULL : nki_specialise(tree, &options, &ignored);
+    if (program)
+        own->bytes = MAX_OF(own->bytes, (uint64_t)arena_bytes(program->arena));
     diag_free(&ignored);
     return program;
 }
@@ -169,6 +176,8 @@ static void unlist(struct inspection *own) {
 static void done(void *data) {
     struct inspection *own = data;
     struct tune_session *session = own->base.work.session;
+    /* Two programs may stand at once, and the image of one. */
+    runner_turn_end(own->turn, own->bytes * 3);
     if (session) {
         unlist(own);
         settle(session, own);
@@ -200,6 +209,10 @@ static void cancel(struct tune_inspection *inspection) {
     unlist(own);
     inspection->work.session = NULL;
     own->cancelled = 1;
+    if (own->works)
+        return;
+    runner_turn_end(own->turn, 0);
+    inspection_free(own);
 }
 
 static struct inspection *inspection_new(struct tune_session *session, int lane) {
@@ -289,6 +302,39 @@ void tune_beyond_tell(struct tune_session *session) {
     diag_free(&found);
 }
 
+static void on_turn(void *data) {
+    struct inspection *own = data;
+    own->works = true;
+    loop_job_start_owned(own->base.work.session->loop, work, done, own);
+}
+
+static void on_wait(void *data, const char *why, bool first) {
+    struct inspection *own = data;
+    if (first && !tune_emit_log(own->base.work.session, own->base.work.lane, TUNE_LEVEL_INFO,
+                                "machine", "%s", why))
+        return;
+    tune_step_progress(&own->base.work, why, (double)NAN, (double)NAN);
+}
+
+static struct runner_turn *turn_of(struct inspection *own) {
+    char occasion[16];
+    struct tune_session *session = own->base.work.session;
+    snprintf(occasion, sizeof occasion, "%d",
+             tune_lane_attempt(session->state, own->base.work.lane));
+    struct runner_job job = {.kernel_path = own->path,
+                             .reference_path = own->reference,
+                             .device = own->device,
+                             .occasion = occasion,
+                             .check_only = true,
+                             .no_time = true,
+                             .no_verify = true,
+                             .memory_limit = MAX_BYTES * 3};
+    if (session->config)
+        runner_limits(&job, session->config);
+    struct runner_turn_callbacks callbacks = {on_turn, on_wait, own};
+    return runner_turn_wait(session->loop, &job, &callbacks);
+}
+
 void tune_inspect(struct tune_session *session, int lane) {
     struct inspection *own = inspection_new(session, lane);
     if (!own->values) { /* the sources alone are a matter of milliseconds */
@@ -299,5 +345,5 @@ void tune_inspect(struct tune_session *session, int lane) {
     }
     own->base.next = session->inspections;
     session->inspections = &own->base;
-    loop_job_start_owned(session->loop, work, done, own);
+    own->turn = turn_of(own);
 }
