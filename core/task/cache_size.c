@@ -5,8 +5,10 @@
 #include "task/cache.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@
 #define DEFAULT_LIMIT ((uint64_t)2 << 30) /* as in config.def */
 #define KEPT_EMPTY_S (24 * 3600)
 #define LEFT_OVER_S 3600 /* half an entry this old has no writer any more */
+#define NOT_HELD_YET_S 5 /* its writer makes it, then locks it */
 
 struct entry {
     char *path;
@@ -45,10 +48,22 @@ static void each_in(const char *folder, entry_fn *fn, void *data) {
         closedir(dir);
 }
 
+/* Whether nobody holds it: its writer is dead. */
+static bool is_free(const char *path) {
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    bool is = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 /* What a harness that was killed did not finish. */
 static void drop_half(void *data, const char *path, const char *name) {
     (void)data;
-    if (str_ends(str_of(name), ".tmp") && is_older(path, LEFT_OVER_S))
+    bool is_half = str_ends(str_of(name), ".part") || str_ends(str_of(name), ".tmp");
+    if (is_half && is_older(path, LEFT_OVER_S))
+        (void)!file_remove_tree(path, NULL);
+    else if (str_ends(str_of(name), ".part") && is_older(path, NOT_HELD_YET_S) && is_free(path))
         (void)!file_remove_tree(path, NULL);
 }
 

@@ -7,6 +7,7 @@ imports this file for the same inputs and the same comparison; then it has no ch
 hone starts it with outline.py and a call of main() after it."""
 
 import errno
+import fcntl
 import hashlib
 import json
 import math
@@ -308,17 +309,7 @@ def state_of(path):
 
 
 def write_arrays(folder, name, values, extra):
-    """Writes folder/name with meta.json and data.bin; appears whole or not at all. Another hone may
-    make room in the cache meanwhile: then once more."""
-    for again in range(3):
-        try:
-            return write_once(folder, name, values, extra)
-        except FileNotFoundError:
-            if again == 2:
-                raise
-
-
-def write_once(folder, name, values, extra):
+    """Writes folder/name with meta.json and data.bin; appears whole or not at all."""
     def fill(beside):
         rows = []
         with open(os.path.join(beside, "data.bin"), "wb") as file:
@@ -334,12 +325,33 @@ def write_meta(folder, name, meta):
 
 
 def write_folder(folder, name, fill):
-    """Makes folder/name: fill(folder) writes what is in it and returns the meta data."""
+    """Makes folder/name: fill(folder) writes what is in it and returns the meta data. Another hone
+    may make room in the cache meanwhile: then once more."""
+    for again in range(3):
+        try:
+            return write_once(folder, name, fill)
+        except FileNotFoundError:
+            if again == 2:
+                raise
+
+
+def hold(folder):
+    """A descriptor of the folder that is locked while this process lives, where the system can: a
+    folder that nobody holds is half of something that nobody writes any more."""
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        pass
+    return held
+
+
+def write_once(folder, name, fill):
     os.makedirs(folder, mode=0o700, exist_ok=True)
     final = os.path.join(folder, name)
-    beside = f"{final}.{os.getpid()}.tmp"
-    shutil.rmtree(beside, ignore_errors=True)
+    beside = f"{final}.{os.urandom(6).hex()}.part"
     os.mkdir(beside, 0o700)
+    held = hold(beside)
     try:
         meta = {"version": META_VERSION, "python": sys.version.split()[0],
                 "numpy": np.__version__, **fill(beside)}
@@ -352,6 +364,7 @@ def write_folder(folder, name, fill):
                 raise
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+        os.close(held)
 
 
 def describe(file, value, dtype):

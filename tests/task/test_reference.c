@@ -3,10 +3,14 @@
 #include "task/workbench.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
+#include "task/cache.h"
 #include "task/task.h"
 
 #define HEAD "import numpy as np\n"
@@ -483,6 +487,75 @@ static void the_cache_drops_what_was_used_longest_ago(void **state) {
     free(path);
 }
 
+static bool in_seed(const char *seed, const char *name) {
+    char *path = path_join(seed, name);
+    bool is = file_is_dir(path);
+    free(path);
+    return is;
+}
+
+static void make_in(const char *seed, const char *name, int age_s) {
+    char *path = path_join(seed, name);
+    assert_true(file_make_dirs(path, NULL));
+    struct timespec times[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    free(path);
+}
+
+static void half_entries_of_dead_processes_go_at_the_next_start(void **state) {
+    char *path = put(state, "half.py", HEAD INPUTS FORWARD);
+    struct answers answers = {0};
+    prepare(path, 0, 20, &answers);
+    free_answers(&answers);
+    char *of = task_cache_of(path, NULL), *seed = task_cache_seed(of, 0);
+    make_in(seed, "inputs.dead.part", 60);
+    make_in(seed, "inputs.held.part", 60);
+    make_in(seed, "inputs.new.part", 0);
+    make_in(seed, "inputs.77.tmp", 60);
+    char *held = path_join(seed, "inputs.held.part");
+    int fd = open(held, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    task_cache_tidy();
+    assert_false(in_seed(seed, "inputs.dead.part"));
+    assert_true(in_seed(seed, "inputs.held.part"));
+    assert_true(in_seed(seed, "inputs.new.part"));
+    assert_true(in_seed(seed, "inputs.77.tmp"));
+    close(fd);
+    task_cache_tidy();
+    assert_false(in_seed(seed, "inputs.held.part"));
+    struct task_inputs *inputs = task_inputs_cached(path, 0, false);
+    assert_non_null(inputs);
+    task_inputs_free(inputs);
+    free(held);
+    free(seed);
+    free(of);
+    free(path);
+}
+
+/* Seen from within, by what takes the place of numpy's function that writes an array. */
+static void the_harness_holds_what_it_writes(void **state) {
+    char *path = put(state, "holds.py",
+                     HEAD "import fcntl, os\n"
+                          "class Spy:\n"
+                          "    def tofile(self, file):\n"
+                          "        fd = os.open(os.path.dirname(file.name), os.O_RDONLY)\n"
+                          "        try:\n"
+                          "            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
+                          "        except BlockingIOError:\n"
+                          "            return file.write(bytes(8))\n"
+                          "        raise ValueError('nobody holds it')\n"
+                          "def get_inputs():\n"
+                          "    np.ascontiguousarray = lambda value: Spy()\n"
+                          "    return [np.ones(2, np.float32)]\n"
+                          "def forward(x):\n    return x\n");
+    struct answers answers = {0};
+    prepare(path, 0, 20, &answers);
+    assert_string_equal(answers.err.text, "");
+    assert_non_null(answers.inputs);
+    free_answers(&answers);
+    free(path);
+}
+
 static void a_broken_cache_entry_is_made_again(void **state) {
     char *path = put(state, "broken.py", HEAD INPUTS FORWARD);
     struct answers answers = {0};
@@ -622,6 +695,8 @@ int main(void) {
         cmocka_unit_test(processes_that_race_for_an_entry_all_get_it),
         cmocka_unit_test(shapes_are_what_the_inputs_have),
         cmocka_unit_test(the_cache_drops_what_was_used_longest_ago),
+        cmocka_unit_test(half_entries_of_dead_processes_go_at_the_next_start),
+        cmocka_unit_test(the_harness_holds_what_it_writes),
         cmocka_unit_test(a_broken_cache_entry_is_made_again),
         cmocka_unit_test(folders_with_the_same_reference_share_what_it_made),
         cmocka_unit_test(a_reference_that_reads_a_file_goes_by_it),
