@@ -94,8 +94,10 @@ int64_t store_bytes_of(const char *path, const char *suffix);
 /* SQLite's own check: true, or what it found first. */
 bool store_integrity(struct store *store, struct buf *found);
 
-/* tables.c: makes the schema of a new file; before anything is written. */
+/* tables.c: makes what the events of a new file need; before anything is written. */
 bool store_schema_make(struct store *store, struct err *err) CC_MUST_USE;
+/* Makes the tables for queries, where they are missing. */
+bool store_tables_make(struct store *store, struct err *err) CC_MUST_USE;
 /* Empties what is made from the events, so that it is made again. */
 bool store_tables_clear(struct store *store, struct err *err) CC_MUST_USE;
 /* Whether the rows of each attempt are those that were written; fills `what` with the first that

@@ -79,7 +79,7 @@ static void rows_drop(struct store *store) {
 bool store_rows_begin(struct store *store, struct err *err) {
     rows_drop(store);
     store->rows_bytes = -1;
-    if (!store_may_write(store, err) ||
+    if (!store_may_write(store, err) || !store_tables_make(store, err) ||
         !store_exec(store, "DELETE FROM derived_rows", "cannot store an attempt", err))
         return false;
     char *path = rows_path(store, true);

@@ -22,7 +22,17 @@ static const struct table tables[] = {
     {"lines", "attempt INTEGER, line INTEGER, us REAL, share REAL, engine TEXT"},
 };
 
-/* Statements that change nothing where all is there, so that the file stays as it is. */
+/* In a transaction, which is taken back when it fails. */
+static bool exec_whole(struct store *store, struct buf *sql, const char *what, struct err *err) {
+    bool ok = store_exec(store, sql->at, what, err);
+    if (!ok && !sqlite3_get_autocommit(store->db))
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    buf_free(sql);
+    return ok;
+}
+
+/* Statements that change nothing where all is there, so that the file stays as it is. Only what the
+ * events need: what stands first in the file is all that a cut leaves of it. */
 bool store_schema_make(struct store *store, struct err *err) {
     struct buf sql = {0};
     buf_puts(&sql, "BEGIN IMMEDIATE;");
@@ -34,36 +44,42 @@ bool store_schema_make(struct store *store, struct err *err) {
              " wall_ms INTEGER NOT NULL, type TEXT NOT NULL, payload TEXT NOT NULL, hash BLOB);"
              "CREATE TABLE IF NOT EXISTS chain(id INTEGER PRIMARY KEY CHECK (id = 0),"
              " adopted INTEGER);"
-             "CREATE TABLE IF NOT EXISTS derived(id INTEGER PRIMARY KEY CHECK (id = 0),"
-             " seq INTEGER);"
-             "CREATE TABLE IF NOT EXISTS derived_rows(id INTEGER PRIMARY KEY CHECK (id = 0),"
-             " bytes INTEGER);"
-             "CREATE TABLE IF NOT EXISTS sums(attempt INTEGER PRIMARY KEY, sum INTEGER);");
+             "COMMIT;");
+    return exec_whole(store, &sql, "cannot make the session", err);
+}
+
+/* The tables for queries, where they are not there yet: they come with the first attempt. */
+static void tables_put(struct buf *sql) {
+    buf_puts(sql, "CREATE TABLE IF NOT EXISTS derived(id INTEGER PRIMARY KEY CHECK (id = 0),"
+                  " seq INTEGER);"
+                  "CREATE TABLE IF NOT EXISTS derived_rows(id INTEGER PRIMARY KEY CHECK (id = 0),"
+                  " bytes INTEGER);"
+                  "CREATE TABLE IF NOT EXISTS sums(attempt INTEGER PRIMARY KEY, sum INTEGER);");
     for (size_t i = 0; i < COUNT_OF(tables); i++)
-        buf_printf(&sql,
+        buf_printf(sql,
                    "CREATE TABLE IF NOT EXISTS %s(%s);"
                    "CREATE INDEX IF NOT EXISTS %s_attempt ON %s(attempt);",
                    tables[i].name, tables[i].columns, tables[i].name, tables[i].name);
+}
+
+bool store_tables_make(struct store *store, struct err *err) {
+    struct buf sql = {0};
+    buf_puts(&sql, "BEGIN IMMEDIATE;");
+    tables_put(&sql);
     buf_puts(&sql, "COMMIT;");
-    bool ok = store_exec(store, sql.at, "cannot make the session", err);
-    if (!ok && !sqlite3_get_autocommit(store->db))
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    buf_free(&sql);
-    return ok;
+    return exec_whole(store, &sql, "cannot store an attempt", err);
 }
 
 bool store_tables_clear(struct store *store, struct err *err) {
     struct buf sql = {0};
-    buf_puts(&sql, "BEGIN IMMEDIATE; DELETE FROM sums; DELETE FROM derived;"
-                   "DELETE FROM derived_rows;");
+    buf_puts(&sql, "BEGIN IMMEDIATE;");
+    tables_put(&sql);
+    buf_puts(&sql, "DELETE FROM sums; DELETE FROM derived; DELETE FROM derived_rows;");
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         buf_printf(&sql, "DELETE FROM %s;", tables[i].name);
     buf_puts(&sql, "COMMIT;");
-    bool ok = store_exec(store, sql.at, "cannot write the session", err);
-    if (!ok && !sqlite3_get_autocommit(store->db))
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    bool ok = exec_whole(store, &sql, "cannot write the session", err);
     store->rows_bytes = ok ? -1 : store->rows_bytes;
-    buf_free(&sql);
     return ok;
 }
 
@@ -175,13 +191,10 @@ bool store_attempt_begin(struct store *store, int attempt, struct err *err) {
     store->sum = 0;
     store->attempt = attempt;
     buf_puts(&sql, "BEGIN IMMEDIATE;");
+    tables_put(&sql);
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         buf_printf(&sql, "DELETE FROM %s WHERE attempt = %d;", tables[i].name, attempt);
-    bool ok = store_exec(store, sql.at, "cannot store an attempt", err);
-    if (!ok && !sqlite3_get_autocommit(store->db))
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    buf_free(&sql);
-    return ok;
+    return exec_whole(store, &sql, "cannot store an attempt", err);
 }
 
 static void cell_bind(sqlite3_stmt *row, int place, const struct store_cell *cell) {
@@ -229,11 +242,7 @@ bool store_attempt_end(struct store *store, int64_t seq, struct err *err) {
                "INSERT OR REPLACE INTO derived VALUES (0, %lld);"
                "INSERT OR REPLACE INTO derived_rows VALUES (0, %lld); COMMIT;",
                store->attempt, (long long)store->sum, (long long)seq, (long long)store->rows_bytes);
-    bool ok = store_exec(store, sql.at, "cannot store an attempt", err);
-    if (!ok && !sqlite3_get_autocommit(store->db))
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    buf_free(&sql);
-    return ok;
+    return exec_whole(store, &sql, "cannot store an attempt", err);
 }
 
 int64_t store_derived_seq(struct store *store) {

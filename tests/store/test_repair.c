@@ -206,6 +206,29 @@ static void foreign_bytes_become_no_events(void **unused) {
     scratch_end(top);
 }
 
+/* Tables for queries come with the first attempt, behind what is in the file already. */
+static void a_short_session_that_was_cut_keeps_its_first_events(void **unused) {
+    (void)unused;
+    char *top = scratch(), *folder = path_join(top, "silu"), *db = path_join(folder, "session.db");
+    struct err err = {0};
+    struct store *store = store_open(folder, false, &err);
+    assert_non_null(store);
+    for (int i = 1; i <= EVENTS; i++) {
+        struct buf payload = {0};
+        payload_of(i, &payload);
+        assert_true(store_append(store, 1000 + i, type_of(i), payload.at, NULL, &err));
+        buf_free(&payload);
+        if (i == 40)
+            assert_true(store_attempt_begin(store, 0, &err) && store_attempt_end(store, i, &err));
+    }
+    store_close(store);
+    assert_int_equal(truncate(db, 14 * 4096), 0);
+    assert_in_range(repair(top, &err).events, 15, EVENTS);
+    free(db);
+    free(folder);
+    scratch_end(top);
+}
+
 static void the_old_session_is_not_touched(void **unused) {
     (void)unused;
     char *top = session_make();
@@ -260,6 +283,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_can_be_known_is_known),
         cmocka_unit_test(foreign_bytes_become_no_events),
+        cmocka_unit_test(a_short_session_that_was_cut_keeps_its_first_events),
         cmocka_unit_test(the_old_session_is_not_touched),
         cmocka_unit_test(check_names_the_parts),
     };

@@ -251,13 +251,20 @@ static bool mend_status(void *data, size_t count, const char *const *names,
     return true;
 }
 
+static bool any_decided(const struct tune_state *state) {
+    for (size_t i = 0; i < state->attempts.len; i++)
+        if (state->attempts.at[i].status != TUNE_STATUS_OPEN)
+            return true;
+    return false;
+}
+
 void tune_export_mend(struct tune_session *session) {
     const struct tune_state *state = session->state;
     size_t count = state->attempts.len;
     int64_t derived = store_derived_seq(session->store);
     bool whole = store_rows_mend(session->store);
     struct err err = {0};
-    if (whole && derived >= state->own->decided_seq)
+    if ((whole && derived >= state->own->decided_seq) || (!derived && !any_decided(state)))
         return;
     struct mending mending = {{mem_alloc(count + 1, sizeof(bool)), count}, state, arena_new()};
     for (size_t i = 0; i < count; i++)
