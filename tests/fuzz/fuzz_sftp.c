@@ -51,7 +51,9 @@ static struct str take(struct str *rest, size_t size) {
 }
 
 static void say(struct server *server, struct str bytes) {
-    char *copy = mem_dup(bytes.at, bytes.len + !bytes.len); /* its own end */
+    char *copy = mem_alloc(bytes.len + !bytes.len, 1); /* its own end */
+    if (bytes.len)
+        memcpy(copy, bytes.at, bytes.len);
     if (server->command)
         transport_command_bytes(server->command, LOOP_STDOUT, (struct str){copy, bytes.len});
     free(copy);
