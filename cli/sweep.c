@@ -219,37 +219,14 @@ static bool start(struct sweep_run *run) {
 
 /* ---- what came of it ------------------------------------------------------------------------ */
 
-static void number_put(cJSON *object, const char *key, double value) {
-    if (isfinite(value))
-        cJSON_AddNumberToObject(object, key, value);
-    else
-        cJSON_AddNullToObject(object, key);
-}
-
-static void row_put(const struct sweep_run *run, size_t index, cJSON *list) {
-    const struct tune_state *state = state_of(run);
-    const struct tune_attempt *attempt = tune_sweep_attempt(state, &run->sweep, index);
-    const struct tune_attempt *base = tune_state_attempt(state, run->sweep.base);
-    struct buf title = {0};
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddItemToArray(list, object);
-    tune_sweep_title(&run->sweep, index, &title);
-    cJSON_AddStringToObject(object, "values", title.at);
-    cJSON_AddStringToObject(object, "status",
-                            attempt ? tune_status_word(attempt->status) : "not tried");
-    number_put(object, "attempt", attempt ? attempt->id : (double)NAN);
-    number_put(object, "latency_us", attempt ? attempt->latency_us : (double)NAN);
-    number_put(object, "ratio", attempt && base ? attempt->speedup / base->speedup : (double)NAN);
-    buf_free(&title);
-}
-
 static void end_json(const struct sweep_run *run) {
     const struct tune_state *state = state_of(run);
+    const char *folder = tune_session_folder(run->session);
     cJSON *root = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(root, "rows");
     for (size_t i = 0; i < tune_sweep_combinations(&run->sweep); i++)
-        row_put(run, i, rows);
-    number_put(root, "incumbent", state->incumbent);
-    cJSON_AddStringToObject(root, "session", tune_session_folder(run->session));
+        cJSON_AddItemToArray(rows, tune_sweep_write(state, &run->sweep, i, folder));
+    cJSON_AddNumberToObject(root, "incumbent", state->incumbent);
+    cJSON_AddStringToObject(root, "session", folder);
     cli_json_print(root);
 }
 

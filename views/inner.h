@@ -327,8 +327,14 @@ struct rows_look {
 };
 struct rows_look rows_step_look(enum tune_step_is is);
 struct rows_look rows_status_look(enum tune_status status);
+/* Whether the plan's numbers are computed by the clock that judges it, and so no prediction; the
+ * attempt is what came of the plan, NULL for nothing yet. */
+bool rows_computed(const struct views *views, const struct tune_plan *plan,
+                   const struct tune_attempt *attempt);
 void rows_prediction(const struct tune_plan *plan, struct buf *out);
 void rows_prediction_latency(const struct tune_plan *plan, struct buf *out); /* shorter */
+/* The field with the numbers of a lane's plan; returns the row after. */
+int rows_predicted(const struct views *views, struct tui_area area, int row, int lane);
 
 /* diff_draw.c: differences on the workbench and between attempts */
 struct diff_shown {

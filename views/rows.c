@@ -53,6 +53,24 @@ struct rows_look rows_status_look(enum tune_status status) {
     return looks[status];
 }
 
+bool rows_computed(const struct views *views, const struct tune_plan *plan,
+                   const struct tune_attempt *attempt) {
+    bool timed = attempt && isfinite(attempt->latency_us);
+    return tune_plan_computed(plan, timed ? attempt->modelled : !place_is_remote(views));
+}
+
+int rows_predicted(const struct views *views, struct tui_area area, int row, int lane) {
+    const struct tune_plan *plan = tune_lane_plan(views->state, lane);
+    struct buf text = {0};
+    if (!plan)
+        return row;
+    rows_prediction(plan, &text);
+    bool computed = rows_computed(views, plan, tune_attempt_in(views->state, lane));
+    row = rows_field(area, row, 11, computed ? "computed" : "predicts", text.at);
+    buf_free(&text);
+    return row;
+}
+
 void rows_prediction(const struct tune_plan *plan, struct buf *out) {
     if (plan->metric && isfinite(plan->size))
         buf_printf(out, "%s %s%.0f %%", glossary_word(plan->metric),

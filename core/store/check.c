@@ -73,9 +73,7 @@ static void check_file(struct check *check) {
     case STORE_SEAL_WHOLE:
         tell(check, "file", STORE_WHOLE, "session.db is, byte for byte, as hone left it");
         break;
-    case STORE_SEAL_BROKEN:
-        tell(check, "file", STORE_DAMAGED, "session.db was changed since hone closed it");
-        break;
+    case STORE_SEAL_BROKEN: tell(check, "file", STORE_DAMAGED, STORE_CHANGED); break;
     case STORE_SEAL_NONE:
         tell(check, "file", STORE_UNPROVEN,
              "session.db is in use, or hone did not close it properly, so nothing shows what its "

@@ -230,11 +230,11 @@ void store_seal_broken(struct store *store) {
         buf_clear(&found);
         store->derived_doubtful = !store_sums_check(store, &checked, &unknown, &found);
         free(store->note);
-        store->note = mem_strdup(
-            store->derived_doubtful
-                ? "session.db was changed after hone closed it. Only tables for queries are "
-                  "damaged; hone makes them again. The events are whole"
-                : "session.db was changed after hone closed it; its events and tables are whole");
+        store->note =
+            mem_strdup(store->derived_doubtful ? STORE_CHANGED
+                           ". Only tables for queries are "
+                           "damaged; hone makes them again. The events are whole"
+                                               : STORE_CHANGED "; its events and tables are whole");
     }
     buf_free(&found);
 }

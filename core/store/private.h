@@ -87,7 +87,8 @@ enum store_seal store_seal_check(const struct store *store, int64_t most);
 /* The same by a thread; false: it could not be started. End waits for it; NONE: there is none. */
 bool store_seal_begin(struct store *store, int64_t most);
 enum store_seal store_seal_end(struct store *store);
-/* open.c: what is said of one that is broken. */
+/* open.c: what is said of one that is broken, by a check, too. */
+#define STORE_CHANGED "session.db was changed after hone closed it"
 void store_seal_broken(struct store *store);
 /* Bytes of a file, path and suffix; -1: there is none. */
 int64_t store_bytes_of(const char *path, const char *suffix);

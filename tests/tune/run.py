@@ -154,6 +154,9 @@ class Run(unittest.TestCase):
         self.assertEqual([row["status"] for row in rows.values()], ["keep", "keep", "failed"])
         self.assertEqual(rows["TILE_N = 64"]["attempt"], 0)
         self.assertGreater(rows["TILE_N = 128"]["ratio"], 1.05)
+        kept = rows["TILE_N = 128"]
+        self.assertTrue(kept["modelled"] and pathlib.Path(kept["kernel"]).is_file())
+        self.assertEqual([row["latency_us"] is None for row in rows.values()], [False, False, True])
         again = hone("sweep", self.task, "TILE_N", "128")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("best", again.stdout)

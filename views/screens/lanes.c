@@ -139,10 +139,7 @@ static void draw_detail(struct views *views, struct tui_area area, int index) {
     buf_clear(&text);
     author_print(plan, tune_lane_candidate(state, index), &text);
     row = rows_field(area, row, 11, "from", text.at);
-    buf_clear(&text);
-    if (plan)
-        rows_prediction(plan, &text);
-    row = rows_field(area, row, 11, "predicts", text.at);
+    row = rows_predicted(views, area, row, index);
     row = rows_field(area, row, 11, "what", plan ? plan->what : NULL);
     rows_field(area, row, 11, "why", plan ? plan->why : NULL);
     buf_free(&text);

@@ -68,11 +68,9 @@ static void draw_plan(struct views *views, struct tui_area area) {
               1;
     row = rows_field(fields, row, 11, "what", plan->what);
     row = rows_field(fields, row, 11, "why", plan->why);
-    struct buf text = {0};
-    rows_prediction(plan, &text);
-    row = rows_field(fields, row, 11, "predicts", text.at);
+    row = rows_predicted(views, fields, row, views->lane);
     row = rows_field(fields, row, 11, "strategy", plan->strategy);
-    buf_clear(&text);
+    struct buf text = {0};
     if (plan->first_line > 0)
         buf_printf(&text, plan->last_line > plan->first_line ? "%d to %d" : "%d", plan->first_line,
                    plan->last_line);

@@ -83,9 +83,7 @@ static void held_text(struct tui_area area, const struct tune_plan *plan, bool c
         [TUNE_ANSWER_NO] = {"✗ prediction failed", TUI_BAD},
         [TUNE_ANSWER_INCONCLUSIVE] = {"prediction open", TUI_WARN},
     };
-    struct look look = looks[plan->held];
-    if (look.text && computed)
-        look = (struct look){"computed", TUI_DIM};
+    struct look look = computed ? (struct look){"computed", TUI_DIM} : looks[plan->held];
     if (look.text)
         *end = tui_say_right(tui_ink(area, look.role), 0, area.cols - 1, "%s", look.text) - 2;
 }
@@ -124,12 +122,14 @@ void workbench_plan(struct views *views, struct tui_area area) {
         return;
     }
     const struct tune_attempt *attempt = tune_attempt_in(views->state, views->lane);
-    held_text(area, plan, tune_prediction_computed(attempt), &end);
+    bool computed = rows_computed(views, plan, attempt);
+    held_text(area, plan, computed, &end);
+    const char *verb = computed ? "" : "Predicts ";
     struct buf predicts = {0};
     bool own = plan->author && strcmp(plan->author, "you") == 0 && !isfinite(plan->size);
     if (!own)
         rows_prediction(plan, &predicts);
-    int room = predicts.len ? (int)predicts.len + (int)strlen("  Predicts .") : 0;
+    int room = predicts.len ? (int)(predicts.len + strlen(verb) + strlen("  .")) : 0;
     bool fits = room + 7 + PLAN_TITLE < end;
     if (!fits && !own) { /* the latency is what a plan is judged by */
         buf_clear(&predicts);
@@ -140,8 +140,10 @@ void workbench_plan(struct views *views, struct tui_area area) {
     struct str title = str_of(plan->title ? plan->title : plan->key);
     const char *dot = (int)text_columns(title) <= place.cols ? "." : "";
     int col = tui_put_short(tui_ink(area, TUI_STRONG), 0, place, title);
-    if (predicts.len)
-        tui_say(area, 0, col, fits ? "%s  Predicts %s." : "%s  %s", fits ? dot : "", predicts.at);
+    if (predicts.len && fits)
+        tui_say(area, 0, col, "%s  %s%s.", dot, verb, predicts.at);
+    else if (predicts.len)
+        tui_say(area, 0, col, "  %s", predicts.at);
     buf_free(&predicts);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An attempt as JSON, from one table of its fields. Each form takes some of them: a bundle, the
- * comparison of two states, a row of experiments.jsonl, the last event of `hone run --json`. Names
- * of the last two and their order stay: other programs read them. */
+ * comparison of two states, a row of experiments.jsonl, the last event of `hone run --json`, a row
+ * of `hone sweep --json`. Names of the last three and their order stay: other programs read them.
+ */
 #include <cjson/cJSON.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@ enum {
     BUNDLE = 1 << TUNE_ATTEMPT_BUNDLE | 1 << TUNE_ATTEMPT_INSIDE,
     INSIDE = 1 << TUNE_ATTEMPT_INSIDE,
     ROW = 1 << TUNE_ATTEMPT_ROW,
-    END = 1 << TUNE_ATTEMPT_END
+    END = 1 << TUNE_ATTEMPT_END | 1 << TUNE_ATTEMPT_SWEEP,
+    SWEEP = 1 << TUNE_ATTEMPT_SWEEP
 };
 
 struct told {
@@ -272,6 +274,7 @@ static const struct field fields[] = {
     {"kernel", OWN(put_kernel), ROW | END},
     {"floor_modelled", OWN(put_floor_modelled), END},
     {"correct", OWN(put_correct), END},
+    {"status", STATUS, 0, NULL, SWEEP},
 };
 
 /* The order of the forms whose order is not the table's. */
@@ -284,9 +287,14 @@ static const char *const end_keys[] = {
     "attempt", "kernel",   "latency_us",   "floor_us", "floor_modelled",
     "speedup", "modelled", "predicted_us", "correct",  NULL,
 };
+static const char *const sweep_keys[] = {
+    "status",  "attempt",  "latency_us",   "kernel",  "floor_us", "floor_modelled",
+    "speedup", "modelled", "predicted_us", "correct", NULL,
+};
 static const char *const *const orders[TUNE_ATTEMPT_FORMS] = {
     [TUNE_ATTEMPT_ROW] = row_keys,
     [TUNE_ATTEMPT_END] = end_keys,
+    [TUNE_ATTEMPT_SWEEP] = sweep_keys,
 };
 
 static void put(cJSON *object, const struct field *field, const struct told *told) {
@@ -312,14 +320,37 @@ static void put_all(cJSON *object, enum tune_attempt_form form, const char *key,
             put(object, &fields[i], told);
 }
 
+static void put_form(cJSON *object, enum tune_attempt_form form, const struct told *told) {
+    const char *const *key = orders[form];
+    if (!key)
+        put_all(object, form, NULL, told);
+    for (; key && *key; key++)
+        put_all(object, form, *key, told);
+}
+
 cJSON *tune_attempt_write(const struct tune_state *state, const struct tune_attempt *attempt,
                           enum tune_attempt_form form, const char *folder) {
     const struct told told = {state, attempt, folder};
     cJSON *object = cJSON_CreateObject();
-    const char *const *key = orders[form];
-    if (!key)
-        put_all(object, form, NULL, &told);
-    for (; key && *key; key++)
-        put_all(object, form, *key, &told);
+    put_form(object, form, &told);
+    return object;
+}
+
+cJSON *tune_sweep_write(const struct tune_state *state, const struct tune_sweep *sweep,
+                        size_t index, const char *folder) {
+    const struct told told = {state, tune_sweep_attempt(state, sweep, index), folder};
+    struct buf title = {0};
+    cJSON *object = cJSON_CreateObject();
+    tune_sweep_title(sweep, index, &title);
+    tune_json_put_text(object, "values", title.at);
+    if (told.attempt) {
+        put_form(object, TUNE_ATTEMPT_SWEEP, &told);
+    } else {
+        tune_json_put_text(object, "status", "not tried");
+        cJSON_AddNullToObject(object, "attempt");
+        cJSON_AddNullToObject(object, "latency_us");
+    }
+    tune_json_put_number(object, "ratio", tune_sweep_ratio(state, sweep, told.attempt));
+    buf_free(&title);
     return object;
 }

@@ -15,20 +15,28 @@ enum tune_attempt_form {
     TUNE_ATTEMPT_INSIDE, /* the same, with what only the session itself uses */
     TUNE_ATTEMPT_ROW,    /* a row of experiments.jsonl, with the names of NKI agents */
     TUNE_ATTEMPT_END,    /* as the last event of `hone run --json` has it */
+    TUNE_ATTEMPT_SWEEP,  /* the same in a row of `hone sweep --json` */
     TUNE_ATTEMPT_FORMS
 };
 /* `folder` is the session's where a form names the kernel's whole path, else NULL. */
 struct cJSON *tune_attempt_write(const struct tune_state *state, const struct tune_attempt *attempt,
                                  enum tune_attempt_form form, const char *folder);
+struct tune_sweep;
+/* A combination of a sweep as `hone sweep --json` has it: its values, what became of its attempt,
+ * and how many times as fast it is as the attempt that the sweep began at. */
+struct cJSON *tune_sweep_write(const struct tune_state *state, const struct tune_sweep *sweep,
+                               size_t index, const char *folder);
 
 /* same.c: whether a kernel is `before` again or one that was tried, in this session or, without
  * success, by another agent; appends what it is the same as: "same as #7 (1.03x, revert)". */
 bool tune_same_find(const struct tune_state *state, struct str source, const char *before,
                     struct buf *why);
 
-/* say.c: whether the clock that judges the attempt also made its plan's numbers: the embedded
- * rewriter times what it proposes on the device model. Such a prediction is computed; that it holds
- * says nothing about who made it. NULL: no. */
+/* say.c: whether the clock that judges a plan also made its numbers: the embedded rewriter times
+ * what it proposes on the device model. Such numbers are computed and not predicted; that they hold
+ * says nothing about who made them. `modelled`: the device model judges it. */
+bool tune_plan_computed(const struct tune_plan *plan, bool modelled);
+/* The same of the plan that an attempt carried out; NULL: no. */
 bool tune_prediction_computed(const struct tune_attempt *attempt);
 /* " hbm_read_bytes moved by -60.0 %, as predicted (-50 %)."; nothing when not known. */
 void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt);

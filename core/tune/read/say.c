@@ -6,9 +6,12 @@
 
 #define MOVED_AT_ALL 0.005
 
+bool tune_plan_computed(const struct tune_plan *plan, bool modelled) {
+    return modelled && plan->author && !strcmp(plan->author, "rewriter");
+}
+
 bool tune_prediction_computed(const struct tune_attempt *attempt) {
-    return attempt && attempt->modelled && attempt->plan.author &&
-           !strcmp(attempt->plan.author, "rewriter");
+    return attempt && tune_plan_computed(&attempt->plan, attempt->modelled);
 }
 
 void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt) {

@@ -68,6 +68,10 @@ bool tune_sweep_passes(const struct tune_state *state, enum tune_step step);
 /* The attempt of a combination, whoever made it; NULL: there is none. */
 const struct tune_attempt *tune_sweep_attempt(const struct tune_state *state,
                                               const struct tune_sweep *sweep, size_t index);
+/* How many times as fast as the attempt that the sweep began at; NAN: not known. `attempt` may be
+ * NULL. */
+double tune_sweep_ratio(const struct tune_state *state, const struct tune_sweep *sweep,
+                        const struct tune_attempt *attempt);
 /* What came of one, shortly: "TILE_N = 512: 1.03x, keep (#4)". */
 void tune_sweep_line(const struct tune_state *state, const struct tune_sweep *sweep, size_t index,
                      struct buf *out);

@@ -244,24 +244,30 @@ static void outcome_print(const struct tune_attempt *attempt, struct buf *out) {
         buf_puts(out, tune_status_word(attempt->status));
 }
 
+double tune_sweep_ratio(const struct tune_state *state, const struct tune_sweep *sweep,
+                        const struct tune_attempt *attempt) {
+    const struct tune_attempt *base = tune_state_attempt(state, sweep->base);
+    return attempt && base ? attempt->speedup / base->speedup : (double)NAN;
+}
+
 void tune_sweep_line(const struct tune_state *state, const struct tune_sweep *sweep, size_t index,
                      struct buf *out) {
-    const struct tune_attempt *base = tune_state_attempt(state, sweep->base);
     const struct tune_attempt *attempt = tune_sweep_attempt(state, sweep, index);
     tune_sweep_title(sweep, index, out);
     buf_puts(out, attempt ? ": " : ": not tried");
     if (!attempt)
         return;
-    if (base && !isnan(attempt->speedup) && !isnan(base->speedup))
-        buf_printf(out, "%.3fx, ", attempt->speedup / base->speedup);
+    double ratio = tune_sweep_ratio(state, sweep, attempt);
+    if (!isnan(ratio))
+        buf_printf(out, "%.3fx, ", ratio);
     outcome_print(attempt, out);
     buf_printf(out, " (#%d)", attempt->id);
 }
 
-static void row_print(const struct tune_state *state, const struct tune_attempt *base,
+static void row_print(const struct tune_state *state, const struct tune_sweep *sweep,
                       const struct tune_attempt *attempt, struct buf *out) {
     struct buf what = {0}, time = {0};
-    double ratio = attempt && base ? attempt->speedup / base->speedup : (double)NAN;
+    double ratio = tune_sweep_ratio(state, sweep, attempt);
     if (attempt)
         outcome_print(attempt, &what);
     if (attempt && !isnan(attempt->latency_us))
@@ -282,7 +288,6 @@ static void row_print(const struct tune_state *state, const struct tune_attempt 
 
 void tune_sweep_table(const struct tune_state *state, const struct tune_sweep *sweep,
                       struct buf *out) {
-    const struct tune_attempt *base = tune_state_attempt(state, sweep->base);
     struct buf title = {0};
     size_t width = 24;
     for (size_t i = 0; i < tune_sweep_combinations(sweep); i++) {
@@ -294,7 +299,7 @@ void tune_sweep_table(const struct tune_state *state, const struct tune_sweep *s
         buf_clear(&title);
         tune_sweep_title(sweep, i, &title);
         buf_printf(out, "%-*s", (int)width, title.at);
-        row_print(state, base, tune_sweep_attempt(state, sweep, i), out);
+        row_print(state, sweep, tune_sweep_attempt(state, sweep, i), out);
         buf_putc(out, '\n');
     }
     buf_free(&title);
