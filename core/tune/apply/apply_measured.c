@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events that bring numbers of an attempt: what was measured, what the device model adds to it, the
- * verdict. The other events are in apply.c. */
+ * verdict. The others of attempts are in apply_attempt.c. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "tune/apply/measured.h"
+#include "tune/apply/private.h"
 
 static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
