@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Child processes: started with limits and in a group of their own, fed and read through pipes,
- * killed as a group. hone forks by itself because libuv's spawn has no place for limits and the
- * parent-death signal between fork and exec. What the output means is the caller's business. */
+/* Child processes. They are started with limits and in a group of their own, fed and read through
+ * pipes, and killed as a group. hone forks itself, because libuv's spawn has no place for limits
+ * and the parent-death signal between fork and exec. What the output means is the caller's
+ * business. */
 #include "loop/handles.h"
 
 #include <errno.h>
@@ -20,15 +21,15 @@
 extern char **environ;
 
 struct output {
-    uv_pipe_t *pipe; /* NULL when closed or never open */
+    uv_pipe_t *pipe; /* NULL when it is closed or was never open */
     enum loop_output mode;
     struct buf line;
-    bool paused; /* lines wait to be read until the loop went round */
+    bool paused; /* lines are not read until the loop has gone round */
 };
 
 struct loop_child {
     struct loop *loop;
-    struct loop_child_spec spec; /* only the plain values and callbacks */
+    struct loop_child_spec spec; /* only its plain values and callbacks */
     pid_t pid;
     uv_pipe_t *input;
     struct output outputs[2];
@@ -36,14 +37,14 @@ struct loop_child {
     int lingered;
     uint64_t started_ns;
     size_t writes;
-    uint64_t heard; /* bytes of its outputs */
+    uint64_t heard; /* bytes that its outputs gave */
     enum wall_level wall;
     bool reaped, killed, timed_out, flooded, forgotten, close_input;
     int wait_status;
     double elapsed_s;
 };
 
-/* What the forked process needs, all of it made before the fork. */
+/* What the forked process needs. All of it is made before the fork. */
 struct plan {
     char *const *argv;
     char **env;
@@ -114,7 +115,7 @@ static void close_fd(int *fd) {
     *fd = -1;
 }
 
-/* Opens what the child gets as descriptor `which`; *ours is hone's end of a pipe or -1. */
+/* Opens what the child gets as descriptor `which`. *ours is hone's end of a pipe, or -1. */
 static bool open_end(int which, bool piped, bool inherited, int *theirs, int *ours) {
     *theirs = *ours = -1;
     if (inherited)
@@ -140,7 +141,8 @@ static bool open_ends(const struct loop_child_spec *spec, int theirs[3], int our
                     spec->err == LOOP_INHERIT || spec->interactive, &theirs[2], &ours[2]);
 }
 
-/* Forks; waits until the program runs or says why not. Returns the pid or -1 with errno. */
+/* Forks, and waits until the program runs or says why it does not. Returns the pid, or -1 with
+ * errno. */
 static pid_t launch(struct plan *plan) {
     int report[2];
     if (!make_pipe(report))
@@ -154,7 +156,7 @@ static pid_t launch(struct plan *plan) {
     close(report[1]);
     if (pid > 0) {
         if (!plan->spec->interactive && !plan->spec->own_session && !plan->spec->wall)
-            setpgid(pid, pid); /* also here: a kill may come before the child did it */
+            setpgid(pid, pid); /* here as well, because a kill may come before the child did it */
         ssize_t n;
         do
             n = read(report[0], &failed, sizeof failed);
@@ -263,8 +265,8 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
 
 static void on_resume(void *data);
 
-/* A child that prints faster than its lines are dealt with must not keep keys and frames waiting:
- * after each piece the loop goes round once. */
+/* A child may print faster than its lines are dealt with. So that keys and frames need not wait,
+ * the loop goes round once after each piece. */
 static void pause_reading(struct loop_child *child, int which) {
     struct output *output = &child->outputs[which];
     uv_read_stop((uv_stream_t *)output->pipe);
@@ -335,7 +337,7 @@ static void on_written(uv_write_t *uv, int status) {
     struct loop_child *child = request->child;
     free(request);
     if (status == UV_ECANCELED)
-        return; /* the pipe is gone, and the child perhaps with it */
+        return; /* the pipe is gone, and perhaps the child too */
     child->writes--;
     if (child->input && (status < 0 || (child->close_input && !child->writes)))
         close_input_now(child);
@@ -372,7 +374,7 @@ static void signal_group(struct loop_child *child, int signum) {
             kill(child->pid, signum);
         return;
     }
-    /* Without a process tree of its own: what left the group is found while its parents live. */
+    /* Without namespaces, what left the group can be found only while its parents live. */
     bool by_hand = child->wall && child->wall < WALL_NAMESPACES;
     if (by_hand && !child->reaped && signum == SIGKILL)
         os_end_descendants(child->pid);
@@ -383,7 +385,8 @@ static void signal_group(struct loop_child *child, int signum) {
 
 static void fill_exit(const struct loop_child *child, struct loop_exit *result) {
     *result = (struct loop_exit){.elapsed_s = child->elapsed_s};
-    /* Between hone and what is in namespaces stands a process that tells signals as shells do. */
+    /* Between hone and what is in namespaces there is a process that reports signals as shells
+     * do. */
     int status = WEXITSTATUS(child->wait_status);
     bool told = child->wall >= WALL_NAMESPACES && status > 128 && status < 128 + NSIG;
     if (WIFSIGNALED(child->wait_status) || told) {
@@ -451,7 +454,7 @@ static void after_reaping(struct loop_child *child) {
 }
 
 void loop_reap_children(struct loop *loop) {
-    /* Callbacks may start and end children: begin again after each one. */
+    /* Callbacks may start and end children, so begin again after each one. */
     for (size_t i = 0; i < loop->children.len; i++) {
         struct loop_child *child = loop->children.at[i];
         if (child->reaped || waitpid(child->pid, &child->wait_status, WNOHANG) != child->pid)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a child sees of hone's environment: a list of what programs need to run, and to compute as
- * hone does, unless its spec says more. Keys, agents' sockets and tokens are on no list. */
+/* What a child sees of hone's environment: a list of what programs need to run and to compute as
+ * hone does, unless its spec asks for more. No list has keys, agents' sockets or tokens. */
 #include "loop/handles.h"
 
 extern char **environ;
 
-/* A name, or the beginning of names before a star. */
+/* A name, or, before a star, the beginning of names. */
 static const char *const harmless[] = {
     /* Who and where. */
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR",
@@ -14,7 +14,7 @@ static const char *const harmless[] = {
     "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "PYTHONPATH",
     "PYTHONHOME", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONHASHSEED", "VIRTUAL_ENV",
     "CONDA_PREFIX", "PYENV_ROOT", "PYENV_VERSION",
-    /* How numbers are made: the same in hone and in its children. */
+    /* How numbers are computed: the same in hone and in its children. */
     "OPENBLAS_*", "GOTO_NUM_THREADS", "OMP_*", "KMP_*", "GOMP_*", "MKL_*", "BLIS_*", "NPY_*",
     "NUMEXPR_*", "VECLIB_MAXIMUM_THREADS", "MALLOC_ARENA_MAX",
     /* The device's tools. */
@@ -23,7 +23,7 @@ static const char *const harmless[] = {
     "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "LLVM_PROFILE_FILE", "GCOV_PREFIX",
     "GCOV_PREFIX_STRIP", NULL};
 
-/* Whether the name of an entry is one of `names`. */
+/* Whether `names` has the name of an entry. */
 static bool is_named(const char *entry, const char *const *names) {
     size_t len = strcspn(entry, "=");
     for (; names && *names; names++) {

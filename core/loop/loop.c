@@ -130,7 +130,7 @@ static void on_deadline(uv_timer_t *timer) {
     *(bool *)timer->data = true;
 }
 
-/* Serves events until `done` or, without one, until idle. */
+/* Serves events until `done` or, without it, until nothing is under way. */
 static bool serve(struct loop *loop, const bool *done, uint64_t limit_ms) {
     bool late = false;
     uv_timer_t *deadline = mem_alloc(1, sizeof *deadline);
@@ -236,7 +236,7 @@ static void on_ready(uv_poll_t *uv, int status, int events) {
     struct loop_watch *watch = (struct loop_watch *)uv;
     int ours =
         (events & UV_READABLE ? LOOP_READABLE : 0) | (events & UV_WRITABLE ? LOOP_WRITABLE : 0);
-    /* A descriptor in trouble reads as both: the owner finds out at its next read or write. */
+    /* A descriptor in trouble counts as both. Its owner finds out at the next read or write. */
     watch->fn(watch->data, status < 0 ? LOOP_READABLE | LOOP_WRITABLE : ours);
 }
 

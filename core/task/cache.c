@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of what references made. Entries are written by the Python harness (a folder beside,
- * then a rename); here they are found and mapped. Any number of processes share it: an entry that
- * vanishes in between is made again. How large it may get is cache_size.c's. */
+/* The cache of what references made. The Python harness writes its entries (a folder beside, then a
+ * rename); here they are found and mapped. Any number of processes share it: an entry that vanishes
+ * in between is made again. cache_size.c keeps its size. */
 #include "task/cache.h"
 
 #include "task/imports.h"
@@ -19,7 +19,7 @@
 #define META_LIMIT ((size_t)4 << 20)
 #define MAX_HASHED ((size_t)64 << 20) /* as in harness.py */
 
-/* The folder counts only for a reference that may look at what else is in it. */
+/* The folder counts only for a reference that may look at other files in it. */
 static void add_place(struct hash_stream *stream, const struct task_closure *closure) {
     bool reaches = false;
     for (size_t i = 0; !reaches && i < closure->files.len; i++)
@@ -88,7 +88,8 @@ static bool read_array(const cJSON *row, struct array *array, double *offset, ui
            bytes <= data_size && (uint64_t)*offset <= data_size - bytes;
 }
 
-/* One row of "values"; arrays get their place in the file as data pointer, mapped or not. */
+/* Reads one row of "values". An array gets its place in the file as its data pointer, mapped or
+ * not. */
 static bool read_value(const cJSON *row, struct task_value *value, char *data, uint64_t data_size) {
     static const char *const kinds[] = {"array", "float", "int", "bool", "text", "none"};
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(row, "kind");
@@ -119,7 +120,8 @@ static bool read_value(const cJSON *row, struct task_value *value, char *data, u
     return false;
 }
 
-/* Size and content of a file, or its time where it is large, are what they were. */
+/* Whether the size of a file, and its content (or its time where it is large), are what they
+ * were. */
 static bool depend_holds(const char *path, const cJSON *size, const cJSON *content) {
     struct stat st;
     char now[65] = "";
@@ -141,7 +143,7 @@ static bool depend_holds(const char *path, const cJSON *size, const cJSON *conte
     return strcmp(now, content->valuestring) == 0;
 }
 
-/* Files that the reference imported or read lie beside it as they were. */
+/* Whether the files that the reference imported or read are beside it as they were. */
 static bool depends_hold(const cJSON *meta, const char *beside) {
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(meta, "depends");
     bool holds = rows != NULL;
@@ -186,7 +188,7 @@ static bool read_meta(const cJSON *meta, const char *beside, bool shapes_only,
 
 /* ------------------------------------------------------------------------------------- mapping */
 
-/* An empty file maps to nothing, which is fine for inputs without arrays. */
+/* An empty file has nothing to map, which is right for inputs without arrays. */
 static bool map_data(const char *path, struct task_inputs *inputs) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
@@ -228,7 +230,8 @@ static struct task_inputs *load_from(const char *folder, const char *beside, con
     return NULL;
 }
 
-/* What the seed's folder has under that name. What is stale or broken goes with all of the seed. */
+/* What the seed's folder has under that name. If it is stale or broken, all of the seed is
+ * removed. */
 static struct task_inputs *load_named(const char *reference_path, const char *seed_folder,
                                       const char *name, bool shapes_only) {
     char *folder = path_join(seed_folder, name), *beside = path_folder(reference_path);
@@ -283,7 +286,8 @@ struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed,
     return inputs;
 }
 
-/* What references make is theirs who run them; hone made the cache for everybody to read, once. */
+/* What references make belongs to those who run them. Older hones made the cache readable for
+ * everybody, so this is set right once. */
 bool task_cache_make(const char *folder, struct err *err) {
     char *root = path_cache("references");
     struct stat st;

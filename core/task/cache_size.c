@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How large the cache is and may be: counting it, and removing the seeds that were used longest
- * ago. What is removed is renamed first, so that nobody reads half of it. The folder of a reference
- * stays for a day: walls of other hones may stand around it. */
+/* How large the cache is and may be: it is counted, and the seeds used longest ago are removed.
+ * What is removed is renamed first, so that nobody reads half of it. The folder of a reference
+ * stays for a day, because walls of other hones may show it. */
 #include "task/cache.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 
 #define DEFAULT_LIMIT ((uint64_t)2 << 30) /* as in config.def */
 #define KEPT_EMPTY_S (24 * 3600)
-#define LEFT_OVER_S 3600 /* half an entry this old has no writer any more */
+#define LEFT_OVER_S 3600 /* half an entry of this age has no writer any more */
 #define NOT_HELD_YET_S 5 /* its writer makes it, then locks it */
 
 struct entry {
@@ -57,7 +57,7 @@ static bool is_free(const char *path) {
     return is;
 }
 
-/* What a harness that was killed did not finish. */
+/* Removes what a harness that was killed did not finish. */
 static void drop_half(void *data, const char *path, const char *name) {
     (void)data;
     bool is_half = str_ends(str_of(name), ".part") || str_ends(str_of(name), ".tmp");
@@ -87,7 +87,7 @@ static void collect_reference(void *data, const char *path, const char *name) {
     if (name[0] == '.')
         return;
     if (is_older(path, KEPT_EMPTY_S))
-        rmdir(path); /* stays where it has entries */
+        rmdir(path); /* it stays where it has entries */
     each_in(path, collect_seed, data);
 }
 
@@ -99,7 +99,7 @@ static int by_use(const void *a, const void *b) {
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* "8G", "500M", "123456". */
+/* Reads "8G", "500M" or "123456". */
 bool task_cache_limit_read(const char *text, uint64_t *bytes) {
     struct str number = str_of(text);
     int shift = 0;
@@ -123,7 +123,7 @@ uint64_t task_cache_limit(void) {
     return text && task_cache_limit_read(text, &bytes) ? bytes : DEFAULT_LIMIT;
 }
 
-/* Whole or not at all, as others see it. */
+/* For others, the entry is there as a whole or not at all. */
 static bool remove_entry(const struct entry *entry) {
     char *folder = path_folder(entry->path);
     struct buf gone = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Following imports from file to file. A name is looked for where the embedded runner looks (beside
- * the file that imports it) and where Python does (beside the file that was started): what either
+/* Follows imports from file to file. A name is looked for where the embedded runner looks (beside
+ * the file that imports it) and where Python does (beside the file that was started). What either
  * would read belongs to the task. */
 #include "task/testing.h"
 #include "task/closure.h"
@@ -48,7 +48,7 @@ static bool is_file(const char *path) {
 struct finder {
     struct task_closure *closure;
     size_t at;          /* the file whose imports are followed */
-    unsigned of;        /* whose */
+    unsigned of;        /* bits of enum task_of: whose file it is */
     const char *folder; /* of the kernel or the reference */
     bool full, by_text;
 };
@@ -60,7 +60,7 @@ static struct task_file *file_at(struct task_closure *closure, const char *path)
     return NULL;
 }
 
-/* `text` becomes the closure's. */
+/* The closure takes over `text`. */
 static struct task_file *file_put(struct task_closure *closure, const char *path, char *text,
                                   size_t size) {
     struct task_file *file = vec_push(&closure->files);
@@ -94,7 +94,7 @@ static void found(struct finder *finder, const char *path) {
     free(plain);
 }
 
-/* Every file that importing the dotted name below the folder would read. */
+/* Finds every file below the folder that importing the dotted name would read. */
 static void look_in(struct finder *finder, const char *folder, struct str dotted) {
     struct buf path = {0};
     struct str part;
@@ -116,7 +116,7 @@ static void look_in(struct finder *finder, const char *folder, struct str dotted
     buf_free(&path);
 }
 
-/* The module, and what may be modules of it: `from a import b`. */
+/* Finds the module, and what may be modules in it: `from a import b`. */
 static void look_for(struct finder *finder, const char *folder, const struct task_import *import) {
     look_in(finder, folder, import->module);
     for (size_t i = 0; i < import->name_count; i++) {
@@ -162,7 +162,7 @@ static bool is_dotted(struct str text) {
     return true;
 }
 
-/* "../x": out of the folder. */
+/* Whether the text leads out of the folder, as "../x" does. */
 static bool climbs(struct str text) {
     for (size_t i = 0; i + 1 < text.len; i++)
         if (text.at[i] == '.' && text.at[i + 1] == '.')
@@ -170,7 +170,7 @@ static bool climbs(struct str text) {
     return false;
 }
 
-/* A file of that name beside the file that says it, or beside the one that was started. */
+/* Finds a file of that name beside the file that names it, or beside the one that was started. */
 static void look_for_data(struct finder *finder, const char *folder, struct str text) {
     struct buf path = {0};
     buf_printf(&path, "%s/" STR_FMT, folder, STR_ARG(text));
@@ -181,7 +181,7 @@ static void look_for_data(struct finder *finder, const char *folder, struct str 
 
 struct texts {
     struct finder *finder;
-    char *folder; /* of the file whose literals they are */
+    char *folder; /* of the file that has the literals */
     bool modules;
 };
 
@@ -213,7 +213,8 @@ static void look_at_texts(struct finder *finder) {
     free(texts.folder);
 }
 
-/* Over all files that belong to the kernel, or to the reference; their number grows meanwhile. */
+/* Goes over all files that belong to the kernel, or to the reference. Their number grows on the
+ * way. */
 static bool follow(struct task_closure *closure, unsigned of, size_t start) {
     char *folder = path_folder(closure->files.at[start].path);
     struct finder finder = {.closure = closure, .of = of, .folder = folder};
@@ -237,7 +238,7 @@ static bool follow(struct task_closure *closure, unsigned of, size_t start) {
 
 /* ------------------------------------------------------------------------------------- the root */
 
-/* How much of the folder all files lie below, in characters without the last slash. */
+/* The length of the folder that holds all files, in characters without the last slash. */
 static size_t common(const struct task_closure *closure) {
     const char *first = closure->files.at[0].path;
     size_t len = (size_t)(strrchr(first, '/') - first);

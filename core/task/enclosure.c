@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a reference sees behind a wall: its folder, its part of the cache, and Python with what is
- * installed for it, which often lies in the home folder. Nothing is run to find that out. */
+ * installed for it, which often lies in the home folder. Nothing is run to find these. */
 #include "task/enclosure.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #define MAX_LINKS 16
 #define MAX_LINE 4096
 
-/* The program's path as PATH has it; NULL: not there. */
+/* The path of a program on PATH; NULL: it is not there. */
 static char *find_program(const char *program) {
     const char *search = getenv("PATH");
     struct str rest = str_of(search ? search : "/usr/local/bin:/usr/bin:/bin"), folder;
@@ -38,7 +38,8 @@ bool enclosure_has_program(const char *program) {
     return path != NULL;
 }
 
-/* Lines of site-packages/NAME.pth that are folders: packages that are worked on. */
+/* Shows the folders that lines of site-packages/NAME.pth name: packages that are being worked
+ * on. */
 static void add_path_file(struct wall *wall, const char *path) {
     char *text = file_read(path, 1 << 16, NULL, NULL);
     struct str rest = str_of(text ? text : ""), line;
@@ -67,7 +68,7 @@ static void each_entry(struct wall *wall, const char *folder, const char *ending
         closedir(dir);
 }
 
-/* PREFIX/lib/python3.x: what is in its site-packages. */
+/* Shows what is in the site-packages of PREFIX/lib/python3.x. */
 static void add_packages(struct wall *wall, const char *library) {
     if (!strstr(library, "/python3"))
         return;
@@ -83,7 +84,7 @@ static void add_prefix(struct wall *wall, const char *prefix) {
     free(libraries);
 }
 
-/* The folder above the folder the program lies in, unless all systems have it. */
+/* Shows the folder above the program's folder, unless it is one that every system has. */
 static void add_prefix_of(struct wall *wall, const char *program) {
     char *folder = path_folder(program), *prefix = path_folder(folder);
     if (strcmp(prefix, "/usr") != 0 && strcmp(prefix, "/") != 0)
@@ -93,7 +94,7 @@ static void add_prefix_of(struct wall *wall, const char *program) {
     free(folder);
 }
 
-/* An environment is a folder of links into an installation, over any number of hops. */
+/* A virtual environment is a folder of links into an installation, over any number of links. */
 static void add_program(struct wall *wall, const char *program) {
     char *path = find_program(program);
     for (int hop = 0; path && hop < MAX_LINKS; hop++) {
@@ -123,7 +124,8 @@ static void add_python_path(struct wall *wall) {
     }
 }
 
-/* pip install --user; behind the wall HOME is another folder, so it has to be said. */
+/* Shows what pip install --user installed. Behind the wall HOME is another folder, so Python has to
+ * be told. */
 static void add_user_packages(struct wall *wall) {
     const char *base = getenv("PYTHONUSERBASE"), *home = getenv("HOME");
     char *usual = path_join(home && *home ? home : "/", ".local");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to task: what Python and a reference have to see behind a wall. */
+/* What Python and a reference have to see behind a wall. Private to this folder. */
 #ifndef HONE_TASK_ENCLOSURE_H
 #define HONE_TASK_ENCLOSURE_H
 
 #include "task/task.h"
 
-/* Adds where a Python program that is looked up on PATH has its libraries: the folders that its
- * links lead through. Also those that PYTHONPATH and the user's own site-packages add. */
+/* Shows where a Python program on PATH has its libraries, which are the folders that its links lead
+ * through. Also shows what PYTHONPATH and the user's own site-packages add. */
 void enclosure_add_python(struct wall *wall, const char *program);
 
 /* Whether there is such a program. */

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Python's tokens, as far as import statements need them: names, signs, where a statement begins.
- * Strings and comments fall out. It never fails: what is no Python has no imports. */
+/* Python's tokens, as far as import statements need them: names, signs, and where a statement
+ * begins. Strings and comments are left out. It never fails: what is not Python has no imports. */
 #include "task/imports.h"
 
 #include <ctype.h>
 
-#define MAX_NAMES 256 /* of one statement; the others are left out */
+#define MAX_NAMES 256 /* of one statement; further ones are left out */
 #define MAX_TEXT 200
 
 enum token_is { TOKEN_END, TOKEN_NAME, TOKEN_SIGN, TOKEN_LINE };
 struct scan {
     const char *at, *end;
-    int depth;             /* of brackets */
+    int depth;             /* depth of brackets */
     enum token_is is;      /* the present token */
-    struct str text;       /* of it */
+    struct str text;       /* the text of the token */
     bool begins;           /* it may begin a statement */
-    task_text_fn *on_text; /* of string literals; NULL */
+    task_text_fn *on_text; /* gets string literals; may be NULL */
     void *data;
 };
 
@@ -28,7 +28,8 @@ static bool has(const struct scan *scan, const char *text) {
     return (size_t)(scan->end - scan->at) >= len && memcmp(scan->at, text, len) == 0;
 }
 
-/* At a quote: past the end of the string. One in single quotes ends with its line at the latest. */
+/* Passes a string, from its quote to after its end. One in single quotes ends with its line at the
+ * latest. */
 static void pass_string(struct scan *scan) {
     char quote = *scan->at;
     const char triple[] = {quote, quote, quote, 0};
@@ -62,7 +63,7 @@ static void skip_comment(struct scan *scan) {
         scan->at++;
 }
 
-/* Past what stands between tokens. */
+/* Passes what stands between tokens. */
 static void skip_blank(struct scan *scan) {
     while (scan->at < scan->end) {
         char c = *scan->at;
@@ -124,7 +125,7 @@ static void next(struct scan *scan) {
         bool quoted = scan->at < scan->end && (*scan->at == '"' || *scan->at == '\'');
         if (quoted && is_prefix(scan->text)) {
             skip_string(scan);
-            scan->is = TOKEN_SIGN; /* a string, of which nobody asks more */
+            scan->is = TOKEN_SIGN; /* a string; nobody needs more of it */
         }
     } else {
         take_sign(scan);
@@ -135,7 +136,7 @@ static bool is_word(const struct scan *scan, const char *word) {
     return scan->is == TOKEN_NAME && str_is(scan->text, word);
 }
 
-/* a.b.c as it stands in the file. */
+/* Takes a.b.c as it is written in the file. */
 static struct str take_dotted(struct scan *scan) {
     struct str dotted = {scan->text.at, 0};
     while (scan->is == TOKEN_NAME) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A task of the kind "model": the kernel is timed inside a model, by a command that model.ini
- * beside it describes. Read into the JSON object that a job takes (PROTOCOL.md, "The kind model").
- * Patterns are checked here, before anything goes to a host; whether the command is any good, the
- * runner there finds out. */
+ * beside the kernel describes. It is read into the JSON object that a job takes (PROTOCOL.md, "The
+ * kind model"). Patterns are checked here, before anything goes to a host. Whether the command
+ * works, the runner on the host finds out. */
 #include "task/task.h"
 
 #include <cjson/cJSON.h>
@@ -15,8 +15,8 @@
 
 struct reading {
     const char *path;
-    struct str rest; /* of the file */
-    int line;        /* the one that was read last; 0: it is about no line */
+    struct str rest; /* of the file, not read yet */
+    int line;        /* the line that was read last; 0: the error is about no line */
     cJSON *model;
     struct err *err;
     bool failed;
@@ -24,7 +24,7 @@ struct reading {
 
 enum kind { WORDS, TEXT, NUMBER };
 
-/* What [model] takes; in the other sections names are free. */
+/* The keys of [model]. In the other sections names are free. */
 static const struct {
     const char *key;
     enum kind kind;
@@ -44,7 +44,8 @@ static int wrong(struct reading *reading, const char *section, const char *key, 
     return 0;
 }
 
-/* The next word off the front: blanks part words, quotes of either kind hold them together. */
+/* Takes the next word off the front. Blanks part words; quotes of either kind hold them
+ * together. */
 static bool next_word(struct str *rest, struct buf *word, bool *open) {
     *rest = str_trim(*rest);
     buf_clear(word);
@@ -113,7 +114,7 @@ static cJSON *section_of(struct reading *reading, const char *name) {
     return object ? object : cJSON_AddObjectToObject(reading->model, name);
 }
 
-/* [patterns] and [scale] have the same names and meet in one object each. */
+/* The object that [patterns] and [scale] share for a name. */
 static cJSON *pattern_of(struct reading *reading, const char *name) {
     cJSON *patterns = section_of(reading, "patterns");
     cJSON *row = cJSON_GetObjectItemCaseSensitive(patterns, name);
@@ -126,8 +127,8 @@ static int wrong_pattern(struct reading *reading, const char *key, const struct 
     return wrong(reading, "patterns", key, text);
 }
 
-/* Whether a pattern is one that Python's `re`, which searches with it, takes, as far as PCRE2 can
- * tell. What only Python knows is left to the host. */
+/* Checks, as far as PCRE2 can tell, that Python's `re` takes the pattern, because `re` searches
+ * with it. What only Python knows is left to the host. */
 static int pattern_check(struct reading *reading, const char *key, const char *value) {
     struct str text = str_of(value);
     size_t offset = 0;
@@ -185,7 +186,7 @@ static int on_value(void *data, const char *section, const char *key, const char
                  "[env], [patterns], [scale], [reference]");
 }
 
-/* What no job can do without. */
+/* Whether all that every job needs is there. */
 static bool complete(struct reading *reading) {
     const cJSON *patterns = cJSON_GetObjectItemCaseSensitive(reading->model, "patterns");
     const cJSON *row;
@@ -201,7 +202,7 @@ static bool complete(struct reading *reading) {
                           "expression with one group");
 }
 
-/* The reader of the library: the next line, or as much of it as there is room for. */
+/* The library's reader: gives the next line, or as much of it as there is room for. */
 static char *next_line(char *line, int room, void *data) {
     struct reading *reading = data;
     const char *end = memchr(reading->rest.at, '\n', reading->rest.len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.ini again out of what was read from one (model.c), for a task that is given away. Values of
- * the environment that are secrets by their names are left out; nothing is checked. */
+/* Prints model.ini again from what was read from one (model.c), for a task that is given away.
+ * Values of the environment whose names are those of secrets are left out. Nothing is checked. */
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ static bool is_secret(const char *name) {
     return !strcasecmp(name, "KEY");
 }
 
-/* A word that is read as it was: quoted where it has blanks, and piece by piece where it has
- * quotes. */
+/* Prints a word so that it reads as it was: in quotes where it has blanks, and piece by piece where
+ * it has quotes. */
 static void word_print(struct buf *out, const char *word) {
     bool plain = *word && !strpbrk(word, " \t\"'") && *word != '#' && *word != ';';
     if (plain) {
@@ -69,7 +69,7 @@ static void env_print(struct buf *out, const cJSON *env) {
     }
 }
 
-/* "pattern" or "scale" of the rows that have it. */
+/* Prints the "pattern" or "scale" of the rows that have one. */
 static void rows_print(struct buf *out, const cJSON *patterns, const char *which,
                        const char *section) {
     const cJSON *row;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding a Python that imports numpy, and keeping one with the harness in it. The probe is the
- * harness itself, so that a Python that works is started once. The requests are reference.c's. */
+/* Finds a Python that imports numpy, and keeps one with the harness in it. The probe is the harness
+ * itself, so a Python that works is started once. reference.c makes the requests. */
 #include "task/python.h"
 #include "task/cache.h"
 #include "task/enclosure.h"
@@ -11,26 +11,26 @@
 
 #define READY_LIMIT_MS 60000
 #define TAIL_BYTES 2000
-#define MOST_KILLED 3 /* starts again of one that was killed while it started */
+#define MOST_KILLED 3 /* new starts of one that was killed while it started */
 #define OUTPUT_LIMIT ((uint64_t)64 << 20)
 #define WATCH_MS 250
-#define DISK_LIMIT ((uint64_t)10 << 30) /* the whole cache is smaller */
+#define DISK_LIMIT ((uint64_t)10 << 30) /* more than the whole cache */
 
 struct python {
     struct loop *loop;
     char *reference_path;
     uint64_t memory_bytes;
     char *wall_level, *shown; /* as in struct task_walling */
-    struct wall *wall;        /* of the child that runs; NULL: none of its own */
+    struct wall *wall;        /* of the child that runs; NULL: it has none of its own */
     struct python_callbacks callbacks;
     struct loop_child *child;
     struct loop_timer *timer, *watch;
-    char *cache; /* where the reference may write on the disk */
+    char *cache; /* where on the disk the reference may write */
     bool ready;
     int killed; /* starts of the candidate that somebody ended */
     VEC(char *) candidates;
     size_t candidate;
-    struct buf tried; /* what came of the earlier candidates */
+    struct buf tried; /* what was wrong with the earlier candidates */
     struct buf tail;  /* the last lines of its stderr */
 };
 
@@ -44,7 +44,8 @@ static void add_candidate(struct python *python, const char *path) {
     *vec_push(&python->candidates) = mem_strdup(path);
 }
 
-/* The one that worked last time goes first: a python3 without numpy costs time at every start. */
+/* The one that worked last time comes first, because trying a python3 without numpy costs time at
+ * every start. */
 static void list_candidates(struct python *python) {
     const char *chosen = getenv("HONE_PYTHON");
     if (chosen && *chosen) {
@@ -66,7 +67,7 @@ void task_python_remember(const char *good) {
     char *folder = path_cache("");
     char *path = path_cache("python");
     char *known = file_read(path, 4096, NULL, NULL);
-    /* Only a shortcut for the next start: without it all works as well. */
+    /* This is only a shortcut for the next start. All works without it. */
     if (!(known && strcmp(known, good) == 0) && file_make_dirs(folder, NULL))
         (void)!file_write(path, good, strlen(good), NULL);
     free(known);
@@ -164,11 +165,11 @@ static void fail(struct python *python) {
     python->callbacks.on_end(python->callbacks.data, &err);
 }
 
-/* A Python that was killed while it started has not said that it is no good: it starts again. */
+/* A Python that was killed while it started may still be a good one, so it is started again. */
 static void killed_early(struct python *python, const char *how) {
     struct err err = {0};
     struct buf words = {0};
-    buf_puts(&words, how); /* it may live in what is stopped now */
+    buf_puts(&words, how); /* `how` may lie in what is stopped now */
     python_stop(python);
     if (python->killed++ < MOST_KILLED) {
         python_start(python);
@@ -181,7 +182,7 @@ static void killed_early(struct python *python, const char *how) {
     buf_free(&words);
 }
 
-/* The present candidate is no good: the next one, or the end. */
+/* The present candidate is no good. Tries the next one, or ends. */
 static void next_candidate(struct python *python, const char *why) {
     buf_printf(&python->tried, "%s%s (%s)", python->tried.len ? ", " : "",
                python->candidates.at[python->candidate], why);
@@ -273,7 +274,7 @@ static void on_exit_child(void *data, const struct loop_exit *result) {
     buf_free(&how);
 }
 
-/* False and *err where the settings demand a wall that cannot be had. */
+/* False and *err when the settings demand a wall that cannot be had. */
 static bool make_wall(struct python *python, struct err *err) {
     if (strcmp(python->wall_level, "inside") == 0)
         return true;
@@ -282,7 +283,8 @@ static bool make_wall(struct python *python, struct err *err) {
     return wall_choose(python->wall, python->wall_level, err);
 }
 
-/* Limits that no system call has: how many processes there are, and what lies on the disk. */
+/* Watches the limits that no system call has: how many processes there are, and how much is on the
+ * disk. */
 static void watch(void *data) {
     struct python *python = data;
     struct err err = {0};
@@ -307,7 +309,8 @@ static void watch(void *data) {
     python->callbacks.on_end(python->callbacks.data, &err);
 }
 
-/* What Python runs: the harness, what it does without numbers, and its start; a new string. */
+/* The program for Python: the harness, what it does without numbers, and its start. A new
+ * string. */
 static char *program_text(void) {
     struct str harness = embed_find("core/task/harness.py");
     struct str outline = embed_find("core/task/outline.py");

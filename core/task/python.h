@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to task: a Python child with the harness in it, found and started on demand. */
+/* A Python child with the harness in it, found and started on demand. Private to this folder. */
 #ifndef HONE_TASK_PYTHON_H
 #define HONE_TASK_PYTHON_H
 
@@ -8,9 +8,9 @@
 struct python;
 struct python_callbacks {
     void (*on_ready)(void *data);
-    /* A line of JSON from the harness. */
+    /* Gets a line of JSON from the harness. */
     void (*on_answer)(void *data, struct str json);
-    /* No Python could be used, or the one in use ended; python_start may be called again. */
+    /* No Python could be used, or the present one ended. python_start may be called again. */
     void (*on_end)(void *data, const struct err *err);
     void *data;
 };
@@ -18,10 +18,10 @@ struct python_callbacks {
 struct python *python_new(struct loop *loop, const char *reference_path,
                           const struct task_reference_limits *limits,
                           const struct python_callbacks *callbacks);
-/* Shows every Python that may be tried to a wall. */
+/* Shows a wall every Python that may be tried. */
 void python_add_places(struct wall *wall);
-void python_free(struct python *python); /* accepts NULL; no callbacks any more */
-/* Starts it if it does not run; on_ready or on_end follows, never before this returns. */
+void python_free(struct python *python); /* accepts NULL; no callbacks come after it */
+/* Starts it if it does not run. on_ready or on_end follows, but never before this returns. */
 void python_start(struct python *python);
 const char *python_found(const struct python *python);
 bool python_is_ready(const struct python *python);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user's reference as a queue of requests, each answered from the cache or by the Python child,
- * one at a time and in order. What goes wrong becomes one sentence that names the reference's file
- * and line. Finding and starting Python is python.c's business. */
+/* The user's reference as a queue of requests. Each is answered from the cache or by the Python
+ * child, one at a time and in order. What goes wrong becomes one sentence that names the
+ * reference's file and line. python.c finds and starts Python. */
 #include "task/task.h"
 
 #include "task/cache.h"
@@ -27,9 +27,9 @@ struct request {
     task_inputs_fn *on_inputs;
     task_compare_fn *on_compare;
     void *data;
-    struct array *outputs; /* of OP_COMPARE; the arrays' data is the caller's */
+    struct array *outputs; /* of OP_COMPARE; the caller owns the arrays' data */
     size_t output_count;
-    int asked; /* so often Python made it already */
+    int asked; /* how often Python has made it already */
 };
 
 struct task_reference {
@@ -38,13 +38,13 @@ struct task_reference {
     double seed_s;
     struct python *python;
     VEC(struct request) queue;
-    bool sent;  /* the first of the queue is with Python */
-    int number; /* of the request that is there */
+    bool sent;  /* Python has the first request of the queue */
+    int number; /* number of the request that Python has */
     uint64_t sent_ns;
-    struct loop_timer *timer; /* time limit of the request that is there */
+    struct loop_timer *timer; /* time limit of the request that Python has */
     struct loop_timer *pump_timer;
-    struct err failed; /* what a forward ahead of its comparison ended with: the
-                        * comparisons that follow need not find it out again */
+    struct err failed; /* how a forward ahead of its comparison failed; the comparisons after it
+                        * need not find out again */
     bool apart;        /* Python has a wall of its own */
     bool in_callback, dead;
 };
@@ -90,7 +90,7 @@ void task_reference_free(struct task_reference *reference) {
         really_free(reference);
 }
 
-/* Answers the first request; false when the reference was freed during that. */
+/* Answers the first request. False when the reference was freed meanwhile. */
 static bool finish(struct task_reference *reference, struct task_inputs *inputs,
                    const struct task_comparison *comparison, const struct err *err) {
     struct request request = pop(reference);
@@ -111,7 +111,7 @@ static bool finish(struct task_reference *reference, struct task_inputs *inputs,
     return true;
 }
 
-/* Text that comes from the user's file or from Python must not reach a terminal as it is. */
+/* Text from the user's file or from Python must not reach a terminal as it is. */
 static void make_printable(char *text) {
     for (; *text; text++)
         if ((unsigned char)*text < 32 || *text == 127)
@@ -197,7 +197,7 @@ static void answer_success(struct task_reference *reference, const cJSON *answer
         task_cache_trim(folder);
         finish(reference, NULL, NULL, NULL);
     } else {
-        request->asked++; /* the pump finds it in the cache now */
+        request->asked++; /* now the pump finds it in the cache */
         reference->sent = false;
         loop_timer_stop(reference->timer);
         reference->timer = NULL;
@@ -253,8 +253,7 @@ static cJSON *print_output(const struct array *output, const char *path) {
     return row;
 }
 
-/* Where the kernel's outputs lie for Python to see: its own wall shows it this part of the
- * cache. */
+/* Where Python can see the kernel's outputs: its own wall shows it this part of the cache. */
 static const char *scratch_of(const struct task_reference *reference) {
     return reference->apart ? reference->cache : NULL;
 }
@@ -305,7 +304,7 @@ static void send_first(struct task_reference *reference) {
     }
 }
 
-/* Answers a request for inputs that the cache has; false when Python has to make them. */
+/* Answers a request for inputs that the cache has. False when Python has to make them. */
 static bool serve_from_cache(struct task_reference *reference, const struct request *request) {
     char *folder = task_cache_seed(reference->cache, request->seed);
     struct task_inputs *inputs =
@@ -316,14 +315,14 @@ static bool serve_from_cache(struct task_reference *reference, const struct requ
         finish(reference, inputs, NULL, NULL);
         return true;
     }
-    /* Another hone may have made room for its own, or emptied the cache. */
+    /* Another hone may have removed it to make room, or emptied the cache. */
     if (request->asked >= MAX_ASKED)
         finish_with_error(reference, ERR_ENVIRONMENT,
                           "the cache of reference inputs cannot be read back");
     return request->asked >= MAX_ASKED;
 }
 
-/* Serves the first request as far as that goes without waiting. */
+/* Serves the first request as far as it can without waiting. */
 static void pump(void *data) {
     struct task_reference *reference = data;
     reference->pump_timer = NULL;

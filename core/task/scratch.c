@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that live for one comparison: the kernel's outputs on their way to Python. Python removes
+/* Files that live for one comparison: the kernel's outputs on their way to Python, which removes
  * each as soon as it has mapped it. */
 #include "task/scratch.h"
 
@@ -15,7 +15,7 @@ static const char *disk_folder(void) {
     return folder && folder[0] == '/' ? folder : "/tmp";
 }
 
-/* In memory when that leaves room for others. */
+/* In memory, if that leaves room for others. */
 static const char *scratch_folder(size_t bytes) {
     struct statvfs room;
     if (statvfs("/dev/shm", &room) == 0 && access("/dev/shm", W_OK) == 0 &&

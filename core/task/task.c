@@ -20,7 +20,7 @@ void task_free(struct task *task) {
     free(task);
 }
 
-/* "seeds/silu" and "seeds/silu/" and "silu" are the seed silu; else {NULL, 0}. */
+/* The seed's name in "seeds/silu", "seeds/silu/" or "silu"; otherwise {NULL, 0}. */
 static struct str seed_of(const char *path) {
     struct str name = str_of(path);
     if (str_starts(name, "seeds/"))
@@ -48,7 +48,7 @@ struct str task_seed_name(size_t index) {
     return (struct str){NULL, 0};
 }
 
-/* The name of a folder or file as a task's name, without ".py". */
+/* The name of a folder or file as the name of a task, without ".py". */
 static char *name_of(const char *path, bool is_file) {
     char *absolute = path_absolute(path);
     struct str name = str_of(absolute);
@@ -62,7 +62,7 @@ static char *name_of(const char *path, bool is_file) {
     }
     if (is_file && str_ends(name, ".py"))
         name.len -= 3;
-    /* "." and ".." name nothing: the folder itself does, when it can be resolved. */
+    /* "." and ".." are no names. The folder that they lead to has one, when it can be resolved. */
     char *real = str_is(name, ".") || str_is(name, "..") ? realpath(path, NULL) : NULL;
     if (real)
         name = str_of(path_base(real));
@@ -73,7 +73,7 @@ static char *name_of(const char *path, bool is_file) {
     return buf_take(&text);
 }
 
-/* model.ini beside a kernel.py makes the task one of that kind. */
+/* A model.ini beside kernel.py makes the task one of the kind "model". */
 static bool find_model(struct task *task, struct err *err) {
     char *path = path_join(task->folder, "model.ini");
     bool there = file_exists(path);
@@ -123,7 +123,7 @@ static struct task *open_file(const char *path, const char *reference, struct er
     return task;
 }
 
-/* The first Python file of the folder by name that may be a kernel; new string, NULL: none. */
+/* The first Python file of the folder, by name, that may be a kernel. A new string; NULL: none. */
 static char *kernel_in(const char *path) {
     DIR *dir = opendir(path);
     char *found = NULL;
@@ -140,7 +140,7 @@ static char *kernel_in(const char *path) {
     return found;
 }
 
-/* How a task begins in a folder that is none yet. */
+/* Says how to begin a task in a folder that has none. */
 static void not_begun(const char *path, struct err *err) {
     char *found = kernel_in(path);
     if (found)
@@ -169,7 +169,7 @@ static struct task *open_folder(const char *path, const char *reference, struct 
     return task;
 }
 
-/* A built-in file as a file on disk, where Python can read it; new string. */
+/* Puts a built-in file on disk, where Python can read it. A new string. */
 static char *put_on_disk(struct str text, const char *name, struct err *err) {
     struct buf at = {0};
     buf_printf(&at, "seeds/%s", hash_content(text.at, text.len).hex);

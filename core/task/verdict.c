@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The four-part verdict: what follows from comparisons and latencies. Pure arithmetic; where the
- * numbers come from is the runner's business. */
+/* The verdict in four parts: what follows from comparisons and latencies. It is pure arithmetic;
+ * the runner supplies the numbers. */
 #include "task/task.h"
 
 #include <math.h>
@@ -73,7 +73,7 @@ void task_judge_numbers(struct task_verdict *verdict, const struct task_comparis
     task_judge_equal(verdict, count, worst);
 }
 
-/* As everywhere: "0.842 ms", "12.4 µs". */
+/* As times are shown everywhere: "0.842 ms", "12.4 µs". */
 static const char *time_text(double us, char text[32]) {
     struct buf out = {0};
     clock_print_duration(&out, us * 1e-6);
@@ -83,7 +83,8 @@ static const char *time_text(double us, char text[32]) {
 }
 
 void task_judge_latency(struct task_verdict *verdict, double latency_us, double floor_us) {
-    /* A millionth of slack: the floor and the schedule add the same numbers in different order. */
+    /* A millionth of slack, because the floor and the schedule add the same numbers in another
+     * order. */
     char is[32], floor[32];
     if (latency_us > 0 && floor_us > 0 && latency_us < floor_us * (1 - 1e-6))
         task_judge(&verdict->credible, TASK_NO,
@@ -104,7 +105,7 @@ static const double student[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.36
 static double student_for(size_t freedom) {
     if (freedom <= COUNT_OF(student))
         return student[freedom - 1];
-    return 1.96 + 2.4 / (double)freedom; /* within 0.002 of the table from here on */
+    return 1.96 + 2.4 / (double)freedom; /* from here on within 0.002 of the table */
 }
 
 struct task_ratio task_ratio_of(struct task_samples incumbent, struct task_samples candidate) {

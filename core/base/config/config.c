@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings in memory: the table, which values it allows, and which of several givers wins. A value
- * that is not in the table never gets in, so whoever asks need not check again. Reading and writing
- * the files is config_file.c. */
+/* Settings in memory: the table, which values it allows, and which of several sources wins. A value
+ * that is not in the table never gets in, so whoever reads it need not check again. config_file.c
+ * reads and writes the files. */
 #include "base/config/config_private.h"
 #include "base/config/testing.h"
 #include "base/files/files.h"
@@ -21,12 +21,12 @@ const struct config_row config_rows[] = {
 };
 const size_t config_row_count = COUNT_OF(config_rows);
 
-#define MAX_NAMES 64 /* distinct sections, or keys of one; for messages */
+#define MAX_NAMES 64 /* different sections, or keys of one; for messages */
 #define MAX_VARIABLE 256
 
 /* ----------------------------------------------------------------------------------- the table */
 
-/* "host *" as "host". */
+/* The section "host *" as "host". */
 static struct str bare(const char *section) {
     struct str text = str_of(section);
     if (str_ends(text, " *"))
@@ -105,7 +105,7 @@ bool config_find_section(struct str heading, struct config_place *place, struct 
     return no_such_section(heading, err);
 }
 
-/* The keys of a section, in order; returns their number. */
+/* The keys of a section, in order. Returns how many. */
 static size_t keys_of(const struct config_row *first, const char *names[MAX_NAMES + 1],
                       struct buf *all) {
     size_t count = 0;
@@ -138,7 +138,7 @@ const struct config_row *config_find_key(const struct config_place *place, const
 
 /* ---------------------------------------------------------------------------------- the values */
 
-/* "1..64" as two numbers; whether they are whole ones. */
+/* Reads "1..64" as two numbers. Returns whether they are whole ones. */
 static bool bounds_of(const char *allowed, double *least, double *most) {
     const char *dots = strstr(allowed, "..");
     struct str low = {allowed, dots ? (size_t)(dots - allowed) : 0};
@@ -255,7 +255,7 @@ void config_note_section(struct config *config, const char *heading,
 
 /* ----------------------------------------------------------------------------- the environment */
 
-/* "host trn2" and "port" as HONE_HOST_TRN2_PORT; false when it is too long to be one. */
+/* Makes HONE_HOST_TRN2_PORT of "host trn2" and "port". False when it is too long for a variable. */
 static bool variable_of(struct str heading, const char *key, char out[MAX_VARIABLE]) {
     int len =
         snprintf(out, MAX_VARIABLE, "HONE_" STR_FMT "%s%s", STR_ARG(heading), *key ? "_" : "", key);
@@ -264,7 +264,7 @@ static bool variable_of(struct str heading, const char *key, char out[MAX_VARIAB
     return len > 0 && len < MAX_VARIABLE;
 }
 
-/* The row that a variable sets: of those that fit the one with the longest key. */
+/* The row that a variable sets. Of several that fit, the one with the longest key. */
 static const struct config_row *row_of_variable(struct str name) {
     const struct config_row *found = NULL;
     for (size_t i = 0; i < config_row_count; i++) {
@@ -283,7 +283,7 @@ static const struct config_row *row_of_variable(struct str name) {
     return found;
 }
 
-/* Whether a variable looks as if it were meant for a section of the table. */
+/* Whether a variable seems to be meant for a section of the table. */
 static const struct config_row *section_of_variable(struct str name) {
     for (size_t i = 0; i < config_row_count; i++) {
         char front[MAX_VARIABLE];
@@ -401,7 +401,7 @@ bool config_set(struct config *config, const char *section, const char *key, con
 
 /* --------------------------------------------------------------------------------- the answers */
 
-/* The name in the section may be any text: a target's, as the user typed it. */
+/* The name in the section may be any text: it is a target's, as the user typed it. */
 static const struct config_row *row_asked_for(const char *section, const char *key) {
     for (size_t i = 0; i < config_row_count; i++) {
         const struct config_row *row = &config_rows[i];

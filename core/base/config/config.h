@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings: defaults, the user's config.ini, .hone/config.ini beside a task, the environment, the
- * command line, in that order; the last one wins and every value knows where it came from. */
+/* Settings. They come from defaults, the user's config.ini, .hone/config.ini beside a task, the
+ * environment and the command line, in that order. The last one wins, and every value knows where
+ * it came from. */
 #ifndef HONE_BASE_CONFIG_H
 #define HONE_BASE_CONFIG_H
 
@@ -9,13 +10,13 @@
 
 #include "base/kit/kit.h"
 
-/* What there is to set stands in config.def: X(SECTION, KEY, KIND, DEFAULT, ALLOWED, WHAT), or
- * T(...) for what the file beside a task may set too. A section ends with " *" when it may be given
- * any number of times under different names ("host *"). */
+/* What can be set is in config.def: X(SECTION, KEY, KIND, DEFAULT, ALLOWED, WHAT), or T(...) for
+ * what the file beside a task may set too. A section that ends with " *" ("host *") may be given
+ * any number of times under different names. */
 enum config_kind {
     CONFIG_TEXT,
     CONFIG_PATH,   /* ~ stands for the home folder */
-    CONFIG_NUMBER, /* ALLOWED: "1..64"; whole numbers, unless a bound is none */
+    CONFIG_NUMBER, /* ALLOWED: "1..64", whole numbers unless a bound is not one */
     CONFIG_FLAG,   /* yes, no */
     CONFIG_CHOICE, /* ALLOWED: "auto|libssh2|ssh" */
 };
@@ -25,8 +26,9 @@ struct config_row {
     const char *preset;  /* default; NULL: none */
     const char *allowed; /* "": anything */
     const char *what;    /* one sentence, for `hone config` and the manual */
-    bool task_may;       /* such a file may come from anywhere: nothing in it may make
-                          * hone run a command, log in somewhere or go on by itself */
+    bool task_may;       /* The file beside a task may set it. Such a file may come from anywhere,
+                          * so nothing in it may make hone run a command, log in somewhere or go on
+                          * without being asked */
 };
 extern const struct config_row config_rows[];
 extern const size_t config_row_count;
@@ -40,35 +42,37 @@ struct config_origin {
         CONFIG_ENVIRONMENT,
         CONFIG_FLAGGED
     } kind;
-    const char *file; /* the file, or the environment's variable; else NULL */
+    const char *file; /* the file or the environment's variable, otherwise NULL */
     int line;
 };
 
 struct config;
-/* Reads both files (either may be missing) and HONE_<SECTION>_<KEY>: HONE_HOST_TRN2_PORT, letters
- * in capitals and _ for all that is neither letter nor digit. `task_folder` may be NULL. NULL and
- * *err (usage) with file, line and what is allowed for an unknown section or key or a wrong
- * value. */
+/* Reads both files (either may be missing) and HONE_<SECTION>_<KEY>, such as HONE_HOST_TRN2_PORT:
+ * letters in capitals, and _ for all that is neither letter nor digit. `task_folder` may be NULL.
+ * For an unknown section or key or a wrong value, NULL and *err (usage) with file, line and what is
+ * allowed. */
 struct config *config_load(const char *task_folder, struct err *err) CC_MUST_USE;
 void config_free(struct config *config); /* accepts NULL */
-/* The value, or the default, or NULL. `section` with its name: "host trn2", which need not be given
- * anywhere. The text stays the config's. `config` may be NULL (defaults), so may `origin`. */
+/* The value, or the default, or NULL. `section` has its name: "host trn2", which need not be given
+ * anywhere. The text is the config's. `config` may be NULL (defaults), and so may `origin`. */
 const char *config_get(const struct config *config, const char *section, const char *key,
                        struct config_origin *origin);
 double config_number(const struct config *config, const char *section, const char *key);
 bool config_flag(const struct config *config, const char *section, const char *key);
-/* Names given under a section with " *" ("host"), in order of appearance; NULL past the last. */
+/* The names that are given under a section with " *" ("host"), in order of appearance. NULL past
+ * the last. */
 const char *config_name(const struct config *config, const char *section, size_t index);
-bool config_has(const struct config *config, const char *section); /* "host trn2" was given */
-/* "~/.config/hone/config.ini:12", "HONE_HOST_TRN2_PORT", "default", "command line". */
+bool config_has(const struct config *config, const char *section); /* such as "host trn2" */
+/* Prints "~/.config/hone/config.ini:12", "HONE_HOST_TRN2_PORT", "default" or "command line". */
 void config_origin_print(const struct config_origin *origin, struct buf *out);
-/* A path with ~ for the home folder, as people write it. */
+/* Prints a path as people write it, with ~ for the home folder. */
 void config_print_path(const char *path, struct buf *out);
-/* "a whole number from 1 to 64", "auto, libssh2 or ssh". */
+/* Prints "a whole number from 1 to 64" or "auto, libssh2 or ssh". */
 void config_print_allowed(const struct config_row *row, struct buf *out);
 
-/* Adds a section with these "key=value" lines to the user's file, which is made when missing; the
- * rest of it stays as it is, byte for byte. Usage error when the section is there already. */
+/* Adds a section with these "key=value" lines to the user's file, and makes the file when it is
+ * missing. The rest of the file stays as it is, byte for byte. Usage error when the section is
+ * there already. */
 bool config_add_section(const char *section, const char *const *lines, struct err *err);
 char *config_user_path(void) CC_MUST_USE;
 

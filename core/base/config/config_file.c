@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration on disk: inih reads it, line by line through a reader of ours that knows the
- * line numbers and refuses what inih would cut short without a word; sections are added at the end,
- * and what was there stays as it was. What a value may be is config.c. */
+/* The configuration on disk. inih reads it line by line, through a reader of ours that knows the
+ * line numbers and refuses what inih would cut short silently. Sections are added at the end, and
+ * what was there stays as it was. config.c knows what a value may be. */
 #include "base/config/config_private.h"
 #include "base/config/testing.h"
 #include "base/files/files.h"
@@ -15,24 +15,24 @@
 
 #define MAX_FILE ((size_t)1 << 20)
 #define MAX_LINE 2000  /* bytes */
-#define MAX_HEADING 48 /* inih keeps no more of a section's name */
+#define MAX_HEADING 48 /* inih keeps this much of a section's name */
 
 struct reading {
     struct config *config;
     int kind;
     const char *name;
     struct str rest;
-    int line; /* of the line that inih works on */
+    int line; /* the line that inih works on */
     char heading[MAX_HEADING + 1];
-    struct config_place place; /* of the section; row NULL before the first */
-    struct map seen;           /* settings of this file, to the line that gave them */
+    struct config_place place; /* the section; row is NULL before the first */
+    struct map seen;           /* settings of this file, and the line that gave each */
     struct err *err;
-    int failed; /* the line that was wrong first; 0 */
+    int failed; /* the first line that was wrong; 0: none */
 };
 
 /* ------------------------------------------------------------------------------------- reading */
 
-/* Puts file and line before the message, which is there already. */
+/* Puts file and line in front of the message that is already there. */
 static bool wrong_here(struct reading *reading) {
     struct buf where = {0};
     config_print_path(reading->name, &where);
@@ -57,7 +57,8 @@ static bool line_is_text(struct str line) {
     return true;
 }
 
-/* A file that came with a task says how to tune it, not what hone runs or where it logs in. */
+/* A file that came with a task says how to tune it. It does not say what hone runs or where it logs
+ * in. */
 static bool task_may_not(struct reading *reading, const char *what) {
     struct buf all = {0};
     for (size_t i = 0; i < config_row_count; i++)
@@ -115,8 +116,8 @@ static bool begin_section(struct reading *reading, struct str line) {
     return true;
 }
 
-/* Gives inih one line at a time, without the blanks around it, which would make it a continuation
- * of the line before. */
+/* Gives inih one line at a time, without the blanks around it. inih would take a line that begins
+ * with a blank for a continuation of the line before. */
 static char *next_line(char *out, int size, void *stream) {
     struct reading *reading = stream;
     struct str line;
@@ -203,7 +204,7 @@ char *config_user_path(void) {
     return path_config("config.ini");
 }
 
-/* "key=value" in two. */
+/* Splits "key=value" in two. */
 static void split_line(const char *line, char key[64], const char **value) {
     size_t len = strcspn(line, "=");
     snprintf(key, 64, "%.*s", (int)len, line);
@@ -248,8 +249,8 @@ static bool reads_back(const char *section, const char *const *lines, const stru
     return fine;
 }
 
-/* What is in the file now; "" when there is none. It must be readable: nothing is added to a file
- * that hone would then refuse. */
+/* What is in the file now; "" when there is none. It must be readable, because nothing is added to
+ * a file that hone would then refuse. */
 static char *present_text(const char *path, const char *section, size_t *size, struct err *err) {
     *size = 0;
     if (!file_exists(path))
@@ -268,7 +269,7 @@ static char *present_text(const char *path, const char *section, size_t *size, s
     return NULL;
 }
 
-/* Whether hone would take the file as it is going to be. */
+/* Whether hone would read the file as it is going to be. */
 static bool whole_is_fine(const char *path, const struct buf *text, struct err *err) {
     struct config *config = config_new();
     bool fine = config_read_text(config, CONFIG_USER_FILE, path, buf_str(text), err) &&
@@ -277,7 +278,7 @@ static bool whole_is_fine(const char *path, const struct buf *text, struct err *
     return fine;
 }
 
-/* A link to the file stays one. */
+/* Writes the whole file. A link to the file stays a link. */
 static bool write_whole(const char *path, const struct buf *text, struct err *err) {
     char *folder = path_folder(path), *real = path_target(path);
     bool fine = file_make_private(folder, err) &&

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests look through, for nobody else outside this room. */
+/* What tests look at. Nobody else outside this room may include it. */
 #ifndef HONE_CONFIG_TESTING_H
 #define HONE_CONFIG_TESTING_H
 
 #include "base/config/config.h"
 
-/* As if given on the command line. */
+/* Sets a value as the command line would. */
 bool config_set(struct config *config, const char *section, const char *key, const char *value,
                 struct err *err);
-/* Reads one file's text. `name` is what messages and origins call it. */
+/* Reads the text of one file. Messages and origins call it `name`. */
 bool config_read_text(struct config *config, int kind, const char *name, struct str text,
                       struct err *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files built into the binary (prompts, seeds, runner scripts), under their path in the source
- * tree. A file of the same name in the configuration folder wins where a caller asks for that. */
+/* Files that are built into the binary (prompts, seeds, runner scripts), under their paths in the
+ * source tree. Where a caller asks for it, a file of the same name in the configuration folder
+ * wins. */
 #ifndef HONE_BASE_FILES_EMBED_H
 #define HONE_BASE_FILES_EMBED_H
 

@@ -60,7 +60,7 @@ char *file_read(const char *path, size_t limit, size_t *size, struct err *err) {
         buf_add(&text, chunk, (size_t)n);
         used = MAX_OF(used, (size_t)n);
     }
-    explicit_bzero(chunk, used); /* it may be a file of keys */
+    explicit_bzero(chunk, used); /* it may have been a file of keys */
     close(fd);
     if (size)
         *size = text.len;
@@ -85,12 +85,12 @@ uint32_t file_machine(void) {
     return (uint32_t)hash_quick(name, strlen(name));
 }
 
-/* The name for mkstemp of a file that will replace `path`. */
+/* The template for mkstemp of a file that will replace `path`. */
 static void file_beside_name(const char *path, struct buf *out) {
     buf_printf(out, "%s.hone-%08x-%d-XXXXXX", path, (unsigned)file_machine(), (int)getpid());
 }
 
-/* `mode` 0: of the file that is there, else what the process gives new files. */
+/* With `mode` 0 the file keeps its mode, or gets the one that the process gives new files. */
 static bool replace(const char *path, struct str text, mode_t mode, struct err *err) {
     struct buf beside = {0};
     file_beside_name(path, &beside);
@@ -113,7 +113,7 @@ static bool replace(const char *path, struct str text, mode_t mode, struct err *
     return ok;
 }
 
-/* A device or a pipe: a rename would put a file in its place. */
+/* Whether it is a device or a pipe. A rename would put a file in its place. */
 static bool is_stream(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
@@ -183,7 +183,7 @@ bool file_make_private(const char *path, struct err *err) {
     return make_dirs(path, 0700, err);
 }
 
-/* A file system without rights is no reason to stop. */
+/* Takes the rights of others away. A file system without rights is no reason to stop. */
 static void take_rights(int fd, const struct stat *st) {
     if (fd >= 0 && st->st_mode & 077 && fchmod(fd, st->st_mode & 07700) != 0)
         errno = 0;
@@ -194,7 +194,7 @@ static void tighten(int above, const char *name, int depth) {
     if (fstatat(above, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_uid != geteuid())
         return;
     if (!S_ISDIR(st.st_mode)) {
-        /* Not of a link, and not of what somebody puts in its place. */
+        /* O_NOFOLLOW, because a link may stand there by now. */
         int fd = S_ISREG(st.st_mode) && st.st_mode & 077
                      ? openat(above, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
                      : -1;
@@ -203,7 +203,8 @@ static void tighten(int above, const char *name, int depth) {
             close(fd);
         return;
     }
-    /* Nobody else gets to what is in a folder that is closed: thousands of files need no look. */
+    /* Nobody else reaches what is in a closed folder, so its files, perhaps thousands, need no
+     * look. */
     int fd = st.st_mode & 077 ? openat(above, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
                               : -1;
     take_rights(fd, &st);
@@ -302,9 +303,9 @@ char *path_absolute(const char *path) {
     return whole;
 }
 
-#define MAX_LINKS 40 /* as the kernel has it */
+#define MAX_LINKS 40 /* as many as the kernel follows */
 
-/* What the link leads to, from where it stands; NULL: it is none. */
+/* What the link leads to, seen from where it is; NULL when it is no link. */
 static char *link_read(const char *path) {
     char to[PATH_MAX];
     ssize_t len = readlink(path, to, sizeof to - 1);

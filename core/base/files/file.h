@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files and paths. Every function that can fail says which path and why in *err. */
+/* Files and paths. Every function that can fail names the path and the reason in *err. */
 #ifndef HONE_BASE_FILES_FILE_H
 #define HONE_BASE_FILES_FILE_H
 
@@ -9,43 +9,43 @@
 
 #include "base/kit/kit.h"
 
-/* The whole file, terminated by a zero byte that *size does not count; free it with free.
- * Files over `limit` bytes are refused (0: 256 MiB). NULL on failure. */
+/* The whole file, followed by a zero byte that *size does not count. Free it with free. A file of
+ * more than `limit` bytes is refused (0: 256 MiB). NULL on failure. */
 char *file_read(const char *path, size_t limit, size_t *size, struct err *err) CC_MUST_USE;
-/* Replaces the file or leaves the old one as it was: writes beside it, syncs, renames.
- * Devices and pipes are written to as they are, a link to a file stays one. */
+/* Replaces the file, or leaves the old one as it was: it writes beside it, syncs and renames.
+ * Devices and pipes are written to in place, and a link to a file stays a link. */
 bool file_write(const char *path, const void *data, size_t size, struct err *err) CC_MUST_USE;
-/* The same for its owner alone, also when it was there with wider rights. A link is replaced: who
- * could put one there does not choose what is written. */
+/* The same for its owner alone, even when the file had wider rights before. A link is replaced:
+ * whoever could put one there must not choose what is written. */
 bool file_write_private(const char *path, const void *data, size_t size,
                         struct err *err) CC_MUST_USE;
-/* A number for this machine, in names of files in folders that several may share. */
+/* A number for this machine, for names of files in folders that several machines may share. */
 uint32_t file_machine(void);
 bool file_append(const char *path, const void *data, size_t size, struct err *err) CC_MUST_USE;
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
-/* The folder and all its missing parents. */
+/* Makes the folder and all its missing parents. */
 bool file_make_dirs(const char *path, struct err *err) CC_MUST_USE;
-/* The same; what is missing is made for its owner alone. What is there stays as it is. */
+/* The same, but what is missing is made for its owner alone. What is there stays as it is. */
 bool file_make_private(const char *path, struct err *err) CC_MUST_USE;
-/* Takes the rights of all others from a file, or from a folder with all that is in it, where it is
- * this user's. Links are not followed; what cannot be changed stays. */
+/* Takes the rights of all others from a file, or from a folder with all that is in it, where this
+ * user owns it. Links are not followed. What cannot be changed stays as it is. */
 void file_tighten(const char *path);
-/* The folder with all that is in it; links are removed, not followed. */
+/* Removes the folder with all that is in it. Links are removed, not followed. */
 bool file_remove_tree(const char *path, struct err *err) CC_MUST_USE;
 
-/* Bytes that the files in the folder take on the disk, as far as they can be seen. */
+/* The bytes that the files in the folder take on the disk, as far as they can be read. */
 uint64_t file_tree_bytes(const char *path);
 
-/* New strings; free with free. */
+/* These return new strings; free them with free. */
 char *path_join(const char *folder, const char *name) CC_MUST_USE;
 char *path_folder(const char *path) CC_MUST_USE;   /* "." when there is none */
 char *path_absolute(const char *path) CC_MUST_USE; /* without resolving links */
 const char *path_base(const char *path);           /* points into path */
-/* Where a file of that name is or would be: links are followed, also to what is not there yet. NULL
- * with errno for a circle of links. */
+/* Where a file of that name is or would be. Links are followed, also to what does not exist yet.
+ * NULL with errno for a circle of links. */
 char *path_target(const char *path) CC_MUST_USE;
-/* hone's folders, by the XDG rules: $XDG_CONFIG_HOME/hone and so on; not created here. */
+/* hone's folders by the XDG rules: $XDG_CONFIG_HOME/hone and so on. They are not created here. */
 char *path_config(const char *name) CC_MUST_USE;
 char *path_cache(const char *name) CC_MUST_USE;
 char *path_state(const char *name) CC_MUST_USE;

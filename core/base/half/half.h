@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* IEEE 754 binary16 by its bits, for compilers without a type for it (gcc 11 on x86-64, clang
- * before 15). Rounding is to nearest even; what is too large is infinite; a NaN keeps its sign and
- * the upper bits of its payload and is quiet. Plain expressions without branches, so that loops
- * vectorise. */
+ * before 15). It rounds to nearest even. What is too large becomes infinite. A NaN keeps its sign
+ * and the upper bits of its payload, and is quiet. All expressions are plain and without branches,
+ * so that loops vectorise. */
 #ifndef HONE_BASE_HALF_HALF_H
 #define HONE_BASE_HALF_HALF_H
 
@@ -24,10 +24,10 @@ static inline float half_bits_float(uint32_t bits) {
     return pun.f;
 }
 
-/* The number that a half's 16 bits stand for, exactly. */
+/* The number that the 16 bits of a half stand for, exactly. */
 static inline float half_to_float(uint16_t code) {
     uint32_t sign = (uint32_t)(code & 0x8000) << 16, rest = code & 0x7fff;
-    /* Subnormal ones are whole numbers of 2^-24. */
+    /* Subnormal halves are whole multiples of 2^-24. */
     uint32_t small = half_float_bits((float)(int32_t)rest * 0x1p-24f);
     uint32_t usual = (rest << 13) + ((127u - 15) << 23);
     uint32_t special = rest << 13 | 0x7f800000u | (rest > 0x7c00 ? 0x00400000u : 0);
@@ -35,11 +35,11 @@ static inline float half_to_float(uint16_t code) {
     return half_bits_float((rest >= 0x7c00 ? special : bits) | sign);
 }
 
-/* The half nearest to a number, as its bits. */
+/* The bits of the half that is nearest to a number. */
 static inline uint16_t half_from_float(float value) {
     uint32_t bits = half_float_bits(value), rest = bits & 0x7fffffffu;
     uint32_t usual = ((rest + 0xfffu + (rest >> 13 & 1)) >> 13) - ((127u - 15) << 10);
-    /* The last place of 0.5 is the smallest half: adding it rounds to that. */
+    /* The last place of 0.5 is the smallest half, so adding 0.5 rounds to it. */
     uint32_t small = half_float_bits(half_bits_float(rest) + 0.5f) - half_float_bits(0.5f);
     uint32_t code = rest < 0x38800000u ? small : usual;
     code = rest >= 0x477ff000u ? 0x7c00 : code;
@@ -47,7 +47,7 @@ static inline uint16_t half_from_float(float value) {
     return (uint16_t)(code | (bits >> 16 & 0x8000));
 }
 
-/* As half_from_float; rounded once, which by way of a float it would not be. */
+/* As half_from_float, but rounded once. Through a float it would be rounded twice. */
 static inline uint16_t half_from_double(double value) {
     union {
         double f;

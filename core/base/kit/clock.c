@@ -28,7 +28,7 @@ void clock_print_duration(struct buf *out, double seconds) {
         return;
     }
     size_t u = 0;
-    /* 0.842 ms reads better than 842 µs beside other latencies, hence the 0.1. */
+    /* Beside other latencies 0.842 ms reads better than 842 µs, hence the 0.1. */
     while (u + 1 < COUNT_OF(units) && seconds < units[u].unit * 0.1)
         u++;
     double value = seconds / units[u].unit;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Diagnostics about a kernel's source: what a compiler prints. */
+/* Diagnostics of a kernel's source, such as a compiler prints. */
 #ifndef HONE_BASE_DIAG_H
 #define HONE_BASE_DIAG_H
 
@@ -12,16 +12,16 @@
 
 enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE };
 
-/* One finding. Lines and columns count from 1 (columns in bytes); 0 means unknown.
- * The message says what was found, what is allowed and, where there is one, what to do. */
+/* One finding. Lines and columns count from 1 (columns in bytes); 0 means unknown. The message says
+ * what was found, what is allowed and, if something can be done, what to do. */
 struct diag {
     enum diag_severity severity;
-    char code[64];    /* documented code or error name, "" when there is none */
-    char cause[12];   /* whose error: "user", "internal", "crash", "trace", "memory", "run";
-                       * "" not told */
-    const char *file; /* as the user named it; owned by the list */
+    char code[64];    /* a documented code or the name of an error; "" when there is none */
+    char cause[12];   /* whose error: "user", "internal", "crash", "trace", "memory", "run"; ""
+                       * unknown */
+    const char *file; /* as the user named it; the list owns it */
     int line, column, end_line, end_column;
-    char *message; /* owned by the list */
+    char *message; /* the list owns it */
 };
 
 /* A list of findings. {0} is the empty one. */
@@ -31,11 +31,11 @@ struct diag_list {
     VEC(char *) files;
 };
 void diag_free(struct diag_list *list);
-/* Adds a finding and returns it, so that the caller can set the end of the span. */
+/* Adds a finding and returns it, so that the caller can set where its span ends. */
 struct diag *diag_add(struct diag_list *list, enum diag_severity severity, const char *code,
                       const char *file, int line, int column, const char *format, ...)
     CC_PRINTF(7, 8);
-/* "file:line:col: error: message [code]", as compilers print it, without a line end. */
+/* Prints "file:line:col: error: message [code]" as compilers do, without a line end. */
 void diag_print(const struct diag *diag, struct buf *out);
 const char *diag_severity_name(enum diag_severity severity);
 

@@ -32,7 +32,7 @@
     X(INT64, "int64", 8, 'i')                       \
     X(FLOAT64, "float64", 8, 'f')
 
-/* INT64 and FLOAT64 exist on the host side only (numpy); no device operand has them. */
+/* INT64 and FLOAT64 exist only on the host side (numpy). No operand of the device has them. */
 enum dtype {
     DTYPE_NONE,
 #define X(id, name, bytes, kind) DTYPE_##id,
@@ -46,12 +46,12 @@ size_t dtype_bytes(enum dtype dtype);
 char dtype_kind(enum dtype dtype);
 bool dtype_is_float(enum dtype dtype);
 bool dtype_is_int(enum dtype dtype); /* signed, unsigned and boolean */
-/* By NKI or numpy name ("bool" and "bool_" both); DTYPE_NONE when unknown. */
+/* Finds a type by its name in NKI or numpy ("bool" and "bool_" both); DTYPE_NONE when unknown. */
 enum dtype dtype_find(struct str name);
 
 #define ARRAY_MAX_DIMS 8
 
-/* A dense row-major array on the host. `data` belongs to whoever made the array. */
+/* A dense row-major array on the host. Whoever made the array owns `data`. */
 struct array {
     enum dtype dtype;
     int ndim;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hashing by xxHash: quick hashes for tables, 128-bit content hashes for caches and artefacts.
- * SHA-256 where the other side is a host, which knows no xxHash. */
+/* Hashes. xxHash makes quick hashes for tables and 128-bit content hashes for caches and artefacts.
+ * SHA-256 is for hosts, which have no xxHash. */
 #ifndef HONE_BASE_HASH_H
 #define HONE_BASE_HASH_H
 
@@ -15,7 +15,8 @@ struct hash hash_content(const void *data, size_t size);
 /* The same 128 bits as bytes, most significant first. */
 #define HASH_BYTES 16
 void hash_bytes(const void *data, size_t size, unsigned char out[HASH_BYTES]);
-/* The hash of several pieces with their lengths, so that pieces cannot run into each other. */
+/* The hash of several pieces. Each goes in with its length, so that pieces cannot run into each
+ * other. */
 struct hash_stream;
 struct hash_stream *hash_begin(void);
 void hash_add(struct hash_stream *stream, const void *data, size_t size);

@@ -67,7 +67,7 @@ struct map_entry *map_put(struct map *map, struct str key) {
 
 /* -------------------------------------------------------------------------------------- texts */
 
-#define CHUNK 16384 /* short texts stand close together in pieces of the arena */
+#define CHUNK 16384 /* short texts lie close together in pieces of the arena */
 
 struct kept {
     const char *text;

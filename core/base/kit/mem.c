@@ -9,7 +9,7 @@
 
 #define ARENA_FIRST_BLOCK (64u << 10)
 #define ARENA_LARGEST_STEP (8u << 20)
-#define ARENA_KEPT_BLOCK (1u << 20) /* by a reset */
+#define ARENA_KEPT_BLOCK (1u << 20) /* what a reset keeps */
 #define ARENA_ALIGN 16u
 
 static CC_NORETURN void out_of_memory(void) {
@@ -72,7 +72,7 @@ struct block {
 struct arena {
     struct block *last;
     size_t bytes;
-    arena_grown_fn *grown; /* NULL: nobody asked */
+    arena_grown_fn *grown; /* called when the arena grows; may be NULL */
     void *data;
 };
 
@@ -95,7 +95,7 @@ struct arena *arena_new(void) {
     return arena;
 }
 
-/* Of equal work again and again the block of before is large enough. */
+/* Keeps one block, so that equal work again and again takes none from the system. */
 void arena_reset(struct arena *arena) {
     struct block *kept = NULL;
     for (struct block *at = arena->last, *previous; at; at = previous) {
@@ -128,7 +128,7 @@ size_t arena_bytes(const struct arena *arena) {
     return arena->bytes;
 }
 
-/* Not cleared. */
+/* The memory is not cleared. */
 static void *take(struct arena *arena, size_t count, size_t size, size_t *taken) {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)

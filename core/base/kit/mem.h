@@ -8,16 +8,16 @@
 
 #include "base/kit/cc.h"
 
-/* Allocation for hone's own data. Running out of memory ends the process with a message; what a
- * kernel or a model asks for goes through limits of its own instead. mem_alloc clears the
+/* Allocation for hone's own data, which never returns NULL: running out of memory ends the process
+ * with a message. What a kernel or a model asks for has limits of its own. mem_alloc clears the
  * memory. */
 void *mem_alloc(size_t count, size_t size) CC_MUST_USE;
 void *mem_resize(void *old, size_t count, size_t size) CC_MUST_USE;
 void *mem_dup(const void *data, size_t size) CC_MUST_USE;
-char *mem_strdup(const char *text) CC_MUST_USE; /* NULL stays NULL */
+char *mem_strdup(const char *text) CC_MUST_USE; /* returns NULL for NULL */
 CC_NORETURN void mem_bug(const char *file, int line, const char *what);
 
-/* A broken invariant of hone's own: says where and aborts. Never for foreign input. */
+/* A broken invariant of hone's own: says where, and aborts. Never for foreign input. */
 #define HONE_BUG(what) mem_bug(__FILE__, __LINE__, (what))
 
 /* A growing array. VEC(type) declares the three fields; `v` is a pointer to such a struct.
@@ -36,14 +36,15 @@ CC_NORETURN void mem_bug(const char *file, int line, const char *what);
 void *vec_grow_(void *at, size_t *cap, size_t need, size_t size) CC_MUST_USE;
 void mem_free_(void *memory);
 
-/* An arena: many allocations, one release. Nothing in it is freed singly. Zeroed, 16-byte
- * aligned. */
+/* An arena: many allocations, one release. Nothing in it is freed by itself. Memory is zeroed and
+ * 16-byte aligned. */
 struct arena;
 struct arena *arena_new(void) CC_MUST_USE;
 void arena_free(struct arena *arena);          /* accepts NULL */
 void arena_reset(struct arena *arena);         /* keeps a block for reuse */
 size_t arena_bytes(const struct arena *arena); /* bytes handed out so far */
-/* Tells whenever the arena takes another block from the system: for who keeps to a budget. */
+/* Calls `grown` whenever the arena takes another block from the system, for callers with a
+ * budget. */
 typedef void arena_grown_fn(void *data);
 void arena_watch(struct arena *arena, arena_grown_fn *fn, void *data);
 void *arena_alloc(struct arena *arena, size_t count, size_t size) CC_MUST_USE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SHA-256 as FIPS 180-4 describes it. For telling whether a copy is whole, not for secrets. */
+/* SHA-256 as FIPS 180-4 describes it. It tells whether a copy is whole. It is not for secrets. */
 #include <stdio.h>
 
 #include "base/kit/kit.h"

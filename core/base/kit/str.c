@@ -92,7 +92,7 @@ bool str_to_double(struct str text, double *value) {
 
 #define MAX_NAME 40
 
-/* Levenshtein distance with swaps of neighbours (optimal string alignment); both short. */
+/* Levenshtein distance with swaps of neighbours (optimal string alignment), for two short texts. */
 static size_t distance(const char *a, const char *b) {
     size_t rows[3][MAX_NAME + 1];
     size_t n = strlen(a), m = strlen(b);

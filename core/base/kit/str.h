@@ -10,7 +10,7 @@
 
 #include "base/kit/cc.h"
 
-/* A piece of text that somebody else owns; not terminated. */
+/* A piece of text that somebody else owns. It is not terminated. */
 struct str {
     const char *at;
     size_t len;
@@ -27,21 +27,21 @@ bool str_equal(struct str a, struct str b);
 bool str_is(struct str a, const char *b);
 bool str_starts(struct str text, const char *prefix);
 bool str_ends(struct str text, const char *suffix);
-struct str str_trim(struct str text); /* blanks and line ends off both sides */
-/* Takes the text up to `separator` off the front of *rest; false when nothing is left. */
+struct str str_trim(struct str text); /* without blanks and line ends on both sides */
+/* Takes the text up to `separator` off the front of *rest. False when nothing is left. */
 bool str_next(struct str *rest, char separator, struct str *part);
-/* Whole-text numbers; false when the text is anything else or out of range. */
+/* Reads a number that is the whole text. False when the text is anything else or out of range. */
 bool str_to_int(struct str text, long long *value) CC_MUST_USE;
 bool str_to_double(struct str text, double *value) CC_MUST_USE;
-/* What a person says to a question that wants yes or no: yes or y, no or n, in any case of letters;
- * anything else, also nothing, is neither, and is to be asked about again. */
+/* An answer to a question of yes or no: yes or y, no or n, in capitals or not. Anything else, and
+ * nothing at all, is unclear, and the question is to be asked again. */
 enum str_reply { STR_UNCLEAR, STR_YES, STR_NO };
 enum str_reply str_reply(struct str text);
-#define STR_REPLIES 3 /* how often an unclear one is asked about before it counts as no */
-/* The name nearest to `text`, for "did you mean"; NULL if none is near. `names` ends with NULL. */
+#define STR_REPLIES 3 /* how often to ask after an unclear answer, before it counts as no */
+/* The name nearest to `text`, for "did you mean". NULL if none is near. `names` ends with NULL. */
 const char *str_nearest(const char *text, const char *const *names);
 
-/* A growing text, always terminated once something was added. {0} is the empty one. */
+/* A growing text, which is always terminated once something was added. {0} is the empty one. */
 struct buf {
     char *at;
     size_t len, cap;
@@ -53,7 +53,7 @@ void buf_puts(struct buf *buf, const char *text);
 void buf_putc(struct buf *buf, char c);
 void buf_printf(struct buf *buf, const char *format, ...) CC_PRINTF(2, 3);
 void buf_vprintf(struct buf *buf, const char *format, va_list args) CC_PRINTF(2, 0);
-/* Gives the text away (free it with free); the buffer is empty again. Never NULL. */
+/* Returns the text, which the caller frees with free, and empties the buffer. Never NULL. */
 char *buf_take(struct buf *buf) CC_MUST_USE;
 struct str buf_str(const struct buf *buf);
 

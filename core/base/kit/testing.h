@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests look through, for nobody else outside this room. */
+/* What tests look at. Nobody else outside this room may include it. */
 #ifndef HONE_BASE_KIT_TESTING_H
 #define HONE_BASE_KIT_TESTING_H
 

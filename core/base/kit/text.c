@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decodes UTF-8 and gives every code point that could deceive or damage a terminal a visible form.
- * It decides what is shown, not where: columns, clipping and colours are the canvas's. */
+/* Decodes UTF-8, and gives a visible form to every code point that could deceive people or damage a
+ * terminal. It decides what is shown, not where: columns, clipping and colours are the canvas's. */
 #include "base/kit/kit.h"
 
 #include <stdio.h>
@@ -93,7 +93,7 @@ static void show(struct text_piece *piece, uint32_t code, unsigned char byte) {
         piece->width = (uint8_t)len;
 }
 
-/* A selector after a character asks for its text or picture form: both look like the character. */
+/* A selector after a character asks for its text or picture form. Both look like the character. */
 static bool is_presentation(uint32_t code) {
     return code == 0xfe0e || code == 0xfe0f;
 }

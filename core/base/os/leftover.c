@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What processes of hone that were killed left behind. Their names say whose they are: the machine,
- * where a folder may be shared between several, and the process. */
+/* What hones that were killed left behind. The names of such files tell whose they are: the
+ * process's, and the machine's where several machines may share the folder. */
 #include "base/os/os.h"
 #include "base/files/files.h"
 
@@ -15,7 +15,7 @@
 
 #define MOST_ENTRIES 100000
 
-/* "4711-..." of a process that is no more. */
+/* Whether the text is "4711-..." of a process that no longer runs. */
 static bool is_dead(const char *text) {
     char *end = NULL;
     long pid = strtol(text, &end, 10);

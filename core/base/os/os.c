@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of os.h that every POSIX system does the same way. */
+/* The parts of os.h that are the same on every POSIX system. */
 #include "base/os/os.h"
 #include "base/kit/kit.h"
 

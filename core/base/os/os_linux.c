@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linux: /proc, the parent-death signal, limits. With its neighbours os_linux_*.c all of hone that
- * is Linux-only. */
+/* Linux: /proc, the parent-death signal, limits. Together with os_linux_*.c beside it, this is all
+ * of hone that only Linux has. */
 #include "base/os/os.h"
 #include "base/kit/kit.h"
 #include "base/files/files.h"
@@ -26,7 +26,8 @@ char *os_executable_path(void) {
     if (len <= 0)
         return NULL;
     path[len] = 0;
-    /* Replaced while it runs (an upgrade): the link itself still leads to the old program. */
+    /* When the program was replaced while it runs (an upgrade), the link itself still leads to the
+     * old one. */
     return mem_strdup(access(path, X_OK) == 0 ? path : "/proc/self/exe");
 }
 
@@ -44,7 +45,7 @@ size_t os_block_size(void *block) {
 
 bool os_die_with_parent(pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return getppid() == parent; /* it may have died before the call */
+    return getppid() == parent; /* the parent may have died before the call */
 }
 
 void os_close_at_exec(int first) {
@@ -101,8 +102,8 @@ static void list_processes(struct processes *list) {
         closedir(dir);
 }
 
-/* Moves what descends from the root to the front of the list, nearest first; returns how many. Each
- * that is found gets the signal (0: none). */
+/* Moves the descendants of the root to the front of the list, nearest first, and returns how many
+ * there are. Each one that is found gets the signal (0: none). */
 static size_t take_descendants(struct processes *list, pid_t root, int signum) {
     size_t found = 0;
     for (size_t at = 0; at <= found; at++) {
@@ -139,7 +140,7 @@ uint64_t os_tree_memory(pid_t root) {
     return bytes;
 }
 
-/* What is stopped starts nothing more while the others are looked for. */
+/* A process that is stopped starts nothing more while the others are looked for. */
 static size_t end_below(pid_t root) {
     struct processes list = {0};
     list_processes(&list);
@@ -151,7 +152,7 @@ static size_t end_below(pid_t root) {
 }
 
 void os_end_descendants(pid_t root) {
-    /* What was started while we looked is found the next time; the dead stay for a moment. */
+    /* What was started in the meantime is found in the next round. The dead remain for a moment. */
     for (int round = 0; round < 8 && end_below(root); round++)
         usleep(1000);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control groups that count processes: the only limit of them that holds for root. Both versions,
- * as far as the system lets us make one below our own; cgroups(7), and "pids" in the kernel's
- * admin-guide/cgroup-v1 and cgroup-v2. */
+/* Control groups that count processes. Of all limits, only theirs holds for root too. Both versions
+ * of control groups are used, as far as the system lets us make a group below our own. Sources:
+ * cgroups(7), and "pids" in the kernel's admin-guide/cgroup-v1 and cgroup-v2. */
 #include "base/os/os.h"
 #include "base/kit/kit.h"
 #include "base/files/files.h"
@@ -22,7 +22,8 @@
 #define MAX_PATH 4200
 #define END_ROUNDS 50
 
-/* The path in the line of /proc/self/cgroup that has `key` between its colons; false: none has. */
+/* The path in that line of /proc/self/cgroup that has `key` between its colons. False: no line has
+ * it. */
 static bool own_group(const char *key, struct buf *out) {
     char *text = file_read("/proc/self/cgroup", 1 << 16, NULL, NULL);
     struct str rest = str_of(text ? text : ""), line;
@@ -57,7 +58,7 @@ char *os_groups_find(void) {
     return NULL;
 }
 
-/* What the first process of a group left behind. */
+/* Ends what the first process of a group left behind. */
 static void end_all(const char *group) {
     char *path = path_join(group, "cgroup.procs");
     for (int round = 0; round < END_ROUNDS; round++) {
@@ -76,7 +77,7 @@ static void end_all(const char *group) {
     free(path);
 }
 
-/* Groups are named after the first process in them. One that is not empty yet is left for later. */
+/* A group has the name of the first process in it. One that is not empty yet is left for later. */
 void os_groups_sweep(const char *groups) {
     DIR *dir = groups ? opendir(groups) : NULL;
     const struct dirent *entry;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory on Linux: of the machine, of the control groups that this process is in (both versions of
- * them), and of processes. */
+/* Memory on Linux: that of the machine, of the control groups that this process is in (both
+ * versions), and of processes. */
 #include "base/os/os.h"
 #include "base/kit/kit.h"
 #include "base/files/files.h"
@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What /proc/self/cgroup calls the memory controller, where its groups are, and their files. */
+/* For each version: the name of the memory controller in /proc/self/cgroup, where its groups are,
+ * and the names of their files. */
 static const struct kind_of_group {
     const char *mark, *root, *limit, *used, *file_pages;
 } kinds[] = {
@@ -22,10 +23,10 @@ static const struct kind_of_group {
 };
 
 struct memory {
-    uint64_t total, available; /* 0: not known */
+    uint64_t total, available; /* 0: unknown */
 };
 
-/* A file with one number in it; 0 when there is none ("max"). */
+/* Reads a file with one number in it; 0 when there is none ("max"). */
 static uint64_t read_number(const char *folder, const char *name) {
     char *path = path_join(folder, name), *text = file_read(path, 4096, NULL, NULL);
     long long value = 0;
@@ -36,7 +37,7 @@ static uint64_t read_number(const char *folder, const char *name) {
     return (uint64_t)value;
 }
 
-/* The number behind a mark in a file of rows; 0: it is not there. */
+/* The number after a mark in a file of rows; 0: the mark is not there. */
 static uint64_t read_row(const char *path, const char *mark) {
     char *text = file_read(path, 65536, NULL, NULL);
     const char *row = text ? strstr(text, mark) : NULL;
@@ -49,7 +50,7 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a && (!b || a < b) ? a : b;
 }
 
-/* Pages of files are counted as used, but the system takes them back when it needs them. */
+/* Pages of files count as used, but the system takes them back when it needs them. */
 static void look_at_group(const struct kind_of_group *kind, const char *folder,
                           struct memory *memory) {
     uint64_t limit = read_number(folder, kind->limit);
@@ -63,7 +64,7 @@ static void look_at_group(const struct kind_of_group *kind, const char *folder,
     free(stat);
 }
 
-/* The group and all above it: each may have a limit. */
+/* Looks at the group and all above it, because each may have a limit. */
 static void look_at_groups(const struct kind_of_group *kind, struct str group,
                            struct memory *memory) {
     struct buf folder = {0};

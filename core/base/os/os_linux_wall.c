@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linux: walls out of namespaces, Landlock and seccomp, by system calls alone, as a forked process
- * may make them. Numbers of calls and bits that older headers lack stand here (linux/landlock.h,
- * linux/mount.h, the common table of asm-generic/unistd.h). */
+/* Linux: walls made of namespaces, Landlock and seccomp. They use nothing but system calls, as a
+ * forked process must. Numbers of calls and bits that older headers lack are written out here
+ * (linux/landlock.h, linux/mount.h, the common table of asm-generic/unistd.h). */
 #include "base/os/os.h"
 #include "base/kit/kit.h"
 
@@ -57,11 +57,11 @@ struct os_filter {
 
 #ifdef ARCHITECTURE
 
-/* What no reference and no candidate has business with, whatever the wall. */
+/* Calls that no reference and no candidate needs, behind any wall. */
 static const struct {
     int call, code;
 } refused[] = {
-#ifndef __SANITIZE_ADDRESS__ /* its search for leaks is a tracer */
+#ifndef __SANITIZE_ADDRESS__ /* the sanitizer's search for leaks is a tracer */
     {SYS_ptrace, EPERM},
 #endif
     {SYS_process_vm_readv, EPERM},
@@ -93,12 +93,12 @@ static const struct {
     {SYS_swapon, EPERM},
     {SYS_quotactl, EPERM},
     {SYS_reboot, EPERM},
-    /* libraries take the older call then */
+    /* libraries then use the older call */
     {CALL_IO_URING_SETUP, ENOSYS},
     {CALL_CLONE3, ENOSYS}};
 
-/* Where there are no namespaces: no sockets but pairs, and no way out of the process group, by
- * which all is ended. */
+/* Calls that are refused where there are no namespaces: no sockets but pairs, and no way out of the
+ * process group, because the group is what gets ended. */
 static const struct {
     int call, code;
 } refused_outside[] = {{SYS_socket, EACCES}, {SYS_connect, EACCES},
@@ -122,7 +122,7 @@ static void refuse(struct os_filter *filter, int call, int code) {
 
 #define ARGUMENT(n) (offsetof(struct seccomp_data, args) + 8 * (size_t)(n))
 
-/* New user namespaces by clone: the first word of the flags. */
+/* Refuses new user namespaces by clone; its first word has the flags. */
 static void refuse_user_namespaces(struct os_filter *filter) {
     step(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4));
     load(filter, ARGUMENT(0));
@@ -131,7 +131,7 @@ static void refuse_user_namespaces(struct os_filter *filter) {
     load(filter, offsetof(struct seccomp_data, nr));
 }
 
-/* Signals to one process (or its group), and to everybody. */
+/* Refuses signals to one process (or its group), and to everybody. */
 static void refuse_signals(struct os_filter *filter, int call, pid_t owner) {
     const int32_t whom[] = {owner, -owner, -1};
     step(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 8));
@@ -144,7 +144,7 @@ static void refuse_signals(struct os_filter *filter, int call, pid_t owner) {
     load(filter, offsetof(struct seccomp_data, nr));
 }
 
-/* Programs of another architecture have other numbers: none of them runs. */
+/* Programs of another architecture have other numbers, so none of them may run. */
 static void check_architecture(struct os_filter *filter) {
     load(filter, offsetof(struct seccomp_data, arch));
     step(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0));
@@ -197,7 +197,7 @@ int os_filter_open(const struct os_filter *filter) {
 
 /* ---------------------------------------------------------------------------------- privileges */
 
-/* Root keeps what reading its own users' files needs, where the wall is of paths. */
+/* Behind a wall of paths, root keeps what it needs to read its own users' files. */
 static bool drop_privileges(const struct wall *wall) {
     bool keeps = wall->level < WALL_NAMESPACES;
     uint32_t kept = keeps ? 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH : 0;
@@ -252,7 +252,7 @@ static int landlock_version(void) {
     return (int)syscall(CALL_LANDLOCK_CREATE, NULL, 0, 1u);
 }
 
-/* What the kernel's version can govern. */
+/* What this version of the kernel can govern. */
 static uint64_t governed(int version) {
     static const uint64_t bits[] = {0, 0x1fff, 0x3fff, 0x7fff, 0x7fff, 0xffff};
     return bits[version < 5 ? version : 5];
@@ -262,7 +262,7 @@ static bool allow(int rules, const char *path, uint64_t allowed) {
     struct stat found;
     int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0)
-        return true; /* it went away: nothing to see */
+        return true; /* it no longer exists, so there is nothing to show */
     if (fstat(fd, &found) == 0 && !S_ISDIR(found.st_mode))
         allowed &= FS_OF_FILES;
     struct rule rule = {.allowed = allowed, .folder = fd};
@@ -312,7 +312,7 @@ static bool write_text(const char *path, const char *text) {
     return ok;
 }
 
-/* This user is itself in there, and nobody else is known. */
+/* Behind the wall this user is itself, and no other user is known. */
 static bool map_user(uid_t uid, gid_t gid) {
     char text[64];
     snprintf(text, sizeof text, "%u %u 1\n", (unsigned)uid, (unsigned)uid);
@@ -322,7 +322,7 @@ static bool map_user(uid_t uid, gid_t gid) {
     return write_text("/proc/self/gid_map", text);
 }
 
-/* The folders above a path, and the path itself as a folder or an empty file. */
+/* Makes the folders above a path, and the path itself as a folder or an empty file. */
 static bool make_place(char *path, bool is_folder) {
     if (access(path, F_OK) == 0)
         return true;
@@ -342,7 +342,7 @@ static bool make_place(char *path, bool is_folder) {
     return fd >= 0;
 }
 
-/* A mount keeps flags that this user may not take off. */
+/* The flags that a mount keeps, because this user may not remove them. */
 static unsigned long kept_flags(const char *path) {
     static const struct {
         unsigned long flag, mount;
@@ -379,7 +379,7 @@ static bool show(const char *source, const char *path, enum wall_use use) {
     char from[4200], to[4200], target[256];
     struct stat found;
     if (use == WALL_LIST)
-        return true; /* its folders are made with what is in it */
+        return true; /* its folders are made together with what is in it */
     snprintf(from, sizeof from, OLD_ROOT "%s", path);
     snprintf(to, sizeof to, NEW_ROOT "%s", path);
     ssize_t link = strchr(path + 1, '/') ? -1 : readlink(from, target, sizeof target - 1);
@@ -388,10 +388,10 @@ static bool show(const char *source, const char *path, enum wall_use use) {
         return symlink(target, to) == 0;
     }
     if (lstat(to, &found) == 0 && S_ISLNK(found.st_mode))
-        return true; /* it stands there with the folder around it */
+        return true; /* it is there already, with the folder around it */
     snprintf(from, sizeof from, OLD_ROOT "%s", source);
     if (stat(from, &found) != 0)
-        return true; /* it went away */
+        return true; /* it no longer exists */
     bool is_folder = S_ISDIR(found.st_mode);
     if (!make_place(to, is_folder))
         return false;
@@ -419,7 +419,7 @@ static bool make_devices(void) {
     return mkdir(NEW_ROOT "/dev/shm", 01777) == 0 && scratch_at(NEW_ROOT "/dev/shm", 01777);
 }
 
-/* An empty file system with room for the new root and the old one. */
+/* Mounts an empty file system, with room for the new root and the old one. */
 static bool begin_root(void) {
     return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
            mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") == 0 &&
@@ -451,7 +451,8 @@ static bool make_root(const struct wall *wall) {
     return ok && end_root(wall);
 }
 
-/* Waits for the child and ends as it did; 128 and the number for a signal, as shells have it. */
+/* Waits for the child and ends as it did. After a signal the status is 128 plus its number, as in
+ * shells. */
 static CC_NORETURN void pass_on(pid_t child) {
     int status = 0;
     syscall(CALL_CLOSE_RANGE, 0u, ~0u, 0u);
@@ -463,7 +464,8 @@ static CC_NORETURN void pass_on(pid_t child) {
     _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* Forks; the parent waits and passes the end on, the child goes on, and dies with its parent. */
+/* Forks. The parent waits and passes on how the child ended. The child continues, and dies with its
+ * parent. */
 static bool go_on_as_child(void) {
     pid_t child = fork();
     if (child > 0)
@@ -474,15 +476,16 @@ static bool go_on_as_child(void) {
 static bool enter_namespaces(const struct wall *wall) {
     uid_t uid = geteuid();
     gid_t gid = getegid();
-    prctl(PR_SET_DUMPABLE, 1); /* else its files in /proc are not its own */
+    prctl(PR_SET_DUMPABLE, 1); /* otherwise its files in /proc are not its own */
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
                 CLONE_NEWUTS) != 0 ||
         !map_user(uid, gid))
         return false;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* other rights take it away */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* changing rights removes it */
     if (!go_on_as_child())
         return false;
-    /* The first process in there is a copy of hone that only waits: nobody looks into it. */
+    /* The first process behind the wall is a copy of hone that only waits. Nobody can look into
+     * it. */
     bool ok = make_root(wall);
     prctl(PR_SET_DUMPABLE, 0);
     return ok && go_on_as_child() && os_limit_processes(wall_processes());
@@ -491,7 +494,7 @@ static bool enter_namespaces(const struct wall *wall) {
 /* -------------------------------------------------------------------------------------- levels */
 
 bool os_wall_enter(const struct wall *wall, const struct os_filter *filter) {
-    if (wall->groups) /* where it cannot be, the watch of the reference counts alone */
+    if (wall->groups) /* without one, only the watch over the reference counts */
         (void)os_group_enter(wall->groups, GROUP_TASKS + wall_processes());
     if (wall->level == WALL_NAMESPACES && !enter_namespaces(wall))
         return false;
@@ -499,7 +502,7 @@ bool os_wall_enter(const struct wall *wall, const struct os_filter *filter) {
     if (!os_limit_files(wall->file_bytes) || !os_limit_processes(wall->processes))
         return false;
     if (wall->level == WALL_BUBBLEWRAP)
-        return true; /* the rest is its own to do */
+        return true; /* bubblewrap does the rest */
     if (!drop_privileges(wall) || (wall->level == WALL_LANDLOCK && !enter_landlock(wall)))
         return false;
     return wall->level < WALL_LANDLOCK || install(filter);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Systems other than Linux: macOS in the first place, and plain POSIX. */
+/* Systems other than Linux: macOS first of all, and plain POSIX. */
 #include "base/os/os.h"
 #include "base/kit/kit.h"
 
@@ -28,7 +28,7 @@ int os_cpu_count(void) {
     return online > 0 ? (int)online : 1;
 }
 
-/* What is free, and what the system gives back when somebody asks. */
+/* What is free, and what the system would give back. */
 uint64_t os_available_memory(void) {
 #ifdef __APPLE__
     vm_statistics64_data_t pages;
@@ -62,7 +62,7 @@ size_t os_block_size(void *block) {
 }
 
 bool os_die_with_parent(pid_t parent) {
-    (void)parent; /* no such signal here: a child notices the end of its input instead */
+    (void)parent; /* there is no such signal here: a child notices the end of its input */
     return true;
 }
 

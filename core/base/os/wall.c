@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walls, as far as no system call is needed: levels, what is shown, bubblewrap's command line. */
+/* Walls, as far as no system call is needed: levels, what is shown, and bubblewrap's command
+ * line. */
 #include "base/os/os.h"
 #include "base/kit/kit.h"
 #include "base/files/files.h"
@@ -29,7 +30,7 @@ const char *wall_name(enum wall_level level) {
     return levels[level].name;
 }
 
-/* What programs need of the system, to read. Of /etc only what libraries look up. */
+/* What programs need to read of the system. Of /etc only what libraries look up. */
 static const char *const system_places[] = {"/usr",
                                             "/bin",
                                             "/sbin",
@@ -98,7 +99,8 @@ void wall_free(struct wall *wall) {
 
 /* ------------------------------------------------------------------------------- what is shown */
 
-/* Without empty parts, . and .., as text: behind the wall folders are folders, not links. */
+/* The path without empty parts, . and .., as text. Behind the wall folders are folders, not
+ * links. */
 static char *plain_path(const char *path) {
     struct str rest = str_of(path), part;
     struct buf out = {0};
@@ -134,7 +136,8 @@ static bool is_below(const char *path, const char *folder) {
     return strncmp(path, folder, len) == 0 && (path[len] == '/' || !path[len]);
 }
 
-/* Whether showing all of the folder would show the home folder, the root or a system's own. */
+/* Whether showing the whole folder would show the home folder, the root, or a folder of the
+ * system. */
 static bool holds_too_much(const char *folder) {
     const char *home = getenv("HOME");
     char *own = realpath(home && *home ? home : "/", NULL), *real = realpath(folder, NULL);
@@ -169,7 +172,7 @@ void wall_add_folder(struct wall *wall, const char *path) {
     free(sessions);
 }
 
-/* Whether what the places before this one show holds the path already. */
+/* Whether the places before this one already show the path. */
 static bool is_shown(const struct wall *wall, size_t before, const char *path) {
     enum wall_use use = WALL_HIDE;
     for (size_t i = 0; i < before; i++)
@@ -187,8 +190,9 @@ const char *wall_goes_to(const struct wall *wall, size_t index) {
 
 /* --------------------------------------------------------------------------------- which level */
 
-/* A root that is one only to itself reads no more than others may: what belongs to somebody else
- * and is closed, or lies below such a folder, would be out of its reach. */
+/* Whether the place is out of reach for a root that is root only to itself. Such a root reads no
+ * more than others may: not what belongs to somebody else and is closed, and not what lies below
+ * such a folder. */
 static bool is_closed(const char *path) {
     struct stat found;
     bool closed = false;
@@ -220,7 +224,7 @@ static bool works(const struct wall *wall, enum wall_level level) {
     return os_wall_works(level);
 }
 
-/* A folder that nobody else has; in namespaces /tmp is one. */
+/* Makes a folder that nobody else has. In namespaces /tmp is one. */
 static bool make_folder(struct wall *wall, struct err *err) {
     if (wall->level >= WALL_NAMESPACES) {
         wall->folder = mem_strdup("/tmp");
@@ -305,7 +309,7 @@ static void put_number(struct wall_command *command, const char *option, uint64_
     put(command, text);
 }
 
-/* /bin is a link on most systems, and stays one. */
+/* /bin is a link on most systems, and stays a link. */
 static bool put_link(const struct wall_place *place, struct wall_command *command) {
     char target[256];
     ssize_t len =

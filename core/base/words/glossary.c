@@ -29,7 +29,7 @@ static char plain(char c) {
     return c == '_' || c == '-' ? ' ' : (char)tolower((unsigned char)c);
 }
 
-/* {n} stands for digits, any other {name} for letters. How much of `text` that takes. */
+/* How much of `text` a wildcard takes: {n} stands for digits, any other {name} for letters. */
 static size_t wild_length(char kind, struct str text) {
     size_t len = 0;
     while (len < text.len && (kind == 'n' ? isdigit((unsigned char)text.at[len])
@@ -80,7 +80,7 @@ const struct glossary_entry *glossary_find(struct str name) {
     return found;
 }
 
-/* The metric that a row is about is the first of its names; empty where it is about none. */
+/* The metric that a row is about: the first of its names. Empty where the row is about none. */
 static struct str metric_of(const struct glossary_entry *entry) {
     struct str rest = str_of(entry->names), name = {"", 0};
     bool measures = entry->part == GLOSSARY_METRIC || entry->part == GLOSSARY_DEVICE;

@@ -27,20 +27,21 @@ enum glossary_part {
 struct glossary_entry {
     enum glossary_part part;
     const char *word;    /* what hone calls it */
-    const char *names;   /* what others call it, with commas; "" */
+    const char *names;   /* what others call it, separated by commas; "" */
     const char *meaning; /* sentences */
 };
 /* In the table's order; NULL past the end. */
 const struct glossary_entry *glossary_at(size_t index);
 const char *glossary_part_title(enum glossary_part part);
 
-/* By word or by any of the names. Capitals do not matter, and "_", "-" and a blank are alike.
- * NULL: not known. */
+/* Finds a row by its word or by any of its names. Capitals do not matter, and "_", "-" and a blank
+ * are alike. NULL: unknown. */
 const struct glossary_entry *glossary_find(struct str name);
-/* What panels call a metric: "HBM read" for "hbm_read_bytes"; `metric` itself where the table has
- * no row about it alone. */
+/* What panels call a metric: "HBM read" for "hbm_read_bytes". Where no row is about the metric
+ * alone, it is `metric` itself. */
 const char *glossary_word(const char *metric);
-/* The other way: "hbm_read_bytes" for "HBM read". Empty: the word is no metric's. */
+/* The metric that panels call by a word: "hbm_read_bytes" for "HBM read". Empty: no metric has the
+ * word. */
 struct str glossary_metric(struct str word);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Patterns by PCRE2: compiled for the processor where it can, with limits on the work of a search.
- */
+/* Patterns by PCRE2. They are compiled to machine code where that is possible, and the work of a
+ * search is limited. */
 #include "base/words/pattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -9,8 +9,8 @@
 
 #include "base/kit/kit.h"
 
-/* Steps of one search, and what it may remember, in KiB. A search that ends stays far below: one of
- * a million characters for a word takes one step a character. */
+/* The steps of one search, and what it may remember, in KiB. A harmless search stays far below:
+ * looking for a word in a million characters takes one step a character. */
 #define MAX_STEPS 400000u
 #define MAX_DEPTH 20000u
 #define MAX_KIB 8192u
@@ -23,10 +23,10 @@ struct pattern {
     pcre2_match_context *limits;
     pcre2_match_data *found;
     pcre2_jit_stack *stack;
-    bool costly; /* a search of it was */
+    bool costly; /* a search was too costly */
 };
 
-/* Memory that never runs out, as everywhere in hone; searches are limited by MAX_KIB before. */
+/* Memory never runs out, as everywhere in hone. MAX_KIB limits searches before that. */
 static void *take(size_t size, void *nothing) {
     (void)nothing;
     return mem_alloc(1, size);
@@ -37,8 +37,7 @@ static void give(void *at, void *nothing) {
     free(at);
 }
 
-/* The bytes of a thing that is escaped, from its backslash on: \p{Lu}, \x{e9} and \S are one each.
- */
+/* The length of an escape, from its backslash on. \p{Lu}, \x{e9} and \S are one escape each. */
 static size_t escape_len(struct str text) {
     size_t len = text.len > 1 ? 2 : text.len;
     const char *close =
@@ -55,8 +54,8 @@ static bool is_capital(uint32_t code) {
            (code >= 0x400 && code <= 0x42f);
 }
 
-/* Whether a capital letter stands for itself in a pattern; those of \S and \p{Lu} do not. The
- * letters are those of Latin, Greek and Cyrillic, whatever the locale. */
+/* Whether a pattern has a capital letter that stands for itself; those of \S and \p{Lu} do not.
+ * Capitals are those of Latin, Greek and Cyrillic, in any locale. */
 static bool has_capital(struct str text) {
     while (text.len) {
         uint32_t code = 0;
@@ -144,7 +143,8 @@ size_t pattern_groups(const struct pattern *pattern) {
 
 enum pattern_answer pattern_find(struct pattern *pattern, struct str text, size_t from,
                                  struct pattern_span *span) {
-    while (from < text.len && ((unsigned char)text.at[from] & 0xc0) == 0x80) /* within a letter */
+    while (from < text.len && ((unsigned char)text.at[from] & 0xc0) == 0x80) /* inside a
+                                                                              * character */
         from++;
     if (from > text.len)
         return PATTERN_NONE;
@@ -157,7 +157,7 @@ enum pattern_answer pattern_find(struct pattern *pattern, struct str text, size_
         return costly ? PATTERN_COSTLY : PATTERN_NONE;
     const size_t *places = pcre2_get_ovector_pointer(pattern->found);
     *span = (struct pattern_span){places[0], places[1]};
-    if (span->end < span->start) /* \K in a lookahead moves the start behind the end */
+    if (span->end < span->start) /* \K in a lookahead puts the start after the end */
         span->end = span->start;
     return PATTERN_FOUND;
 }
@@ -176,7 +176,7 @@ struct str pattern_group(const struct pattern *pattern, struct str text, size_t 
     if (group >= pcre2_get_ovector_count(pattern->found) || places[2 * group] == PCRE2_UNSET ||
         places[2 * group + 1] > text.len || places[2 * group] > places[2 * group + 1])
         return (struct str){0};
-    if (!text.at) /* a text of nothing: no address to count from */
+    if (!text.at) /* the text is nothing: it has no address to count from */
         return text;
     return (struct str){text.at + places[2 * group], places[2 * group + 1] - places[2 * group]};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the patterns of Python's `re` and those of PCRE2 part: what one of them alone knows. A walk
- * over a pattern that PCRE2 took, from one thing that is written to the next. */
+/* Where the patterns of Python's `re` and of PCRE2 differ. It walks over a pattern that PCRE2 took,
+ * item by item, and finds what only one of them knows. */
 #include "base/words/pattern.h"
 
 static bool is_letter(char c) {
@@ -11,7 +11,7 @@ static bool is_hex(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* How many bytes from `from` on are one of `set`. */
+/* How many bytes from `from` on are in `set`. */
 static size_t span_of(struct str text, size_t from, const char *set) {
     size_t i = from;
     while (i < text.len && text.at[i] && strchr(set, text.at[i]))
@@ -23,7 +23,7 @@ static char at(struct str text, size_t i) {
     return i < text.len ? text.at[i] : 0;
 }
 
-/* The byte past the class that begins at `i`; a "]" right at its beginning belongs to it. */
+/* The byte after the class that begins at `i`. A "]" right at its beginning belongs to it. */
 static size_t class_end(struct str text, size_t i, const char **wrong, size_t *offset) {
     i += at(text, i + 1) == '^' ? 2 : 1;
     for (size_t first = i; i < text.len && (text.at[i] != ']' || i == first); i++) {
@@ -47,7 +47,7 @@ static const char *wrong_escape(struct str text, size_t i) {
                                                               : NULL;
 }
 
-/* What stands behind "(". */
+/* What is wrong with what follows "(". */
 static const char *wrong_group(struct str text, size_t i) {
     if (at(text, i + 1) == '*')
         return "Python has no verbs like (*FAIL)";

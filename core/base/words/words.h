@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words: patterns to find them by, and a glossary of those that hone uses. */
+/* Words: patterns that find them, and a glossary of those that hone uses. */
 #ifndef HONE_BASE_WORDS_H
 #define HONE_BASE_WORDS_H
 
