@@ -5,6 +5,7 @@
 #include "task/cache.h"
 
 #include "task/imports.h"
+#include "task/python.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>
@@ -34,19 +35,19 @@ char *task_cache_of(const char *reference_path, struct err *err) {
     struct task_closure *closure = task_closure_find(&start, err);
     if (!closure)
         return NULL;
-    struct str harness = embed_find("core/task/harness.py");
-    struct str outline = embed_find("core/task/outline.py");
+    struct buf program = {0};
+    python_program(&program);
     struct hash content = task_closure_hash(closure, TASK_OF_REFERENCE);
     struct hash_stream *stream = hash_begin();
     hash_add(stream, content.hex, strlen(content.hex));
-    hash_add(stream, harness.at, harness.len);
-    hash_add(stream, outline.at, outline.len);
+    hash_add(stream, program.at, program.len);
     add_place(stream, closure);
     struct hash hash = hash_end(stream);
     struct buf name = {0};
     buf_printf(&name, "references/%s", hash.hex);
     char *folder = path_cache(name.at);
     buf_free(&name);
+    buf_free(&program);
     task_closure_free(closure);
     return folder;
 }
@@ -164,6 +165,29 @@ static void read_version(const cJSON *meta, const char *name, char *text, size_t
             *text = '?';
 }
 
+static void read_text(const char *from, char *text, size_t size) {
+    struct buf safe = {0};
+    text_sanitise(&safe, str_of(from));
+    snprintf(text, size, "%s", safe.at ? safe.at : "");
+    buf_free(&safe);
+}
+
+/* What kernels of the reference have to do, or why nobody knows. */
+static void read_work(const cJSON *meta, struct task_work *work) {
+    const cJSON *row = cJSON_GetObjectItemCaseSensitive(meta, "work");
+    const cJSON *products = cJSON_GetObjectItemCaseSensitive(row, "multiply_adds");
+    double line = 0;
+    work->known = read_number(row, "read_bytes", 0, 1e18, &work->read_bytes) &&
+                  read_number(row, "written", 0, 1e18, &work->written) &&
+                  read_number(products, "fp32", 0, 1e24, &work->fp32) &&
+                  read_number(products, "bf16", 0, 1e24, &work->bf16) &&
+                  read_number(products, "fp8", 0, 1e24, &work->fp8);
+    const cJSON *refused = cJSON_GetObjectItemCaseSensitive(meta, "refused");
+    if (cJSON_IsString(refused))
+        read_text(refused->valuestring, work->refused, sizeof work->refused);
+    work->line = read_number(meta, "line", 0, 1e9, &line) ? (int)line : 0;
+}
+
 static bool read_meta(const cJSON *meta, const char *beside, bool shapes_only,
                       struct task_inputs *inputs) {
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(meta, "values");
@@ -177,6 +201,7 @@ static bool read_meta(const cJSON *meta, const char *beside, bool shapes_only,
         return false;
     read_version(meta, "python", inputs->python, sizeof inputs->python);
     read_version(meta, "numpy", inputs->numpy, sizeof inputs->numpy);
+    read_work(meta, &inputs->work);
     for (const cJSON *row = rows->child; row; row = row->next) {
         if (inputs->count == TASK_MAX_VALUES)
             return false;

@@ -176,9 +176,9 @@ class Outlines(Reference):
         return size, rows
 
 
-def write_outlines(path, request):
-    """Writes folder/shapes/meta.json. Arguments that depend on the numbers are noticed where they
-    come out otherwise with other numbers, too."""
+def write_outlines(path, request, facts):
+    """Writes folder/shapes/meta.json, with the facts in it. Arguments that depend on the numbers
+    are noticed where they come out otherwise with other numbers, too."""
     started = time.monotonic()
     outlines = Outlines(path)
     np.random = sys.modules["numpy.random"] = Random()
@@ -189,16 +189,17 @@ def write_outlines(path, request):
         raise Unknown()
     write_meta(request["folder"], "shapes", {
         "bytes": size, "values": rows, "tolerance": outlines.tolerance(),
-        "depends": outlines.depends(), "elapsed": time.monotonic() - started})
+        "depends": outlines.depends(), "elapsed": time.monotonic() - started, **facts})
 
 
 def do_shapes(reference, request):
     """Shapes and types of a seed's inputs, where need be by way of the inputs themselves."""
+    facts = facts_of(reference, request)
     sys.stderr.flush()
     pid = os.fork() if hasattr(os, "fork") else -1
     if pid == 0:
         try:
-            write_outlines(reference.path, request)
+            write_outlines(reference.path, request, facts)
         except BaseException:
             os._exit(1)
         os._exit(0)

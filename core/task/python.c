@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define READY_LIMIT_MS 60000
@@ -309,19 +310,23 @@ static void watch(void *data) {
     python->callbacks.on_end(python->callbacks.data, &err);
 }
 
-/* The program for Python: the harness, what it does without numbers, and its start. A new
- * string. */
-static char *program_text(void) {
-    struct str harness = embed_find("core/task/harness.py");
-    struct str outline = embed_find("core/task/outline.py");
-    struct buf text = {0};
-    buf_printf(&text, STR_FMT "\n" STR_FMT "\nmain()\n", STR_ARG(harness), STR_ARG(outline));
-    return buf_take(&text);
+void python_program(struct buf *out) {
+    static const char *const parts[] = {
+        "harness.py",          "outline.py",      "record/arrays.py", "record/operations.py",
+        "record/functions.py", "record/graph.py", "record/work.py"};
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        char path[64];
+        snprintf(path, sizeof path, "core/task/%s", parts[i]);
+        struct str part = embed_find(path);
+        buf_printf(out, STR_FMT "\n", STR_ARG(part));
+    }
+    buf_puts(out, "main()\n");
 }
 
 static void launch(struct python *python, struct err *err) {
-    char *program = program_text();
-    const char *argv[] = {python->candidates.at[python->candidate], "-c", program,
+    struct buf program = {0};
+    python_program(&program);
+    const char *argv[] = {python->candidates.at[python->candidate], "-c", program.at,
                           python->reference_path, NULL};
     char *base = task_user_base();
     const char *env[] = {"PYTHONDONTWRITEBYTECODE=1",
@@ -345,7 +350,7 @@ static void launch(struct python *python, struct err *err) {
         python->child = loop_child_start(python->loop, &spec, err);
     while (!python->child && python->wall && wall_weaken(python->wall));
     free(base);
-    free(program);
+    buf_free(&program);
     if (python->child && !python->watch)
         python->watch = loop_timer_start(python->loop, WATCH_MS, WATCH_MS, watch, python);
 }

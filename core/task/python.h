@@ -5,6 +5,10 @@
 
 #include "task/task.h"
 
+/* Appends what Python runs: the harness, with what does without numbers and what records in one
+ * file, and its start. */
+void python_program(struct buf *out);
+
 struct python;
 struct python_callbacks {
     void (*on_ready)(void *data);

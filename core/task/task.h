@@ -63,6 +63,16 @@ struct task_value {
     int64_t integer;    /* TASK_INT, TASK_BOOL */
     char *text;         /* TASK_TEXT */
 };
+/* The least that any kernel of a reference has to do, found by running forward once on arrays that
+ * record (record/): inputs that matter read once, in the kernel's types; elements of the outputs;
+ * products in their cheapest order, by the width of their operands. Not `known`: `refused` says
+ * which operation could not be recorded, `line` where in the reference. */
+struct task_work {
+    bool known;
+    double read_bytes, written, fp32, bf16, fp8; /* the last three: multiply-adds */
+    char refused[160];
+    int line;
+};
 /* What the reference made of one seed: the kernel's arguments, mapped into memory. */
 struct task_inputs {
     struct task_value values[TASK_MAX_VALUES];
@@ -71,7 +81,8 @@ struct task_inputs {
     bool from_cache;
     double elapsed_s;           /* how long the reference ran */
     char python[24], numpy[24]; /* versions that made them; "" unknown */
-    void *mapping;              /* private */
+    struct task_work work;
+    void *mapping; /* private */
     size_t mapping_bytes;
 };
 void task_inputs_free(struct task_inputs *inputs); /* accepts NULL */

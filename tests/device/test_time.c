@@ -134,6 +134,28 @@ static void check_spans(const struct device_profile *profile) {
     }
 }
 
+static void a_task_that_needs_less_lowers_the_floor(struct device_profile *profile,
+                                                    const struct device_image *image) {
+    double before = profile->floor_any_us;
+    struct device_need all = {.read_bytes = 1e15, .written_bytes = 1e15};
+    all.multiply_adds[DEVICE_NEED_FP32] = 1e18;
+    device_floor_of_task(profile, image->generation, &all);
+    assert_float_equal(profile->floor_any_us, before, 0);
+    struct device_need half = {.read_bytes = profile->floor_parts.read_bytes / 2,
+                               .written_bytes = profile->floor_parts.written_bytes / 2};
+    device_floor_of_task(profile, image->generation, &half);
+    assert_float_equal(profile->floor_parts.pe_ns[FLOOR_KEEP], 0, 0);
+    double bytes = half.read_bytes + half.written_bytes;
+    assert_float_equal(
+        profile->floor_us,
+        bytes /
+            MAX_OF(image->generation->hbm_bytes_per_ns,
+                   image->generation->dma_engines * image->generation->dma_engine_bytes_per_ns) /
+            1e3,
+        1e-9);
+    assert_true(profile->floor_any_us < before);
+}
+
 static void check_profile(const struct device_profile *profile) {
     assert_true(isfinite(profile->latency_us) && profile->latency_us > 0);
     assert_true(profile->latency_us >= profile->floor_us);
@@ -172,6 +194,7 @@ static void every_profile_is_consistent(void **state) {
                 assert_true(fabs(read - samples[i].hbm_read) < 0.5);
                 assert_true(fabs(write - samples[i].hbm_write) < 0.5);
             }
+            a_task_that_needs_less_lowers_the_floor(profile, l.image);
             device_profile_free(profile);
             unload(&l);
         }

@@ -425,6 +425,35 @@ static void shapes_are_what_the_inputs_have(void **state) {
     }
 }
 
+static void inputs_tell_what_the_reference_needs(void **state) {
+    char *path = put(state, "needs/reference.py",
+                     HEAD "def get_inputs():\n"
+                          "    return [np.ones((8, 4), np.float32), np.ones((4, 6), np.float32)]\n"
+                          "def forward(x, w):\n    return x @ w\n");
+    struct answers shapes = {0}, inputs = {0};
+    find_shapes(path, 5, &shapes);
+    prepare(path, 6, 20, &inputs);
+    const struct task_work *all[] = {&shapes.inputs->work, &inputs.inputs->work};
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        assert_true(all[i]->known);
+        assert_float_equal(all[i]->read_bytes, 4 * (8 * 4 + 4 * 6), 0);
+        assert_float_equal(all[i]->written, 8 * 6, 0);
+        assert_float_equal(all[i]->fp32, 8 * 4 * 6, 0);
+    }
+    free_answers(&shapes);
+    free_answers(&inputs);
+    free(path);
+    path = put(state, "needs_not/reference.py",
+               HEAD "def get_inputs():\n    return [np.ones((8, 4), np.float32)]\n"
+                    "def forward(x):\n    return x * np.linalg.matrix_rank(x)\n");
+    find_shapes(path, 5, &shapes);
+    assert_false(shapes.inputs->work.known);
+    assert_string_equal(shapes.inputs->work.refused, "numpy.matrix_rank");
+    assert_int_equal(shapes.inputs->work.line, 5);
+    free_answers(&shapes);
+    free(path);
+}
+
 static void without_numpy_the_error_says_what_was_tried(void **state) {
     char *python = put(state, "bare-python", "#!/bin/sh\nexec /usr/bin/python3 -S -E -I \"$@\"\n");
     assert_int_equal(chmod(python, 0755), 0);
@@ -691,6 +720,7 @@ int main(void) {
         cmocka_unit_test(a_python_that_is_killed_is_not_blamed),
         cmocka_unit_test(a_reference_that_ends_python_is_said),
         cmocka_unit_test(memory_has_a_limit),
+        cmocka_unit_test(inputs_tell_what_the_reference_needs),
         cmocka_unit_test(without_numpy_the_error_says_what_was_tried),
         cmocka_unit_test(processes_that_race_for_an_entry_all_get_it),
         cmocka_unit_test(shapes_are_what_the_inputs_have),

@@ -3,12 +3,11 @@
  * Explorer's summary), the cost of each source line along the critical path, how much each resource
  * limits, and the floor under any kernel with these inputs, outputs and matrix products. */
 #include "device/time/allocation.h"
+#include "device/time/floor.h"
 #include "device/time/testing.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#define SPLIT_PRODUCTS 3 /* high x high, high x low, low x high */
 
 struct profiler {
     const struct device_image *image;
@@ -25,7 +24,6 @@ struct profiler {
     uint64_t dma_bytes, dma_transfers, dma_descriptors;
     double dma_engine_ns; /* busy time of the DMA engines, summed */
     double model_flops, transpose_flops, hardware_flops;
-    double ideal_pe_ns, ideal_split_ns, ideal_any_ns; /* of all products; see device_profile */
     uint64_t matmuls, activations;
 };
 
@@ -160,9 +158,7 @@ static void count_flops(struct profiler *p, const struct nki_instr *instr) {
                      mode->i == NKI_PERF_DOUBLE_ROW;
         double peak = p->image->generation->pe_tflops_bf16;
         double once_ns = flops / ((pairs ? p->image->generation->pe_tflops_fp8 : peak) * 1e3);
-        p->ideal_pe_ns += pairs ? once_ns : once_ns * passes;
-        p->ideal_split_ns += pairs ? once_ns : once_ns * MIN_OF(passes, SPLIT_PRODUCTS);
-        p->ideal_any_ns += once_ns;
+        floor_add_product(&p->profile->floor_parts, once_ns, pairs ? 1 : passes);
     }
 }
 
@@ -191,22 +187,9 @@ static void count_issues(struct profiler *p) {
 
 /* ---- the floor ------------------------------------------------------------------------------ */
 
-/* Inputs that are read must come from HBM once, outputs must go there once, and the matrix products
- * take their time at the peak of the PE array. No schedule can be faster. */
-static void find_floor(struct profiler *p) {
+/* Of an input only what the kernel reads counts: at most its size, at most what is moved. */
+static double input_bytes(const struct profiler *p) {
     const struct nki_program *program = p->image->program;
-    double bytes = 0;
-    for (size_t s = 0; s < program->storages.len; s++) {
-        const struct nki_storage *storage = &program->storages.at[s];
-        if (storage->space != NKI_HBM)
-            continue;
-        const struct device_block *block = &p->image->blocks[p->image->block_base[s]];
-        bool touched =
-            p->image->block_base[s + 1] > p->image->block_base[s] && block->first != DEVICE_NEVER;
-        if (storage->output >= 0 && touched)
-            bytes += (double)storage->bytes;
-    }
-    /* Of an input, what the kernel reads: at most the input's size, and at most what is moved. */
     uint64_t *read = mem_alloc(program->storages.len, sizeof *read);
     for (size_t i = 0; i < program->instrs.len; i++) {
         size_t n;
@@ -217,21 +200,31 @@ static void find_floor(struct profiler *p) {
                 read[operands[k].ap->storage] +=
                     (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
     }
+    double bytes = 0;
     for (size_t s = 0; s < program->storages.len; s++)
         bytes += (double)MIN_OF(read[s], program->storages.at[s].bytes);
     free(read);
-    const struct device_generation *generation = p->image->generation;
-    double dma = generation->dma_engines * generation->dma_engine_bytes_per_ns;
-    double rate = MAX_OF(dma, generation->hbm_bytes_per_ns);
-    double hbm_ns = bytes / rate;
-    p->profile->floor_us = MAX_OF(hbm_ns, p->ideal_pe_ns) / 1e3;
-    p->profile->floor_split_us = MAX_OF(hbm_ns, p->ideal_split_ns) / 1e3;
-    p->profile->floor_any_us = MAX_OF(hbm_ns, p->ideal_any_ns) / 1e3;
-    p->profile->floor_bound = hbm_ns >= p->ideal_pe_ns ? "HBM" : "Tensor";
+    return bytes;
 }
 
-double device_floor_on(double floor_us, int cores) {
-    return floor_us / MAX_OF(cores, 1);
+static double output_bytes(const struct device_image *image) {
+    const struct nki_program *program = image->program;
+    double bytes = 0;
+    for (size_t s = 0; s < program->storages.len; s++) {
+        const struct nki_storage *storage = &program->storages.at[s];
+        if (storage->space != NKI_HBM || storage->output < 0)
+            continue;
+        const struct device_block *block = &image->blocks[image->block_base[s]];
+        if (image->block_base[s + 1] > image->block_base[s] && block->first != DEVICE_NEVER)
+            bytes += (double)storage->bytes;
+    }
+    return bytes;
+}
+
+static void find_floor(struct profiler *p) {
+    p->profile->floor_parts.read_bytes = input_bytes(p);
+    p->profile->floor_parts.written_bytes = output_bytes(p->image);
+    floor_set(p->profile, p->image->generation);
 }
 
 /* ---- metrics -------------------------------------------------------------------------------- */

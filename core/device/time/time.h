@@ -39,6 +39,15 @@ struct device_bound {
     double without_ns;
 };
 
+/* Floors: products in the precision they have, those of fp32 as three of bf16 (the two halves of
+ * each operand, without low times low), all in bf16. */
+enum { FLOOR_KEEP, FLOOR_SPLIT, FLOOR_ANY, FLOOR_PRECISIONS };
+/* What a floor consists of: bytes from and to HBM, and the time of products at the PE array's
+ * peak. */
+struct floor_parts {
+    double read_bytes, written_bytes, pe_ns[FLOOR_PRECISIONS];
+};
+
 struct device_profile {
     struct arena *arena; /* owns all of the profile */
     double latency_us;
@@ -49,7 +58,8 @@ struct device_profile {
     double floor_any_us;     /* the same with all products in bf16: no kernel passes it, whatever it
                               * does with numbers */
     const char *floor_bound; /* "HBM" or "Tensor" */
-    const char *bound;       /* name of the resource that limits it now */
+    struct floor_parts floor_parts;
+    const char *bound; /* name of the resource that limits it now */
     VEC(struct device_metric) metrics;
     VEC(struct device_line) lines; /* in descending order of share */
     VEC(struct device_bound) bounds;
@@ -60,6 +70,17 @@ struct device_profile {
  * the profile with device_profile_free. */
 struct device_profile *device_time(const struct device_image *image) CC_MUST_USE;
 void device_profile_free(struct device_profile *profile); /* accepts NULL */
+/* What a task needs whatever its kernel does: bytes, and products by the width of their operands.
+ */
+enum { DEVICE_NEED_FP32, DEVICE_NEED_BF16, DEVICE_NEED_FP8, DEVICE_NEED_WIDTHS };
+struct device_need {
+    double read_bytes, written_bytes, multiply_adds[DEVICE_NEED_WIDTHS];
+};
+/* Lowers the floors of a kernel's profile to what its task needs, where that is less: the kernel
+ * may read twice what would do once, or compute what nobody needs. */
+void device_floor_of_task(struct device_profile *profile,
+                          const struct device_generation *generation,
+                          const struct device_need *need);
 /* The floor of a launch on `cores` physical cores, in microseconds, from the floor on one core.
  * Each core has its own engines and its own share of HBM bandwidth, and work that divides evenly
  * uses all of them. */

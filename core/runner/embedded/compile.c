@@ -100,10 +100,25 @@ static void write_profile(struct evaluation *evaluation) {
     free(path);
 }
 
+/* The floor is over all kernels of the task, as far as its reference tells what that needs. */
+static void use_task_floor(struct evaluation *evaluation) {
+    const struct task_work *work = evaluation->shapes ? &evaluation->shapes->work : NULL;
+    if (!work || !work->known)
+        return;
+    struct device_need need = {.read_bytes = work->read_bytes,
+                               .written_bytes = work->written * sizeof(float)};
+    need.multiply_adds[DEVICE_NEED_FP32] = work->fp32;
+    need.multiply_adds[DEVICE_NEED_BF16] = work->bf16;
+    need.multiply_adds[DEVICE_NEED_FP8] = work->fp8;
+    device_floor_of_task(evaluation->profile, evaluation->generation, &need);
+    events_metric("task_flops", 2 * (work->fp32 + work->bf16 + work->fp8), "flops");
+}
+
 static void time_kernel(struct evaluation *evaluation) {
     uint64_t start = clock_monotonic_ns();
     events_phase("time", -1);
     evaluation->profile = device_time(evaluation->image);
+    use_task_floor(evaluation);
     tell_sample(evaluation->profile->latency_us, false);
     take_profile(evaluation);
     events_phase("time", seconds_since(start));

@@ -8,8 +8,12 @@ static double least(double a, double b) {
     return !(b > 0) ? a : !(a <= b) ? b : a;
 }
 
-/* FLOPs of its matrix products without transposes, as near as its device tells. */
+/* FLOPs of the reference's products; where nobody knows those, of its own without transposes, as
+ * near as its device tells. */
 static double useful_flops(const struct tune_attempt *attempt) {
+    double task = tune_attempt_metric(attempt, "task_flops");
+    if (!isnan(task))
+        return task;
     double model = tune_attempt_metric(attempt, "model_flops");
     double hardware = tune_attempt_metric(attempt, "hardware_flops");
     double transposes = tune_attempt_metric(attempt, "transpose_flops");

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The floor: the time below which no kernel of a task can be. What has to be read and written comes
+ * and goes once, products take their time at the peak of the PE array. A kernel's own traffic and
+ * products are one account of that; what its reference needs (core/task/record) is another. Each
+ * is an upper bound of the least, so the smaller one of each part counts. */
+#include "device/time/floor.h"
+
+#define FP32_PASSES 4    /* of the PE array for a product of fp32, beside one for bf16 */
+#define SPLIT_PRODUCTS 3 /* high x high, high x low, low x high */
+
+void floor_add_product(struct floor_parts *parts, double once_ns, int passes) {
+    parts->pe_ns[FLOOR_KEEP] += once_ns * passes;
+    parts->pe_ns[FLOOR_SPLIT] += once_ns * MIN_OF(passes, SPLIT_PRODUCTS);
+    parts->pe_ns[FLOOR_ANY] += once_ns;
+}
+
+/* What the reference needs. Results may be narrower than the reference's: what the kernel writes
+ * counts where that is less. */
+static struct floor_parts parts_of(const struct device_generation *generation,
+                                   const struct device_need *need) {
+    struct floor_parts parts = {.read_bytes = need->read_bytes,
+                                .written_bytes = need->written_bytes};
+    double bf16 = generation->pe_tflops_bf16 * 1e3, fp8 = generation->pe_tflops_fp8 * 1e3;
+    floor_add_product(&parts, 2 * need->multiply_adds[DEVICE_NEED_FP32] / bf16, FP32_PASSES);
+    floor_add_product(&parts, 2 * need->multiply_adds[DEVICE_NEED_BF16] / bf16, 1);
+    floor_add_product(&parts, 2 * need->multiply_adds[DEVICE_NEED_FP8] / MAX_OF(bf16, fp8), 1);
+    return parts;
+}
+
+void floor_set(struct device_profile *profile, const struct device_generation *generation) {
+    const struct floor_parts *parts = &profile->floor_parts;
+    double dma = generation->dma_engines * generation->dma_engine_bytes_per_ns;
+    double rate = MAX_OF(dma, generation->hbm_bytes_per_ns);
+    double hbm_ns = (parts->read_bytes + parts->written_bytes) / rate;
+    profile->floor_us = MAX_OF(hbm_ns, parts->pe_ns[FLOOR_KEEP]) / 1e3;
+    profile->floor_split_us = MAX_OF(hbm_ns, parts->pe_ns[FLOOR_SPLIT]) / 1e3;
+    profile->floor_any_us = MAX_OF(hbm_ns, parts->pe_ns[FLOOR_ANY]) / 1e3;
+    profile->floor_bound = hbm_ns >= parts->pe_ns[FLOOR_KEEP] ? "HBM" : "Tensor";
+}
+
+void device_floor_of_task(struct device_profile *profile,
+                          const struct device_generation *generation,
+                          const struct device_need *need) {
+    struct floor_parts task = parts_of(generation, need), *own = &profile->floor_parts;
+    own->read_bytes = MIN_OF(own->read_bytes, task.read_bytes);
+    own->written_bytes = MIN_OF(own->written_bytes, task.written_bytes);
+    for (int i = 0; i < FLOOR_PRECISIONS; i++)
+        own->pe_ns[i] = MIN_OF(own->pe_ns[i], task.pe_ns[i]);
+    floor_set(profile, generation);
+}
+
+double device_floor_on(double floor_us, int cores) {
+    return floor_us / MAX_OF(cores, 1);
+}

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording forward: numpy as the reference sees it, its inputs, and the graph that comes out. This
+follows functions.py in one file."""
+
+# ------------------------------------------------------------------------ numpy, as forward sees it
+
+
+class ArrayKind(type):
+    """isinstance(x, numpy.ndarray) holds for what records, too."""
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, (np.ndarray, Traced))
+
+    def __subclasscheck__(cls, kind):
+        return issubclass(kind, (np.ndarray, Traced))
+
+    def __call__(cls, shape, dtype=float, **_):
+        return Traced.known(np.zeros(shape, dtype))
+
+
+class NdArray(metaclass=ArrayKind):
+    pass
+
+
+def making(name):
+    """A function that makes an array, which forward may write to later."""
+    def make(*args, **kwargs):
+        made = getattr(np, name)(*args, **kwargs)
+        return Traced.known(made) if isinstance(made, np.ndarray) else made
+    return make
+
+
+def converting(value, dtype=None, *_, copy=None, ndmin=0, **__):
+    """numpy.array and its relatives."""
+    if isinstance(value, (list, tuple)) and holds_traced(value):
+        value = stack([converting(item) for item in value])
+    value = value if isinstance(value, Traced) else Traced.known(np.array(value, dtype))
+    made = value if dtype is None else as_type(value, dtype)
+    return made.reshape((1,) * max(ndmin - made.ndim, 0) + made.shape) if ndmin else made
+
+
+def holds_traced(value):
+    if isinstance(value, (list, tuple)):
+        return any(map(holds_traced, value))
+    return isinstance(value, Traced)
+
+
+class StandIn(type(sys)):
+    """Takes numpy's place among the modules while the reference is loaded and runs."""
+
+    ndarray = NdArray
+
+    def __init__(self):
+        super().__init__("numpy", np.__doc__)
+        for name in ("zeros", "ones", "full", "arange", "linspace", "eye", "identity", "tri",
+                     "fromfunction", "frombuffer", "load", "indices", "logspace"):
+            setattr(self, name, making(name))
+        self.empty = self.zeros
+        self.array = lambda value, dtype=None, **kwargs: fresh(converting(value, dtype, **kwargs))
+        self.asarray = self.asanyarray = self.ascontiguousarray = self.asfortranarray = converting
+        self.shape = lambda a: a.shape if isinstance(a, Traced) else np.shape(a)
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+
+# --------------------------------------------------------------------------------------- recording
+
+
+class Recorded(Reference):
+    """The reference with inputs that record."""
+
+    def graph(self, seed):
+        global RECORDING
+        RECORDING = Recording(self.path)
+        sys.modules["numpy"] = StandIn()
+        np.random = sys.modules["numpy.random"] = Random()
+        Outline.fill = 0
+        self.forget()
+        self.load()
+        given = [self.argument(i, value) for i, value in enumerate(self.some_inputs(seed))]
+        arguments = self.kernel_arguments(given)
+        made = self.names["forward"](*given)
+        several = list(made) if isinstance(made, (list, tuple)) else [made]
+        if not several or any(value is None for value in several):
+            raise Untraced("forward() returned nothing")
+        outputs = [node_of(traced(value)) for value in several]
+        return {"nodes": RECORDING.rows, "arguments": arguments, "outputs": outputs,
+                "result": type(made).__name__ if isinstance(made, (list, tuple)) else "one"}
+
+    def forget(self):
+        """Modules beside the reference are loaded anew: they know numpy by its old name."""
+        folder = os.path.dirname(self.path) + os.sep
+        for name, module in list(sys.modules.items()):
+            if str(getattr(module, "__file__", None) or "").startswith(folder):
+                del sys.modules[name]
+
+    def some_inputs(self, seed):
+        """Inputs without their numbers; where get_inputs needs those, the ones of this seed."""
+        try:
+            return self.begin(seed)
+        except Unknown:
+            if self.given is None:
+                raise NeedsNumbers from None
+            return self.given
+
+    def argument(self, i, value):
+        """An argument of forward: arrays record, numbers stand for themselves."""
+        if isinstance(value, (list, tuple)):
+            return type(value)(self.argument(i, item) for item in value)
+        if not isinstance(value, (np.ndarray, Traced)) or not value.ndim:
+            return value
+        return Traced.of(RECORDING.add("input", [], value.shape, value.dtype, argument=i))
+
+    def kernel_arguments(self, given):
+        """The kernel's arguments: nodes, or numbers as they are."""
+        transform = self.names.get("transform_to_nki_inputs")
+        values = transform(list(given)) if transform else given
+        values = [values] if isinstance(values, Traced) else values
+        wanted = self.names.get("nki_input_dtypes") or [None] * len(values)
+        rows = []
+        for value, dtype in zip(values, wanted):
+            if isinstance(value, Traced):
+                dtype = dtype or NARROWED.get(value.dtype.name, value.dtype.name)
+                rows.append({"node": value.now(), "dtype": dtype})
+            else:
+                rows.append({"value": None if value is None else str(value)})
+        return rows
+
+
+def reached(graph):
+    """The graph without what no output needs; the kernel's arguments stay."""
+    needed, todo = set(), list(graph["outputs"]) + [row["node"] for row in graph["arguments"]
+                                                    if "node" in row]
+    while todo:
+        node = todo.pop()
+        if node not in needed:
+            needed.add(node)
+            todo.extend(graph["nodes"][node]["in"])
+    number = {old: new for new, old in enumerate(sorted(needed))}
+    nodes = [dict(graph["nodes"][old], **{"in": [number[i] for i in graph["nodes"][old]["in"]]})
+             for old in sorted(needed)]
+    arguments = [dict(row, node=number[row["node"]]) if "node" in row else row
+                 for row in graph["arguments"]]
+    return dict(graph, nodes=nodes, arguments=arguments,
+                outputs=[number[i] for i in graph["outputs"]])
+
+
+# -------------------------------------------------------------------------------------- requests
+
+
+def refusal(what, line):
+    return {"refused": what.encode("utf-8", "replace").decode(), "line": line}
+
+
+def record_to(folder, reference, seed):
+    """Writes folder/graph with the graph and its work, or with what could not be recorded."""
+    started = time.monotonic()
+    recorded = Recorded(reference.path)
+    recorded.given = reference.inputs
+    try:
+        graph = reached(recorded.graph(seed))
+        made = {"graph": graph, "work": Work(graph).summary()}
+    except NeedsNumbers:
+        return
+    except Untraced as problem:
+        made = refusal(str(problem), problem.line)
+    except Exception as problem:
+        made = refusal(f"{type(problem).__name__}: {problem}", where(problem, reference.path))
+    write_meta(folder, "graph", {**made, "values": [], "depends": recorded.depends(),
+                                 "elapsed": time.monotonic() - started})
+
+
+def graph_of(reference, request):
+    """The graph of a reference, the same for all seeds, from the cache or recorded in a child; None
+    when the child did not come to its end, or has to see the inputs first."""
+    folder, beside = os.path.dirname(request["folder"]), os.path.dirname(reference.path)
+    for recorded in (False, True):
+        found = read_arrays(folder, "graph", beside)
+        if found or recorded:
+            return found and found[1]
+        sys.stderr.flush()
+        pid = os.fork() if hasattr(os, "fork") else -1
+        if pid == 0:
+            try:
+                signal.alarm(TRACE_S)
+                record_to(folder, reference, request["seed"])
+            finally:
+                os._exit(0)
+        if pid > 0:
+            os.waitpid(pid, 0)
+
+
+def facts_of(reference, request):
+    """What stands beside the inputs in their meta.json; harness.py asks."""
+    graph = graph_of(reference, request) or {"refused": "recording it took too long", "line": 0}
+    return {key: graph[key] for key in ("work", "refused", "line") if key in graph}
