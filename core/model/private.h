@@ -219,6 +219,11 @@ bool model_call_trusts(struct model_call *call, enum model_trust *trust);
 /* `start` and `stop` of interfaces that need at most one key. */
 void model_keyed_start(struct model_call *call);
 void model_keyed_stop(struct model_call *call);
+/* The rest of an interface over HTTP whose functions have these names and whose only key is the
+ * one of `key_variable`. */
+#define MODEL_API_KEYED                                                                           \
+    .is_service = true, .framing = MODEL_SSE, .prepare = prepare, .event = event, .whole = whole, \
+    .start = model_keyed_start, .stop = model_keyed_stop
 
 /* json.c: bits the interfaces share. */
 const char *model_json_text(const cJSON *object, const char *name); /* NULL: not there */

@@ -149,13 +149,5 @@ static bool whole(struct model_call *call, const cJSON *object) {
     return true;
 }
 
-const struct model_api model_api_responses = {.name = "responses",
-                                              .is_service = true,
-                                              .key_variable = "OPENAI_API_KEY",
-                                              .address = ADDRESS,
-                                              .framing = MODEL_SSE,
-                                              .prepare = prepare,
-                                              .event = event,
-                                              .whole = whole,
-                                              .start = model_keyed_start,
-                                              .stop = model_keyed_stop};
+const struct model_api model_api_responses = {
+    .name = "responses", .key_variable = "OPENAI_API_KEY", .address = ADDRESS, MODEL_API_KEYED};

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "bench/long_session.h"
+#include "bench/processor.h"
 
 #define TIMES 3
 #define MOST_TIMES 15
@@ -112,23 +113,6 @@ static pid_t hone_start(const char *hone, const char *folder, int *fd) {
     _exit(127);
 }
 
-/* Processor time of the process so far. */
-static double cpu_ms_of(pid_t pid) {
-    char path[64], text[1024];
-    unsigned long user = 0, system = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "r");
-    size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[size] = 0;
-    const char *after = strrchr(text, ')');
-    if (!after || sscanf(after + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
-                         &system) != 2)
-        return NAN;
-    return (double)(user + system) * 1000 / (double)sysconf(_SC_CLK_TCK);
-}
-
 static struct opened open_once(const char *hone, const char *folder, int attempts) {
     struct screen screen = {0};
     struct opened opened = {0};
@@ -142,7 +126,7 @@ static struct opened open_once(const char *hone, const char *folder, int attempt
     opened.first_ms = now_ms() - begun;
     screen_wait(&screen, round, 600000);
     opened.whole_ms = now_ms() - begun;
-    opened.cpu_ms = cpu_ms_of(screen.pid);
+    opened.cpu_ms = 1000 * processor_s_of(screen.pid);
     opened.key_ms = history_keys(&screen);
     double ends = now_ms();
     (void)!write(screen.fd, ":quit\r", 6);

@@ -27,6 +27,7 @@
 
 #include "loop/loop.h"
 #include "screens/replay.h"
+#include "bench/processor.h"
 #include "tui/term/term.h"
 #include "tui/tui.h"
 #include "model/model.h"
@@ -377,23 +378,6 @@ static void look(struct watch *watch, const char *bytes, ssize_t size) {
     }
 }
 
-/* Processor time of a process, in seconds. */
-static double cpu_of(pid_t pid) {
-    char path[64], text[1024];
-    unsigned long user = 0, system = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "r");
-    size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[size] = 0;
-    const char *after = strrchr(text, ')');
-    if (!after || sscanf(after + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
-                         &system) != 2)
-        return NAN;
-    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
-}
-
 static void watch_terminal(struct watch *watch, int fd, int64_t until_ns) {
     char bytes[65536];
     struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -417,11 +401,11 @@ static void watch_hone(struct watch *watch, const struct options *options, int f
     while (atomic_load(&shared->asked) < options->streams && now_ns() < limit_ns)
         watch_terminal(watch, fd, now_ns() + 50000000);
     watch_terminal(watch, fd, now_ns() + 700000000);
-    double cpu = cpu_of(pid);
+    double cpu = processor_s_of(pid);
     int64_t begun = now_ns();
     watch_terminal(watch, fd, begun + (int64_t)options->seconds * 1000000000);
     shared->wall_s = (double)(now_ns() - begun) * 1e-9;
-    shared->cpu_share = (cpu_of(pid) - cpu) / shared->wall_s;
+    shared->cpu_share = (processor_s_of(pid) - cpu) / shared->wall_s;
     begun = now_ns();
     (void)!write(fd, ":quit\r", 6);
     watch_terminal(watch, fd, begun + 10000000000); /* until the terminal is closed */

@@ -16,7 +16,7 @@
 
 #include "base/base.h"
 #include "hosts/lab.h"
-#include "session/terminal.h"
+#include "session/expect.h"
 
 struct scene {
     struct lab *lab;
@@ -83,20 +83,6 @@ static struct terminal *start(const struct scene *scene, const char *const *args
     for (size_t i = 0; args[i]; i++)
         argv[i + 1] = args[i];
     return terminal_start(argv, scene->env, 120, 40);
-}
-
-static void expect(struct terminal *terminal, const char *text) {
-    if (!terminal_wait(terminal, text, true)) {
-        fprintf(stderr, "'%s' does not show on:\n%s\n", text, terminal_screen(terminal));
-        fail();
-    }
-}
-
-static void expect_gone(struct terminal *terminal, const char *text) {
-    if (!terminal_wait(terminal, text, false)) {
-        fprintf(stderr, "'%s' still shows on:\n%s\n", text, terminal_screen(terminal));
-        fail();
-    }
 }
 
 /* Whether any file below the folder holds the text. */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "session/terminal.h"
+#include "session/expect.h"
 
 struct place {
     char home[64];
@@ -76,20 +76,6 @@ static void make_small_task(void) {
             memcpy(size, "M, N =  256, 1024", 17);
         assert_true(file_write(to, copy.at, copy.len, &err));
         buf_free(&copy);
-    }
-}
-
-static void expect(struct terminal *terminal, const char *text) {
-    if (!terminal_wait(terminal, text, true)) {
-        fprintf(stderr, "'%s' does not show on:\n%s\n", text, terminal_screen(terminal));
-        fail();
-    }
-}
-
-static void expect_gone(struct terminal *terminal, const char *text) {
-    if (!terminal_wait(terminal, text, false)) {
-        fprintf(stderr, "'%s' still shows on:\n%s\n", text, terminal_screen(terminal));
-        fail();
     }
 }
 

@@ -3,6 +3,7 @@
 #ifndef HONE_TESTS_STORE_SCRATCH_H
 #define HONE_TESTS_STORE_SCRATCH_H
 
+#include <sqlite3.h>
 #include <stdlib.h>
 
 #include "store/store.h"
@@ -26,6 +27,16 @@ static inline struct store *open_ok(const char *folder) {
     if (!store)
         fail_msg("%s", err.text);
     return store;
+}
+
+/* Changes a session's database behind its back. */
+static inline void scratch_sql(const char *folder, const char *sql) {
+    char *path = path_join(folder, "session.db");
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    free(path);
 }
 
 #endif

@@ -134,17 +134,6 @@ static void any_truncation_is_noticed(void **unused) {
     scratch_end(folder);
 }
 
-static void edit(const char *folder, const char *sql) {
-    char *path = path_join(folder, "session.db");
-    sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    char *wrong = NULL;
-    if (sqlite3_exec(db, sql, NULL, NULL, &wrong) != SQLITE_OK)
-        fail_msg("%s", wrong);
-    sqlite3_close(db);
-    free(path);
-}
-
 static bool count_event(void *data, const struct store_event *event) {
     int *count = data;
     assert_int_equal(event->seq, ++*count);
@@ -171,7 +160,7 @@ static void the_place_of_the_damage_is_told(void **unused) {
         struct err err = {0};
         int count = 0;
         fill(folder, 20);
-        edit(folder, all[i].sql);
+        scratch_sql(folder, all[i].sql);
         struct store *store = store_open(folder, true, &err);
         assert_non_null(store);
         assert_false(store_replay(store, 0, count_event, &count, &err));
@@ -193,8 +182,8 @@ static void the_place_of_the_damage_is_told(void **unused) {
 /* The file as a hone without a chain left it. */
 static void unchain(const char *folder) {
     char *head = path_join(folder, "session.db-head");
-    edit(folder, "ALTER TABLE events DROP COLUMN hash; DROP TABLE chain; DROP TABLE sums;"
-                 "PRAGMA user_version = 1");
+    scratch_sql(folder, "ALTER TABLE events DROP COLUMN hash; DROP TABLE chain; DROP TABLE sums;"
+                        "PRAGMA user_version = 1");
     assert_int_equal(unlink(head), 0);
     free(head);
 }
@@ -219,7 +208,7 @@ static void a_session_without_a_chain_gets_one(void **unused) {
     assert_int_equal(count, 21);
     assert_int_equal(store_proven_seq(store), 21);
     store_close(store);
-    edit(folder, "UPDATE events SET type = 'text' WHERE seq = 3");
+    scratch_sql(folder, "UPDATE events SET type = 'text' WHERE seq = 3");
     store = store_open(folder, true, &err);
     assert_false(store_replay(store, 0, count_event, &(int){0}, &err));
     store_close(store);

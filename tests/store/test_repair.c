@@ -113,12 +113,9 @@ static int new_one_is_true(const char *top) {
 }
 
 static void edit(const char *top, const char *sql) {
-    char *path = path_join(top, "silu/session.db");
-    sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
-    free(path);
+    char *folder = path_join(top, "silu");
+    scratch_sql(folder, sql);
+    free(folder);
 }
 
 static void what_can_be_known_is_known(void **unused) {

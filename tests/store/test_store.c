@@ -137,28 +137,19 @@ static void a_killed_process_leaves_no_lock_and_loses_nothing(void **unused) {
     scratch_end(folder);
 }
 
-static void version_write(const char *folder, const char *sql) {
-    char *path = path_join(folder, "session.db");
-    sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
-    free(path);
-}
-
 static void a_newer_version_is_refused(void **unused) {
     (void)unused;
     char *folder = scratch();
     struct store *store = open_ok(folder);
     append_numbered(store, 1, 3);
     store_close(store);
-    version_write(folder, "PRAGMA user_version=99");
+    scratch_sql(folder, "PRAGMA user_version=99");
     struct err err = {0};
     assert_null(store_open(folder, false, &err));
     assert_non_null(strstr(err.text, "newer hone"));
     assert_non_null(strstr(err.text, "99"));
     assert_int_equal(err.kind, ERR_ENVIRONMENT);
-    version_write(folder, "PRAGMA user_version=2");
+    scratch_sql(folder, "PRAGMA user_version=2");
     store = open_ok(folder);
     assert_int_equal(last_seq(store), 3);
     store_close(store);
@@ -168,7 +159,7 @@ static void a_newer_version_is_refused(void **unused) {
 static void what_is_no_session_is_left_alone(void **unused) {
     (void)unused;
     char *folder = scratch();
-    version_write(folder, "CREATE TABLE other(a); PRAGMA application_id=5");
+    scratch_sql(folder, "CREATE TABLE other(a); PRAGMA application_id=5");
     struct err err = {0};
     assert_null(store_open(folder, false, &err));
     assert_non_null(strstr(err.text, "not a session of hone"));

@@ -401,4 +401,30 @@ static CC_UNUSED void fake_act(struct fake *fake, struct tune_action action) {
     fake_settle(fake);
 }
 
+/* A person who does anything at all, sensible or not, so many times. */
+static inline void fake_act_at_random(struct fake *fake, unsigned seed, int times) {
+    static const char *const texts[] = {"keep",
+                                        "revert",
+                                        "a title\nand text",
+                                        "",
+                                        "def kernel():\n    # latency 640\n",
+                                        "def kernel():\n    # latency 1\n    # broken\n"};
+    for (int i = 0; i < times; i++) {
+        seed = seed * 1103515245 + 12345;
+        unsigned bits = seed >> 8;
+        struct tune_action action = {.kind = (enum tune_action_kind)(bits % TUNE_ACTIONS),
+                                     .lane = (int)((bits >> 2) % 5) - 1,
+                                     .step = (enum tune_step)((bits >> 5) % (TUNE_STEPS + 2)),
+                                     .gate = (enum tune_gate)((bits >> 9) % TUNE_GATES),
+                                     .attempt = (int)((bits >> 12) % 6),
+                                     .index = (int)((bits >> 15) % 5) - 1,
+                                     .number = (bits >> 18) % 3 ? 60 : 1e-4,
+                                     .text = texts[(bits >> 20) % 6]};
+        if ((bits >> 4) % 3 == 0)
+            action.kind = i % 2 ? TUNE_ACT_APPROVE : TUNE_ACT_START;
+        fake_try(fake, action);
+        fake_settle(fake);
+    }
+}
+
 #endif

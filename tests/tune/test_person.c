@@ -361,24 +361,7 @@ static void random_actions_replay_to_the_same_state(void **unused) {
     (void)unused;
     struct fake fake;
     begin(&fake, TUNE_GATE_ASK);
-    unsigned seed = 12;
-    static const char *const texts[] = {
-        "keep", "revert", "a title\nand text", "", SOURCE("640", "four"), SOURCE("1", "broken")};
-    for (int i = 0; i < 250; i++) {
-        seed = seed * 1103515245 + 12345;
-        unsigned bits = seed >> 8;
-        struct tune_action action = {.kind = (enum tune_action_kind)(bits % TUNE_ACTIONS),
-                                     .step = (enum tune_step)((bits >> 5) % (TUNE_STEPS + 2)),
-                                     .gate = (enum tune_gate)((bits >> 9) % TUNE_GATES),
-                                     .attempt = (int)((bits >> 12) % 6),
-                                     .index = (int)((bits >> 15) % 4) - 1,
-                                     .number = (bits >> 18) % 3 ? 60 : 1e-4,
-                                     .text = texts[(bits >> 20) % 6]};
-        if ((bits >> 4) % 3 == 0)
-            action.kind = i % 2 ? TUNE_ACT_APPROVE : TUNE_ACT_START;
-        fake_try(&fake, action);
-        fake_settle(&fake);
-    }
+    fake_act_at_random(&fake, 12, 250);
     assert_true(fake_state(&fake)->attempts.len > 3);
     replay_equals_live(&fake);
     fake_end(&fake);

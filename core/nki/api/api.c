@@ -347,23 +347,26 @@ static bool nki_get(struct interp *in, const struct nki_node *node,
 
 /* ---- operators ------------------------------------------------------------------------------ */
 
-static const enum nki_func binary_funcs[NKI_BINARY_COUNT] = {
-    [NKI_ADD] = NKI_FUNC_ADD,
-    [NKI_SUB] = NKI_FUNC_SUBTRACT,
-    [NKI_MUL] = NKI_FUNC_MULTIPLY,
-    [NKI_DIV] = NKI_FUNC_DIVIDE,
-    [NKI_POW] = NKI_FUNC_POWER,
-    [NKI_MOD] = NKI_FUNC_MOD,
-    [NKI_BIT_AND] = NKI_FUNC_BITWISE_AND,
-    [NKI_BIT_OR] = NKI_FUNC_BITWISE_OR,
-    [NKI_BIT_XOR] = NKI_FUNC_BITWISE_XOR,
-    [NKI_SHIFT_LEFT] = NKI_FUNC_LEFT_SHIFT,
-    [NKI_SHIFT_RIGHT] = NKI_FUNC_RIGHT_SHIFT,
-};
+enum nki_func api_binary_func(enum nki_binary op) {
+    static const enum nki_func funcs[NKI_BINARY_COUNT] = {
+        [NKI_ADD] = NKI_FUNC_ADD,
+        [NKI_SUB] = NKI_FUNC_SUBTRACT,
+        [NKI_MUL] = NKI_FUNC_MULTIPLY,
+        [NKI_DIV] = NKI_FUNC_DIVIDE,
+        [NKI_POW] = NKI_FUNC_POWER,
+        [NKI_MOD] = NKI_FUNC_MOD,
+        [NKI_BIT_AND] = NKI_FUNC_BITWISE_AND,
+        [NKI_BIT_OR] = NKI_FUNC_BITWISE_OR,
+        [NKI_BIT_XOR] = NKI_FUNC_BITWISE_XOR,
+        [NKI_SHIFT_LEFT] = NKI_FUNC_LEFT_SHIFT,
+        [NKI_SHIFT_RIGHT] = NKI_FUNC_RIGHT_SHIFT,
+    };
+    return funcs[op];
+}
 
 static bool tensor_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
                           struct value a, struct value b, struct value *result) {
-    struct api_op lower = {.in = in, .node = node, .func = binary_funcs[op]};
+    struct api_op lower = {.in = in, .node = node, .func = api_binary_func(op)};
     if (lower.func == NKI_FUNC_NONE)
         return interp_error(in, node, "", "%s is not defined for tensors%s", nki_binary_text(op),
                             op == NKI_MATMUL ? ": use nl.matmul or nisa.nc_matmul" : "");

@@ -145,20 +145,7 @@ bool api_assign(struct interp *in, const struct nki_node *node, const struct ten
 
 bool api_accumulate(struct interp *in, const struct nki_node *node, enum nki_binary op,
                     const struct tensor *target, struct value item) {
-    static const enum nki_func funcs[NKI_BINARY_COUNT] = {
-        [NKI_ADD] = NKI_FUNC_ADD,
-        [NKI_SUB] = NKI_FUNC_SUBTRACT,
-        [NKI_MUL] = NKI_FUNC_MULTIPLY,
-        [NKI_DIV] = NKI_FUNC_DIVIDE,
-        [NKI_POW] = NKI_FUNC_POWER,
-        [NKI_MOD] = NKI_FUNC_MOD,
-        [NKI_BIT_AND] = NKI_FUNC_BITWISE_AND,
-        [NKI_BIT_OR] = NKI_FUNC_BITWISE_OR,
-        [NKI_BIT_XOR] = NKI_FUNC_BITWISE_XOR,
-        [NKI_SHIFT_LEFT] = NKI_FUNC_LEFT_SHIFT,
-        [NKI_SHIFT_RIGHT] = NKI_FUNC_RIGHT_SHIFT,
-    };
-    struct api_op lower = {.in = in, .node = node, .func = funcs[op], .dst = target};
+    struct api_op lower = {.in = in, .node = node, .func = api_binary_func(op), .dst = target};
     struct value ignored;
     if (lower.func == NKI_FUNC_NONE)
         return interp_error(in, node, "", "%s= is not defined for tensors", nki_binary_text(op));

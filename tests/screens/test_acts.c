@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person does at the screens reaches the session, and the screens answer with what came of
+ * it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "screens/acts.h"
+
+static void messages_answer(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("new", &now_ms);
+    struct views *views = views_that_act(state);
+    assert_true(shows(views, "1 4", "nothing ran yet"));
+    assert_true(shows(views, "1 : s w e e p Enter", "constants of the kernel"));
+    assert_true(shows(views, "", "TILE_M = 128"));
+    assert_true(shows(views, "Enter Enter", "start the loop, which measures it first"));
+    assert_true(shows(views, "7 : r e v e r t Space 0 Enter", "there is no attempt 0"));
+    assert_true(shows(views, "u", "there is nothing to take back"));
+    views_free(views);
+    tune_state_free(state);
+    state = replay_until("planned", &now_ms);
+    views = views_that_act(state);
+    assert_true(shows(views, "s", "plan waits for you, not for a start: a approves it"));
+    assert_true(shows(views, "", "◆ plan: "));
+    assert_true(shows(views, ": g a t e Space a l l Space a u t o Enter",
+                      "◆ plan (open from the next one on; a goes on now): "));
+    assert_true(shows(views, ": r e v e r t Space 2 Enter", "did not compile"));
+    assert_int_equal(views->over.is, OVERLAY_NONE);
+    assert_true(shows(views, "4 f F", "no line of compile, warning and above"));
+    assert_true(shows(views, "f F F F : f i l t e r Space z z Enter", "no line has 'zz'"));
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+/* Every gate takes each of its settings in turn; what was typed to find it stays. */
+static void gates_go_through_their_settings(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("planned", &now_ms);
+    struct views *views = views_that_act(state);
+    replay_keys(views, "g b e n c h");
+    for (int i = 0; i < 2 * TUNE_GATES; i++) {
+        enum tune_gate before = state->steps[TUNE_STEP_BENCHMARK].gate;
+        replay_keys(views, "Enter");
+        assert_int_equal(state->steps[TUNE_STEP_BENCHMARK].gate, (before + 1) % TUNE_GATES);
+    }
+    replay_keys(views, "Esc g Enter");
+    for (int i = 0; i < 2 * TUNE_GATES; i++) {
+        for (int k = 0; k < TUNE_STEPS; k++)
+            assert_int_equal(state->steps[k].gate, i % TUNE_GATES);
+        replay_keys(views, "Enter");
+    }
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+static void found(struct tune_state *state, const char *severity, const char *file, int line,
+                  const char *message) {
+    struct buf json = {0};
+    buf_printf(&json,
+               "{\"attempt\": 3, \"severity\": \"%s\", \"code\": \"NCC_EVRF007\", \"file\": "
+               "\"%s\", \"line\": %d, \"column\": %d, \"message\": \"%s\"}",
+               severity, file, line, 1 + (int)state->diagnostics.len, message);
+    tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "diagnostic", json.at);
+    buf_free(&json);
+}
+
+/* The first error of a check is in sight and what Enter opens, in the candidate; repeats are one
+ * row; what is said is broken between words instead of cut. */
+static void findings_can_be_read(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("verifying", &now_ms);
+    for (int i = 0; i < 4; i++) {
+        found(state, "error", "/tmp/x/kernel.py", 23,
+              "x_tile: 256 partitions, 1 to 128 are possible: "
+              "tile the partition dimension of it");
+        found(state, "note", "kernel.py", 24, "called from here");
+        found(state, "error", "helper.py", 5, "tensor: 256 partitions");
+    }
+    struct views *views = views_that_act(state);
+    replay_keys(views, "Tab");
+    assert_true(shows(views, "", "kernel.py:23:3: error: x_tile:    ×4"));
+    assert_true(shows(views, "", "dimension of it [NCC_EVRF007]"));
+    assert_true(shows(views, "", "kernel.py:24:4: note: called      ×4"));
+    assert_true(shows(views, "", "helper.py:5:5: error: tensor:     ×4"));
+    assert_true(shows(views, "K", "the program has more instructions than the compiler takes"));
+    assert_true(shows(views, "q Enter", "┌─ candidate "));
+    assert_int_equal(views->view, VIEW_KERNEL);
+    assert_true(shows(views, "", " line 23   error: x_tile: 256 partitions, 1 to 128"));
+    assert_true(shows(views, "", "  ! 23 "));
+    assert_true(shows(views, "K", "x_tile: 256 partitions"));
+    replay_keys(views, "Esc 1 4");
+    assert_true(
+        shows(views, "", "error: x_tile: 256 partitions, 1 to 128 are possible: tile the "));
+    assert_true(shows(views, "Down Down Down Enter", "helper.py:5 is not the kernel"));
+    replay_keys(views, "5 K");
+    assert_int_equal(views->over.is, OVERLAY_MENU);
+    assert_true(shows(views, "m f u Enter", "MFU (mfu_estimated_percent"));
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+/* The hunk that the keys act on is on the screen, however it was come to. */
+static void the_hunk_in_hand_is_shown(void **unused) {
+    (void)unused;
+    static const char *const ways[] = {"h",     "d h",   "z h",       "z d h", "d z h",
+                                       "[ [ h", "Tab h", "h d Esc h", "End h", "d d h"};
+    static const struct { int rows, cols; } sizes[] = {{40, 120}, {24, 80}, {50, 200}};
+    for (size_t i = 0; i < COUNT_OF(ways) * COUNT_OF(sizes); i++) {
+        int64_t now_ms = 0;
+        struct tune_state *state = replay_until("rewritten", &now_ms);
+        struct views *views = views_that_act(state);
+        int rows = sizes[i % COUNT_OF(sizes)].rows, cols = sizes[i % COUNT_OF(sizes)].cols;
+        draw_at(views, rows, cols);
+        replay_keys(views, ways[i / COUNT_OF(sizes)]);
+        for (int hunk = 1; hunk <= 2; hunk++, replay_keys(views, "n")) {
+            struct tui_canvas *canvas = tui_canvas_new(rows, cols, false);
+            struct buf screen = {0};
+            char number[32];
+            views_draw(views, tui_area_all(canvas), now_ms);
+            tui_canvas_print(canvas, false, &screen);
+            const char *at = strstr(screen.at, "› @@");
+            snprintf(number, sizeof number, "hunk %d/2", hunk);
+            const char *found = at ? strstr(at, number) : NULL;
+            if (!found || memchr(at, '\n', (size_t)(found - at)))
+                fail_msg("%s at %dx%d:\n%s", ways[i / COUNT_OF(sizes)], cols, rows, screen.at);
+            buf_free(&screen);
+            tui_canvas_free(canvas);
+        }
+        buf_clear(&done);
+        replay_keys(views, "p n Space");
+        said("leave-hunk 1 -\n");
+        views_free(views);
+        tune_state_free(state);
+    }
+    buf_free(&done);
+}
+
+static void two_columns_work_or_it_is_said_why_not(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("planned", &now_ms);
+    struct views *views = views_that_act(state);
+    assert_true(shows(views, "d", "there is no difference yet"));
+    views_free(views);
+    tune_state_free(state);
+    state = replay_until("rewritten", &now_ms);
+    views = views_that_act(state);
+    assert_true(shows(views, "", "@@ 20 → 20"));
+    assert_true(shows(views, "d", "two columns take the whole screen; z goes back"));
+    assert_true(
+        shows(views, "", "  39           for n in nl.affine_range(N // TILE_N):        44  "));
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+/* The number, the sum on the screen and the chart go by one floor and by the FLOPs that the task
+ * needs, whatever transposes an attempt has besides. */
+static void one_roof_for_all(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("kept", &now_ms);
+    struct tune_roof roof = tune_roof_of(state);
+    const struct tune_attempt *kept = tune_state_attempt(state, 3);
+    assert_float_equal(roof.floor_us, 512, 1e-9);
+    assert_true(roof.flops < tune_attempt_metric(kept, "hardware_flops"));
+    assert_float_equal(roof.flops, 2. * 4096 * 1024 * 2048, 1);
+    assert_float_equal(tune_roof_share(&roof, kept), 512 / 842., 1e-9);
+    assert_true(isnan(tune_roof_share(&roof, NULL)));
+    struct views *views = views_that_act(state);
+    assert_true(shows(views, "5", "roofline 46 → 61 %"));
+    assert_true(shows(views, "", "#3: floor 0.512 ms / 0.842 ms = 61 % roofline"));
+    assert_true(shows(views, "t t", "ridge 181"));
+    assert_true(shows(views, "", "○ attempt  ● best  ◆ newest  ┄ floor"));
+    views_free(views);
+    tune_state_free(state);
+}
+
+/* One decision at a time, of person or loop, and said before. */
+static void undo_says_what_it_takes_back(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("measured", &now_ms);
+    struct views *views = views_that_act(state);
+    assert_int_equal(state->attempts.at[6].status, TUNE_STATUS_INCONCLUSIVE);
+    assert_true(
+        shows(views, "u", "This takes back what the loop decided: #6 inconclusive (round 6)"));
+    said("");
+    replay_keys(views, "n u Enter");
+    said("take-back 0 -\n");
+    assert_int_equal(state->attempts.at[6].status, TUNE_STATUS_OPEN);
+    assert_int_equal(state->wait, TUNE_WAIT_PAUSED);
+    assert_false(state->running);
+    assert_true(shows(views, "u", "#5 keep (round 5)"));
+    replay_keys(views, "u");
+    said("take-back 0 -\n");
+    assert_int_equal(state->attempts.at[5].status, TUNE_STATUS_OPEN);
+    assert_int_equal(state->incumbent, 4);
+    replay_keys(views, "u"); /* the loop decides while the question stands */
+    tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "decided",
+                     "{\"attempt\": 5, \"status\": \"keep\", \"reason\": \"again\"}");
+    assert_true(shows(views, "y", "This takes back what the loop decided: #5 keep (round 5)"));
+    said("");
+    replay_keys(views, "y");
+    said("take-back 0 -\n");
+    replay_keys(views, "U");
+    said("do-again 0 -\n");
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+static void what_was_taken_back_is_done_again(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("measured", &now_ms);
+    struct views *views = views_that_act(state);
+    replay_keys(views, "u u u u");
+    said("take-back 0 -\ntake-back 0 -\n");
+    replay_keys(views, "U U");
+    said("do-again 0 -\ndo-again 0 -\n");
+    assert_int_equal(state->attempts.at[6].status, TUNE_STATUS_INCONCLUSIVE);
+    assert_int_equal(state->incumbent, 5);
+    assert_false(tune_can(state, TUNE_ANY_LANE, TUNE_ACT_DO_AGAIN));
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+int main(void) {
+    acts_begin();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_answer),
+        cmocka_unit_test(gates_go_through_their_settings),
+        cmocka_unit_test(findings_can_be_read),
+        cmocka_unit_test(the_hunk_in_hand_is_shown),
+        cmocka_unit_test(two_columns_work_or_it_is_said_why_not),
+        cmocka_unit_test(one_roof_for_all),
+        cmocka_unit_test(undo_says_what_it_takes_back),
+        cmocka_unit_test(what_was_taken_back_is_done_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
