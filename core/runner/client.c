@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting the embedded runner: hone itself as a child with limits, its output read as events. Any
- * number run at once, as far as the machine's budget goes (machine/ledger.c); none of them can take
- * hone down. */
+/* Starting the embedded runner: hone itself as a child with limits, whose output is read as events.
+ * As many run at once as the machine's budget allows (machine/ledger.c). None of them can take hone
+ * down. */
 #include "device/device.h"
 #include "runner/machine/inner.h"
 #include "runner/runner.h"
@@ -13,7 +13,7 @@
 #define CANCEL_GRACE_MS 0
 #define OUTPUT_LIMIT ((uint64_t)1 << 30) /* profiles are files */
 #define ASK_MS 200                       /* between two looks at what the machine has left */
-#define LOOK_MS 50                       /* first look at what the child uses, then less often */
+#define LOOK_MS 50                       /* first look at what the child uses; then less often */
 #define LONGEST_LOOK_MS 1000
 
 struct runner {
@@ -24,17 +24,17 @@ struct runner {
     struct wall *wall; /* NULL: another program, which is trusted */
     struct buf job;    /* as it is sent */
     char *self;
-    struct arena *arena;        /* of `command` */
+    struct arena *arena;        /* holds `command` */
     const char **command;       /* argv of another program; NULL: hone itself */
-    struct ledger_claim *claim; /* NULL: it asks nobody */
+    struct ledger_claim *claim; /* NULL: it needs no turn */
     struct loop_timer *timer;   /* asks again, or looks at the child */
     uint64_t look_ms;
-    char waits[24]; /* what it waits for, as it was told */
-    bool raised;    /* it was begun anew with more memory */
+    char waits[24]; /* what it waits for, as last reported */
+    bool raised;    /* it was started again with more memory */
     double time_limit_s;
     uint64_t memory_limit;
     int pid;
-    bool skipping[2]; /* inside a line that was too long, per output */
+    bool skipping[2]; /* per output: inside a line that was too long */
 };
 
 static void runner_free(struct runner *runner) {
@@ -52,7 +52,7 @@ static void on_output(void *data, enum loop_stream stream, struct str text, bool
     struct runner *runner = data;
     bool skipping = runner->skipping[stream];
     runner->skipping[stream] = !whole;
-    /* No event is that long: a line over the limit is left out, end and all. */
+    /* No event is that long. A line over the limit is left out, with its end. */
     if (!whole || skipping)
         return;
     if (stream == LOOP_STDOUT)
@@ -72,7 +72,7 @@ static void nothing(void *data) {
     (void)data;
 }
 
-/* What the runner cannot do from behind its wall. */
+/* Does what the runner cannot do from behind its wall. */
 static void after_evaluation(const struct runner *runner, struct runner_result *result) {
     if (!runner->wall)
         return;
@@ -82,7 +82,8 @@ static void after_evaluation(const struct runner *runner, struct runner_result *
     loop_job_start_owned(runner->loop, tidy, nothing, NULL);
 }
 
-/* The wall itself could not be put up: with the next weaker one, unless the settings forbid it. */
+/* When the wall itself could not be set up, tries the next weaker one, unless the settings forbid
+ * it. */
 static bool goes_on(struct runner *runner, const struct loop_exit *result) {
     return runner->wall && !runner_reader_heard(runner->reader) && result->end == LOOP_EXITED &&
            result->status == 1 && wall_weaken(runner->wall) && launch(runner, NULL);
@@ -90,8 +91,8 @@ static bool goes_on(struct runner *runner, const struct loop_exit *result) {
 
 static void ask_soon(struct runner *runner, uint64_t delay_ms);
 
-/* What the kernel needs is known only once it was compiled. Where that is more than was put aside
- * for it, it begins anew with as much. */
+/* What the kernel needs is known only when it is compiled. If that is more than was put aside for
+ * it, the evaluation starts again with as much. */
 static bool begins_anew(struct runner *runner, const struct runner_result *result) {
     if (!runner->claim || runner->raised || result->failure.kind != ERR_ENVIRONMENT ||
         result->needs_bytes <= ledger_reserved(runner->claim))
@@ -123,8 +124,8 @@ static void on_exit_runner(void *data, const struct loop_exit *result) {
     runner_free(runner);
 }
 
-/* The runner for hosts weighs the memory that its stages use by itself; their address space is
- * beyond any measure. */
+/* The runner for hosts watches the memory of its stages itself. Their address space says nothing
+ * about it. */
 static uint64_t memory_for(const struct runner_job *job) {
     if (job->predict_only)
         return 0;
@@ -140,7 +141,7 @@ static bool is_in_package(const char *folder) {
     return is;
 }
 
-/* The files of a package import each other, so it is shown from its highest folder. */
+/* The files of a package import each other, so the package is shown from its highest folder. */
 static void show_package(struct wall *wall, const char *folder) {
     char *top = path_absolute(folder), *above = path_folder(top);
     while (is_in_package(top) && is_in_package(above)) {
@@ -189,7 +190,7 @@ static struct wall *wall_for(const struct runner_job *job, const char *self, str
     return NULL;
 }
 
-/* "XDG_CACHE_HOME=...": behind a wall HOME is another folder. */
+/* "XDG_CACHE_HOME=...", because behind a wall HOME is another folder. */
 static char *cache_variable(void) {
     char *own = path_cache(NULL), *folder = path_folder(own);
     struct buf line = {0};
@@ -253,7 +254,7 @@ static bool launch(struct runner *runner, struct err *err) {
 
 /* ------------------------------------------------------------------------------- its turn */
 
-/* Without a child nothing was done: the failure is all there is. */
+/* Without a child nothing was done. The failure is all there is. */
 static void end_without(struct runner *runner, const struct err *failure) {
     struct runner_result result = {.failure = *failure};
     runner->callbacks.on_done(runner->callbacks.data, &result);
@@ -261,8 +262,8 @@ static void end_without(struct runner *runner, const struct err *failure) {
     runner_free(runner);
 }
 
-/* What it waits for is shown when that changes (the numbers in the sentence always do), and logged
- * once. */
+/* Shows what it waits for when that changes, and logs it once. The numbers in the sentence change
+ * all the time and do not count. */
 static void tell_waiting(struct runner *runner, const struct buf *why) {
     bool first = !runner->waits[0];
     if (!why->len || !strncmp(runner->waits, why->at, sizeof runner->waits - 1))
@@ -297,7 +298,7 @@ static void ask_soon(struct runner *runner, uint64_t delay_ms) {
     runner->timer = loop_timer_start(runner->loop, delay_ms, 0, ask, runner);
 }
 
-/* At once where the machine has what it takes; else it is asked again later. */
+/* Starts at once where the machine has what it takes. Otherwise asks again later. */
 static bool begin(struct runner *runner, struct err *err) {
     struct buf why = {0};
     bool goes = !runner->claim || ledger_ask(runner->claim, &why) == LEDGER_GO;

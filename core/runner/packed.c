@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runner for hosts on this machine: where it lies, and what of a Neuron SDK it could find here.
- * It asks the SDK's compiler what it thinks of a kernel (the runner's command `predict`), which
- * needs the wheels and no device. Environments are chosen by the runner itself, as on any host. */
+/* The runner for hosts on this machine: where its file is, and whether it could find a Neuron SDK
+ * here. It asks the SDK's compiler for a prediction about a kernel (the runner's command
+ * `predict`), which needs the wheels but no device. As on any host, the runner itself chooses the
+ * environment. */
 #include <glob.h>
 #include <stdlib.h>
 
 #include "runner/runner.h"
 
 #define RUNNER_NAME "runner/hone_runner.pyz"
-#define HOME "predict/.hone" /* below the cache; the runner keeps its own things there */
+#define HOME "predict/.hone" /* below the cache; the runner keeps its own files there */
 #define PACKAGE "/lib*/python3*/site-packages/nki-[0-9]*.dist-info"
 
 char *runner_packed(size_t *size, struct err *err) {
@@ -57,7 +58,7 @@ static bool has_package(const char *folder) {
     return has;
 }
 
-/* The places of environment.py; the runner decides which of them is best. */
+/* The same places as in environment.py. The runner decides which of them is best. */
 bool runner_finds_nki(void) {
     static const char *const variables[] = {"VIRTUAL_ENV", "NKI_VENV_PATH"};
     static const char *const places[] = {"/opt/aws_neuronx_venv_*", "~/aws_neuron_venv_*",
@@ -78,7 +79,7 @@ struct runner *runner_predict(struct loop *loop, const struct runner_job *job, c
         return NULL;
     const char *own = getenv("HONE_PYTHON");
     const char *const command[] = {own && *own ? own : "python3", file, "predict", NULL};
-    /* What hone knows of the wall here, by the names that hosts have for it. */
+    /* What hone knows of the wall here, under the names that hosts use. */
     const struct runner_setting known[] = {
         {"wall", job->wall.level}, {"wall_read", job->wall.shown}, {"environment", python}};
     struct runner_setting settings[COUNT_OF(known)];

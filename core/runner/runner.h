@@ -9,9 +9,9 @@
 #include "runner/messages/messages.h"
 #include "runner/protocol/protocol.h"
 
-/* Starts hone itself as a runner. `done` comes once, last, never before this returns; the result
- * is the receiver's to read during the call and to keep by taking its content (zero the struct).
- * `on_event` may be NULL. */
+/* Starts hone itself as a runner. `done` comes once, as the last call, and never before this
+ * returns. The receiver may read the result during the call, and keeps it by taking its content
+ * (zero the struct). `on_event` may be NULL. */
 struct runner;
 typedef void runner_done_fn(void *data, struct runner_result *result);
 struct runner_callbacks {
@@ -21,21 +21,21 @@ struct runner_callbacks {
 };
 struct runner *runner_start(struct loop *loop, const struct runner_job *job,
                             const struct runner_callbacks *callbacks, struct err *err) CC_MUST_USE;
-/* Kills the runner; `done` still comes, with a cancelled failure. Accepts NULL. */
+/* Kills the runner. `done` still comes, with the failure "cancelled". Accepts NULL. */
 void runner_cancel(struct runner *runner);
-/* Kills the runner and frees it, without further callbacks; not from within on_event. */
+/* Kills the runner and frees it, without further callbacks. Not to be called from on_event. */
 void runner_drop(struct runner *runner);
-/* The runner for hosts (REMOTE.md) as it is built in, or the file of HONE_RUNNER, for work on it;
- * free it. NULL and *err when there is none. */
+/* The runner for hosts (REMOTE.md): the built-in one, or, for work on it, the file that HONE_RUNNER
+ * names. Free it. NULL and *err when there is none. */
 char *runner_packed(size_t *size, struct err *err) CC_MUST_USE;
-/* The same as a file on this machine, below the cache; its path, to be freed. */
+/* Puts it into a file on this machine, below the cache. Returns its path, to be freed. */
 char *runner_packed_file(struct err *err) CC_MUST_USE;
-/* Whether this machine seems to have an environment with the package nki, where the runner looks
- * for one by itself. Looks at names of files alone. */
+/* Whether this machine seems to have an environment with the package nki where the runner looks for
+ * one. Looks at names of files only. */
 bool runner_finds_nki(void);
-/* Asks the compiler of this machine for its prediction (the event RUNNER_PREDICTION) in a child.
- * `python` is an environment's folder or its Python, or RUNNER_NKI_FOUND. That there is no
- * prediction is not a failure: then a log event says why. */
+/* Asks this machine's compiler for its prediction (the event RUNNER_PREDICTION) in a child.
+ * `python` is the folder of an environment or its Python, or RUNNER_NKI_FOUND. When there is no
+ * prediction, that is no failure: a log event says why. */
 #define RUNNER_NKI_FOUND "auto"
 #define RUNNER_PREDICT_LIMIT_S 240.0
 struct runner *runner_predict(struct loop *loop, const struct runner_job *job, const char *python,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log read ahead of who applies it, by threads with connections of their own, in pieces. Each
- * thread follows the chain through its piece from what the event before says of itself; who takes
- * the events compares that with what was proven before, so that the chain holds over the seams.
- * Where anything is not as it should be, reading ahead ends, and store_replay says what it is. */
+/* Reads the log ahead of its user, in pieces, by threads with connections of their own. Each thread
+ * follows the chain through its piece, starting from the hash that the event before the piece has
+ * in the file. Whoever takes the events compares that hash with what was proven so far, so the
+ * chain holds from piece to piece. Where something is wrong, reading ahead ends, and store_replay
+ * says what it is. */
 #include "store/private.h"
 
 #include <pthread.h>
@@ -10,14 +11,15 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PIECE 512  /* events */
-#define WORTH 2048 /* fewer are read at once */
+#define PIECE 512  /* events in a piece */
+#define WORTH 2048 /* fewer events are read at once */
 #define MOST_THREADS 4
-#define PIECES 3 /* for each thread, read and not taken yet */
+#define PIECES 3 /* for each thread: read but not taken yet */
 
-/* Written by the thread that reads it until is_read, by who takes the events after. */
+/* The thread that reads the piece writes it until is_read. Afterwards it belongs to whoever takes
+ * the events. */
 struct piece {
-    struct store_link before; /* what the event before it says of itself */
+    struct store_link before; /* what the event before it has in the file */
     struct arena *arena;
     VEC(struct store_made) events;
     VEC(struct store_link) links;
@@ -40,9 +42,9 @@ struct store_ahead {
     size_t n_pieces, n_readers;
     struct reader readers[MOST_THREADS];
     pthread_mutex_t mutex;
-    pthread_cond_t read, taken; /* a piece was */
-    int64_t next, now, count;   /* the piece that is read next, that is taken now; all of them */
-    size_t at;                  /* in that one */
+    pthread_cond_t read, taken; /* signals that a piece was read, was taken */
+    int64_t next, now, count;   /* the piece to read next, the piece taken now, all pieces */
+    size_t at;                  /* the event in the piece taken now */
     bool ended;
 };
 
@@ -71,7 +73,7 @@ static void reader_close(struct reader *reader) {
     buf_free(&reader->scratch);
 }
 
-/* What the event before the piece says of itself; before the first one all is zero. */
+/* What the event before the piece has in the file. Before the first one all is zero. */
 static bool before_read(struct reader *reader, int64_t seq, struct store_link *link) {
     *link = (struct store_link){.seq = seq};
     if (!seq)
@@ -125,7 +127,7 @@ static void piece_read(struct reader *reader, struct piece *piece, int64_t numbe
                     !rows_read(reader, piece, MIN_OF(after + PIECE, ahead->last));
 }
 
-/* The number of a piece to be read, when there is place for it; -1: there is nothing to do. */
+/* The number of a piece to read, when there is room for it; -1: there is nothing to do. */
 static int64_t piece_wait(struct store_ahead *ahead) {
     while (!ahead->ended && ahead->next < ahead->count &&
            ahead->next >= ahead->now + (int64_t)ahead->n_pieces)
@@ -216,8 +218,8 @@ void store_ahead_free(struct store_ahead *ahead) {
     free(ahead);
 }
 
-/* Waits until it was read; false when that takes longer than `wait_ms` (negative: as long as it
- * takes). */
+/* Waits until the piece was read. False when that takes longer than `wait_ms` (negative: waits as
+ * long as it takes). */
 static bool piece_is_read(struct store_ahead *ahead, const struct piece *piece, int wait_ms) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -243,7 +245,7 @@ static void piece_give_back(struct store_ahead *ahead, struct piece *piece) {
     pthread_mutex_unlock(&ahead->mutex);
 }
 
-/* Whether it goes on where the chain was followed to. */
+/* Whether the piece begins where the chain was followed to. */
 static bool piece_joins(const struct store_ahead *ahead, const struct piece *piece) {
     const struct store_link *proven = &ahead->store->proven;
     return piece->before.seq == proven->seq &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chain: each event's hash covers the hash of the one before it, its number, its time, its type
- * and its bytes. A flipped bit, a lost page or a row that went astray breaks it at its place. It
+/* The chain: the hash of each event covers the hash of the one before it, and its own number, time,
+ * type and bytes. A flipped bit, a lost page or a misplaced row breaks the chain where it is. It
  * finds damage, not a forger: whoever can write the file can compute the hashes. */
 #include "store/testing.h"
 #include "store/private.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that can be said of a session on disk, part by part. Nothing is changed. */
+/* Says all that can be said of a session on disk, part by part. Nothing is changed. */
 #include "store/private.h"
 
 #include <dirent.h>

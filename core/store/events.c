@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The append-only event log: one row an event, committed one by one, read back in order along the
- * chain of their hashes. It does not look into the payloads. */
+/* The append-only log of events: one row for each, committed one by one, read back in order along
+ * the chain of their hashes. It does not look into the payloads. */
 #include "store/testing.h"
 #include "store/private.h"
 
@@ -19,7 +19,7 @@ static bool insert(struct store *store, const struct store_row *row,
     return sqlite3_step(store->append) == SQLITE_DONE;
 }
 
-/* The number of the next event was taken: somebody without the lock writes here. */
+/* The number of the next event was taken, so somebody without the lock writes here. */
 static bool insert_failed(struct store *store, struct err *err) {
     if ((sqlite3_errcode(store->db) & 0xff) != SQLITE_CONSTRAINT)
         return store_sql_failed(store, "cannot store an event", err);
@@ -60,10 +60,11 @@ bool store_append(struct store *store, int64_t wall_ms, const char *type, const 
 struct walk {
     struct store *store;
     struct store_link at; /* of the event before */
-    bool blind;           /* its hash is not known: the first one is taken as it is */
+    bool blind;           /* its hash is unknown: the first event is taken as it is */
 };
 
-/* Where the chain is followed from: a place that is proven, or what the event says of itself. */
+/* Where to follow the chain from: a place that is proven, or the hash that the event has in the
+ * file. */
 static struct walk walk_begin(struct store *store, int64_t after) {
     struct walk walk = {.store = store};
     if (after == store->proven.seq)
@@ -74,7 +75,7 @@ static struct walk walk_begin(struct store *store, int64_t after) {
     return walk;
 }
 
-/* Whether the row is the next of the chain; else the damage is noted. */
+/* Whether the row is the next of the chain. If not, notes the damage. */
 static bool walk_on(struct walk *walk, const struct store_row *row) {
     struct store *store = walk->store;
     struct store_link link;
@@ -107,7 +108,7 @@ static sqlite3_stmt *select_after(struct store *store, int64_t after) {
     return rows;
 }
 
-/* SQLite's own complaint, where it is about what the file holds. */
+/* SQLite complains about what the file holds. */
 static bool read_failed(struct store *store, int64_t at, struct err *err) {
     if (!store_sql_is_damage(store))
         return store_sql_failed(store, "cannot read the session", err);
@@ -116,7 +117,7 @@ static bool read_failed(struct store *store, int64_t at, struct err *err) {
     return store_damage_tell(store, err);
 }
 
-/* The whole log was read, and ends before the damage that is known? */
+/* Whether the whole log was read, and ends before any known damage. */
 static bool walk_ended(const struct walk *walk, struct err *err) {
     const struct store_damage *damage = &walk->store->damage;
     return !damage->found || store_damage_tell(walk->store, err);

@@ -78,8 +78,8 @@ void store_log(struct store *store, const char *level, const char *text) {
         strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
     struct buf line = {0};
     buf_printf(&line, "%s %-7s %s\n", when, level, text);
-    /* One write a line, so that lines of two processes never mix; a full disk is no reason to
-     * stop. */
+    /* One write for each line, so that lines of two processes never mix. A full disk is no reason
+     * to stop. */
     if (write(store->log, line.at, line.len) < 0)
         errno = 0;
     buf_free(&line);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.db-head, beside the database: one line with the last event that was acknowledged, and,
- * when the session was closed in order, the size and the hash of session.db as it was left. Without
- * the first, events that a damaged write-ahead log loses would be lost without a trace; without the
- * second, damage in pages that hold no event would be. */
+/* session.db-head, beside the database: one line with the last event that was acknowledged. When
+ * the session was closed in order, it also has the size and the hash of session.db as it was left.
+ * Without the first, events that a damaged write-ahead log loses would leave no trace. Without the
+ * second, damage in pages that hold no event would stay unnoticed. */
 #include "store/private.h"
 
 #include <errno.h>

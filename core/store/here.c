@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether the session is still where it was opened. Files that were removed, moved or replaced stay
- * open here, and SQLite would go on writing into them: nobody would ever find what it wrote. */
+ * open here, and SQLite would continue writing into them. Nobody would ever find what it wrote. */
 #include "store/private.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static bool lock_is_ours(const struct store *store) {
     return store->lock < 0 || (fstat(store->lock, &st) == 0 && st.st_nlink > 0);
 }
 
-/* The lock of a file that was removed keeps nobody out: the new file is locked as well. */
+/* The lock of a file that was removed keeps nobody out, so the new file is locked as well. */
 static bool lock_again(struct store *store, struct err *err) {
     struct store_lock lock;
     if (!store_lock_take(store->folder, &lock, err))

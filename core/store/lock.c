@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One writer a session. The lock is the system's (flock), so a killed process leaves none behind;
- * the file's text only says who to ask. It does not decide what a second process may do. */
+/* One writer for each session. The lock is the system's (flock), so a killed process leaves none
+ * behind. The text in the file only says whom to ask. What a second process may do is not decided
+ * here. */
 #include "store/private.h"
 
 #include <errno.h>
@@ -30,14 +31,14 @@ static void holder_write(int descriptor) {
     host[sizeof host - 1] = '\0';
     struct buf text = {0};
     buf_printf(&text, "process %ld on %s\n", (long)getpid(), host);
-    /* The name is a courtesy: the lock holds without it, also on a full disk. */
+    /* The name is a courtesy. The lock holds without it, even on a full disk. */
     if (ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text.at, text.len, 0) < 0)
         errno = 0;
     buf_free(&text);
 }
 
-/* Somebody has it, or the file system knows no locks: then nobody can have it, and two hones would
- * write at once. */
+/* Either somebody has it, or the file system knows no locks. Then nobody can have it, and two hones
+ * would write at once. */
 static bool lock_failed(const char *folder, int fd, struct store_lock *lock, struct err *err) {
     if (errno == EWOULDBLOCK) {
         lock->holder = holder_read(fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The database of a session: opened in the way its place allows, and looked over before anything in
- * it is believed or changed. SQLite itself must not tidy up what may be damaged: a write-ahead log
- * is left as it is until its end is known to be whole. */
+/* The database of a session. It is opened in the way that its place allows, and checked before
+ * anything in it is believed or changed. SQLite itself must not tidy up what may be damaged: a
+ * write-ahead log is left as it is until its end is known to be whole. */
 #include "store/private.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SEAL_MOST ((int64_t)256 << 20) /* a larger file is compared by hone session check only */
+#define SEAL_MOST ((int64_t)256 << 20) /* only hone session check compares a larger file */
 
 bool store_sql_failed(struct store *store, const char *what, struct err *err) {
     int code = sqlite3_errcode(store->db);
@@ -80,7 +80,7 @@ static bool connect_to(struct store *store, const char *name, int flags) {
     return ok;
 }
 
-/* On a medium that cannot be written SQLite may assume that nobody else writes, either. */
+/* Where the medium cannot be written, SQLite may assume that nobody else writes either. */
 static bool connect_immutable(struct store *store) {
     struct buf name = {0};
     buf_puts(&name, "file:");
@@ -104,7 +104,8 @@ static bool copy_file(const char *from, const char *to) {
     return ok;
 }
 
-/* A log that was not merged needs files beside it, which cannot be made there: a copy is read. */
+/* A log that was not merged needs files beside it, which cannot be made there. So a copy is
+ * read. */
 static bool connect_copy(struct store *store) {
     const char *base = getenv("TMPDIR");
     struct buf folder = {0}, wal = {0};
@@ -141,24 +142,24 @@ static bool connect_any(struct store *store) {
     return connect_to(store, store->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
 }
 
-/* ------------------------------------------------------------------------------- looking it over
- */
+/* ------------------------------------------------------------------------------- looking it
+ * over */
 
-/* A head that survived says that there was a session, also when it can no longer be read. An empty
- * one is what a process leaves that was killed when it made the session. */
+/* A head that survived shows that there was a session, even when it can no longer be read. An empty
+ * head is left by a process that was killed while it made the session. */
 static bool was_session(const struct store *store) {
     const struct store_head *head = &store->known_head;
     return head->is == STORE_HEAD_BAD ? head->size > 0
                                       : head->is == STORE_HEAD_GOOD && head->last.seq > 0;
 }
 
-/* Nothing is left of the database: SQLite would begin a new one and remove its log. */
+/* Nothing is left of the database. SQLite would begin a new one and remove its log. */
 static bool is_emptied(const struct store *store) {
     return store_bytes_of(store->path, "") <= 0 &&
            (was_session(store) || store_bytes_of(store->path, "-wal") > 0);
 }
 
-/* Reads the two numbers in the file's head; false for a file that hone must not touch. */
+/* Reads the two numbers at the head of the file. False for a file that hone must not touch. */
 static bool version_check(struct store *store, int64_t *version, struct err *err) {
     int64_t id = store_number(store, "PRAGMA application_id", -1);
     *version = store_number(store, "PRAGMA user_version", -1);
@@ -189,7 +190,8 @@ static bool has_hashes(struct store *store) {
                                          NULL) == SQLITE_OK;
 }
 
-/* SQLite numbers the events by a table of its own: the end of the log cannot go without it. */
+/* SQLite numbers the events by a table of its own, so the end of the log cannot vanish without
+ * it. */
 static void end_check(struct store *store) {
     int64_t ahead = store_number(store,
                                  "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'events') - "
@@ -220,7 +222,7 @@ bool store_integrity(struct store *store, struct buf *found) {
     return fine;
 }
 
-/* Bytes changed since hone closed it: is any of them one that counts? */
+/* Bytes changed since hone closed it. Finds whether any of them counts. */
 void store_seal_broken(struct store *store) {
     struct buf found = {0};
     int64_t checked, unknown;
@@ -239,7 +241,7 @@ void store_seal_broken(struct store *store) {
     buf_free(&found);
 }
 
-/* What can be said of a session without reading all of it. */
+/* Finds what can be said of a session without reading all of it. */
 static void look_over(struct store *store, enum store_seal seal) {
     if (!store_tail_read(store, &store->tail)) {
         store_damage_note(store, 1, "its events cannot be read (%s)", sqlite3_errmsg(store->db));
@@ -274,7 +276,7 @@ static bool look_at(struct store *store, struct err *err) {
            store_damage_tell(store, err);
 }
 
-/* SQLite cannot make sense of it. */
+/* SQLite cannot read it. */
 static bool connect_failed(struct store *store, struct err *err) {
     if (!store->db || !store_sql_is_damage(store))
         return err_set(err, ERR_ENVIRONMENT, "cannot open %s: %s", store->path,
@@ -297,7 +299,7 @@ bool store_db_open(struct store *store, struct err *err) {
     }
     if (!look_at(store, err))
         return false;
-    /* NORMAL: a commit survives the death of the process; only a power cut may take the last
+    /* NORMAL: a commit survives the death of the process. Only a power cut may take the last
      * ones. */
     if (store->read_only ||
         (store_exec(store, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",

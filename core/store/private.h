@@ -8,25 +8,25 @@
 
 #include "store/store.h"
 
-/* A place in the chain: the number of an event and its hash. All zero: before the first one. */
+/* A place in the chain: the number of an event, and its hash. All zero: before the first event. */
 struct store_link {
     int64_t seq;
     unsigned char hash[HASH_BYTES];
 };
 
-/* An event as it stands in the file. */
+/* An event as it is in the file. */
 struct store_row {
     int64_t seq, wall_ms;
     struct str type, payload;
-    struct str hash; /* what it says of itself; 16 bytes where it is whole */
+    struct str hash; /* the hash that it has in the file; 16 bytes when it is whole */
 };
 
 /* What session.db-head says: the last event that was acknowledged, and how session.db was left. */
 struct store_head {
     enum { STORE_HEAD_NONE, STORE_HEAD_BAD, STORE_HEAD_GOOD } is;
     struct store_link last;
-    bool sealed;  /* closed in order: the file had these bytes */
-    int64_t size; /* session.db's then; of a bad head its own */
+    bool sealed;  /* it was closed in order, when the file had these bytes */
+    int64_t size; /* session.db's at that time; of a bad head its own */
     struct hash file;
 };
 
@@ -44,24 +44,24 @@ struct store {
     int lock;           /* descriptor of the lock file; -1 when read-only */
     int log;            /* descriptor of hone.log; -1 */
     int head;           /* descriptor of session.db-head; -1 */
-    int64_t rows_bytes; /* of experiments.jsonl that are true; -1: it has to be made anew */
-    int rows_anew;      /* descriptor of the file beside that will take its place; -1 */
-    int64_t anew_bytes; /* in that one */
+    int64_t rows_bytes; /* bytes of experiments.jsonl that are true; -1: it has to be made anew */
+    int rows_anew;      /* descriptor of the new file beside it; -1: none */
+    int64_t anew_bytes; /* bytes in the new file */
     bool read_only, look_only;
-    bool defers; /* the seal is compared by a thread: */
+    bool defers; /* a thread compares the seal: */
     struct store_sealing *sealing;
-    bool in_place; /* it is read where it lies, not as a copy */
-    bool chained;  /* its events have hashes; a session of before has none */
+    bool in_place; /* it is read in its place, not as a copy */
+    bool chained;  /* its events have hashes; older sessions have none */
     bool is_new;   /* nothing in it yet */
-    bool prepared; /* for writing */
+    bool prepared; /* it is ready for writing */
     bool tail_known;
     struct store_link tail;   /* the last event */
-    struct store_link proven; /* the chain was followed from the beginning to here */
+    struct store_link proven; /* how far the chain was followed from the beginning */
     struct store_head known_head;
     struct store_place db_place, wal_place;
     struct store_damage damage;
     struct buf scratch; /* for hashing */
-    int attempt;        /* that is written */
+    int attempt;        /* the attempt that is being written */
     uint64_t sum;       /* of its rows */
     bool derived_doubtful;
     char *holder, *why, *note, *copy; /* copy: a folder to remove; NULL */
@@ -73,26 +73,27 @@ bool store_sql_failed(struct store *store, const char *what, struct err *err);
 bool store_sql_is_damage(const struct store *store);
 bool store_exec(struct store *store, const char *sql, const char *what,
                 struct err *err) CC_MUST_USE;
-/* The number a statement answers with; `missing` on failure. */
+/* The number that a statement returns; `missing` on failure. */
 int64_t store_number(struct store *store, const char *sql, int64_t missing);
 
-/* open.c, seal.c: the database in the folder, for reading or writing, looked over but not changed.
- */
+/* open.c, seal.c: opens the database in the folder for reading or writing, and checks it without
+ * changing it. */
 bool store_db_open(struct store *store, struct err *err) CC_MUST_USE;
 void store_db_close(struct store *store);
-/* Whether session.db has the bytes it was closed with. Larger than `most` is not looked at (0: any
- * size is). NONE: it was not closed in order, or is in use. */
+/* Whether session.db has the bytes it was closed with. A file larger than `most` is not compared
+ * (0: any size is). NONE: it was not closed in order, or is in use. */
 enum store_seal { STORE_SEAL_NONE, STORE_SEAL_WHOLE, STORE_SEAL_BROKEN };
 enum store_seal store_seal_check(const struct store *store, int64_t most);
-/* The same by a thread; false: it could not be started. End waits for it; NONE: there is none. */
+/* The same by a thread. False: the thread could not be started. End waits for it; NONE: there is no
+ * thread. */
 bool store_seal_begin(struct store *store, int64_t most);
 enum store_seal store_seal_end(struct store *store);
 /* open.c: what is said of one that is broken, by a check, too. */
 #define STORE_CHANGED "session.db was changed after hone closed it"
 void store_seal_broken(struct store *store);
-/* Bytes of a file, path and suffix; -1: there is none. */
+/* The bytes of the file `path` + `suffix`; -1: there is none. */
 int64_t store_bytes_of(const char *path, const char *suffix);
-/* SQLite's own check: true, or what it found first. */
+/* SQLite's own check. True, or what it found first. */
 bool store_integrity(struct store *store, struct buf *found);
 
 /* tables.c: makes what the events of a new file need; before anything is written. */
@@ -101,47 +102,50 @@ bool store_schema_make(struct store *store, struct err *err) CC_MUST_USE;
 bool store_tables_make(struct store *store, struct err *err) CC_MUST_USE;
 /* Empties what is made from the events, so that it is made again. */
 bool store_tables_clear(struct store *store, struct err *err) CC_MUST_USE;
-/* Whether the rows of each attempt are those that were written; fills `what` with the first that
- * are not. *checked and *unknown: how many could be compared and not. */
+/* Whether the rows of each attempt are those that were written. Fills `what` with the first that
+ * are not. *checked and *unknown: how many could be compared, and how many could not. */
 bool store_sums_check(struct store *store, int64_t *checked, int64_t *unknown, struct buf *what);
 
-/* chain.c: the place after `before` that an event takes. `scratch` saves an allocation. */
+/* chain.c: the place in the chain of an event that follows `before`. `scratch` saves an
+ * allocation. */
 void store_link_make(struct buf *scratch, const struct store_link *before,
                      const struct store_row *row, struct store_link *link);
-/* Whether the row says of itself what it should. */
+/* Whether the row has the hash that it should. */
 bool store_row_is(const struct store_row *row, const struct store_link *link);
 struct store_row store_row_read(sqlite3_stmt *rows);
 #define STORE_COLUMNS "seq, wall_ms, type, payload"
-/* The last event; false when it cannot be read. No event: all zero. */
+/* Reads the last event. False when it cannot be read. All zero when there is none. */
 bool store_tail_read(struct store *store, struct store_link *tail);
-/* What event number seq says of itself; false when it is not there. */
+/* Reads what event number seq has in the file. False when it is not there. */
 bool store_link_read(struct store *store, int64_t seq, struct store_link *link);
-/* Gives hashes to the events of a session of before, all at once. */
+/* Gives hashes to the events of an older session, all at once. */
 bool store_chain_adopt(struct store *store, struct err *err) CC_MUST_USE;
 /* Notes where the damage begins, unless an earlier place is known. Returns false. */
 bool store_damage_note(struct store *store, int64_t seq, const char *format, ...) CC_PRINTF(3, 4);
-/* "…/session.db is damaged: ... What to do." Returns false. */
+/* Fills *err with "…/session.db is damaged: ... What to do." Returns false. */
 bool store_damage_tell(const struct store *store, struct err *err);
 
 /* head.c */
 void store_head_read(const char *folder, struct store_head *head);
-/* Writes what is true now; what cannot be written is let go: an older head is still true. */
+/* Writes what is true now. When it cannot be written nothing happens, because an older head is
+ * still true. */
 void store_head_write(struct store *store, const struct store_head *head);
-/* The bytes of session.db; false when it cannot be read. */
+/* The bytes of session.db and their hash. False when it cannot be read. */
 bool store_file_sum(const char *path, int64_t *size, struct hash *sum);
-/* Whether the database ends where the head says it does; else notes the damage. */
+/* Whether the database ends where the head says. If not, notes the damage. */
 bool store_head_agrees(struct store *store);
 
 /* here.c: whether the paths still lead to the files that are open. */
 void store_place_note(struct store *store);
 bool store_is_here(struct store *store, struct err *err);
 
-/* Before anything is written: whether it may be; then schema, chain, the seal broken. */
+/* Called before anything is written: whether it may be. Then makes schema and chain, and breaks the
+ * seal. */
 bool store_may_write(struct store *store, struct err *err) CC_MUST_USE;
 
-/* Takes the lock of a folder: true and *descriptor, or true with *descriptor -1 and *holder (a new
- * string) when somebody has it. The system frees the lock of a process that dies. A folder that
- * cannot be written: false with *unwritable set. */
+/* Takes the lock of a folder. True and *descriptor; or, when somebody has it, true with *descriptor
+ * -1 and *holder (a new string). The system frees the lock of a process that dies. For a folder
+ * that cannot be written, false with *unwritable set. */
 struct store_lock {
     int descriptor;
     char *holder;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Saves what is true of a damaged session into a new one. The chain says what is true: an event
- * counts where its hash follows from the one before it. One flipped bit of an event is found by
+ * counts where its hash follows from the one before it. One flipped bit in an event is found by
  * trying all of them against the hash. */
 #include "store/salvage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MEND_MOST 65536 /* bytes of an event in which a flipped bit is looked for */
+#define MEND_MOST 65536 /* bytes of an event in which to look for a flipped bit */
 
 struct repair {
     const char *folder;
@@ -17,14 +17,14 @@ struct repair {
     struct store_head head;
     struct store *to;
     struct store_link at;    /* in the damaged chain */
-    struct store_row mended; /* the row that was put right last */
+    struct store_row mended; /* the row that was mended last */
     struct buf scratch, bytes;
-    size_t astray; /* the row that had lost its number; SIZE_MAX */
+    size_t astray; /* the row that had lost its number; SIZE_MAX: none */
     bool chained;
 };
 
-/* ------------------------------------------------------------------------- which events are true
- */
+/* ------------------------------------------------------------------------- which events are
+ * true */
 
 static bool hash_set(struct store_link *link, const struct store_row *row) {
     link->seq = row->seq;
@@ -34,7 +34,7 @@ static bool hash_set(struct store_link *link, const struct store_row *row) {
     return true;
 }
 
-/* Whether an event of the next number, or the head, says that this place is the one before it. */
+/* Whether this place is the one before the next event or before the head, as these say. */
 static bool is_followed(struct repair *repair, const struct store_link *link) {
     size_t count, at = store_salvage_find(&repair->found, link->seq + 1, &count);
     for (size_t i = at; i < at + count; i++) {
@@ -79,7 +79,7 @@ static bool mend_time(struct repair *repair, struct store_row *row) {
     return false;
 }
 
-/* One bit of the row other than it is: only the true one gives the hash. */
+/* Tries to flip each bit of the row. Only the right one gives the hash. */
 static bool mend(struct repair *repair, struct store_row *row) {
     if (row->hash.len != HASH_BYTES || row->payload.len + row->type.len > MEND_MOST)
         return false;
@@ -87,7 +87,7 @@ static bool mend(struct repair *repair, struct store_row *row) {
            mend_text(repair, row, &row->payload);
 }
 
-/* The row is the next event: as it stands, or with its number, its hash or one bit put right. */
+/* Whether the row is the next event: as it is, or with its number, its hash or one bit mended. */
 static bool take_row(struct repair *repair, const struct store_row *found, bool try_bits) {
     struct store_link link;
     struct store_row row = *found;
@@ -104,7 +104,7 @@ static bool take_row(struct repair *repair, const struct store_row *found, bool 
     return true;
 }
 
-/* The next event, from the rows of its number. */
+/* Takes the next event from the rows with its number. */
 static bool take_next(struct repair *repair) {
     size_t count, at = store_salvage_find(&repair->found, repair->at.seq + 1, &count);
     for (int try_bits = 0; try_bits < 2; try_bits++)
@@ -114,7 +114,7 @@ static bool take_next(struct repair *repair) {
     return false;
 }
 
-/* A row that lost its number: any that fits behind the last one. */
+/* Takes a row that lost its number: any that fits after the last event. */
 static bool take_astray(struct repair *repair) {
     struct store_link link;
     for (size_t i = 0; i < repair->found.rows.len; i++) {
@@ -130,7 +130,7 @@ static bool take_astray(struct repair *repair) {
     return false;
 }
 
-/* A damaged row of a kind that nothing else refers to, known by the event behind it. */
+/* A damaged row of a type that nothing else refers to; the event after it proves its place. */
 static const struct store_row *harmless_next(struct repair *repair) {
     size_t count, at = store_salvage_find(&repair->found, repair->at.seq + 1, &count);
     for (size_t i = at; i < at + count; i++) {
@@ -145,8 +145,8 @@ static const struct store_row *harmless_next(struct repair *repair) {
     return NULL;
 }
 
-/* --------------------------------------------------------------------------------- the new session
- */
+/* --------------------------------------------------------------------------------- the new
+ * session */
 
 static bool put(struct repair *repair, const struct store_row *row, struct err *err) {
     struct buf type = {0}, payload = {0};
@@ -173,7 +173,7 @@ static bool put_stand_in(struct repair *repair, const struct store_row *row, str
     return ok;
 }
 
-/* Events of a session without a chain: one after the other, as they are. */
+/* Takes the events of a session without a chain, one after the other, as they are. */
 static bool take_unproven(struct repair *repair) {
     size_t count, at = store_salvage_find(&repair->found, repair->at.seq + 1, &count);
     if (!count)
@@ -201,7 +201,8 @@ static bool put_all(struct repair *repair, struct err *err) {
 
 /* --------------------------------------------------------------------------- behind the damage */
 
-/* By what the row before it says of itself. The first one after a gap cannot be proven. */
+/* Proven by the hash that the row before it has in the file. The first row after a gap cannot be
+ * proven. */
 static bool is_proven(struct repair *repair, const struct store_row *row) {
     size_t count, at = store_salvage_find(&repair->found, row->seq - 1, &count);
     for (size_t i = at; i < at + count; i++) {
@@ -215,7 +216,7 @@ static bool is_proven(struct repair *repair, const struct store_row *row) {
     return false;
 }
 
-/* One row of each number: a proven one before others. */
+/* Reports one row for each number, a proven one before others. */
 static void tell_behind(struct repair *repair) {
     const struct store_salvage *found = &repair->found;
     for (size_t i = 0, count; i < found->rows.len; i += count) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session whose files were taken away is still there for the process that has them open: it can
- * be written out elsewhere, whole. */
+/* A session whose files were taken away still exists for the process that has them open. It can be
+ * written to another place as a whole. */
 #include "store/private.h"
 
 #include <dirent.h>
@@ -29,7 +29,7 @@ static bool copy_pages(struct store *store, const char *path, struct err *err) {
     return ok;
 }
 
-/* What of the folder is still there. */
+/* Copies what the folder still has. */
 void store_artefacts_copy(const char *from, const char *to, struct store_copied *copied) {
     char *source = path_join(from, "artifacts"), *target = path_join(to, "artifacts");
     DIR *dir = opendir(source);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* experiments.jsonl: rows at its end, and how many bytes of it belong to what is committed. What
- * stands in a row is none of its business. */
+/* experiments.jsonl: adds rows at its end, and keeps how many bytes of it are committed. It does
+ * not look into a row. */
 #include "store/private.h"
 
 #include <errno.h>
@@ -107,7 +107,7 @@ bool store_rows_end(struct store *store, struct err *err) {
         store->rows_bytes = store->anew_bytes;
     else
         rows_failed(store, err);
-    unlink(from); /* of an end that failed */
+    unlink(from); /* left by an end that failed */
     rows_drop(store);
     free(from);
     free(to);

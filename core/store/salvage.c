@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The format is SQLite's (sqlite.org/fileformat2.html): leaf pages of tables (1.6), records (2.1),
- * overflow pages (1.6), frames of the write-ahead log (4.1). Everything is foreign here: each
- * number is held against the bytes that are there. */
+ * overflow pages (1.6), frames of the write-ahead log (4.1). Nothing here can be trusted: each
+ * number is checked against the bytes that are there. */
 #include "store/salvage.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 struct pages {
     const unsigned char *db, *wal;
     size_t db_size, wal_size, page;
-    VEC(const unsigned char *) newest; /* by number, from 1: in the log; NULL: there is none */
+    VEC(const unsigned char *) newest; /* pages in the log by number, from 1; NULL: there is none */
 };
 
 static uint32_t big32(const unsigned char *at) {
@@ -37,7 +37,7 @@ static const unsigned char *frame_at(const struct pages *pages, size_t index) {
     return pages->wal_size >= at + each ? pages->wal + at : NULL;
 }
 
-/* Frames of this log come before those that an earlier one left behind. */
+/* The frames of this log come before those that an earlier log left behind. */
 static void newest_fill(struct pages *pages) {
     size_t most = (pages->db_size + pages->wal_size) / pages->page + 2;
     vec_reserve(&pages->newest, most);
@@ -105,7 +105,7 @@ static bool is_text(uint64_t serial) {
     return serial >= 13 && serial % 2 == 1;
 }
 
-/* seq stands for the row's number and is stored as null; hash is missing in a session of before. */
+/* seq is the number of the row and is stored as null; hash is missing in an older session. */
 static bool is_event(const uint64_t *serials, size_t count) {
     bool integer = (serials[1] >= 1 && serials[1] <= 6) || serials[1] == 8 || serials[1] == 9;
     return count >= 4 && serials[0] == 0 && integer && is_text(serials[2]) && is_text(serials[3]) &&
@@ -150,7 +150,7 @@ static size_t local_size(const struct pages *pages, size_t whole) {
     return size <= most ? size : least;
 }
 
-/* Follows the overflow pages of a record; false where one is missing. */
+/* Follows the overflow pages of a record. False where one is missing. */
 static bool overflow_read(const struct pages *pages, uint32_t next, bool log, size_t rest,
                           struct buf *out) {
     while (rest) {

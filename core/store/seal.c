@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether session.db has the bytes it was closed with: at once, or by a thread while the log is
- * read. What a change means is in open.c. */
+/* Compares session.db with the bytes it was closed with, at once or by a thread while the log is
+ * read. open.c says what a change means. */
 #include "store/private.h"
 
 #include <pthread.h>
@@ -23,12 +23,12 @@ enum store_seal store_seal_check(const struct store *store, int64_t most) {
     return same ? STORE_SEAL_WHOLE : still ? STORE_SEAL_BROKEN : STORE_SEAL_NONE;
 }
 
-/* --------------------------------------------------------------------------- while the log is read
- */
+/* --------------------------------------------------------------------------- while the log is
+ * read */
 
 struct store_sealing {
     pthread_t thread;
-    const struct store *store; /* path, folder and head, which stay as they are until it is done */
+    const struct store *store; /* path, folder and head do not change until it is done */
     int64_t most;
     enum store_seal is;
 };

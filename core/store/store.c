@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing a session's folder: the lock, who may write, what is written first. The
- * database itself is in open.c; what the events mean is none of its business. */
+/* Opening and closing a session's folder: the lock, who may write, and what is written first. The
+ * database itself is in open.c. What the events mean is none of its business. */
 #include "store/private.h"
 
 #include <dirent.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What hone keeps in a session's folder. */
+/* Whether hone keeps a file of that name in a session's folder. */
 static bool is_ours(const char *name) {
     static const char *const names[] = {"experiments.jsonl",
                                         "experiments.jsonl.new",
@@ -30,8 +30,8 @@ static bool is_ours(const char *name) {
     return !strncmp(name, "session.db", 10);
 }
 
-/* Prompts and kernels are in it: a folder that hone made before it kept them for their owner is
- * closed now. One that holds other things, too, stays open, and what is hone's in it is closed. */
+/* Prompts and kernels are in the folder, so it is closed to others now if an older hone left it
+ * open. A folder that also holds other things stays open; only what is hone's in it is closed. */
 static void tighten(const char *folder) {
     bool all = true;
     DIR *dir = opendir(folder);
@@ -58,7 +58,7 @@ static bool log_open(struct store *store) {
     return store->log >= 0;
 }
 
-/* Of hones that were killed while they wrote. */
+/* Removes files of hones that were killed while they wrote. */
 static void leftovers_remove(const char *folder) {
     static const char *const inner[] = {"", "artifacts", "checkpoints", "optimization_memory"};
     for (size_t i = 0; i < COUNT_OF(inner); i++) {
@@ -68,7 +68,8 @@ static void leftovers_remove(const char *folder) {
     }
 }
 
-/* Somebody else has it, or the place cannot be written: then it is there to be looked at. */
+/* When somebody else has the lock, or the place cannot be written, the session can only be looked
+ * at. */
 static bool lock_or_look(struct store *store, struct err *err) {
     struct store_lock lock;
     struct buf why = {0};
@@ -87,7 +88,7 @@ static bool lock_or_look(struct store *store, struct err *err) {
     return ok;
 }
 
-/* Events get numbers and hashes behind the last one. */
+/* New events continue the numbers and hashes of the last one. */
 static bool tail_load(struct store *store, struct err *err) {
     if (!store->tail_known && !store_tail_read(store, &store->tail))
         return store_sql_failed(store, "cannot read the session", err);
@@ -112,7 +113,8 @@ static bool prepare(struct store *store, struct err *err) {
 }
 
 static struct store *open_it(const char *folder, bool look_only, bool defers, struct err *err) {
-    /* A file size limit shall be a failed write that is reported, not the end of the process. */
+    /* A limit on file sizes should be a failed write that is reported, not the end of the
+     * process. */
     signal(SIGXFSZ, SIG_IGN);
     struct store *store = mem_alloc(1, sizeof *store);
     store->folder = mem_strdup(folder);
@@ -159,8 +161,8 @@ bool store_may_write(struct store *store, struct err *err) {
     return store_is_here(store, err) && (store->prepared || prepare(store, err));
 }
 
-/* What was written lies in session.db alone when SQLite has closed it as the last one: then its
- * bytes are noted. */
+/* When SQLite has closed it as the last one, all that was written is in session.db. Then its bytes
+ * are noted. */
 static void seal(struct store *store) {
     struct store_head head = {.last = store->tail};
     struct stat st;
@@ -222,7 +224,7 @@ bool store_exists(const char *folder) {
     return exists;
 }
 
-/* Also what is left of one whose session.db is gone. */
+/* True as well for what is left of a session whose session.db is gone. */
 static bool has_session(const char *folder) {
     char *head = path_join(folder, "session.db-head");
     bool has = store_exists(folder) || file_exists(head);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schema, and the tables derived from the events for queries. Times are in microseconds, shares
- * between 0 and 1, metrics under Neuron's names and units. */
+/* The schema, and the tables that are derived from the events for queries. Times are in
+ * microseconds, shares are between 0 and 1, and metrics have Neuron's names and units. */
 #include "store/private.h"
 
 #include <math.h>
@@ -92,7 +92,7 @@ static void part_add(struct buf *out, char kind, const void *bytes, size_t size)
         buf_add(out, bytes, size);
 }
 
-/* A sum does not depend on the order, which the tables do not keep. */
+/* A sum does not depend on the order, because the tables keep none. */
 static uint64_t row_sum(const char *table, const struct store_cell *cells, size_t count) {
     struct buf bytes = {0};
     part_add(&bytes, 't', table, strlen(table));
@@ -164,7 +164,7 @@ bool store_sums_check(struct store *store, int64_t *checked, int64_t *unknown, s
                             "(SELECT attempt FROM sums)",
                             0);
     if (sqlite3_prepare_v2(store->db, "SELECT attempt, sum FROM sums", -1, &rows, NULL))
-        return true; /* a session of before has none */
+        return true; /* an older session has none */
     while (same && (code = sqlite3_step(rows)) == SQLITE_ROW) {
         uint64_t sum = 0;
         int64_t attempt = sqlite3_column_int64(rows, 0);

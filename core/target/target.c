@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places where kernels are evaluated. This file finds the kind that a name belongs to, queues (a
- * place runs as many evaluations at once as it can without slowing each other, and the rest wait
- * their turn) and keeps what there is to see. How an evaluation is carried to a place is the
- * business of its kind (target/kind). */
+/* Places where kernels are evaluated. This file finds the kind that a name belongs to, and keeps
+ * what people can see of the place. It also has the queue: a place runs as many evaluations at once
+ * as it can without slowing each other, and the rest wait for their turn. How an evaluation gets to
+ * a place is the business of its kind (target/kind). */
 #include "target/target.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 static const struct target_kind *const kinds[] = {&target_sim, &target_slurm, &target_ssh};
 
-/* A job with copies of its strings and lists. */
+/* A job, with copies of its strings and lists. */
 struct kept_job {
     struct runner_job job;
     struct arena *arena;
@@ -26,7 +26,7 @@ struct target_run {
     struct runner_callbacks callbacks;
     void *running; /* the kind's handle; NULL while it waits */
     int64_t since_ms;
-    struct loop_timer *timer; /* tells of a run that ended before it ran */
+    struct loop_timer *timer; /* reports a run that ended before it ran */
     struct err early;
 };
 
@@ -115,7 +115,7 @@ static void on_done(void *data, struct runner_result *result) {
     free_run(run);
 }
 
-/* A run that ended without having run. */
+/* Reports a run that ended without having run. */
 static void tell_early(void *data) {
     struct target_run *run = data;
     struct runner_result result = {.failure = run->early};

@@ -27,7 +27,7 @@ struct chooser {
     struct loop_timer *later;
     struct buf dump, said;
     struct settings settings;
-    struct err err; /* of what failed at once */
+    struct err err; /* why something failed at once */
     bool has_client;
 };
 
@@ -142,7 +142,7 @@ static bool has_certificate(const char *identity) {
     return there;
 }
 
-/* Tickets are there and the user's configuration takes them. */
+/* There are tickets, and the user's configuration uses them. */
 static bool uses_kerberos(const struct settings *settings) {
     char cache[64];
     const char *named = getenv("KRB5CCNAME");
@@ -163,7 +163,7 @@ static const char *key_need(const struct transport_route *route) {
         all++;
     }
     if (!all || counts[KEY_OTHER] || (route->agent && !route->identities_only))
-        return NULL; /* there is something to try with libssh2 */
+        return NULL; /* libssh2 has something to try */
     if (counts[KEY_SECURITY])
         return "its key is on a security key";
     if (!libssh2_version(LIBSSH2_WITH_RSA_SHA2))
@@ -171,7 +171,7 @@ static const char *key_need(const struct transport_route *route) {
     return NULL;
 }
 
-/* Why libssh2 cannot do it; NULL: no reason is known. */
+/* Why libssh2 cannot connect; NULL: no reason is known. */
 static const char *find_need(const struct chooser *chooser) {
     for (size_t i = 0; i < COUNT_OF(needs); i++)
         if (settings_get(&chooser->settings, needs[i].keyword))
@@ -201,7 +201,7 @@ static bool may_use(const struct chooser *chooser, const char *need, struct err 
     return true;
 }
 
-/* Goes on with the way that was found; the chooser is gone afterwards. */
+/* Continues with the way that was found. The chooser is gone afterwards. */
 static void choose(struct chooser *chooser) {
     struct transport *transport = chooser->transport;
     struct err err;
@@ -281,7 +281,7 @@ static bool start_client(struct chooser *chooser, struct err *err) {
     return true;
 }
 
-/* "user@host" and "host", as the command line of ssh takes them. */
+/* Takes "user@host" or "host", as on the command line of ssh. */
 static void take_name(struct chooser *chooser, struct buf *host) {
     const struct transport_host *asked = chooser->transport->route.asked;
     const char *at = strrchr(asked->name, '@');
@@ -363,7 +363,7 @@ static void choice_close(struct transport *transport) {
     free(chooser);
 }
 
-/* Until a way is chosen nothing is asked and nothing runs. */
+/* Until a way is chosen, no questions are asked and nothing runs. */
 static const struct transport_ops choice_ops = {.open = choice_open, .close = choice_close};
 
 /* ------------------------------------------------------------------------------- the open call */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checking a kernel in this process: parse, lint, specialise, limits. For commands and editors that
- * want findings at once; the budgets of the specialiser bound it. */
+/* Checks a kernel in this process: parse, lint, specialise, limits. It is for commands and editors
+ * that want findings at once. The budgets of the specialiser bound its time. */
 #include "runner/embedded/private.h"
 
 #include <stdio.h>
@@ -24,8 +24,8 @@ static void check_with_inputs(struct evaluation *evaluation) {
         device_load(evaluation->program, evaluation->generation, &evaluation->diags);
 }
 
-/* Without shapes: what the kernel does before it needs them is held against the limits all the
- * same. Only errors count; what a whole program would have to fulfil does not. */
+/* Without shapes, what the kernel does before it needs them is checked against the limits all the
+ * same. Only errors count. What only a whole program has to fulfil does not. */
 static void check_without_inputs(struct evaluation *evaluation) {
     struct nki_specialise_options options = {.function = evaluation->result.kernel_name,
                                              .generation = evaluation->generation->generation,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From syntax tree to latency: specialise, check, time, each a phase of the evaluation. Runs on a
- * worker thread, so that Python can be served meanwhile. */
+/* From syntax tree to latency: specialise, check, time, each a phase of the evaluation. It runs on
+ * a worker thread, so that Python can be served meanwhile. */
 #include "runner/embedded/private.h"
 
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static void copy(char *to, size_t size, const char *from) {
     snprintf(to, size, "%s", from ? from : "");
 }
 
-/* Names of engines as they are shown; in the order of enum nki_engine. */
+/* Names of engines as they are shown, in the order of enum nki_engine. */
 static const char *engine_title(enum nki_engine engine) {
     static const char *const titles[NKI_ENGINE_COUNT] = {"",    "Tensor", "Scalar", "GpSimd",
                                                          "DMA", "Vector", "Sync"};
@@ -125,7 +125,7 @@ static void time_kernel(struct evaluation *evaluation) {
     write_profile(evaluation);
 }
 
-/* Latency of the kernel to beat, with the same inputs; 0 when it does not compile. */
+/* The latency of the kernel to beat, with the same inputs; 0 when it does not compile. */
 static double time_incumbent(struct evaluation *evaluation) {
     struct diag_list diags = {0};
     double us = 0;
@@ -184,7 +184,7 @@ static void refuse(struct evaluation *evaluation, uint32_t at, const char *code,
 
 #define BESIDE_BYTES ((uint64_t)256 << 20) /* program, reference and inputs, roughly */
 
-/* It could be killed for want of memory, or another one in its stead. */
+/* Without it, this process could be killed for lack of memory, or another one in its place. */
 static bool is_put_aside(struct evaluation *evaluation, uint64_t bytes) {
     const char *text = getenv(RUNNER_ASIDE);
     uint64_t aside = text ? strtoull(text, NULL, 10) : 0;

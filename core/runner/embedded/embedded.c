@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The embedded runner: the process that `hone runner` is. Reads a job from stdin, takes the kernel
- * through parse, inputs, specialise, check, time, execute and compare, and writes events. A kernel
- * that brings it down takes nobody else along. What the stages do is in the files beside. */
+/* The embedded runner: the process that `hone runner` is. It reads a job from stdin, takes the
+ * kernel through parse, inputs, specialise, check, time, execute and compare, and writes events. A
+ * kernel that brings it down takes nobody else along. The files beside it do the stages. */
 #include "runner/embedded/private.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define MAX_JOB_BYTES ((size_t)64 << 20)
 #define MAX_ERROR_REASON 200
-#define REFERENCE_S 120.0 /* for an answer of the reference about one seed */
+#define REFERENCE_S 120.0 /* time for one answer of the reference about one seed */
 
 static double seconds_since(uint64_t start_ns) {
     return (double)(clock_monotonic_ns() - start_ns) * 1e-9;
@@ -112,7 +112,7 @@ static void ask_reference(struct evaluation *evaluation) {
         fail(evaluation, &err);
 }
 
-/* Nothing tells the shapes: only a check can go on, with what the source alone shows. */
+/* Nothing says what the shapes are. So only a check can go on, with what the source alone shows. */
 static void without_inputs(struct evaluation *evaluation, const char *missing) {
     if (evaluation->job.check_only) {
         task_judge(&evaluation->result.verdict.compiles, TASK_NOT_ASKED,
@@ -248,7 +248,8 @@ static void free_evaluation(struct evaluation *evaluation) {
     arena_free(evaluation->arena);
 }
 
-/* The reference is a child of this process: it must not look into it, nor outlive it. */
+/* The reference is a child of this process. It must neither look into this process nor outlive
+ * it. */
 static void stand_apart(void) {
     const char *wall = getenv("HONE_WALL");
     os_keep_private();

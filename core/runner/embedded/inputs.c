@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel's arguments in the forms the stages want: from the reference or from the job, to the
- * specialiser (shapes) and to the device (numbers). */
+/* A kernel's arguments in the forms that the stages need. They come from the reference or from the
+ * job, and go to the specialiser (shapes) and to the device (numbers). */
 #include "runner/embedded/private.h"
 #include "runner/embedded/npy.h"
 
@@ -13,7 +13,7 @@ static const struct nki_list *parameters(const struct evaluation *evaluation) {
 
 /* ---------------------------------------------------------------------- numbers out of nothing */
 
-/* splitmix64: the same numbers on every machine. */
+/* splitmix64 gives the same numbers on every machine. */
 static uint64_t next_random(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -27,7 +27,7 @@ static float next_normal(uint64_t *state) {
     return (float)(sqrt(-2 * log(u)) * cos(6.283185307179586 * v));
 }
 
-/* Normal numbers for floats; small whole ones, which are legal indices, for integers. */
+/* Floats get normal numbers. Integers get small whole ones, which are legal indices. */
 static void fill(struct array *array, char *data, uint64_t *state) {
     size_t count = (size_t)array_count(array), step = dtype_bytes(array->dtype);
     bool whole = !dtype_is_float(array->dtype);
@@ -78,8 +78,8 @@ struct task_inputs *inputs_from_job(const struct evaluation *evaluation) {
     return inputs;
 }
 
-/* The kernel's parameter that value number `index` belongs to: values of a reference stand in the
- * parameters' order, values of the job leave out what it does not name. */
+/* The kernel's parameter for value number `index`. Values of a reference are in the order of the
+ * parameters. Values of the job leave out parameters that it does not name. */
 static uint32_t parameter_of(const struct evaluation *evaluation, size_t index) {
     const struct nki_list *args = parameters(evaluation);
     if (!evaluation->job.input_count)
@@ -107,7 +107,8 @@ static bool names_a_type(struct runner_input *input, struct err *err) {
     return true;
 }
 
-/* An .npy of unsigned or untyped items may hold another type's codes; else the types are one. */
+/* An .npy of unsigned or untyped items may hold the codes of another type. Otherwise the types must
+ * agree. */
 static bool takes_type(struct runner_input *input, const struct npy_header *header,
                        struct err *err) {
     bool is_code = header->dtype == DTYPE_NONE || dtype_kind(header->dtype) == 'u';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays in files: numpy's .npy (NumPy documentation, numpy.lib.format) and raw numbers. Knows
- * nothing of kernels; which types may stand for which is the caller's business. */
+/* Arrays in files: numpy's .npy (NumPy documentation, numpy.lib.format) and raw numbers. It knows
+ * nothing of kernels. Which type may stand for which is the caller's business. */
 #include "runner/embedded/npy.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static struct str value_of(struct str text, const char *key) {
     return (struct str){"", 0};
 }
 
-/* "'<f4'" and the like; the order of bytes is this machine's, or does not matter. */
+/* Reads "'<f4'" and the like. The order of bytes must be this machine's, or must not matter. */
 static const char *read_descr(struct str value, struct npy_header *header) {
     static const struct {
         const char *code;
@@ -114,7 +114,7 @@ static const char *read_header(FILE *file, struct npy_header *header) {
     return why;
 }
 
-/* An open plain file, or NULL and *err. */
+/* Opens a plain file; NULL and *err otherwise. */
 static FILE *open_file(const char *path, size_t *size, struct err *err) {
     struct stat info;
     FILE *file = fopen(path, "rb");

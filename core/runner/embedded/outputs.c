@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel returned, as files that numpy reads. Judges nothing: verify.c does that. */
+/* What a kernel returned, as files that numpy reads. verify.c judges it. */
 #include "runner/embedded/private.h"
 #include "runner/embedded/npy.h"
 

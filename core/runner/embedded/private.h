@@ -16,10 +16,10 @@ struct seed_run {
     struct evaluation *evaluation;
     int64_t seed;
     struct task_inputs *inputs;
-    struct array *outputs; /* as many as the program has; data is freed after comparing */
+    struct array *outputs; /* as many as the program has; their data is freed after comparing */
     uint64_t asked_ns;
     double execute_s;
-    struct err err; /* of the execution */
+    struct err err; /* how the execution failed */
     struct task_comparison comparison;
     bool executed, compared, told;
 };
@@ -41,54 +41,56 @@ struct evaluation {
     struct runner_result result;
     struct seed_run *runs;
     size_t run_count, next_run, running, parallel;
-    uint64_t live_bytes;                   /* most that a run has at once */
+    uint64_t live_bytes;                   /* the most memory that a run has at once */
     double inputs_s, execute_s, compare_s; /* sums over the seeds */
     volatile int cancel;
     bool stopping, compiled;
 };
 
-/* Ends the evaluation with what the result holds by now; called once, on the loop's thread. */
+/* Ends the evaluation with what the result holds by now. Called once, on the loop's thread. */
 void evaluation_finish(struct evaluation *evaluation);
-/* Writes findings that were not told yet; false when there are errors among all of them, which
- * then settles "compiles". */
+/* Writes the findings that were not reported yet. False when there are errors among all findings;
+ * that settles "compiles". */
 bool evaluation_tell_diags(struct evaluation *evaluation);
 
 /* compile.c: specialises, checks and times on a worker thread; fills the result. */
 void compile_work(struct evaluation *evaluation);
 
-/* Seeds that run at once, where there are the cores and the memory. */
+/* How many seeds run at once, where there are the cores and the memory. */
 #define VERIFY_PARALLEL ((size_t)2)
 /* verify.c: runs all seeds and compares them, then finishes. */
 void verify_start(struct evaluation *evaluation);
 
 /* inputs.c */
-/* Completes the job's inputs that are files: dtype and shape from the header of an .npy, held
- * against what the job says. False and *err (usage) for a file that cannot be used. */
+/* Completes the inputs of the job that are files. The header of an .npy gives dtype and shape,
+ * which must agree with what the job says. False and *err (usage) for a file that cannot be
+ * used. */
 bool inputs_open_files(struct evaluation *evaluation, struct err *err) CC_MUST_USE;
-/* False and *err (usage) when the job names an input that the kernel has no parameter for. */
+/* False and *err (usage) when the job names an input for which the kernel has no parameter. */
 bool inputs_name_parameters(const struct evaluation *evaluation, struct err *err);
-/* The job's inputs as arguments in the order of the kernel's parameters, without numbers. */
+/* The job's inputs as arguments without numbers, in the order of the kernel's parameters. */
 struct task_inputs *inputs_from_job(const struct evaluation *evaluation) CC_MUST_USE;
-/* The same with numbers: of the files, or random ones. NULL and *err when a file cannot be read. */
+/* The same with numbers: those of the files, or random ones. NULL and *err when a file cannot be
+ * read. */
 struct task_inputs *inputs_with_data(const struct evaluation *evaluation,
                                      struct err *err) CC_MUST_USE;
-/* Arguments as the specialiser takes them; names only where they came from the job. */
+/* Arguments as the specialiser takes them. Only those from the job have names. */
 struct nki_input *inputs_for_specialiser(struct evaluation *evaluation,
                                          const struct task_inputs *inputs);
-/* Arguments as the device takes them, by the kernel's parameters (parameters that are not arrays
- * are empty there). The list lives in the arena, the data in `inputs`. */
+/* Arguments as the device takes them, one for each parameter of the kernel; a parameter that is not
+ * an array has an empty one. The list is in the arena, the data in `inputs`. */
 struct array *inputs_for_device(const struct evaluation *evaluation,
                                 const struct task_inputs *inputs, struct arena *arena,
                                 size_t *count);
-/* Names of the parameters that an argument is needed for, comma separated. */
+/* Prints the names of the parameters that still need an argument, separated by commas. */
 void inputs_print_missing(const struct evaluation *evaluation, struct buf *out);
 
-/* outputs.c: what a seed's run returned, as .npy files in the job's output folder: output_0.npy and
- * on, in a folder of the seed where there is a reference. False and *err when it cannot be
+/* outputs.c: writes what a seed's run returned to the job's output folder as output_0.npy and on.
+ * Where there is a reference, each seed has a folder of its own. False and *err when it cannot be
  * written. */
 bool outputs_write(const struct seed_run *run, struct err *err);
 
-/* profile.c: the profile as the artefact "profile". */
+/* profile.c: writes the profile as the artefact "profile". */
 bool profile_write(const struct device_profile *profile, const struct nki_program *program,
                    const struct device_image *image, const char *path, struct err *err);
 

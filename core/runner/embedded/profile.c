@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The profile as a file: the artefact "profile" (PROTOCOL.md says what is in it). Written as text
- * piece by piece, because a timeline has up to millions of entries. */
+/* The profile as a file: the artefact "profile" (PROTOCOL.md says what is in it). It is written as
+ * text piece by piece, because a timeline may have millions of entries. */
 #include "runner/embedded/private.h"
 
 #include <cjson/cJSON.h>
@@ -80,7 +80,7 @@ static void add_bounds(struct buf *out, const struct device_profile *profile) {
     buf_puts(out, "]");
 }
 
-/* "lanes" is what the file calls them. */
+/* The file calls them "lanes". */
 static void add_queues(struct buf *out, const struct device_profile *profile) {
     buf_puts(out, ",\n\"lanes\": [");
     for (size_t i = 0; i < profile->queues.len; i++) {
@@ -99,7 +99,7 @@ static void add_files(struct buf *out, const struct nki_program *program) {
     buf_puts(out, "]");
 }
 
-/* [instruction, queue, operation, line, start, end] for every occupation of a queue. */
+/* [instruction, queue, operation, line, start, end] for each occupation of a queue. */
 static void add_spans(struct buf *out, const struct device_profile *profile,
                       const struct nki_program *program) {
     size_t count = MIN_OF(profile->spans.len, (size_t)MAX_SPANS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running the compiled kernel on every seed and comparing what it returns. Two seeds run at once
- * where there are two cores: the program is shared, each has its own memory. Comparing is Python's
- * work and overlaps with the next seed's run. */
+/* Runs the compiled kernel on every seed and compares what it returns. Two seeds run at once where
+ * there are two cores: they share the program, and each has its own memory. Python does the
+ * comparing, which overlaps with the next seed's run. */
 #include "runner/embedded/private.h"
 
 #include <cblas.h>
@@ -30,7 +30,7 @@ static bool passes(const struct evaluation *evaluation, const struct seed_run *r
     return run->comparison.rel_l2 <= evaluation->result.tolerance;
 }
 
-/* Results are told in the order of the seeds, whichever ends first. */
+/* Results are reported in the order of the seeds, whichever ends first. */
 static void tell_run(struct evaluation *evaluation, struct seed_run *run) {
     double max_abs = 0;
     for (size_t i = 0; i < run->comparison.count; i++)
@@ -85,7 +85,8 @@ static void stop(struct evaluation *evaluation) {
     evaluation->cancel = 1;
 }
 
-/* The kernel's fault settles "correct"; all else is a failure of the evaluation. */
+/* When the kernel is at fault this settles "correct". Everything else is a failure of the
+ * evaluation. */
 static void fail_run(struct seed_run *run, const struct err *err) {
     struct evaluation *evaluation = run->evaluation;
     if (!evaluation->stopping && err->kind == ERR_KERNEL)
@@ -115,7 +116,7 @@ static void on_compared(void *data, const struct task_comparison *comparison,
     end_run(run);
 }
 
-/* Without a reference: what can be said about the outputs alone. */
+/* Without a reference: finds what the outputs alone show. */
 static void look_at_output(const struct array *output, struct task_match *match) {
     float chunk[1024];
     size_t count = (size_t)array_count(output), step = dtype_bytes(output->dtype);
@@ -261,7 +262,7 @@ static void start_runs(struct evaluation *evaluation) {
     evaluation_finish(evaluation);
 }
 
-/* Two at once if the cores, and memory for twice the kernel's tensors, are there. */
+/* Two at once, if there are the cores, and memory for twice the kernel's tensors. */
 static size_t choose_parallel(const struct evaluation *evaluation) {
     uint64_t bytes = 0, available = os_available_memory();
     for (size_t i = 0; i < evaluation->program->storages.len; i++)
@@ -283,7 +284,7 @@ void verify_start(struct evaluation *evaluation) {
         evaluation->runs[i].seed = evaluation->job.seeds[i];
     }
     evaluation->parallel = choose_parallel(evaluation);
-    openblas_set_num_threads(1); /* products are of tiles: handing one out costs as much */
+    openblas_set_num_threads(1); /* products are of tiles; handing one to a thread costs as much */
     events_phase("execute", -1);
     start_runs(evaluation);
 }

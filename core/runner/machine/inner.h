@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What children of all hones of this user on this machine may use together: a claim is a file that
- * its hone holds locked, in a folder they share (ledger.c). */
+/* What the children of all hones of this user on this machine may use together. A claim is a file
+ * in a folder that they share, which its hone holds locked (ledger.c). */
 #ifndef HONE_RUNNER_MACHINE_INNER_H
 #define HONE_RUNNER_MACHINE_INNER_H
 
@@ -13,18 +13,18 @@
 struct runner_job;
 struct ledger_claim;
 enum ledger_answer {
-    LEDGER_GO,   /* the claim stands */
+    LEDGER_GO,   /* the claim holds */
     LEDGER_WAIT, /* ask again in a moment */
     LEDGER_NO,   /* waiting does not help: nothing of hone's runs, and it does not fit */
 };
-/* A claim of an evaluation, for what one like it took before, or a guess. */
+/* A claim for an evaluation, of as much as one like it took before, or of a guess. */
 struct ledger_claim *ledger_claim_new(const struct runner_job *job) CC_MUST_USE;
-/* Whether the child may start now. Else `why` gets a sentence, where there is something to say.
- * Where no folder can be shared everything may start. */
+/* Whether the child may start now. If not, `why` gets a sentence where there is something to say.
+ * Where no folder can be shared, everything may start. */
 enum ledger_answer ledger_ask(struct ledger_claim *claim, struct buf *why);
-/* Bytes put aside; 0: nothing was. */
+/* Bytes that were put aside; 0: none. */
 uint64_t ledger_reserved(const struct ledger_claim *claim);
-/* It needs more, and asks anew. */
+/* The evaluation needs more. Ask again. */
 void ledger_raise(struct ledger_claim *claim, uint64_t bytes);
 /* The child runs; looked at now and then on a worker thread, so that others know what it has of its
  * bytes already, and the next claim is for what this one took. */
@@ -32,7 +32,7 @@ void ledger_began(struct ledger_claim *claim, int pid);
 void ledger_look(struct ledger_claim *claim, struct loop *loop);
 /* What work that is no child took. */
 void ledger_took(struct ledger_claim *claim, uint64_t bytes);
-/* Gives it back and frees it. Accepts NULL. */
+/* Gives the claim back and frees it. Accepts NULL. */
 void ledger_claim_free(struct ledger_claim *claim);
 
 #endif

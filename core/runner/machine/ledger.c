@@ -20,11 +20,11 @@
 #include "runner/machine/machine.h"
 
 #define MEGABYTE ((uint64_t)1 << 20)
-#define GUESS (1024 * MEGABYTE) /* of an evaluation of a task that was never looked at */
+#define GUESS (1024 * MEGABYTE) /* for an evaluation of a task that was never measured */
 #define LEAST (256 * MEGABYTE)
-#define STALE_MS 3000       /* who waits asks several times a second */
-#define OTHERS_MS 60000     /* so long other programs are waited for */
-#define FORGOTTEN_S 2592000 /* what a task took that was not tuned for 30 days */
+#define STALE_MS 3000       /* a hone that waits asks several times a second */
+#define OTHERS_MS 60000     /* how long to wait for other programs */
+#define FORGOTTEN_S 2592000 /* after 30 days without tuning, what a task took is forgotten */
 #define ROW 160
 #define USED 24 /* a second line: what the child was seen to use */
 
@@ -36,12 +36,12 @@ struct look {
 };
 
 struct ledger_claim {
-    char *folder, *path; /* path NULL: it has no file yet */
+    char *folder, *path; /* path NULL: the claim has no file yet */
     int fd;
-    char what[80], need[32]; /* for who waits; the file with what it took before */
+    char what[80], need[32]; /* what: for those who wait; need: name of the file of needs */
     uint64_t bytes, most, peak;
-    uint64_t machine;  /* setting machine_mb; 0: what is free */
-    int children;      /* setting children */
+    uint64_t machine;  /* the setting machine_mb; 0: what is free */
+    int children;      /* the setting children */
     int pid;           /* of the child; 0: it waits */
     uint64_t used;     /* by the child, when it was looked at */
     struct look *look; /* under way; NULL */
@@ -49,7 +49,7 @@ struct ledger_claim {
     int64_t since_ms;
 };
 
-/* A claim as it stands in its file. */
+/* A claim as its file has it. */
 struct row {
     char state; /* 'r' runs, 'w' waits */
     unsigned long long bytes, used;
@@ -69,7 +69,7 @@ static uint64_t need_read(const struct ledger_claim *claim) {
     return bytes;
 }
 
-/* The most of the last ones: one small kernel does not make the next one small. */
+/* Keeps the most that the last ones took. One small kernel does not make the next one small. */
 static void need_write(const struct ledger_claim *claim) {
     uint64_t before = need_read(claim), now = MAX_OF(claim->peak, before - before / 8);
     char *path = path_join(claim->folder, claim->need), text[32];
@@ -79,7 +79,7 @@ static void need_write(const struct ledger_claim *claim) {
     free(path);
 }
 
-/* Evaluations of a task that do the same things need about the same. */
+/* Evaluations of a task that do the same things need about the same memory. */
 static void need_name(struct ledger_claim *claim, const struct runner_job *job) {
     struct buf key = {0};
     char *path = path_absolute(job->reference_path ? job->reference_path : job->kernel_path);
@@ -155,7 +155,7 @@ static void row_write(const struct ledger_claim *claim) {
     text[ROW - 1] = '\n';
     snprintf(text + ROW, USED + 1, "%*llu\n", USED - 1, (unsigned long long)claim->used);
     if (claim->fd >= 0 && pwrite(claim->fd, text, ROW + USED, 0) != ROW + USED)
-        errno = 0; /* a full disk: others then know nothing of it */
+        errno = 0; /* the disk is full, so others will not know of it */
 }
 
 static bool row_read(int fd, struct row *row) {
@@ -171,7 +171,7 @@ static bool row_read(int fd, struct row *row) {
     return got == 6;
 }
 
-/* With the folder's lock held, so that nobody takes it for one that was left. */
+/* Made while the folder's lock is held, so that nobody takes it for a file that was left behind. */
 static bool file_make(struct ledger_claim *claim) {
     if (claim->fd >= 0)
         return true;
@@ -197,7 +197,7 @@ static bool file_make(struct ledger_claim *claim) {
 struct sums {
     int running;
     uint64_t reserved, used;
-    bool behind; /* somebody came before */
+    bool behind; /* somebody came before this one */
     char who[80];
     unsigned long long largest;
 };
@@ -253,7 +253,7 @@ static struct sums sums_of(const struct ledger_claim *own) {
     return sums;
 }
 
-/* Bytes that nobody uses or was promised; UINT64_MAX: not known. */
+/* Bytes that nobody uses and nobody was promised. UINT64_MAX: unknown. */
 static uint64_t bytes_free(const struct ledger_claim *claim, const struct sums *sums) {
     uint64_t available = os_available_memory(), promised = sums->reserved - sums->used;
     uint64_t left = available ? available - MIN_OF(available, promised) : UINT64_MAX;
@@ -266,7 +266,7 @@ static double gigabytes(uint64_t bytes) {
     return (double)bytes * 1e-9;
 }
 
-/* Alone on the machine: a guess is no reason to wait. */
+/* A hone that is alone on the machine does not wait because of a guess. */
 static enum ledger_answer alone(const struct ledger_claim *claim, uint64_t left, struct buf *why) {
     if (claim->guessed || claim->bytes <= left)
         return LEDGER_GO;
@@ -297,7 +297,8 @@ static enum ledger_answer decide(const struct ledger_claim *claim, const struct 
 
 /* ------------------------------------------------------------------------------- what is asked */
 
-/* The folder's lock: a descriptor; -1 with errno: EWOULDBLOCK where another has it. */
+/* Locks the folder. Returns a descriptor, or -1 with errno: EWOULDBLOCK where another hone has the
+ * lock. */
 static int folder_lock(const struct ledger_claim *claim) {
     if (!file_make_private(claim->folder, NULL))
         return -1;

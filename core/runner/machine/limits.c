@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The budget of evaluations on this machine: what the settings say, and what the machine has where
- * they say nothing. */
+/* The budget of evaluations on this machine: what the settings say, and where they say nothing,
+ * what the machine has. */
 #include "runner/machine/machine.h"
 
 #define MEGABYTE ((uint64_t)1 << 20)
-#define LEAST_MEMORY (1024 * MEGABYTE)    /* of an evaluation, whatever the machine has */
-#define SHARE_OF_MEMORY (2048 * MEGABYTE) /* that evaluations side by side should have */
+#define LEAST_MEMORY (1024 * MEGABYTE)    /* for one evaluation, whatever the machine has */
+#define SHARE_OF_MEMORY (2048 * MEGABYTE) /* what each of several evaluations at once should have \
+                                           */
 
 uint64_t runner_usual_memory(void) {
     uint64_t total = os_total_memory();
@@ -16,7 +17,7 @@ static double setting(const struct config *config, const char *key) {
     return config_get(config, "limits", key, NULL) ? config_number(config, "limits", key) : 0;
 }
 
-/* What one may use is never more than all may. */
+/* One evaluation never gets more than all together. */
 static void share(struct runner_job *job, const struct config *config) {
     uint64_t all = (uint64_t)setting(config, "machine_mb") * MEGABYTE;
     uint64_t one = job->memory_limit ? job->memory_limit : runner_usual_memory();

@@ -6,15 +6,15 @@
 #include "loop/loop.h"
 #include "runner/protocol/protocol.h"
 
-/* Limits of the embedded runner that the job leaves open, as the settings say ([limits]), and that
- * it takes its turn. */
+/* Fills the limits of the embedded runner that the job leaves open, as the settings say ([limits]).
+ * Also makes the job wait for its turn. */
 struct config;
 void runner_limits(struct runner_job *job, const struct config *config);
-/* Memory that one evaluation may use when nothing says so: three quarters of the machine's, so
- * that what fits does not depend on what else runs. 0: not known. */
+/* The memory that one evaluation may use when nothing says how much: three quarters of the
+ * machine's. So it does not depend on what else runs. 0: unknown. */
 uint64_t runner_usual_memory(void);
-/* How many evaluations run side by side on this machine: each keeps two processors busy and should
- * have some memory. */
+/* How many evaluations run at once on this machine. Each keeps two processors busy and should have
+ * some memory. */
 int runner_side_by_side(const struct config *config);
 
 /* A turn of the machine's budget for work like the job's that is done in this process: on_turn

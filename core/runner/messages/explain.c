@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a code, a word, an instruction or a line of a log means, and what to do about it: for
- * `hone explain` and for the key that asks the same on a screen. */
+/* What a code, a word, an instruction or a line of a log means, and what to do about it. `hone
+ * explain` and the key for it on a screen use this. */
 #include "runner/messages/messages.h"
 
 #include "nki/nki.h"
 
 static void code_print(const struct message *code, struct buf *out) {
-    const char *name = code->is_own ? strstr(code->what, "{}") : NULL; /* whatever it found */
+    const char *name = code->is_own ? strstr(code->what, "{}") : NULL; /* whatever name it found */
     buf_printf(out, STR_FMT ": ", STR_ARG(code->name));
     if (name)
         buf_printf(out, "%.*sNAME%s", (int)(name - code->what), code->what, name + 2);
@@ -20,7 +20,7 @@ void message_word_print(const struct glossary_entry *entry, struct buf *out) {
                *entry->names ? ")" : "", entry->meaning);
 }
 
-/* hone's own codes stand at the end of a line in brackets, as a compiler's may. */
+/* hone's own codes are in brackets at the end of a line, where a compiler's may be too. */
 static bool own_code(struct str text, char code[MESSAGE_CODE * 2]) {
     const char *open = NULL;
     if (!text.len || text.at[text.len - 1] != ']')
@@ -35,7 +35,7 @@ static bool own_code(struct str text, char code[MESSAGE_CODE * 2]) {
     return true;
 }
 
-/* What a line of a log says: the code in it, and what its text means. */
+/* Explains a line of a log: the code in it, and what its text means. */
 static bool text_explain(struct str text, struct buf *out) {
     char code[MESSAGE_CODE], own[MESSAGE_CODE * 2];
     struct message of_code, of_text;

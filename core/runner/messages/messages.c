@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of messages, looked up. A question is rare and compiles the few patterns it needs. */
+/* Looks things up in the table of messages. That happens rarely, so only the patterns that are
+ * needed get compiled. */
 #include "runner/messages/messages.h"
 #include "runner/messages/testing.h"
 
@@ -19,7 +20,7 @@ enum row_kind {
     HARMLESS_ROW
 };
 
-/* A row of messages.def. `name`: the codes of CODE, the cause of CLASS. */
+/* A row of messages.def. `name` is the codes of a CODE, or the cause of a CLASS. */
 struct row {
     enum row_kind kind;
     const char *name, *pattern, *text_kind, *what, *fix;
@@ -54,7 +55,7 @@ static struct pattern *pattern_of(const char *text, unsigned flags) {
     return pattern;
 }
 
-/* Whether a row's pattern matches anywhere, or all of the text. */
+/* Whether a row's pattern matches anywhere, or, with `whole`, all of the text. */
 static bool row_matches(const struct row *row, struct str text, bool whole) {
     struct buf by = {0};
     buf_printf(&by, whole ? "\\A(?:%s)\\z" : "%s", row->pattern);
@@ -81,7 +82,7 @@ static void tell(const struct row *row, struct str name, struct message *found) 
 
 /* ---- by code --------------------------------------------------------------------------------- */
 
-/* Whether a list of codes has one, with or without "NCC_", and how the list writes it. */
+/* Whether a list of codes has one, with or without "NCC_". *one is how the list writes it. */
 static bool has_code(const char *codes, const char *code, struct str *one) {
     struct str rest = str_of(codes);
     while (str_next(&rest, ' ', one))
@@ -170,7 +171,8 @@ bool message_code(struct str text, char code[MESSAGE_CODE]) {
     return found;
 }
 
-/* A status by its number, or by its name or the end of it ("NRT_EXEC_OOB", "NRT_OOB"). */
+/* Finds a status by its number, by its name, or by the end of its name ("NRT_EXEC_OOB",
+ * "NRT_OOB"). */
 static const struct row *status_of(struct str name, struct str number) {
     long long value = 0;
     bool has_number = number.len && str_to_int(number, &value);
@@ -189,7 +191,7 @@ static const struct row *status_of(struct str name, struct str number) {
     return NULL;
 }
 
-/* The first status in a text that is not success. */
+/* The first status in a text that does not mean success. */
 static const struct row *status_in(struct str text) {
     struct pattern *pattern = pattern_of(row_next(FIND_STATUS_ROW, NULL)->pattern, 0);
     struct pattern_span span = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runner's side of the protocol: events to lines (PROTOCOL.md). Reading them is reader.c. */
+/* The runner's side of the protocol: from events to lines (PROTOCOL.md). reader.c reads them. */
 #include "runner/protocol/inner.h"
 
 #include <cjson/cJSON.h>
@@ -34,7 +34,7 @@ static void add_shape(cJSON *object, const struct array *array) {
         cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)array->shape[d]));
 }
 
-/* One line, whole, whichever thread it comes from. */
+/* Writes one line as a whole, from any thread. */
 static void write_line(cJSON *object) {
     char *text = cJSON_PrintUnformatted(object);
     if (text) {
@@ -105,7 +105,7 @@ void events_write(const struct runner_event *event) {
         break;
     case RUNNER_RESULT:
     case RUNNER_RESTART:
-    case RUNNER_PREDICTION: /* this runner has none */ break;
+    case RUNNER_PREDICTION: /* this runner makes none */ break;
     }
     write_line(object);
 }

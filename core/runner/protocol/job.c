@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The job as one line of JSON, and back. What comes in is checked here, so that the runner can
- * trust every number in it. Runs nothing. */
+ * trust every number in it. Nothing is run. */
 #include "runner/protocol/protocol.h"
 
 #include <cjson/cJSON.h>
@@ -106,7 +106,7 @@ void runner_job_print(const struct runner_job *job, struct buf *out) {
 
 /* ------------------------------------------------------------------------------------- parsing */
 
-/* A job being read: the first thing that is wrong stays in *err. */
+/* A job that is being read. *err keeps the first thing that is wrong. */
 struct reading {
     const cJSON *object;
     struct arena *arena;

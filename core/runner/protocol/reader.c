@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's side of the protocol: lines to events, gathered into a result (PROTOCOL.md). The
- * lines come from a process that may be broken or talked over by its toolchain: every field is
- * checked, every list has a limit, and a line that is not an event is a log line. */
+/* The client's side of the protocol: from lines to events, gathered into a result (PROTOCOL.md).
+ * The lines come from a process that may be broken, or whose toolchain may write between them. So
+ * every field is checked, every list has a limit, and a line that is not an event is a log line. */
 #include "runner/protocol/inner.h"
 
 #include <cjson/cJSON.h>
@@ -23,7 +23,7 @@ struct runner_reader {
     runner_event_fn *fn;
     void *data;
     struct runner_result result;
-    char phase[24]; /* the one under way */
+    char phase[24]; /* the present one */
     bool has_result, out_of_memory;
     uint64_t events;
 };
@@ -70,7 +70,7 @@ static double number_of(const cJSON *object, const char *name, double missing) {
     return cJSON_IsNumber(item) ? item->valuedouble : missing;
 }
 
-/* A count, a line, a number of bytes: 0 when it is none. */
+/* A count, a line, or a number of bytes; 0 when it is none. */
 static int64_t whole_of(const cJSON *object, const char *name, double most) {
     double value = number_of(object, name, 0);
     return value >= 0 && value <= most ? (int64_t)value : 0;
@@ -193,7 +193,7 @@ static void read_metric(struct runner_reader *reader, const cJSON *object) {
                                         .unit = metric.unit});
 }
 
-/* What an output's file holds; DTYPE_NONE when the event does not say so as it should. */
+/* What the file of an output holds. DTYPE_NONE when the event does not describe it properly. */
 static struct array read_array(const cJSON *object) {
     struct array array = {.dtype = dtype_find(str_of(text_of(object, "dtype")))};
     const cJSON *shape = cJSON_GetObjectItemCaseSensitive(object, "shape");
@@ -344,7 +344,7 @@ static void read_result(struct runner_reader *reader, const cJSON *object) {
     tell(reader, &(struct runner_event){.kind = RUNNER_RESULT});
 }
 
-/* The job is run once more from the start (its node was restarted): all of it comes again. */
+/* The job runs again from the start, because its node was restarted. All of it comes again. */
 static void read_restart(struct runner_reader *reader, const cJSON *object) {
     runner_result_free(&reader->result);
     reader->result = (struct runner_result){0};
@@ -393,7 +393,7 @@ void runner_reader_line(struct runner_reader *reader, struct str line) {
 
 /* ------------------------------------------------------------------------------------- the end */
 
-/* What a kernel that used up time or memory failed at: the part of the verdict under way. */
+/* A kernel used up time or memory. It failed at the part of the verdict that was being found. */
 static void blame_kernel(struct runner_reader *reader, const char *reason) {
     struct task_verdict *verdict = &reader->result.verdict;
     static const char *const running[] = {"execute", "compare", "verify", "benchmark", "profile"};
@@ -414,7 +414,7 @@ static bool is_hosts_own(const char *phase) {
     return false;
 }
 
-/* What a signal that hone did not send says. */
+/* What a signal that hone did not send means. */
 enum ending { ENDING_OUTSIDE, ENDING_CRASH, ENDING_PROCESSOR };
 static enum ending ending_of(int signum) {
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
@@ -456,7 +456,7 @@ static void settle_time(struct runner_reader *reader, const char *phase, double 
 }
 
 /* Whose fault it is that there is no result: the kernel's where a limit of hone's own ended it,
- * else nobody's. */
+ * otherwise nobody's. */
 static void settle(struct runner_reader *reader, const struct loop_exit *result) {
     struct err *failure = &reader->result.failure;
     const char *phase = reader->phase[0] ? reader->phase : "start";

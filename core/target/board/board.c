@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The board on which a target shows how it is. */
+/* The board on which a target shows its state. */
 #include "target/board/board.h"
 
 #include <stdarg.h>

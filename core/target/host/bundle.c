@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a task goes to a host: the reference and the Python files beside it, which it may import;
- * not the folders. Few and small, or an error that says so: a home folder is no task. */
+/* What of a task goes to a host: the reference and the Python files beside it, which it may
+ * import, but no folders. They must be few and small, because a home folder is no task; the error
+ * says so. */
 #include "target/host/bundle.h"
 
 #include <dirent.h>

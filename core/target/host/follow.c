@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of `follow JOB OFFSET`, as lines counted so that no line is lost or told twice over any
- * number of connections: a line counts once its end was seen; what the command says by itself
- * (follow, alive, end, gone) and what a login shell says before it does not (REMOTE.md). */
+/* The bytes of `follow JOB OFFSET`, as lines that are counted so that none is lost or delivered
+ * twice, over any number of connections. A line counts when its end was seen. The command's own
+ * words (follow, alive, end, gone), and what a login shell writes before them, do not count
+ * (REMOTE.md). */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "target/host/host_own.h"
 
-/* Longer ones are counted and left out: no event is as long. */
+/* Longer lines are counted and left out. No event is as long. */
 #define MAX_LINE ((size_t)16 << 20)
 
 enum own_line { NOT_OWN, OWN_FOLLOW, OWN_ALIVE, OWN_END, OWN_GONE };
@@ -21,7 +22,7 @@ static enum own_line find_own(const char *name) {
     return NOT_OWN;
 }
 
-/* Cheap to tell for nearly every line: those of the command itself are short. */
+/* The command's own lines are short. So for nearly every line a look at its length is enough. */
 #define LONGEST_OWN 4096
 
 static void gone_read(struct follow *follow, const cJSON *event) {
@@ -35,8 +36,9 @@ static void gone_read(struct follow *follow, const cJSON *event) {
     buf_free(&safe);
 }
 
-/* Counting goes on in the file it began in. Another one (the folder was lost there, and the job put
- * and begun again) is told from its start, and what the first one said does not count. */
+/* Counting goes on in the file in which it began. Another file is delivered from its start, and
+ * what the first one said does not count. It is another one when the folder was lost there, and the
+ * job was put and begun again. */
 static void file_read_id(struct follow *follow, const char *id, double offset) {
     bool other = follow->file[0] && *id && strcmp(follow->file, id) != 0;
     if (other || (offset >= 0 && offset < (double)follow->offset)) {
@@ -85,7 +87,8 @@ void follow_begin(struct follow *follow) {
     follow->gone[0] = 0;
 }
 
-/* What stands of a line that is not whole yet; `skipped` counts on when it is too long to keep. */
+/* Keeps the part of a line that is not whole yet. When it is too long to keep, `skipped` goes on
+ * counting. */
 static void partial_add(struct follow *follow, struct str part) {
     if (!follow->too_long)
         buf_add(&follow->partial, part.at, part.len);

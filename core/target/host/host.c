@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connection to a host: made, prepared, lost, made again with growing pauses, given up when
- * only a person can help; and what the board says of it. Commands are host_call.c's, the steps of
- * the preparation host_prepare.c's, jobs host_job.c's. */
+/* The connection to a host: made, prepared, lost, made again after growing pauses, and given up
+ * when only a person can help. It also writes what the board says of it. Commands are in
+ * host_call.c, the steps of the preparation in host_prepare.c, jobs in host_job.c. */
 #include "target/host/host_own.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #define MOST_PAUSE_S 30.0
 #define REFRESH_MS 10000
-#define WATCHED_MS 30000 /* how long after a look somebody is taken to be there */
+#define WATCHED_MS 30000 /* how long after a look somebody counts as watching */
 #define SWEEP_LIMIT_S 600.0
 
 static void connect_now(struct host *host);
@@ -92,7 +92,8 @@ static void on_retry(void *data) {
     connect_now(host);
 }
 
-/* 1, 2, 4 ... 30 s, each a fifth more or less so that many hones do not come at once. */
+/* 1, 2, 4 ... 30 s, each longer or shorter by up to a fifth, so that many hones do not come at
+ * once. */
 static double pause_of(const struct host *host) {
     double pause_s = MOST_PAUSE_S;
     if (host->tries < 6)
@@ -112,8 +113,8 @@ static double tried_for(const struct host *host) {
     return (double)(clock_monotonic_ns() - host->since_ns) * 1e-9;
 }
 
-/* A host that never answered may not be there at all: somebody has to look. One that did is waited
- * for. */
+/* A host that never answered may not exist at all, so a person has to look. One that did answer is
+ * waited for. */
 static bool never_reached(struct host *host, const struct err *why) {
     double tried_s = tried_for(host);
     struct err err = {0};
@@ -147,7 +148,7 @@ static void pause_then_retry(struct host *host, const struct err *why) {
                     host->spec.name, why->text);
 }
 
-/* The transport is gone or about to be: everything on it has ended or ends here. */
+/* The transport is gone or about to be. Everything on it has ended, or ends here. */
 static void went(struct host *host, const struct err *why, bool for_good) {
     bool was_ready = host->phase == HOST_READY;
     loop_timer_stop(host->breaking);
@@ -177,7 +178,8 @@ static void on_breaking(void *data) {
     went(host, &why, why.kind != ERR_NONE && host->failure.kind != ERR_NONE);
 }
 
-/* The connection is of no use (it hangs): ended on the next turn of the loop, as if it was lost. */
+/* The connection is useless (it hangs). It is ended on the next turn of the loop, as if it was
+ * lost. */
 static void host_break(struct host *host, const struct err *why) {
     if (host->breaking || !host->transport)
         return;
@@ -239,7 +241,7 @@ static bool is_alias(const char *name) {
     return found;
 }
 
-/* The address of a section may be an alias of ~/.ssh/config itself, as one types it behind ssh. */
+/* The address in a section may itself be an alias of ~/.ssh/config, as one types it after ssh. */
 struct transport *host_transport_open(const struct host *host, struct loop *loop,
                                       const struct transport_callbacks *callbacks,
                                       struct err *err) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands of the runner that people ask for (doctor, setup, probe, jobs, sweep), with what the
- * configuration says of the host and what time it is here. */
+/* Commands of the runner that people ask for (doctor, setup, probe, jobs, sweep). They get what the
+ * configuration says of the host, and what time it is here. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands and copies on a host: started over its transport, read as events of the protocol, ended
- * once, whatever becomes of the connection. What they are for is the caller's. */
+/* Commands and copies on a host. They are started over its transport, read as events of the
+ * protocol, and end once, whatever becomes of the connection. What they are for is the caller's
+ * business. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -219,7 +220,7 @@ void host_copy_drop(struct host_copy *copy) {
 
 /* ------------------------------------------------------------------------------------- the end */
 
-/* The transport was closed from this side: nothing more comes from it. */
+/* The transport was closed from this side, so nothing more comes from it. */
 void host_calls_lose(struct host *host) {
     struct err err = {0};
     err_set(&err, ERR_ENVIRONMENT, "the connection to %s was lost", host->spec.name);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job's artefacts, brought to the session's folder one after the other and checked by their hash.
- * An artefact that cannot be had costs the evaluation nothing but a word: its numbers came
+/* A job's artefacts. They are brought to the session's folder one after the other, and checked by
+ * their hash. An artefact that cannot be had is only noted: the numbers of the evaluation are here
  * already. */
 #include "target/host/host_job.h"
 
 #include <stdlib.h>
 
 #define MAX_BYTES ((uint64_t)64 << 20)        /* larger ones stay there */
-#define MAX_PROFILE_BYTES ((uint64_t)4 << 30) /* but for the one the screens need */
+#define MAX_PROFILE_BYTES ((uint64_t)4 << 30) /* except for the one that the screens need */
 #define CHUNK ((size_t)1 << 20)
 
 struct host_fetch {
     struct host_job *job;
     void (*fetched)(struct host_job *job);
-    size_t at; /* the artefact under way */
+    size_t at; /* the present artefact */
     char *local;
     struct host_copy *copy;
     struct fetch_check *check;
@@ -21,7 +21,7 @@ struct host_fetch {
     bool tried; /* it came damaged once */
 };
 
-/* A file's hash, found by a worker. */
+/* A file's hash, computed by a worker. */
 struct fetch_check {
     struct host_fetch *fetch; /* NULL: nobody waits for it any more */
     char *path;
@@ -47,7 +47,7 @@ static void finish(void *data) {
     fetched(job);
 }
 
-/* The one under way is not to be had: it is taken out of the result, with a word. */
+/* The present artefact cannot be had. Takes it out of the result, with a note. */
 static void leave_out(struct host_fetch *fetch, const char *why) {
     struct runner_result *result = fetch->job->result;
     struct runner_artifact *artifact = current(fetch);
@@ -111,7 +111,7 @@ static void on_copied(void *data, const struct err *err, bool lost) {
     struct host_fetch *fetch = data;
     fetch->copy = NULL;
     if (lost)
-        return; /* host_fetch_resume */
+        return; /* host_fetch_resume does */
     if (err->kind != ERR_NONE) {
         leave_out(fetch, err->text);
         return;
@@ -129,8 +129,8 @@ static void on_copied(void *data, const struct err *err, bool lost) {
 
 /* ------------------------------------------------------------------------------------ fetching */
 
-/* Where it goes here: by its own last name when that is a plain one. NULL: it lies elsewhere than
- * in the job's folder. */
+/* Where it goes here: by the last part of its name, when that is a plain one. NULL: it is not in
+ * the job's folder. */
 static char *local_path(const struct host_fetch *fetch) {
     const struct runner_artifact *artifact = current(fetch);
     const char *base = path_base(artifact->path);

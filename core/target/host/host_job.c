@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a job on a host: its files are put there, it is begun, followed, fetched. The id
- * comes from what is evaluated, so that a hone that was killed finds its job again instead of
- * having it done twice; each stage may be done again after the connection was lost. */
+/* The life of a job on a host: its files are put there, it is begun, followed and fetched. Its id
+ * follows from what is evaluated. So a hone that was killed finds its job again instead of having
+ * it done twice. Each stage may be done again after the connection was lost. */
 #include "target/host/host_job.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define MAX_RAW ((uint64_t)256 << 20) /* kept of a job's lines on this machine */
-#define SILENCE_NS 60000000000ull     /* `follow` says something every 5 s */
+#define MAX_RAW ((uint64_t)256 << 20) /* how much of a job's lines is kept on this machine */
+#define SILENCE_NS 60000000000ull     /* `follow` writes something every 5 s */
 #define WATCH_MS 15000
-#define SETTLE_MS 1000 /* what came within is called "picked up" */
+#define SETTLE_MS 1000 /* what came within this time counts as "picked up" */
 #define MAX_FAILS 5
 #define AGAIN_MS 1000
 
@@ -162,7 +162,7 @@ void host_job_drop(struct host_job *job) {
 
 static void on_ended(void *data, const struct err *err, bool lost) {
     struct host *host = data;
-    (void)err; /* what cannot be ended is not there any more */
+    (void)err; /* what cannot be ended no longer exists */
     host->ending = NULL;
     if (lost)
         return;
@@ -188,14 +188,14 @@ static void reading_work(void *data) {
     (void)ok; /* reading_done looks at the error */
 }
 
-/* The job as it is sent, and the id that follows from it. */
+/* Writes the job as it is sent, and the id that follows from it. */
 static void job_write(struct host_job *job) {
     struct host *host = job->host;
     struct arena *arena = job->arena;
     struct runner_job sent = *job->job;
     const char *task = arena_printf(arena, "tasks/%s", job->bundle.hash.hex);
     sent.settings = host_settings(host, &sent.setting_count);
-    sent.artifact_folder = sent.artifact_folder ? "out" : NULL; /* of the job's folder there */
+    sent.artifact_folder = sent.artifact_folder ? "out" : NULL; /* in the job's folder there */
     if (sent.reference_path)
         sent.reference_path =
             host_path(host, arena, arena_printf(arena, "%s/%s", task, job->bundle.reference));
@@ -331,7 +331,7 @@ static void on_line(void *data, struct str line) {
     runner_reader_line(job->reader, line);
 }
 
-/* Keeps what the entry shows, and passes the event on. */
+/* Keeps what the entry shows, and passes on the event. */
 static void on_event(void *data, const struct runner_event *event) {
     struct host_job *job = data;
     bool waits = strcmp(job->state, "waiting") == 0;
@@ -458,7 +458,7 @@ static void on_followed(void *data, const struct err *err, bool lost) {
     }
 }
 
-/* A `follow` that says nothing hangs: another one is asked. */
+/* A `follow` that writes nothing hangs, so another one is started. */
 static void on_watch(void *data) {
     struct host_job *job = data;
     if (!job->call || clock_monotonic_ns() - job->heard_ns < SILENCE_NS)
@@ -486,7 +486,7 @@ static void follow_start(struct host_job *job) {
 
 /* ------------------------------------------------------------------------------------ going on */
 
-/* Does what the stage asks for, when the host is ready and it is not under way. */
+/* Does what the stage asks for, when the host is ready and nothing of it is under way. */
 static void go(struct host_job *job) {
     bool busy = job->put || job->call;
     if (!host_is_ready(job->host) || busy)
@@ -554,7 +554,7 @@ struct host_job *host_job_open(struct host *host, const struct runner_job *job,
     made->reading = reading;
     loop_job_start_owned(host->loop, reading_work, reading_done, reading);
     if (host_failure(host))
-        host_retry(host); /* perhaps it is better now: the person asked for it */
+        host_retry(host); /* perhaps it is better now, because the person asked for it */
     return made;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host says of itself: its `host` event as lines of the board, asked for again while
- * somebody looks or jobs run. What a host is good for is told as the runner tells it. */
+/* What a host says of itself: its `host` event as lines of the board. It is asked for again while
+ * somebody looks or jobs run. What a host is good for is shown as the runner reports it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +98,8 @@ static void note_read(struct host *host, const cJSON *event) {
     buf_free(&text);
 }
 
-/* By the middle of the time in which it answered; what the answer took is no skew. */
+/* Compares its clock with the middle of the time in which it answered, because the time that an
+ * answer takes is no skew. */
 static void clock_read(struct host *host, const cJSON *event, int64_t asked_ms) {
     double clock = host_amount(event, "clock", 0);
     double before = (double)asked_ms / 1000, after = (double)clock_wall_ms() / 1000;

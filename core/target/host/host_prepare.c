@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happens between "connected" and "ready": a Python is found, hone's runner is put beside it
- * under the name of its content, and the host is asked what it is. Each step ends the preparation
- * with a sentence that says what to do, or goes on to the next. */
+ * under the name of its content, and the host is asked what it is. Each step continues with the
+ * next one, or ends the preparation with a sentence that says what to do. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "target/host/host_own.h"
 
-#define PROBE_LIMIT_S 180.0 /* the first look into environments on a slow file system */
+#define PROBE_LIMIT_S 180.0 /* for the first look into environments on a slow file system */
 #define LOOKED_FOR "python3, /usr/bin/python3 and /opt/aws_neuronx_venv_*/bin/python"
 
 struct host_prepare {
@@ -17,12 +17,12 @@ struct host_prepare {
     struct host_file file;     /* the runner */
     char *tried;               /* the Python whose answer comes next */
     char *best;                /* a Python that is new enough, perhaps without numpy */
-    char version[16], old[80]; /* of the best; of one that is too old */
+    char version[16], old[80]; /* of the best one; of one that is too old */
     bool has_numpy, probed;
     int64_t asked_ms;
 };
 
-/* Tries each argument, or the usual places without one, until a Python answers that will do. */
+/* Tries each argument, or, without arguments, the usual places, until a suitable Python answers. */
 static const char search[] =
     "code='import sys\n"
     "try:\n"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of ours on a host: looked for by size and SHA-256, and put where they are missing or not
- * whole. Others may put the same files at the same time: each is written beside its place and
- * renamed, by the transport. */
+/* Puts files of ours on a host. They are looked for by size and SHA-256, and put where they are
+ * missing or not whole. Others may put the same files at the same time, so the transport writes
+ * each beside its place and renames it. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "target/host/host_own.h"
 
-#define MAX_FILES 64 /* asked about in one command */
+#define MAX_FILES 64 /* looked for in one command */
 
-/* Prints one event for each file that is there; reads nothing but them. */
+/* Prints one event for each file that is there. Reads no other files. */
 static const char check[] = "import hashlib, json, os, sys\n"
                             "for path in sys.argv[1:]:\n"
                             "    try:\n"
@@ -24,8 +24,8 @@ static const char check[] = "import hashlib, json, os, sys\n"
 struct host_put {
     struct host *host;
     struct host_file *files;
-    size_t count, at; /* at: the one that is copied */
-    bool copied;      /* all were put; they are looked at once more */
+    size_t count, at; /* at: the file being copied */
+    bool copied;      /* all were put; they are checked once more */
     host_done_fn *on_done;
     void *data;
     struct host_call *call;
@@ -59,7 +59,7 @@ static void finish_soon(void *data) {
     finish(put, &put->early, true);
 }
 
-/* It could not even be started: the connection went. */
+/* It could not even be started, because the connection went. */
 static void stop(struct host_put *put) {
     put->timer = loop_timer_start(put->host->loop, 0, 0, finish_soon, put);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target kind `ssh`: one host, jobs begun by its runner at once. All that takes is host.h's;
- * this file knows which names are hosts. */
+/* The target kind `ssh`: one host, whose runner begins jobs at once. host.h does all of that. This
+ * file knows which names are hosts. */
 #include "target/host/host.h"
 
 #include <stdio.h>

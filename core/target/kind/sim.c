@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target `sim`: the embedded runner, a child of hone on this machine for each evaluation. What
- * the child does is runner's business. */
+/* The target `sim`: for each evaluation the embedded runner, as a child of hone on this machine.
+ * What the child does is the runner's business. */
 #include "target/kind/kind.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 struct sim {
     struct loop *loop;
-    struct task_walling wall; /* what the settings say; their text */
+    struct task_walling wall; /* what the settings say, and their text */
     const struct config *config;
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clusters under Slurm as a kind of target: settings, the script that is put on the head node, and
- * the cancelling of jobs, which goes on after the evaluation is forgotten here. The queue is
- * slurm_queue.c's, the life of an evaluation slurm_run.c's; hone schedules nothing by itself. */
+ * cancelling jobs, which continues after an evaluation is forgotten here. slurm_queue.c has the
+ * queue, slurm_run.c the life of an evaluation. hone itself schedules nothing. */
 #include "target/slurm/slurm_own.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define SCRIPT_NAME "core/target/slurm/slurm.sh"
-#define PLAIN_NAME "slurm" /* this machine's cluster, by the defaults */
+#define PLAIN_NAME "slurm" /* this machine's cluster, with the defaults */
 #define END_PAUSE_MS 3000
 #define FLUSH_MS 4000
 
@@ -106,7 +106,7 @@ static void on_ready(void *data) {
     cluster->putting = host_put_start(cluster->host, &cluster->script, 1, on_put, cluster);
 }
 
-/* What the head node is like is not what the nodes are like. */
+/* The head node says nothing about what the nodes are like. */
 static void on_look(void *data, const cJSON *event) {
     struct slurm_cluster *cluster = data;
     double free_bytes = -1;
@@ -130,7 +130,7 @@ static void load_script(struct slurm_cluster *cluster) {
 
 /* ------------------------------------------------------------------------------------ the ends */
 
-/* A job to be cancelled. Kept until the cluster did it, or said that it cannot. */
+/* A job to cancel. It is kept until the cluster has cancelled it, or says that it cannot. */
 struct slurm_end {
     struct slurm_cluster *cluster;
     char *folder;
@@ -192,8 +192,8 @@ void slurm_end(struct slurm_cluster *cluster, const char *folder) {
     ends_run(cluster);
 }
 
-/* The last ends: hone's loop may not be served any more, so one of its own does it, for a
- * moment. */
+/* For the last jobs to cancel, hone's loop may no longer be served. So a loop of its own does it,
+ * for a moment. */
 struct flush {
     const struct slurm_cluster *cluster;
     struct transport *transport;
@@ -202,7 +202,7 @@ struct flush {
 
 static void on_flushed(void *data, const struct transport_exit *result) {
     struct flush *flush = data;
-    (void)result; /* who could be told? */
+    (void)result; /* nobody is left to hear of it */
     flush->over = true;
 }
 

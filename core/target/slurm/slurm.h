@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slurm: the kind of target, and its words. What its commands print, what its states and reasons
- * mean. */
+/* Slurm: the kind of target, and its words: what its commands print, and what its states and
+ * reasons mean. */
 #ifndef HONE_TARGET_SLURM_H
 #define HONE_TARGET_SLURM_H
 
@@ -15,10 +15,10 @@ extern const struct target_kind target_slurm;
 enum slurm_is {
     SLURM_WAITS, /* in the queue; also while its node is started */
     SLURM_RUNS,
-    SLURM_ENDS,      /* its processes are gone or going; another state follows */
+    SLURM_ENDS,      /* its processes are gone or going, and another state follows */
     SLURM_DONE,      /* its script ended with exit status 0 */
     SLURM_FAILED,    /* trying again would end the same way */
-    SLURM_LOST,      /* not the job's fault: worth another try */
+    SLURM_LOST,      /* not the job's fault, so worth another try */
     SLURM_CANCELLED, /* by scancel or the administrator */
 };
 struct slurm_state {
@@ -26,18 +26,18 @@ struct slurm_state {
     enum slurm_is is;
     const char *words; /* completes "job 12 ...": "was lost when its node failed" */
 };
-/* Never NULL: a state nobody has seen waits. */
+/* Never NULL. An unknown state counts as waiting. */
 const struct slurm_state *slurm_state_find(const char *name);
 
-/* Why a job waits, in words for people with Slurm's own in brackets: "held by the administrator
- * (JobHeldAdmin)". `start` is the expected start as squeue prints it ("N/A": not known). "" when
- * there is nothing to say. */
+/* Prints why a job waits, in words for people with Slurm's own in brackets: "held by the
+ * administrator (JobHeldAdmin)". `start` is the expected start as squeue prints it ("N/A":
+ * unknown). Prints "" when there is nothing to say. */
 void slurm_reason_print(const char *reason, const char *start, struct buf *out);
 
 /* ------------------------------------------------------------------------------------- output */
 
-/* Copies foreign text without the blanks around it, cut to the size; what is not printable ASCII
- * becomes '?'. */
+/* Copies text from outside without the blanks around it, cut to the size. What is not printable
+ * ASCII becomes '?'. */
 void slurm_copy_clean(char *to, size_t size, struct str from);
 
 /* One job of squeue --Format=SLURM_JOB_FORMAT, whose columns have fixed widths. */
@@ -48,7 +48,7 @@ struct slurm_job {
     long long id;
     int restarts, exit_code;
 };
-/* False for a line that is no job. */
+/* Reads a line; false when it is no job. */
 bool slurm_job_read(struct str line, struct slurm_job *job);
 
 /* One node of sinfo -N -o SLURM_NODE_FORMAT. */
@@ -56,35 +56,36 @@ bool slurm_job_read(struct str line, struct slurm_job *job);
 struct slurm_node {
     char name[48], state[24];
     int cpus, cpus_busy;
-    char reason[120]; /* why it cannot be used; "" */
+    char reason[120]; /* why it cannot be used; otherwise "" */
 };
 bool slurm_node_read(struct str line, struct slurm_node *node);
 
-/* A member of scontrol's or sacct's one-line answer, "JobState=COMPLETED"; copied without blanks.
- * False when it is not there. */
+/* A member of the one-line answer of scontrol or sacct, such as "JobState=COMPLETED", copied
+ * without blanks. False when it is not there. */
 bool slurm_member(struct str text, const char *name, char *value, size_t size);
 
-/* The number of a failed job's script as Slurm keeps it: "exit status 3", "signal 9 (Killed)". */
+/* Prints how a failed job's script ended, from the number that Slurm keeps: "exit status 3",
+ * "signal 9 (Killed)". */
 void slurm_exit_print(int exit_code, struct buf *out);
 
-/* What went wrong with a command, by what it wrote to stderr. */
+/* What went wrong with a command, as its stderr shows it. */
 enum slurm_trouble {
-    SLURM_REFUSED, /* what was asked for is not allowed or not known here */
+    SLURM_REFUSED, /* what was asked for is not allowed, or not known here */
     SLURM_BUSY,    /* not now: the controller is down */
-    SLURM_LIMIT,   /* too many jobs, or too large a one: it does not say which */
-    SLURM_UNSURE,  /* no answer came: it may have been done */
-    SLURM_NO_JOB,  /* no such job, or not any more */
+    SLURM_LIMIT,   /* too many jobs, or too large a one; it does not say which */
+    SLURM_UNSURE,  /* no answer came, so it may have been done */
+    SLURM_NO_JOB,  /* there is no such job (any more) */
 };
 enum slurm_trouble slurm_trouble_of(struct str complaint);
-/* The command's own words in one line without its name: at most `size` - 1 bytes. */
+/* Copies the command's own words in one line, without its name: at most `size` - 1 bytes. */
 void slurm_complaint_copy(struct str complaint, char *to, size_t size);
 
 /* ------------------------------------------------------------------------------------ options */
 
-/* Words of an option line. Blanks separate; '...' and "..." keep blanks; a backslash takes the next
- * character as it is, except inside '...'. Nothing is expanded. Usage error for a quote without its
- * end, for more than 256 words, and for options that would make the job another than hone's. The
- * words live in the arena; *words ends with NULL. */
+/* Splits an option line into words. Blanks separate. '...' and "..." keep blanks. A backslash takes
+ * the next character as it is, except inside '...'. Nothing is expanded. Usage error for a quote
+ * without its end, for more than 256 words, and for options with which the job would no longer be
+ * hone's. The words are in the arena; *words ends with NULL. */
 bool slurm_options_split(const char *text, struct arena *arena, const char ***words,
                          struct err *err) CC_MUST_USE;
 /* The partitions that the options ask for, "compute1,compute2"; NULL: none. */

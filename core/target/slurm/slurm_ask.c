@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands of the runner on a head node. Its doctor looks for devices that only nodes have: what it
- * misses there is no failure of the cluster, and the queue itself is worth a line. */
+/* Commands of the runner on a head node. Its doctor looks for devices, which only nodes have. So
+ * what it misses is no failure of the cluster, and the queue itself gets a line. */
 #include "target/slurm/slurm_own.h"
 
 #include <stdio.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One look at the queue for all evaluations of a cluster together, and one at its nodes. What a
- * change means for an evaluation is slurm_run.c's business. */
+/* One look at the queue for all evaluations of a cluster together, and one at its nodes.
+ * slurm_run.c knows what a change means for an evaluation. */
 #include "target/slurm/slurm_own.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define POLL_FIRST_S 0.5 /* after something was handed in or followed anew */
+#define POLL_FIRST_S 0.5 /* after something was submitted or followed anew */
 #define POLL_S 2.0
 #define POLL_MOST_S 10.0 /* when nothing changes, or no answer comes */
 #define LOOK_MS 10000
 #define WATCHED_MS 30000
 #define MAX_NODES 512
-#define MAX_OURS 100 /* of a node's jobs that are named */
+#define MAX_OURS 100 /* how many jobs of a node are named */
 
 static void poll_start(struct slurm_cluster *cluster);
 
@@ -53,7 +53,7 @@ static bool is_same(const struct slurm_job *a, const struct slurm_job *b) {
            strcmp(a->start, b->start) == 0 && a->restarts == b->restarts;
 }
 
-/* "hone-5f0c" or "hone-5f0c-2": a job under our number that has another name is not ours. */
+/* "hone-5f0c" or "hone-5f0c-2". A job under our number that has another name is not ours. */
 static bool is_ours(const struct slurm_run *run, const struct slurm_job *row) {
     const char *id = path_base(host_job_folder(run->job));
     size_t len = strlen(id);
@@ -78,7 +78,7 @@ static void on_line(void *data, struct str line) {
     }
 }
 
-/* Those that were asked for and did not come are not known any more. */
+/* Jobs that were asked about and are not in the answer are not known any more. */
 static void settle_missing(struct slurm_cluster *cluster) {
     for (size_t i = 0; i < cluster->runs.len; i++) {
         struct slurm_run *run = cluster->runs.at[i];
@@ -119,7 +119,7 @@ static void on_polled(void *data, const struct err *err, bool lost) {
     struct slurm_cluster *cluster = data;
     cluster->polling = NULL;
     if (lost)
-        return; /* asked again once the host is ready */
+        return; /* it is asked again when the host is ready */
     bool no_job = err->kind != ERR_NONE && slurm_trouble_of(str_of(err->text)) == SLURM_NO_JOB;
     if (err->kind == ERR_NONE || no_job) {
         trouble_end(cluster);
@@ -169,7 +169,7 @@ static void poll_start(struct slurm_cluster *cluster) {
 
 /* --------------------------------------------------------------------------------------- nodes */
 
-/* Which of our jobs run on a node that they alone have: "hone: job 12, 14". */
+/* Prints which of our jobs run on a node that they have to themselves: "hone: job 12, 14". */
 static void print_ours(const struct slurm_cluster *cluster, const char *node, struct buf *out) {
     int count = 0;
     for (size_t i = 0; i < cluster->runs.len && count < MAX_OURS; i++) {
@@ -213,7 +213,7 @@ static void on_looked(void *data, const struct err *err, bool lost) {
     struct target_status *status = &cluster->board->status;
     cluster->looking = NULL;
     if (err->kind != ERR_NONE || lost)
-        return; /* what was seen last stays, with its time */
+        return; /* what was last seen stays, with its time */
     status->cores.len = 0;
     for (size_t i = 0; i < cluster->nodes.len; i++)
         *vec_push(&status->cores) = cluster->nodes.at[i];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of an evaluation under Slurm: handed in once, waited for, followed while it runs, handed
- * in again where the cluster lost it, explained where it failed. Every decision is made in step()
- * from what is known; callbacks only note what they learn. */
+/* The life of an evaluation under Slurm. It is submitted once, waited for, followed while it runs,
+ * submitted again where the cluster lost it, and explained where it failed. Every decision is made
+ * in step() from what is known. Callbacks only note what they learn. */
 #include "target/slurm/slurm_own.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define OVER_DONE_MS 60000 /* for the result to come over a network file system */
-#define OVER_MS 6000       /* the same, of a job that failed */
-#define OVER_GONE_MS 2000  /* the same, where its runner is known to be gone */
+#define OVER_DONE_MS 60000 /* for the result to arrive over a network file system */
+#define OVER_MS 6000       /* the same for a job that failed */
+#define OVER_GONE_MS 2000  /* the same where its runner is known to be gone */
 #define MOST_PAUSE_S 30
 #define MAX_OUTPUT 4000
 
@@ -173,7 +173,7 @@ static void hand_in(struct slurm_run *run) {
     *vec_push(&run->cluster->submits) = run->submit = submit;
     host_job_show(run->job, "handing in", NULL);
     if (!host_call_start(run->cluster->host, &spec, NULL))
-        slurm_submit_free(submit); /* the connection went; asked again when it is back */
+        slurm_submit_free(submit); /* the connection went; it is asked again when it is back */
     arena_free(arena);
 }
 
@@ -195,8 +195,7 @@ static bool may_go_on(struct slurm_run *run, const char *what) {
     return false;
 }
 
-/* The cluster put it back into its queue by itself, perhaps more than once since it was looked
- * at. */
+/* The cluster put the job back into its queue, perhaps more than once since the last look. */
 static bool note_restarts(struct slurm_run *run) {
     int before = run->restarts;
     run->restarts = run->row.restarts;
@@ -306,7 +305,7 @@ static void explain(struct slurm_run *run) {
     arena_free(arena);
 }
 
-/* It is over for the cluster: its result is waited for a while before anything is said. */
+/* The job is over for the cluster. Before anything is said, its result is waited for. */
 static void over(struct slurm_run *run, enum slurm_is is, bool gone) {
     int64_t now = (int64_t)(clock_monotonic_ns() / 1000000);
     if (!run->over_ms) {
@@ -383,7 +382,7 @@ static void end(void *self, const char *folder) {
     slurm_end(self, folder);
 }
 
-/* The process is gone: what the cluster says of the job decides, and it is asked. */
+/* The process is gone. What the cluster says about the job decides, so the cluster is asked. */
 static bool again(struct host_job *job, const char *why) {
     struct slurm_run *run = *(struct slurm_run **)host_job_own(job, sizeof run);
     (void)why;
@@ -424,7 +423,7 @@ static void on_done(void *data, struct runner_result *result) {
 void *slurm_run_start(void *self, const struct runner_job *job,
                       const struct runner_callbacks *callbacks, struct err *err) {
     struct slurm_cluster *cluster = self;
-    (void)err; /* what goes wrong is told later */
+    (void)err; /* what goes wrong is reported later */
     struct slurm_run *run = mem_alloc(1, sizeof *run);
     *run =
         (struct slurm_run){.cluster = cluster, .callbacks = *callbacks, .tries = 1, .restarts = -1};
@@ -450,7 +449,7 @@ void slurm_run_drop(void *data) {
     host_job_drop(job);
 }
 
-/* What the queue says of it, where that is more than what its runner says. */
+/* Shows what the queue says about it, where that is more than its runner says. */
 static void look_at_queue(const struct slurm_run *run, struct target_entry *entry) {
     enum slurm_is is = slurm_state_find(run->row.state)->is;
     struct buf text = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads what Slurm's commands print. Columns are cut by width, because names and reasons may hold
- * any separator; numbers are checked; what is too long is cut; nothing that controls a terminal
- * comes through. */
+ * any separator. Numbers are checked, what is too long is cut, and nothing that controls a terminal
+ * gets through. */
 #include "target/slurm/slurm.h"
 
 #include <stdio.h>
@@ -82,7 +82,7 @@ bool slurm_member(struct str text, const char *name, char *value, size_t size) {
 }
 
 void slurm_exit_print(int exit_code, struct buf *out) {
-    int signum = exit_code & 0x7f; /* as wait() gives it: the signal below, the status above */
+    int signum = exit_code & 0x7f; /* as in wait(): signal below, status above */
     if (exit_code > 0xff && !signum)
         buf_printf(out, "exit status %d", exit_code >> 8);
     else if (signum)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Slurm's commands complain about, and the options a site wants for sbatch: text from people
- * and from commands, turned into decisions. */
+/* What Slurm's commands complain about, and the options that a site needs for sbatch: text from
+ * people and commands, turned into decisions. */
 #include "target/slurm/slurm.h"
 
 #include <stdio.h>
@@ -12,7 +12,8 @@ static const struct {
     const char *mark;
     enum slurm_trouble is;
 } troubles[] = {
-    /* Texts of Slurm's slurm_errno.c; a connection that failed before anything was sent is sure. */
+    /* Texts of Slurm's slurm_errno.c. A connection that failed before anything was sent is a sure
+     * case. */
     {"Invalid job id specified", SLURM_NO_JOB},
     {"Unable to contact slurm controller", SLURM_BUSY},
     {"Slurm backup controller in standby mode", SLURM_BUSY},
@@ -43,7 +44,7 @@ enum slurm_trouble slurm_trouble_of(struct str complaint) {
     return SLURM_REFUSED;
 }
 
-/* Off with "sbatch: error: ". */
+/* The line without "sbatch: error: ". */
 static struct str without_name(struct str line) {
     static const char *const prefixes[] = {
         "sbatch: ", "squeue: ", "scancel: ", "sinfo: ", "scontrol: ", "error: ", "fatal: "};
@@ -71,7 +72,8 @@ void slurm_complaint_copy(struct str complaint, char *to, size_t size) {
 
 #define MAX_WORDS 256
 
-/* One word from the front of *text into `word`; false when there is none, or *err is set. */
+/* Takes one word off the front of *text into `word`. False when there is none, or when *err is
+ * set. */
 static bool next_word(const char **text, struct buf *word, struct err *err) {
     const char *at = *text;
     char quote = 0;
@@ -94,7 +96,7 @@ static bool next_word(const char **text, struct buf *word, struct err *err) {
     return true;
 }
 
-/* Options that make of one job something else, or talk to another cluster. */
+/* Options that make one job into something else, or talk to another cluster. */
 static bool is_ours(const char *word) {
     static const char *const names[] = {
         "--wrap",       "--array", "-a",         "--wait",     "-W",        "--test-only",

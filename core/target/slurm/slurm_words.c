@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slurm's states and reasons, and what they mean for the person whose evaluation waits or failed.
- * Names and meanings are those of Slurm's manual: squeue, "JOB STATE CODES" and "JOB REASON CODES".
- * Nothing is asked of a cluster here. */
+ * Names and meanings come from Slurm's manual: squeue, "JOB STATE CODES" and "JOB REASON CODES". No
+ * cluster is asked here. */
 #include "target/slurm/slurm.h"
 
 #include <stdlib.h>
@@ -112,6 +112,6 @@ void slurm_reason_print(const char *reason, const char *start, struct buf *out) 
         buf_puts(out, reason);
     if (is_nothing(start) || strlen(start) < strlen("2026-11-20T15:04"))
         return;
-    /* Slurm's guess by the limits of what runs now, in the cluster's own time. */
+    /* Slurm guesses by the limits of what runs now, in the cluster's own time. */
     buf_printf(out, "%sstart expected %.10s %.5s", out->len ? "; " : "", start, start + 11);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way over the system's ssh: one child holds the connection (ssh -M -N, with its control socket
- * in a private folder), sessions run over that socket. This file starts, watches and ends the
+/* The way over the system's ssh. One child holds the connection (ssh -M -N, with its control socket
+ * in a private folder), and sessions run over that socket. This file starts, watches and ends the
  * child, and passes its questions on. The child itself reads the user's ssh_config. */
 #include "transport/client/own.h"
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LOOK_MS 20 /* between looks for the control socket */
+#define LOOK_MS 20 /* between two looks for the control socket */
 #define WAIT_FOR_REASON_MS 2000
 #define SAID_LIMIT ((size_t)1 << 15)
 
@@ -66,7 +66,7 @@ static void start_limit(struct client *client) {
 
 /* ---------------------------------------------------------------------------------- the socket */
 
-/* How the person logged in, as ssh prints at its verbose level: Authenticated to HOST
+/* How the person logged in, from ssh's line at its verbose level: Authenticated to HOST
  * ([ADDRESS]:PORT) using "publickey". */
 static void describe(struct client *client) {
     struct transport *transport = client->transport;
@@ -145,7 +145,7 @@ static void on_master_exit(void *data, const struct loop_exit *result) {
 
 static bool start_master(struct client *client, struct err *err) {
     const struct transport_route *route = &client->transport->route;
-    /* From the user's configuration hone wants only what makes the connection: no forwardings, no
+    /* Of the user's configuration hone needs only what makes the connection: no forwardings, no
      * commands, no connection that outlives hone. */
     const char *const more[] = {"-M",
                                 "-N",
@@ -163,7 +163,7 @@ static bool start_master(struct client *client, struct err *err) {
     char **argv = client_command_line(&client->folder, route, more);
     struct loop_child_spec spec = {.argv = (const char *const *)argv,
                                    .own_session = true,
-                                   .environment = LOOP_WHOLE, /* agent, tickets, what Match asks */
+                                   .environment = LOOP_WHOLE, /* for the agent, tickets, Match */
                                    .env = asker_environment(client->asker),
                                    .out = LOOP_DISCARD,
                                    .err = LOOP_LINES,

@@ -5,19 +5,19 @@
 
 #include "transport/wire/wire.h"
 
-/* A private folder with the ssh_config that hone's children of ssh read: what hone insists on, then
- * the user's. Its path is short, because it holds a socket. */
+/* A private folder with the ssh_config that hone's children of ssh read: first what hone insists
+ * on, then the user's. Its path is short, because it holds a socket. */
 struct transport_route;
 struct client_folder {
     char path[40];     /* "" when there is none */
-    int lock;          /* held while it is in use: others remove folders that are not held; or -1 */
+    int lock;          /* held while in use, because others remove folders that are not; or -1 */
     struct buf config; /* path of that ssh_config */
 };
 bool client_folder_make(struct client_folder *folder, const struct transport_route *route,
                         struct err *err) CC_MUST_USE;
 void client_folder_remove(struct client_folder *folder);
 char *client_folder_file(const struct client_folder *folder, const char *name) CC_MUST_USE;
-/* The command line: ssh -F config, `more` (ends with NULL), what the user set beside ssh_config,
+/* The command line: ssh -F config, `more` (ends with NULL), what the user set outside ssh_config,
  * the name. The caller frees the words and the array. */
 char **client_command_line(const struct client_folder *folder, const struct transport_route *route,
                            const char *const *more) CC_MUST_USE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions of ssh, and of the ssh it starts for a jump host. ssh runs the program SSH_ASKPASS and
- * reads the answer from its output; ours is a script that writes the question into the fifo "q" of
- * the private folder and reads the answer from a fifo of its own. A secret passes through a pipe
+/* Questions of ssh, and of the ssh that it starts for a jump host. ssh runs the program SSH_ASKPASS
+ * and reads the answer from its output. Ours is a script. It writes the question into the fifo "q"
+ * of the private folder and reads the answer from a fifo of its own. A secret passes through a pipe
  * and a builtin of the shell, and is nowhere else. */
 #include "transport/client/own.h"
 #include "transport/client/testing.h"
@@ -34,11 +34,11 @@ struct asker {
     char *folder, *fifo;
     int fd;
     struct loop_watch *watch;
-    struct buf came; /* not yet a whole question */
+    struct buf came; /* not a whole question yet */
     struct transport_question last;
     int asking;            /* the pid that waits; 0: none */
-    VEC(char *) questions; /* asked meanwhile */
-    char *lines[3];        /* of the environment */
+    VEC(char *) questions; /* questions that came meanwhile */
+    char *lines[3];        /* lines of the environment */
     const char *environment[4];
 };
 
@@ -122,7 +122,7 @@ bool asker_understand(struct str prompt, struct str hint, struct transport_quest
 
 /* ------------------------------------------------------------------------------------- answers */
 
-/* The script holds its fifo open both ways, so that this neither waits nor is lost. */
+/* The script holds its fifo open in both directions, so this neither waits nor gets lost. */
 static void send_answer(struct asker *asker, int pid, const char *answer) {
     char path[256], said[2048];
     snprintf(path, sizeof path, "%s/a.%d", asker->folder, pid);
@@ -157,7 +157,7 @@ void asker_answer(struct asker *asker, const char *answer) {
 
 /* ----------------------------------------------------------------------------------- questions */
 
-/* Takes the text. */
+/* Takes over the text. */
 static void ask(struct asker *asker, char *text) {
     struct str rest = str_of(text), pid, hint;
     struct transport_question question;
@@ -228,7 +228,7 @@ static void set_environment(struct asker *asker, const char *program) {
     buf_printf(&line, "SSH_ASKPASS=%s", program);
     asker->lines[0] = buf_take(&line);
     asker->lines[1] = mem_strdup("SSH_ASKPASS_REQUIRE=force");
-    /* Clients before 8.4 ask by SSH_ASKPASS when there is a DISPLAY and no terminal. */
+    /* Clients before 8.4 use SSH_ASKPASS when there is a DISPLAY and no terminal. */
     const char *display = getenv("DISPLAY");
     asker->lines[2] = display && *display ? NULL : mem_strdup("DISPLAY=none:0");
     for (size_t i = 0; i < COUNT_OF(asker->lines); i++)

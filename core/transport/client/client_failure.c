@@ -11,7 +11,7 @@
 struct failure {
     const char *words;
     enum err_kind kind;
-    const char *advice; /* after the line of ssh that has the words */
+    const char *advice; /* follows the line of ssh that has the words */
 };
 static const struct failure failures[] = {
     {"REMOTE HOST IDENTIFICATION HAS CHANGED", ERR_USAGE,
@@ -79,7 +79,7 @@ static struct str last_line(struct str said) {
 
 static void put_line(struct buf *out, struct str line) {
     line = str_trim(line);
-    while (line.len && strchr("@ .", *line.at)) { /* the frame around warnings; full stops */
+    while (line.len && strchr("@ .", *line.at)) { /* frames of warnings, full stops */
         line.at++;
         line.len--;
     }
@@ -88,7 +88,8 @@ static void put_line(struct buf *out, struct str line) {
     text_sanitise(out, (struct str){line.at, MIN_OF(line.len, (size_t)SHOWN)});
 }
 
-/* ssh says so when the program it connects through ended: it had reached no machine itself. */
+/* ssh writes this when the program that it connects through ended. It had reached no machine
+ * itself. */
 static bool failed_on_the_way(struct str said) {
     return find_line(said, "UNKNOWN port 65535").len ||
            find_line(said, "stdio forwarding failed").len;

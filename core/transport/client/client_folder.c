@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The private folder of a connection over the system's ssh, and ssh's command line. The ssh_config
- * in it begins with the settings that hone requires, also for jump hosts, which read the same file;
- * settings for the host alone are on the command line. */
+ * in it begins with the settings that hone requires, also for jump hosts, which read the same file.
+ * Settings for the host alone are on the command line. */
 #include "transport/client/own.h"
 #include "transport/wire/inner.h"
 
@@ -17,10 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PLACE "/tmp" /* a socket's path may have 104 bytes, and TMPDIR has more */
+#define PLACE "/tmp" /* a socket's path may have 104 bytes, and TMPDIR may be longer */
 #define PREFIX "hone-ssh."
 #define MOST_ENTRIES 10000
-#define SURELY_LOCKED_S 60 /* by then its maker has locked it */
+#define SURELY_LOCKED_S 60 /* after this time its maker has locked it */
 #define SYSTEM_CONFIG "/etc/ssh/ssh_config"
 
 /* ssh looks up the home folder in the user database; hone uses $HOME. */
@@ -55,7 +55,7 @@ static int whole_seconds(double seconds) {
 }
 
 static void write_config(const struct transport_route *route, struct buf *out) {
-    if (route->host) /* known by now; before, the user's own setting is wanted */
+    if (route->host) /* known by now; before, the user's own setting counts */
         buf_printf(out, "StrictHostKeyChecking %s\n", route->strict ? "yes" : "ask");
     buf_printf(out,
                "BatchMode no\n"
@@ -70,7 +70,7 @@ static void write_config(const struct transport_route *route, struct buf *out) {
     write_includes(route, out);
 }
 
-/* A folder of this user that no hone holds any more: its hone was killed. */
+/* Whether it is a folder of this user that no hone holds any more, because its hone was killed. */
 static bool is_left_over(const char *path) {
     struct stat st;
     if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != getuid() ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions over a connection that the system's ssh holds, in the proxy mode of its multiplexing:
- * one local socket, on which hone speaks SSH's connection protocol (RFC 4254) for its own channels
- * and ssh does the rest. So hone sees exit signals, refusals and windows as with a connection of
- * its own. The connection itself, its keys and questions are client.c's. */
+/* Sessions over a connection that the system's ssh holds, in the proxy mode of its multiplexing.
+ * There is one local socket. On it hone speaks SSH's connection protocol (RFC 4254) for its own
+ * channels, and ssh does the rest. So hone sees exit signals, refusals and windows as on a
+ * connection of its own. client.c has the connection itself, its keys and its questions. */
 #include "transport/client/own.h"
 
 #include <errno.h>
@@ -16,11 +16,11 @@
 #define WINDOW (2u << 20)
 #define MOST_PACKET (32u << 10)
 #define PACKET_LIMIT (256u << 10)      /* anything longer is not a packet */
-#define READ_AT_ONCE 16384             /* then keys and frames have their turn */
-#define OUT_ENOUGH ((size_t)256 << 10) /* input waits while so much is not sent */
+#define READ_AT_ONCE 16384             /* then it is the turn of keys and frames */
+#define OUT_ENOUGH ((size_t)256 << 10) /* input waits while this much is not sent */
 #define RETRY_MS 100
 #define MOST_RETRIES 50
-#define GROW_AFTER 8 /* ended sessions: then one more is tried at once */
+#define GROW_AFTER 8 /* after this many ended sessions one more is tried at once */
 #define MUX_VERSION 4
 
 /* Numbers of PROTOCOL.mux and RFC 4254. */
@@ -53,8 +53,8 @@ struct channel {
     struct transport_command *command; /* NULL: killed or dropped */
     enum channel_state state;
     uint32_t id, remote_id;
-    uint32_t window, most_packet; /* of what is sent */
-    uint32_t taken;               /* of what came, not yet given back to the server's window */
+    uint32_t window, most_packet; /* of what we send */
+    uint32_t taken;               /* of what came: not given back to the server's window yet */
     bool sent_eof, sent_close, has_exit;
     int retries;
     struct transport_exit exit;
@@ -70,8 +70,8 @@ struct mux {
     bool proxied; /* the connection protocol is spoken */
     bool gone;
     uint32_t next_id;
-    size_t limit;                   /* sessions the server takes at once, as far as known */
-    size_t calm;                    /* sessions that ended since it refused one */
+    size_t limit;                   /* sessions that the server takes at once, if known */
+    size_t calm;                    /* how many sessions ended since it refused one */
     VEC(struct channel *) channels; /* in order of start */
 };
 
@@ -96,13 +96,13 @@ static void gone(struct mux *mux, const char *why) {
     mux->callbacks.on_gone(mux->callbacks.data, why);
 }
 
-/* Sends what the socket takes; the rest follows when the socket can be written to again. */
+/* Sends what the socket takes. The rest follows when the socket takes more. */
 static void flush(struct mux *mux) {
     while (!mux->gone && mux->out_at < mux->out.len) {
         ssize_t n = send(mux->fd, mux->out.at + mux->out_at, mux->out.len - mux->out_at, 0);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0) /* an end shows when reading, with all that came before */
+        if (n < 0) /* reading will find the end, after all that came before it */
             break;
         mux->out_at += (size_t)n;
     }
@@ -253,7 +253,7 @@ static struct channel *find_channel(const struct mux *mux, uint32_t id) {
 
 /* ------------------------------------------------------------------------------------ messages */
 
-/* A message being read; `bad` once it was shorter than it should be. */
+/* A message that is being read; `bad` when it turned out too short. */
 struct message {
     struct str rest;
     bool bad;
@@ -290,7 +290,7 @@ static void on_opened(struct channel *channel, struct message *message) {
     if (channel->state != CHANNEL_OPENING)
         return;
     channel->state = CHANNEL_OPEN;
-    if (!channel->command) { /* killed meanwhile */
+    if (!channel->command) { /* it was killed meanwhile */
         channel->sent_close = false;
         send_close(channel);
         return;
@@ -392,7 +392,7 @@ static void on_close(struct channel *channel) {
     finish_command(channel, &result);
     remove_channel(channel);
     if (mux->limit != SIZE_MAX && ++mux->calm % GROW_AFTER == 0)
-        mux->limit++; /* it may have been short of sessions for a while only */
+        mux->limit++; /* it may have lacked sessions only for a while */
     start_waiting(mux);
 }
 
@@ -416,8 +416,8 @@ static void on_message(struct mux *mux, int number, struct message *message) {
     }
 }
 
-/* Before the proxy mode: hello, then the answer to the request for it. False: the connection is
- * over. */
+/* Before the proxy mode there are two messages: hello, then the answer to our request for the mode.
+ * False: the connection is over. */
 static bool on_mux_message(struct mux *mux, struct message *message) {
     int number = (int)get_u32(message);
     uint32_t value = get_u32(message);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to client: the parts of the way over the system's ssh client. */
+/* The parts of the way over the system's ssh client. Private to this folder. */
 #ifndef HONE_TRANSPORT_CLIENT_OWN_H
 #define HONE_TRANSPORT_CLIENT_OWN_H
 
@@ -8,8 +8,9 @@
 
 /* --------------------------------------------------------------- client_ask.c: ssh's questions */
 
-/* Answers what ssh asks by SSH_ASKPASS: a small script in the folder carries the question to hone
- * and the answer back through fifos, never by a command line, a file or the environment. */
+/* Answers what ssh asks through SSH_ASKPASS. A small script in the folder carries the question to
+ * hone and the answer back through fifos, never through a command line, a file or the
+ * environment. */
 struct asker;
 struct asker_callbacks {
     void (*on_question)(void *data, const struct transport_question *question);
@@ -20,13 +21,13 @@ struct asker *asker_new(struct loop *loop, const struct client_folder *folder,
                         const struct asker_callbacks *callbacks, struct err *err) CC_MUST_USE;
 void asker_free(struct asker *asker);                       /* accepts NULL */
 void asker_answer(struct asker *asker, const char *answer); /* NULL declines */
-/* Lines for the child's environment, ending with NULL; the asker's. */
+/* Lines for the child's environment, ending with NULL. The asker owns them. */
 const char *const *asker_environment(const struct asker *asker);
 
 /* ------------------------------------------------------------- client_failure.c: what ssh says */
 
-/* The reason of a failure out of what ssh wrote to stderr, as kind and sentences; `connected` when
- * the connection was there before. */
+/* Makes an error, with its kind and sentences, of what ssh wrote to stderr. `connected` when the
+ * connection was there before. */
 void client_explain(const struct transport_route *route, struct str said, bool connected,
                     struct err *err);
 
@@ -37,7 +38,7 @@ void client_explain(const struct transport_route *route, struct str said, bool c
 struct mux;
 struct mux_callbacks {
     void (*on_ready)(void *data);
-    void (*on_gone)(void *data, const char *why); /* the master closed it, or talks nonsense */
+    void (*on_gone)(void *data, const char *why); /* the master closed it, or writes nonsense */
     void *data;
 };
 /* NULL: nobody listens at `path` yet. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way that stays on this machine: commands are children of hone that start in a home folder,
- * files are copied by worker jobs (local_copy.c). It behaves like the ways over SSH, so that users
- * of a transport need not know the difference. */
+/* The way that stays on this machine. Commands are children of hone that start in a home folder,
+ * and worker jobs copy files (local_copy.c). It behaves like the ways over SSH, so that users of a
+ * transport need not know the difference. */
 #include "transport/local/own.h"
 
 #include <signal.h>
@@ -11,8 +11,8 @@
 #define GRACE_MS 2000
 
 /* The variables that commands on this machine see besides those of loop/environment.c: a cluster's
- * settings, proxies for packages, and the paths of the device's tools that a login shell elsewhere
- * would have. */
+ * settings, proxies for packages, and the paths of the device's tools, which a login shell on
+ * another machine would have. */
 static const char *const passed[] = {
     "SLURM_*",     "SBATCH_*",   "SQUEUE_*",         "SINFO_*",    "SACCT_*",
     "KRB5CCNAME",  "http_proxy", "https_proxy",      "no_proxy",   "HTTP_PROXY",
@@ -21,7 +21,7 @@ static const char *const passed[] = {
 
 struct run {
     struct loop_child *child;
-    struct transport_exit failed; /* of one that did not start */
+    struct transport_exit failed; /* the exit of a command that did not start */
     bool input_closed;
 };
 
@@ -75,8 +75,8 @@ static void local_command_input(struct transport_command *command) {
     }
 }
 
-/* Through sh, so that a program that is not there is exit status 127 and a line on stderr, as it is
- * with a login shell on another machine. */
+/* Runs the command through sh, so that a missing program is exit status 127 and a line on stderr,
+ * as with a login shell on another machine. */
 static const char **make_argv(char *const *argv) {
     static const char *const shell[] = {"/bin/sh", "-c", "exec \"$@\"", "sh"};
     VEC(const char *) all = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy on this machine: a block is read by one worker job and written by the next, beside the
- * file it is to become. The files are those of the copies over SFTP. */
+/* A copy on this machine. One worker job reads a block and the next writes it, beside the file that
+ * it is to become. The files are those of copies over SFTP. */
 #include "transport/local/own.h"
 #include "transport/wire/inner.h"
 
@@ -8,7 +8,7 @@
 
 struct local_copy {
     struct transport_copy *copy;
-    struct sftp_file *from, *to; /* from NULL: data is put */
+    struct sftp_file *from, *to; /* `from` NULL: data is put */
     uint64_t done, total;
     struct err why; /* of kind ERR_NONE while all is well */
     bool finishing;
@@ -28,7 +28,7 @@ static void settle(struct local_copy *own) {
     transport_copy_end(own->copy, &own->why);
 }
 
-/* While a worker uses a file, the error may be half written. */
+/* While a worker uses a file, its error may be half written. */
 static void take_failure(struct local_copy *own) {
     const struct sftp_file *const files[] = {own->to, own->from};
     for (size_t i = 0; i < COUNT_OF(files); i++)
@@ -36,7 +36,7 @@ static void take_failure(struct local_copy *own) {
             own->why = files[i]->err;
 }
 
-/* Before the first byte is moved. False: it is over. */
+/* Checks before the first byte is moved. False: the copy is over. */
 static bool check_size(struct local_copy *own) {
     const struct transport_copy *copy = own->copy;
     uint64_t limit = copy->spec.max_bytes;
@@ -57,7 +57,7 @@ static void write_block(struct local_copy *own, char *block, size_t size) {
     transport_copy_progress(own->copy, own->done, MAX_OF(own->total, own->done));
 }
 
-/* All of the data, or what a job has read; an empty block is the end of the file. */
+/* Moves all of the data, or what a job has read. An empty block is the end of the file. */
 static void move_on(struct local_copy *own) {
     const struct transport_copy *copy = own->copy;
     struct sftp_file *from = own->from;
@@ -89,7 +89,7 @@ static void on_changed(void *data) {
         move_on(own);
 }
 
-/* Paths of the far side begin in the home folder. */
+/* Paths on the far side begin in the home folder. */
 static char *far_path(const struct transport_copy *copy) {
     const struct local *local = copy->transport->own;
     return copy->remote[0] == '/' ? mem_strdup(copy->remote) : path_join(local->home, copy->remote);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to local: the parts of the way that stays on this machine. */
+/* The parts of the way that stays on this machine. Private to this folder. */
 #ifndef HONE_TRANSPORT_LOCAL_OWN_H
 #define HONE_TRANSPORT_LOCAL_OWN_H
 
@@ -7,7 +7,7 @@
 #include "transport/wire/inner.h"
 
 struct local {
-    const char *home; /* the route's */
+    const char *home; /* belongs to the route */
     char *home_line;  /* "HOME=..." */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ssh-agent: which keys it holds, and signing with one (draft-miller-ssh-agent). libssh2 has a
- * client of its own that blocks on the agent's socket, which an agent waiting for a touch or a
- * confirmation keeps open for as long as it likes; this one is driven by the loop. */
+ * client of its own, which blocks on the agent's socket. An agent that waits for a touch or a
+ * confirmation keeps it waiting for as long as it likes. This client is driven by the loop. */
 #include "transport/ssh/ssh_link.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static bool take_keys(struct ssh_agent *agent, struct str body) {
     return true;
 }
 
-/* A signature is its algorithm's name and the bytes libssh2 wants. */
+/* A signature is the name of its algorithm, and the bytes for libssh2. */
 static bool take_signature(struct ssh_agent *agent, struct str body) {
     struct str whole, algorithm, bytes;
     if (!take(&body, &whole) || !take(&whole, &algorithm) || !take(&whole, &bytes))
@@ -108,7 +108,7 @@ static void read_some(struct ssh_agent *agent) {
         fail(agent, "its answer makes no sense");
     } else if (agent->in.len >= 4 + size) {
         take_answer(agent, (struct str){agent->in.at + 4, size});
-        agent->in.len = 0; /* one question at a time: nothing else can be in it */
+        agent->in.len = 0; /* there is one question at a time, so nothing else can be in it */
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The third stage: logging in. It tries the agent's keys, the key files, then what a person can
- * answer, each only if the server accepts it; it also has the message for when nothing worked. */
+/* The third stage: logging in. It tries the agent's keys, then the key files, then what a person
+ * can answer, each only if the server accepts it. It also has the message for when nothing
+ * worked. */
 #include "transport/ssh/ssh_auth.h"
 
 #include <ctype.h>
@@ -88,7 +89,7 @@ static void agent_listed(void *data) {
     ssh_link_wake(link);
 }
 
-/* While a key is tried: the agent has signed, or has failed. */
+/* While a key is tried: the agent has signed or failed. */
 static void agent_changed(void *data) {
     struct ssh_link *link = data;
     if (link->auth->listing)
@@ -128,7 +129,7 @@ static void take_methods(struct ssh_auth *auth, const char *methods) {
     buf_free(&safe);
 }
 
-/* True when the server's list is there; false while it is awaited, or over. */
+/* True when the server's list is there. False while it is awaited, or when login is over. */
 static bool list_methods(struct ssh_link *link) {
     const char *user = link->route.user;
     const char *methods = libssh2_userauth_list(link->session, user, (unsigned)strlen(user));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Login with what a person answers: the server's own questions (keyboard-interactive), or a
- * password. Answers are wiped once they were sent. */
+ * password. Answers are wiped when they were sent. */
 #include "transport/ssh/ssh_auth.h"
 
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Login with one key. The server is first asked whether it would take the key at all, so that
- * nobody is asked for the passphrase of one that is of no use. The agent signs when it is ready;
- * unlocking a file costs a tenth of a second and more (bcrypt), so libssh2 does that on a worker
- * thread. */
+/* Login with one key. The server is first asked whether it accepts the key at all, so that nobody
+ * is asked for a passphrase in vain. The agent signs when it is ready. Unlocking a file takes a
+ * tenth of a second and more (bcrypt), so libssh2 does that on a worker thread. */
 #include "transport/ssh/ssh_auth.h"
 
 #include <stdio.h>
@@ -12,7 +11,8 @@
 
 enum { SHA2_256 = 2, SHA2_512 = 4 }; /* flags of a request to sign */
 
-/* In what is signed (RFC 4252, 7) the algorithm's name follows session, user, service, method. */
+/* In what is signed (RFC 4252, 7) the name of the algorithm comes after session, user, service and
+ * method. */
 static uint32_t flags_for(struct str data) {
     for (int i = 0; i < 4; i++) {
         size_t skip = i == 1 ? 1 : 0; /* the message number */
@@ -143,7 +143,7 @@ static void unlocked(struct ssh_link *link) {
     if (auth->status == 0) {
         ssh_auth_done(link, how);
     } else if (link->hung_up) {
-        link->stage = more_bytes; /* the turn says that it is lost */
+        link->stage = more_bytes; /* the turn reports that it is lost */
     } else if (was_locked && auth->status != LIBSSH2_ERROR_AUTHENTICATION_FAILED &&
                !bad_signature(link)) {
         wrong_passphrase(link);
@@ -201,7 +201,7 @@ static void probe_file(struct ssh_link *link) {
     int status = user_key(link, (struct str){key->blob, key->blob_len}, only_ask);
     if (status == LIBSSH2_ERROR_EAGAIN || (status && link->hung_up))
         return;
-    if (status == 0) { /* a server that takes anybody who names a key */
+    if (status == 0) { /* a server that lets in anybody who names a key */
         ssh_auth_done(link, "key");
     } else if (auth->accepted) {
         use_file(link);

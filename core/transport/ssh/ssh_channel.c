@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last stage: commands over channels. A turn opens waiting channels and moves input and output
- * of all commands in small pieces for about a millisecond. The rest waits for the next turn, so
- * that neither the loop nor a command waits for the bulk data of another. */
+/* The last stage: commands over channels. A turn opens waiting channels, and moves input and output
+ * of all commands in small pieces for about a millisecond. The rest waits for the next turn. So
+ * neither the loop nor a command waits for the bulk data of another. */
 #include "transport/ssh/ssh_link.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define TURN_NS 1000000ull
-#define PIECE_RAW ((size_t)1 << 16)   /* read at once */
-#define PIECE_LINES ((size_t)1 << 12) /* ... whose lines are delivered one by one */
-#define WINDOW (2u << 20)             /* bytes a command may be ahead of us, as OpenSSH has it */
+#define PIECE_RAW ((size_t)1 << 16)   /* bytes read at once */
+#define PIECE_LINES ((size_t)1 << 12) /* the same where lines are delivered one by one */
+#define WINDOW (2u << 20)             /* bytes that a command may be ahead of us, as in OpenSSH */
 #define PACKET 32768u
-#define MOST_BACKLOG ((size_t)64 << 10) /* bytes that wait for the socket: more only adds delay */
-#define LONGEST_LINE ((size_t)30000)    /* of a request, within libssh2's largest packet */
+#define MOST_BACKLOG ((size_t)64 << 10) /* bytes that wait for the socket; more only adds delay */
+#define LONGEST_LINE ((size_t)30000)    /* of a request; libssh2's largest packet holds it */
 
 enum channel_state {
-    CHANNEL_WAITING, /* for its turn to be opened */
+    CHANNEL_WAITING, /* waits for its turn to be opened */
     CHANNEL_OPENING,
     CHANNEL_STARTING,
     CHANNEL_RUNNING,
-    CHANNEL_CLOSING, /* the command is over, the server's goodbye is awaited */
+    CHANNEL_CLOSING, /* the command is over; waits for the server to close */
 };
 struct ssh_channel {
     struct ssh_link *link;
-    struct transport_command *command; /* NULL: over for its owner */
+    struct transport_command *command; /* NULL: its owner is done with it */
     LIBSSH2_CHANNEL *channel;
     enum channel_state state;
     struct buf line;   /* of the request */
-    struct buf script; /* a line too long for a request: goes ahead of the input */
+    struct buf script; /* a line too long for a request; it goes in front of the input */
     size_t script_at;
     bool eof_sent, gone;
 };
@@ -81,7 +81,7 @@ static bool has_open_channel(const struct ssh_link *link) {
 
 /* ------------------------------------------------------------------------------------- opening */
 
-/* The input makes no sense any more; a closed connection is noticed elsewhere. */
+/* The input makes no sense any more. A closed connection is noticed elsewhere. */
 static void broke(struct ssh_link *link) {
     if (!link->hung_up)
         ssh_link_end(link, ERR_ENVIRONMENT, "the connection to %s broke: %s", link->route.name,
@@ -101,8 +101,9 @@ static bool was_refused(const struct ssh_link *link) {
     return libssh2_session_last_errno(link->session) == LIBSSH2_ERROR_CHANNEL_FAILURE;
 }
 
-/* A keep-alive: a channel of a kind that no server has. The refusal proves that it lives, and
- * libssh2 takes it in, while it keeps the replies to its own keep-alives in memory for ever. */
+/* A keep-alive: a channel of a kind that no server has. The refusal proves that the server lives,
+ * and libssh2 takes it in. The replies to its own keep-alives libssh2 would keep in memory
+ * forever. */
 static void go_on_probing(struct ssh_link *link) {
     LIBSSH2_CHANNEL *odd = open_kind(link, "keepalive@hone");
     if (odd)
@@ -119,7 +120,7 @@ static void opened(struct ssh_link *link, struct ssh_channel *channel) {
     } else if (!was_refused(link)) {
         broke(link);
     } else if (has_open_channel(link) && channel->command) {
-        channel->state = CHANNEL_WAITING; /* MaxSessions: until another ends */
+        channel->state = CHANNEL_WAITING; /* MaxSessions: waits until another one ends */
         link->full = true;
     } else {
         refuse(channel, ssh_link_last_error(link));
@@ -204,7 +205,7 @@ static void move_input(struct ssh_channel *channel, uint64_t until) {
         ssize_t n = libssh2_channel_write(channel->channel, bytes.at, bytes.len);
         if (n == LIBSSH2_ERROR_EAGAIN || n == 0)
             return;
-        if (n < 0) { /* its stdin is closed: nobody reads the rest */
+        if (n < 0) { /* its stdin is closed, and nobody reads the rest */
             took_input(channel, bytes.len);
             continue;
         }
@@ -245,7 +246,7 @@ static bool move_output(struct ssh_link *link) {
     return moved;
 }
 
-/* Delivers pieces of all commands in turn; false when the time was up before everything was
+/* Delivers pieces of all commands in turn. False when the time was up before everything was
  * delivered. */
 static bool deliver(struct ssh_link *link, uint64_t until) {
     while (move_output(link))
@@ -289,7 +290,7 @@ static void go_on_closing(struct ssh_channel *channel) {
     channel->channel = NULL;
     channel->gone = true;
     channel->link->full = false;
-    ssh_link_wake(channel->link); /* another may be opened */
+    ssh_link_wake(channel->link); /* another one may be opened now */
 }
 
 static void go_on(struct ssh_channel *channel, uint64_t until) {
@@ -307,7 +308,7 @@ void ssh_serve(struct ssh_link *link) {
     uint64_t until = clock_monotonic_ns() + TURN_NS;
     if (!link->piece)
         link->piece = mem_resize(NULL, 1, PIECE_RAW);
-    /* What libssh2 has taken in already goes first; only then does it take in more. */
+    /* What libssh2 has taken in goes first. Only then does it take in more. */
     if (link->hold)
         link->hold = !deliver(link, until);
     open_next(link);
@@ -325,8 +326,8 @@ void ssh_serve(struct ssh_link *link) {
 
 /* --------------------------------------------------------------------------------- interface */
 
-/* A request must fit into one packet: what does not is read by sh from the beginning of its input,
- * byte by byte so that nothing of the rest is taken. */
+/* A request must fit into one packet. A longer one is read by sh from the beginning of its input,
+ * byte by byte, so that nothing of the rest is taken. */
 static void write_line(struct ssh_channel *channel, const struct transport_command *command) {
     if (command->subsystem) {
         buf_puts(&channel->line, command->subsystem);
@@ -353,7 +354,7 @@ void ssh_channel_start(struct transport_command *command) {
     ssh_link_wake(link);
 }
 
-/* Its owner is told at once. The server may close it much later, when the program notices that
+/* Its owner hears of it at once. The server may close it much later, when the program notices that
  * nobody reads its output. */
 void ssh_channel_kill(struct transport_command *command) {
     struct ssh_channel *channel = command->own;

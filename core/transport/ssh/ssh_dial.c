@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first stage: looking up the host's addresses and reading known_hosts and the key files on a
- * worker thread, then connecting to whichever address answers first. Each further address is tried
- * a moment after the one before it, so that a dead IPv6 route does not cost the whole time
- * limit. */
+/* The first stage. A worker thread looks up the host's addresses and reads known_hosts and the key
+ * files. Then it connects to whichever address answers first. Each further address is tried a
+ * moment after the one before it, so that a dead IPv6 route does not cost the whole time limit. */
 #include "transport/ssh/ssh_link.h"
 
 #include <arpa/inet.h>
@@ -17,7 +16,7 @@
 
 #define MOST_ATTEMPTS 12
 #define STAGGER_MS 300
-#define UNSENT_MOST 65536 /* bytes the system may hold back: more only adds delay */
+#define UNSENT_MOST 65536 /* bytes that the system may hold back; more only adds delay */
 
 struct attempt {
     struct ssh_link *link;
@@ -36,8 +35,8 @@ struct ssh_dial {
 /* ------------------------------------------------------------------------------- the handshake */
 
 #if LIBSSH2_VERSION_NUM < 0x010b00
-/* Fast first: AES in counter mode with 128 bits, and of what libssh2 has the quickest secure
- * MAC. */
+/* The fast ones first: AES in counter mode with 128 bits, and the quickest secure MAC of
+ * libssh2. */
 #define CIPHERS "aes128-ctr,aes256-ctr,aes192-ctr"
 #define MACS "hmac-sha2-256,hmac-sha2-512,hmac-sha1"
 #else
@@ -182,7 +181,7 @@ static void on_attempt(void *data, int events) {
         nobody_answers(link);
 }
 
-/* True when the connection is under way or there; the callback comes in either case. */
+/* True when the connection is under way or made. The callback comes in either case. */
 static bool start_attempt(struct ssh_link *link, const struct addrinfo *address) {
     struct ssh_dial *dial = link->dial;
     struct attempt *attempt = &dial->attempts[dial->count];
@@ -230,7 +229,7 @@ static void try_next(void *data) {
 
 /* ------------------------------------------------------------------------ before: what to know */
 
-/* On a worker thread: all of this may wait for a network. */
+/* Runs on a worker thread, because all of this may wait for a network. */
 static void look_up(struct ssh_link *link) {
     const struct transport_route *route = &link->route;
     struct addrinfo hints = {

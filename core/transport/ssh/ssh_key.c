@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The unencrypted parts of key files: the kind of key, its public part, whether it is locked. From
- * that follows whether to ask for a passphrase, and whether libssh2 can use the key. Formats: RFC
- * 4253 and 5656 for public keys, OpenSSH's PROTOCOL.key for private ones. Signing is libssh2's
- * business. */
+/* The unencrypted parts of key files: the kind of key, its public part, whether it is locked. They
+ * show whether to ask for a passphrase, and whether libssh2 can use the key. Formats: RFC 4253 and
+ * 5656 for public keys, OpenSSH's PROTOCOL.key for private ones. libssh2 does the signing. */
 #include "transport/ssh/ssh_key.h"
 #include "transport/ssh/testing.h"
 
@@ -160,7 +159,7 @@ static bool armoured(struct str text, struct str *label, struct str *body) {
     return stop != NULL;
 }
 
-/* OpenSSH's own format has the public part in clear, whatever locks the rest. */
+/* OpenSSH's own format has the public part in clear, even when the rest is locked. */
 static bool parse_openssh(struct ssh_key *key, struct str body) {
     struct buf bytes = {0};
     struct str cipher, kdf, options, public;
@@ -175,7 +174,7 @@ static bool parse_openssh(struct ssh_key *key, struct str body) {
         good = good && take_string(&rest, &public) && ssh_key_type(public).len;
         if (good) {
             key->locked = !str_is(cipher, "none");
-            free(key->blob); /* the file itself knows better than a .pub beside it */
+            free(key->blob); /* the file itself is surer than a .pub beside it */
             key->blob = NULL;
             set_blob(key, public);
         }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* known_hosts: which lines are about a host, what they say about a key, and adding a line. The
- * names, with patterns, markers and line numbers, are read here, because libssh2's collection
- * supports none of the three; only its HMAC is used, for hashed names. ssh_verify.c asks the
- * user. */
+/* known_hosts: which lines are about a host, what they say about a key, and adding a line.
+ * Patterns, markers and line numbers are read here, because libssh2's collection supports none of
+ * the three. Of libssh2 only the HMAC is used, for hashed names. ssh_verify.c asks the user. */
 #include "transport/ssh/ssh_known.h"
 
 #include <ctype.h>
@@ -37,7 +36,7 @@ void ssh_known_name(struct buf *out, const char *host, int port) {
 
 /* ------------------------------------------------------------------------------------ matching */
 
-/* '*' and '?' as in a shell, in time that grows with the product of the lengths at most. */
+/* '*' and '?' as in a shell. The time grows at most with the product of the lengths. */
 static bool matches_pattern(struct str name, struct str pattern) {
     size_t n = 0, p = 0, star = (size_t)-1, again = 0;
     while (n < name.len) {
@@ -61,7 +60,7 @@ static bool matches_pattern(struct str name, struct str pattern) {
     return p == pattern.len;
 }
 
-/* A list that has a matching pattern and no matching one with '!'. */
+/* Whether a list has a pattern that matches, and none with '!' that matches. */
 static bool matches_list(struct str name, struct str list) {
     struct str pattern;
     bool found = false;
@@ -84,8 +83,8 @@ static bool is_sha1(struct str code) {
     return good;
 }
 
-/* "|1|salt|hash" with hash = HMAC-SHA1(salt, name): libssh2 computes it, given any key. Of a hash
- * of another length it would lose memory (1.10). */
+/* "|1|salt|hash" with hash = HMAC-SHA1(salt, name). libssh2 computes it for any key. With a hash of
+ * another length libssh2 1.10 would lose memory. */
 static bool matches_hash(LIBSSH2_SESSION *session, const char *name, struct str hashed) {
     struct str version, salt, hash;
     hashed = (struct str){hashed.at + 1, hashed.len - 1};
@@ -116,7 +115,7 @@ static bool matches_hash(LIBSSH2_SESSION *session, const char *name, struct str 
 
 struct wanted {
     LIBSSH2_SESSION *session;
-    struct buf name, portless; /* "[host]:port" and "host"; the latter empty for port 22 */
+    struct buf name, portless; /* "[host]:port" and "host", which is empty for port 22 */
 };
 
 static struct str next_word(struct str *rest) {
@@ -207,7 +206,7 @@ void ssh_known_free(struct ssh_known *known) {
 
 /* ------------------------------------------------------------------------------------ judging */
 
-/* The first line of that marker for which type and key are as given; NULL: any. */
+/* The first line with that marker whose type and key are as given; NULL: any. */
 static const struct ssh_known_line *find(const struct ssh_known *known,
                                          enum ssh_known_marker marker, const char *type,
                                          const char *key) {
@@ -236,7 +235,7 @@ enum ssh_known_answer ssh_known_check(const struct ssh_known *known, const char 
     return SSH_KNOWN_NEW;
 }
 
-/* A key "ssh-rsa" signs with SHA-2 under other names. */
+/* A key of type "ssh-rsa" signs with SHA-2 under other names. */
 static bool serves(const char *algorithm, const char *type) {
     return strcmp(algorithm, type) == 0 ||
            (strncmp(algorithm, "rsa-sha2-", 9) == 0 && strcmp(type, "ssh-rsa") == 0);

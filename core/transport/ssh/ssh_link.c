@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The libssh2 way: the life of a connection. Bytes between socket and libssh2, turns of the loop,
- * jobs that borrow the session, questions, time limits, keep-alive, the end. The stages decide what
- * is said over the connection. */
+/* The libssh2 way: the life of a connection. It has the bytes between socket and libssh2, turns of
+ * the loop, jobs that borrow the session, questions, time limits, keep-alive and the end. The
+ * stages decide what is said over the connection. */
 #include "transport/ssh/ssh_link.h"
 #include "transport/ssh/ssh.h"
 
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define IN_SIZE ((size_t)1 << 18) /* bytes taken from the socket in a turn */
+#define IN_SIZE ((size_t)1 << 18) /* bytes taken from the socket in one turn */
 #define FREE_TRIES 100
 #define LIBSSH2_OF_PLAIN_BLOCKS 0x010b00
 #define UNANSWERED_MOST 3
@@ -20,10 +20,10 @@ static void free_link(struct ssh_link *link);
 
 /* --------------------------------------------------------------------- libssh2's memory, bytes */
 
-/* libssh2 frees passphrases, passwords and keys without wiping them, and before 1.11 loses memory
- * when it is stopped in the middle of some calls: so each block knows its size, and the link its
- * blocks. Since 1.11 it frees some of them past its own function (ECDSA signatures in 1.11.1), so
- * there the blocks are malloc's own. */
+/* libssh2 frees passphrases, passwords and keys without wiping them. Before 1.11 it also loses
+ * memory when it is stopped in the middle of some calls. So each block knows its size, and the link
+ * knows its blocks. Since 1.11 libssh2 frees some blocks past its own function (ECDSA signatures in
+ * 1.11.1), so there the blocks are malloc's own. */
 struct ssh_block {
     struct ssh_block *next, **to_this;
     size_t size;
@@ -61,7 +61,7 @@ static LIBSSH2_FREE_FUNC(release) {
     const struct ssh_link *link = *abstract;
     if (!ptr)
         return;
-    if (link->stage != ssh_serve) /* what flows later is not a secret of ours */
+    if (link->stage != ssh_serve) /* what comes later is no secret of ours */
         explicit_bzero(ptr, size_of(link, ptr));
     if (link->plain_blocks) {
         free(ptr);
@@ -90,7 +90,7 @@ static LIBSSH2_RECV_FUNC(give_received) {
     (void)socket, (void)flags;
     if (link->mute)
         return -EPIPE;
-    if (link->talk) /* on its own thread: straight from the socket */
+    if (link->talk) /* on the thread of the talk: straight from the socket */
         return ssh_talk_receive(link, buffer, length);
     size_t left = link->in_len - link->in_at;
     if (left && !link->hold) {
@@ -99,7 +99,7 @@ static LIBSSH2_RECV_FUNC(give_received) {
         link->in_at += take;
         return (ssize_t)take;
     }
-    /* While commands run the end is announced by the turn: after an error libssh2 would no longer
+    /* While commands run the turn reports the end, because after an error libssh2 would no longer
      * give out what it has. */
     if (!left && link->hung_up && link->stage != ssh_serve)
         return link->net_errno ? -link->net_errno : 0;
@@ -153,7 +153,7 @@ bool ssh_link_make_session(struct ssh_link *link) {
 
 static void on_socket(void *data, int events);
 
-/* One read a turn, behind what was left of the last one. */
+/* Reads once in a turn, after what was left of the last read. */
 static void fill(struct ssh_link *link) {
     if (link->in_at == link->in_len)
         link->in_at = link->in_len = 0;
@@ -180,7 +180,7 @@ void ssh_link_flush(struct ssh_link *link) {
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
-        if (n < 0) { /* what came before may still be read */
+        if (n < 0) { /* what came before it may still be read */
             link->out_at = link->out.len;
             break;
         }
@@ -393,7 +393,7 @@ const char *ssh_link_last_error(const struct ssh_link *link) {
     return text && *text ? text : "no reason given";
 }
 
-/* After a silence the server is asked something; any answer counts. */
+/* After a silence the server is asked something. Any answer counts. */
 static void on_keepalive(void *data) {
     struct ssh_link *link = data;
     if (link->heard) {
@@ -474,7 +474,8 @@ static void open_link(struct transport *transport) {
     ssh_dial_start(link);
 }
 
-/* Tells the server, if the socket takes it at once; frees without waiting for anybody. */
+/* Tells the server, if the socket takes that at once. Frees the session without waiting for
+ * anybody. */
 static void free_session(struct ssh_link *link) {
     if (!link->session)
         return;

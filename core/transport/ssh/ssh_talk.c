@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keyboard-interactive login. libssh2 wants the answers from within its callback, and a person
- * takes minutes: so the one call runs on a thread of its own (the workers are few and must not wait
- * for people), with the session lent to it. Questions go to the loop through a pipe. */
+ * takes minutes. So this one call runs on a thread of its own, with the session lent to it. The
+ * workers are few and must not wait for people. Questions go to the loop through a pipe. */
 #include "transport/ssh/ssh_link.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static void signal_loop(struct ssh_talk *talk, char what) {
     (void)!write(talk->signal[1], &what, 1);
 }
 
-/* Waits for the person. The answer is the caller's to wipe; NULL: declined. */
+/* Waits for the person. The caller wipes the answer. NULL: declined. */
 static char *ask(struct ssh_talk *talk, struct str prompt, bool echo) {
     struct buf text = {0};
     text_sanitise(&text, (struct str){prompt.at, MIN_OF(prompt.len, (size_t)300)});

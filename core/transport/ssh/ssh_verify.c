@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The second stage: whether this is the server it was before. A key in known_hosts is accepted
- * silently, a new one is shown and the person is asked, a changed or revoked one ends the
+/* The second stage: whether this is the server that it was before. A key in known_hosts is accepted
+ * silently. A new key is shown, and the person is asked. A changed or revoked key ends the
  * connection. No setting changes that. */
 #include "transport/ssh/ssh_link.h"
 
@@ -103,8 +103,8 @@ static bool keep_host_key(struct ssh_link *link) {
     return true;
 }
 
-/* Only keys of other types are known. When they are of types that libssh2 cannot check (RSA with
- * SHA-2 before 1.11) the system's ssh can. */
+/* Only keys of other types are known. If libssh2 cannot check these types (RSA with SHA-2 before
+ * 1.11), the system's ssh can. */
 static void other_kind(struct ssh_link *link, const struct ssh_known_line *where) {
     for (size_t i = 0; i < link->known.lines.len; i++) {
         const struct ssh_known_line *line = &link->known.lines.at[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kind of a private key: by the header of the older formats, by the public part that stands
- * unencrypted in OpenSSH's own. No key is ever decrypted or kept here. */
+/* The kind of a private key. Older formats have it in their header, OpenSSH's own in the public
+ * part, which is not encrypted. No key is ever decrypted or kept here. */
 #include "transport/wire/keys.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static int digit_of(char c) {
     return at ? (int)(at - digits) : -1;
 }
 
-/* The first bytes of base64 text that may be broken into lines. */
+/* Decodes the first bytes of base64 text, which may be broken into lines. */
 static size_t decode(struct str text, unsigned char *out, size_t most) {
     unsigned held = 0, bits = 0;
     size_t len = 0;
@@ -34,14 +34,14 @@ static size_t decode(struct str text, unsigned char *out, size_t most) {
     return len;
 }
 
-/* A length and so many bytes, as SSH writes strings. */
+/* Takes a length and as many bytes, as SSH writes strings. */
 static bool take_string(struct str *rest, struct str *value) {
     if (rest->len < 4)
         return false;
     const unsigned char *b = (const unsigned char *)rest->at;
     size_t len = (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
     if (len > rest->len - 4)
-        len = rest->len - 4; /* only the head of it was decoded */
+        len = rest->len - 4; /* only its beginning was decoded */
     *value = (struct str){rest->at + 4, len};
     rest->at += 4 + len;
     rest->len -= 4 + len;

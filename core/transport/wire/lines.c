@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splitting of output into lines, for ways whose bytes do not come through a child of the loop. The
- * rules are those of the loop's children, so that output of a command is split in the same way
- * wherever it runs. */
+/* Splits output into lines, for ways whose bytes do not come through a child of the loop. The rules
+ * are those of the loop's children, so that a command's output is split in the same way wherever it
+ * runs. */
 #include "transport/wire/inner.h"
 
 #include <string.h>
 
-/* A piece goes out when a byte comes that has no room, so that a line of exactly `most` bytes stays
- * whole wherever the bytes happen to break. */
+/* A piece is passed on when a byte comes that has no room. So a line of exactly `most` bytes stays
+ * whole, wherever the bytes happen to break. */
 void transport_split_lines(struct buf *line, struct str bytes, size_t most, transport_line_fn *fn,
                            void *data) {
     while (bytes.len) {

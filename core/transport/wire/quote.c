@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An argument vector as one line for whatever login shell the far side has: SSH carries a command
- * as text, and the server gives it to the user's shell. Nothing here runs anything. */
+/* Prints an argument vector as one line for whatever login shell the far side has. SSH carries a
+ * command as text, and the server passes it to the user's shell. Nothing is run here. */
 #include "transport/wire/inner.h"
 
 #include <string.h>
@@ -11,13 +11,14 @@ static bool is_plain(char c) {
            (c && strchr("_-./,:+", c));
 }
 
-/* Bytes that some shell treats in its own way even within single quotes: csh a line end and '!',
- * others what is not valid in the locale. */
+/* Bytes that some shell treats in its own way even within single quotes. For csh they are a line
+ * end and '!', for others what is not valid in the locale. */
 static bool is_hard(char c) {
     return c < ' ' || c > '~' || c == '!';
 }
 
-/* In single quotes. A backslash stands outside of them: fish gives it a meaning inside. */
+/* Puts a word in single quotes. A backslash goes outside of them, because fish gives it a meaning
+ * inside. */
 static void quote_word(struct buf *out, struct str word) {
     bool plain = word.len > 0;
     for (size_t i = 0; i < word.len; i++)
@@ -58,7 +59,7 @@ void transport_quote(struct buf *out, const char *const *argv) {
         quote_words(out, argv);
         return;
     }
-    /* The whole line goes to sh as one word in which hard bytes are \0ooo for printf's %b. */
+    /* The whole line goes to sh as one word, in which hard bytes are \0ooo for printf's %b. */
     struct buf line = {0}, word = {0};
     quote_words(&line, argv);
     for (size_t i = 0; i < line.len; i++) {

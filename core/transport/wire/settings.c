@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of ssh_config keywords for one host: kept, looked up, tokens put in. They come from
- * settings_read.c and choice.c. */
+/* The values of ssh_config keywords for one host: keeps them, looks them up, and replaces tokens.
+ * They come from settings_read.c and choice.c. */
 #include "transport/wire/settings.h"
 
 #include <ctype.h>
@@ -102,7 +102,7 @@ static void put_token(const struct settings *settings, char token, const char *n
             put_local_user(out);
         break;
     case 'u': put_local_user(out); break;
-    default: /* a file of that name is not there, and that will be said */
+    default: /* there is no file of that name, and a message will say so */
         buf_printf(out, "%%%c", token);
     }
 }

@@ -23,11 +23,11 @@ struct reader {
     struct settings *settings; /* NULL: only names are collected */
     struct names *names;       /* NULL: not collected */
     const char *name;
-    bool active; /* the block that is being read is about this host */
+    bool active; /* the present block is about this host */
     int depth, files;
     struct err *err;
 };
-/* A line taken apart; the words point into `text`. */
+/* The parts of a line. The words point into `text`. */
 struct words {
     char *text;
     char *at[MOST_WORDS];
@@ -38,7 +38,8 @@ static bool read_file(struct reader *reader, const char *path);
 
 /* ------------------------------------------------------------------------------------- words */
 
-/* One word, in double quotes or not, off the front; it is terminated in place. NULL at the end. */
+/* Takes one word off the front, in double quotes or not, and terminates it in place. NULL at the
+ * end. */
 static char *next_word(char **rest) {
     char *at = *rest;
     while (*at && isspace((unsigned char)*at))
@@ -54,7 +55,7 @@ static char *next_word(char **rest) {
     return word;
 }
 
-/* "Keyword value", "Keyword=value", "Keyword = value". */
+/* Reads "Keyword value", "Keyword=value" or "Keyword = value". */
 static bool split_line(struct str line, struct words *words) {
     struct buf copy = {0};
     buf_add(&copy, line.at, line.len);
@@ -76,7 +77,7 @@ static bool split_line(struct str line, struct words *words) {
 
 /* ------------------------------------------------------------------------------- does it match */
 
-/* "a,b" or words; one that matches after '!' says no whatever else does. */
+/* Patterns are "a,b" or words. One that matches after '!' says no, whatever the others say. */
 static bool match_pattern(const char *pattern, const char *text, bool *matched) {
     bool negated = *pattern == '!';
     if (fnmatch(pattern + negated, text, FNM_CASEFOLD) != 0)
@@ -114,7 +115,7 @@ static const char *or_else(const char *value, const char *otherwise) {
     return value ? value : otherwise;
 }
 
-/* One criterion of Match; what needs a command or a second pass does not match. */
+/* Checks one criterion of Match. One that needs a command or a second pass does not match. */
 static bool match_criterion(const struct reader *reader, const char *what, const char *list) {
     const struct settings *settings = reader->settings;
     if (!strcasecmp(what, "host"))
@@ -180,7 +181,7 @@ static bool is_list(const char *keyword) {
     return !strcasecmp(keyword, "identityfile") || !strcasecmp(keyword, "certificatefile");
 }
 
-/* ProxyCommand and the like are the rest of the line, with blanks and quotes as they stand. */
+/* The value of ProxyCommand and the like is the rest of the line, with its blanks and quotes. */
 static struct str whole_value(struct str line) {
     line = str_trim(line);
     size_t len = 0;
@@ -191,7 +192,7 @@ static struct str whole_value(struct str line) {
     return (struct str){line.at + len, line.len - len};
 }
 
-/* HostName may be made of the name as it was typed. */
+/* HostName may be made from the name as it was typed. */
 static void put_host_name(const struct reader *reader, const char *value, struct buf *out) {
     for (; *value; value++) {
         if (value[0] == '%' && value[1] == 'h') {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The SFTP protocol over a command channel: opening it when a copy comes and closing it when idle,
- * packets, requests and their replies. Any transport that can start the "sftp" subsystem copies
- * files this way; libssh2's own SFTP cannot rename over a file or learn the server's limits. What a
- * copy does with the replies is in sftp_copy.c. */
+/* The SFTP protocol over a command channel: it opens the channel when a copy comes, closes it when
+ * idle, and has packets, requests and their replies. Any transport that can start the "sftp"
+ * subsystem copies files this way. libssh2's own SFTP cannot rename over a file or learn the
+ * server's limits. sftp_copy.c knows what a copy does with the replies. */
 #include "transport/wire/sftp.h"
 
 #include <stdlib.h>
 
 #define LARGEST_PACKET (((size_t)1 << 18) + 4096)
 #define USUAL_CHUNK 32768u    /* what every server takes */
-#define LARGEST_CHUNK 261120u /* what OpenSSH takes, and asks for itself */
+#define LARGEST_CHUNK 261120u /* what OpenSSH takes, and itself asks for */
 #define IDLE_MS 3000
 #define MOST_TASKS 8 /* copies that move at once */
 #define MOST_COMPLAINT 400
@@ -33,7 +33,7 @@ void sftp_put_str(struct transport_sftp *sftp, const void *text, size_t size) {
 
 void sftp_begin(struct transport_sftp *sftp, enum sftp_type type) {
     buf_clear(&sftp->out);
-    sftp_put_u32(sftp, 0); /* the length, when it is known */
+    sftp_put_u32(sftp, 0); /* the length; it is filled in when it is known */
     buf_putc(&sftp->out, (char)type);
     if (type != SFTP_INIT)
         sftp_put_u32(sftp, sftp->next_id);
@@ -95,7 +95,7 @@ static void cut_all(struct transport_sftp *sftp, const struct err *why) {
     sftp->ready = false;
 }
 
-/* The input is not SFTP; mostly the cause is a shell that prints at login. */
+/* The input is not SFTP. Mostly the cause is a shell that prints something at login. */
 static void give_up(struct transport_sftp *sftp) {
     struct err why;
     err_set(&why, ERR_ENVIRONMENT,
@@ -136,7 +136,7 @@ static void watch_idle(struct transport_sftp *sftp) {
         sftp->idle = loop_timer_start(sftp->transport->loop, IDLE_MS, 0, close_idle, sftp);
 }
 
-/* A request without a function is the channel's own. */
+/* A request without a function belongs to the channel. */
 static void ask_limits(struct transport_sftp *sftp) {
     static const char name[] = "limits@openssh.com";
     sftp_begin(sftp, SFTP_EXTENDED);
@@ -157,7 +157,7 @@ static bool greeted(struct transport_sftp *sftp, struct str body) {
     }
     sftp->ready = true;
     if (limits)
-        ask_limits(sftp); /* requests are answered in order: nobody waits for it */
+        ask_limits(sftp); /* requests are answered in order, so nobody waits for it */
     start_tasks(sftp);
     return true;
 }
@@ -362,7 +362,7 @@ void transport_sftp_free(struct transport *transport) {
     struct transport_sftp *sftp = transport->sftp;
     if (!sftp)
         return;
-    sftp->closing = true; /* nothing is started any more */
+    sftp->closing = true; /* nothing new is started */
     while (sftp->tasks.len)
         transport_sftp_drop(sftp->tasks.at[0]->copy);
     if (sftp->command) {

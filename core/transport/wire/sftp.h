@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the copying of files over SFTP (version 3, draft-ietf-secsh-filexfer-02, with
- * OpenSSH's extensions): sftp.c speaks the protocol, sftp_copy.c carries one copy from begin to
- * end, sftp_put.c and sftp_get.c move the bytes, sftp_file.c reads and writes the local file on
- * worker threads. */
+/* Copying files over SFTP (version 3, draft-ietf-secsh-filexfer-02, with OpenSSH's extensions).
+ * sftp.c speaks the protocol, sftp_copy.c carries one copy from beginning to end, sftp_put.c and
+ * sftp_get.c move the bytes, and sftp_file.c reads and writes the local file on worker threads.
+ * Private to the rooms of transport. */
 #ifndef HONE_TRANSPORT_SFTP_H
 #define HONE_TRANSPORT_SFTP_H
 
 #include "transport/wire/inner.h"
 
-#define SFTP_BLOCK ((size_t)1 << 20) /* bytes a job reads or writes at once */
+#define SFTP_BLOCK ((size_t)1 << 20) /* bytes that a job reads or writes at once */
 
 enum sftp_type {
     SFTP_INIT = 1,
@@ -40,18 +40,18 @@ enum sftp_status {
 
 /* ------------------------------------------------------------------------------- local files */
 
-/* A local file whose work is done by jobs, one at a time; changed(data) follows each. */
+/* A local file. Jobs do its work, one at a time, and changed(data) follows each. */
 struct sftp_file {
     struct loop *loop;
     loop_fn *changed;
     void *data;
-    char *path, *part;      /* part: where it is written before it gets its name */
-    bool writes, make_dirs; /* folders that are missing are made, 0700 */
+    char *path, *part;      /* part: where it is written until it gets its name */
+    bool writes, make_dirs; /* make_dirs: missing folders are made, 0700 */
     int mode;               /* of a file that is written; 0: 0600 */
     int fd;
     uint64_t size;  /* of a file that is read */
     struct err err; /* of kind ERR_NONE while all is well */
-    char *block;    /* what was read, or is being written */
+    char *block;    /* what was read or is being written */
     size_t block_len;
     uint64_t block_at;
     bool opened, finished;
@@ -62,11 +62,11 @@ struct sftp_file {
 struct sftp_file *sftp_file_open(const struct sftp_file *like) CC_MUST_USE;
 /* Reads up to SFTP_BLOCK bytes from `at` into a new block. */
 void sftp_file_read(struct sftp_file *file, uint64_t at);
-/* Writes block (the file's from now on). */
+/* Writes the block, which the file takes over. */
 void sftp_file_write(struct sftp_file *file, char *block, size_t size, uint64_t at);
 /* Gives the written file its name. */
 void sftp_file_finish(struct sftp_file *file);
-/* Lets go, at the latest when the job under way ends; an unfinished file is removed. */
+/* Frees it, at the latest when the present job ends. An unfinished file is removed. */
 void sftp_file_drop(struct sftp_file *file);
 
 /* ------------------------------------------------------------------------------- one copy */
@@ -85,18 +85,18 @@ struct sftp_task {
     char handle[256];
     size_t handle_len; /* 0: not open */
     bool part_there, folders_made, moving, local_open, finishing, failing, over;
-    uint64_t size, next, done; /* of all, asked for, there */
-    bool to_end;               /* a get of a file that does not know its size */
+    uint64_t size, next, done; /* bytes in all, asked for, moved */
+    bool to_end;               /* a get of a file whose size is unknown */
     uint64_t window, flying, fastest_ns;
-    unsigned in_flight;          /* requests */
-    struct sftp_block block;     /* a put: being sent; a get: being filled */
-    VEC(struct sftp_block) full; /* a get: to be written */
+    unsigned in_flight;          /* requests without their replies */
+    struct sftp_block block;     /* of a put: is being sent; of a get: is being filled */
+    VEC(struct sftp_block) full; /* of a get: waits to be written */
     struct err why;
 };
 
 struct sftp_reply {
     uint8_t type;
-    uint32_t status;    /* of SFTP_STATUS; else SFTP_OK */
+    uint32_t status;    /* of SFTP_STATUS, otherwise SFTP_OK */
     struct str message; /* the server's own words */
     struct str body;    /* after the request's number */
 };
@@ -105,7 +105,7 @@ typedef void sftp_reply_fn(struct sftp_task *task, const struct sftp_request *re
                            const struct sftp_reply *reply);
 struct sftp_request {
     uint32_t id;
-    struct sftp_task *task; /* NULL: nobody waits any more */
+    struct sftp_task *task; /* NULL: nobody waits for it any more */
     sftp_reply_fn *fn;
     uint64_t offset, sent_ns;
     uint32_t size;
@@ -126,37 +126,37 @@ struct transport_sftp {
     struct loop_timer *idle;
 };
 
-/* Building a request: begin, parts, send. Strings go with their length before them. */
+/* Building a request: begin, parts, send. Strings go with their length in front. */
 void sftp_begin(struct transport_sftp *sftp, enum sftp_type type);
 void sftp_put_u32(struct transport_sftp *sftp, uint32_t value);
 void sftp_put_u64(struct transport_sftp *sftp, uint64_t value);
 void sftp_put_str(struct transport_sftp *sftp, const void *text, size_t size);
-/* `tail` is sent after what was built, as the rest of it; may be empty. */
+/* `tail` is sent after what was built, as the rest of the request. It may be empty. */
 void sftp_send(struct transport_sftp *sftp, const struct sftp_request *request, struct str tail);
-/* Reading a reply's body; false when it is too short. */
+/* Reads a reply's body. False when it is too short. */
 bool sftp_take_u32(struct str *body, uint32_t *value) CC_MUST_USE;
 bool sftp_take_u64(struct str *body, uint64_t *value) CC_MUST_USE;
 bool sftp_take_str(struct str *body, struct str *text) CC_MUST_USE;
 
-/* The channel speaks SFTP now: begin. */
+/* The channel speaks SFTP now, so the task can begin. */
 void sftp_task_start(struct sftp_task *task);
-/* Ends the copy once nothing is under way and the remote leftovers are gone. */
+/* Ends the copy when nothing is under way and the remote leftovers are gone. */
 void sftp_task_fail(struct sftp_task *task, const struct err *why);
-/* The same, with the server's answer as the reason; `what` is "write", "open", ... */
+/* The same, with the server's answer as the reason. `what` is "write", "open", ... */
 void sftp_task_refused(struct sftp_task *task, const struct sftp_reply *reply, const char *what);
-/* To be called when a reply or a job of it came in: a task that fails is cleaned up and ended. */
+/* Called when a reply or a job of the task came in. A task that fails is cleaned up and ended. */
 void sftp_task_settle(struct sftp_task *task);
 void sftp_task_free(struct sftp_task *task);
-/* Ends it at once: the channel is gone. */
+/* Ends it at once, because the channel is gone. */
 void sftp_task_cut(struct sftp_task *task, const struct err *why);
-/* All bytes are where they belong; the rest is closing and naming. */
+/* All bytes are where they belong. What remains is closing and naming. */
 void sftp_task_moved(struct sftp_task *task);
-/* A request of `size` bytes was answered: how many may be under way follows from how long it took,
- * so that a slow line is not filled for minutes. */
+/* A request of `size` bytes was answered. How long it took decides how many may be under way, so
+ * that a slow line is not filled for minutes. */
 void sftp_task_timed(struct sftp_task *task, const struct sftp_request *request);
-/* Bytes of the next request, 0 when enough are under way. */
+/* The bytes of the next request; 0 when enough are under way. */
 uint32_t sftp_task_room(const struct sftp_task *task, uint32_t most);
-/* Moves what can be moved now. */
+/* Moves what can move now. */
 void sftp_put_pump(struct sftp_task *task);
 void sftp_get_pump(struct sftp_task *task);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One copy from begin to end: opening both files, making folders, closing, naming, cleaning up
- * after a failure, and the sentences that say why. How many bytes may be under way is decided here
- * too; the bytes themselves move in sftp_put.c and sftp_get.c. */
+/* One copy from beginning to end: it opens both files, makes folders, closes and names them, cleans
+ * up after a failure, and has the sentences that say why. It also decides how many bytes may be
+ * under way. The bytes themselves move in sftp_put.c and sftp_get.c. */
 #include "transport/wire/sftp.h"
 
 #include <errno.h>
@@ -16,12 +16,12 @@
 #define TYPE_MASK 0170000u
 #define TYPE_FOLDER 0040000u
 #define TYPE_FILE 0100000u
-#define FULL_BELOW ((uint64_t)1 << 20) /* bytes: less free than this is "no space left" */
+#define FULL_BELOW ((uint64_t)1 << 20) /* bytes; less free space than this is "no space left" */
 #define LEAST_WINDOW ((uint64_t)64 << 10)
 #define MOST_WINDOW ((uint64_t)8 << 20)
 #define LEAST_CHUNK 32768u
-#define GOOD_WAIT_NS 250000000ull /* over the fastest answer: more may be under way */
-#define BAD_WAIT_NS 1000000000ull /* less */
+#define GOOD_WAIT_NS 250000000ull /* an answer later than the fastest by less: more at once */
+#define BAD_WAIT_NS 1000000000ull /* by more: less at once */
 
 static const char *host_of(const struct sftp_task *task) {
     return task->copy->transport->route.name;
@@ -133,7 +133,7 @@ static void on_space(struct sftp_task *task, const struct sftp_request *request,
                 host_of(task), task->copy->remote);
 }
 
-/* SFTP has no status for a full disk: the server says "Failure", and one has to look. */
+/* SFTP has no status for a full disk. The server says "Failure", so we have to look. */
 static void ask_space(struct sftp_task *task) {
     static const char name[] = "statvfs@openssh.com";
     char *folder = path_folder(task->copy->remote);
@@ -194,8 +194,8 @@ static void on_folder(struct sftp_task *task, const struct sftp_request *request
         sftp_task_refused(task, reply, "make a folder for");
 }
 
-/* All folders above, from the top; those that exist are refused and that is fine. The server works
- * in order, so the file can be opened again without waiting. */
+/* Makes all folders above, from the top. Those that exist are refused, which is fine. The server
+ * works in order, so the file can be opened again without waiting. */
 static void make_folders(struct sftp_task *task) {
     const char *path = task->copy->remote;
     task->folders_made = true;
@@ -321,7 +321,7 @@ static void on_attributes(struct sftp_task *task, const struct sftp_request *req
         sftp_task_fail(task, &why);
         return;
     }
-    task->to_end = task->size == 0; /* those of /proc say 0 and have content */
+    task->to_end = task->size == 0; /* files of /proc say 0 and still have content */
     if (!task->failing)
         open_local(task);
 }
@@ -363,7 +363,7 @@ static void on_named(struct sftp_task *task, const struct sftp_request *request,
         return;
     }
     task->part_there = false;
-    end_task(task, NULL); /* also when it was cancelled meanwhile: the file is there */
+    end_task(task, NULL); /* even when it was cancelled meanwhile, because the file is there */
 }
 
 static void send_rename(struct sftp_task *task, sftp_reply_fn *fn) {
@@ -377,7 +377,8 @@ static void send_rename(struct sftp_task *task, sftp_reply_fn *fn) {
     send_request(task, fn);
 }
 
-/* Plain SFTP does not rename over a file: it goes first, and for a moment there is none. */
+/* Plain SFTP does not rename over a file. So the old file goes first, and for a moment there is
+ * none. */
 static void on_first_rename(struct sftp_task *task, const struct sftp_request *request,
                             const struct sftp_reply *reply) {
     if (reply->status == SFTP_OK || task->sftp->posix_rename || task->failing) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The local end of a copy: a file read or written in blocks by worker jobs, because a home folder
- * on a busy network file system may keep a read waiting for seconds. One job at a time; what is
- * written stands beside the file until it is whole. */
+/* The local end of a copy. Worker jobs read or write the file in blocks, because a home folder on a
+ * busy network file system may keep a read waiting for seconds. There is one job at a time. What is
+ * written is beside the file until it is whole. */
 #include "transport/wire/sftp.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static void start_work(struct sftp_file *file, loop_fn *work) {
 
 static void open_to_read(struct sftp_file *file) {
     struct stat status;
-    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us */
+    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
     if (file->fd < 0 || fstat(file->fd, &status) != 0) {
         fail(file, "read");
         return;
@@ -64,7 +64,7 @@ static void open_to_read(struct sftp_file *file) {
     file->opened = true;
 }
 
-/* For the user's eyes only, as on the far side. */
+/* Makes folders that only the user can open, as on the far side. */
 static bool make_folders(struct sftp_file *file) {
     char *folder = path_folder(file->path);
     bool ok = true;
@@ -167,7 +167,7 @@ void sftp_file_write(struct sftp_file *file, char *block, size_t size, uint64_t 
 
 static void do_finish(void *data) {
     struct sftp_file *file = data;
-    int closed = close(file->fd); /* a network file system says here that it is full */
+    int closed = close(file->fd); /* here a network file system says that it is full */
     file->fd = -1;
     if (closed != 0 || rename(file->part, file->path) != 0)
         fail(file, "write");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of a get: asked for with many requests under way, gathered into blocks, and written to
- * the local file by jobs. When the local disk is slower than the network no more is asked for. */
+/* The bytes of a get. They are asked for with many requests under way, gathered into blocks, and
+ * written to the local file by jobs. When the local disk is slower than the network, no more is
+ * asked for. */
 #include "transport/wire/sftp.h"
 
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static void take_data(struct sftp_task *task, const struct sftp_request *request
     uint64_t limit = task->copy->spec.max_bytes;
     if (task->to_end)
         task->next = task->done;
-    else if (bytes.len < request->size) /* a server may give less than it was asked for */
+    else if (bytes.len < request->size) /* a server may return less than was asked for */
         send_read(task, request->offset + bytes.len, request->size - (uint32_t)bytes.len);
     if (limit && task->done > limit)
         fail(task, "is longer than the limit that was set for it");
@@ -97,7 +98,7 @@ static void write_full(struct sftp_task *task) {
 }
 
 static void ask_for_more(struct sftp_task *task) {
-    if (task->to_end) { /* one after the other: only an answer says where it ends */
+    if (task->to_end) { /* one after the other, because only an answer shows the end */
         if (!task->in_flight)
             send_read(task, task->next, task->sftp->max_read);
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of a put: taken from memory, or from a local file whose next block is read by a job
- * while this one is sent, and written with many requests under way. */
+/* The bytes of a put. They come from memory, or from a local file whose next block a job reads
+ * while this one is sent. They are written with many requests under way. */
 #include "transport/wire/sftp.h"
 
 #include <stdlib.h>

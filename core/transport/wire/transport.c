@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every transport does alike: takes calls, keeps what was asked of it, and announces what
- * happened in the order it happened, from the loop and never from within a call. How a machine is
- * reached is the business of the ops. */
+/* What all transports have in common: they take calls, keep what was asked of them, and announce
+ * what happened in the order in which it happened, from the loop and never from within a call. How
+ * a machine is reached is the business of the ops. */
 #include "transport/wire/inner.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define DEFAULT_MAX_LINE ((size_t)1 << 20)
 #define PROGRESS_NS 100000000ull
-#define INPUT_SLACK ((size_t)1 << 16) /* taken input that may stand before the rest */
+#define INPUT_SLACK ((size_t)1 << 16) /* how much taken input may stay in front of the rest */
 
 enum event_kind {
     EVENT_READY,
@@ -18,7 +18,7 @@ enum event_kind {
     EVENT_DECLINED, /* nobody answers questions */
     EVENT_NOTE,
     EVENT_UNABLE,
-    EVENT_ENDING, /* the way is closed, everything on it is to end */
+    EVENT_ENDING, /* the way is closed, and everything on it has to end */
     EVENT_EXIT,
     EVENT_PROGRESS,
     EVENT_COPIED,
@@ -120,7 +120,7 @@ static void announce_progress(struct transport_copy *copy) {
         copy->spec.on_progress(copy->spec.context, copy->done, copy->total);
 }
 
-/* Lets go of the way and what it holds for commands and copies. */
+/* Closes the way, and frees what it holds for commands and copies. */
 static void close_way(struct transport *transport) {
     transport_sftp_free(transport);
     for (size_t i = 0; i < transport->copies.len; i++)
@@ -200,7 +200,8 @@ static void free_event(const struct transport_event *event) {
         free(event->text);
 }
 
-/* One turn: what is announced meanwhile waits for the next, so that nobody can hold up the loop. */
+/* One turn. What is announced meanwhile waits for the next turn, so that nobody can hold up the
+ * loop. */
 static void announce(void *data) {
     struct transport *transport = data;
     size_t count = transport->events.len;
