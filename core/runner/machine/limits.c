@@ -5,8 +5,7 @@
 
 #define MEGABYTE ((uint64_t)1 << 20)
 #define LEAST_MEMORY (1024 * MEGABYTE)    /* for one evaluation, whatever the machine has */
-#define SHARE_OF_MEMORY (2048 * MEGABYTE) /* what each of several evaluations at once should have \
-                                           */
+#define SHARE_OF_MEMORY (2048 * MEGABYTE) /* what each of several at once should have */
 
 uint64_t runner_usual_memory(void) {
     uint64_t total = os_total_memory();
