@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone check: findings about a kernel, like a compiler prints them. In this process and at once;
- * only a reference whose shapes are not in the cache yet is run first. */
+/* hone check: findings about a kernel, printed as a compiler prints them. It works in this process
+ * and at once. Only a reference whose shapes are not in the cache yet is run first. */
 #include "cli/cli.h"
 #include "cli/kit/kit.h"
 
@@ -20,7 +20,7 @@ static void on_inputs(void *data, struct task_inputs *inputs, const struct err *
     task_inputs_free(inputs); /* it is in the cache now */
 }
 
-/* Has the reference put its shapes into the cache, unless they are there. */
+/* Makes the reference put its shapes into the cache, unless they are there. */
 static void find_shapes(const struct runner_job *job, struct err *err) {
     if (!job->reference_path || job->input_count)
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone clean: empties the cache. Sessions are left alone, and a hone at work makes again what it
- * still needs. */
+/* hone clean: empties the cache. Sessions stay, and a hone at work makes again what it still
+ * needs. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>

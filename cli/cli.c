@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing the command line by the table, and saying what is wrong with it. */
+/* Parses the command line by the table, and says what is wrong with it. */
 #include "cli/testing.h"
 #include "cli/cli.h"
 
@@ -66,7 +66,7 @@ static bool is_choice(const char *choices, const char *value) {
     return false;
 }
 
-/* One "--name", "--name=value" or "--name value"; *status is set when it is wrong. */
+/* Takes one "--name", "--name=value" or "--name value". Sets *status when it is wrong. */
 static void take_option(struct cli *cli, char **argv, int argc, int *at, int *status) {
     const char *arg = argv[*at];
     struct str name = {arg + 2, strcspn(arg + 2, "=")};
@@ -118,7 +118,7 @@ static int check_count(const struct cli *cli) {
     return CLI_OK;
 }
 
-/* Of hones that were killed. */
+/* Removes what hones that were killed left behind. */
 static void leftovers_remove(void) {
     char *state = path_state(""), *cache = path_cache("");
     os_sweep_scratch();
@@ -128,7 +128,7 @@ static void leftovers_remove(void) {
     free(state);
 }
 
-/* False: *status is the exit status already. */
+/* False: nothing is left to run, and *status is the exit status. */
 static bool read_command(struct cli *cli, int argc, char **argv, int *status) {
     bool only_args = false;
     *status = CLI_OK;
@@ -151,7 +151,8 @@ static bool read_command(struct cli *cli, int argc, char **argv, int *status) {
     return *status == CLI_OK;
 }
 
-/* A word that is neither command nor task, nor anything on disk: what was meant? */
+/* Whether a word is neither a command, nor a task, nor anything on disk. Then hone asks what was
+ * meant. */
 static bool is_unknown(const char *word) {
     if (!*word || *word == '-' || file_exists(word) || strchr(word, '/'))
         return false;
@@ -186,8 +187,8 @@ void cli_fini(struct cli *cli) {
 int cli_main(int argc, char **argv) {
     struct cli cli = {0};
     int status;
-    /* Which characters are shown as they are depends on the locale; without one that knows more
-     * than ASCII, UTF-8 is what every terminal and file of today expects. */
+    /* The locale decides which characters are shown as they are. One that knows only ASCII is
+     * replaced by UTF-8, which every terminal and file of today expects. */
     setlocale(LC_CTYPE, "");
     if (MB_CUR_MAX <= 1)
         setlocale(LC_CTYPE, "C.UTF-8");

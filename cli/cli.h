@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line: one table of commands and options, from which come parsing, help, the manual
- * page and shell completion. A command is one row in commands.c and one function. */
+/* The command line: one table of commands and options. Parsing, help, the manual page and shell
+ * completion are made from it. A command is one row in commands.c and one function. */
 #ifndef HONE_CLI_CLI_H
 #define HONE_CLI_CLI_H
 
@@ -14,14 +14,14 @@ extern const struct cli_command cli_commands[];
 /* The row of that name, or NULL. */
 const struct cli_command *cli_find(const char *name);
 
-/* The whole program: parses, runs the command, returns the exit status. */
+/* The whole program: parses, runs the command, and returns the exit status. */
 int cli_main(int argc, char **argv);
 /* ---- printed from the table ---------------------------------------------------------------- */
 
 void cli_print_help(const struct cli_command *command, struct buf *out); /* NULL: all of hone */
 void cli_print_man(struct buf *out);
 void cli_print_version(struct buf *out);
-/* The configuration reference: every section and setting, for the manual page. */
+/* Prints the configuration reference for the manual page: every section and setting. */
 void settings_print_man(struct buf *out, void (*add)(struct buf *out, const char *text));
 
 /* "321 MB" */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of commands and options. What a command does is in its own file; how the table becomes
- * help, manual and completion is in help.c, man.c and completion.c. */
+/* The table of commands and options. What a command does is in its own file. help.c, man.c and
+ * completion.c turn the table into help, manual and completion. */
 #include "cli/cli.h"
 
 #define OPTION_DEVICE                                                                             \
@@ -107,7 +107,7 @@ static const struct cli_option check_options[] = {
             false                                                                                 \
     }
 
-/* All of them stop the loop before they are passed. */
+/* All of them stop the loop before they are exceeded. */
 #define OPTIONS_LIMITS                                                                          \
     {"wall", "SECONDS", NULL,                                                                   \
      "Limit of the time that the loop works by itself. In a session that exists, this limit "   \

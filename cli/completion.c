@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shell completion, from the table: commands, their options, and the values where those are few.
+/* Shell completion, made from the table: commands, their options, and values where there are few.
  * Everything else completes to files. */
 #include "cli/cli.h"
 
@@ -19,19 +19,19 @@ static void add_spaced(struct buf *out, const char *choices) {
 
 #define HOST_NAMES "$(hone host list --names 2>/dev/null)"
 
-/* Commands whose second argument is a name that one of their own subcommands lists. */
+/* Whether the second argument of a command is a name that one of its subcommands lists. */
 static bool has_names(const struct cli_command *command) {
     return !strcmp(command->name, "host") || !strcmp(command->name, "model");
 }
 
-/* Words that the first argument is one of: "bash|zsh|fish"; false when it is anything. */
+/* The words that the first argument may be: "bash|zsh|fish". False when it may be anything. */
 static bool words_of(const struct cli_command *command, struct str *words) {
     struct str rest = str_of(command->args);
     return str_next(&rest, ' ', words) && words->len && memchr(words->at, '|', words->len) &&
            words->at[0] >= 'a' && words->at[0] <= 'z';
 }
 
-/* Arguments that are words or names of hosts, not files. */
+/* Completes arguments that are words or names of hosts, not files. */
 static void bash_arguments(struct buf *out, const struct cli_command *command) {
     struct str words;
     if (words_of(command, &words)) {
@@ -86,15 +86,15 @@ static void print_bash(struct buf *out) {
                   "complete -o default -F _hone hone\n");
 }
 
-/* For eval, and as the file _hone among zsh's functions, which is run when hone is completed for
- * the first time. */
+/* For eval, or as the file _hone among zsh's functions, which is run when hone is completed for the
+ * first time. */
 static void print_zsh(struct buf *out) {
     buf_puts(out, "#compdef hone\nautoload -U +X bashcompinit && bashcompinit\n");
     print_bash(out);
     buf_puts(out, "[[ $funcstack[1] == _hone ]] && _bash_complete -F _hone\n");
 }
 
-/* A text in single quotes for fish. */
+/* Adds a text in single quotes for fish. */
 static void add_quoted(struct buf *out, const char *text) {
     buf_putc(out, '\'');
     for (; *text; text++) {

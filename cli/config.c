@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone config: what is set, and where each value came from; and the configuration reference, from
- * the table in base/config/config.def. Reading and checking the files is base's business. */
+/* hone config: what is set, and where each value came from. Also the configuration reference, from
+ * the table in base/config/config.def. base reads and checks the files. */
 #include "cli/cli.h"
 
 #include <cjson/cJSON.h>
@@ -44,7 +44,7 @@ static bool begins_section(size_t i) {
     return i == 0 || strcmp(config_rows[i].section, config_rows[i - 1].section) != 0;
 }
 
-/* All rows of the section that row `first` begins, under the name it was given. */
+/* Shows all rows of the section that begins at row `first`, under the name it was given. */
 static void show_section(const struct config *config, size_t first, const char *section,
                          struct buf *out, cJSON *list) {
     if (out)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone import and hone export: what other agents learnt into a session, a session into a folder for
- * others, which is evaluated once on this machine before it appears. */
+/* hone import and hone export. Import brings what other agents learnt into a session. Export writes
+ * a session into a folder for others; the export is evaluated once on this machine before it
+ * appears. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +12,15 @@
 #include "store/store.h"
 #include "tune/tune.h"
 
-/* One evaluation of what was exported, as anybody would run it. */
+/* One evaluation of what was exported, as its receiver would run it. */
 struct trial {
     const struct cli *cli;
     const struct config *config;
     struct loop *loop;
     struct task_verdict verdict;
     struct err failure;
-    bool skipped;    /* not asked for, or nothing here can run it */
-    struct buf note; /* why nothing came of it; empty: all is well */
+    bool skipped;    /* it was not wanted, or nothing here can run it */
+    struct buf note; /* why it came to nothing; empty: all is well */
 };
 
 static void on_trial_done(void *data, struct runner_result *result) {
@@ -54,8 +55,8 @@ static const char *trial_wrong(const struct trial *trial) {
     return NULL;
 }
 
-/* What the device model ran in the session runs here, too, or the export is no use. What ran
- * elsewhere need not. */
+/* What the device model ran in the session must run here too, otherwise the export is useless. What
+ * ran on another target need not. */
 static bool on_made(void *data, const struct tune_bundle_made *made, struct err *err) {
     struct trial *trial = data;
     if (trial->skipped || made->is_inside_model)
@@ -118,8 +119,8 @@ struct into {
     char *kernel, *reference, *session;
 };
 
-/* Where a file of the session is now: as it was named then, from wherever that was, or beside the
- * .hone folder the session is in. */
+/* Finds where a file of the session is now: where the session says, or beside the .hone folder that
+ * the session is in. */
 static void find_again(char **path, const char *session) {
     if (!*path || file_exists(*path))
         return;
@@ -132,7 +133,7 @@ static void find_again(char **path, const char *session) {
     free(whole);
 }
 
-/* A session's folder names its kernel; anything else is a task. */
+/* A session's folder names its kernel. Anything else is a task. */
 static bool into_find(struct into *into, const char *what, const char *session, struct err *err) {
     if (session)
         into->session = mem_strdup(session);

@@ -20,7 +20,7 @@ static void print_all(void) {
         printf(STR_FMT "  %s\n", STR_ARG(code.name), code.what);
 }
 
-/* The names as Markdown's code, those with blanks in them plainly. */
+/* Prints the names as Markdown code, but names with blanks as plain text. */
 static void print_names(const char *names) {
     struct str rest = str_of(names), name;
     for (bool first = true; str_next(&rest, ',', &name); first = false) {
@@ -30,7 +30,7 @@ static void print_names(const char *names) {
     }
 }
 
-/* doc/glossary.md's tables. */
+/* Prints the tables of doc/glossary.md. */
 static void print_reference(void) {
     const struct glossary_entry *entry;
     for (int part = 0; part < GLOSSARY_PART_COUNT; part++) {
@@ -60,7 +60,7 @@ static int not_known(const struct cli *cli, const char *name) {
     return cli_fail(cli, &err);
 }
 
-/* A setting by its key, in every section that has it: menu_keep. */
+/* Explains a setting by its key, such as menu_keep, in every section that has it. */
 static bool explain_setting(const char *key) {
     bool found = false;
     for (size_t i = 0; i < config_row_count; i++) {

@@ -19,7 +19,7 @@
 #define WIDTH 80
 #define OPTION_COLUMN 26
 
-/* Wraps a paragraph at WIDTH, every line after the first indented; ends the line. */
+/* Wraps a paragraph at WIDTH, indents every line after the first, and ends the last line. */
 static void print_wrapped(struct buf *out, const char *text, int column, int indent) {
     struct str rest = str_of(text), word;
     int at = column;

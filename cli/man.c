@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The manual page in the macros of man(7): from the tables of commands and options, of the screens'
- * keys, of facts, and of settings. */
+/* The manual page in the macros of man(7). It is made from the tables of commands and options, of
+ * the screens' keys, of facts, and of settings. */
 #include "cli/cli.h"
 #include "cli/kit/kit.h"
 #include "cli/kit/kit.h"
@@ -19,7 +19,7 @@ static const char description[] =
     "Plans come from hone's own rewriter, from language models, or from you.\n\n"
     "A session is kept on disk and goes on where it was left, also after a crash.";
 
-/* Text in roff: backslashes and dashes keep their meaning, no line begins a request. */
+/* Adds text in roff. Backslashes and dashes keep their meaning, and no line begins a request. */
 static void add(struct buf *out, const char *text) {
     for (const char *at = text; *at; at++) {
         if (*at == '\\')
@@ -97,7 +97,7 @@ static void add_synopsis(struct buf *out) {
     }
 }
 
-/* A command of the screens with its keys; one without is typed behind a colon. */
+/* Adds a command of the screens with its keys. One without keys is typed after a colon. */
 static void add_key(struct buf *out, const struct views_key *key) {
     buf_puts(out, ".TP\n.B \"");
     if (!*key->keys)

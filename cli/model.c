@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone model: the models of the configuration, and whether they can be asked. What is tried is
- * core/tune/proposer/preflight.c; here it is printed. */
+/* hone model: the models of the configuration, and whether they can be asked.
+ * core/tune/proposer/preflight.c does the asking; here it is printed. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +90,7 @@ static int model_list(const struct cli *cli) {
 
 struct test {
     bool json, done;
-    char model[80]; /* whose heading was printed last */
+    char model[80]; /* the model whose heading was printed last */
     struct err err;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone session check and hone session repair: is a session on disk what hone wrote, and what can be
- * saved of one that is not. */
+/* hone session check and hone session repair: whether a session on disk is what hone wrote, and
+ * what can be saved of one that is not. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static const char *const words[STORE_FINDINGS] = {
     [STORE_WHOLE] = "whole", [STORE_UNPROVEN] = "unproven", [STORE_DAMAGED] = "damaged"};
 
 struct checked {
-    cJSON *parts; /* NULL: lines for people */
+    cJSON *parts; /* NULL: it prints lines for people */
     size_t count[STORE_FINDINGS];
 };
 
@@ -76,7 +76,7 @@ static int check(const struct cli *cli, const char *session) {
 
 /* -------------------------------------------------------------------------------------- repair */
 
-/* "<session>.<word>", or the first of "<session>.<word>.2" and on that is not there. */
+/* "<session>.<word>", or the first of "<session>.<word>.2" and on that does not exist. */
 static char *free_name(const char *session, const char *word) {
     struct buf name = {0};
     size_t len = strlen(session);

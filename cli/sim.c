@@ -18,10 +18,10 @@ struct sim {
     const struct cli *cli;
     struct cli_job job;
     struct runner_result result;
-    struct runner_prediction prediction; /* of the SDK's compiler, where one is here */
-    struct buf unpredicted;              /* why it has none */
+    struct runner_prediction prediction; /* by the SDK's compiler, where there is one */
+    struct buf unpredicted;              /* why there is no prediction */
     struct config *config;
-    double limit_us; /* of --fail-above; 0: none */
+    double limit_us; /* --fail-above; 0: none */
     bool done, predicted, shows_progress;
 };
 
@@ -67,7 +67,7 @@ static void on_predicted(void *data, struct runner_result *result) {
     buf_puts(&sim->unpredicted, result->failure.text);
 }
 
-/* Where it is asked; NULL: nowhere. */
+/* Where to ask for a prediction; NULL: nowhere. */
 static const char *predictor_of(const struct sim *sim) {
     const char *set = config_get(sim->config, "defaults", "nki_python", NULL);
     if (sim->job.job.no_time || (set && strcmp(set, "none") == 0))
@@ -77,7 +77,7 @@ static const char *predictor_of(const struct sim *sim) {
     return runner_finds_nki() ? RUNNER_NKI_FOUND : NULL;
 }
 
-/* It works while the device model does. That it cannot be asked is no failure. */
+/* It works beside the device model. When it cannot be asked, that is no failure. */
 static struct runner *predict_start(struct sim *sim, struct loop *loop) {
     const char *where = predictor_of(sim);
     struct runner_callbacks callbacks = {on_predict_event, on_predicted, sim};
@@ -110,7 +110,7 @@ static bool evaluate(struct sim *sim, struct err *err) {
 
 /* ---- the profile's file --------------------------------------------------------------------- */
 
-/* Before the work: whether it can be written at its end. */
+/* Finds, before the work, whether the profile can be written at its end. */
 static bool profile_can_be_written(const char *file, struct err *err) {
     char *target = path_target(file), *folder = path_folder(target ? target : file);
     bool can = file_is_dir(folder) && access(file_exists(file) ? file : folder, W_OK) == 0;
@@ -120,10 +120,10 @@ static bool profile_can_be_written(const char *file, struct err *err) {
                           "cannot write %s: its folder does not exist or cannot be written", file);
 }
 
-/* A folder of its own, where the runner leaves it. */
+/* A new folder in which the runner leaves it. */
 static char *profile_folder(const char *file, struct err *err) {
     const char *temporary = getenv("TMPDIR");
-    char name[48]; /* as os_sweep_scratch knows it, should this process be killed */
+    char name[48]; /* os_sweep_scratch removes it, should this process be killed */
     snprintf(name, sizeof name, "hone-%ld-profile-XXXXXX", (long)getpid());
     char *pattern = path_join(temporary && *temporary ? temporary : "/tmp", name);
     if (profile_can_be_written(file, err) &&
@@ -180,7 +180,7 @@ static void add_elapsed(cJSON *object, const struct runner_result *result) {
     cJSON_AddNumberToObject(elapsed, "total", result->elapsed_s);
 }
 
-/* The files of --save-outputs; seed is null where the inputs were given. */
+/* Adds the files of --save-outputs. seed is null where the inputs were given. */
 static void add_outputs(cJSON *object, const struct sim *sim) {
     cJSON *rows = cJSON_AddArrayToObject(object, "outputs");
     for (size_t i = 0; i < sim->result.artifacts.len; i++) {
@@ -212,7 +212,7 @@ static void add_prediction(cJSON *object, const struct runner_prediction *found)
     add_known(object, "predicted_hbm_bytes", found->hbm_bytes, true);
 }
 
-/* Why there is no whole answer, and whose fault that is. */
+/* Adds why there is no whole answer, and whose fault that is. */
 static void add_failure(cJSON *object, const struct err *failure) {
     if (failure->kind == ERR_NONE)
         return;
@@ -250,8 +250,8 @@ static void print_json(const struct sim *sim) {
     cli_json_print(object);
 }
 
-/* Why the latency is more than --fail-above allows, as a sentence without its end; false: it is
- * not, or nothing was asked or timed. */
+/* Prints why the latency is more than --fail-above allows, as a sentence without its end. False: it
+ * is not, or there is no limit or no latency. */
 static bool is_too_slow(const struct sim *sim, struct buf *why) {
     if (!(sim->limit_us > 0) || !(sim->result.latency_us > sim->limit_us))
         return false;
@@ -259,7 +259,7 @@ static bool is_too_slow(const struct sim *sim, struct buf *why) {
     return true;
 }
 
-/* Why an answer is no, as findings, so that a script reads it where it reads the others. */
+/* Adds the reason for each "no" as a finding, so that a script reads it among the others. */
 static void explain_answers(struct sim *sim) {
     struct runner_result *result = &sim->result;
     const struct {
@@ -285,7 +285,7 @@ static void print_judgement(struct buf *out, const char *name,
                judgement->reason[0] ? ": " : "", judgement->reason);
 }
 
-/* The floors in other precisions, where they are lower. */
+/* Prints the floors in other precisions, where they are lower. */
 static void print_floors(struct buf *out, const struct runner_result *result) {
     if (!(result->floor_any_us < result->floor_us))
         return;
@@ -335,7 +335,7 @@ static struct str why_not(const struct buf *said) {
     return (struct str){text.at + sizeof start - 1, text.len - (sizeof start - 1)};
 }
 
-/* Why there is none is of interest only to who asked for it. */
+/* Why there is no prediction interests only those who asked for one. */
 static void print_prediction(struct buf *out, const struct sim *sim) {
     const struct runner_prediction *found = &sim->prediction;
     const char *set = config_get(sim->config, "defaults", "nki_python", NULL);
@@ -469,7 +469,7 @@ static int read_options(struct sim *sim) {
         return cli_wrong_usage(cli, "--save-outputs needs the run that --no-verify leaves out");
     job->output_folder = cli_value(cli, "save-outputs");
     job->all_seeds = true;
-    sim->config = settings_load(NULL, NULL); /* one that is wrong is for others to complain of */
+    sim->config = settings_load(NULL, NULL); /* other commands complain about a wrong one */
     sim->shows_progress = isatty(STDERR_FILENO) && isatty(STDOUT_FILENO);
     return CLI_OK;
 }

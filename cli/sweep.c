@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone sweep: values of a kernel's named constants, each an attempt of the task's session, and a
- * table of what came of them. Without values: which constants there are. What decides about an
- * attempt is the loop's. */
+/* hone sweep: values of a kernel's named constants. Each value is an attempt of the task's session,
+ * and a table shows how they did. Without values it shows which constants there are. The loop
+ * decides about each attempt. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <signal.h>
@@ -22,8 +22,8 @@ struct sweep_run {
     struct loop *loop;
     struct tune_session *session;
     struct ask *ask;
-    struct buf text;         /* the values, as they were typed */
-    struct tune_sweep sweep; /* base -1 until it began */
+    struct buf text;         /* the values as they were typed */
+    struct tune_sweep sweep; /* base is -1 until it began */
     struct err err;
     bool begun, interrupted, looks;
 };
@@ -121,7 +121,7 @@ static void on_event(void *data, int64_t seq, const char *type, const char *json
     cJSON_Delete(payload);
 }
 
-/* The sweep's one round has to fit; more was not asked for. */
+/* Allows the one round that the sweep needs. More was not asked for. */
 static void round_allow(struct sweep_run *run) {
     double left = tune_budget_left(state_of(run), TUNE_BUDGET_ROUNDS);
     struct tune_action more = {.kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS};
@@ -158,14 +158,14 @@ static bool begin(struct sweep_run *run) {
     return tune_session_act(run->session, &action, &run->err);
 }
 
-/* A gate in the middle of a sweep that was asked for on this command line is passed. */
+/* Passes a gate in the middle of a sweep, because the sweep was asked for on this command line. */
 static bool pass(struct sweep_run *run) {
     const struct tune_action action = {.kind = TUNE_ACT_APPROVE};
     return state_of(run)->wait == TUNE_WAIT_GATE && !state_of(run)->trouble &&
            tune_session_act(run->session, &action, &run->err);
 }
 
-/* After every change: is there anything left to wait for? */
+/* After every change: whether there is anything left to wait for. */
 static void look(void *data) {
     struct sweep_run *run = data;
     run->looks = false;

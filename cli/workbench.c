@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wires the workbench: keys go from the terminal to the views, what the views ask for is done here,
- * and every change of the session is followed by a frame, at most one per 16 ms. It decides nothing
- * about a kernel and draws nothing itself. */
+/* Wires the workbench. Keys go from the terminal to the views, and what the views ask for is done
+ * here. A frame follows every change of the session, at most one in 16 ms. It decides nothing about
+ * a kernel and draws nothing itself. */
 #include "cli/cli.h"
 
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include "tune/tune.h"
 #include "views/views.h"
 
-#define EXIT_SIGNAL 128 /* and its number, as shells report one */
+#define EXIT_SIGNAL 128 /* plus its number, as shells report a signal */
 #define FRAME_MS 16     /* between frames that follow a change of the session */
 #define MOVING_MS 100   /* between frames of a spinner */
 #define CLOCK_MS 30000  /* the clock shows minutes */
@@ -30,22 +30,22 @@ struct workbench {
     struct tui_term *term;
     struct views *views;
     struct tune_session *session;
-    struct tune_preflight *preflight; /* of the session's models; NULL */
+    struct tune_preflight *preflight; /* of the session's models; NULL: none */
     struct tune_options options;
-    struct config *config;   /* outlives the session */
-    enum target_state noted; /* of the place, for the list of hosts */
+    struct config *config;   /* lives longer than the session */
+    enum target_state noted; /* state of the place, for the list of hosts */
     struct tune_recent *recent;
     size_t n_recent;
-    char *task; /* the one that a VIEWS_OPEN named */
+    char *task; /* the task that a VIEWS_OPEN named */
     struct loop_watch *input;
     struct loop_signal *signals[COUNT_OF(signals)];
     struct loop_timer *frame, *settle, *moving, *clock;
     uint64_t drawn_ns;
-    bool editing, waits; /* waits: for the person, as was drawn last */
-    int ended_by;        /* the signal; 0 */
-    bool asked_rescue;   /* where to save a session whose files are gone */
+    bool editing, waits; /* waits: for the person, as last drawn */
+    int ended_by;        /* the signal that ended it; 0 */
+    bool asked_rescue;   /* it has asked where to save a session whose files are gone */
     bool listed;         /* the session was chosen from the start screen */
-    struct err failed;   /* why a session that was opened early cannot be gone on with */
+    struct err failed;   /* why a session that was opened early cannot continue */
 };
 
 static void ask_rescue(struct workbench *bench);
@@ -63,8 +63,8 @@ static void on_moving(void *data) {
     draw(data);
 }
 
-/* The terminal's title says how the loop stands; the bell, where it is wanted, that it is the
- * person's turn. */
+/* The terminal's title shows the state of the loop. The bell, where it is wanted, says that it is
+ * the person's turn. */
 static void tell_terminal(struct workbench *bench) {
     struct buf title = {0};
     bool waits = views_title(bench->views, &title);
@@ -92,7 +92,7 @@ static void draw(struct workbench *bench) {
     }
 }
 
-/* How a host was is written down when that changed; a small file, on a worker thread. */
+/* The state of a host is noted when it changed: a small file, written on a worker thread. */
 struct note {
     struct target_info info;
     struct target_status status;
@@ -211,7 +211,7 @@ static void on_models(void *data, const struct err *err) {
     on_change(bench);
 }
 
-/* In the background: a person looks around first. */
+/* Tries the models in the background, while the person looks around. */
 static void try_models(struct workbench *bench) {
     const struct tune_state *state = tune_session_state(bench->session);
     struct tune_preflight_hooks hooks = {.on_done = on_models, .data = bench};
@@ -233,7 +233,7 @@ static void on_opening_failed(void *data) {
     draw(bench);
 }
 
-/* The log is whole, or the session cannot be opened: said where it was asked for. */
+/* The log is whole, or the session cannot be opened. The screen that asked for it shows which. */
 static void on_opened(void *data, const struct err *err) {
     struct workbench *bench = data;
     if (err->kind == ERR_NONE) {
@@ -382,7 +382,7 @@ static void on_input(void *data, int events) {
         draw(bench);
 }
 
-/* Stopped by somebody else, or while an editor has the terminal: stop as we were asked to. */
+/* Somebody else stopped us, or an editor has the terminal. Stops as asked. */
 static void on_stop(struct workbench *bench) {
     if (tui_term_is_released(bench->term))
         raise(SIGSTOP);
@@ -443,7 +443,7 @@ static bool was_used(const struct workbench *bench) {
     return false;
 }
 
-/* The session is opened before the terminal, so that what is wrong with it is said in the shell. */
+/* Opens the session before the terminal, so that what is wrong with it is shown in the shell. */
 static bool open_first(struct workbench *bench, struct err *err) {
     if (bench->options.task)
         return open_session(bench, bench->options.task, err);
@@ -469,7 +469,7 @@ static void listen_to_all(struct workbench *bench) {
     bench->clock = loop_timer_start(bench->loop, CLOCK_MS, CLOCK_MS, on_moving, bench);
 }
 
-/* In the shell, when the screen is gone: what a person could not have asked for. */
+/* Says in the shell, when the screen is gone, what nobody could have asked for. */
 static void say_last(struct workbench *bench) {
     struct buf said = {0};
     if (bench->session && !saved_elsewhere(bench->session, "TASK", &said) &&
@@ -506,12 +506,12 @@ static bool run(const struct tune_options *options, int *ended_by, struct err *e
     struct workbench bench = {.options = *options, .loop = loop_new()};
     bool fine = make_views(&bench, err);
     if (fine && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
-        fine = open_terminal(&bench, err); /* says what to do instead */
+        fine = open_terminal(&bench, err); /* it says what to do in its place */
     fine = fine && open_first(&bench, err) && (bench.term || open_terminal(&bench, err));
     if (fine) {
         set_model(&bench);
         listen_to_all(&bench);
-        tui_term_resize(bench.term); /* it may have changed before anybody listened */
+        tui_term_resize(bench.term); /* the size may have changed before anybody listened */
         draw(&bench);
         loop_run(bench.loop);
         fine = bench.failed.kind == ERR_NONE;

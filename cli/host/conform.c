@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hone conform: whether a Neuron SDK is as hone knows it, here or on a host, as a report to send
- * in. What is looked at is the runner's business (core/runner/remote/hone_runner/conform.py). */
+ * in. The runner knows what to check (core/runner/remote/hone_runner/conform.py). */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static const char *python_of(const struct cli *cli, const struct config *config)
     return given ? given : named ? set : NULL;
 }
 
-/* It prints by itself, and asks nobody. */
+/* The runner prints its own lines and asks nobody. */
 static int run_local(const struct cli *cli, const char *file, const char *python) {
     const char *own = getenv("HONE_PYTHON"), *argv[8];
     size_t count = 0;
@@ -59,7 +59,7 @@ static int run_local(const struct cli *cli, const char *file, const char *python
     return fine ? local.status : cli_fail(cli, &err);
 }
 
-/* For a machine with the SDK's wheels and without hone. */
+/* Saves the runner for a machine that has the SDK's wheels but no hone. */
 static int save(const struct cli *cli, const char *path) {
     struct err err = {0};
     size_t size = 0;

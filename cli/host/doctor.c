@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hone host doctor and setup: what the runner on the host finds, and what it would do about it,
- * shown as it comes. What is checked and how is the runner's business (core/runner/REMOTE.md). */
+ * shown as it comes. The runner knows what to check and how (core/runner/REMOTE.md). */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static const char *text_of(const cJSON *object, const char *key) {
     return text ? text : "";
 }
 
-/* An event as the host sent it, one line; `event` first. */
+/* Prints an event as the host sent it, on one line, with `event` first. */
 static void print_json(const char *name, const cJSON *event) {
     cJSON *copy = cJSON_CreateObject();
     const cJSON *item;
@@ -78,7 +78,7 @@ struct doctor {
 
 static void check_show(struct doctor *doctor, const cJSON *check) {
     const char *state = text_of(check, "state"), *advice = text_of(check, "advice");
-    int index = CHECK_FAILED; /* a state nobody knows is no good sign */
+    int index = CHECK_FAILED; /* an unknown state is no good sign */
     for (int i = 0; i < CHECK_STATES; i++)
         if (strcmp(state, state_names[i]) == 0)
             index = i;
@@ -99,7 +99,7 @@ static void check_show(struct doctor *doctor, const cJSON *check) {
     buf_free(&name);
 }
 
-/* A check of this side, in the form of those from there. */
+/* Reports a check on this side in the form of those from the host. */
 static void check_own(struct doctor *doctor, const char *name, bool fine, const char *found) {
     cJSON *check = cJSON_CreateObject();
     cJSON_AddStringToObject(check, "name", name);
@@ -175,10 +175,10 @@ int host_doctor(const struct cli *cli) {
 
 struct setup {
     bool json, applies;
-    int needed, undone; /* steps to do; those that did not work out */
+    int needed, undone; /* steps to do; steps that failed */
 };
 
-/* A command as a person would type it. */
+/* Prints a command as a person would type it. */
 static void command_print(const cJSON *argv, struct buf *out) {
     const cJSON *item;
     cJSON_ArrayForEach(item, argv) {
@@ -260,7 +260,7 @@ static int prepare(const struct cli *cli, struct setup *setup, struct reach *rea
         return CLI_OK;
     }
     if (setup->json && !cli_has(cli, "yes"))
-        return CLI_OK; /* only looked */
+        return CLI_OK; /* it was only to look */
     if (!agreed(cli, setup, reach)) {
         fprintf(stderr, "Nothing was done.\n");
         return CLI_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone host: hosts and clusters from the command line. Here: which subcommand, and `add`, which
- * writes a section of the configuration and tries it. How a host is reached is reach.c, what is
- * asked of it doctor.c. */
+/* hone host: hosts and clusters from the command line. This file finds the subcommand, and has
+ * `add`, which writes a section of the configuration and tries it. reach.c reaches the host,
+ * doctor.c checks it. */
 #include "cli/host/private.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 /* -- add -------------------------------------------------------------------------------------- */
 
-/* Options that become settings of the section, by the same name. */
+/* Options that become settings of the section, under the same names. */
 static const char *const taken[] = {"port",        "identity", "client", "device",
                                     "environment", "python",   "cores",  "lnc"};
 
@@ -24,7 +24,7 @@ static void add_line(struct lines *lines, const char *key, struct str value) {
     *vec_push(&lines->all) = arena_printf(lines->arena, "%s=" STR_FMT, key, STR_ARG(value));
 }
 
-/* "user@address", "address" or "address:port" in parts. */
+/* Splits "user@address", "address" or "address:port" into parts. */
 static void address_lines(struct lines *lines, const char *text, bool has_port) {
     struct str address = str_of(text);
     const char *at = strrchr(text, '@');
@@ -118,7 +118,7 @@ static int host_add(const struct cli *cli) {
 static const struct {
     const char *name, *args;
     size_t least, most;
-    const char *options; /* of `hone host` that make sense with it */
+    const char *options; /* the options of `hone host` that make sense with it */
     int (*run)(const struct cli *cli);
 } commands[] = {
     {"add", "NAME [USER@ADDRESS]", 2, 3,

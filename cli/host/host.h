@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands that have to do with hosts and clusters. */
+/* The commands for hosts and clusters. */
 #ifndef HONE_CLI_HOST_HOST_H
 #define HONE_CLI_HOST_HOST_H
 
@@ -8,7 +8,7 @@
 int cli_host(const struct cli *cli);
 int cli_conform(const struct cli *cli);
 
-/* Prints text of a host, made safe: "  NAME  found", wrapped at the terminal's edge for
+/* Prints text of a host, made safe: "  NAME  found", wrapped at the terminal's edge and indented by
  * `indent`. */
 void host_say(int indent, const char *text);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone host list: what --target may name, and how each was when hone last had to do with it. It
+/* hone host list: what --target may name, and in what state each was when hone last saw it. It
  * connects to nothing. */
 #include <stdio.h>
 #include <stdlib.h>

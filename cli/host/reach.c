@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reaching a host from the command line. The connection, its questions and the way to the runner
- * are the target's; this file waits, shows and passes answers on. */
+/* Reaches a host from the command line. The target has the connection, its questions and the way to
+ * the runner. This file waits, shows what happens, and passes answers on. */
 #include "cli/host/reach.h"
 
 #include <signal.h>
@@ -31,7 +31,7 @@ static void on_change(void *data) {
     struct reach *reach = data;
     const struct target_status *status = target_look(reach->target);
     ask_follow(reach->ask, target_asks(reach->target));
-    /* The target would try again and again; a command says at once that it did not work. */
+    /* The target would try again and again. A command says at once that it did not work. */
     bool waits = status->state == TARGET_CONNECTING && status->retry_ms;
     bool settled = status->state == TARGET_READY || status->state == TARGET_FAILED ||
                    status->state == TARGET_LOST || waits;
@@ -103,7 +103,7 @@ static void on_asked(void *data, const struct err *why) {
     reach->asked_err = *why;
 }
 
-/* The caller's callbacks with their data, and the end as this file's. */
+/* The caller's callbacks with their data. The end comes to this file. */
 struct relay {
     const struct target_ask_spec *spec;
     struct reach *reach;

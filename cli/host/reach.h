@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host or a cluster as a command reaches it: connected while the person sees what happens and
- * answers what is asked, then asked by commands of its runner. */
+/* A host or a cluster as a command reaches it. It is connected while the person sees what happens
+ * and answers questions. Then commands of its runner are run. */
 #ifndef HONE_CLI_HOST_REACH_H
 #define HONE_CLI_HOST_REACH_H
 
@@ -15,26 +15,27 @@ struct reach {
     struct ask *ask;
     struct loop_signal *interrupt, *terminate;
     char said[400]; /* the last sentence about the connection */
-    bool quiet;     /* says nothing about the way there */
+    bool quiet;     /* it prints nothing about the connection */
     bool settled, interrupted;
-    bool waits; /* in reach_wait: being settled is the end */
-    bool over;  /* what the loop is served for */
+    bool waits; /* in reach_wait, which ends when the state is settled */
+    bool over;  /* the loop is served until this is true */
     bool asked_done;
     enum str_reply reply;
     struct err asked_err;
 };
-/* Opens the target; false with *err (usage) when there is none of that name. */
+/* Opens the target. False with *err (usage) when there is none of that name. */
 bool reach_open(struct reach *reach, const char *name, const struct config *config, bool quiet,
                 struct err *err);
-/* Puts the terminal back and forgets the host, noting how it was. Returns `status`, or that of an
- * interrupted command. */
+/* Puts the terminal back, notes the state of the host, and forgets the host. Returns `status`, or
+ * the status of an interrupted command. */
 int reach_close(struct reach *reach, int status);
-/* Serves the loop until it is connected and its runner in place; false with *err why not. */
+/* Serves the loop until the host is connected and its runner is in place. False with the reason in
+ * *err. */
 bool reach_wait(struct reach *reach, struct err *err);
-/* Runs a command of the runner there to its end; on_done of the spec is this function's. */
+/* Runs a command of the runner on the host to its end. This function sets on_done of the spec. */
 bool reach_ask(struct reach *reach, const struct target_ask_spec *spec, struct err *err);
-/* A question that "yes" agrees to; what is neither yes nor no is asked about again; false without a
- * terminal, which is then said with `otherwise`. */
+/* Asks a question to which "yes" agrees. An answer that is neither yes nor no is asked again.
+ * Without a terminal it is false, and a message with `otherwise` says so. */
 bool reach_confirm(struct reach *reach, const char *text, const char *otherwise);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command was given, and how it says what is wrong with it. */
+/* What a command was given, and messages about what is wrong with it. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ bool cli_limits(const struct cli *cli, double *limits) {
     return true;
 }
 
-/* Shows text of the user's own without letting it act on the terminal. */
+/* Shows the user's own text without letting it act on the terminal. */
 static void complain(const struct cli *cli, struct str text) {
     struct buf safe = {0};
     text_sanitise(&safe, text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to cli: what help and manual page say beside commands and settings, each as a table that
- * ends with a NULL name. */
+/* What help and manual page say besides commands and settings. Each is a table that ends with a
+ * NULL name. Private to cli. */
 #ifndef HONE_CLI_FACTS_H
 #define HONE_CLI_FACTS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sim and check have in common: the task, the options that make a job, printing findings. */
+/* What sim and check have in common: the task, the options that make a job, and printing
+ * findings. */
 #include "cli/kit/job.h"
 #include "cli/kit/settings.h"
 #include "nki/nki.h"
@@ -22,8 +23,8 @@ static bool parse_shape(struct str text, struct runner_input *input) {
     return input->ndim > 0;
 }
 
-/* The part of "FILE:SHAPE:DTYPE" that names the file: up to the last .npy or .bin that ends the
- * text or a part of it. Empty: it is no file. */
+/* The part of "FILE:SHAPE:DTYPE" that names the file: up to the last .npy or .bin at the end of the
+ * text or of a part. Empty: it is no file. */
 static struct str file_of(struct str text) {
     static const char *const endings[] = {".npy", ".bin"};
     for (size_t len = text.len; len > 4; len--)
@@ -40,7 +41,7 @@ static char *file_name(struct str file) {
     return buf_take(&name);
 }
 
-/* What may follow a file's name, in any order and once each: a shape, a type. */
+/* Reads what may follow a file's name, once each and in any order: a shape, a type. */
 static bool parse_file_part(struct str part, struct runner_input *input) {
     enum dtype dtype = dtype_find(part);
     if (dtype == DTYPE_NONE)
@@ -51,7 +52,7 @@ static bool parse_file_part(struct str part, struct runner_input *input) {
     return true;
 }
 
-/* "x.npy", "codes.npy:bfloat16", "raw.bin:4096x1024:bfloat16". */
+/* Reads "x.npy", "codes.npy:bfloat16" or "raw.bin:4096x1024:bfloat16". */
 static bool parse_file(struct cli_job *job, struct str text, struct str file,
                        struct runner_input *input) {
     struct str rest = {text.at + file.len, text.len - file.len}, part;
@@ -68,7 +69,7 @@ static bool parse_file(struct cli_job *job, struct str text, struct str file,
     return true;
 }
 
-/* "x=4096x1024:float32", "n=7", "eps=1e-5", "x=x.npy". */
+/* Reads "x=4096x1024:float32", "n=7", "eps=1e-5" or "x=x.npy". */
 static bool parse_input(struct cli_job *job, const char *text, struct runner_input *input) {
     struct str rest = str_of(text), name, shape, file;
     if (!str_next(&rest, '=', &name) || !name.len || name.len >= sizeof input->name || !rest.len)
@@ -171,7 +172,8 @@ static struct str line_of(const struct task *task, int number) {
     return line;
 }
 
-/* The source line and a mark under the span; tabs stay so that the mark stands where it should. */
+/* Prints the source line and a mark under the span. Tabs stay, so that the mark is in the right
+ * column. */
 static void print_source(const struct diag *diag, const struct task *task, struct buf *out) {
     struct str line = line_of(task, diag->line);
     size_t column = (size_t)diag->column;

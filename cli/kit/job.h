@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to cli: from the options that sim and check share to a job, and findings on paper. */
+/* Makes a job from the options that sim and check share, and prints findings. Private to cli. */
 #ifndef HONE_CLI_JOB_H
 #define HONE_CLI_JOB_H
 
@@ -12,15 +12,15 @@ struct cli_job {
     struct config *config; /* the job's wall points into it */
     struct runner_job job;
     VEC(struct runner_input) inputs;
-    VEC(char *) files; /* names that the inputs point to */
+    VEC(char *) files; /* holds the names that inputs point to */
     int64_t seeds[TASK_MAX_SEEDS];
     size_t seed_count;
 };
-/* Reads the kernel, the reference and the options; CLI_OK or the exit status, after a message. */
+/* Reads the kernel, the reference and the options. CLI_OK, or, after a message, the exit status. */
 int cli_job_open(const struct cli *cli, struct cli_job *job);
 void cli_job_close(struct cli_job *job);
 
-/* Findings as a compiler prints them, each with its source line and a mark below it. */
+/* Prints findings as a compiler does, each with its source line and a mark below it. */
 void cli_print_diags(const struct diag_list *diags, const struct task *task, struct buf *out);
 
 struct cJSON;
@@ -28,7 +28,7 @@ struct cJSON;
 struct cJSON *cli_json_diags(const struct diag_list *diags);
 /* true, false, or null where it was not asked or not found out. */
 void cli_json_answer(struct cJSON *object, const char *name, enum task_answer answer);
-/* Prints the object with line ends to stdout and deletes it. */
+/* Prints the object to stdout, with line ends, and deletes it. */
 void cli_json_print(struct cJSON *object);
 
 #endif

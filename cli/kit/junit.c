@@ -5,7 +5,7 @@
 
 #include "runner/runner.h"
 
-/* Text is made safe first: XML has no place for control characters and broken UTF-8. */
+/* The text is made safe first, because XML has no place for control characters and broken UTF-8. */
 static void add_escaped(struct buf *out, const char *text) {
     struct buf safe = {0};
     text_sanitise(&safe, str_of(text ? text : ""));

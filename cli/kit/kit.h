@@ -15,21 +15,21 @@ enum {
 
 struct cli_option {
     const char *name;    /* "device", without dashes; NULL ends a list */
-    const char *value;   /* what stands for its value in help: "FILE"; NULL: a flag */
-    const char *choices; /* "trn1|trn2|trn3": the values allowed; NULL: any */
+    const char *value;   /* what stands for its value in help, such as "FILE"; NULL: a flag */
+    const char *choices; /* the values allowed, such as "trn1|trn2|trn3"; NULL: any */
     const char *help;    /* one or two sentences */
     bool repeats;        /* may be given several times */
 };
 
 struct cli;
 struct cli_command {
-    const char *name;    /* "sim"; NULL ends the table; "" is what runs without a command */
+    const char *name;    /* "sim"; NULL ends the table; "" runs without a command */
     const char *args;    /* "KERNEL|TASK", "[TASK]", "" */
     const char *summary; /* one line */
     const char *text;    /* paragraphs for help and manual, separated by empty lines */
     const struct cli_option *options;
     int least_args, most_args;
-    bool hidden;                       /* not in help and completion */
+    bool hidden;                       /* left out of help and completion */
     int (*run)(const struct cli *cli); /* the exit status */
 };
 /* ---- a parsed command line ----------------------------------------------------------------- */
@@ -48,15 +48,15 @@ const char *cli_value(const struct cli *cli, const char *name);
 bool cli_has(const struct cli *cli, const char *name);
 /* Value number `index` of an option that repeats; NULL past the last. */
 const char *cli_value_at(const struct cli *cli, const char *name, size_t index);
-/* The value as a number; `missing` when not given; false with a message on stderr when it is none
- * or lies outside least..most. */
+/* The value as a number, or `missing` when it was not given. False, with a message on stderr, when
+ * it is no number or not within least..most. */
 bool cli_number(const struct cli *cli, const char *name, double least, double most, double *value);
 
-/* Options --wall, --device-time, --tokens and --dollars into limits by enum tune_budget; as
- * cli_number. */
+/* Reads --wall, --device-time, --tokens and --dollars into limits, by enum tune_budget. It fails
+ * like cli_number. */
 bool cli_limits(const struct cli *cli, double *limits);
 
-/* Prints "hone sim: ..." to stderr and returns the exit status that follows from the kind. */
+/* Prints "hone sim: ..." to stderr. Returns the exit status for that kind of error. */
 int cli_fail(const struct cli *cli, const struct err *err);
 int cli_wrong_usage(const struct cli *cli, const char *format, ...) CC_PRINTF(2, 3);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last known state of hosts, for `hone host list`. A small JSON file, replaced whole; what two
- * programs write at once may lose one of the two, which the next contact mends. */
+/* The last known state of hosts, for `hone host list`. It is a small JSON file that is replaced as
+ * a whole. When two programs write at once, one state may be lost; the next contact with the host
+ * mends that. */
 #include "cli/kit/known.h"
 
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How hosts and clusters were when hone last had to do with them: hosts.json in the state
- * folder. */
+/* The state of hosts and clusters when hone last saw them: hosts.json in the state folder. */
 #ifndef HONE_CLI_KNOWN_H
 #define HONE_CLI_KNOWN_H
 
@@ -9,12 +8,12 @@
 #include "cli/kit/kit.h"
 #include "target/target.h"
 
-/* An object by name; empty when nothing is known or the file cannot be read. */
+/* An object by name. Empty when nothing is known or the file cannot be read. */
 cJSON *known_load(void) CC_MUST_USE;
-/* Notes the state of a target, when it is a host or a cluster and is reached or cannot be. Errors
- * are nobody's concern: the list only tells what was. */
+/* Notes the state of a target if it is a host or a cluster, and is connected or cannot be reached.
+ * Errors are ignored, because the list only shows what was. */
 void known_note(const struct target_info *info, const struct target_status *status);
-/* "2 h ago: connected, Neuron SDK 2.29, 3 of 4 cores free"; "never" for NULL. */
+/* Prints "2 h ago: connected, Neuron SDK 2.29, 3 of 4 cores free", or "never" for NULL. */
 void known_print(const cJSON *seen, int64_t now_ms, struct buf *out);
 
 #endif

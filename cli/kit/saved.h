@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to cli: a session that was taken away under a command. */
+/* A session whose files were removed while a command used it. Private to cli. */
 #ifndef HONE_CLI_SAVED_H
 #define HONE_CLI_SAVED_H
 
@@ -7,9 +7,9 @@
 
 struct tune_session;
 
-/* Whether the session's files are gone. Then it was written where its folder was, else among hone's
- * own files, and `said` tells where to and how to go on, or why it could not be. `task`: as the
- * command line has it. */
+/* Whether the session's files are gone. Then the session was written where its folder was, or else
+ * among hone's own files. `said` says where to, and how to go on, or why it could not be written.
+ * `task` is as on the command line. */
 bool saved_elsewhere(struct tune_session *session, const char *task, struct buf *said);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "store/store.h"
 
-/* Also where only what stands beside the log is left of it. */
+/* Whether there was a session, even if only the files beside its log are left. */
 static bool was_session(const char *folder) {
     char *head = path_join(folder, "session.db-head");
     bool was = store_exists(folder) || file_exists(head);

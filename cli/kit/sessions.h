@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to cli: which session an argument means. */
+/* Which session an argument means. Private to cli. */
 #ifndef HONE_CLI_SESSIONS_H
 #define HONE_CLI_SESSIONS_H
 

@@ -5,7 +5,7 @@
 #include "cli/kit/kit.h"
 #include "task/task.h"
 
-/* Children that evaluate go by the same limit, so it is in their environment. */
+/* Children that evaluate keep to the same limit, so it is in their environment. */
 static bool cache_limit_set(const struct config *config, struct err *err) {
     const char *limit = config_get(config, "cache", "limit", NULL);
     uint64_t bytes;

@@ -5,8 +5,8 @@
 
 #include "cli/kit/kit.h"
 
-/* The user's file, that beside the task (a folder, a kernel file, the name of a seed, or NULL), the
- * environment. NULL and *err when one of them is wrong. */
+/* Loads the user's file, the file beside the task (a folder, a kernel file, the name of a seed, or
+ * NULL), and the environment. NULL and *err when one of them is wrong. */
 struct config *settings_load(const char *task, struct err *err) CC_MUST_USE;
 
 #endif

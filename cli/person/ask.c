@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks at /dev/tty: a line at a time, as the terminal edits it; secrets without echo and wiped.
- * Standard input and output stay the command's own, so that a pipe is no obstacle. */
+/* Asks at /dev/tty: a line at a time, as the terminal edits it; secrets are not shown, and are
+ * wiped. Standard input and output remain the command's own, so that a pipe is no obstacle. */
 #include "cli/person/ask.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ struct ask {
     struct loop_timer *decline; /* there is no terminal */
     struct termios saved;
     bool open, hidden, secret;
-    char shown[512]; /* the question of the place that is open */
+    char shown[512]; /* the open question of the place */
 };
 
 struct ask *ask_new(struct loop *loop, void (*answer)(void *data, const char *text), void *data) {
@@ -99,7 +99,7 @@ static void hide_echo(struct ask *ask) {
     ask->hidden = tcsetattr(ask->fd, TCSAFLUSH, &quiet) == 0;
 }
 
-/* Only a process in the foreground may ask: another one would be stopped. */
+/* Only a process in the foreground may ask. Another one would be stopped. */
 static bool open_path(struct ask *ask, const char *path) {
     ask->fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOCTTY) : -1;
     if (ask->fd >= 0 && tcgetpgrp(ask->fd) == getpgrp())

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the editor as a child that owns the terminal. The command is the user's own shell text; the
- * file's name is passed as an argument and never becomes part of it. */
+/* Runs the editor as a child that owns the terminal. The command is the user's own shell text. The
+ * file's name is passed as an argument and never becomes part of that text. */
 #include "cli/person/editor.h"
 
 #include <fcntl.h>

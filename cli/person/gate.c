@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What waits at a gate as text: plans in full, candidates as the lines that change; of every lane
- * where a round was opened into lanes. What is answered is run.c's. */
+/* What waits at a gate, as text: plans in full, and candidates as the lines that change. Where a
+ * round has several lanes, those of every lane. run/person.c handles the answer. */
 #include "cli/person/gate.h"
 
 static void lines_print(struct buf *out, const char *source, int first, int count, char mark) {
@@ -10,7 +10,7 @@ static void lines_print(struct buf *out, const char *source, int first, int coun
             buf_printf(out, "%c " STR_FMT "\n", mark, STR_ARG(line));
 }
 
-/* The candidate against its parent, changed lines only. */
+/* Prints the candidate against its parent, changed lines only. */
 static void candidate_print(struct buf *out, const struct tune_state *state,
                             const struct tune_candidate *candidate) {
     const struct tune_attempt *parent = tune_state_attempt(state, candidate->parent);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Standard input of hone run: puts together lines and answers. It does not know what they are
- * about, and reads nothing but what has come. */
+ * about, and reads only what has come. */
 #include "cli/person/lines.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "loop/loop.h"
 
-#define MOST ((size_t)16 << 20) /* bytes that wait to be taken */
+#define MOST ((size_t)16 << 20) /* bytes that may wait to be taken */
 
 struct person {
     struct loop *loop;
@@ -18,9 +18,9 @@ struct person {
     struct person_hooks hooks;
     struct buf come; /* lines that were not taken yet */
     struct buf answer;
-    int call;   /* that the answer is for; -1 */
-    bool typed; /* at a terminal */
-    bool over;  /* the input ended; a terminal's only until more is typed */
+    int call;   /* the call that the answer is for; -1: none */
+    bool typed; /* it comes from a terminal */
+    bool over;  /* the input ended; at a terminal only until more is typed */
     bool taking, ended;
 };
 
@@ -57,7 +57,7 @@ static void answer_add(struct person *person, struct str line) {
     buf_putc(&person->answer, '\n');
 }
 
-/* The next whole line, or what stands before the end of the input. */
+/* Takes the next whole line, or what is left before the end of the input. */
 static bool line_next(struct person *person, size_t *from, struct str *line) {
     struct str rest = {person->come.at + *from, person->come.len - *from};
     const char *end = rest.len ? memchr(rest.at, '\n', rest.len) : NULL;
@@ -75,7 +75,7 @@ static bool somebody_listens(const struct person *person) {
     return person->call >= 0 || person->typed || person->hooks.wants_line(person->hooks.data);
 }
 
-/* At the end of the input an answer is whole; who still waits then waits in vain. */
+/* At the end of the input an answer is whole. Whoever still waits then waits in vain. */
 static void over(struct person *person) {
     bool some = str_trim(buf_str(&person->answer)).len > 0;
     bool asked = person->call >= 0;

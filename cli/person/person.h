@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A person at a terminal without a screen: what they are asked and shown, what they type, their
+/* A person at a terminal without a screen: what they are asked and shown, what they type, and their
  * editor. */
 #ifndef HONE_CLI_PERSON_PERSON_H
 #define HONE_CLI_PERSON_PERSON_H

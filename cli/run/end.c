@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What came of a run: the last event, or a summary for people, and the exit status. */
+/* How a run ended: the last event, or a summary for people, and the exit status. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>

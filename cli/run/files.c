@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of the task that changed on disk: whose count. */
+/* Files of the task that changed on disk, and whether they or the session's copies count. */
 #include <string.h>
 
 #include "cli/run/private.h"
 
-/* It is what the command line said; where that says nothing, the run stops and says so. */
+/* The command line decides. Where it says nothing, the run stops and says so. */
 bool run_files_choose(struct run *run, struct err *err) {
     const struct tune_state *state = tune_session_state(run->session);
     struct tune_action action = {.kind = TUNE_ACT_TAKE_FILES};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A person at the terminal of a run: who decides at the gates, sends questions that are held, and
+/* A person at the terminal of a run, who decides at the gates, sends questions that are held, and
  * answers as a model. */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@ void run_prompt(struct run *run) {
     run->prompted = true;
 }
 
-/* "n 3 too small a step": lane 3, and the rest is the reason. The only one that waits need not be
- * said. */
+/* "n 3 too small a step" means lane 3, and the rest is the reason. When only one lane waits, its
+ * number may be left out. */
 static bool lane_take(struct run *run, struct str *text, int *lane, struct err *err) {
     const struct tune_state *state = tune_session_state(run->session);
     struct str rest = *text, word;
@@ -61,7 +61,7 @@ static void answer(struct run *run, struct str text) {
     }
     const struct tune_state *state = tune_session_state(run->session);
     bool done = known && tune_session_act(run->session, &action, &err);
-    /* Of several lanes the others wait still. */
+    /* Of several lanes, the others still wait. */
     if (done && action.kind == TUNE_ACT_REJECT && state->wait != TUNE_WAIT_GATE) {
         action = (struct tune_action){.kind = TUNE_ACT_START};
         if (!tune_session_act(run->session, &action, &err))
@@ -76,7 +76,7 @@ static void answer(struct run *run, struct str text) {
 
 /* ---------------------------------------------------------------------- a person as the model */
 
-/* The question as it goes out: as it was kept, or, when it is held, as it is now. */
+/* Prints the question as it goes out: as it was kept, or, when it is held, as it is now. */
 static void question_print(const struct run *run, int number, struct buf *out) {
     const struct tune_state *state = tune_session_state(run->session);
     const struct tune_call *call = &state->calls.at[number];
@@ -158,7 +158,7 @@ static void send_or_end(struct run *run, struct str text) {
     }
 }
 
-/* Whether a question waits for a person: then it is shown, and what comes is for it. */
+/* Whether a question waits for a person. Then it is shown, and what comes next answers it. */
 bool run_question_waits(struct run *run) {
     const struct tune_state *state = tune_session_state(run->session);
     for (size_t i = 0; i < state->calls.len; i++) {
@@ -188,7 +188,7 @@ bool run_question_waits(struct run *run) {
 
 static bool on_wants_line(void *data) {
     const struct run *run = data;
-    return run->prompted && !ask_is_open(run->ask); /* what is typed now answers that */
+    return run->prompted && !ask_is_open(run->ask); /* what is typed now answers it */
 }
 
 static void on_line(void *data, struct str line) {
@@ -230,7 +230,7 @@ static bool person_is_asked(const struct tune_state *state) {
     return false;
 }
 
-/* Reads standard input when somebody there is asked; false when nobody could answer. */
+/* Reads standard input when somebody there is asked. False when nobody could answer. */
 bool run_somebody_answers(struct run *run, struct err *err) {
     const struct tune_state *state = tune_session_state(run->session);
     const struct person_hooks hooks = {.wants_line = on_wants_line,

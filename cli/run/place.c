@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the connection to the place is, told when it changes, and what only a person can answer. */
+/* Reports the state of the connection to the place when it changes, and asks what only a person can
+ * answer. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static void say_place(struct run *run, const struct tune_place_view *place) {
     buf_free(&text);
 }
 
-/* Says how the connection is when that changed, and asks what only a person can answer. */
+/* Reports the state of the connection when it changed, and asks what only a person can answer. */
 void run_follow_place(struct run *run) {
     const struct tune_place_view *place = tune_session_state(run->session)->place;
     if (!place)
@@ -47,8 +48,8 @@ void run_follow_place(struct run *run) {
     bool changed = status->state != run->noted;
     person_hold(run->person, place->asks && place->asks->text[0]);
     ask_follow(run->ask, place->asks);
-    /* It comes back to the same sentence with every try; the first time is enough, unless it may
-     * never have been there, which does not take long. */
+    /* Each try ends in the same sentence, and once is enough. The exception is a host that was
+     * never reached: it may not exist, and that does not last long. */
     bool again = strcmp(run->said.at ? run->said.at : "", status->text) != 0;
     bool waits = status->retry_ms && status->retry_ms != run->retry_ms &&
                  (again || status->state == TARGET_CONNECTING);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone run: the loop without a screen. It decides nothing: a person at the terminal does, or the
- * gates. */
+/* hone run: the loop without a screen. It decides nothing itself. A person at the terminal decides,
+ * or the gates do. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 /* ---------------------------------------------------------------------------------- as it goes */
 
-/* After every change: is there anything left to wait for? */
+/* After every change: whether there is anything left to wait for. */
 void run_look(void *data) {
     struct run *run = data;
     const struct tune_state *state = tune_session_state(run->session);
@@ -112,7 +112,7 @@ static bool start(struct run *run, struct err *err) {
         err_set(err, ERR_USAGE, "%s", why.at);
     buf_free(&why);
     bool chosen = state->changed.len > 0;
-    if (chosen && !run->json) /* noticed when it was opened */
+    if (chosen && !run->json) /* it was noticed when the session was opened */
         run_say_changes(run);
     return err->kind == ERR_NONE && run_files_choose(run, err) &&
            ((chosen && state->running) || state->wait == TUNE_WAIT_GATE ||
@@ -132,7 +132,8 @@ static void on_tried(void *data, const struct err *err) {
     loop_stop(trying->run->loop);
 }
 
-/* Before any work: a run does not end after its profile for a key that is not there. */
+/* Asks the models before any work. So a run does not end after its profile because a key is
+ * missing. */
 static bool models_answer(struct run *run, struct err *err) {
     const char *names = tune_session_state(run->session)->proposer;
     struct trying trying = {.run = run};
@@ -150,7 +151,8 @@ static bool models_answer(struct run *run, struct err *err) {
     return err->kind == ERR_NONE;
 }
 
-/* A session that was taken away under the run: nothing is done, whatever the state says. */
+/* The session's files were removed during the run. So nothing more is done, whatever the state
+ * says. */
 static void rescue(struct run *run) {
     run->rescued = saved_elsewhere(run->session, run->cli->args.at[0], &run->saved);
     if (!run->rescued)

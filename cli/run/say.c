@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens, as it happens: a log for people, or one JSON event a line. */
+/* What happens, as it happens: a log for people, or one JSON event for each line. */
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -14,7 +14,7 @@ void run_line(struct run *run, struct buf *line) {
         text_sanitise(&safe, buf_str(line));
     buf_putc(&safe, '\n');
     fwrite(safe.at, 1, safe.len, stdout);
-    /* Nobody reads any more: end as if interrupted. */
+    /* Nobody reads any more, so it ends as if it was interrupted. */
     if (fflush(stdout) != 0 && !run->interrupted) {
         run->interrupted = true;
         run->end = "nobody reads the output any more";
@@ -24,8 +24,8 @@ void run_line(struct run *run, struct buf *line) {
     buf_free(line);
 }
 
-/* Which of several directions an event is about: "#7", before it has a number "lane 3". `lane` -1:
- * all. */
+/* Prints which of several lanes an event is about: "#7", or "lane 3" before it has a number. `lane`
+ * -1: all. */
 static void who_print(const struct tune_state *state, int lane, int attempt, struct buf *out) {
     char who[24] = "";
     if (!state->way->numbered && !tune_search_is_wide(state))
@@ -78,7 +78,7 @@ static void say_step(struct run *run, const struct tune_event *event) {
         run_say(run, tune_step_word(event->step_end.step), event->step_end.summary);
 }
 
-/* Plans are told when all lanes have theirs. */
+/* Plans are reported when all lanes have theirs. */
 static void say_lane_end(struct run *run, const struct tune_event *event) {
     const struct tune_event_lane_end *end = &event->lane_end;
     bool told = end->is < TUNE_STEP_STATES && end->is != TUNE_IS_SKIPPED &&
@@ -164,7 +164,7 @@ static void count_print(struct buf *out, double count, const char *what) {
         buf_printf(out, ", %.0f tokens %s", count, what);
 }
 
-/* The question of that number, which an event is about; -1: the last one. NULL: there is none. */
+/* The question with the number that an event names; -1: the last one. NULL: there is none. */
 static const struct tune_call *call_of(const struct run *run, int number) {
     const struct tune_state *state = tune_session_state(run->session);
     size_t at = number >= 0 ? (size_t)number : state->calls.len - 1;

@@ -51,7 +51,7 @@ static void equal_texts_are_kept_once(void **state) {
     const char *kept[3000];
     char text[9000];
     for (int turn = 0; turn < 2; turn++)
-        for (int i = 0; i < 3000; i++) { /* short ones, and some beyond a piece of the arena */
+        for (int i = 0; i < 3000; i++) { /* short ones, and some longer than an arena's piece */
             int len = snprintf(text, sizeof text, "text %d %*s", i, i % 500 ? 1 : 8000, "x");
             const char *now = text_pool_keep(pool, (struct str){text, (size_t)len});
             assert_string_equal(now, text);
@@ -124,7 +124,8 @@ static void is_a_link_with(const char *folder, const char *name, const char *the
     free(path);
 }
 
-/* What a person names is written where it leads to, by links of links, and to what is not there. */
+/* A file that a person names is written where its links lead, over links of links, and to what does
+ * not exist yet. */
 static void a_link_stays_a_link(void **state) {
     (void)state;
     char folder[] = "/tmp/hone-base-XXXXXX";
@@ -144,7 +145,7 @@ static void a_link_stays_a_link(void **state) {
     struct stat st;
     assert_true(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640);
     assert_false(file_write(ring, "x", 1, &err));
-    /* What hone keeps for itself is not led elsewhere. */
+    /* Nothing leads hone's own files to another place. */
     assert_int_equal(symlink(path, inside), 0);
     assert_true(file_write_private(inside, "kept", 4, &err));
     assert_true(lstat(inside, &st) == 0 && S_ISREG(st.st_mode));

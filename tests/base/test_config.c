@@ -257,8 +257,8 @@ static void the_environment_is_checked_as_well(void **state) {
     }
     setenv("HONE_DEFAULTS_TARGET", "trn2", 1);
     setenv("HONE_HOST_MY_HOST_COMPILE_FLAGS", "-O1", 1);
-    setenv("HONE_HOST_TRN2_LNC", "", 1);          /* empty: as if not set */
-    setenv("HONE_PYTHON", "/usr/bin/python3", 1); /* not of the table */
+    setenv("HONE_HOST_TRN2_LNC", "", 1);          /* an empty one counts as not set */
+    setenv("HONE_PYTHON", "/usr/bin/python3", 1); /* not in the table */
     struct config *config = load(home);
     assert_origin(config, "defaults", "target", "trn2", "HONE_DEFAULTS_TARGET");
     assert_string_equal(config_get(config, "host my-host", "compile_flags", NULL), "-O1");
@@ -336,7 +336,7 @@ static void the_table_is_in_order(void **state) {
     for (size_t i = 0; i < config_row_count; i++) {
         const struct config_row *row = &config_rows[i];
         struct buf allowed = {0};
-        config_print_allowed(row, &allowed); /* aborts over a range it cannot read */
+        config_print_allowed(row, &allowed); /* aborts at a range that it cannot read */
         assert_true(allowed.len > 0);
         buf_free(&allowed);
         assert_true(str_ends(str_of(row->what), "."));

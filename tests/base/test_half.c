@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our half type over all of its 65 536 codes: values by ldexp, rounding around every midpoint, and
- * the compiler's own type as a witness where there is one. */
+ * a comparison with the compiler's own type where there is one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static bool is_nan(unsigned code) {
     return (code & 0x7fff) > INFINITE;
 }
 
-/* What the standard says of a code that is finite; of the infinite one, where it would lie. */
+/* The value of a finite code by the standard; for the infinite one, the value it would have. */
 static double value_of(unsigned code) {
     unsigned exponent = code >> 10 & 31, mantissa = code & 0x3ff;
     double value =

@@ -29,7 +29,7 @@ static void the_machine_has_cores_and_memory(void **state) {
 #endif
 }
 
-/* Limits hold for the process that sets them: a child tries. */
+/* Limits hold for the process that sets them, so a child tries them. */
 static int in_child(bool (*try)(void)) {
     pid_t pid = fork();
     if (pid == 0)

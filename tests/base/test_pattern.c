@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Patterns: what matches, where one is wrong, and that no pattern takes long over any text. */
+/* Patterns: what matches, where a pattern is wrong, and that no pattern takes long over any
+ * text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +58,7 @@ static void matches_are_found_one_after_another(void **state) {
     assert_null(pattern_group(pattern, text, 2).at);
     assert_int_equal(pattern_find(pattern, text, text.len, &span), PATTERN_NONE);
     assert_int_equal(pattern_find(pattern, text, text.len + 9, &span), PATTERN_NONE);
-    assert_int_equal(pattern_find(pattern, text, 8, &span), PATTERN_FOUND); /* within a letter */
+    assert_int_equal(pattern_find(pattern, text, 8, &span), PATTERN_FOUND); /* inside a character */
     assert_int_equal(span.start, 10);
     pattern_free(pattern);
 }
@@ -116,7 +117,7 @@ static void any_bytes_can_be_searched(void **state) {
     assert_true(matches("a\\x00b", 0, STR("a\0b")));
 }
 
-/* A line of n times a piece, and an end on which the patterns break down. */
+/* A line of n times a piece, with an end at which the patterns fail. */
 static struct str long_line(struct buf *buf, const char *piece, size_t n, const char *end) {
     for (size_t i = 0; i < n; i++)
         buf_puts(buf, piece);
@@ -124,7 +125,7 @@ static struct str long_line(struct buf *buf, const char *piece, size_t n, const 
     return buf_str(buf);
 }
 
-/* Without a limit most of them take longer than the universe has been there. */
+/* Without a limit most of them would take longer than the age of the universe. */
 static void catastrophic_patterns_come_back_with_an_answer(void **state) {
     static const char *const patterns[] = {
         "(a+)+$",

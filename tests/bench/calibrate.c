@@ -24,7 +24,7 @@
 #define MOST_LINE 65536
 enum field { ID, FILE_NAME, FUNCTION, DEVICE, INPUTS, FIELDS };
 
-/* "128x512:bfloat16"; false when it is nothing of the kind. */
+/* Reads "128x512:bfloat16"; false for anything else. */
 static bool array_of(char *word, struct nki_input *input) {
     char *colon = strchr(word, ':'), *end;
     input->array.dtype = dtype_find(str_of(colon + 1));
@@ -61,7 +61,7 @@ static bool input_of(char *word, struct nki_input *input) {
     return end != word && !*end;
 }
 
-/* How many; SIZE_MAX when a word is no input. */
+/* Returns how many inputs there are; SIZE_MAX when a word is none. */
 static size_t inputs_of(char *text, struct nki_input inputs[MOST_INPUTS]) {
     size_t n = 0;
     char *rest = text;
@@ -140,7 +140,7 @@ static bool fields_of(char *line, char *fields[FIELDS]) {
     return true;
 }
 
-/* "bytes flops tensor vector scalar gpsimd packets" from the front of the text. */
+/* Reads "bytes flops tensor vector scalar gpsimd packets" from the front of the text. */
 static bool work_of(char **text, struct device_counts *work) {
     double *const numbers[] = {
         &work->hbm_bytes,       &work->flops,           work->instructions, work->instructions + 1,

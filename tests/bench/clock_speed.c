@@ -89,7 +89,7 @@ static const struct kernel {
           "        nisa.tensor_scalar(dst=e, data=e, op0=nl.add, operand0=total)\n"
           "        nisa.dma_copy(dst=y[0:128, m * 512:(m + 1) * 512], src=e)\n"
           "    return y\n"},
-    /* The legacy dialect: the compiler's order, memory it manages itself, index expressions. */
+    /* The legacy dialect: the compiler's order, memory that it manages, index expressions. */
     {"legacy", 7,
      "import neuronxcc.nki as nki\n"
      "import neuronxcc.nki.isa as nisa\n"
@@ -126,7 +126,7 @@ static double processor_s(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* The most memory this process has had. */
+/* The most memory that this process has had. */
 static double peak_bytes(void) {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -205,7 +205,7 @@ static bool measure(const struct kernel *kernel, size_t wanted, struct measured 
     return true;
 }
 
-/* In a child: its peak is of this size alone, and what it took goes back with it. */
+/* Measures in a child, so that the peak is of this size alone, and all memory goes back. */
 static bool measure_apart(const struct kernel *kernel, size_t wanted, struct measured *measured) {
     int ends[2];
     if (pipe(ends) < 0)

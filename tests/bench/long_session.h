@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long sessions: rounds as a real one has them (long.events), with kernels, plans and numbers of
- * their own, through the store's writer. Every eighth attempt is kept, every other round asks
- * models, in every tenth a person decides, every fourth experience is one that is known. */
+/* Long sessions: rounds like those of a real one (long.events), each with its own kernels, plans
+ * and numbers, written by the store. Every eighth attempt is kept, every other round asks models, a
+ * person decides in every tenth, and every fourth experience is a known one. */
 #ifndef HONE_TESTS_BENCH_LONG_SESSION_H
 #define HONE_TESTS_BENCH_LONG_SESSION_H
 
@@ -17,14 +17,14 @@
 struct long_value {
     const char *name;
     char text[80];
-    const char *whole; /* instead of text */
+    const char *whole; /* in place of text */
 };
 
 struct long_session {
     struct store *store;
     char *script, *kernel, *reference;
     struct buf source, line;
-    int attempts, kept; /* kept: the last attempt that was */
+    int attempts, kept; /* kept: the last attempt that was kept */
     int calls, notes, memory;
     double us, kept_us;
     int64_t now_ms;
@@ -43,7 +43,7 @@ static void long_escape(struct buf *out, const char *text) {
     }
 }
 
-/* The seed kernel with another number in it: the same program but for that. */
+/* The seed kernel with another number in it; otherwise the same program. */
 static void long_source(struct long_session *session, int number) {
     const char *mark = "-3.0e38", *at = number ? strstr(session->kernel, mark) : NULL;
     struct buf text = {0};
@@ -80,7 +80,7 @@ static void long_set_whole(struct long_session *session, const char *name, const
     session->values[session->n_values++] = (struct long_value){.name = name, .whole = text};
 }
 
-/* "type {json with @names@}" as an event. */
+/* Adds "type {json with @names@}" as an event. */
 static void long_line(struct long_session *session, struct str line) {
     struct str type, part;
     char name[32];
@@ -102,7 +102,7 @@ static void long_line(struct long_session *session, struct str line) {
     abort();
 }
 
-/* The lines up to "--- round", or those behind it. */
+/* Adds the lines before "--- round", or those after it. */
 static void long_part(struct long_session *session, bool rounds, bool models, bool person) {
     struct str rest = str_of(session->script), line;
     bool here = !rounds;
@@ -185,7 +185,7 @@ static char *long_copy(const char *from, const char *folder) {
     return text;
 }
 
-/* Many events in one commit; what a crash would take is made again. */
+/* Many events go into one commit. What a crash would lose is made again. */
 static void long_commit(struct long_session *session, const char *sql) {
     struct err err = {0};
     if (store_exec(session->store, sql, "cannot make a long session", &err))
@@ -194,8 +194,8 @@ static void long_commit(struct long_session *session, const char *sql) {
     abort();
 }
 
-/* Makes a task in `folder` (which is there) and a session of it with so many attempts beside the
- * seed. */
+/* Makes a task in `folder`, which must exist, and a session of it with `attempts` attempts besides
+ * the seed. */
 static void long_write(const char *folder, int attempts) {
     struct long_session session = {.attempts = attempts, .now_ms = LONG_START_MS};
     struct err err = {0};
@@ -217,7 +217,7 @@ static void long_write(const char *folder, int attempts) {
     }
     long_line(&session, STR("act {\"action\":\"pause\"}"));
     long_commit(&session, "COMMIT");
-    /* What is made from the log counts as made. */
+    /* Marks what is made from the log as made. */
     if (!store_attempt_begin(session.store, 0, &err) ||
         !store_attempt_end(session.store, store_last_seq(session.store), &err))
         abort();

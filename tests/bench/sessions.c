@@ -52,7 +52,7 @@ struct screen {
     struct buf seen;
 };
 
-/* Reads what comes within `ms`; false when the terminal was closed. */
+/* Reads what comes within `ms`. False when the terminal was closed. */
 static bool screen_read(struct screen *screen, int ms) {
     char bytes[65536];
     struct pollfd ready = {.fd = screen->fd, .events = POLLIN};
@@ -65,7 +65,7 @@ static bool screen_read(struct screen *screen, int ms) {
     return true;
 }
 
-/* Reads until the bytes are there; the time it took, or -1 after `limit_ms`. */
+/* Reads until the bytes have come. Returns how long that took, or -1 after `limit_ms`. */
 static double screen_wait(struct screen *screen, const char *bytes, double limit_ms) {
     double begun = now_ms();
     while (now_ms() - begun < limit_ms) {
@@ -78,7 +78,7 @@ static double screen_wait(struct screen *screen, const char *bytes, double limit
     return -1;
 }
 
-/* From a key to the first bytes that it brings. */
+/* The time from a key to the first bytes that it brings. */
 static double screen_key(struct screen *screen, const char *key) {
     while (screen_read(screen, 60) && screen->seen.len)
         buf_clear(&screen->seen);
@@ -178,7 +178,7 @@ static char *session_db(const char *folder) {
     return path;
 }
 
-/* Every row of the log, its bytes looked at once. */
+/* Reads every row of the log and looks at each byte once. */
 static double sqlite_read(const char *folder, int64_t *rows, int64_t *bytes) {
     char *path = session_db(folder);
     sqlite3 *db = NULL;
@@ -199,7 +199,7 @@ static double sqlite_read(const char *folder, int64_t *rows, int64_t *bytes) {
     return now_ms() - begun;
 }
 
-/* As many commits of the kernel, each with its number. */
+/* Makes as many commits of the kernel, each with its number. */
 static bool git_make(const char *place, const char *folder, int attempts) {
     char command[900];
     struct err err = {0};

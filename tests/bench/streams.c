@@ -35,27 +35,27 @@
 
 #define MOST 256
 #define FRAME_MS 16 /* as in cli/workbench.c */
-#define MARKS 200   /* words whose way is timed */
+#define MARKS 200   /* words whose time is measured */
 #define LETTERS 52
 
-/* Between the three processes. */
+/* What the three processes share. */
 struct shared {
     _Atomic int64_t mark_ns;   /* when the service wrote the last mark; 0: none yet */
     _Atomic int mark;          /* its number */
-    _Atomic int seen;          /* the last one this process saw on the terminal */
+    _Atomic int seen;          /* the last mark that this process saw on the terminal */
     _Atomic int asked;         /* questions that are being answered */
-    _Atomic int64_t tokens;    /* sent in all */
+    _Atomic int64_t tokens;    /* how many were sent */
     _Atomic int64_t behind_ms; /* how far the service itself fell behind */
     /* of the screen */
     int frames;
     double frame_ms[3], gap_ms[3], cpu_share, wall_s, bytes;
-    double end_ms; /* from the key that ends it to its end; 0: not measured */
+    double end_ms; /* from the key that ends the program to its end; 0: not measured */
 };
 
 struct options {
     int streams, rate, seconds;
-    bool probe;       /* the stream that is looked at is silent but for marks */
-    const char *hone; /* the program that is measured; NULL: run_screen */
+    bool probe;       /* the stream on the screen sends nothing but marks */
+    const char *hone; /* the program to measure; NULL: run_screen */
 };
 
 static int64_t now_ns(void) {
@@ -66,7 +66,7 @@ static int64_t now_ns(void) {
 
 struct client {
     int fd;
-    bool asked; /* the request is there; its answer has begun */
+    bool asked; /* the request has come, and its answer has begun */
     int64_t begun_ns, sent;
 };
 
@@ -96,8 +96,8 @@ static char letter(int mark) {
     return (char)(at < 26 ? 'A' + at : 'a' + at - 26);
 }
 
-/* A word that differs from the ones above it in every letter, so that all of it is sent to the
- * terminal when it comes. */
+/* A word that differs from the ones above it in every letter, so that the terminal gets all of it
+ * when it comes. */
 static void mark(struct service *service, int fd) {
     char word[16] = "\\n";
     struct shared *shared = service->shared;
@@ -115,7 +115,7 @@ static void talk(struct service *service, struct client *client, int64_t now) {
     if (probe) {
         bool seen = atomic_load(&shared->seen) == atomic_load(&shared->mark);
         if (now >= service->next_mark_ns && seen) {
-            /* At no fixed distance, so that it meets frames at every phase. */
+            /* At varying distances, so that it meets frames in every phase. */
             service->next_mark_ns = now + (20 + (now / 1000) % 37) * 1000000;
             mark(service, client->fd);
         }
@@ -266,7 +266,7 @@ static void ask_all(struct screen *screen, struct model_client *client, struct s
                          "{\"role\": \"planner\", \"model\": \"bench\", \"estimate\": 3210}");
         if (!model_ask(client, &request, &callbacks, &err))
             abort();
-        if (i == 0) /* the one that is looked at; the service knows it by that */
+        if (i == 0) /* the one on the screen; this tells the service which it is */
             loop_run_until(screen->loop, &(bool){false}, 200);
     }
 }
@@ -358,7 +358,7 @@ static void run_hone(const char *program, const char *folder, int streams, int p
 struct watch {
     struct shared *shared;
     double ways_ms[MARKS];
-    int count, run; /* run: letters of the mark in a row so far */
+    int count, run; /* run: how many letters of the mark came in a row */
 };
 
 static void look(struct watch *watch, const char *bytes, ssize_t size) {
@@ -392,7 +392,7 @@ static void watch_terminal(struct watch *watch, int fd, int64_t until_ns) {
     }
 }
 
-/* Starts the program's loop, waits until all its questions are asked, and looks on. */
+/* Starts the program's loop, waits until all its questions are asked, and watches. */
 static void watch_hone(struct watch *watch, const struct options *options, int fd, pid_t pid) {
     struct shared *shared = watch->shared;
     int64_t limit_ns = now_ns() + 30000000000;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How quick a terminal program feels: time from start to its first whole frame, from a key to the
- * frame that answers it, bytes a key costs, and processor time while nothing happens. Runs the
- * command in a pseudo-terminal of its own; it knows nothing of hone, so that a peer is measured by
- * the same means.
+/* How fast a terminal program feels: the time from its start to its first whole frame, the time
+ * from a key to the frame that answers it, the bytes that a key costs, and processor time while
+ * nothing happens. It runs the command in a pseudo-terminal of its own. It knows nothing of hone,
+ * so that another program is measured in the same way.
  *
- *     term_latency [-c COLS] [-r ROWS] [-n KEYS] [-k KEYSTRING] [-q QUIT] [-f] -- COMMAND [ARG ...]
+ * term_latency [-c COLS] [-r ROWS] [-n KEYS] [-k KEYSTRING] [-q QUIT] [-f] -- COMMAND [ARG ...]
  *
- * With -f a key is answered by the first bytes after it: for a screen that moves by itself
- * too. */
+ * With -f the first bytes after a key answer it. That is for a screen that also moves on its
+ * own. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FRAME_QUIET_MS 120 /* a first frame is over when nothing comes for that long */
+#define FRAME_QUIET_MS 120 /* a first frame is over when nothing comes for this long */
 #define KEY_QUIET_MS 30
 
 struct options {
@@ -38,8 +38,8 @@ static double now_ms(void) {
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* Reads until nothing comes for quiet_ms. Returns when the last byte came, or -1 when none did in
- * limit_ms; adds the bytes up. */
+/* Reads until nothing comes for quiet_ms. Returns when the last byte came, or -1 when none came in
+ * limit_ms. Adds up the bytes. */
 static double drain(int fd, int quiet_ms, int limit_ms, size_t *bytes, double *first) {
     double last = -1;
     char chunk[65536];

@@ -42,7 +42,7 @@ static double seconds_since(uint64_t from) {
     return (double)(clock_monotonic_ns() - from) * 1e-9;
 }
 
-/* A timer that wants to fire every millisecond sees how long it had to wait. */
+/* A timer that should fire every millisecond, and sees how long it had to wait. */
 static void on_tick(void *data) {
     struct bench *bench = data;
     uint64_t now = clock_monotonic_ns();
@@ -211,7 +211,7 @@ static const struct contest contests[] = {
 static void run(struct bench *bench, const struct contest *contest, int rounds) {
     double ours[MOST_ROUNDS], theirs[MOST_ROUNDS];
     uint64_t longest = 0;
-    contest->ours(bench); /* the first of each warms up */
+    contest->ours(bench); /* the first of each is a warm-up */
     contest->theirs(bench);
     for (int i = 0; i < rounds; i++) {
         bench->longest_ns = bench->turn_ns = 0;

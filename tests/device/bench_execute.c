@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long one seed takes: programs like the naive seeds, built by hand, and where a product's time
- * goes. Run under OPENBLAS_NUM_THREADS=1 in the optimised build. */
+/* How long one seed takes: programs like the naive seeds, built by hand, and what a product's time
+ * is spent on. Run it under OPENBLAS_NUM_THREADS=1 in the optimised build. */
 #include <stdio.h>
 
 #include "device/build.h"

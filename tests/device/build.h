@@ -96,7 +96,7 @@ static inline uint32_t build_output(struct build *b, enum dtype dtype, int rows,
     return storage;
 }
 
-/* With steps and counts of its own, which may be written to. */
+/* A pattern with its own steps and counts, which may be written to. */
 static inline struct nki_ap *build_new_ap(struct build *b, struct nki_ap ap) {
     int64_t *step = ARENA_ARRAY(b->program->arena, int64_t, NKI_MAX_DIMS);
     int32_t *count = ARENA_ARRAY(b->program->arena, int32_t, NKI_MAX_DIMS);
@@ -155,8 +155,8 @@ static inline struct nki_operand none(void) {
     return (struct nki_operand){0};
 }
 
-/* Adds an instruction; operands that are left out at the end are None. Each gets a line of its own,
- * counted from 1. */
+/* Adds an instruction. Operands that are left out at the end are None. Each instruction has a line
+ * of its own, counted from 1. */
 static inline struct nki_instr *build_instr(struct build *b, enum nki_op op,
                                             const struct nki_operand *operands, size_t n) {
     size_t all = nki_op_row(op)->n_params;
@@ -205,7 +205,7 @@ static inline bool build_run(struct build *b) {
     return ok;
 }
 
-/* Runs it, and fails the test with what was said when it does not. */
+/* Runs the program. When it fails, fails the test with its message. */
 static inline void build_must_run(struct build *b) {
     bool ok = build_run(b);
     if (!ok && b->diags.all.len)

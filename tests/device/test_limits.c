@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the hardware refuses, one program per rule: what is said, under which code, and that the
- * same program within the limit loads. Also that the tables of operands agree. */
+/* What the hardware refuses, one program for each rule: the message, its code, and that the same
+ * program within the limit loads. Also that the tables of operands agree. */
 #include "device/build.h"
 #include "device/image/testing.h"
 #include "device/image/inner.h"
 
-/* Builds a program with size `n` where the rule looks. */
+/* Builds a program with size `n` in the place that the rule checks. */
 typedef void build_fn(struct build *b, int n);
 
 static const struct nki_ap *sbuf(struct build *b, enum dtype dtype, int p, int f) {
@@ -292,7 +292,7 @@ static void every_limit_is_told_and_kept(void **state) {
     }
 }
 
-/* An unrolled loop: the same lines first within the limit, then beyond it. */
+/* An unrolled loop: the same lines first within the limit, then above it. */
 static void what_passed_once_is_looked_at_again(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rules); i++) {
@@ -438,7 +438,7 @@ static void a_device_that_is_asked_for_exists_or_is_refused_with_what_there_is(v
     assert_string_equal(err.text, "there is no device trn9; there are trn1, trn2 and trn3");
 }
 
-/* Settings are in a room that knows nothing of devices: their choices are text there. */
+/* Settings are in a room that knows nothing of devices, so their choices are text. */
 static void settings_offer_the_generations_there_are(void **state) {
     (void)state;
     static const struct {

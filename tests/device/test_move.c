@@ -260,7 +260,7 @@ static void a_transpose_may_widen(void **state) {
 static void nonzero_elements_are_listed_and_counted(void **state) {
     (void)state;
     float values[32 * 4] = {0, 3, 0, -1, [16 * 4] = 0, 0, 0, 0};
-    values[5] = 1; /* partition 1 is looked at by no core */
+    values[5] = 1; /* no core looks at partition 1 */
     struct build b = build_start("trn2");
     uint32_t data = build_loaded(&b, DTYPE_FLOAT32, 32, 4, values);
     uint32_t out = build_tile(&b, NKI_SBUF, DTYPE_INT32, 32, 5);
@@ -343,7 +343,8 @@ static void products_match_double_precision(void **state) {
     free(y);
 }
 
-/* A product of ones: contraction 4, so 4 everywhere; `parts` writes say which columns and how. */
+/* A product of ones: the contraction is 4, so all elements are 4. `parts` writes say which columns,
+ * and how. */
 struct part {
     int column, columns;
     int accumulate; /* -1: left open */

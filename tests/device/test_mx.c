@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scaled formats of trn3: quantising, products of scaled groups, where the scales lie, and what
+/* The scaled formats of trn3: quantising, products of scaled groups, where the scales are, and what
  * is refused. */
 #include "device/build.h"
 

@@ -22,14 +22,14 @@
     "    out = nl.ndarray((8, 128, 512), dtype=nl.float32, buffer=nl.shared_hbm)\n"
 #define END "    nisa.dma_copy(dst=out, src=y)\n    return out\n"
 
-/* Zeroed, multiplied into and copied out, over and over. */
+/* Zeroed, multiplied into and copied out, again and again. */
 static const char zeroed[] =
     CURRENT "    for k in range(8):\n"
             "        acc = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
             "        nisa.memset(dst=acc, value=0.0)\n"
             "        nisa.nc_matmul(dst=acc, stationary=x[0:128, 0:128], moving=x)\n"
             "        nisa.tensor_copy(dst=y, src=acc)\n" END;
-/* One buffer for all iterations, filled whole by each. */
+/* One buffer for all iterations; each fills all of it. */
 static const char one_buffer[] =
     LEGACY "    x = nl.ndarray((nl.par_dim(128), 512), dtype=nl.float32, buffer=nl.sbuf)\n"
            "    for k in nl.sequential_range(8):\n"
@@ -43,7 +43,7 @@ static const char products[] =
            "        acc += nl.matmul(x[:, 0:128], x, transpose_x=True)\n"
            "        nl.store(out[k], nl.copy(acc))\n"
            "    return out\n";
-/* 16 tiles of 16 KiB a partition: more than trn2 has. */
+/* 16 tiles of 16 KiB a partition, which is more than trn2 has. */
 static const char too_much[] =
     CURRENT "    t = []\n"
             "    for k in range(16):\n"
@@ -59,7 +59,7 @@ static const char halves[] =
            "        nisa.dma_copy(dst=x[%d:%d, :], src=a[k * 128 + 64:k * 128 + 128, :])\n"
            "        nl.store(out[k], x)\n"
            "    return out\n";
-/* Rows known on the device only, and rows known before. */
+/* Rows that only the device knows, and rows known before. */
 static const char rows[] = CURRENT "    n = nl.ndarray((128, 1), dtype=nl.int32, buffer=nl.sbuf)\n"
                                    "    nisa.dma_copy(dst=n, src=i)\n"
                                    "    for k in range(8):\n"
@@ -132,7 +132,7 @@ static void copies_out_of_psum_are_shared_from_trn2_on(void **state) {
 
 static void the_current_compiler_spills_too(void **state) {
     (void)state;
-    /* 256 KiB a partition are live, 208 fit: at least 3 tiles of 2 MiB leave, and little of each
+    /* 256 KiB a partition are live and 208 fit, so at least 3 tiles of 2 MiB leave. Little of each
      * comes back. */
     double saved = value_of(too_much, "trn2", NULL, "spill_save_bytes");
     assert_true(saved >= 3.0 * (2 << 20) && saved <= 16.0 * (2 << 20));
@@ -157,7 +157,7 @@ static void gathered_rows_cost_a_descriptor_each(void **state) {
     assert_true(us(gathered, "trn2", NULL) > us(known, "trn2", NULL) + 4);
 }
 
-/* GpSimd shares the port to SBUF with Vector's fast modes, Scalar does not. */
+/* GpSimd shares the port to SBUF with Vector's fast modes. Scalar does not. */
 static void work_moved_to_gpsimd_competes_with_vector(void **state) {
     (void)state;
     char shared[2048], apart[2048];
@@ -207,7 +207,7 @@ static void worse_constants_make_kernels_slower(void **state) {
     }
 }
 
-/* What a host's calibration put in their stead is not known by the table any more. */
+/* The table knows nothing of the constants that a host's calibration put in place of its own. */
 static void a_hosts_own_constants_are_not_worsened(void **state) {
     (void)state;
     struct device_constants own = *device_constants_of(NKI_GEN3);

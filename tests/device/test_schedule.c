@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schedule against one that is slow and plain: no heaps, no windows that move, no lists of who
- * waits for whom; at every step all issues are looked at. Both must agree to the last bit on random
- * programs with transfers, products and memory that runs short, in both dialects, and with each
- * resource lifted. And what holds of every schedule: no engine does two things, no byte is lost,
- * more work is never faster. */
+/* The schedule against one that is slow and plain. The plain one has no heaps, no moving windows
+ * and no lists of who waits for whom: at every step it looks at all issues. Both must agree to the
+ * last bit, on random programs with transfers, products and scarce memory, in both dialects, and
+ * with each resource lifted. Also what holds for every schedule: no engine does two things at once,
+ * no byte is lost, and more work is never faster. */
 #include "device/metric.h"
 #include "device/time/allocation.h"
 
@@ -25,8 +25,8 @@ static uint32_t draw(struct random *r, uint32_t below) {
     return (r->seed >> 10) % below;
 }
 
-/* Tiles of all kinds of sizes; every few instructions one is given up for a new one, so that
- * memory comes and goes. Legacy programs may need more than there is. */
+/* Tiles of all sizes. Every few instructions one is given up for a new one, so that memory comes
+ * and goes. Legacy programs may need more than there is. */
 static uint32_t new_tile(struct random *r, enum nki_space space) {
     static const int widths[] = {64, 512, 2048, 8192};
     bool legacy = r->b.program->dialect == NKI_DIALECT_LEGACY;
@@ -146,7 +146,7 @@ static void discard(struct timed *t, struct random *r) {
 struct memory {
     bool psum;
     uint64_t capacity, used;
-    double when; /* the newest memory given out was free from then on */
+    double when; /* when the memory granted last became free */
 };
 struct slow {
     const struct schedule *schedule;
@@ -155,7 +155,7 @@ struct slow {
     size_t n, n_residences;
     bool *started;
     double *start, *end, *visible;
-    double *admitted; /* per issue: when it came into sight; INFINITY: not yet */
+    double *admitted; /* per issue: when it came into the window; INFINITY: not yet */
     bool *granted, *returned;
     double *granted_at; /* per residence */
     struct memory memories[2];
@@ -174,7 +174,7 @@ static uint8_t issuer(const struct slow *w, size_t s) {
     return w->schedule->costs[s].issuer;
 }
 
-/* Until when the issue waits for another one; INFINITY: that one has not started. */
+/* Until when the issue waits for another one. INFINITY: the other one has not started. */
 static double wait_for(const struct slow *w, size_t s, uint32_t edge) {
     size_t p = edge & ~DEPENDS_ORDER;
     uint8_t mine = w->schedule->costs[s].queue, other = w->schedule->costs[p].queue;
@@ -185,7 +185,7 @@ static double wait_for(const struct slow *w, size_t s, uint32_t edge) {
     return w->visible[p] + (mine == other ? 0 : w->schedule->table->semaphore_ns);
 }
 
-/* When everything that the issue needs is there, but for its queue. */
+/* When everything that the issue needs is there, except its queue. */
 static double ready_at(const struct slow *w, size_t s) {
     double ready = w->allocation->reorders ? w->admitted[s] : 0;
     const struct depends *depends = w->schedule->depends;
@@ -197,8 +197,9 @@ static double ready_at(const struct slow *w, size_t s) {
     return ready;
 }
 
-/* The issue that the queue takes next and when: the first of the queue that has not started; where
- * the compiler reorders, the first of those that are ready when one is. SIZE_MAX: none. */
+/* The issue that the queue takes next, and when. It is the first of the queue that has not started.
+ * Where the compiler reorders, it is the first of those that are ready, if there is one. SIZE_MAX:
+ * none. */
 static size_t next_of(const struct slow *w, uint8_t queue, double *at) {
     double earliest = INFINITY;
     size_t best = SIZE_MAX;
@@ -277,7 +278,7 @@ static bool uses(const struct slow *w, size_t s, size_t r) {
     return false;
 }
 
-/* When all users of a residence that was granted are over; INFINITY: some are to come. */
+/* When all users of a granted residence are over. INFINITY: some are still to come. */
 static double over_at(const struct slow *w, size_t r) {
     double over = 0;
     if (!w->granted[r])
@@ -303,7 +304,7 @@ static bool take_back(struct slow *w, struct memory *memory) {
     return true;
 }
 
-/* Grants residences in their order as long as they fit; `force` grants one that does not. */
+/* Grants residences in order as long as they fit. `force` grants one that does not. */
 static bool grant_memory(struct slow *w, struct memory *memory, bool force) {
     bool any = false;
     for (size_t r = 0; r < w->n_residences; r++) {
@@ -322,7 +323,7 @@ static bool grant_memory(struct slow *w, struct memory *memory, bool force) {
     return any;
 }
 
-/* What is in sight reaches so far past the first issue that has not started. */
+/* The window reaches this far past the first issue that has not started. */
 static void look_ahead(struct slow *w, double now) {
     size_t oldest = 0;
     while (oldest < w->n && w->started[oldest])
@@ -359,7 +360,7 @@ static bool step(struct slow *w) {
     return true;
 }
 
-/* Nothing can go on: the next in program order gets its memory all the same. */
+/* When nothing can go on, the next residence in program order gets its memory all the same. */
 static bool force_next(struct slow *w) {
     for (size_t r = 0; r < w->n_residences; r++)
         if (!w->granted[r])
@@ -451,7 +452,7 @@ static void assert_one_thing_at_a_time(const struct timed *t, const struct timel
                 assert_true(time->start[s] >= time->end[p] || time->start[p] >= time->end[s]);
 }
 
-/* All transfers at once never load the DMA engines with more than they can take. */
+/* All transfers together never load the DMA engines with more than they can take. */
 static void assert_engines_keep_up(const struct timed *t, const struct timeline *time) {
     double busy = 0, last = 0, first = INFINITY;
     for (size_t s = 0; s < t->allocation->issues.len; s++) {
@@ -465,7 +466,7 @@ static void assert_engines_keep_up(const struct timed *t, const struct timeline 
     assert_true(busy <= (last - first) * t->image->generation->dma_engines + 1e-3);
 }
 
-/* What the profile says went through HBM is what the instructions move. */
+/* The bytes that went through HBM, by the profile, are those that the instructions move. */
 static void assert_bytes_are_kept(const struct timed *t) {
     const struct nki_program *program = t->image->program;
     struct device_profile *profile = device_time(t->image);
@@ -508,8 +509,8 @@ static double latency_of(uint32_t seed, int n) {
     return latency;
 }
 
-/* A longer program begins with all of the shorter one's instructions. The legacy compiler is left
- * out: a reordering schedule may be lucky (Graham's anomalies). */
+/* A longer program begins with all instructions of the shorter one. The legacy compiler is left
+ * out, because a reordering schedule may be lucky (Graham's anomalies). */
 static void more_work_is_never_faster(void **state) {
     (void)state;
     for (uint32_t seed = 200; seed < 210; seed++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timing: what must hold of every schedule, costs of single instructions against measurements, and
- * dependencies and schedule against slow versions that are plain to see through. */
+/* Timing: what must hold for every schedule, costs of single instructions against measurements, and
+ * dependencies and schedule against slow versions that are easy to understand. */
 #include "device/metric.h"
 #include "device/time/allocation.h"
 
@@ -40,7 +40,7 @@ static const char legacy_softmax[] =
            "        z = nl.multiply(y, nl.reciprocal(s))\n"
            "        nl.store(out[i * 128:(i + 1) * 128, :], z)\n"
            "    return out\n";
-/* b is loaded again in every iteration: the compiler keeps it. */
+/* b is loaded again in every iteration, and the compiler keeps it. */
 static const char legacy_repeat[] =
     LEGACY "def kernel(a, b):\n"
            "    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)\n"
@@ -50,7 +50,7 @@ static const char legacy_repeat[] =
            "        z = nl.add(x, y)\n"
            "        nl.store(out[i * 128:(i + 1) * 128, :], z)\n"
            "    return out\n";
-/* 24 tiles of 16 KiB a partition live at once: more than SBUF has. */
+/* 24 tiles of 16 KiB a partition live at once, which is more than SBUF has. */
 static const char legacy_spill[] =
     LEGACY "def kernel(a, b):\n"
            "    out = nl.ndarray((24, 128, 4096), dtype=a.dtype, buffer=nl.shared_hbm)\n"
@@ -76,7 +76,7 @@ static const char current_too_large[] =
 static const struct sample {
     const char *name, *text;
     int64_t a[2], b[2];
-    double hbm_read, hbm_write; /* bytes; where spills do not add to them */
+    double hbm_read, hbm_write; /* bytes, where no spills are added to them */
 } samples[] = {
     {"matmul",
      current_matmul,
@@ -327,7 +327,7 @@ static double scalar_ns(const struct build *b, size_t i) {
         .interval_ns;
 }
 
-/* The result of a reduction stands elsewhere in each of these. */
+/* In each of these the result of a reduction is in another place. */
 static void a_reduction_costs_the_same_in_every_activation(void **state) {
     (void)state;
     struct build b = build_start("trn2");
@@ -395,7 +395,7 @@ static bool must_wait(const struct nki_instr *later, const struct nki_instr *ear
     return parts_meet(dst, old_dst) || parts_meet(dst, old_src) || parts_meet(src, old_dst);
 }
 
-/* Queues in order, every pair of instructions compared: when the last result is there. */
+/* Queues in order, every pair of instructions compared. Returns when the last result is there. */
 static double naive_latency(const struct build *b, const struct schedule *schedule) {
     double free[QUEUE_COUNT] = {0}, visible[N_ISSUES], latency = 0;
     for (int s = 0; s < N_ISSUES; s++) {
@@ -436,7 +436,7 @@ static void random_programs_agree_with_the_slow_version(void **state) {
             const struct device_constants *table = device_constants_of(b.generation->generation);
             struct allocation *allocation = allocation_make(image, table, 0);
             struct issue_cost *costs = issue_costs(allocation, table);
-            /* Who has the port first is a matter of time: test_schedule.c looks at that. */
+            /* Who gets the port first depends on time. test_schedule.c checks that. */
             for (size_t c = 0; c < allocation->issues.len; c++)
                 costs[c].port = false;
             struct depends *depends = depends_make(allocation, costs);
@@ -454,8 +454,8 @@ static void random_programs_agree_with_the_slow_version(void **state) {
         }
 }
 
-/* In a kernel with transfers, spills and matrix products: nothing before what it waits for, and
- * each queue of the current dialect in program order. */
+/* In a kernel with transfers, spills and matrix products: no issue comes before what it waits for,
+ * and each queue of the current dialect is in program order. */
 static void check_edges(const struct schedule *schedule, const struct timeline *time) {
     for (uint32_t s = 0; s < schedule->depends->n; s++)
         for (uint32_t e = schedule->depends->base[s]; e < schedule->depends->base[s + 1]; e++) {
@@ -490,8 +490,8 @@ static void nothing_starts_before_what_it_depends_on(void **state) {
 
 /* ---- doubt ---------------------------------------------------------------------------------- */
 
-/* What was never measured has no range: nothing is known of trn3, nor of the current dialect on
- * trn1. Where a bound has too few kernels, those of all bounds stand for it. */
+/* What was never measured has no range: neither trn3, nor the current dialect on trn1. Where a
+ * bound has too few kernels, those of all bounds stand for it. */
 static void a_range_is_told_only_where_something_was_measured(void **state) {
     (void)state;
     assert_int_equal(device_interval_of("trn3", "current", "DMA").rows, 0);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LARGEST ((size_t)32 << 10) /* of an input that is made */
-#define PATIENCE_S 60              /* for one input, on a machine with much else to do */
+#define LARGEST ((size_t)32 << 10) /* bytes of an input that is made */
+#define PATIENCE_S 60              /* for one input, on a machine that has much else to do */
 
 /* ---- chance --------------------------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ static bool read_seed(uint64_t *seed) {
 
 /* ---- the mutator ---------------------------------------------------------------------------- */
 
-/* A number of bytes, at most `most` and at most what there are. */
+/* A number of bytes: at most `most`, and at most as many as there are. */
 static size_t up_to(struct fuzz *fuzz, size_t most, size_t there) {
     size_t n = 1 + fuzz_roll(fuzz, most);
     return MIN_OF(n, there);
@@ -60,7 +60,7 @@ static void put_other(struct fuzz *fuzz, struct buf *out) {
         buf_add(out, other->at + from, fuzz_roll(fuzz, other->len - from) + 1);
 }
 
-/* A stretch of the input again; seldom so often that it is long. */
+/* Puts a part of the input in again. Seldom it does so often enough to make the input long. */
 static void put_again(struct fuzz *fuzz, const struct buf *text, size_t at, struct buf *out) {
     size_t from = fuzz_roll(fuzz, at), len = up_to(fuzz, 80, text->len - from);
     for (uint64_t n = fuzz_roll(fuzz, 40) ? 1 + fuzz_roll(fuzz, 3) : 400; n > 0; n--)
@@ -162,7 +162,7 @@ static int write_examples(struct fuzz *fuzz, const char *folder) {
 
 /* ---- one input ------------------------------------------------------------------------------ */
 
-/* What runs: handlers of signals have no other way to it. */
+/* The present run. Handlers of signals have no other way to it. */
 static struct {
     struct buf text;
     char path[200], told[300];
@@ -214,7 +214,7 @@ static void run_example(struct fuzz *fuzz, size_t i) {
     buf_clear(&current.text);
 }
 
-/* The input of a round follows from seed and round alone. */
+/* The input of a round follows from the seed and the round's number alone. */
 static void run_round(struct fuzz *fuzz, uint64_t round) {
     const struct fuzz_target *target = fuzz->target;
     fuzz->state = fuzz->seed * 0xd1342543de82ef95u + round;

@@ -22,13 +22,13 @@ struct fuzz_target {
     const char *name;
     const char *const *examples; /* whole inputs */
     size_t example_count;
-    const char *const *pieces; /* what often matters, put anywhere */
+    const char *const *pieces; /* pieces that often matter, put anywhere */
     size_t piece_count;
-    int heads; /* not 0: every example is used behind each first byte below it */
+    int heads; /* not 0: every example is used after each first byte below it */
     int most;  /* mutations of an input; 0: 12 */
     /* Adds examples that are not in the table; NULL: none. */
     void (*begin)(struct fuzz *fuzz);
-    /* Changes an input once; NULL: fuzz_mutate. */
+    /* Changes an input once. NULL: fuzz_mutate. */
     void (*mutate)(struct fuzz *fuzz, struct buf *text);
 };
 
@@ -42,9 +42,10 @@ struct fuzz {
 uint64_t fuzz_roll(struct fuzz *fuzz, uint64_t n);
 /* A new example, to be filled. */
 struct buf *fuzz_example(struct fuzz *fuzz);
-/* Bytes changed, put in, dropped, repeated, cut off; pieces of the target, of other examples. */
+/* Changes the text: bytes changed, inserted, dropped, repeated or cut off; pieces of the target or
+ * of other examples inserted. */
 void fuzz_mutate(struct fuzz *fuzz, struct buf *text);
-/* The whole program; returns its exit status. */
+/* The whole program. Returns its exit status. */
 int fuzz_main(const struct fuzz_target *target, int argc, char **argv);
 
 /* A target's table in its initialiser. */

@@ -52,7 +52,7 @@ static void read_lesson(struct str text, bool reflects) {
     arena_free(arena);
 }
 
-/* A sweep that is read is written and read as the same. */
+/* A sweep that was read reads the same when it is written. */
 static void read_sweep(struct str text) {
     struct tune_sweep sweep, again;
     struct err err = {0};
@@ -74,7 +74,7 @@ static void read_sweep(struct str text) {
     buf_free(&two);
 }
 
-/* A constant that is set has that value then. */
+/* A constant that was set has the new value. */
 static void read_constants(struct str source) {
     struct rewrite_constants *constants = rewrite_constants_find(source, NULL);
     for (size_t i = 0; i < constants->all.len && i < 3; i++) {
@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_ANSWER_PLANS];
     struct err err = {0};
-    char *copy = mem_dup(data, size + !size); /* its own end, for the sanitiser */
+    char *copy = mem_dup(data, size + !size); /* its own block, for the sanitiser */
     struct str text = {copy, size};
     size_t count = tune_answer_plans(text, LINES, arena, plans, &err);
     if (count > TUNE_ANSWER_PLANS || (!count && err.kind == ERR_NONE))

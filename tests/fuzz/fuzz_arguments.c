@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Foreign bytes as command lines: each line of the input is an argument. They are read by the table
- * and not run; what is said of them is looked at as a terminal would get it. */
+ * but not run. The messages about them are checked as a terminal would get them. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         argv[argc] = mem_alloc(line.len + 1, 1);
         memcpy(argv[argc++], line.at ? line.at : "", line.len);
     }
-    FILE *out = stdout, *err = stderr; /* a broken invariant within is told by its signal */
+    FILE *out = stdout, *err = stderr; /* a broken invariant in there shows by its signal */
     stdout = stderr = open_memstream(&said, &said_len);
     read_line(argc, argv);
     fclose(stdout);

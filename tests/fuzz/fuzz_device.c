@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random programs, most of them nearly legal: whatever loads must run without a crash or end with
- * an error. The bytes decide while there are some, chance that follows from the last ones goes on
- * from there. */
+/* Random programs, most of them nearly legal. Whatever loads must run without a crash, or end with
+ * an error. The bytes decide as long as there are some. Then chance goes on, from the last ones. */
 #include "device/build.h"
 #include "device/image/inner.h"
 #include "fuzz/fuzz.h"
@@ -110,7 +109,7 @@ static struct nki_operand two_tiles(struct build *b, struct dice *dice, const st
     return (struct nki_operand){.kind = NKI_OPERAND_APS, .n = 2, .aps = aps};
 }
 
-/* Something that the parameter takes, mostly. */
+/* Mostly something that the parameter takes. */
 static struct nki_operand any_operand(struct build *b, struct dice *dice,
                                       const struct nki_param *param, const struct nki_ap *dst) {
     static const int64_t ints[64] = {1, 8, 0, 1, 2, 3, 4, 31, 255, 7};
@@ -155,7 +154,7 @@ static void add_instruction(struct build *b, struct dice *dice) {
     }
 }
 
-/* Whether the last instruction loads by itself. */
+/* Whether the last instruction alone loads. */
 static bool is_accepted(struct build *b) {
     struct diag_list diags = {0};
     struct device_image *image = device_load(b->program, b->generation, &diags);
@@ -167,7 +166,7 @@ static bool is_accepted(struct build *b) {
     return ok;
 }
 
-/* More bytes than a seed has are few instructions that they choose. */
+/* An input with more bytes than a seed has few instructions, which the bytes choose. */
 static void add_instructions(struct build *b, struct dice *dice) {
     size_t most = dice->left > 8 ? dice->left / 4 : LONGEST;
     for (size_t i = 0; i < MIN_OF(most, (size_t)LONGEST); i++) {
@@ -201,7 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 #ifndef HONE_LIBFUZZER
 
-/* Mostly new seeds; a few programs that are all bytes. */
+/* Mostly makes new seeds, and a few programs that are all bytes. */
 static void change(struct fuzz *fuzz, struct buf *text) {
     buf_clear(text);
     for (uint64_t n = fuzz_roll(fuzz, 4) ? 8 : 3000; n > 0; n--)

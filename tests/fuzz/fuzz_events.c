@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Damaged logs: events by the table with foreign bytes in them, read, written again and applied to
- * a state. The first byte says which event it is. */
+/* Damaged logs: events of the table with foreign bytes in them, which are read, written again and
+ * applied to a state. The first byte says which event it is. */
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
@@ -8,7 +8,7 @@
 #include "tune/state/inner.h"
 #include "tune/events/testing.h"
 
-static struct tune_state *state; /* grows for a while, so that events meet what others made */
+static struct tune_state *state; /* it grows for a while, so that events meet what others made */
 static int applied;
 
 static void apply(const char *type, const char *json) {
@@ -19,7 +19,7 @@ static void apply(const char *type, const char *json) {
     tune_state_apply(state, applied, 1000 * (int64_t)applied, type, json);
 }
 
-/* What was read and written once is the same when that is read. */
+/* What was read and written once must read as the same again. */
 static void check_write(struct arena *arena, const char *type, const char *json) {
     struct tune_event event, again;
     struct buf one = {0}, two = {0};
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!size)
         return 0;
     const char *type = tune_event_type((enum tune_event_is)(data[0] % TUNE_EVENTS));
-    char *json = mem_alloc(size, 1); /* its own end, for the sanitiser */
+    char *json = mem_alloc(size, 1); /* its own block, for the sanitiser */
     memcpy(json, data + 1, size - 1);
     struct arena *arena = arena_new();
     check_write(arena, type, json);
@@ -55,7 +55,7 @@ static const char *const pieces[] = {
     "{",  "}",     "[",           "]",       "\"",      ",",  ":",           "null", "true",
     "-1", "1e999", "99999999999", "\\u0000", "\\ud800", "\\", "\"lane\":0,", "{}",   "[[]]"};
 
-/* One of each event, behind the byte that says which. */
+/* One of each event, after the byte that says which it is. */
 static void begin_events(struct fuzz *fuzz) {
     for (int is = 0; is < TUNE_EVENTS; is++) {
         struct buf *example = fuzz_example(fuzz);

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                         "a/eval-results-iter-1/code_0_result_full.txt"};
     for (size_t n = 0; n < COUNT_OF(names); n++) {
         struct tune_foreign foreign = {0};
-        char *copy = mem_dup(data, size + !size); /* its own end, for the sanitiser */
+        char *copy = mem_dup(data, size + !size); /* its own block, for the sanitiser */
         tune_foreign_text(names[n], (struct str){copy, size}, &foreign);
         if (foreign.about.len != foreign.attempts.len)
             HONE_BUG("an attempt that is about nothing");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any kernel through the specialiser with small budgets: no crash, no hang, and either a program
- * or an error that says where. Seeds are mutated by bytes and by swapping whole words, so that many
- * of them still parse. */
+/* Any kernel through the specialiser with small budgets: no crash, no hang, and either a program or
+ * an error that says where. Seeds are mutated by bytes and by swapping whole words, so that many of
+ * them still parse. */
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -161,7 +161,7 @@ static const char *const scraps[] = {
     "nisa.engine",
 };
 
-/* The word (name, number or one other byte) at or after a place. */
+/* The word (a name, a number or one other byte) at or after a place. */
 static struct str word_at(const struct buf *text, size_t at) {
     size_t end = at + 1;
     while (at > 0 && isalnum((unsigned char)text->at[at]) &&
@@ -184,9 +184,11 @@ static void swap_words(struct fuzz *fuzz, struct buf *text) {
     struct buf out = {0};
     buf_add(&out, text->at, at);
     switch (fuzz_roll(fuzz, 4)) {
-    case 0: /* another word of the kernel instead */ buf_add(&out, other.at, other.len); break;
-    case 1: /* nothing instead */ break;
-    case 2: /* a scrap instead */ buf_puts(&out, scraps[fuzz_roll(fuzz, COUNT_OF(scraps))]); break;
+    case 0: /* another word of the kernel in its place */ buf_add(&out, other.at, other.len); break;
+    case 1: /* nothing in its place */ break;
+    case 2: /* a scrap in its place */
+        buf_puts(&out, scraps[fuzz_roll(fuzz, COUNT_OF(scraps))]);
+        break;
     default: /* a scrap after it */
         buf_add(&out, word.at, word.len);
         buf_puts(&out, scraps[fuzz_roll(fuzz, COUNT_OF(scraps))]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any kernel through all of the embedded device in one process: parse, lint, specialise, load,
  * time, execute, as the runner does. Seeds are the four seed tasks and the golden kernels of
- * tests/nki/api, with small shapes; they are changed by tokens, arguments and lines, so that most
+ * tests/nki/api, with small shapes. They are changed by tokens, arguments and lines, so that most
  * of them still parse and many still run. An input is a golden case: "### title | dialect | inputs"
- * and the kernel's lines. What the numbers should be is not looked at here. */
+ * and the kernel's lines. The numbers are not checked here. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static bool read_array(struct str text, struct array *array) {
     return true;
 }
 
-/* Small whole numbers: legal as indices, and as floats. */
+/* Small whole numbers, which are legal as indices and as floats. */
 static void fill(struct inputs *inputs, struct array *array) {
     size_t count = (size_t)array_count(array);
     float *numbers = ARENA_ARRAY(inputs->arena, float, count + 1);
@@ -100,7 +100,7 @@ static bool read_inputs(struct inputs *inputs, struct str text) {
     return true;
 }
 
-/* A finding has a message; it is fit for a terminal after printing. */
+/* A finding has a message. Printed, it is fit for a terminal. */
 static void check_diags(const struct diag_list *diags) {
     for (size_t i = 0; i < diags->all.len; i++)
         require(diags->all.at[i].message && diags->all.at[i].message[0], "a finding says what");
@@ -138,7 +138,7 @@ static void run_program(const struct nki_program *program, const struct device_g
     diag_free(&diags);
 }
 
-/* One of the generations, by the kernel's length, so that an input says it all. */
+/* One of the generations, by the kernel's length, so that the input says everything. */
 static const struct device_generation *generation_of(struct str kernel) {
     size_t rows = 0;
     while (device_generation_at(rows))
@@ -205,7 +205,7 @@ static const struct {
     {"seeds/softmax/kernel.py", "### seed | own | x:float32:128,512\n"},
 };
 
-/* The cases of a golden file, without what they become. */
+/* Reads the cases of a golden file, without what they become. */
 static void read_golden(struct fuzz *fuzz, const char *path) {
     struct err err = {0};
     size_t size = 0;
@@ -361,7 +361,7 @@ static struct str token_at(struct str text, size_t offset) {
     return (struct str){text.at + text.len, 0};
 }
 
-/* The kernel without the case's header, which stays as it is. */
+/* The kernel without the case's header, which does not change. */
 static struct str body_of(const struct buf *text) {
     struct str rest = buf_str(text), header;
     str_next(&rest, '\n', &header);
@@ -387,7 +387,7 @@ static struct str any_line(struct fuzz *fuzz, struct str text) {
     return (struct str){text.at + at, end - at + (end < text.len)};
 }
 
-/* An argument with the comma after it: from behind a "(" "," or "[" to the next one. */
+/* An argument with the comma after it: from after a "(", "," or "[" to the next one. */
 static struct str any_argument(struct fuzz *fuzz, struct str text) {
     size_t at = text.len ? fuzz_roll(fuzz, text.len) : 0;
     while (at > 0 && !strchr("(,[\n", text.at[at - 1]))

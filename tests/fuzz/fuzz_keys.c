@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Foreign bytes as what a terminal sends: keys, sequences, mouse, pastes. The first byte says in
- * pieces of how many bytes they come, the others are sent. */
+/* Foreign bytes as what a terminal sends: keys, sequences, mouse, pastes. The first byte says how
+ * many bytes come at once. The others are sent. */
 #include "fuzz/fuzz.h"
 #include "tui/keys/keys.h"
 
@@ -28,7 +28,7 @@ static void check_event(const struct tui_event *event) {
         HONE_BUG("a click outside of every screen");
 }
 
-/* Takes what is there and writes down what it was. */
+/* Takes the events that are there, and writes down what they were. */
 static void take(struct tui_decoder *decoder, bool final, struct buf *told) {
     struct tui_event event;
     while (tui_decoder_next(decoder, final, &event)) {
@@ -42,7 +42,7 @@ static void take(struct tui_decoder *decoder, bool final, struct buf *told) {
 static void decode(const uint8_t *data, size_t size, size_t step, struct buf *told) {
     struct tui_decoder *decoder = tui_decoder_new();
     for (size_t at = 0; at < size; at += step) {
-        char *piece = mem_dup(data + at, MIN_OF(step, size - at)); /* its own end */
+        char *piece = mem_dup(data + at, MIN_OF(step, size - at)); /* a block of its own */
         tui_decoder_feed(decoder, piece, MIN_OF(step, size - at));
         mem_free_(piece);
         take(decoder, false, told);

@@ -81,7 +81,7 @@ static void feed(const char *api, struct str bytes, size_t step) {
     begin(&call, api, &streamed);
     for (size_t piece = step ? step : 1; bytes.len; piece += !step) {
         size_t size = MIN_OF(piece, bytes.len);
-        char *copy = mem_dup(bytes.at, size); /* its own end, for the sanitiser */
+        char *copy = mem_dup(bytes.at, size); /* its own block, for the sanitiser */
         bool fine = model_stream_feed(&stream, &call, (struct str){copy, size});
         free(copy);
         if (!fine)
@@ -124,7 +124,7 @@ static void feed_whole(const char *api, struct str text) {
 
 #define WAYS 11
 
-/* The first byte says as what the others are read. */
+/* The first byte says what the others are read as. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const apis[] = {"anthropic", "openai", "responses", "bedrock"};
     struct str bytes = {(const char *)data + 1, size - 1};
@@ -202,7 +202,8 @@ static const char *const pieces[] = {"\n",
                                      "\"usage\":",
                                      "\"reasoning_tokens\":"};
 
-/* Recorded streams, as they travel; the last one as its lines. Each behind each way to read it. */
+/* Recorded streams as they travel, the last one as its lines. Each comes after each way to read
+ * it. */
 static void begin_streams(struct fuzz *fuzz) {
     static const char *const files[] = {"anthropic.sse",          "openai.sse",
                                         "compatible.sse",         "responses.sse",

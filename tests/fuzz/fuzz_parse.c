@@ -49,7 +49,7 @@ static bool is_line_end(char c) {
     return c == '\n' || c == '\r';
 }
 
-/* Whether what is put behind it would belong to its last line, or that line to the one before. */
+/* Whether text put after it would belong to its last line, or that line to the one before. */
 static bool is_open_at_end(struct str source) {
     size_t end = source.len;
     while (end && !is_line_end(source.at[end - 1]))
@@ -59,7 +59,7 @@ static bool is_open_at_end(struct str source) {
     return str_ends(source, "\r") || str_ends(source, "\\") || (end && source.at[end - 1] == '\\');
 }
 
-/* A remark more is the same kernel. */
+/* One more remark leaves it the same kernel. */
 static void check_hash(const struct nki_tree *tree) {
     struct buf more = {0};
     if (tree->errors || is_open_at_end(tree->source))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Foreign bytes as a pattern and as the text it searches: the first line is the one, the rest the
- * other. */
+/* Foreign bytes as a pattern and as the text that it searches: the first line is the pattern, the
+ * rest the text. */
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
 #include "base/base.h"
 
-/* Searches on from match to match, as lists do. */
+/* Searches from match to match, as lists do. */
 static void search(struct pattern *pattern, struct str text) {
     struct pattern_span span = {0};
     for (size_t from = 0; pattern_find(pattern, text, from, &span) == PATTERN_FOUND;) {

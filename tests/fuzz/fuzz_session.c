@@ -18,12 +18,12 @@ enum { SET_BYTE, FLIP_BIT, CUT_OFF, CLEAR_BLOCK, COPY_BLOCK, SET_HEAD, CUT_HEAD,
 
 struct session {
     char folder[40];
-    struct buf db, head, log; /* the files' bytes; log: SQLite's, of writes not yet in the file */
+    struct buf db, head, log; /* bytes of the files; log: SQLite's, of writes not in the file yet */
     struct buf events;        /* as they were written */
 };
 
-/* ------------------------------------------------------------------------------ one that is well
- */
+/* ------------------------------------------------------------------------------ one that is
+ * well */
 
 static bool take_event(void *data, const struct store_event *event) {
     buf_printf(data, "%lld %lld %s %s\n", (long long)event->seq, (long long)event->wall_ms,
@@ -83,8 +83,8 @@ static void free_session(struct session *session) {
     buf_free(&session->events);
 }
 
-/* ----------------------------------------------------------------------------------- what is done
- */
+/* ----------------------------------------------------------------------------------- what is
+ * done */
 
 static void clear(struct buf *file, size_t at, size_t size) {
     if (at < file->len)
@@ -130,7 +130,7 @@ static void write_file(const char *folder, const char *name, const struct buf *b
 
 /* --------------------------------------------------------------------------------- what follows */
 
-/* All that is told is a part of what was written; all of it, when nothing is amiss. */
+/* All that is reported is a part of what was written. It is the whole when nothing is amiss. */
 static void read_session(const struct session *session, bool look_only) {
     struct err err = {0};
     struct buf told = {0};
@@ -164,7 +164,7 @@ static void stand_in(int64_t seq, struct buf *payload) {
     buf_printf(payload, "{\"lost\":%lld}", (long long)seq);
 }
 
-/* What was saved is a session that is well. */
+/* What was saved is a healthy session. */
 static void repair(const struct session *session, const char *to) {
     struct err err = {0};
     static const char *const harmless[] = {"test", NULL};
@@ -222,7 +222,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 #ifndef HONE_LIBFUZZER
 
-/* A change of each kind, each also after the head was lost: then only the chain can tell. */
+/* A change of each kind, and each again after the head was lost, when only the chain can show
+ * it. */
 static void begin_changes(struct fuzz *fuzz) {
     for (int lost = 0; lost < 2; lost++)
         for (int kind = 0; kind < CHANGES; kind++) {
@@ -235,7 +236,7 @@ static void begin_changes(struct fuzz *fuzz) {
         }
 }
 
-/* Whole changes put behind each other, any byte of them altered. */
+/* Appends whole changes to each other, and alters any byte of them. */
 static void mutate(struct fuzz *fuzz, struct buf *text) {
     if (fuzz_roll(fuzz, 2))
         for (int i = 0; i < CHANGE; i++)

@@ -12,7 +12,7 @@
 
 #define PATIENCE_MS 30000
 #define LARGEST_GET 4000
-#define SILENCE 20 /* turns without a request, after which the server goes */
+#define SILENCE 20 /* after this many turns without a request the server goes away */
 
 /* How a request is answered. */
 enum {
@@ -23,7 +23,7 @@ enum {
     AS_EXTENDED,
     AS_TYPE,    /* the first byte is the packet's type */
     AS_BYTES,   /* no packet at all */
-    AS_ANOTHER, /* a status for the request after this one */
+    AS_ANOTHER, /* a status in reply to the next request */
     WAYS
 };
 
@@ -51,7 +51,7 @@ static struct str take(struct str *rest, size_t size) {
 }
 
 static void say(struct server *server, struct str bytes) {
-    char *copy = mem_alloc(bytes.len + !bytes.len, 1); /* its own end */
+    char *copy = mem_alloc(bytes.len + !bytes.len, 1); /* a block of its own */
     if (bytes.len)
         memcpy(copy, bytes.at, bytes.len);
     if (server->command)
@@ -90,7 +90,7 @@ static void answer(struct server *server, bool greets, uint32_t id) {
     buf_free(&packet);
 }
 
-/* Whether there was a whole request, which was answered. */
+/* Whether there was a whole request, and it was answered. */
 static bool serve_one(struct server *server) {
     struct str rest = buf_str(&server->in);
     uint32_t size, id = 0;
@@ -131,7 +131,7 @@ static void close_way(struct transport *transport) {
 }
 
 static void input(struct transport_command *command) {
-    (void)command; /* it is looked at every turn */
+    (void)command; /* every turn looks at it */
 }
 
 static void start(struct transport_command *command) {
@@ -201,7 +201,7 @@ static void start_copy(struct copies *copies, bool get) {
         HONE_BUG("a copy that cannot be asked for");
 }
 
-/* The file that was got and nothing else. */
+/* The file that was got, and nothing else, must be there. */
 static void check_folder(const struct copies *copies) {
     DIR *folder = opendir(copies->folder);
     int files = 0;
@@ -236,7 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                      &(struct transport_callbacks){.data = server}, arena_new(),
                                      &(struct transport_route){.name = "here"});
     bool never = false;
-    (void)loop_run_until(server->loop, &never, 1); /* becomes ready */
+    (void)loop_run_until(server->loop, &never, 1); /* it becomes ready */
     if (data[0] % 3 != 0)
         start_copy(&copies, false);
     if (data[0] % 3 != 1)
@@ -263,7 +263,8 @@ static void put_record(struct buf *out, int how, const char *bytes, size_t size)
 #define RECORD(how, bytes) put_record(example, how, bytes, sizeof bytes - 1)
 #define FINE "\0\0\0\0\0\0\0\2ok\0\0\0\0"
 
-/* Both copies as they go well, with extensions and without; a get that is shorter than it said. */
+/* Both copies as they succeed, with extensions and without, and a get that is shorter than
+ * announced. */
 static void begin_copies(struct fuzz *fuzz) {
     struct buf *example = fuzz_example(fuzz);
     buf_putc(example, 0);

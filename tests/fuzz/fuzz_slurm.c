@@ -6,7 +6,7 @@
 #include "fuzz/fuzz.h"
 #include "target/slurm/slurm.h"
 
-/* Printable ASCII with an end: what is kept may be shown as it is. */
+/* Printable ASCII with an end, because what is kept may be shown as it is. */
 static void check_shown(const char *text, size_t room) {
     size_t len = strnlen(text, room);
     if (len == room)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The keeper: a process forked from the test, from which everything in the lab descends. It starts
- * what it is told to over a socket; when the socket closes, because the test is over or dead, it
- * kills all its descendants, also those that detached themselves, and removes the folder. */
+ * what it is asked to over a socket. The socket closes when the test is over or dead. Then it kills
+ * all its descendants, even those that detached themselves, and removes the folder. */
 #include "hosts/lab.h"
 
 #include <dirent.h>
@@ -212,7 +212,7 @@ struct process {
     bool below;
 };
 
-/* From /proc, or an empty list where there is none. */
+/* Reads it from /proc; an empty list where there is none. */
 static bool read_process(const char *name, struct process *process) {
     char path[64], line[512];
     snprintf(path, sizeof path, "/proc/%.20s/stat", name);

@@ -50,7 +50,7 @@ static void write_text(const char *path, const char *text) {
         HONE_BUG("cannot write a file of the lab");
 }
 
-/* HOME and what else would lead out of the lab. */
+/* HOME, and whatever else could lead out of the lab. */
 static void own_environment(const struct lab *lab) {
     static const char *const gone[] = {"SSH_AUTH_SOCK",   "SSH_AGENT_PID",       "SSH_ASKPASS",
                                        "DISPLAY",         "SSH_ASKPASS_REQUIRE", "WAYLAND_DISPLAY",
@@ -69,7 +69,7 @@ struct lab *lab_new(void) {
     }
     signal(SIGPIPE, SIG_IGN);
     struct lab *lab = mem_alloc(1, sizeof *lab);
-    /* Short: a socket's path may have 104 bytes on some systems. */
+    /* Short, because a socket's path may have 104 bytes on some systems. */
     snprintf(lab->folder, sizeof lab->folder, "/tmp/hone-lab.XXXXXX");
     if (!mkdtemp(lab->folder))
         HONE_BUG("no folder for the lab");
@@ -168,7 +168,7 @@ pid_t lab_start(struct lab *lab, const char *const *argv, const char *log, pid_t
     return pid;
 }
 
-/* By a child of the test itself, whose status it can see. */
+/* Runs it as a child of the test itself, which can see its status. */
 bool lab_run(struct lab *lab, const char *const *argv) {
     union {
         const char *const *in;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lab does what tests rely on, seen with the system's own ssh. */
+/* The lab does what tests rely on, as seen with the system's own ssh. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void a_relay_passes_cuts_and_restores(void **state) {
     lab_free(lab);
 }
 
-/* A process that leaves its session and its parent on the host, while the test is killed. */
+/* A process on the host leaves its session and its parent, while the test is killed. */
 static void nothing_survives_a_test_that_dies(void **state) {
     (void)state;
     int news[2];

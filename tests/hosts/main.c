@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hosts_lab NAME[=CONFIG]...: a lab for scripts and for hands. Starts an SSH server for each name,
- * with that line in its sshd_config ("box=SetEnv A=b"), prints HOME=..., SSH_CONFIG=... and
- * NAME=PORT lines and "ready", and ends all when its stdin does. 77: there can be no lab here. */
+/* hosts_lab NAME[=CONFIG]...: a lab for scripts and for trying things by hand. Starts an SSH server
+ * for each name, with that line in its sshd_config ("box=SetEnv A=b"). Prints HOME=...,
+ * SSH_CONFIG=... and NAME=PORT lines and "ready". Ends all when its stdin ends. Exit status 77:
+ * there can be no lab here. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

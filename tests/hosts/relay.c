@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The relay: passes bytes between connections of one port and those of another, slowly, not at all
- * or no longer, as the test says in shared memory. It runs as a process of its own, so that a test
+/* The relay passes bytes between the connections of one port and those of another: slowly, not at
+ * all or no longer, as the test says in shared memory. It is a process of its own, so that a test
  * that blocks does not hold up its own network. */
 #include "hosts/lab.h"
 
@@ -22,7 +22,7 @@
 struct flow {
     char bytes[CHUNK];
     size_t at, len;
-    bool ended; /* its source sent an end, which was passed on when empty */
+    bool ended; /* its source sent an end, which is passed on when it is empty */
 };
 struct link {
     int fds[2];           /* -1 when free */
@@ -160,7 +160,8 @@ static void follow_orders(struct hub *hub) {
     hub->relay->is_cut = hub->listener < 0;
 }
 
-/* What may read or write something; a flow that waits for its budget wakes by the tick. */
+/* Waits for what may read or write something. A flow that waits for its budget wakes with the
+ * tick. */
 static void wait_for_something(struct hub *hub) {
     struct pollfd fds[1 + 2 * LINKS];
     nfds_t count = 0;

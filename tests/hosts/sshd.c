@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A real OpenSSH server as an ordinary process: configuration, host keys, a home of its own for
- * what runs on it, starting, killing and starting again. */
+/* A real OpenSSH server as an ordinary process: its configuration, host keys, and a home for what
+ * runs on it; starting it, killing it, and starting it again. */
 #include "hosts/lab.h"
 
 #include <signal.h>
@@ -123,7 +123,7 @@ static bool alive(pid_t pid) {
     return there;
 }
 
-/* Its log grows by this line once it listens. */
+/* Its log has one line more when it listens. */
 static bool listens(const struct sshd *sshd, size_t from) {
     size_t size;
     char *log = file_read(sshd->log, 0, &size, NULL);
@@ -132,7 +132,7 @@ static bool listens(const struct sshd *sshd, size_t from) {
     return yes;
 }
 
-/* Newer servers shut out an address that fails to log in too often; older ones do not know the
+/* Newer servers shut out an address that fails to log in too often. Older ones do not know the
  * option and would not start with it. */
 static const char *lenient_option(const struct sshd *sshd) {
     static const char option[] = "-oPerSourcePenalties=no";
@@ -165,7 +165,7 @@ static void launch_or_end(struct sshd *sshd) {
         if (launch(sshd))
             return;
         if (sshd->fixed_port)
-            usleep(100000); /* the one before it may still hold the port */
+            usleep(100000); /* the one before it may still have the port */
         else
             sshd->port = lab_free_port();
     }
@@ -189,7 +189,7 @@ struct sshd *sshd_start(struct lab *lab, const char *name, const struct sshd_opt
     if (!options)
         options = &none;
     if (getuid() == 0)
-        mkdir("/run/sshd", 0755); /* sshd run by root wants this empty folder */
+        mkdir("/run/sshd", 0755); /* an sshd of root needs this empty folder */
     struct sshd *sshd = mem_alloc(1, sizeof *sshd);
     lab_at_end(lab, free_sshd, sshd);
     sshd->lab = lab;

@@ -298,7 +298,7 @@ static void the_time_limit_ends_the_whole_group(void **state) {
     long long grandchild = 0;
     record.out.at[strcspn(record.out.at, "|")] = 0;
     assert_true(str_to_int(str_of(record.out.at), &grandchild));
-    /* Gone, or a zombie that init has still to collect. */
+    /* It is gone, or a zombie that init has not collected yet. */
     struct buf path = {0};
     buf_printf(&path, "/proc/%lld/cmdline", grandchild);
     char *cmdline = file_read(path.at, 4096, NULL, NULL);
@@ -357,7 +357,7 @@ static void limits_reach_the_child(void **state) {
     free_record(&record);
 }
 
-/* What `env` says in a child of that spec, with things of a login in hone's own environment. */
+/* What `env` prints in a child of that spec, when hone's own environment has things of a login. */
 static void run_env(struct record *record, struct loop_child_spec more) {
     static const char *const secrets[] = {"ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY",
                                           "GH_TOKEN",          "SSH_AUTH_SOCK",
@@ -447,7 +447,7 @@ static void freeing_the_loop_ends_its_children(void **state) {
     free_record(&record);
 }
 
-/* A process starts a child with the loop and is killed: the child must go too. */
+/* A process starts a child with the loop and is killed. The child must die too. */
 static void children_die_with_their_parent(void **state) {
     (void)state;
     int ends[2];
@@ -467,7 +467,7 @@ static void children_die_with_their_parent(void **state) {
     assert_int_equal(read(ends[0], &pid, sizeof pid), sizeof pid);
     assert_true(pid > 0);
     kill(parent, SIGKILL);
-    /* Nobody of ours may wait for it: its command line is empty once it is gone. */
+    /* No process of ours may wait for it. Its command line is empty when it is gone. */
     struct buf path = {0};
     buf_printf(&path, "/proc/%d/cmdline", pid);
     bool gone = false;

@@ -6,7 +6,7 @@
 
 #include "model/frames/frames.h"
 
-/* CRC-32 of IEEE 802.3 bit by bit, as its definition has it. */
+/* CRC-32 of IEEE 802.3, bit by bit, by its definition. */
 static uint32_t frame_crc(struct str bytes) {
     uint32_t crc = 0xffffffffu;
     for (size_t i = 0; i < bytes.len; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The service of this folder a second time, with TLS: the plain one is a proxy, which brings any
+/* The service of this folder a second time, with TLS. The plain one is a proxy, which leads any
  * host's name to it. */
 #ifndef HONE_TESTS_MODEL_SECURE_H
 #define HONE_TESTS_MODEL_SECURE_H
@@ -14,7 +14,7 @@ struct secure {
     bool made;
 };
 
-/* A certificate for the names the tests use; false where there is no openssl. */
+/* Makes a certificate for the names that the tests use. False where there is no openssl. */
 static bool make_certificate(struct secure *secure) {
     char command[900];
     snprintf(secure->folder, sizeof secure->folder, "/tmp/hone-tls-XXXXXX");

@@ -32,8 +32,8 @@ struct bench {
     char *text;
     bool done;
     int again, pieces;
-    int cancel_after;               /* pieces; 0: never */
-    bool cancel_told, cancel_again; /* when a note comes; when a retry begins */
+    int cancel_after;               /* after this many pieces; 0: never */
+    bool cancel_told, cancel_again; /* when a note comes; when a new try begins */
 };
 
 /* --------------------------------------------------------------------------------- the fixture */

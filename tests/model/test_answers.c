@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers that are none: cut, used up by thinking, declined; and counts that cannot be. */
+/* Answers that are none: cut off, used up by thinking, declined; and counts that cannot be true. */
 #include "model/fed.h"
 
 static const struct {
@@ -196,7 +196,8 @@ static void whole_answers_say_why(void **state) {
     }
 }
 
-/* Never the same question: more tokens as long as there are, then less thinking. */
+/* The question is never repeated unchanged: first with more tokens, as long as there are more, then
+ * with less thinking. */
 static void the_next_question_is_another(void **state) {
     static const char *const steps[] = {"max_tokens 32768", "max_tokens 50000", "effort medium",
                                         "effort low", "effort off"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much a model shall think, as each interface is told, and what is left out where it is
- * refused. The server answers with "TYPE:BUDGET,EFFORT,NOVA'S EFFORT,MAX_TOKENS,TEMPERATURE" of
- * what it takes. */
+/* How much a model should think, as each interface is told, and what is left out where it is
+ * refused. The server answers with the "TYPE:BUDGET,EFFORT,NOVA'S EFFORT,MAX_TOKENS,TEMPERATURE"
+ * that it takes. */
 #include "model/serve.h"
 
 static const struct {
@@ -9,7 +9,7 @@ static const struct {
     enum model_effort effort;
     int thinking_tokens;
     const char *said;
-    int tries; /* of the first question; the second has one */
+    int tries; /* of the first question; the second has one try */
 } rows[] = {
     {"anthropic", "asked", MODEL_EFFORT_UNSET, 0, ":,,,10000,0.5", 1},
     {"anthropic", "asked", MODEL_EFFORT_OFF, 0, "disabled:,,,10000,0.5", 1},
@@ -79,7 +79,7 @@ static void on_second(void *data, const struct model_reply *reply) {
     second->done = true;
 }
 
-/* Two at once: what the first finds out, the second is asked again with. */
+/* Two at once: the second is asked again with what the first found out. */
 static void questions_at_once_learn_from_each_other(void **state) {
     struct bench *bench = *state;
     char url[64];

@@ -12,7 +12,7 @@ static void answers_stream_over_every_interface(void **state) {
     set_aws();
     for (size_t a = 0; a < COUNT_OF(http_apis); a++) {
         for (size_t m = 0; m < COUNT_OF(models); m++) {
-            /* Frames have lengths; line ends in them are bytes like others. */
+            /* Frames have lengths. Line ends in them are ordinary bytes. */
             if (!strcmp(http_apis[a], "bedrock") && !strcmp(models[m], "returns"))
                 continue;
             ask(bench, http_apis[a], models[m]);
@@ -200,7 +200,7 @@ static void a_key_comes_from_where_the_user_says(void **state) {
     assert_fails(bench, ERR_USAGE, "NO_SUCH_KEY_VARIABLE");
 }
 
-/* The keyring's program, as it is called; here a script that knows one entry. */
+/* The keyring's program, as it is called. Here it is a script that knows one entry. */
 static void a_key_comes_from_the_keyring(void **state) {
 #ifndef __APPLE__
     static const char script[] = "#!/bin/sh\n[ \"$*\" = 'lookup service hone account me' ] && "

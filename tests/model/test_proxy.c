@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way to a service: certificates nobody signed, and proxies that refuse, want a login or are
- * not there. The server of this folder is the proxy, too, and knows hosts that exist nowhere
+/* The way to a service: certificates that nobody signed, and proxies that refuse, ask for a login
+ * or do not exist. The server of this folder is the proxy too, and knows hosts that exist nowhere
  * else. */
 #include "model/secure.h"
 
@@ -73,7 +73,7 @@ static void plain_requests_go_by_a_proxy(void **state) {
         assert_fails(&secure->bench, ERR_ENVIRONMENT, "models.test");
         unsetenv(names[i]);
     }
-    /* A proxy elsewhere cannot reach a server on this machine. */
+    /* A proxy on another machine cannot reach a server on this machine. */
     setenv("http_proxy", "http://127.0.0.1:9", 1);
     snprintf(address, sizeof address, "http://localhost:%d", secure->bench.port);
     ask_at(secure, address, NULL, NULL);

@@ -11,7 +11,7 @@ static const char *key_of(const char *api) {
     return !strcmp(api, "bedrock") ? "bedrock-key" : "sk-test-4711";
 }
 
-/* Neither the key nor what was cut off of it. */
+/* Neither the key is there, nor what was cut off of it. */
 static void assert_hidden(const struct bench *bench, const char *api) {
     const char *texts[] = {bench->reply.failure.text, bench->reply.model, bench->text,
                            bench->streamed.at, bench->notes.at};
@@ -59,9 +59,9 @@ static void streams_are_not_held_up(void **state) {
     struct buf out = {0};
     (void)state;
     redact_add(&redact, STR("sk-ant-0123456789"));
-    redact_add(&redact, STR("short")); /* would stand in texts by chance */
+    redact_add(&redact, STR("short")); /* it would be in texts by chance */
     redact_stream(&redact, STR("Keep words"), false, &out);
-    assert_string_equal(out.at, "Keep words"); /* the "s" is out, too */
+    assert_string_equal(out.at, "Keep words"); /* the "s" is gone too */
     redact_stream(&redact, STR("k-an"), false, &out);
     assert_string_equal(out.at, "Keep words");
     redact_stream(&redact, STR("d short"), false, &out);
@@ -76,10 +76,10 @@ static void streams_are_not_held_up(void **state) {
 /* ------------------------------------------------------------------------------- what is kept */
 
 #define MASK 0x55
-#define LENGTH 96 /* as keys are; longer than what a register leaves on the stack */
+#define LENGTH 96 /* as long as keys are, and longer than what a register leaves on the stack */
 #define CHUNK ((size_t)1 << 20)
 
-/* A key that stands nowhere in this program as it is, in a file behind some text. */
+/* Makes a key that is nowhere in this program as it is, in a file after some text. */
 static void make_key(unsigned char hidden[LENGTH], const char *before, const char *path) {
     unsigned char bytes[LENGTH];
     for (size_t i = 0; i < LENGTH; i++) {
@@ -106,7 +106,7 @@ static size_t count_in(const unsigned char *at, size_t size, const unsigned char
     return count;
 }
 
-/* How often the key stands in this process's memory, freed or not. */
+/* How often the key is in this process's memory, freed or not. */
 static size_t count_in_memory(const unsigned char hidden[LENGTH]) {
     char line[400];
     size_t count = 0;
@@ -186,7 +186,7 @@ static void an_address_has_no_login(void **state) {
 
 /* ---------------------------------------------------------------------------- where a key goes */
 
-/* What the service at an address says of the key that came: the test server has every host's
+/* What the service at an address says about the key that came. The test server has every host's
  * name. */
 static const char *key_at(struct secure *secure, struct model_endpoint *endpoint,
                           const char *host) {
@@ -257,7 +257,7 @@ static void a_named_key_goes_where_its_section_says(void **state) {
     assert_string_equal(key_at(secure, &endpoint, "models.test"), "signed");
 }
 
-/* Without TLS a key goes to this machine alone, however it is named. */
+/* Without TLS a key goes only to this machine, under any of its names. */
 static void no_key_goes_over_plain_http(void **state) {
     static const char *const elsewhere[] = {
         "http://models.test/v1",    "http://api.anthropic.com",
@@ -319,7 +319,7 @@ static void a_server_that_wants_a_key_is_told_apart(void **state) {
     }
 }
 
-/* Wherever an answer points to, the key stays. */
+/* Wherever an answer points, the key does not go there. */
 static void a_redirect_gets_no_key(void **state) {
     struct secure *secure = *state;
     char url[64];

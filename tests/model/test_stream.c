@@ -69,7 +69,7 @@ static void streams_may_be_cut_at_every_byte(void **state) {
     }
 }
 
-/* A byte that was flipped on its way: no frame's text is taken that is not as it was sent. */
+/* When a byte was flipped on its way, no text is taken from a frame that is not as it was sent. */
 static void a_wrong_byte_in_a_frame_is_found(void **state) {
     struct buf bytes = {0};
     (void)state;
@@ -89,7 +89,7 @@ static void a_wrong_byte_in_a_frame_is_found(void **state) {
     buf_free(&bytes);
 }
 
-/* The check value of this CRC, as its catalogues have it. */
+/* The check value of this CRC, as catalogues list it. */
 static void checksums_are_those_of_ethernet(void **state) {
     (void)state;
     assert_int_equal(frame_crc(STR("123456789")), 0xcbf43926u);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes wrong on the way to a model: ends and silences at any moment, errors of every kind, and
- * requests that are cancelled wherever they stand. */
+ * requests that are cancelled at any point. */
 #include "model/serve.h"
 
 #include <arpa/inet.h>
@@ -62,7 +62,7 @@ static void what_may_pass_is_tried_again(void **state) {
     for (size_t a = 0; a < COUNT_OF(http_apis); a++) {
         for (size_t i = 0; i < COUNT_OF(rows); i++) {
             bool slow = !strcmp(rows[i].model, "seconds") || !strcmp(rows[i].model, "date");
-            if (slow && a > 0) /* what headers say is the same for all */
+            if (slow && a > 0) /* what the headers say is the same for all */
                 continue;
             ask_often(bench, http_apis[a], rows[i].model);
             assert_answer(bench, http_apis[a], rows[i].model);
@@ -125,7 +125,7 @@ static void silences_have_limits(void **state) {
     }
 }
 
-/* A port that is open, where nobody takes what comes: no TLS, no answer. */
+/* A port that is open, where nobody reads what comes: no TLS, no answer. */
 static void a_deaf_server_is_left_after_a_while(void **state) {
     struct bench *bench = *state;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -146,14 +146,14 @@ static void a_deaf_server_is_left_after_a_while(void **state) {
     snprintf(url, sizeof url, "https://127.0.0.1:%d/v1", ntohs(address.sin_port));
     ask_endpoint(bench, &endpoint);
     assert_fails(bench, ERR_ENVIRONMENT, "time");
-    endpoint.first_limit_s = 0.6; /* the one above was not waited for: it comes first */
+    endpoint.first_limit_s = 0.6; /* nobody waited for the one above, so it comes first */
     snprintf(url, sizeof url, "http://127.0.0.1:%d/v1", ntohs(address.sin_port));
     ask_endpoint(bench, &endpoint);
     assert_fails(bench, ERR_ENVIRONMENT, "no answer began");
     close(fd);
 }
 
-/* Thinking is a beginning, and goes on for longer than the limit until the first word. */
+/* Thinking counts as a beginning. It goes on for longer than the limit until the first word. */
 static void thinking_is_no_silence(void **state) {
     struct bench *bench = *state;
     set_aws();
@@ -256,7 +256,7 @@ static void a_request_is_cancelled_at_any_moment(void **state) {
     }
 }
 
-/* By who is told that it is tried again, and by who is told that it begins again. */
+/* Cancelled by whoever hears that it is tried again, and by whoever hears that it begins again. */
 static void a_request_is_cancelled_between_two_tries(void **state) {
     struct bench *bench = *state;
     const char *const fails[] = {"sh", "-c", "exit 3", NULL};
@@ -289,7 +289,7 @@ struct pair {
 static void pair_text(void *data, struct str piece) {
     struct pair *pair = data;
     (void)piece;
-    if (++pair->pieces == 3) /* within libcurl: one's own and those of others */
+    if (++pair->pieces == 3) /* from within libcurl: its own request, and others */
         for (size_t i = 0; i < COUNT_OF(pair->calls); i++)
             model_cancel(pair->calls[i]);
 }
@@ -320,7 +320,7 @@ static void requests_cancel_each_other(void **state) {
     }
 }
 
-/* Everything may be under way when a program ends. */
+/* Anything may be under way when a program ends. */
 static void a_client_ends_whatever_runs(void **state) {
     static const char *const models[] = {"slow", "stall", "silent", "later", "bytes", "thinks"};
     struct bench *bench = *state;

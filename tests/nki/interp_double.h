@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stand-in for the modules of NKI, so that the interpreter is tested by itself: one tensor type
- * without data, one module `nki.language`, a return value that is kept as text. */
+/* A stand-in for the modules of NKI, so that the interpreter is tested alone: one tensor type
+ * without data, one module `nki.language`, and a return value that is kept as text. */
 #ifndef HONE_TESTS_NKI_INTERP_DOUBLE_H
 #define HONE_TESTS_NKI_INTERP_DOUBLE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints releases.def as C reads it, a row a line with tabs between what it has: for
- * tests/remote/test_releases.py, which holds it against what Python reads. */
+/* Prints releases.def as C reads it: each row on a line, with tabs between its parts.
+ * tests/remote/test_releases.py compares this with what Python reads. */
 #include <stdio.h>
 
 #include "nki/lint/releases.h"

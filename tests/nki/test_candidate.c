@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said about a candidate before it is run: from its source, and from what its program does
+/* What is said about a candidate before it is run, from its source, and from what its program does
  * with inputs, outputs and types. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ static const char *const fronts[] = {
 
 static const char *release; /* of the target */
 
-/* The codes of what is found in front + source, "hone-candidate-" left out, separated by blanks. */
+/* The codes of what is found in front + source, without "hone-candidate-", separated by blanks. */
 static char *lint(const char *front, const char *source, const char *original) {
     struct diag_list diags = {0};
     struct buf text = {0}, found = {0};
@@ -191,10 +191,10 @@ static void work_that_is_left_out_is_found(void **state) {
         const char *body, *codes;
     } rows[] = {
         {HONEST, ""},
-        /* the same number whatever comes in */
+        /* the same number whatever the input is */
         {Y TILE("c", "float32") "    nisa.memset(dst=c, value=1.0)\n" STORE("c"),
          "constant unread unread"},
-        /* loads that lead nowhere */
+        /* loads whose data goes nowhere */
         {Y TILE("a", "float32") TILE("b", "float32") LOAD("a", "x")
              LOAD("b", "w") "    nisa.memset(dst=a, value=1.0)\n" STORE("a"),
          "constant"},
@@ -252,7 +252,7 @@ static void narrower_types_are_found_unless_the_policy_allows_them(void **state)
     expect(&honest, &cast, true, "precision");
     expect(&honest, &cast, false, "");
     expect(&cast, &cast, true, "");
-    /* The inputs are bfloat16 themselves: nothing becomes narrower. */
+    /* The inputs themselves are bfloat16, so nothing becomes narrower. */
     struct nki_facts wide = facts_of(fronts[0], HONEST, DTYPE_BFLOAT16);
     struct nki_facts same = facts_of(fronts[0], CAST, DTYPE_BFLOAT16);
     expect(&wide, &same, true, "");

@@ -21,7 +21,7 @@ static const char kernel[] = "@nki.jit\n"
                              "    if a: x; y\n"
                              "    return out\n";
 
-/* The statement whose text starts like this; a failed assertion when there is none. */
+/* The statement whose text starts like this. A failed assertion when there is none. */
 static struct nki_node *stmt(const struct nki_tree *tree, const char *start) {
     for (uint32_t i = 0; i < tree->n_nodes; i++)
         if (nki_is_statement(tree->nodes[i]) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of what a candidate may use, from outside: payloads.txt is what is refused and why,
- * honest.txt what is not. Then what depends on the original kernel, on files of the task and on the
- * release. */
+/* The list of what a candidate may use, seen from outside: payloads.txt has what is refused and
+ * why, honest.txt what is not. Then what depends on the original kernel, on files of the task and
+ * on the release. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 #define GUARD HONE_SOURCE_DIR "/tests/nki/guard/"
 
-/* What is found in `source`, "hone-candidate-" left out: "name:2 import:1". */
+/* What is found in `source`, without "hone-candidate-": "name:2 import:1". */
 static char *findings(struct str source, const char *original,
                       struct nki_candidate_options options) {
     struct diag_list diags = {0}, ignored = {0};
@@ -63,7 +63,7 @@ static bool row_next(struct str *rest, struct row *row) {
     return true;
 }
 
-/* Compares every row with what is found; returns their number. */
+/* Compares every row with what is found. Returns how many there are. */
 static size_t check_table(const char *path) {
     struct err err = {0};
     size_t size = 0, count = 0, wrong = 0;
@@ -145,7 +145,7 @@ static void what_stands_unchanged_stays_and_is_not_for_new_code(void **state) {
          "import os\nX = ['a']\nos.system(X[0])\n" KERNEL, ""},
         {REGISTER "def kernel(x):\n    return ALL['run']('id')\n", REGISTER KERNEL, "kept:10"},
         {REGISTER OTHER, REGISTER KERNEL, ""},
-        /* a star does not turn what a harness binds into anything */
+        /* a star does not change what a harness binds */
         {STAR "class A:\n    load = None\ndef kernel(x):\n    return np.load(x)\n",
          "def kernel(x):\n    return np.abs(x)\n", "file:5"},
         {STAR "def kernel(x):\n    return getattr(np, 'load')(x)\n",
@@ -154,7 +154,7 @@ static void what_stands_unchanged_stays_and_is_not_for_new_code(void **state) {
          "def kernel(x):\n    return os.path(x)\n", "name:3"},
         {STAR "def kernel(x):\n    return tile_of(np.abs(x)), 2\n",
          "def kernel(x):\n    return np.sqrt(tile_of(x))\n", ""},
-        /* names that nobody binds: a harness does, or it is an error; not Python's own */
+        /* names that nobody binds: a harness does, or they are errors; but not Python's own */
         {"def kernel(x):\n    return tile_of(x), 2\n", "def kernel(x):\n    return tile_of(x)\n",
          ""},
         {"def kernel(x):\n    return exec(x), 2\n", "def kernel(x):\n    return exec(x)\n",

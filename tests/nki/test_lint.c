@@ -9,7 +9,7 @@
 
 #include "nki/nki.h"
 
-/* A source and what the lints say about it: "line:column code", one per line; "" is nothing. */
+/* A source and what the lints say about it: "line:column code", one on each line. "" is nothing. */
 struct row {
     const char *source, *findings;
 };

@@ -25,7 +25,7 @@ static void operands_are_the_parameters_without_engine_and_name(void **state) {
                         "dst, src, engine=None, name=None");
 }
 
-/* What the words of the table cannot say of themselves. */
+/* What the words of the table cannot say themselves. */
 static void rows_hold_together(void **state) {
     (void)state;
     for (int op = 0; op < NKI_OP_COUNT; op++) {
@@ -71,7 +71,7 @@ static void legacy_signatures_name_operands(void **state) {
     }
 }
 
-/* A place that is missing would end the signature before those after it. */
+/* A missing place would end the signature before the places after it. */
 static void legacy_places_have_no_gap(void **state) {
     (void)state;
 #define PARAM(id, name, role, takes, standard, legacy) +((legacy) != 0)

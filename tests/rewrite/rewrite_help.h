@@ -52,7 +52,7 @@ static inline void help_expect(const char *source, const struct help_inputs *inp
     buf_free(&out);
 }
 
-/* No site whose key begins with `key`, and a reason that holds `reason`. */
+/* There is no site whose key begins with `key`, and the reason holds `reason`. */
 static inline void help_declines(const char *source, const struct help_inputs *inputs,
                                  const char *key, const char *reason) {
     struct rewrite_request request = help_request(source, inputs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranking: what the device model says of the menu's edits decides what is offered, and in which
+/* Ranking: what the device model says about the menu's edits decides what is offered, and in which
  * order. */
 #include "rewrite_help.h"
 
@@ -81,7 +81,7 @@ static void a_cancelled_ranking_ends_early(void **state) {
     unmake(&offers);
 }
 
-/* The estimate is the model's own answer, and a source it cannot take says why. */
+/* The estimate is the model's own answer. For a source that the model cannot take, it says why. */
 static void an_estimate_knows_why_not(void **state) {
     (void)state;
     struct help_inputs inputs = {0};

@@ -249,7 +249,7 @@ static void a_tile_size_changes_within_the_limits(void **state) {
                   &inputs, "tile:", "T is not only used to lay data out");
 }
 
-/* Bound together with another one, or by a tile size of the language. */
+/* Constants that are bound together with another one, or by a tile size of the language. */
 static void a_tile_size_is_any_named_constant(void **state) {
     (void)state;
     static const char *const bound[][2] = {
@@ -370,7 +370,7 @@ static void every_offer_for_the_seeds_can_be_done(void **state) {
     try_all("matmul", &matmul);
 }
 
-/* Cut and spoilt kernels: never a crash, and what comes out parses. */
+/* Kernels with parts cut out or spoilt: never a crash, and what comes out parses. */
 static void spoilt_kernels_do_no_harm(void **state) {
     (void)state;
     struct help_inputs inputs = {0};
@@ -396,7 +396,8 @@ static void spoilt_kernels_do_no_harm(void **state) {
     }
 }
 
-/* A chain of names, each twice the one before, and one as long as the source: answered at once. */
+/* A chain of names, each twice the one before, and one as long as the source. Both are answered at
+ * once. */
 static void long_chains_of_names_end(void **state) {
     (void)state;
     struct help_inputs inputs = {0};

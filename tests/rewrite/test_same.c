@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rewrites keep the numbers: every edit the menu offers for the seeds, and edits of the results,
- * are run on the device model on small inputs and compared with the kernel they came from. */
+/* Rewrites keep the numbers. Every edit that the menu offers for the seeds, and edits of the
+ * results, are run on the device model on small inputs, and compared with the kernel they came
+ * from. */
 #include "rewrite_help.h"
 
 #include <math.h>
@@ -81,7 +82,7 @@ static double distance(const struct run *a, const struct run *b) {
     return sqrt(difference / norm);
 }
 
-/* What the loop holds a candidate against before it is run has nothing to say about an edit. */
+/* The loop's checks of a candidate before it is run have nothing to say about an edit. */
 static void inspect(const struct rewrite_request *request, struct str source, const struct run *run,
                     const struct run *expected) {
     struct diag_list diags = {0};
@@ -98,7 +99,7 @@ static void inspect(const struct rewrite_request *request, struct str source, co
     diag_free(&diags);
 }
 
-/* The edit's result against the kernel's own; false when the model refuses what came out. */
+/* Compares the edit's result with the kernel's own. False when the model refuses what came out. */
 static bool compare(const struct rewrite_request *request, const char *key,
                     const struct help_inputs *inputs, const struct run *expected) {
     struct buf out = {0};
@@ -128,7 +129,7 @@ static size_t compare_all(const struct rewrite_request *request, const struct he
     for (size_t i = 0; i < model->sites.len; i++) {
         const char *key = model->sites.at[i].key;
         if (depth && i % 3 != (size_t)depth % 3)
-            continue; /* of the edits of edits a third */
+            continue; /* a third of the edits of edits */
         ran += compare(request, key, inputs, expected);
         struct buf out = {0};
         if (depth < 1 && rewrite_apply(request, key, &out, NULL)) {

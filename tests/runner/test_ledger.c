@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine's budget, shared by what could as well be other hones: each claim has its own file
- * and lock. */
+/* The machine's budget, shared by claims that could as well be those of other hones: each has its
+ * own file and lock. */
 #include "task/workbench.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 #include "runner/runner.h"
 
 #define MEGABYTE ((uint64_t)1 << 20)
-#define MACHINE (1500 * MEGABYTE) /* less than two that nobody knows anything of */
+#define MACHINE (1500 * MEGABYTE) /* less than two evaluations of which nothing is known */
 
 static int folder_new(void **state) {
     int failed = make_folder(state);
@@ -109,7 +109,7 @@ static void first_come_first_served(void **state) {
     ledger_raise(large, 1200 * MEGABYTE);
     assert_int_equal(ask(runs, NULL), LEDGER_GO);
     assert_int_equal(ask(large, "waits for memory"), LEDGER_WAIT);
-    usleep(2000); /* those of the same millisecond are equal */
+    usleep(2000); /* claims of the same millisecond are equal */
     struct ledger_claim *small = claim_of("/x/c/k.py", MACHINE, 8);
     assert_int_equal(ask(small, "waits for its turn"), LEDGER_WAIT);
     ledger_claim_free(large);
@@ -118,7 +118,7 @@ static void first_come_first_served(void **state) {
     ledger_claim_free(small);
 }
 
-/* A child that has some memory to itself until it is killed. */
+/* A child that keeps some memory until it is killed. */
 static pid_t eater_start(size_t bytes) {
     int ready[2];
     assert_int_equal(pipe(ready), 0);
@@ -144,7 +144,7 @@ static void look(struct ledger_claim *claim) {
     loop_free(loop);
 }
 
-/* The file of the one claim that stands. */
+/* The file of the only claim. */
 static char *first_row(const char *running) {
     DIR *dir = opendir(running);
     char *text = NULL, mark[16];
@@ -179,7 +179,7 @@ static void the_next_claim_is_for_what_the_last_one_took(void **state) {
     ledger_claim_free(claim);
 }
 
-/* Of what a child was promised, what it was seen to have is no more promised. */
+/* Of what a child was promised, the part that it was seen to have is promised no more. */
 static void what_a_child_has_is_not_counted_twice(void **state) {
     (void)state;
     pid_t eater = eater_start(300 * MEGABYTE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages: what lines mean, the same here as in the runner on hosts, which reads the same corpus
- * (tests/remote/test_messages.py), and patterns that both engines take. */
+ * (tests/remote/test_messages.py); and patterns that both engines take. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

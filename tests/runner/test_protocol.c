@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs and events as text, and a client against runners that behave in every bad way. */
+/* Jobs and events as text, and a client against runners that misbehave in every way. */
 #include "task/workbench.h"
 
 #include <math.h>
@@ -262,7 +262,7 @@ static void a_crash_is_a_clear_failure(void **state) {
     assert_int_equal(outcome.verdict.compiles.answer, TASK_NOT_ASKED);
 }
 
-/* Whoever ends it says nothing about the kernel; the processor limit is hone's own. */
+/* Whoever ends it says nothing about the kernel. The processor limit is hone's own. */
 static void signals_are_told_apart(void **state) {
     (void)state;
     static const struct {
@@ -347,7 +347,7 @@ static void a_run_can_be_cancelled_and_several_run_at_once(void **state) {
     loop_free(loop);
 }
 
-/* The first time it says that it needs more than what was put aside for it. */
+/* The first time, it says that it needs more than was put aside for it. */
 static void a_runner_that_needs_more_begins_anew_with_it(void **state) {
     (void)state;
     static const char script[] = "cat >/dev/null; test $HONE_ASIDE -ge 1080000000 &&"

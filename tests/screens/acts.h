@@ -11,7 +11,7 @@
 #include "tune/act/inner.h"
 #include "tune/apply/apply.h"
 
-/* Does what is asked to the state itself, and says it in words. */
+/* Applies what is asked to the state itself, and says it in words. */
 static struct buf done;
 
 static inline bool act_on_state(void *context, const struct tune_action *action, struct err *err) {

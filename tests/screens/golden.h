@@ -28,7 +28,7 @@ struct golden_rows {
     int first, count;
 };
 
-/* The rows that something lies on; count 0: nothing lies over the screen. */
+/* The rows under something that lies over the screen. count 0: nothing does. */
 static struct golden_rows golden_popup(const struct tui_canvas *canvas) {
     struct golden_rows rows = {0, 0};
     for (int i = 0; i < canvas->rows * canvas->cols; i++) {
@@ -40,7 +40,7 @@ static struct golden_rows golden_popup(const struct tui_canvas *canvas) {
     return rows;
 }
 
-/* The rows that the screen itself draws: without head, title, status and keys. */
+/* The rows that the screen itself draws, without head, title, status and keys. */
 static struct golden_rows golden_body(const struct views *views, const struct tui_canvas *canvas) {
     int first = views->view == VIEW_START ? 0 : views->view == VIEW_WORKBENCH ? 1 : 2;
     if (canvas->rows < VIEWS_MIN_ROWS || canvas->cols < VIEWS_MIN_COLS)
@@ -48,7 +48,7 @@ static struct golden_rows golden_body(const struct views *views, const struct tu
     return (struct golden_rows){first, canvas->rows - 2 - first};
 }
 
-/* A canvas that has these rows alone. */
+/* A canvas that has only these rows. */
 static struct tui_canvas *golden_part(const struct tui_canvas *whole, struct golden_rows rows) {
     struct tui_canvas *part = tui_canvas_new(rows.count, whole->cols, whole->ascii);
     memcpy(part->cells, whole->cells + (size_t)rows.first * (size_t)whole->cols,
@@ -60,8 +60,8 @@ static struct tui_canvas *golden_part(const struct tui_canvas *whole, struct gol
 
 enum golden_line { GOLDEN_HEAD, GOLDEN_TITLE, GOLDEN_STATUS, GOLDEN_KEYS, GOLDEN_LINES };
 
-/* A line as it is drawn, and the scenes that have it: of heads and titles, which have little to do
- * with what a scene is about, the first one. */
+/* A line as it is drawn, and the scenes that have it. Heads and titles have little to do with what
+ * a scene is about, so of these only the first scene. */
 struct golden_shared {
     struct buf line, scenes;
 };
@@ -85,7 +85,7 @@ static void golden_add(struct golden_chrome *chrome, enum golden_line which, con
         buf_printf(&shared->scenes, "%s%s", shared->scenes.len ? " " : "", scene);
 }
 
-/* Takes over the lines around the screen that is drawn; one that something lies on is not taken. */
+/* Keeps the lines around the screen that is drawn, except one that something lies on. */
 static void golden_note(struct golden_chrome *chrome, const struct views *views, const char *scene,
                         const struct tui_canvas *canvas) {
     bool titled = views->view != VIEW_START && views->view != VIEW_WORKBENCH;

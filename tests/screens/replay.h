@@ -27,7 +27,7 @@ static char *replay_file(const char *name) {
     return text;
 }
 
-/* "@kernel.py" in quotes becomes the file's text as a JSON string. */
+/* Replaces "@kernel.py" in quotes by the file's text as a JSON string. */
 static void replay_expand(struct str payload, struct buf *out) {
     while (payload.len) {
         if (!str_starts(payload, "\"@")) {
@@ -52,7 +52,7 @@ static void replay_expand(struct str payload, struct buf *out) {
     }
 }
 
-/* The state at the line "--- stop" of the file; *now_ms is the time of the last event. */
+/* The state at the line "--- stop" of the file. *now_ms is the time of the last event. */
 CC_UNUSED static struct tune_state *replay_of(const char *file, const char *stop, int64_t *now_ms) {
     struct tune_state *state = tune_state_new();
     char *script = replay_file(file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the scenes of the screens have in common: models, a place, sessions to choose from, and
- * screens that look at a state. */
+ * screens on a state. */
 #ifndef HONE_TESTS_SCREENS_SCENE_H
 #define HONE_TESTS_SCREENS_SCENE_H
 
@@ -8,7 +8,7 @@
 
 #include "screens/replay.h"
 
-/* How the connection of a place stands in a scene. */
+/* The state of the connection to a place in a scene. */
 enum connection { NO_PLACE, MODEL, CONNECTED, WAITING, LOST, FAILED, ASKS_KEY, ASKS_SECRET };
 #define CLAUDE                                                                          \
     {                                                                                   \
@@ -30,7 +30,7 @@ static const struct tune_role_view roles[TUNE_ROLES] = {
     [TUNE_ROLE_REWRITER] = {.models = &claude, .count = 1},
     [TUNE_ROLE_FIXER] = {.models = &claude, .count = 1}};
 
-/* Pieces of answers are no events: they come from here. */
+/* Pieces of answers are no events, so they come from here. */
 CC_UNUSED static void stream_answers(struct tune_state *state) {
     static const char *const pieces[] = {
         "title: Keep w resident in SBUF\nwhat: w is read again by each of the 32 blocks of rows; ",
@@ -138,7 +138,7 @@ static void no_retry(void *context) {
     (void)context;
 }
 
-/* The texts of a struct tune_recent are not const, because who lists them frees them. */
+/* The texts of a struct tune_recent are not const, because whoever lists them frees them. */
 #define TEXT(literal) ((char *)(uintptr_t)(literal))
 static const struct tune_recent recent[] = {
     {TEXT("add_rmsnorm_matmul"), TEXT("seeds/add_rmsnorm_matmul"), TEXT("/s/a"),

@@ -37,7 +37,7 @@ static void messages_answer(void **unused) {
     tune_state_free(state);
 }
 
-/* Every gate takes each of its settings in turn; what was typed to find it stays. */
+/* Every gate takes each of its settings in turn. What was typed to find it stays. */
 static void gates_go_through_their_settings(void **unused) {
     (void)unused;
     int64_t now_ms = 0;
@@ -71,8 +71,8 @@ static void found(struct tune_state *state, const char *severity, const char *fi
     buf_free(&json);
 }
 
-/* The first error of a check is in sight and what Enter opens, in the candidate; repeats are one
- * row; what is said is broken between words instead of cut. */
+/* The first error of a check is in sight, and Enter opens it in the candidate. Repeats are one row.
+ * Text is broken between words, not cut. */
 static void findings_can_be_read(void **unused) {
     (void)unused;
     int64_t now_ms = 0;
@@ -108,7 +108,7 @@ static void findings_can_be_read(void **unused) {
     tune_state_free(state);
 }
 
-/* The hunk that the keys act on is on the screen, however it was come to. */
+/* The hunk that the keys act on is on the screen, however it was reached. */
 static void the_hunk_in_hand_is_shown(void **unused) {
     (void)unused;
     static const char *const ways[] = {"h",     "d h",   "z h",       "z d h", "d z h",
@@ -163,8 +163,8 @@ static void two_columns_work_or_it_is_said_why_not(void **unused) {
     tune_state_free(state);
 }
 
-/* The number, the sum on the screen and the chart go by one floor and by the FLOPs that the task
- * needs, whatever transposes an attempt has besides. */
+/* The number, the sum on the screen and the chart use one floor, and the FLOPs that the task needs,
+ * whatever transposes an attempt has besides. */
 static void one_roof_for_all(void **unused) {
     (void)unused;
     int64_t now_ms = 0;
@@ -185,7 +185,7 @@ static void one_roof_for_all(void **unused) {
     tune_state_free(state);
 }
 
-/* One decision at a time, of person or loop, and said before. */
+/* It takes back one decision at a time, of a person or of the loop, and says which before. */
 static void undo_says_what_it_takes_back(void **unused) {
     (void)unused;
     int64_t now_ms = 0;

@@ -20,7 +20,8 @@ static bool is_listed(const struct keys *keys, const char *screen, const char *c
     return false;
 }
 
-/* Every command is in the list of keys, with a help; each key stands with the screen it is for. */
+/* Every command is in the list of keys, with a help. Each key is listed for the screen that has
+ * it. */
 static void every_command_is_documented(void **state) {
     (void)state;
     static const char *const rows[][3] = {
@@ -49,7 +50,7 @@ static void every_command_is_documented(void **state) {
     vec_free(&keys.all);
 }
 
-/* What a screen takes is there to be taken, and names are unique. */
+/* A screen's commands are all in the table, and names are unique. */
 static void tables_of_commands_agree(void **state) {
     (void)state;
     const struct command *command;

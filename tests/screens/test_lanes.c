@@ -62,7 +62,7 @@ static void what_is_done_in_the_list_of_lanes_is_done_to_its_row(void **unused) 
     replay_keys(views, "l Down Down r n o Enter");
     said("reject 2 no\n");
     assert_string_equal(state->lanes.at[2].closed, "no");
-    assert_int_equal(views->lane, 3); /* on to one that is open; the cursor stays */
+    assert_int_equal(views->lane, 3); /* to the next one that is open; the cursor stays */
     replay_keys(views, "r");
     said("");
     replay_keys(views, "Down n Enter");
@@ -82,7 +82,7 @@ static void what_is_done_in_the_list_of_lanes_is_done_to_its_row(void **unused) 
     tune_state_free(state);
 }
 
-/* Which lane is looked at is each view's own: nothing of it is in the log. */
+/* Which lane is shown belongs to each view. Nothing of it is in the log. */
 static void each_view_looks_at_a_lane_of_its_own(void **unused) {
     (void)unused;
     int64_t now_ms = 0;
@@ -96,7 +96,7 @@ static void each_view_looks_at_a_lane_of_its_own(void **unused) {
     replay_keys(other, "}");
     replay_keys(mine, "r n o Enter");
     said("reject 2 no\n");
-    assert_int_equal(mine->lane, 3); /* on to one that is open */
+    assert_int_equal(mine->lane, 3); /* to the next one that is open */
     assert_int_equal(other->lane, 1);
     replay_keys(mine, "{"); /* to look at what was rejected */
     draw_at(mine, 24, 80);
@@ -114,7 +114,7 @@ static void each_view_looks_at_a_lane_of_its_own(void **unused) {
     tune_state_free(state);
 }
 
-/* A lane that came to nothing tells why, until the round is over. */
+/* A lane that came to nothing says why, until the round is over. */
 static void the_lane_looked_at_is_left_with_its_round(void **unused) {
     (void)unused;
     int64_t now_ms = 0;
@@ -131,7 +131,7 @@ static void the_lane_looked_at_is_left_with_its_round(void **unused) {
     draw_at(views, 24, 80);
     assert_int_equal(state->lanes.len, 1);
     assert_int_equal(views->lane, 0);
-    replay_keys(views, "u u"); /* the lanes are back, and so is who looks at them */
+    replay_keys(views, "u u"); /* the lanes are back, and so is the one that is shown */
     assert_int_equal(state->lanes.len, 6);
     assert_int_equal(views->lane, 1);
     tune_state_apply(state, state->seq + 1, now_ms, "round", "{\"round\": 3}");

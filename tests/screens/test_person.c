@@ -9,7 +9,7 @@
 
 #include "screens/acts.h"
 
-/* Nothing is drawn outside, nothing crashes, whatever the size and the keys. */
+/* Whatever the size and the keys, nothing is drawn outside and nothing crashes. */
 static void walk(const char *file, const char *stop) {
     static const char keys[] = "1234567890jkhn d[]zf?\x0d/:qgGRrPowmFe<>cvoxptABi9\t9\tll{}.";
     int64_t now_ms = 0;
@@ -56,7 +56,7 @@ static void every_size_and_key_is_survived(void **state) {
     walk("lanes.events", "fanned");
 }
 
-/* What came so far is on the screen with the frame that follows, the newest piece at the end. */
+/* What has come is on the screen with the next frame, with the newest piece at the end. */
 static void the_newest_piece_is_in_sight(void **state) {
     (void)state;
     int64_t now_ms = 0;
@@ -140,7 +140,8 @@ static void print_at(struct views *views, const char *keys, int64_t now_ms, stru
     tui_canvas_free(canvas);
 }
 
-/* What a screen kept of a session goes with it: the next one looks as it does to new screens. */
+/* What a screen kept of a session goes with it. The next session looks as it does on new
+ * screens. */
 static void another_session_looks_like_the_first(void **state) {
     (void)state;
     static const char *const screens[] = {"1", "2", "3", "4", "5", "6",
@@ -172,7 +173,7 @@ static void another_session_looks_like_the_first(void **state) {
     tune_state_free(two);
 }
 
-/* Whatever is open: enough of Esc closes it, and none of them leaves. */
+/* Whatever is open, enough of Esc closes it, and none of them leaves. */
 static void escape_never_leaves(void **state) {
     (void)state;
     static const char *const opens[] = {"h n", "z",   "[", "7",       "? x", ": g", "/ a",
@@ -208,7 +209,8 @@ static struct views_request leave_at(const char *file, const char *stop, const c
     return request;
 }
 
-/* Where something waits or runs it is said, and asked once; else there is nothing to ask. */
+/* Where something waits or runs, the screen says so and asks once. Otherwise there is nothing to
+ * ask. */
 static void leaving_says_what_is_left(void **state) {
     (void)state;
     static const char events[] = "session.events", calls[] = "calls.events";
@@ -257,7 +259,7 @@ static void titles_say_what_is_true(void **state) {
     }
 }
 
-/* What waits stays in sight with every message, however long. */
+/* What waits stays in sight beside every message, however long. */
 static void a_message_hides_nothing_that_waits(void **state) {
     (void)state;
     int64_t now_ms = 0;
@@ -282,7 +284,7 @@ static void a_message_hides_nothing_that_waits(void **state) {
     tune_state_free(model);
 }
 
-/* While a long log is read only leaving works, by the key that the screen names, and by Ctrl-C. */
+/* While a long log is read only leaving works, by the key that the screen names and by Ctrl-C. */
 static void an_opening_session_can_be_left(void **unused) {
     (void)unused;
     int64_t now_ms = 0;

@@ -154,7 +154,7 @@ static void nothing_is_no_answer(void **state) {
 static void keys_typed_before_it_shows_do_not_answer(void **state) {
     struct scene *scene = *state;
     ask(scene, false, "Type yes.");
-    type(scene, "5\r"); /* in the same batch: nobody saw it yet */
+    type(scene, "5\r"); /* in the same batch, so nobody has seen it yet */
     assert_int_equal(scene->answers + scene->declined, 0);
     assert_true(shows(scene, "Type yes."));
 }
@@ -182,7 +182,7 @@ static void it_goes_when_the_question_goes(void **state) {
     ask(scene, true, "A password for ubuntu.");
     draw(scene);
     type(scene, SECRET);
-    ask(scene, false, "Type yes."); /* another one: nothing typed goes to it */
+    ask(scene, false, "Type yes."); /* another question: nothing typed goes to it */
     assert_true(shows(scene, "Type yes."));
     assert_false(holds_secret(scene));
     assert_int_equal(scene->answers + scene->declined, 0);

@@ -131,7 +131,7 @@ static const struct scene model_scenes[] = {
     {"waits-calls", "waits", "9 Tab End", NO_PLACE, false},
 };
 
-/* Beam searches: lanes.events. The keys first go to the lane that was looked at then. */
+/* Beam searches: lanes.events. The keys first go to the lane that was shown then. */
 static const struct scene lane_scenes[] = {
     {"lanes-asking", "some-asked", "", NO_PLACE, false},
     {"lanes-asking-next", "some-asked", "c", NO_PLACE, false},
@@ -189,7 +189,7 @@ struct drawing {
     struct golden_chrome chrome;
 };
 
-/* The scene's own rows: what lies over the screen, else what the screen draws. */
+/* The scene's own rows: what lies over the screen, otherwise what the screen draws. */
 static void compare_rows(const struct scene *scene, const struct drawing *drawing,
                          const struct views *views, const struct tui_canvas *canvas) {
     struct golden_rows rows = golden_popup(canvas);
@@ -327,7 +327,7 @@ static void ascii_is_ascii(void **state) {
     }
 }
 
-/* The rows, then where a terminal without colours shows them otherwise than plainly. */
+/* Prints the rows, then where a terminal without colours shows them in another way than plain. */
 static void print_mono(const struct tui_canvas *canvas, struct golden_rows rows,
                        struct buf *screen) {
     struct tui_canvas *part = golden_part(canvas, rows);
@@ -371,8 +371,8 @@ static void draw_mono(const char *name, enum connection connection, const char *
     free_place(place);
 }
 
-/* Without colour the screens show the same text; what carries meaning differs by more. One of them
- * is the whole screen. */
+/* Without colour the screens show the same text. What carries meaning differs by more than colour.
+ * One of them is the whole screen. */
 static void without_colour_what_matters_still_shows(void **state) {
     (void)state;
     draw_mono("rewritten-120x40-mono", NO_PLACE, "", (struct golden_rows){0, 40});

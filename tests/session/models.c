@@ -54,7 +54,7 @@ static void write_text(const char *path, const char *text) {
     assert_true(file_write(path, text, strlen(text), &err));
 }
 
-/* A seed with inputs so small that its profile takes no time, in the folder where one stands. */
+/* A seed with inputs so small that its profile takes no time, in the present folder. */
 static void write_task(void) {
     static const char *const names[] = {"kernel.py", "reference.py"};
     struct err err = {0};
@@ -135,7 +135,7 @@ static void expect(struct terminal *terminal, const char *text) {
     }
 }
 
-/* Something may run: then it asks first. */
+/* Something may run; then it asks first. */
 static void quit(struct terminal *terminal) {
     terminal_type(terminal, ":quit\r");
     terminal_type(terminal, "y");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host as a person at a terminal meets it: asked for its fingerprint and for a passphrase,
- * connected, lost, declined and connected again; in the workbench and on the command line. The host
+/* A host as a person at a terminal sees it: it asks for its fingerprint and for a passphrase, is
+ * connected, lost, declined and connected again, in the workbench and on the command line. The host
  * is a real SSH server on loopback. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void put(const char *path, const char *text, size_t size) {
     free(folder);
 }
 
-/* The seed's files; nothing is evaluated here, so their size does not matter. */
+/* The seed's files. Nothing is evaluated here, so their size does not matter. */
 static void make_task(const struct scene *scene) {
     static const char *const names[] = {"kernel.py", "reference.py"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -200,7 +200,7 @@ static void a_declined_question_is_a_clear_failure(void **state) {
     terminal_free(terminal);
 }
 
-/* Standard input is the terminal too, and waits for decisions: the question comes first. */
+/* Standard input is the terminal too, and waits for decisions. The question comes first. */
 static void a_run_without_a_screen_asks_as_well(void **state) {
     struct scene *scene = *state;
     make_config(scene);

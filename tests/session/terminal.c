@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a program in a pseudo-terminal and keeps its screen with libvterm. Waiting is for what
- * shows, never for a time. */
+/* Runs a program in a pseudo-terminal and keeps its screen with libvterm. It waits for what is
+ * shown, never for a time. */
 #include "session/terminal.h"
 
 #include <errno.h>
@@ -25,12 +25,12 @@ struct terminal {
     VTerm *vterm;
     VTermScreen *screen;
     struct buf text;
-    struct buf title; /* of the window, as it was set last */
+    struct buf title; /* the window's title, as last set */
     int escaping;     /* 1: after an escape, 2: in a title, 3: after an escape in it */
     int bells;
 };
 
-/* Titles (OSC 2) and bells; the library's own call for titles differs between its versions. */
+/* Titles (OSC 2) and bells. The library's own call for titles differs between its versions. */
 static void listen(struct terminal *terminal, const char *bytes, size_t len) {
     static const char begin[] = "2;";
     for (size_t i = 0; i < len; i++) {
@@ -94,7 +94,7 @@ struct terminal *terminal_start(const char *const *argv, const char *const *env,
     return terminal;
 }
 
-/* Takes what comes within wait_ms; false when nothing did. */
+/* Takes what comes within wait_ms. False when nothing did. */
 static bool pump(struct terminal *terminal, int wait_ms) {
     char bytes[65536];
     struct pollfd ready = {.fd = terminal->fd, .events = POLLIN};
@@ -102,7 +102,7 @@ static bool pump(struct terminal *terminal, int wait_ms) {
         return false;
     ssize_t got = read(terminal->fd, bytes, sizeof bytes);
     if (got <= 0) {
-        usleep(10000); /* the program closed its side: poll does not wait any more */
+        usleep(10000); /* the program closed its side, so poll no longer waits */
         return false;
     }
     listen(terminal, bytes, (size_t)got);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workbench in a terminal: that it comes up, answers, resizes, suspends, gives the terminal to
- * an editor, and leaves no debris however it ends. */
+/* The workbench in a terminal: it comes up, answers, resizes, suspends, gives the terminal to an
+ * editor, and leaves nothing behind however it ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,7 +107,7 @@ static void a_lone_escape_closes_what_is_open(void **state) {
     terminal_free(terminal);
 }
 
-/* Esc closes what is open and stays; q asks where something waits; titles and bell tell of it. */
+/* Esc closes what is open and stays. q asks where something waits. Titles and bell show it. */
 static void it_keeps_its_person(void **state) {
     struct err err = {0};
     make_small_task();
@@ -232,9 +232,9 @@ static void the_editor_has_the_terminal_and_gives_it_back(void **state) {
     terminal_free(terminal);
 }
 
-/* The main job, as a person does it: a plan approved, a kernel edited, a proposal rejected with a
- * reason that the next context has, a decision taken back to an older attempt, and the same screen
- * after coming back. */
+/* The main job, as a person does it: a plan is approved, a kernel edited, a proposal rejected with
+ * a reason that the next context has, and a decision taken back to an older attempt. After coming
+ * back, the screen is the same. */
 static void a_round_is_seen_and_decided(void **state) {
     make_small_task();
     struct terminal *terminal = start_on(*state, "small", 120, 40);
@@ -272,7 +272,7 @@ static void a_round_is_seen_and_decided(void **state) {
     expect(terminal, "#0");
     terminal_type(terminal, "7");
     expect(terminal, "▸ #0");
-    expect(terminal, "Space mark"); /* the last line: the frame is whole */
+    expect(terminal, "Space mark"); /* the last line, so the frame is whole */
     char *before = mem_strdup(strstr(terminal_screen(terminal), "attempts"));
     terminal_type(terminal, "qq");
     assert_int_equal(terminal_wait_exit(terminal, false), 0);
@@ -344,8 +344,8 @@ static void what_another_agent_learnt_enters_the_prompt(void **state) {
     terminal_free(terminal);
 }
 
-/* Several directions: gone between, one rejected with a reason, the others approved together, up to
- * the beam that the next round would start from. */
+/* Several lanes: moving between them, rejecting one with a reason, approving the others together,
+ * up to the beam from which the next round would start. */
 static void a_round_of_several_lanes_is_decided(void **state) {
     struct place *place = *state;
     const char *program = getenv("HONE_PROGRAM");
@@ -369,7 +369,7 @@ static void a_round_of_several_lanes_is_decided(void **state) {
     expect(terminal, "3  ×");
     expect(terminal, "closed    not on that engine");
     expect(terminal, "a approve all 2");
-    terminal_type(terminal, ".\r"); /* from the closed one on to the first, and look */
+    terminal_type(terminal, ".\r"); /* from the closed one to the first, and look */
     expect(terminal, "✓✓×  lane 1/3");
     terminal_type(terminal, "a");
     expect(terminal, "rewrite: 2 ok; 2 of 3 lanes open");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder for a test of the store, and a session in it that opens. Include cmocka before it. */
+/* A folder for a test of the store, with a session in it that opens. Include cmocka before it. */
 #ifndef HONE_TESTS_STORE_SCRATCH_H
 #define HONE_TESTS_STORE_SCRATCH_H
 

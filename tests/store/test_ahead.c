@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log read ahead by threads: the same events in the same order, and the same damage as without.
+/* The log read ahead by threads: the same events in the same order, and the same damage as without
+ * threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,7 +60,7 @@ static bool take(void *data, const struct store_event *event) {
     return true;
 }
 
-/* The events, and what was said at their end; *ahead: how many came ahead. */
+/* The events, and what was said at their end. *ahead: how many came ahead. */
 static char *told(bool use, int64_t *ahead) {
     struct err err = {0};
     struct buf all = {0};
@@ -92,7 +93,7 @@ static void what_is_read_ahead_is_what_replay_tells(void **unused) {
     free(without);
 }
 
-/* Where pieces begin and end, in them, and at both ends of the log. */
+/* The beginnings and ends of pieces, their insides, and both ends of the log. */
 static const int places[] = {1, 2, 511, 512, 513, 514, 1024, 1025, 3000, EVENTS - 1, EVENTS};
 
 static void damage_at(const char *what, int place) {
@@ -126,7 +127,7 @@ static void the_same_damage_is_found(void **unused) {
                 damage_at(ways[i], places[k]);
 }
 
-/* One that is gone at the end is missed before anything is read. */
+/* An event that is gone at the end is missed before anything is read. */
 static void an_event_that_is_gone_is_missed(void **unused) {
     (void)unused;
     for (size_t k = 0; k + 1 < COUNT_OF(places); k++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damage of a session is seen, wherever it is: in events, at their end, in tables, in free space.
-// Sessions without a chain get one; files that vanish under a session stop it.
+/* Damage of a session is seen wherever it is: in events, at their end, in tables, in free space.
+ * Sessions without a chain get one. Files that vanish under a session stop it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void append(struct store *store, const char *payload) {
         fail_msg("%s", err.text);
 }
 
-/* Events of several sizes, rows in the tables, room that was freed. */
+/* Events of several sizes, rows in the tables, and room that was freed. */
 static void fill(const char *folder, int events) {
     struct store *store = open_ok(folder);
     struct err err = {0};
@@ -82,7 +82,7 @@ static void image_put(const char *path, const struct image *image) {
     assert_true(file_write_private(path, image->bytes, image->size, &err));
 }
 
-/* Every bit of a session that was closed counts, also those that no event is in. */
+/* Every bit of a session that was closed counts, even one that is in no event. */
 static void any_flipped_bit_is_noticed(void **unused) {
     (void)unused;
     char *folder = scratch(), *path = path_join(folder, "session.db");
@@ -140,7 +140,7 @@ static bool count_event(void *data, const struct store_event *event) {
     return true;
 }
 
-/* Each of these leaves a database that SQLite finds nothing wrong with. */
+/* After each of these, SQLite finds nothing wrong with the database. */
 static void the_place_of_the_damage_is_told(void **unused) {
     (void)unused;
     static const struct {
@@ -252,7 +252,7 @@ static void a_damaged_log_of_sqlite_loses_nothing_unnoticed(void **unused) {
     scratch_end(folder);
 }
 
-/* What a power cut takes is the end of the log that was not merged yet. */
+/* A power cut takes the end of the log that was not merged yet. */
 static void a_lost_end_is_told_as_one(void **unused) {
     (void)unused;
     char *folder = scratch(), *copy = scratch();
@@ -303,7 +303,8 @@ static void a_session_that_vanishes_stops_the_log(void **unused) {
     }
 }
 
-/* The database went, what hone keeps beside it stayed: no new session begins in its place. */
+/* The database is gone, but what hone keeps beside it is there. So no new session begins in its
+ * place. */
 static void a_session_that_is_gone_is_no_new_one(void **unused) {
     (void)unused;
     char *folder = scratch(), *path = path_join(folder, "session.db");
@@ -343,7 +344,7 @@ static void a_damaged_head_is_told(void **unused) {
     scratch_end(folder);
 }
 
-/* A spoiled head says no longer what there was, but still that there was something. */
+/* A spoiled head no longer says what there was, but still that there was something. */
 static void an_emptied_session_with_a_spoiled_head_is_no_new_one(void **unused) {
     (void)unused;
     char *folder = scratch(), *path = path_join(folder, "session.db"),

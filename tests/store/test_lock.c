@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file system that knows no locks is told from a session that somebody has. The linker puts the
-// flock below in the place of the system's (tests/store/tests.cmake).
+/* A file system that knows no locks is told apart from a session that somebody has. The linker puts
+ * the flock below in place of the system's (tests/store/tests.cmake). */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A damaged session is saved: what the chain proves, what one bit puts right, what stands behind.
+/* A damaged session is saved: what the chain proves, what one flipped bit explains, and what comes
+ * after the damage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -170,8 +171,7 @@ static void file_put(const char *top, const char *bytes, size_t size) {
     free(path);
 }
 
-/* Whatever is done to the bytes: nothing that was not written is taken for true, and most is
- * saved. */
+/* Whatever is done to the bytes: nothing that was not written counts as true, and most is saved. */
 static void foreign_bytes_become_no_events(void **unused) {
     (void)unused;
     char *top = session_make();

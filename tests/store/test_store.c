@@ -171,7 +171,7 @@ static void what_is_no_session_is_left_alone(void **unused) {
     scratch_end(folder);
 }
 
-/* A limit on file sizes stands for a disk that is full: the write fails, what is there stays. */
+/* A limit on file sizes stands for a full disk: the write fails, and what is there stays. */
 static void a_full_disk_loses_nothing(void **unused) {
     (void)unused;
     char *folder = scratch();
@@ -278,7 +278,7 @@ static void setting_aside_keeps_the_old_session(void **unused) {
     scratch_end(top);
 }
 
-/* Everything below a folder is its owner's alone. */
+/* Everything below a folder is open to its owner only. */
 static void assert_private(const char *path) {
     struct stat st;
     assert_int_equal(lstat(path, &st), 0);
@@ -328,7 +328,7 @@ static mode_t mode_of(const char *folder, const char *name) {
     return st.st_mode & 07777;
 }
 
-/* As hone made them before; what a link points to is somebody else's. */
+/* As older hones made them. What a link points to belongs to somebody else. */
 static void an_old_session_is_closed_when_it_is_opened(void **unused) {
     (void)unused;
     char *top = scratch(), *folder = path_join(top, "silu"), *other = path_join(top, "other"),
@@ -343,7 +343,7 @@ static void an_old_session_is_closed_when_it_is_opened(void **unused) {
     assert_int_equal(system(command), 0);
     assert_int_equal(chmod(other, 0644), 0);
     assert_int_equal(mode_of(top, "silu") & 077, 055);
-    struct store *store = store_open(folder, true, &err); /* who only looks changes nothing */
+    struct store *store = store_open(folder, true, &err); /* whoever only looks changes nothing */
     assert_int_equal(mode_of(top, "silu") & 077, 055);
     store_close(store);
     store_close(open_ok(folder));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluations on a real Slurm: two nodes of two CPUs on loopback, the remote runner with an
+/* Evaluations on a real Slurm: two nodes of two CPUs on loopback, and the remote runner with an
  * evaluation that does what the kernel's text says (evaluate.py). */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,12 +27,12 @@ struct scene {
     struct loop *loop;
     struct target *target;
     int occasions;       /* no two evaluations of the tests are the same */
-    struct seen *late;   /* one that reaches its time limit while the others are tested */
-    int own;             /* processes of that one */
-    struct arena *arena; /* of what was seen: a test that fails leaves runs behind */
+    struct seen *late;   /* reaches its time limit while the others are tested */
+    int own;             /* processes of the late one */
+    struct arena *arena; /* holds what was seen: a test that fails leaves runs behind */
 };
 
-/* What came of one evaluation. */
+/* How one evaluation ended. */
 struct seen {
     int numbers, restarts, done;
     bool gap; /* a number came twice, or one was left out */
@@ -91,7 +91,7 @@ static void print_target(struct scene *scene) {
         print_message("squeue failed\n");
 }
 
-/* Serves the loop until is(data); the test fails when that takes too long. */
+/* Serves the loop until is(data). The test fails when that takes too long. */
 static void serve_until_at(struct scene *scene, bool (*is)(const void *data), const void *data,
                            int line) {
     struct wait wait = {is, data, is(data)};
@@ -212,7 +212,7 @@ static bool three_have_begun(const void *data) {
     return count == 3;
 }
 
-/* Processes of a job of ours: its folder stands in their command line. */
+/* Processes of a job of ours have its folder in their command line. */
 static bool no_more_are_left(const void *data) {
     struct scene *scene = *(struct scene *const *)data;
     return slurm_left(scene->slurm, ".hone/jobs/") <= (scene->late->done ? 0 : scene->own);
@@ -272,7 +272,7 @@ static void a_preempted_one_begins_anew_as_often_as_it_may(void **state) {
     target_free(strict.target);
 }
 
-/* As a health check does; the controller itself takes ten seconds to find out. */
+/* As a health check does. The controller itself takes ten seconds to find out. */
 static void say_it_is_down(struct scene *scene, const char *node) {
     char name[32];
     snprintf(name, sizeof name, "NodeName=%s", node);
@@ -305,8 +305,8 @@ static void one_whose_runner_dies_is_explained(void **state) {
     assert_non_null(strstr(seen->failure.text, "signal 9"));
 }
 
-/* The controller looks at time limits every half minute: this one begins with the tests, and is
- * looked at before the controller is started anew. */
+/* The controller checks time limits every half minute. So this one begins with the tests, and is
+ * checked before the controller is started again. */
 static void begin_late(struct scene *scene) {
     char job[80];
     scene->late = start_waiting(scene, "/no/such/gate");
@@ -356,7 +356,7 @@ static void a_controller_that_is_away_is_waited_for(void **state) {
     serve_until(scene, was_not_taken, later);
     assert_true(has_said(later, "Unable to contact slurm controller"));
     open_gate(gate);
-    serve_until(scene, is_done, runs); /* nobody needs the controller for that */
+    serve_until(scene, is_done, runs); /* the controller is not needed for that */
     expect_right(runs, 100, 7);
     slurm_revive(scene->slurm, "slurmctld");
     serve_until(scene, is_done, later);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A transport for tests: commands are children of this process in a folder that plays the login
- * folder, copies are files there, and the test says when the line is cut, refused or asked about.
- * It takes the place of core/transport in the program that includes it. */
+/* A transport for tests. Commands are children of this process, in a folder that plays the login
+ * folder, and copies are files there. The test says when the line is cut, refused or asked about.
+ * It replaces core/transport in the program that includes it. */
 #ifndef HONE_TESTS_TARGET_DOUBLE_H
 #define HONE_TESTS_TARGET_DOUBLE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hosts behind real SSH servers on loopback, with a runner that evaluates nothing (fake_runner.py):
- * a server that dies and a line that is cut in the middle of a job, hone killed, two hones on one
+ * a server that dies, a line that is cut in the middle of a job, hone killed, two hones on one
  * host, twenty hosts at once. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -241,7 +241,7 @@ static void a_fingerprint_that_is_declined_ends_it(void **state) {
     loop_free(loop);
 }
 
-/* The longest time between two ticks of a millisecond: how long the loop was busy at once. */
+/* The longest time between two ticks of a millisecond: how long the loop was busy at a stretch. */
 struct ticks {
     uint64_t last_ns, longest_ns;
 };
@@ -285,7 +285,7 @@ static void twenty_hosts_at_once_all_answer(void **state) {
 }
 
 static int set_up(void **state) {
-    /* Before the lab: what it starts sees the environment as it is then. */
+    /* Before the lab, because what it starts sees the environment as it is then. */
     setenv("HONE_RUNNER", HONE_SOURCE_DIR "/tests/target/fake_runner.py", 1);
     unsetenv("XDG_CONFIG_HOME");
     unsetenv("XDG_STATE_HOME");

@@ -16,7 +16,7 @@ struct heard {
     struct err failure;
     double latency_us, device_s;
     char *profile;
-    struct buf local; /* what was said about the way there */
+    struct buf local; /* what was said about the way to the host */
     struct target_run *run;
     int cut_at; /* cut the line at this numbered line; 0: never */
 };
@@ -72,7 +72,7 @@ static void heard_free(struct heard *heard) {
     *heard = (struct heard){.loop = heard->loop};
 }
 
-/* A host with a login folder of its own, and everything else as it is at first. */
+/* A host with a login folder of its own, and everything else as at the beginning. */
 static struct target *begin(void **state, struct loop *loop, const char *name) {
     free(line.home);
     line = (struct line){.home = path_join(*state, name)};
@@ -230,7 +230,7 @@ static void the_job_of_a_hone_that_was_killed_is_found_again(void **state) {
         bool never = false;
         loop_run_until(loop, &never, 10);
     }
-    target_free(target); /* without a cancel: as if hone was gone */
+    target_free(target); /* without a cancel, as if hone was gone */
     heard_free(&heard);
     target = target_open(loop, "user@double", NULL, NULL);
     start(target, &heard, text.at);
@@ -269,7 +269,7 @@ static void a_process_that_is_gone_is_begun_once_more(void **state) {
     assert_int_equal(heard.restarts, 1);
     assert_int_equal(heard.other_files, 0);
     assert_int_equal(heard.next_line, 5);
-    assert_int_equal(heard.lines, 10); /* five of each time, none of them twice */
+    assert_int_equal(heard.lines, 10); /* five of each time, and none twice */
     assert_true(heard.latency_us == 3);
     assert_non_null(strstr(heard.local.at, "starting it once more"));
     heard_free(&heard);
@@ -369,7 +369,7 @@ static void jobs_wait_for_the_first_connection_and_fail_without_hope(void **stat
     start(target, &heard, "result 2\n");
     wait_done(loop, &heard);
     assert_int_equal(heard.failure.kind, ERR_USAGE);
-    assert_int_equal(line.opened, opened + 1); /* the person asked for it: tried once */
+    assert_int_equal(line.opened, opened + 1); /* the person asked for it, so it is tried once */
     heard_free(&heard);
     line.refuses = ERR_NONE;
     target_retry(target);
@@ -378,7 +378,7 @@ static void jobs_wait_for_the_first_connection_and_fail_without_hope(void **stat
     loop_free(loop);
 }
 
-/* It says when it tries next, stops, and a person has it tried again. */
+/* It says when it tries next, and stops. A person makes it try again. */
 static void a_host_that_is_never_reached_is_given_up(void **state) {
     struct loop *loop = loop_new();
     struct err err = {0};
@@ -402,7 +402,7 @@ static void a_host_that_is_never_reached_is_given_up(void **state) {
     line.cut = false;
     target_retry(target);
     wait_state(loop, target, TARGET_READY);
-    /* Once it was there it is waited for. */
+    /* A host that was there once is waited for. */
     line_cut(true);
     bool never = false;
     loop_run_until(loop, &never, 2500);
@@ -433,7 +433,7 @@ static void questions_reach_the_person_and_a_no_is_final(void **state) {
     loop_free(loop);
 }
 
-/* A Python of its own on the host: a script named in its configuration. */
+/* The host has a Python of its own: a script that its configuration names. */
 static void expect_python(void **state, const char *name, const char *script, const char *words) {
     struct loop *loop = loop_new();
     char *config = path_join(*state, "config/hone/config.ini");

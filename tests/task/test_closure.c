@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files a task is made of. */
+/* Which files a task consists of. */
 #include "task/testing.h"
 #include "task/workbench.h"
 
@@ -55,7 +55,7 @@ static void imports_are_followed_over_any_number_of_steps(void **state) {
     free(reference);
 }
 
-/* Nothing imports them: a string beside a name that reads files, or finds modules, names them. */
+/* Nothing imports them. A string names them, beside a name that reads files or finds modules. */
 static void what_is_read_at_run_time_by_its_name_belongs_to_it(void **state) {
     char *kernel = put(state, "t/kernel.py",
                        "import importlib\ntiles = importlib.import_module('tiles')\n"

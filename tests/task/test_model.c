@@ -81,7 +81,7 @@ static void what_is_wrong_is_named(void **state) {
     }
 }
 
-/* What only Python knows is the host's to judge. */
+/* What only Python knows, the host has to judge. */
 static void patterns_that_python_takes_are_left_as_they_are(void **state) {
     static const char *const patterns[] = {
         "\\u00b5s: (.)",  "(?a)(\\w+)", "(?P<ms>[\\d.]+) ms", "(?im)^latency[:=]\\s*([\\d.]+)$",

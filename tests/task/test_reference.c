@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* References that work, and all the ways in which they do not: each with a real Python child. */
+/* References that work, and all the ways in which they do not, each with a real Python child. */
 #include "task/workbench.h"
 
 #include <dirent.h>
@@ -108,7 +108,7 @@ static void expect_failure(void **state, const char *text, enum err_kind kind, c
     free(path);
 }
 
-/* The same for what forward does: seen when outputs are compared. */
+/* The same for forward, whose failure shows when outputs are compared. */
 static void expect_forward_failure(void **state, const char *text, enum err_kind kind,
                                    const char *part) {
     char *path = put(state, "bad.py", text);
@@ -202,7 +202,7 @@ static void outputs_are_compared_in_double_precision(void **state) {
                           "def forward(x):\n    return x * 2\n");
     struct answers answers = {0};
     float data[] = {2, 4, 6, 8.001f};
-    struct array output = {DTYPE_FLOAT32, 2, {2, 2}, data}; /* another shape, as many elements */
+    struct array output = {DTYPE_FLOAT32, 2, {2, 2}, data}; /* another shape of the same size */
     compare(path, &output, 1, &answers);
     assert_true(answers.compared);
     /* 0.001 / sqrt(4 + 16 + 36 + 64) */
@@ -367,7 +367,8 @@ static void assert_same_shapes(const struct task_inputs *a, const struct task_in
     }
 }
 
-/* Shapes are told without numbers where these decide nothing; where they do, by way of them. */
+/* Where numbers decide nothing, shapes are found without making any. Where they do, numbers are
+ * made. */
 static void shapes_are_what_the_inputs_have(void **state) {
     static const struct {
         const char *text;
@@ -561,7 +562,7 @@ static void half_entries_of_dead_processes_go_at_the_next_start(void **state) {
     free(path);
 }
 
-/* Seen from within, by what takes the place of numpy's function that writes an array. */
+/* Seen from inside, by what replaces numpy's function that writes an array. */
 static void the_harness_holds_what_it_writes(void **state) {
     char *path = put(state, "holds.py",
                      HEAD "import fcntl, os\n"
@@ -666,7 +667,7 @@ static void a_reference_that_reads_a_file_goes_by_it(void **state) {
     free(second);
 }
 
-/* Another process empties the cache all the time: things take longer and go well. */
+/* Another process empties the cache all the time. Things take longer and succeed. */
 static void nobody_is_harmed_by_one_who_empties_the_cache(void **state) {
     char *path = put(state, "emptied.py", HEAD INPUTS FORWARD);
     pid_t child = fork();
@@ -690,7 +691,7 @@ static void nobody_is_harmed_by_one_who_empties_the_cache(void **state) {
     free(path);
 }
 
-/* What hone knows of a login is not for the reference's eyes. */
+/* What hone knows of a login is not for the reference. */
 static void a_reference_sees_no_secret(void **state) {
     static const char *const names[] = {"ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY",
                                         "SSH_AUTH_SOCK", "HONE_ANYTHING", "HTTPS_PROXY"};

@@ -168,7 +168,7 @@ static void speed_is_yes_no_or_inconclusive(void **state) {
     assert_int_equal(judge((struct task_samples){0}, other), TASK_NOT_ASKED);
 }
 
-/* A machine that gets slower while it measures: what drifts is in both of a pair. */
+/* A machine that gets slower while it measures. What drifts is in both of a pair. */
 static void pairs_see_what_drift_hides(void **state) {
     (void)state;
     double was[10], is[10];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* References that try what they should not, behind each wall that this machine can have. What one
- * tried comes back as its error: "got in" or "kept out". */
+/* References that try what they should not, behind each wall that this machine can have. The result
+ * of a try comes back as its error: "got in" or "kept out". */
 #include "task/workbench.h"
 
 #include <arpa/inet.h>
@@ -30,7 +30,7 @@ static void on_inputs(void *data, struct task_inputs *inputs, const struct err *
         answer->err = *err;
 }
 
-/* Runs a reference behind a wall; what it raised, or "" when it was well. */
+/* Runs a reference behind a wall. Returns what it raised, or "" when all was well. */
 static struct err run_reference(const char *path, const char *wall, const char *shown,
                                 double limit_s) {
     struct loop *loop = loop_new();
@@ -109,7 +109,7 @@ static bool has_wall(const char *name) {
 
 /* ------------------------------------------------------------------------------------ attempts */
 
-/* From which wall on it is kept out. */
+/* The wall from which on it is kept out. */
 static const struct {
     const char *name, *body, *from;
 } attempts[] = {
@@ -251,7 +251,7 @@ static void is_ended_for_its_processes(void **state, struct place *place, const 
     }
 }
 
-/* Children that only sleep, over the limit and no more: a machine can bear that many. */
+/* Children that only sleep, as many as exceed the limit. A machine can bear that many. */
 static void processes_are_counted(void **state) {
     struct place place = {0};
     char body[400];
@@ -265,7 +265,7 @@ static void processes_are_counted(void **state) {
     close_place(&place);
 }
 
-/* Nothing but a limit of the system's own is fast enough for this one. */
+/* Only a limit of the system itself is fast enough for this one. */
 static void processes_without_end_are_ended(void **state) {
     char *groups = os_groups_find();
     bool is_limited = geteuid() != 0 || groups;
@@ -355,8 +355,8 @@ static void honest_references_work(void **state) {
     close_place(&place);
 }
 
-/* An environment in a home folder is a folder that is shown with links in it that lead out of it; a
- * task may be one of links, too. */
+/* An environment in a home folder is a shown folder with links that lead out of it. A task may
+ * consist of links, too. */
 static void links_out_of_what_is_shown_work(void **state) {
     static const char python[] = "/usr/bin/python3";
     struct place place = {0};
@@ -396,7 +396,7 @@ static void links_out_of_what_is_shown_work(void **state) {
     close_place(&place);
 }
 
-/* The home folder as the task's own: what is in it is seen, but for names with a dot. */
+/* The home folder is the task's own. What is in it is seen, except for names with a dot. */
 static void a_task_in_the_home_folder_shows_no_keys(void **state) {
     struct place place = {0};
     open_place(state, &place);

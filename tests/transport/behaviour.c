@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* behaviour WAY: what every transport does alike, over libssh2, over the system's ssh and on this
- * machine. What only connections have is in connections.c. */
+/* behaviour WAY: what all transports have in common, over libssh2, over the system's ssh and on
+ * this machine. What only connections have is in connections.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -157,7 +157,7 @@ static void a_killed_command_says_so(void **state) {
     scene_wait(scene, &outcome.done);
     assert_int_equal(outcome.exit.end, TRANSPORT_KILLED);
     outcome_free(&outcome);
-    scene_shell(scene, &outcome, "echo still here"); /* the connection goes on */
+    scene_shell(scene, &outcome, "echo still here"); /* the connection survives */
     assert_string_equal(outcome.out.at, "still here|");
     outcome_free(&outcome);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which way is chosen for which host, and that it is said; what only the system's ssh can do. */
+/* Which way is chosen for which host, and that a note says so; what only the system's ssh can
+ * do. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +34,7 @@ static bool noted(const struct scene *scene, const char *words) {
     return scene->notes.at && strstr(scene->notes.at, words);
 }
 
-/* libssh2 before 1.11: neither RSA with SHA-2, nor ciphers and MACs of this century's teens. */
+/* libssh2 before 1.11 has neither RSA with SHA-2, nor the newer ciphers and MACs. */
 static bool is_old(void) {
     return !libssh2_version(0x010b00);
 }
@@ -42,7 +43,7 @@ static bool by_client(const struct scene *scene) {
     return strstr(transport_describe(scene->transport), "the system's ssh") != NULL;
 }
 
-/* A host that is reached by way of SCENE_HOST. */
+/* A host that is reached through SCENE_HOST. */
 static struct sshd *behind(struct scene *scene, const char *name) {
     struct sshd *sshd = sshd_start(scene->lab, name, NULL);
     lab_add_config(scene->lab, "  ProxyJump %s\n", SCENE_HOST);
@@ -306,13 +307,13 @@ static void nothing_is_left_behind(void **state) {
     scene_start(&scene, &outcome, &spec);
     scene_disconnect(&scene);
     outcome_free(&outcome);
-    /* Others use /tmp too: only that it does not grow by ours can be told. */
+    /* Others use /tmp too, so only this can be checked: ours do not add to it. */
     for (int i = 0; i < 400 && count_names("/tmp", "hone-ssh.") > before; i++)
         usleep(5000);
     assert_true(count_names("/tmp", "hone-ssh.") <= before);
     bool never = false;
     loop_run_until(scene.loop, &never, 50);
-    for (int i = 0; i < 400; i++) { /* the connection is gone at the other end as well */
+    for (int i = 0; i < 400; i++) { /* the connection is gone at the other end too */
         char *log = sshd_log(scene.sshd);
         bool closed = strstr(log, "Connection closed") || strstr(log, "Connection reset") ||
                       strstr(log, "disconnect");
@@ -325,7 +326,7 @@ static void nothing_is_left_behind(void **state) {
     scene_end(&scene);
 }
 
-/* Two folders of hones that were killed an hour ago, one of which is not dead after all. */
+/* Two folders of hones that were killed an hour ago; one of the hones is not dead after all. */
 static void what_a_killed_hone_left_is_swept_up(void **state) {
     (void)state;
     struct scene scene;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* connections WAY: what becomes of connections over SSH: keys and questions, wrong words, servers
- * that go, lines that stall. The same for libssh2 and for the system's ssh. */
+ * that go, lines that stall. It is the same for libssh2 and for the system's ssh. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,7 +78,7 @@ static void the_agent_logs_in(void **state) {
     struct scene scene;
     begin(&scene, NULL);
     lab_start_agent(scene.lab, "ecdsa");
-    /* The only key file named is one that no server knows. */
+    /* The only key file that is named is one that no server knows. */
     struct transport_host host = {.name = "agent"};
     lab_add_config(scene.lab,
                    "Host agent\n  HostName 127.0.0.1\n  Port %d\n  User %s\n"
@@ -125,7 +125,7 @@ static void an_unknown_host_key_is_asked_about_and_remembered(void **state) {
     expect(&scene, NULL, ERR_CANCELLED, SCENE_HOST);
     scene.answers[0] = "no";
     expect(&scene, NULL, ERR_CANCELLED, SCENE_HOST);
-    scene.answers[0] = "maybe"; /* neither: asked again, but not for ever */
+    scene.answers[0] = "maybe"; /* neither yes nor no: asked again, but not forever */
     scene.answers[1] = "";
     scene.answers[2] = "what?";
     assert_false(scene_connect(&scene, NULL));
@@ -178,7 +178,7 @@ static void wrong_words_are_told_apart(void **state) {
     expect(&scene, &stranger, ERR_USAGE, "stranger");
     expect(&scene, &user, ERR_USAGE, SCENE_HOST);
     expect(&scene, &port, ERR_ENVIRONMENT, "refuse");
-    assert_false(scene_connect(&scene, &name)); /* which of both depends on the resolver */
+    assert_false(scene_connect(&scene, &name)); /* which of the two depends on the resolver */
     assert_true(scene.why.kind == ERR_USAGE || scene.why.kind == ERR_ENVIRONMENT);
     assert_non_null(strstr(scene.why.text, "no-such-host.invalid"));
     scene_end(&scene);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disk WAY: a file system that is full, there and here. It is a small one in memory, mounted where
- * only this process and its children see it. */
+/* disk WAY: a file system that is full, on the host and here. It is a small one in memory, mounted
+ * where only this process and its children see it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

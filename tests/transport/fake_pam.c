@@ -52,7 +52,7 @@ int pam_putenv(struct pam_handle *handle, const char *setting);
 char **pam_getenvlist(struct pam_handle *handle);
 const char *pam_strerror(struct pam_handle *handle, int status);
 
-/* True when the conversation took place; *right: the answer was the one. */
+/* True when the conversation took place. *right: the answer was right. */
 static int ask(struct pam_handle *handle, int style, const char *text, const char *expected,
                int *right) {
     struct pam_message message = {style, text};

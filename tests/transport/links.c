@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only the libssh2 transport has to get right: host keys of several kinds, servers it cannot
- * talk to, new keys in the middle of a copy, long requests, fairness, files of any size, closing at
- * any moment. */
+/* What only the libssh2 transport has to get right: host keys of several kinds, servers that it
+ * cannot talk to, new keys in the middle of a copy, long requests, fairness, files of any size,
+ * closing at any moment. */
 #include <netdb.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -379,8 +379,8 @@ static void start_all(struct scene *scene, struct transport *transport, const ch
     free(local);
 }
 
-/* Closes after ever more turns of the loop: while looking up, connecting, shaking hands, logging
- * in, opening channels, copying. The sanitizers watch. */
+/* Closes after more and more turns of the loop: while looking up, connecting, shaking hands,
+ * logging in, opening channels, copying. The sanitizers watch. */
 static void a_connection_can_be_closed_at_any_moment(void **state) {
     struct scene scene;
     (void)state;

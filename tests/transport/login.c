@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logging in over libssh2 with what a person answers, and the keys that the agent and the files do
+/* Logging in over libssh2 with what a person answers, and with keys that the agent and the files do
  * not open at once. The server is a real sshd whose PAM is a stand-in. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* network WAY: a network that is cut and comes back. This process and the server have network
- * namespaces of their own with one cable between them, so that nothing of the machine's is
+ * namespaces of their own, with one cable between them, so that nothing of the machine's network is
  * touched. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions over an ssh client's control socket, whose end is played here: what it may say, and what
- * it should never say. */
+/* Sessions over an ssh client's control socket, whose other end is played here: what it may say,
+ * and what it should never say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 #define PATIENCE_MS 20000
 
-/* The transport has a way of its own that only carries the mux. */
+/* The transport has a way of its own, which carries only the mux. */
 struct stage {
     struct loop *loop;
     struct mux *mux;
@@ -234,7 +234,7 @@ static void a_session_that_is_refused_says_so(void **state) {
     assert_true(loop_run_until(stage.loop, &stage.ended, PATIENCE_MS));
     assert_int_equal(stage.exit.end, TRANSPORT_REFUSED);
     assert_int_not_equal(stage.exit.err.kind, ERR_NONE);
-    body = message(97); /* for a command that is gone already */
+    body = message(97); /* for a command that is already gone */
     say(&stage, &body);
     turn(&stage, 5);
     assert_false(stage.gone);
@@ -296,7 +296,7 @@ static void what_is_not_understood_ends_the_connection(void **state) {
     }
 }
 
-/* Packets of any number, length and content, some of them for a session that is there. */
+/* Packets of any number, length and content, some of them for a session that exists. */
 static void garbage_does_no_harm(void **state) {
     (void)state;
     uint32_t x = 99;

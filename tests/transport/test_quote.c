@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments as one line of shell: every shell that is installed must give back the same bytes. */
+/* Arguments as one line of shell. Every shell that is installed must give back the same bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,7 +132,7 @@ static void every_shell_reads_the_arguments_that_were_meant(void **state) {
         if (access(shells[s], X_OK) != 0)
             continue;
         assert_same_in(shells[s], words);
-        for (size_t i = 2; words[i]; i++) { /* also alone: each picks its own way */
+        for (size_t i = 2; words[i]; i++) { /* also alone, because each picks its own way */
             if (s > 1 && i % 4)
                 continue;
             const char *one[] = {words[0], words[1], words[i], NULL};

@@ -13,7 +13,7 @@
 #include "transport/wire/keys.h"
 #include "transport/wire/settings.h"
 
-/* A temp folder that is HOME, with these files. */
+/* A temporary folder that is HOME, with these files. */
 struct home {
     char path[64];
 };
@@ -166,7 +166,7 @@ static void names_without_wildcards_are_known(void **state) {
     end(&home);
 }
 
-/* Whatever bytes stand in the file. */
+/* Whatever bytes are in the file. */
 static void garbage_is_read_without_harm(void **state) {
     (void)state;
     struct home home;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies against an SFTP server in this process that knows no extensions, answers in any order and
- * gives less than it was asked for; and against one that answers nonsense. */
+/* Copies against an SFTP server in this process. One knows no extensions, answers in any order and
+ * gives less than it was asked for. Another answers nonsense. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -379,7 +379,7 @@ static void nonsense_ends_a_copy_or_is_passed_over(void **state) {
         struct err err;
         bool ready = false;
         loop_run_until(bench.server.loop, &ready, 1);
-        for (int i = 0; i < 4; i++) { /* an answer that was lost keeps a copy waiting: closed */
+        for (int i = 0; i < 4; i++) { /* a lost answer keeps a copy waiting, so it is closed */
             struct transport_copy *started =
                 transport_copy_start(bench.transport, i % 2 ? &get : &put, &err);
             assert_non_null(started);

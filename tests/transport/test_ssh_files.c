@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* known_hosts and key files: what is read out of them, and that nothing in them does harm. */
+/* known_hosts and key files: what is read from them, and that nothing in them does harm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

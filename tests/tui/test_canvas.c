@@ -130,7 +130,7 @@ static void a_roofline_has_its_ridge(void **state) {
     tui_canvas_free(canvas);
 }
 
-/* Nothing may be written outside, whatever the size; the sanitiser of the build would tell. */
+/* Whatever the size, nothing may be written outside. The build's sanitiser would find it. */
 static void charts_survive_every_size(void **state) {
     (void)state;
     const double values[] = {1, NAN, 3, INFINITY, -4};

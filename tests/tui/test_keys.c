@@ -74,7 +74,7 @@ static void split_sequences_are_put_together(void **state) {
     tui_decoder_free(decoder);
 }
 
-/* Longer than any that means something, and its end comes later, or never. */
+/* It is longer than any that means something, and its end comes later or never. */
 static void an_overlong_sequence_is_dropped_whole_in_pieces_too(void **state) {
     (void)state;
     struct tui_decoder *decoder = tui_decoder_new();

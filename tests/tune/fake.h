@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A target and a proposer for tests: kernels that say in comments how they behave, and plans from a
+/* A target and a proposer for tests: kernels say in comments how they behave, and plans come from a
  * script. Everything else of a session is real. */
 #ifndef HONE_TESTS_TUNE_FAKE_H
 #define HONE_TESTS_TUNE_FAKE_H
@@ -23,14 +23,14 @@
 #include "tune/state/inner.h"
 #include "tune/tune.h"
 
-/* What a text in a kernel says, a line each: "# latency 900", "# hbm 100", "# broken", "# wrong",
- * "# crash". */
+/* What a text in a kernel says, each on a line: "# latency 900", "# hbm 100", "# broken", "#
+ * wrong", "# crash". */
 static double fake_number(const char *source, const char *what, double missing) {
     const char *at = strstr(source, what);
     return at ? strtod(at + strlen(what), NULL) : missing;
 }
 
-/* "# latency 900", or of a kernel whose constant it is: "LATENCY = 900". */
+/* Reads "# latency 900"; or "LATENCY = 900", of a kernel that has this constant. */
 static double fake_latency(const char *source) {
     return fake_number(source, "# latency ", fake_number(source, "LATENCY = ", 1000));
 }
@@ -49,19 +49,19 @@ struct fake_place {
     struct loop *loop;
     struct fake_run *runs;
     int started, seeds_run;
-    bool slow;         /* evaluations never end by themselves */
+    bool slow;         /* evaluations never end on their own */
     bool measured;     /* times come in samples, of the incumbent too */
-    bool lucky;        /* what is timed after the second time is as slow as the seed kernel */
-    int lnc;           /* physical cores of a launch; 0: not told */
+    bool lucky;        /* from the third timing on, kernels are as slow as the seed kernel */
+    int lnc;           /* physical cores of a launch; 0: unknown */
     const char *doubt; /* why samples cannot be compared: the incumbent's are left out; NULL */
-    int fails;         /* so many evaluations end as failures of the place */
+    int fails;         /* how many evaluations end as failures of the place */
     int cancelled, timed, predicted;
     const char *nki;             /* release that it reports; NULL */
     char model[1000];            /* of the last job */
     char occasion[24], last[16]; /* of the last job; what it was about: "time", "seeds", "both" */
 };
 
-/* Ten of the kernel, and of the incumbent between them. */
+/* Ten samples of the kernel, with those of the incumbent in between. */
 static void fake_samples(struct fake_run *run) {
     for (int i = 0; i < 10; i++) {
         bool slow = run->place->lucky && run->place->timed > 2;
@@ -76,7 +76,7 @@ static void fake_samples(struct fake_run *run) {
     }
 }
 
-/* "# predicts 700": of the compiler, in every evaluation that compiles. */
+/* "# predicts 700": the compiler's prediction, in every evaluation that compiles. */
 static void fake_predict(struct fake_run *run, struct runner_result *result) {
     struct runner_prediction *found = &result->prediction;
     found->us = fake_number(run->source, "# predicts ", 0);
@@ -239,11 +239,11 @@ static void fake_release(void *self) {
     }
 }
 
-/* One scripted direction: what plan() offers, and the kernel that rewrite() makes of it. */
+/* One scripted plan: what plan() offers, and the kernel that rewrite() makes of it. */
 struct fake_plan {
     const char *key, *source; /* source NULL: the rewrite fails */
     double size;              /* predicted fall of hbm_read_bytes */
-    const char *repaired;     /* what a repair turn gives; NULL: it fails */
+    const char *repaired;     /* what a repair turn returns; NULL: it fails */
 };
 struct fake_proposer {
     struct tune_proposer vtable;
@@ -348,7 +348,7 @@ static void fake_begin(struct fake *fake, const struct fake_plan *plans, size_t 
     fake_open(fake);
 }
 
-/* Everything that hone wrote is in the table of events and comes back as it is. */
+/* Everything that hone wrote is in the table of events, and comes back as it is. */
 static bool fake_event_check(void *data, const struct store_event *event) {
     (void)data;
     if (!tune_event_is_as_written(event->type, event->payload))
@@ -366,7 +366,7 @@ static void fake_events_check(struct fake *fake) {
 
 static void fake_end(struct fake *fake) {
     struct err err = {0};
-    if (fake->session) /* else: it could not be opened */
+    if (fake->session) /* otherwise it could not be opened */
         fake_events_check(fake);
     tune_session_close(fake->session);
     loop_free(fake->loop);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session in a child that is killed at a moment, and what it had shown by then. */
+/* A session in a child that is killed at some moment, and what it had shown by then. */
 #ifndef HONE_TESTS_TUNE_KILL_H
 #define HONE_TESTS_TUNE_KILL_H
 
@@ -20,7 +20,7 @@ struct told {
 };
 struct teller {
     struct fake *fake;
-    int to, left; /* changes until it stands still, to be killed there; 0: never */
+    int to, left; /* how many changes until it stands still, to be killed there; 0: never */
 };
 
 static void tell(void *data) {
@@ -63,9 +63,9 @@ static bool replay_to(void *data, const struct store_event *event) {
     return true;
 }
 
-/* Runs the session in a child, from a state in which it is closed, and kills it after exactly so
- * many changes, or while the role is asked (NULL: whoever). What it told last; *changes counts
- * them. */
+/* Runs the session in a child, from a state in which it is closed. Kills it after exactly this many
+ * changes, or while the role is asked (NULL: any role). Returns what it last reported; *changes
+ * counts the changes. */
 static struct told kill_run(struct fake *fake, int after, const char *role, int *changes) {
     int pipe_ends[2];
     assert_int_equal(pipe(pipe_ends), 0);
@@ -98,7 +98,7 @@ static struct told kill_run(struct fake *fake, int after, const char *role, int 
     return last;
 }
 
-/* Opens the session here and looks whether all that was shown is in it. */
+/* Opens the session here, and checks that all that was shown is in it. */
 static void kill_reopen(struct fake *fake, struct told last) {
     fake->loop = fake->place.loop = loop_new();
     fake_open(fake);

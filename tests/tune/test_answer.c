@@ -74,7 +74,7 @@ static void several_plans_are_told_apart(void **state) {
     assert_string_equal(plans[0].title, "first");
     assert_string_equal(plans[1].what, "c");
     assert_string_not_equal(plans[0].key, plans[1].key);
-    /* Numbers tell plans apart, those of lines do not. */
+    /* Numbers make plans different, but line numbers do not. */
     assert_int_equal(
         plans_of("title: a\nwhat: TILE_N is 1024\n---\ntitle: b\nwhat: TILE_N is 8\n---\n"
                  "title: c\nwhat: Fuse lines 4-6 into 2 loops.\n---\ntitle: d\n"
@@ -152,7 +152,7 @@ static void a_fenced_file_is_a_kernel(void **state) {
     (void)state;
     assert_kernel("Sure:\n```python\nimport nki\ndef kernel(x):\n    return x\n```\nDone.",
                   "import nki\ndef kernel(x):\n    return x\n");
-    /* The longest block that defines the kernel, not the example beside it. */
+    /* The longest block that defines the kernel counts, not the example beside it. */
     assert_kernel("```python\ny = 1\n```\n```py\r\ndef kernel(x):\r\n    return x\r\n```\r\n",
                   "def kernel(x):\n    return x\n");
     assert_kernel("import nki\ndef kernel(x):\n    return x\n",
@@ -196,7 +196,7 @@ static void what_cannot_be_applied_says_why(void **state) {
     assert_refused(BLOCK("def kernel(x):\n", "def other(x):\n"), "kernel is gone");
 }
 
-/* Identical blocks: for one place once, for as many places as there are of them each. */
+/* Identical blocks count once for one place. For several places, there is one for each. */
 static void a_block_that_stands_twice_is_one(void **state) {
     (void)state;
     static const char changed[] = "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits: what is expected, spent and spoken for, and that no limit is passed.
+/* Limits: what is expected, spent and set aside, and that no limit is exceeded. */
 #include "tune/apply/apply.h"
 #include "tune/fake.h"
 #include "base/config/testing.h"
@@ -80,7 +80,7 @@ static void what_runs_is_given_up_when_time_is_over(void **unused) {
     fake.place.slow = false;
     limit(&fake, TUNE_BUDGET_WALL_S, NAN);
     limit(&fake, TUNE_BUDGET_ROUNDS, 1);
-    run(&fake); /* it goes on with the step that was given up */
+    run(&fake); /* it continues with the step that was given up */
     stopped_by(&fake, "the one round is done");
     assert_int_equal(fake_state(&fake)->incumbent, 1);
     fake_end(&fake);
@@ -190,7 +190,7 @@ static void what_is_asked_is_spoken_for_until_it_is_answered(void **unused) {
                         "the limit of 8000 tokens would be passed by plan: 2000 tokens spent, "
                         "4000 tokens spoken for, about 2001 tokens needed; more with "
                         ":budget tokens 16000 or hone run --tokens");
-    expected.cost[TUNE_BUDGET_TOKENS] = 0; /* what costs none goes on */
+    expected.cost[TUNE_BUDGET_TOKENS] = 0; /* what costs none continues */
     assert_true(tune_budget_allows(state, &expected, "verify", &why));
     buf_free(&why);
     tune_state_free(state);
@@ -204,7 +204,7 @@ static void what_nobody_counted_is_not_nothing(void **unused) {
         {"asked", "{\"role\":\"planner\",\"model\":\"a\",\"estimate\":1000}"},
         {"answered", "{\"call\":1,\"failure\":\"401\"}"}};
     struct tune_state *state = replayed(events, COUNT_OF(events));
-    assert_true(isnan(state->budgets[TUNE_BUDGET_TOKENS].spent)); /* as reported: nothing is */
+    assert_true(isnan(state->budgets[TUNE_BUDGET_TOKENS].spent)); /* as reported: nothing */
     assert_float_equal(tune_budget_spent(state, TUNE_BUDGET_TOKENS), 1400, 1e-6);
     assert_float_equal(tune_budget_spent(state, TUNE_BUDGET_DOLLARS), 0.005, 1e-9);
     tune_state_free(state);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of several models is asked next: cheap ones, without forgetting the others.
+/* Which of several models is asked next: cheap ones, without forgetting the others. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static void answered(struct bench *bench, const char *cost) {
     event(bench, "answered", "{\"call\":%zu,%s}", bench->state->calls.len - 1, cost);
 }
 
-/* One question; what it proposed makes the kernel so many times faster, or is not kept. */
+/* One question. What the model proposed makes the kernel this many times faster, or is not kept. */
 static void asks(struct bench *bench, size_t model, const char *cost, double gain) {
     asked(bench, model);
     answered(bench, cost);

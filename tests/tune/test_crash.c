@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session survives: a kill at any moment, a second process, a newer version, a full disk,
-// an interruption in the middle of a step.
+/* What a session survives: a kill at any moment, a second process, a newer version, a full disk, an
+ * interruption in the middle of a step. */
 #include "tune/kill.h"
 #include "loop/testing.h"
 
@@ -16,7 +16,7 @@ static const struct fake_plan plans[] = {{"first", SOURCE("800", "one"), 0.4, NU
                                          {"third", SOURCE("600", "three"), 0.4, NULL},
                                          {"fourth", SOURCE("650", "four"), 0.4, NULL}};
 
-/* Kills a run after `events` changes and looks whether all that was shown comes back. */
+/* Kills a run after `events` changes, and checks that all that was shown comes back. */
 static void kill_after(int events) {
     struct fake fake;
     fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);

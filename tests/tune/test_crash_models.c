@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session with models that is killed at every point of a round, while models are asked for
-// lessons too, and services that die in the middle of an answer: nothing is lost, nothing is there
-// twice.
+/* A session with models that is killed at every point of a round, even while models are asked for
+ * lessons; and services that die in the middle of an answer. Nothing is lost, and nothing is there
+ * twice. */
 #include "tune/kill.h"
 #include "base/config/testing.h"
 
@@ -73,7 +73,7 @@ static void models_end(struct models *models) {
     unsetenv("XDG_CONFIG_HOME");
 }
 
-/* What one round of these models comes to, however often it began. */
+/* The result of one round of these models, however often it began. */
 static void round_is_as_ever(const struct fake *fake, const char *title, const char *lesson) {
     const struct tune_state *state = fake_state(fake);
     assert_true(state->finished);
@@ -88,7 +88,7 @@ static void round_is_as_ever(const struct fake *fake, const char *title, const c
         assert_true(state->calls.at[i].ended_ms > 0);
 }
 
-/* Killed after so many changes; how many there are without. */
+/* Kills it after this many changes. Returns how many there are without a kill. */
 static int round_killed(int after) {
     struct models models;
     int changes = 0;
@@ -114,7 +114,7 @@ static int until_lessons(void) {
     return changes;
 }
 
-/* Each point where lessons are written, and a third of those before: test_crash.c kills there,
+/* Each point where lessons are written, and a third of those before, where test_crash.c kills
  * too. */
 static void every_point_of_a_round(void **unused) {
     (void)unused;
@@ -124,7 +124,7 @@ static void every_point_of_a_round(void **unused) {
         round_killed(after);
 }
 
-/* A model that waits until nobody holds the other end: until this test says so. */
+/* A model that waits until nobody holds the other end, which is when this test says so. */
 static int wait_for(struct models *models, const char *role) {
     struct buf section = {0}, command = {0};
     char *path = path_join(models->fake.folder, "held");
@@ -161,7 +161,7 @@ static void killed_while_asked(const char *role) {
     size_t calls = state->calls.len;
     fake_act(&models.fake, (struct tune_action){.kind = TUNE_ACT_START});
     assert_true(state->calls.len > calls);
-    assert_string_equal(state->calls.at[calls].role, role); /* the question is put again */
+    assert_string_equal(state->calls.at[calls].role, role); /* the question is asked again */
     round_is_as_ever(&models.fake, "Write less", "Look at what is written.");
     models_end(&models);
 }
@@ -172,7 +172,7 @@ static void while_a_lesson_is_asked_for(void **unused) {
         killed_while_asked(answers[i].role);
 }
 
-/* A service that begins to answer so many times and dies then. */
+/* A service that begins to answer this many times, and then dies. */
 static pid_t dying_service(int answers_begun, int *port) {
     static const char reply[] =
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 9999\r\n\r\n"
@@ -191,7 +191,7 @@ static pid_t dying_service(int answers_begun, int *port) {
         if (at < 0 || read(at, request, sizeof request) <= 0 ||
             write(at, reply, sizeof reply - 1) < 0)
             _exit(1);
-        struct linger hard = {1, 0}; /* a reset: what a killed process leaves */
+        struct linger hard = {1, 0}; /* a reset, as a killed process leaves it */
         usleep(20000);
         setsockopt(at, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
         close(at);
@@ -202,7 +202,7 @@ static pid_t dying_service(int answers_begun, int *port) {
     return child;
 }
 
-/* Hone's own words stand in, and the round goes on. */
+/* Hone's own words stand in for it, and the round continues. */
 static void a_service_that_dies_costs_no_lesson(void **unused) {
     (void)unused;
     struct models models;

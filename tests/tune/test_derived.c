@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are made from the log agree with it, whatever moment a process dies at.
+/* Files that are made from the log agree with it, at whatever moment a process dies. */
 #include <sqlite3.h>
 #include <sys/stat.h>
 
@@ -41,7 +41,7 @@ static void sql(const char *folder, const char *text) {
     free(path);
 }
 
-/* Closes the session, does to its files what a death at that moment would have left, opens it. */
+/* Closes the session, does to its files what a death at that moment would do, and opens it. */
 static void die(struct fake *fake, const char *text, const char *rows) {
     char *folder = mem_strdup(tune_session_folder(fake->session));
     tune_session_close(fake->session);
@@ -174,7 +174,7 @@ static enum store_finding check_rows(const char *folder, const char *rows) {
     return found;
 }
 
-/* What the device model says after the decision is not in the row, and no damage. */
+/* What the device model says after the decision is not in the row. That is no damage. */
 static void check_knows_the_rows_of_the_log(void **unused) {
     (void)unused;
     struct fake fake;
@@ -193,7 +193,7 @@ static void check_knows_the_rows_of_the_log(void **unused) {
     cut_last(less);
     assert_int_equal(check_rows(folder, less), STORE_DAMAGED);
     buf_printf(&other, "%s%s", rows, rows + strlen(less));
-    assert_int_equal(check_rows(folder, other.at), STORE_DAMAGED); /* one stands there twice */
+    assert_int_equal(check_rows(folder, other.at), STORE_DAMAGED); /* one is there twice */
     buf_clear(&other);
     buf_printf(&other, "%s%.*s", less, (int)(strlen(rows) - strlen(less) - 1), rows + strlen(less));
     assert_int_equal(check_rows(folder, other.at), STORE_DAMAGED); /* its end is missing */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much models think, by their own sections and by the roles they answer for. */
+/* How much models think, by their own sections and by the roles for which they answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static void assert_thinks(const struct tune_models *models, enum tune_role role,
     assert_int_equal(endpoint->thinking_tokens, tokens);
 }
 
-/* One model for all roles: each is asked as its role says, else as the section does. */
+/* One model for all roles. Each is asked as its role says, otherwise as the section does. */
 static void a_role_comes_before_a_section(void **state) {
     struct err err = {0};
     struct config *config = config_load(NULL, &err);
@@ -55,7 +55,7 @@ static void a_role_comes_before_a_section(void **state) {
     config_free(config);
 }
 
-/* Only what an effort can be is taken. */
+/* Only a known effort is taken. */
 static void efforts_are_checked(void **state) {
     struct err err = {0};
     struct config *config = config_load(NULL, &err);

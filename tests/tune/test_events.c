@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of events: what is written comes back, what is odd reads as not told, and the page of
- * events is what the table says. That whole sessions come back is checked as each test of the loop
- * ends (fake.h). */
+/* The table of events: what is written comes back, what is odd reads as unknown, and the page of
+ * events is what the table says. As each test of the loop ends, fake.h checks that whole sessions
+ * come back. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -160,7 +160,7 @@ static void texts_and_numbers_are_kept_exactly(void **state) {
     bench_end(&bench);
 }
 
-/* Where hone reads a number itself, every bit is as strtod has it. */
+/* Where hone itself reads a number, every bit is as strtod's. */
 static void numbers_are_read_as_strtod_does(void **state) {
     (void)state;
     static const char *const odd[] = {"-0",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a task: what is kept of them, what is noticed when they change, who decides.
+/* The files of a task: what is kept of them, what is noticed when they change, and who decides. */
 #include <sqlite3.h>
 
 #include "tune/fake.h"
@@ -8,7 +8,7 @@
     "import helper\ndef kernel(): x = '''\n    # latency " latency "\n    # " more "\n'''\n"
 #define KERNEL SOURCE("1000", "seed")
 
-/* As a hone wrote it that knew neither of files nor of damage. */
+/* As an older hone wrote it, which knew neither of files nor of damage. */
 #define OLDER                                                                         \
     "DELETE FROM events WHERE type = 'closure'; ALTER TABLE events DROP COLUMN hash;" \
     "DROP TABLE chain; PRAGMA user_version = 1"
@@ -94,7 +94,7 @@ static void what_is_gone_or_new_is_a_change(void **unused) {
     char *path = path_join(fake.folder, "maths.py");
     assert_int_equal(unlink(path), 0);
     free(path);
-    again(&fake); /* seen when it is opened, too */
+    again(&fake); /* it is seen when the session is opened too */
     const struct tune_state *state = fake_state(&fake);
     assert_int_equal(state->changed.len, 1);
     assert_null(state->changed.at[0].now);
@@ -133,7 +133,7 @@ static void a_kernel_that_is_gone_is_asked_about_too(void **unused) {
     fake_end(&fake);
 }
 
-/* What strings name is binary as often as not. */
+/* What strings name is often binary. */
 static void data_that_is_read_is_kept_as_it_is(void **unused) {
     (void)unused;
     static const char data[] = "\x93NUMPY\0\1 data";
@@ -182,7 +182,7 @@ static void what_is_taken_in_is_measured_anew(void **unused) {
     assert_true(state->attempts.at[1].outdated && !state->attempts.at[0].outdated);
     assert_float_equal(state->attempts.at[0].latency_us, 900, 1e-9);
     assert_true(state->best == 0 || !state->attempts.at[state->best].outdated);
-    assert_true(state->attempts.len > 3); /* the same directions count as not tried */
+    assert_true(state->attempts.len > 3); /* the same plans count as not tried */
     assert_int_equal(state->undo_count, 0);
     fake_end(&fake);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other agents' files: every format as their agents write it, damage, and what becomes of it in a
-// session.
+/* Other agents' files: every format as their agents write it, damage, and what becomes of it in a
+ * session. */
 #include "nki/nki.h"
 #include "task/task.h"
 #include "tune/apply/apply.h"
@@ -122,7 +122,7 @@ static void rewrites_of_the_ancestor(void **unused) {
     tune_foreign_free(&foreign);
 }
 
-/* Its title is the first fifty bytes of the summary, with stars that do not close; the code is at
+/* Its title is the first fifty bytes of the summary, with stars that do not close. The code is at
  * the end of the summary. */
 static void rewrites_as_they_are(void **unused) {
     (void)unused;
@@ -165,7 +165,7 @@ static void put(const char *folder, const char *name, const char *text) {
     free(path);
 }
 
-/* "spec_code" is the reference; the plans are in another file, by number. What has no code at all
+/* "spec_code" is the reference. The plans are in another file, by number. What has no code at all
  * was not tried. */
 static const char EXECUTOR[] =
     "{\"exp_date\": \"d\", \"executor_results\": [{\"service_name\": \"bmm_softmax_ID0\", "
@@ -201,7 +201,8 @@ static void accelopt(void **unused) {
     assert_string_equal(foreign.attempts.at[1].reason,
                         "SyntaxError: no \xe2\x80\x9ctile\xe2\x80\x9d");
     assert_string_equal(foreign.attempts.at[4].title, "plan_2_0 of bmm");
-    /* What failed there is known again by its kernel; what did not is no reason not to run it. */
+    /* What failed there is recognised by its kernel. What did not fail there is no reason against
+     * running it. */
     assert_string_equal(foreign.attempts.at[1].normal, nki_source_hash(STR("nl.x  # x")).hex);
     assert_null(foreign.attempts.at[0].normal);
     assert_null(foreign.attempts.at[3].normal);
@@ -241,11 +242,11 @@ static void accelopt_memory(void **unused) {
     assert_string_equal(foreign.experiences.at[0].source,
                         "AccelOpt, rewrites/aggregated_rewrites_list.json:1");
     assert_string_equal(foreign.experiences.at[1].title, "Undo it");
-    assert_string_equal(foreign.experiences.at[1].dialect, "other"); /* not here, then */
+    assert_string_equal(foreign.experiences.at[1].dialect, "other"); /* so it is not for here */
     tune_foreign_free(&foreign);
 }
 
-/* Speedups are over the baseline, verdicts are sentences, decisions have no kernel and no
+/* Speedups are over the baseline, and verdicts are sentences. Decisions have no kernel and no
  * numbers. */
 static const char CANDIDATES[] =
     "{\"id\": \"n_v1\", \"op\": \"rmsnorm\", \"candidate\": \"runs/n_v1.py\", \"parent\": "
@@ -366,7 +367,7 @@ static void autocomp(void **unused) {
     assert_string_equal(item->slow, "import nki\nx = 'a'\n");
     assert_string_equal(item->fast, "import nki\nprint(\"a\\nb\")\n");
     assert_string_equal(item->dialect, "current");
-    /* It survived: the same in the next iteration is no second attempt. */
+    /* It survived. The same one in the next iteration is no second attempt. */
     read_text(&foreign, "out/candidates-iter-4/candidate_0.txt", PLANNED "score=2.0)");
     assert_int_equal(foreign.attempts.len, 1);
     assert_int_equal(foreign.experiences.len, 1);
@@ -379,7 +380,8 @@ static void autocomp(void **unused) {
     tune_foreign_free(&foreign);
 }
 
-/* Older files escape nothing, name fields otherwise, and have kernels with three quotes in them. */
+/* Older files escape nothing, have other names for fields, and have kernels with three quotes in
+ * them. */
 static void autocomp_of_old(void **unused) {
     (void)unused;
     struct tune_foreign foreign = {0};
@@ -400,8 +402,7 @@ static void autocomp_of_old(void **unused) {
     tune_foreign_free(&foreign);
 }
 
-/* What failed is only among the results: the candidate after what was said, the outcome beside
- * it. */
+/* What failed is only among the results: first the candidate, then the outcome beside it. */
 static void autocomp_results(void **unused) {
     (void)unused;
     struct tune_foreign foreign = {0};
@@ -522,7 +523,7 @@ static void import_twice(void **unused) {
     assert_int_equal(state->memory.len, 2);
     assert_int_equal(state->imports.len, 3);
     buf_free(&report.complaints);
-    /* The folder of the task has the session in it, which is no other agent's. */
+    /* The folder of the task has the session in it, which is not another agent's. */
     report = (struct tune_import_report){0};
     fake_file(tune_session_folder(fake.session), "experiments.jsonl", EXPERIMENTS);
     assert_true(tune_session_import(fake.session, fake.folder, &report, &err));
@@ -574,7 +575,7 @@ static void no_word_of(const char *folder, const char *word) {
     closedir(dir);
 }
 
-/* events.jsonl is the whole session: replayed, it is the same but for where it was. */
+/* events.jsonl is the whole session. Replayed, it is the same, except for where it was. */
 static void events_give_the_same(const struct fake *fake, const char *folder) {
     struct tune_state *state = tune_state_new();
     char *events = read_in(folder, "events.jsonl");
@@ -635,7 +636,7 @@ static const char MODEL_INI[] =
     "[patterns]\nlatency_ms = ^\\s*Latency: ([0-9.e+-]+) ; or so\n[scale]\nlatency_ms = 1000\n"
     "[reference]\nlatency_ms = 650\n";
 
-/* A kernel inside a model is a task with model.ini, in the bundle, too; what is secret stays
+/* A kernel inside a model is a task with model.ini, in the bundle too. What is secret stays
  * here. */
 static void a_task_inside_a_model_is_exported(void **unused) {
     (void)unused;

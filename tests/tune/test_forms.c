@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a log tells of a round: sessions that were recorded when rounds of one lane and of many were
- * two things in memory give, event by event, what they gave then; and each round is told in the
- * form that it has. HONE_REGEN=1 writes the files anew; read the difference before committing it.
- */
+/* How a log tells of a round: sessions that were recorded when rounds of one lane and of many
+ * were two things in memory give, event by event, what they gave then; and each round is told in
+ * the form that it has. HONE_REGEN=1 writes the files anew; read the difference before committing
+ * it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static void lane_print(const struct tune_state *state, int number, struct buf *o
     buf_puts(out, "\n");
 }
 
-/* Where the loop stands, and its lanes. */
+/* Prints the state of the loop, and its lanes. */
 static void stand_print(const struct tune_state *state, struct buf *out) {
     const struct tune_step_view *step = &state->steps[state->step];
     buf_printf(out, "  round %d, %s %s, %s%s, incumbent %d, best %d", state->round,
@@ -157,7 +157,7 @@ static void a_round_of_lanes_names_them(void **unused) {
     tune_state_free(state);
 }
 
-/* What was under way in lanes may still be told when a person went back to another attempt. */
+/* What was under way in lanes may still be reported after a person went back to another attempt. */
 static void lanes_that_are_gone_change_nothing(void **unused) {
     (void)unused;
     struct tune_state *state = tune_state_new();
@@ -204,7 +204,7 @@ static void assert_closed(const struct tune_state *state, const char *a, const c
     }
 }
 
-/* They went on from a closed lane to the next one, and back with an undo. */
+/* They moved from a closed lane to the next one, and an undo moved back. */
 static void acts_of_older_logs_are_about_the_lane_that_was_looked_at(void **unused) {
     static const char *const events[][2] = {
         {"act", "{\"action\":\"focus\",\"index\":1}"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Line differences: what they find, and that taking or leaving hunks gives back exact sources.
+/* Line differences: what they find, and that taking or leaving hunks gives back exact sources. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A candidate is inspected before it is run: what cheats or computes in less closes its turn with a
- * text that the repair sees, and costs no time of the place. */
+/* A candidate is inspected before it is run. One that cheats or computes in less precision closes
+ * its turn with a text that the repair sees. It costs no time of the place. */
 #include "tune/fake.h"
 
 #include "runner/runner.h"
@@ -46,7 +46,7 @@ static void a_candidate_that_cheats_is_not_run_and_goes_into_a_repair_turn(void 
     assert_int_equal(fake.proposer.repairs, 1);
     assert_int_equal(state->attempts.at[1].repairs, 1);
     assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
-    assert_int_equal(fake.place.started, 3); /* the baseline, one seed of the repaired, the rest */
+    assert_int_equal(fake.place.started, 3); /* the baseline, one seed of the repair, the rest */
     fake_end(&fake);
 }
 
@@ -90,7 +90,8 @@ static void the_release_that_the_target_reports_counts(void **unused) {
     }
 }
 
-/* A kernel that the parser does not take, as the one that all begins with, and one of a harness. */
+/* A kernel that the parser does not take, as the first kernel of a session, and one of a
+ * harness. */
 #define ODD "match 1:\n    case _:\n        pass\n"
 #define HARNESS "import os\n\n\ndef tell():\n    os.getpid()\n\n\n"
 #define OLD_KERNEL "import nki\n\n\n@nki.jit\ndef kernel(x):\n    return x\n"
@@ -123,8 +124,7 @@ static enum tune_status status_after(const char *original, const char *source, b
 static void there_is_no_way_past_the_list(void **unused) {
     (void)unused;
     static const char bad[] = NEW_KERNEL("open('reference.py')");
-    /* Where the kernel that all began with does not parse, too; and what does not parse is not
-     * run. */
+    /* So it is when the first kernel does not parse either. What does not parse is not run. */
     assert_int_equal(status_after(ODD, bad, false), TUNE_STATUS_FAILED);
     assert_int_equal(status_after(ODD, NEW_KERNEL("y = x"), false), TUNE_STATUS_KEEP);
     assert_int_equal(status_after(ODD, ODD "# latency 500\n", false), TUNE_STATUS_FAILED);

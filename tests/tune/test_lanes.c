@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounds that follow several directions at once: who is asked what, what runs side by side, what
- * goes on, and what a person can do to one of them. */
+/* Rounds that follow several lanes at once: who is asked what, what runs side by side, what
+ * continues, and what a person can do to one of them. */
 #include "model/model.h"
 #include "loop/testing.h"
 #include "tune/ask/testing.h"
@@ -24,7 +24,7 @@ static const struct fake_plan plans[] = {
     {.key = "f", .source = NULL, .size = 0.2},
 };
 
-/* A beam of this width over the first so many plans. */
+/* A beam of this width over the first `count` plans. */
 static void begin(struct fake *fake, const char *search, size_t count, enum tune_gate gate) {
     fake_begin(fake, plans, count, gate);
     tune_session_close(fake->session);
@@ -173,7 +173,7 @@ static void as_many_are_evaluated_at_once_as_the_place_takes(void **unused) {
         &fake, ACT(.kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1)));
     fake_settle(&fake);
     assert_int_equal(fake_state(&fake)->attempts.len, 6);
-    /* Ids are those of the lanes, whichever ended first. */
+    /* The order of ids is that of the lanes, whichever ended first. */
     for (size_t i = 0; i < 5; i++)
         assert_string_equal(fake_state(&fake)->attempts.at[i + 1].plan.key, plans[i].key);
     fake_end(&fake);
@@ -295,7 +295,7 @@ static void another_while_a_lane_is_asked_puts_its_question_again(void **unused)
     assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER, .lane = 1, .text = "think smaller")));
     assert_int_equal(fake.proposer.asked, 3);
     assert_int_equal(state->calls.at[2].lane, 1);
-    assert_false(state->calls.at[0].ended_ms); /* the other one goes on */
+    assert_false(state->calls.at[0].ended_ms); /* the other one continues */
     assert_true(state->calls.at[1].ended_ms);
     assert_non_null(strstr(fake.proposer.context, "think smaller"));
     replay_equals_live(&fake);
@@ -311,7 +311,7 @@ static void going_back_leaves_what_others_led_to_alone(void **unused) {
     int best = attempt_with(&fake, "b")->id, other = attempt_with(&fake, "a")->id;
     assert_int_equal(state->incumbent, best);
     fake_act(&fake, ACT(.kind = TUNE_ACT_REVERT, .attempt = other));
-    rounds(&fake, 2); /* tries again what the first one did */
+    rounds(&fake, 2); /* it tries again what the first one did */
     assert_int_equal(state->lanes.at[0].parent, other);
     rounds(&fake, 3);
     assert_int_equal(state->lanes.at[0].parent, other);
@@ -374,7 +374,7 @@ static void a_greedy_round_is_one_lane(void **unused) {
     struct fake fake;
     begin(&fake, "greedy", COUNT_OF(plans), TUNE_GATE_ASK);
     const struct tune_state *state = fake_state(&fake);
-    assert_int_equal(state->lanes.len, 1); /* before it begins, too */
+    assert_int_equal(state->lanes.len, 1); /* even before it begins */
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     approve_until(&fake, TUNE_STEP_REWRITE);
     state = fake_state(&fake);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole beam search with language models that answer in any order: what comes of it is the same
- * each time, and the log replays to the same state. */
+/* A whole beam search with language models that answer in any order. The result is the same each
+ * time, and the log replays to the same state. */
 #include "tune/fake.h"
 #include "base/config/testing.h"
 #include "loop/testing.h"
@@ -73,7 +73,7 @@ static void run(struct thinking *thinking, double rounds) {
     assert_int_equal(fake_state(fake)->round, (int)rounds);
 }
 
-/* What came of it: all but times, and the order in which answers came. */
+/* The result: all but times, and the order in which answers came. */
 static void outcome_print(const struct tune_state *state, struct buf *out) {
     for (size_t i = 0; i < state->attempts.len; i++) {
         const struct tune_attempt *at = &state->attempts.at[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long sessions: read back at once and in slices, taken back decision by decision; what was read is
-// the same whichever way.
+/* Long sessions: read back at once and in slices, taken back decision by decision. What was read is
+ * the same either way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +70,7 @@ static char *read_at_once(void) {
     return text;
 }
 
-/* A machine that reads it all before the first frame has nothing to be waited for. */
+/* A machine that reads all of it before the first frame has nothing to wait for. */
 static void a_log_that_is_read_in_slices_is_the_same(void **unused) {
     (void)unused;
     struct loop *loop = loop_new();
@@ -125,7 +125,7 @@ static void equal_texts_are_kept_once(void **unused) {
     loop_free(loop);
 }
 
-/* The script has an experience of every attempt; one in four tells again what is known. */
+/* The script has an experience of every attempt. One in four repeats what is known. */
 static void what_was_found_before_is_found_among_many(void **unused) {
     (void)unused;
     struct loop *loop = loop_new();
@@ -172,7 +172,7 @@ static struct tune_state *replay(void) {
     return state;
 }
 
-/* Threads read a log of this length; replay does without. */
+/* Threads read a log of this length. Replay works without them. */
 static void what_is_read_ahead_is_the_same(void **unused) {
     (void)unused;
     free(read_at_once()); /* what the first opening adds is there */
@@ -194,7 +194,7 @@ static unsigned status_sum(const struct tune_state *state) {
     return sum;
 }
 
-/* Each way of going back and forth through many decisions ends where one was. */
+/* Every way of going back and forth through many decisions ends where it began. */
 static void many_decisions_are_taken_back_and_done_again(void **unused) {
     (void)unused;
     struct tune_state *state = replay();
@@ -233,7 +233,7 @@ static void spoil(int64_t seq) {
     free(hone);
 }
 
-/* A kernel is left in the log, which may change after it was read: then nothing is added to it. */
+/* A kernel is left in the log, which may change after it was read. Then nothing is added to it. */
 static void a_kernel_that_changed_since_is_not_believed(void **unused) {
     (void)unused;
     struct loop *loop = loop_new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop by itself: rounds, decisions, the guard, repair turns, plateau, budgets, predictions.
+/* The loop alone: rounds, decisions, the guard, repair turns, plateau, budgets, predictions. */
 #include "base/config/testing.h"
 #include "tune/ask/context.h"
 #include "tune/fake.h"
@@ -47,7 +47,7 @@ static const struct tune_attempt *attempt_titled(const struct tune_state *state,
     return NULL;
 }
 
-/* The rewriter times what it proposes on the clock that judges it: that is no prediction. On a
+/* The rewriter times what it proposes on the clock that judges it, which is no prediction. On a
  * device it is one. */
 static void a_prediction_of_the_judge_is_computed(void **unused) {
     (void)unused;
@@ -73,7 +73,7 @@ static void a_prediction_of_the_judge_is_computed(void **unused) {
     buf_free(&said);
 }
 
-/* 1.01x with other tiles: less than the model can tell apart, whichever way. */
+/* 1.01x with other tiles is less than the model can tell apart, in either direction. */
 static void what_lies_inside_the_models_error_is_not_kept_unasked(void **unused) {
     (void)unused;
     static const struct fake_plan plans[] = {
@@ -203,7 +203,7 @@ static void what_cannot_be_carried_out_is_not_asked_again(void **unused) {
     run(&fake);
     const struct tune_state *state = fake_state(&fake);
     assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
-    assert_int_equal(state->attempts.at[1].round, 1); /* the same round went on */
+    assert_int_equal(state->attempts.at[1].round, 1); /* the same round continued */
     int failed = 0;
     for (size_t i = 0; i < state->rejections.len; i++)
         failed += !strcmp(state->rejections.at[i].key, "impossible");
@@ -225,7 +225,7 @@ static void the_plateau_stops(void **unused) {
     assert_true(state->finished);
     assert_int_equal(state->round, 5);
     assert_non_null(strstr(state->wait_text, "5 rounds in a row"));
-    run(&fake); /* going on anyway finds the gain */
+    run(&fake); /* continuing all the same finds the gain */
     assert_float_equal(state->attempts.at[state->best].latency_us, 500, 1e-9);
     fake_end(&fake);
 }

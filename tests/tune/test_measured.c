@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop on a place that measures: samples instead of one modelled time, failures of the place,
+/* The loop on a place that measures: samples in place of one modelled time, failures of the place,
  * jobs that outlive hone, and the device model beside it. */
 #include "tune/fake.h"
 
@@ -199,7 +199,7 @@ static void a_job_that_was_given_up_is_not_taken_up_again(void **state) {
     fake_end(&fake);
 }
 
-/* The seed kernel silu as the task, with what the fake place is to measure of it. */
+/* The seed kernel silu as the task, with what the fake place should measure of it. */
 static void real_task(struct fake *fake, const char *latency) {
     struct str kernel = embed_find("seeds/silu/kernel.py");
     struct str reference = embed_find("seeds/silu/reference.py");
@@ -233,16 +233,16 @@ static void the_device_model_gives_the_floor_and_what_the_host_left_out(void **s
     const struct tune_attempt *seed = tune_state_attempt(fake_state(&fake), 0);
     const struct tune_attempt *attempt = tune_state_attempt(fake_state(&fake), 1);
     assert_true(seed->floor_modelled && seed->floor_us > 1);
-    assert_false(seed->profile_modelled); /* the fake place tells lines */
+    assert_false(seed->profile_modelled); /* the fake place reports lines */
     assert_int_equal(attempt->status, TUNE_STATUS_SUSPECT);
     assert_int_equal(fake_state(&fake)->best, 0);
-    assert_int_equal(fake.place.timed, 2); /* nothing is gained by measuring it again */
+    assert_int_equal(fake.place.timed, 2); /* measuring it again gains nothing */
     assert_non_null(strstr(attempt->verdict.credible_why, "(modelled)"));
     buf_free(&text);
     fake_end(&fake);
 }
 
-/* The seed task's floor as it stands for a kernel that is measured at `latency`. */
+/* The seed task's floor, for a kernel that is measured at `latency`. */
 struct at_floor {
     double floor_us;
     enum tune_status status;
@@ -422,7 +422,7 @@ static void a_kernel_inside_a_model_cannot_be_tuned_on_the_device_model(void **s
     assert_int_equal(err.kind, ERR_USAGE);
     assert_non_null(strstr(err.text, "model.ini"));
     fake.options.fresh = false;
-    fake.options.target = "other"; /* nothing was measured: another target may be given */
+    fake.options.target = "other"; /* nothing was measured, so another target may be given */
     fake_open(&fake);
     fake_end(&fake);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimisation memory: what applies, what is the same, what is no longer believed, what it
-// earned.
+/* The optimisation memory: what applies, what is the same, what is no longer believed, what it
+ * earned. */
 #include "tune/sums/testing.h"
 #include "tune/apply/apply.h"
 #include "tune/answer/answer.h"
@@ -106,7 +106,7 @@ static const char *section_of(const struct tune_context *context, const char *na
     return "";
 }
 
-/* Code goes along, cut where it is long, with the newest experiences only; pages become lines. */
+/* Code goes along, cut where it is long, with the newest experiences only. Pages become lines. */
 static void code_enters_under_a_cap(void **unused) {
     (void)unused;
     struct tune_state *state = tune_state_new();
@@ -138,7 +138,7 @@ static void code_enters_under_a_cap(void **unused) {
     tune_state_free(state);
 }
 
-/* A list of what others tried in vain is proposed like any experience, and a part of its own. */
+/* A list of what others tried in vain is proposed like any experience, and is a part of its own. */
 static void closed_directions_are_a_part(void **unused) {
     (void)unused;
     struct tune_state *state = tune_state_new();
@@ -222,7 +222,7 @@ static void a_memory_that_is_there_is_taken_over(void **unused) {
     fake_end(&fake);
 }
 
-/* A direction that was a gain elsewhere is tried and loses; one that is old is not believed. */
+/* A plan that was a gain elsewhere is tried and loses. One that is old is not believed. */
 static void what_failed_later_expires_with_its_evidence(void **unused) {
     (void)unused;
     struct fake fake;

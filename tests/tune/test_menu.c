@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The menu of strategies: what holds for a kernel, what a prompt shows of it, one vocabulary.
+/* The menu of strategies: what holds for a kernel, what a prompt shows of it, one vocabulary. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,7 +92,7 @@ static void a_draw_is_the_same_everywhere(void **state) {
         "# one\n1\n# two\n2\n# three\n3\n# four\n4\n# five\n5\n# six\n6\n# no\navoid: yes\n7\n"));
     bool shown[7], again[7];
     struct tune_menu_draw draw = {"0123456789abcdef", 3, 1, 2, 0.5};
-    /* written down once: other machines must draw the same */
+    /* written down once, because other machines must draw the same */
     assert_int_equal(chosen(menu, &draw, shown), 2);
     assert_true(shown[1] && shown[2]);
     assert_int_equal(chosen(menu, &draw, again), 2);

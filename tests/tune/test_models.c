@@ -172,7 +172,7 @@ static struct tune_action part_act(enum tune_action_kind kind, const char *part,
         .kind = kind, .role = TUNE_ROLE_PLANNER, .part = part, .text = text};
 }
 
-/* The whole of the role's prompt as the screen shows it. */
+/* The whole prompt of the role, as the screen shows it. */
 static struct buf shown(const struct tune_state *state, enum tune_role role) {
     struct buf all = {0}, user = {0};
     struct tune_context *context = tune_context_build(state, 0);
@@ -214,7 +214,7 @@ static void what_is_switched_off_or_edited_reaches_the_model(void **unused) {
     free(prompt);
     free(kept);
     buf_free(&expected);
-    /* The words were for one call; what is off stays off. */
+    /* The words were for one call. What is off stays off. */
     fake_act(fake, (struct tune_action){.kind = TUNE_ACT_ANOTHER, .text = ""});
     prompt = last_prompt(&scripted, "state.planner");
     assert_null(strstr(prompt, "mind the rows"));
@@ -313,7 +313,7 @@ static void a_person_answers_and_a_pause_gives_the_question_up(void **unused) {
                                                        .index = third,
                                                        .text = "title: by hand\nwhat: less\n"},
                                  &err));
-    /* After "another" a plan is shown whatever the gate says. */
+    /* After "another" a plan is shown, whatever the gate says. */
     loop_run_until_idle(fake->loop, 2000);
     const struct tune_state *state = fake_state(fake);
     assert_non_null(tune_lane_plan(state, 0));
@@ -351,7 +351,7 @@ static void a_pause_ends_a_model_that_is_asked(void **unused) {
     assert_int_equal(state->calls.len, 1);
     assert_int_equal(strncmp(state->calls.at[0].live.at, "title: half", 11), 0);
     assert_int_equal(state->calls.at[0].ended_ms, 0);
-    /* Settles at once, not in a minute. */
+    /* It settles at once, not in a minute. */
     fake_act(fake, (struct tune_action){.kind = TUNE_ACT_PAUSE});
     assert_true(state->calls.at[0].ended_ms > 0);
     assert_non_null(state->calls.at[0].failure);
@@ -409,7 +409,7 @@ static void edit_part(struct fake *fake, const char *part, const char *text) {
         &err));
 }
 
-/* Has what the first one said, its answer, and why that could not be used. */
+/* It has what the first one said, its answer, and why that could not be used. */
 static void expect_mending(const struct tune_state *state, int call, int first) {
     assert_int_equal(state->calls.at[call].mends, first);
     assert_non_null(state->calls.at[first].unread);
@@ -439,7 +439,7 @@ static char *prompt_of(const struct fake *fake, int call) {
     return text;
 }
 
-/* As it went out, and more: a service keeps what it has seen before. */
+/* It is as it went out, and more is added, because a service keeps what it has seen before. */
 static void expect_begins_alike(const struct fake *fake, int first, int second) {
     char *before = prompt_of(fake, first), *after = prompt_of(fake, second);
     assert_int_equal(strncmp(before, after, strlen(before)), 0);
@@ -447,7 +447,7 @@ static void expect_begins_alike(const struct fake *fake, int first, int second) 
     free(after);
 }
 
-/* The turns that repair what does not compile wait, too, and those that mend their answers. */
+/* Turns that repair what does not compile wait too, and so do those that mend their answers. */
 static void repairs_wait_as_well(struct fake *fake) {
     const struct tune_state *state = fake_state(fake);
     int repair = until_it_is_held(fake);
@@ -458,7 +458,7 @@ static void repairs_wait_as_well(struct fake *fake) {
     struct err err = {0};
     assert_true(
         tune_session_act(fake->session, &(struct tune_action){.kind = TUNE_ACT_HOLD}, &err));
-    assert_true(state->calls.at[mends].held); /* this one is for the person still */
+    assert_true(state->calls.at[mends].held); /* this one is still for the person */
     send(fake, mends);
 }
 
@@ -487,7 +487,7 @@ static void a_question_that_is_held_is_looked_at_and_edited_first(void **unused)
     assert_int_equal(state->parts.len, 0);
     assert_non_null(state->calls.at[first].prompt);
 
-    /* The answer cannot be read: what goes back waits as well, with what went out before. */
+    /* The answer cannot be read. What goes back waits as well, with what went out before. */
     int second = until_it_is_held(fake);
     expect_mending(state, second, first);
     edit_part(fake, "what could not be used", "Say title and what, please.\n");
@@ -534,17 +534,17 @@ static void a_plan_that_was_closed_is_asked_for_once_more(void **unused) {
     const struct tune_state *state = fake_state(&scripted.fake);
     assert_string_equal(state->attempts.at[1].plan.title, "plan one");
     assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_REVERT);
-    /* The same plan again: told, and another one comes. */
+    /* The same plan again: this is reported, and another one comes. */
     const struct tune_call *again = &state->calls.at[2];
     assert_string_equal(again->role, "planner");
     assert_non_null(strstr(again->unread, "\"plan one\" (attempt 1: revert)"));
     assert_int_equal(state->calls.at[3].mends, 2);
-    /* The same kernel again: the same. */
+    /* The same for the same kernel again. */
     assert_string_equal(state->calls.at[4].role, "rewriter");
     assert_non_null(strstr(state->calls.at[4].unread, "same as #1 ("));
     assert_string_equal(state->attempts.at[2].plan.title, "plan two");
     assert_int_equal(state->attempts.at[2].status, TUNE_STATUS_KEEP);
-    /* Nothing else comes, so it ends, and says why. */
+    /* Nothing else comes, so it ends and says why. */
     assert_int_equal(state->wait, TUNE_WAIT_STOPPED);
     assert_non_null(strstr(state->wait_text, "tried and closed already"));
     assert_int_equal(state->calls.len, 8);
@@ -698,7 +698,7 @@ static void a_sweep_costs_one_question(void **unused) {
     assert_string_equal(state->attempts.at[2].plan.author, "script");
     assert_string_equal(state->attempts.at[2].author, "script");
     assert_string_equal(state->attempts.at[2].plan.strategy, "tile");
-    assert_int_equal(planner_calls(state), 3); /* one for the sweep; two that brought no plan */
+    assert_int_equal(planner_calls(state), 3); /* one for the sweep, and two that brought no plan */
     assert_int_equal(state->calls.len, 3);
     end(&scripted);
 }

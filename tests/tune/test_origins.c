@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the values of a session come from: written down when it begins, kept by replay, changed by
-// a person and changed back by undo. [defaults] count for new sessions alone.
+/* Where the values of a session come from. They are written down when it begins, kept by replay,
+ * changed by a person, and changed back by undo. [defaults] count for new sessions only. */
 #include "tune/fake.h"
 
 static const struct fake_plan plans[] = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services of models that are out of order in the middle of a session: nothing is closed for it,
- * nothing is learnt from it, and what comes of the session is what would have come without. */
+/* Services of models that fail in the middle of a session. Nothing is closed because of it, nothing
+ * is learnt from it, and the result of the session is what it would have been without. */
 #include "tune/fake.h"
 #include "base/config/testing.h"
 
-#define WAIT_S 0.002 /* the first pause: 5 s of an hour are so long here */
+#define WAIT_S 0.002 /* the first pause: 5 s of an hour last this long here */
 #define HOUR_S (3600 * WAIT_S / 5)
 
 struct outage {
@@ -18,7 +18,7 @@ static void set(struct outage *outage, const char *section, const char *key, con
         fail_msg("%s", err.text);
 }
 
-/* `script` NULL: its answers depend on the prompt alone. */
+/* `script` NULL: the answers depend only on the prompt. */
 static void model(struct outage *outage, const char *name, const char *script) {
     struct buf command = {0}, section = {0};
     buf_printf(&command, "/usr/bin/python3 -S -E %s/tests/tune/%s %s%s%s/state.%s", HONE_SOURCE_DIR,
@@ -32,7 +32,7 @@ static void model(struct outage *outage, const char *name, const char *script) {
     buf_free(&section);
 }
 
-/* `limit_s`: how long is waited, in seconds of the test. */
+/* `limit_s`: how long to wait, in seconds of the test. */
 static void begin(struct outage *outage, const char *script, const char *planners,
                   const char *limit_s) {
     struct fake *fake = &outage->fake;
@@ -82,7 +82,7 @@ static void end(struct outage *outage) {
     EDIT("900", "800")  \
     EDIT("800", "700")
 
-/* The next so many questions of a model are not answered. */
+/* The next `questions` questions of a model get no answer. */
 static void goes_out(struct outage *outage, const char *name, int questions) {
     char file[40], text[20];
     snprintf(file, sizeof file, "state.%s.out", name);
@@ -97,9 +97,9 @@ static void start(struct outage *outage) {
 struct heard {
     struct outage *outage;
     double waited_s;     /* what the events promised */
-    int waits, goes_out; /* when so many questions were asked, the service goes out */
+    int waits, goes_out; /* after this many questions the service fails */
     int asked, out_for;
-    bool retry; /* a person has it tried at once */
+    bool retry; /* a person makes it try at once */
 };
 
 static void on_event(void *data, int64_t seq, const char *type, const char *json) {
@@ -122,7 +122,7 @@ static void listen(struct outage *outage, struct heard *heard) {
     tune_session_on_event(outage->fake.session, on_event, heard);
 }
 
-/* What came of a session, without times and without the questions that were not answered. */
+/* Prints the result of a session, without times and without the questions that got no answer. */
 static void come_of_it(const struct tune_state *state, struct buf *out) {
     int asked = 0;
     for (size_t i = 0; i < state->attempts.len; i++) {
@@ -186,7 +186,7 @@ static int count_failed(const struct tune_state *state) {
     return failed;
 }
 
-/* So many tries make an hour: 5 s, then twice as long each time, up to 5 min. */
+/* An hour of tries: 5 s, then twice as long each time, up to 5 min. */
 static void hour_in_the_middle(int at_question) {
     struct buf wanted = {0}, had = {0};
     struct outage outage;
@@ -266,7 +266,7 @@ static void at_the_limit_the_loop_pauses_and_start_goes_on(void **unused) {
     buf_free(&had);
 }
 
-/* Several directions at once: no lane is closed because of it. */
+/* Several lanes at once: no lane is closed because of it. */
 static void beam(struct outage *outage, int out_for, struct buf *out) {
     begin(outage, NULL, "one", "1000");
     tune_session_close(outage->fake.session);
@@ -299,7 +299,7 @@ static void no_lane_is_closed_by_an_outage(void **unused) {
     buf_free(&had);
 }
 
-/* So long that only a person, or another process, has it tried again. */
+/* It lasts so long that only a person, or another process, tries again. */
 static void waits_long(struct outage *outage) {
     set(outage, "roles", "outage_wait_s", "3000");
     tune_session_close(outage->fake.session);
@@ -340,7 +340,7 @@ static void what_waits_says_so_and_is_tried_at_once_for_a_person(void **unused) 
     end(&outage);
 }
 
-/* The question is given up, and start puts it again. */
+/* The question is given up, and start asks it again. */
 static void a_pause_ends_the_waiting(void **unused) {
     (void)unused;
     struct outage outage;
@@ -361,7 +361,7 @@ static void a_pause_ends_the_waiting(void **unused) {
     end(&outage);
 }
 
-/* One that dies while it waits, and is opened again. */
+/* A session that dies while it waits, and is opened again. */
 static void a_process_that_ends_while_it_waits_loses_nothing(void **unused) {
     (void)unused;
     struct buf wanted = {0}, had = {0};

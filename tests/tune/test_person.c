@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person does: gates, edits, rejections with reasons, hunks, reverts, undo and redo; and
-// that the state after all of it is exactly what the log replays to.
+/* What a person does: gates, edits, rejections with reasons, hunks, reverts, undo and redo. The
+ * state after all of it is exactly what the log replays to. */
 #include "tune/ask/context.h"
 #include "tune/ask/testing.h"
 #include "tune/fake.h"
@@ -17,7 +17,7 @@ static void begin(struct fake *fake, enum tune_gate gate) {
     fake_begin(fake, plans, COUNT_OF(plans), gate);
 }
 
-/* To the plan gate of the first round: only the steps with something to decide ask. */
+/* To the plan gate of the first round. Only the steps with something to decide ask. */
 static const struct tune_state *to_plan_gate(struct fake *fake) {
     begin(fake, TUNE_GATE_AUTO);
     static const enum tune_step asked[] = {TUNE_STEP_PLAN, TUNE_STEP_REWRITE, TUNE_STEP_DECIDE};
@@ -94,7 +94,7 @@ static void a_rejection_pauses_and_its_reason_reaches_the_next_context(void **un
     fake_act(&fake, ACT(.kind = TUNE_ACT_SET_GATE, .step = TUNE_STEPS, .gate = TUNE_GATE_AUTO));
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     assert_non_null(strstr(fake.proposer.context, "SBUF is needed elsewhere"));
-    /* The revised plan is shown although the gate is auto now. */
+    /* The revised plan is shown, although the gate is auto now. */
     assert_int_equal(state->wait, TUNE_WAIT_GATE);
     assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
     assert_string_equal(tune_lane_plan(state, 0)->title, "second");
@@ -122,7 +122,7 @@ static void a_plan_and_a_kernel_can_be_edited(void **unused) {
     fake_end(&fake);
 }
 
-/* Also where a check failed: nothing is run that was not looked at. */
+/* Even where a check failed: nothing runs that nobody looked at. */
 static void an_edited_kernel_waits_at_every_gate(void **unused) {
     (void)unused;
     struct fake fake;
@@ -149,7 +149,8 @@ static void an_edited_kernel_waits_at_every_gate(void **unused) {
     fake_end(&fake);
 }
 
-/* The loop's decision is taken back alone; it stands still then, and decides anew when asked. */
+/* Only the loop's decision is taken back. Then the loop stands still, and decides again when it is
+ * asked to. */
 static void what_the_loop_decided_is_taken_back_alone(void **unused) {
     (void)unused;
     struct fake fake;
@@ -209,7 +210,7 @@ static void what_was_left_out_is_told_with_its_reason(void **unused) {
     assert_int_equal(state->rejections.len, before + 1);
     const struct tune_rejection *declined = &state->rejections.at[before];
     assert_string_equal(declined->reason, "it is right as it is");
-    assert_null(declined->key); /* the direction stays open */
+    assert_null(declined->key); /* the plan stays possible */
     assert_non_null(strstr(declined->hunk, "+ "));
     struct tune_context *context = tune_context_build(state, 0);
     const char *text = NULL;
@@ -356,7 +357,7 @@ static void a_pause_lets_the_step_end(void **unused) {
     fake_end(&fake);
 }
 
-/* Whatever is done in whatever order: no crash, and the log replays to the same state. */
+/* Whatever is done in whatever order, nothing crashes, and the log replays to the same state. */
 static void random_actions_replay_to_the_same_state(void **unused) {
     (void)unused;
     struct fake fake;

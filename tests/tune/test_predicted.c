@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The compiler's own prediction: kept with the attempt as an opinion, told as one, and asked before
- * a host compiles anything where candidates are pruned by it. */
+/* The compiler's own prediction. It is kept with the attempt as an opinion, and shown as one. Where
+ * candidates are pruned by it, it is asked for before a host compiles anything. */
 #include "tune/apply/apply.h"
 #include "tune/fake.h"
 
@@ -18,7 +18,7 @@ struct asked {
     const char *prune, *by;
 };
 
-/* One round on a place that measures; the seed kernel takes 1000 us and is predicted at 900. */
+/* One round on a place that measures. The seed kernel takes 1000 us and is predicted at 900. */
 static struct config *go(struct fake *fake, const struct fake_plan *one,
                          const struct asked *asked) {
     struct err err = {0};

@@ -172,7 +172,7 @@ static void what_is_too_long_is_cut_by_section_and_says_so(void **unused) {
         for (size_t k = 0; k < prompt->parts.len; k++)
             sum += prompt->parts.at[k].tokens;
         assert_true(tokens == sum && tokens < last && (limits[i] == 0 || tokens <= limits[i]));
-        /* What goes out is what the parts add up to. */
+        /* The parts add up to what goes out. */
         assert_true(fabs(tune_tokens_estimate(buf_str(&all)) - sum) <= (double)prompt->parts.len);
         const struct tune_prompt_part *kernel = part_of(prompt, "kernel"),
                                       *profile = part_of(prompt, "profile");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that was tried before is not evaluated again, and the proposer hears which one it was.
+/* A kernel that was tried before is not evaluated again, and the proposer is told which one it
+ * was. */
 #include "nki/nki.h"
 #include "tune/apply/apply.h"
 #include "tune/fake.h"
@@ -44,7 +45,7 @@ static void an_equal_kernel_is_not_run_again(void **unused) {
     fake_end(&fake);
 }
 
-/* A repair that comes back with what failed before closes the attempt. */
+/* A repair that returns what failed before closes the attempt. */
 static void a_repair_that_changes_nothing_ends_it(void **unused) {
     (void)unused;
     static const struct fake_plan plans[] = {{"one", KERNEL("700", "    # broken\n    return 1\n"),

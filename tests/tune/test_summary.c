@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reasons in a summary are told of what they were said about, and of nothing else. */
+/* Each reason in a summary belongs to what it was said about, and to nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static void event(struct tune_state *state, const char *type, const char *payloa
     tune_state_apply(state, state->seq + 1, 1000 * state->seq, type, payload);
 }
 
-/* An attempt that was made and then said this of: NULL stays open. */
+/* An attempt that was made and then got this status and reason. NULL: it stays open. */
 static void attempt(struct tune_state *state, int id, const char *status, const char *reason) {
     char text[400];
     snprintf(text, sizeof text, "{\"attempt\": %d, \"parent\": 0, \"source\": \"x = %d\"}", id, id);
@@ -78,7 +78,7 @@ static void reasons_belong_to_what_they_were_said_about(void **unused) {
     tune_state_free(state);
 }
 
-/* What a person left out of a kernel, or went away from, was not rejected. */
+/* What a person left out of a kernel, or moved away from, was not rejected. */
 static void only_what_a_person_rejected_is_told_so(void **unused) {
     (void)unused;
     struct tune_state *state = rejected();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named constants of a kernel and sweeps over them: finding, changing one place, sweeps as text.
+/* Named constants of a kernel and sweeps over them: finding them, changing one place, sweeps as
+ * text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,7 +85,7 @@ static void names_tell_which(void **state) {
     rewrite_constants_free(found);
 }
 
-/* Everything but the value stays, byte for byte. */
+/* Everything except the value stays, byte for byte. */
 static void one_value_is_changed(void **state) {
     (void)state;
     struct buf out = {0};

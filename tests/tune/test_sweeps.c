@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sweeps in the loop: each value is an attempt, nobody is asked for it, the best one is left.
+/* Sweeps in the loop: each value is an attempt, no model is asked for it, and the best one
+ * remains. */
 #include "tune/fake.h"
 #include "loop/testing.h"
 #include "tune/sums/sweep.h"
@@ -73,7 +74,7 @@ static void all_combinations_are_tried_once(void **unused) {
     sweep(&fake, "LATENCY=800,900 TILE=2,4");
     assert_int_equal(state->attempts.len, 5);
     assert_string_equal(state->attempts.at[4].plan.title, "LATENCY = 900, TILE = 4");
-    /* From the new incumbent, with values one of which it has. */
+    /* From the new incumbent, which has one of the values. */
     sweep(&fake, "TILE=2,4,8");
     assert_int_equal(state->attempts.len, 6);
     assert_string_equal(state->attempts.at[5].plan.title, "TILE = 8");
@@ -131,7 +132,7 @@ static void several_are_evaluated_at_once(void **unused) {
     fake_end(&fake);
 }
 
-/* A session that is opened again goes on where it was. */
+/* A session that is opened again continues where it was. */
 static void it_goes_on_after_the_process_ended(void **unused) {
     (void)unused;
     struct fake fake;

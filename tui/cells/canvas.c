@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The grid of cells and the few ways to put text on it. Foreign text becomes safe here, piece by
- * piece, whoever draws it. It knows no terminal: tui/term shows a canvas, tests print it. */
+/* The grid of cells, and the few ways to put text on it. Text from outside becomes safe here, piece
+ * by piece, whoever draws it. It knows no terminal: tui/term shows a canvas, and tests print it. */
 #include "tui/cells/canvas.h"
 #include "tui/cells/testing.h"
 
@@ -11,7 +11,7 @@ static void tui_canvas_clear(struct tui_canvas *canvas);
 
 #define MAX_SIDE 1000
 
-/* One-column characters of ours and of usual texts, and what stands for them in ASCII. */
+/* Characters of one column, hone's own and common ones, and what stands for them in ASCII. */
 static const struct {
     uint32_t first, last;
     char ascii;
@@ -338,7 +338,7 @@ static unsigned sides_of(const struct tui_cell *cell) {
     return 0;
 }
 
-/* Draws a piece of a frame; where a neighbour's frame runs, the two join. */
+/* Draws a piece of a frame. Where it meets a neighbour's frame, the two join. */
 static void put_edge(struct tui_area area, int row, int col, unsigned sides) {
     if (row < 0 || col < 0 || row >= area.rows || col >= area.cols)
         return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splits rectangles by least sizes and weights. What is drawn into them is not known here. */
+/* Splits rectangles by least sizes and weights. It does not know what is drawn into them. */
 #include "tui/cells/layout.h"
 
-/* Gives `room` to the shares; the remainders of the division go to the first parts, one each. */
+/* Gives `room` to the shares. What remains of the division goes to the first parts, one each. */
 static void share_out(int room, const struct tui_share *shares, size_t count, int *sizes) {
     int weights = 0;
     for (size_t i = 0; i < count; i++) {

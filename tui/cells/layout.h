@@ -13,7 +13,7 @@ struct tui_share {
     int least, weight;
 };
 /* Splits a rectangle into parts below one another or side by side. The parts fill it exactly, in
- * order; when it is too small the last ones get what is left, down to nothing. With `overlap` 1
+ * order. When it is too small, the last ones get what is left, down to nothing. With `overlap` 1
  * neighbours share one row or column, as frames with a common edge do. */
 void tui_split_rows(struct tui_rect rect, const struct tui_share *shares, size_t count, int overlap,
                     struct tui_rect *parts);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resolves roles to colours and attributes for what a terminal can show. It sends nothing to a
- * terminal; tui/term does. */
+/* Turns roles into colours and attributes that a terminal can show. It sends nothing to a terminal;
+ * tui/term does that. */
 #include "tui/cells/theme.h"
 
 #include <langinfo.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Colours by meaning. A view names a role; what the role looks like is decided here. */
+/* Colours by meaning. A view names a role. What the role looks like is decided here. */
 #ifndef HONE_TUI_THEME_H
 #define HONE_TUI_THEME_H
 
@@ -72,20 +72,21 @@ enum tui_attribute {
 /* How much colour there is, and on which background. */
 enum tui_palette { TUI_MONO, TUI_16, TUI_256_DARK, TUI_256_LIGHT };
 
-/* What a cell looks like: the role of its text and, when it lies on something, of its ground. */
+/* What a cell looks like: the role of its text, and that of its ground when it lies on
+ * something. */
 struct tui_style {
     uint8_t ink, paper; /* enum tui_role; paper TUI_PLAIN is the terminal's own ground */
 };
 
-/* A style resolved for a terminal. */
+/* A style made ready for a terminal. */
 struct tui_look {
     short foreground, background; /* -1: the terminal's own */
     unsigned attributes;
 };
 struct tui_look tui_look_of(struct tui_style style, enum tui_palette palette);
 const char *tui_role_name(enum tui_role role);
-/* The palette by the rules of NO_COLOR, TERM, COLORFGBG and HONE_BACKGROUND (dark or light), for a
- * terminal with that many colours. */
+/* The palette for a terminal with that many colours, by the rules of NO_COLOR, TERM, COLORFGBG and
+ * HONE_BACKGROUND (dark or light). */
 enum tui_palette tui_palette_from_environment(int colors);
 /* Whether only ASCII may be drawn: HONE_ASCII=1, TERM=dumb or linux, or a locale without UTF-8. */
 bool tui_ascii_from_environment(void);

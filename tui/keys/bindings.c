@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one parser of key bindings, for the built-in ones and the user's. It knows names of commands
- * as text only; what a command does is the views'. */
+ * as text only. What a command does is the views' business. */
 #include "tui/keys/bindings.h"
 
 #include <stdio.h>
@@ -96,7 +96,7 @@ bool tui_bindings_key_of(const struct tui_bindings *bindings, const char *contex
             continue;
         bool here = strcmp(binding->context, context) == 0;
         const char *runs = tui_bindings_find(bindings, context, binding->key);
-        if (!runs || strcmp(runs, command) != 0) /* the context has the key for another one */
+        if (!runs || strcmp(runs, command) != 0) /* the key is for another command here */
             continue;
         if (here || (strcmp(binding->context, "any") == 0 && !found)) {
             *key = binding->key;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A decoder for the byte sequences of xterm and its relatives: characters, keys with modifiers,
- * the mouse in SGR form, bracketed paste. Reading the terminal is tui/term's. */
+/* A decoder for the byte sequences of xterm and its relatives: characters, keys with modifiers, the
+ * mouse in SGR form, bracketed paste. tui/term reads the terminal. */
 #include "tui/keys/keys.h"
 
 #include <stdio.h>
@@ -67,7 +67,7 @@ struct tui_decoder {
     size_t start; /* bytes before it are used up */
     struct buf paste;
     bool pasting;
-    bool skipping; /* the rest of a sequence that is too long to mean anything */
+    bool skipping; /* inside a sequence that is too long to mean anything */
 };
 
 struct tui_decoder *tui_decoder_new(void) {
@@ -98,7 +98,7 @@ bool tui_decoder_waits(const struct tui_decoder *decoder) {
     return decoder->start < decoder->bytes.len && !decoder->pasting;
 }
 
-/* What the last byte of a sequence, or the number before a '~', stands for. */
+/* The key that the last byte of a sequence stands for; the next is for the number before a '~'. */
 static uint32_t key_of_letter(char letter) {
     static const struct {
         char letter;
@@ -152,8 +152,8 @@ static bool mouse_event(const int *numbers, bool press, struct tui_event *event)
     return (button & 0x23) == 0; /* the left button, pressed, not dragged */
 }
 
-/* Reads "\e[ < numbers letter"; returns its length, 0 when it is not complete. One that is longer
- * than MAX_SEQUENCE means nothing, also when its end is not there yet. */
+/* Reads "\e[ < numbers letter". Returns its length, 0 when it is not complete. One longer than
+ * MAX_SEQUENCE means nothing, even before its end has come. */
 static size_t take_csi(struct str text, struct tui_event *event, bool *known) {
     size_t at = 2;
     bool mouse = at < text.len && text.at[at] == '<';
@@ -165,7 +165,7 @@ static size_t take_csi(struct str text, struct tui_event *event, bool *known) {
         } else if (c == ';') {
             count++;
         } else if ((unsigned char)c < 0x20 || (unsigned char)c > 0x7e) {
-            return at; /* broken off: what follows is something new */
+            return at; /* it was broken off, and what follows is something new */
         } else if (c >= 0x40) {
             break;
         }
@@ -200,7 +200,7 @@ static struct tui_key control_key(unsigned char byte) {
     }
 }
 
-/* A plain character or control; returns its length, 0 when it is not complete. */
+/* Reads a plain character or control. Returns its length, 0 when it is not complete. */
 static size_t take_character(struct str text, bool final, struct tui_event *event, bool *known) {
     unsigned char byte = (unsigned char)text.at[0];
     if (byte < 0x20 || byte == 0x7f) {
@@ -249,18 +249,18 @@ static size_t take_escape(struct str text, bool final, struct tui_event *event, 
 }
 
 static void use_up(struct tui_decoder *decoder, size_t len) {
-    explicit_bzero(decoder->bytes.at + decoder->start, len); /* it may be of a passphrase */
+    explicit_bzero(decoder->bytes.at + decoder->start, len); /* it may be part of a passphrase */
     decoder->start += len;
 }
 
-/* Whether a sequence goes on after all of these bytes. */
+/* Whether a sequence continues after all of these bytes. */
 static bool is_unended(struct str text) {
     return text.len > MAX_SEQUENCE && text.at[0] == ESC && text.at[1] == '[' &&
            (unsigned char)text.at[text.len - 1] >= 0x20 &&
            (unsigned char)text.at[text.len - 1] < 0x40;
 }
 
-/* Drops bytes up to the end of the sequence; true when there are more behind it. */
+/* Drops bytes up to the end of the sequence. True when there are more after it. */
 static bool skip_sequence(struct tui_decoder *decoder, bool final) {
     struct str text = waiting(decoder);
     size_t len = 0;
@@ -273,7 +273,7 @@ static bool skip_sequence(struct tui_decoder *decoder, bool final) {
     return decoder->start < decoder->bytes.len;
 }
 
-/* Moves bytes into the paste; true when its end has come. */
+/* Moves bytes into the paste. True when its end has come. */
 static bool take_paste(struct tui_decoder *decoder) {
     static const char end[] = "\x1b[201~";
     const size_t end_len = sizeof end - 1;

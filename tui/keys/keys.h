@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a person does at the terminal: bytes to events, and keys to and from their names. */
+/* What a person does at the terminal: from bytes to events, and keys by their names. */
 #ifndef HONE_TUI_KEYS_H
 #define HONE_TUI_KEYS_H
 
@@ -44,14 +44,14 @@ enum tui_key_code {
 
 enum tui_modifier { TUI_CTRL = 1, TUI_ALT = 2, TUI_SHIFT = 4 };
 
-/* A key: a code point or a tui_key_code. Shift is in the character itself; it counts as a modifier
- * only for keys that are not characters. */
+/* A key: a code point or a tui_key_code. Shift is part of a character. It counts as a modifier only
+ * for keys that are no characters. */
 struct tui_key {
     uint32_t code;
     uint32_t modifiers;
 };
 bool tui_key_equal(struct tui_key a, struct tui_key b);
-/* "a", "C-r", "M-x", "S-Tab", "Space", "Enter"; false for any other text. */
+/* Reads "a", "C-r", "M-x", "S-Tab", "Space" or "Enter". False for any other text. */
 bool tui_key_parse(struct str name, struct tui_key *key);
 void tui_key_print(struct tui_key key, struct buf *out);
 
@@ -65,14 +65,14 @@ struct tui_event {
     int wheel;          /* WHEEL: -1 up, 1 down */
 };
 
-/* Decodes what terminals send. Sequences that mean nothing are dropped whole; a paste of more than
- * 1 MiB is cut there. */
+/* Decodes what terminals send. A sequence that means nothing is dropped as a whole. A paste is cut
+ * after 1 MiB. */
 struct tui_decoder;
 struct tui_decoder *tui_decoder_new(void) CC_MUST_USE;
 void tui_decoder_free(struct tui_decoder *decoder);
 void tui_decoder_feed(struct tui_decoder *decoder, const void *bytes, size_t size);
-/* The next event; false when more bytes are needed. `final` says that none will come soon, so that
- * a lone escape byte is the Escape key and no longer the start of something. */
+/* The next event; false when more bytes are needed. `final` says that none will come soon. Then a
+ * lone escape byte is the Escape key, and no longer the start of something. */
 bool tui_decoder_next(struct tui_decoder *decoder, bool final, struct tui_event *event);
 /* Whether bytes wait that only `final` would decide. */
 bool tui_decoder_waits(const struct tui_decoder *decoder);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a crash leaves behind: the ordinary screen, a visible cursor, the modes the shell had, and
- * the signal that killed us for whoever waits. Only calls that a signal handler may make. The state
- * is the file's own because a signal handler gets no argument. */
+/* What a crash leaves behind: the ordinary screen, a visible cursor, the modes that the shell had,
+ * and, for whoever waits, the signal that killed us. It uses only calls that a signal handler may
+ * make. The state is the file's own, because a signal handler gets no argument. */
 #include "tui/term/rescue.h"
 
 #include <signal.h>

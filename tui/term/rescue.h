@@ -3,7 +3,7 @@
 #ifndef HONE_TUI_TERM_RESCUE_H
 #define HONE_TUI_TERM_RESCUE_H
 
-/* Remembers the terminal's modes and catches the signals of a crash. */
+/* Remembers the terminal's modes, and catches the signals of a crash. */
 void rescue_arm(void);
 void rescue_disarm(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows canvases through curses and reads keys from the descriptor itself: curses would wait for
- * the rest of an escape sequence, and a frame never waits. Decoding is tui/keys/keys.c's, deciding
- * what changed and what a role looks like happens here. */
+/* Shows canvases through curses. Keys are read from the descriptor itself, because curses would
+ * wait for the rest of an escape sequence, and a frame never waits. tui/keys/keys.c decodes them.
+ * What changed, and what a role looks like, is decided here. */
 #include "tui/term/term.h"
 
 #include <curses.h>
@@ -20,10 +20,10 @@
 
 #include "tui/term/rescue.h"
 
-/* Mouse: presses and wheel, in SGR form; and paste in brackets. */
+/* The mouse (presses and wheel, in SGR form), and paste in brackets. */
 #define REPORTS_ON "\033[?1000h\033[?1006h\033[?2004h"
 #define REPORTS_OFF "\033[?2004l\033[?1006l\033[?1000l"
-/* The window's name: put aside and taken back (XTWINOPS), and set. */
+/* The window's name: kept, restored (XTWINOPS), and set. */
 #define TITLE_KEEP "\033[22;2t"
 #define TITLE_BACK "\033[23;2t"
 #define TITLE_SET "\033]2;"
@@ -40,7 +40,7 @@ struct tui_term {
     bool titles; /* the terminal takes names for its window */
     int saved_stderr;
     char *log_path;
-    struct buf title; /* as it was set last; empty: not yet */
+    struct buf title; /* as last set; empty: never */
 };
 
 static void send(const struct tui_term *term, const char *bytes) {
@@ -65,7 +65,7 @@ static void send_reports(const struct tui_term *term, bool on) {
     send(term, on && term->no_mouse ? "\033[?2004h" : bytes);
 }
 
-/* Terminals of these families take a name, and what they do not know they leave out. */
+/* Terminals of these families take a name, and ignore what they do not know. */
 static bool takes_titles(void) {
     static const char *const families[] = {"xterm", "screen",    "tmux",    "rxvt",    "foot",
                                            "kitty", "alacritty", "wezterm", "ghostty", "st-",
@@ -105,7 +105,7 @@ void tui_term_bell(struct tui_term *term) {
         send(term, "\a");
 }
 
-/* Messages of libraries must not land on the screen. */
+/* Messages of libraries must not get onto the screen. */
 static void redirect_stderr(struct tui_term *term) {
     fflush(stderr);
     term->saved_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
@@ -128,8 +128,8 @@ static void restore_stderr(struct tui_term *term) {
     term->saved_stderr = -1;
 }
 
-/* Whether the user's locale takes only ASCII. Afterwards the locale is a UTF-8 one either way,
- * because wcwidth and curses know characters only in such. */
+/* Whether the user's locale takes only ASCII. Afterwards the locale is a UTF-8 one in any case,
+ * because wcwidth and curses know characters in no other. */
 static bool choose_locale(void) {
     setlocale(LC_ALL, "");
     setlocale(LC_NUMERIC, "C");
@@ -139,7 +139,7 @@ static bool choose_locale(void) {
     return ascii;
 }
 
-/* What TERM says, or what nearly every terminal understands. */
+/* The type that TERM names, or one that nearly every terminal understands. */
 static const char *terminal_type(void) {
     const char *name = getenv("TERM");
     return name && *name ? name : "xterm";
@@ -175,7 +175,7 @@ static void enter_modes(void) {
     scrollok(stdscr, FALSE);
 }
 
-/* Curses catches signals only where nobody else does; the event loop serves them instead. */
+/* Curses catches signals only where nobody else does. The event loop handles them instead. */
 static SCREEN *start_curses(FILE *out) {
     static const int ours[] = {SIGWINCH, SIGTSTP, SIGINT, SIGTERM};
     struct sigaction old[COUNT_OF(ours)], none = {.sa_handler = SIG_IGN};
@@ -187,8 +187,8 @@ static SCREEN *start_curses(FILE *out) {
     return screen;
 }
 
-/* Keys are read from a description of the terminal of hone's own: an event loop makes what it
- * watches non-blocking, which the editor, the shell and curses' output would otherwise share. */
+/* Keys are read from a description of the terminal that is hone's alone. An event loop makes what
+ * it watches non-blocking, and the editor, the shell and curses' output would share that. */
 static int open_input(void) {
     char name[256];
     int fd = -1;
@@ -270,8 +270,8 @@ static attr_t attributes_of(unsigned attributes) {
            (attributes & TUI_REVERSE ? A_REVERSE : 0);
 }
 
-/* A colour above the terminal's range becomes the ordinary one in bold; grey, which has none, the
- * terminal's own colour, dimmed. */
+/* A colour above the terminal's range becomes the ordinary one in bold. Grey has no ordinary one
+ * and becomes the terminal's own colour, dimmed. */
 static short color_of(short color, attr_t *attributes) {
     if (color < COLORS)
         return color;
@@ -365,7 +365,7 @@ int tui_term_fd(const struct tui_term *term) {
     return term->headless ? -1 : term->input;
 }
 
-/* Reads what is there; false when nothing is. */
+/* Reads what is there. False when there is nothing. */
 static bool read_more(struct tui_term *term) {
     char bytes[4096];
     struct pollfd ready = {.fd = term->input, .events = POLLIN};

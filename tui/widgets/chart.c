@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws numbers with block and braille glyphs; the canvas turns them into ASCII where it must. It
- * keeps nothing between calls and allocates only where a lane needs a column of sums. */
+/* Draws numbers with block and braille glyphs. The canvas turns them into ASCII where it must.
+ * Nothing is kept between calls, and memory is needed only where a row needs a sum for each
+ * column. */
 #include "tui/widgets/chart.h"
 
 #include <math.h>
@@ -182,7 +183,8 @@ static int col_of(const struct frame *frame, double x) {
     return (int)lround((log10(x) - frame->x0) / (frame->x1 - frame->x0) * (frame->plot.cols - 1));
 }
 
-/* Where bandwidth stops and the engine begins to limit; and the height that can be reached. */
+/* Draws where bandwidth stops and the engine begins to limit, and the height that can be
+ * reached. */
 static void draw_guides(const struct frame *frame, const struct tui_roofline *roof) {
     struct tui_area dim = tui_ink(frame->plot, TUI_DIM);
     double ridge = roof->peak / roof->slope;

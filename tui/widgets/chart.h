@@ -5,20 +5,21 @@
 
 #include "tui/cells/cells.h"
 
-/* A bar over the first row of the area, in eighths of a column; `fraction` is moved into 0..1. */
+/* A bar over the first row of the area, in eighths of a column. `fraction` is kept within 0..1. */
 void tui_chart_bar(struct tui_area area, double fraction, enum tui_role role);
-/* The last values that fit, one a column, scaled between the least and the greatest of them. */
+/* The last values that fit, one for each column, scaled between the least and the greatest of
+ * them. */
 void tui_chart_sparkline(struct tui_area area, const double *values, size_t count);
-/* A step line of values over the whole width, drawn with dots: the greatest value at the top. The
- * caller writes the axis. False when no two values are known. */
+/* A step line of values over the whole width, drawn with dots, with the greatest value at the top.
+ * The caller writes the axis. False when fewer than two values are known. */
 bool tui_chart_steps(struct tui_area area, const double *values, size_t count, enum tui_role role);
 
 /* What is busy from start to end, in any one unit. */
 struct tui_busy {
     double start, end;
 };
-/* One row: how busy each column's stretch of [from, to) is, as a height. Intervals in any order;
- * those that overlap count once only when the caller merged them. Nothing disappears: a stretch
+/* One row, which shows as a height how busy each column's part of [from, to) is. Intervals come in
+ * any order. Overlapping ones count once only if the caller merged them. Nothing disappears: a part
  * with any work shows at least the lowest glyph. */
 void tui_chart_busy(struct tui_area area, const struct tui_busy *busy, size_t count,
                     struct tui_busy range, enum tui_role role);
@@ -29,8 +30,8 @@ struct tui_mark {
     enum tui_role role;
 };
 /* A roofline on logarithmic axes: y = min(peak, slope * x). The range of x covers the ridge point
- * and every mark; marks lie over the line, the last one on top. Both roof values are positive. Axis
- * labels and the ridge are drawn, and a dashed line at the height `reach`. */
+ * and every mark. Marks lie over the line, the last one on top. Both roof values are positive. Axis
+ * labels, the ridge, and a dashed line at the height `reach` are drawn. */
 struct tui_roofline {
     double peak, slope;
     double reach; /* NAN: none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Editing of a short text. It keeps the text valid UTF-8 whatever is typed or pasted. What the
- * text is for, and where it stands on the screen, is the caller's. */
+/* Edits a short text. The text stays valid UTF-8 whatever is typed or pasted. What the text is for,
+ * and where it is on the screen, is the caller's business. */
 #include "tui/widgets/field.h"
 
 static void tui_field_insert(struct tui_field *field, struct str text);
@@ -24,7 +24,7 @@ void tui_field_set(struct tui_field *field, struct str text) {
     tui_field_insert(field, text);
 }
 
-/* Valid UTF-8 without controls; line ends stay where many lines may be. */
+/* Makes valid UTF-8 without controls. Line ends stay where the field may have many lines. */
 static void clean(struct buf *out, struct str text, bool many_lines) {
     struct buf safe = {0};
     for (size_t i = 0; i < text.len; i++) {
@@ -249,7 +249,7 @@ static void draw_line(struct tui_field *field, struct tui_area area) {
     tui_cursor(area, 0, (int)(at - field->top));
 }
 
-/* Visits every character with its place when lines break at the width; calls itself never. */
+/* Visits every character with its place when lines break at the width. It does not recurse. */
 static void draw_lines(struct tui_field *field, struct tui_area area, int skip, int *cursor_row) {
     struct str rest = buf_str(&field->text);
     const char *start = rest.at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A text being typed: one line with history and completion, or several lines. */
+/* A text that is being typed: one line with history and completion, or several lines. */
 #ifndef HONE_TUI_FIELD_H
 #define HONE_TUI_FIELD_H
 
@@ -11,8 +11,8 @@ struct tui_field {
     size_t cursor;       /* byte offset, always between characters */
     bool many_lines;     /* Alt-Enter (or a paste) starts a new line */
     VEC(char *) history; /* oldest first */
-    size_t history_at;   /* which one shows; history.len: the new one */
-    size_t top;          /* first column that shows, when one line is too long */
+    size_t history_at;   /* the one that is shown; history.len: the new one */
+    size_t top;          /* the first column shown, when one line is too long */
 };
 void tui_field_free(struct tui_field *field);
 void tui_field_set(struct tui_field *field, struct str text);
@@ -24,11 +24,11 @@ enum tui_answer {
     TUI_ANSWER_DONE,      /* Enter; one line goes to the history */
     TUI_ANSWER_CANCELLED, /* Escape, Ctrl-C, Ctrl-G */
 };
-/* What readline users expect: C-a C-e C-b C-f C-k C-u C-w M-b M-f, arrows, Home, End, Delete.
- * Pasted text is inserted and never runs anything. */
+/* Handles the keys that readline users expect: C-a C-e C-b C-f C-k C-u C-w M-b M-f, arrows, Home,
+ * End, Delete. Pasted text is inserted and never runs anything. */
 enum tui_answer tui_field_event(struct tui_field *field, const struct tui_event *event);
-/* Draws the text into the area with the terminal's cursor in it; many lines are wrapped at the
- * width and scrolled so that the cursor shows. */
+/* Draws the text into the area, with the terminal's cursor in it. Many lines are wrapped at the
+ * width, and scrolled so that the cursor is in sight. */
 void tui_field_draw(struct tui_field *field, struct tui_area area);
 
 #endif

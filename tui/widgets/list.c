@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scrolling, searching and tabs for views of any kind of rows. What a row looks like is the
- * caller's; this only says which rows show. */
+/* Scrolling, searching and tabs for views of rows of any kind. The caller knows what a row looks
+ * like. This file only says which rows are shown. */
 #include "tui/widgets/list.h"
 
 static int clamp(int value, int low, int high) {

@@ -6,8 +6,8 @@
 #include "tui/cells/cells.h"
 
 struct tui_list {
-    int cursor, top; /* row numbers of the whole */
-    int count, rows; /* how many there are, and how many fit; set by tui_list_fit */
+    int cursor, top; /* numbers of rows among all rows */
+    int count, rows; /* how many there are, and how many fit; tui_list_fit sets them */
     bool follow;     /* stay at the end while rows are added */
 };
 
@@ -22,21 +22,24 @@ enum tui_move {
     TUI_MOVE_LAST,
 };
 
-/* Takes over the sizes and moves the window so that the cursor is in it. Call before drawing. */
+/* Takes over the sizes, and moves the window so that the cursor is in it. Call it before
+ * drawing. */
 void tui_list_fit(struct tui_list *list, int count, int rows);
-/* Moves the cursor; reaching the end of a list that can follow makes it follow again. */
+/* Moves the cursor. A list that can follow follows again when the cursor reaches its end. */
 void tui_list_move(struct tui_list *list, enum tui_move move);
 void tui_list_go(struct tui_list *list, int row);
 /* Moves the window and drags the cursor along. */
 void tui_list_scroll(struct tui_list *list, int rows);
-/* A thumb in the column right of an area, where its frame is, when there is more than fits. */
+/* Draws a thumb in the column right of an area, where its frame is, when there is more than
+ * fits. */
 void tui_list_draw_bar(const struct tui_list *list, struct tui_area area);
 
-/* Byte offset of the needle in text at or after `from`, whatever the case of ASCII letters;
+/* The byte offset of the needle in text at or after `from`, in either case of ASCII letters.
  * SIZE_MAX when it is not there. */
 size_t tui_find_text(struct str text, struct str needle, size_t from);
 
-/* A row of names of which one is chosen; the areas drawn are written to `spots` for the mouse. */
+/* Draws a row of names of which one is chosen. The areas that were drawn go to `spots`, for the
+ * mouse. */
 void tui_tabs_draw(struct tui_area area, const char *const *names, int count, int chosen,
                    struct tui_rect *spots);
 

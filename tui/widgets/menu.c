@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The searchable list: every word typed must occur in a row. It runs nothing; it says what was
- * chosen. */
+/* The searchable list: every word that is typed must occur in a row. It runs nothing, but says what
+ * was chosen. */
 #include "tui/widgets/menu.h"
 
 #include "tui/widgets/popup.h"
@@ -16,7 +16,7 @@ static bool has_words(const struct tui_menu_row *row, struct str words) {
     return true;
 }
 
-/* What is shown is rows, by their index, and the headings of groups. */
+/* What is shown: rows, by their index, and the headings of groups. */
 static int heading_of(int row) {
     return -1 - row;
 }
@@ -25,7 +25,7 @@ static bool is_heading(const struct tui_menu *menu, int at) {
     return at >= 0 && at < (int)menu->shown.len && menu->shown.at[at] < 0;
 }
 
-/* A row, under the heading of its group where that is another one than of the row before. */
+/* Adds a row. A heading goes before it when its group differs from that of the row before. */
 static void show(struct tui_menu *menu, int row) {
     const char *group = menu->rows[row].group;
     int last = menu->shown.len ? menu->shown.at[menu->shown.len - 1] : -1;
@@ -36,7 +36,7 @@ static void show(struct tui_menu *menu, int row) {
     *vec_push(&menu->shown) = row;
 }
 
-/* The cursor stands on rows only; the heading above the first of a group stays in sight. */
+/* The cursor stops at rows only. The heading above the first row of a group stays in sight. */
 static void leave_heading(struct tui_menu *menu, int step) {
     struct tui_list *list = &menu->list;
     if (is_heading(menu, list->cursor))
@@ -45,8 +45,8 @@ static void leave_heading(struct tui_menu *menu, int step) {
         list->top = MIN_OF(list->top, list->cursor - 1);
 }
 
-/* Rows whose name begins with the first word, or whose key it is, come first; then those whose name
- * has it; then those that only speak of it. */
+/* First come rows whose name begins with the first word, or whose key it is. Then come those whose
+ * name has it, then those whose text has it. */
 static int rank_of(const struct tui_menu_row *row, struct str first) {
     size_t at = first.len ? tui_find_text(str_of(row->name), first, 0) : 0;
     return at == 0 || str_is(first, row->key) ? 0 : at != SIZE_MAX ? 1 : 2;

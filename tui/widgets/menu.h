@@ -10,9 +10,9 @@ struct tui_menu_row {
     const char *name, *key, *text; /* key and text may be "" */
     int value;                     /* what tui_menu_chosen returns */
     bool dim;                      /* shown, but not possible now */
-    const char *group;             /* rows of one follow each other under its name; NULL: none */
+    const char *group;             /* rows of one group come together, under its name; NULL: none */
 };
-/* {0} is closed. The rows belong to the caller and live as long as the menu is open. */
+/* {0} is closed. The caller owns the rows and keeps them as long as the menu is open. */
 struct tui_menu {
     const struct tui_menu_row *rows;
     int count;
@@ -21,11 +21,11 @@ struct tui_menu {
     VEC(int) shown; /* indexes into rows */
 };
 void tui_menu_open(struct tui_menu *menu, const struct tui_menu_row *rows, int count);
-/* Other rows of the same list: what was typed and the cursor stay. */
+/* Gives the same list other rows. What was typed, and the cursor, stay. */
 void tui_menu_rows(struct tui_menu *menu, const struct tui_menu_row *rows, int count);
 void tui_menu_free(struct tui_menu *menu);
 enum tui_answer tui_menu_event(struct tui_menu *menu, const struct tui_event *event);
-/* The value of the row under the cursor; -1 when none is shown. */
+/* The value of the row under the cursor; -1 when no row is shown. */
 int tui_menu_chosen(const struct tui_menu *menu);
 void tui_menu_draw(struct tui_menu *menu, struct tui_area area, const char *title);
 

@@ -6,13 +6,13 @@
 #include "tui/cells/cells.h"
 #include "tui/widgets/field.h"
 
-/* Clears a rectangle of at most that size in the middle of the area, frames it, writes `hint` at
- * its lower edge and returns what is inside, with a margin of one column. */
+/* Clears a rectangle of at most that size in the middle of the area, frames it, and writes `hint`
+ * at its lower edge. Returns the area inside, with a margin of one column. */
 struct tui_area tui_popup_draw(struct tui_area area, int rows, int cols, const char *title,
                                const char *hint);
-/* A text with a question; rows follow the text's length. */
+/* Draws a text with a question. The height follows the length of the text. */
 void tui_confirm_draw(struct tui_area area, const char *title, struct str text, const char *hint);
-/* A text to write, below an explanation. */
+/* Draws a text to write, below an explanation. */
 void tui_note_draw(struct tui_area area, const char *title, struct str text,
                    struct tui_field *field);
 

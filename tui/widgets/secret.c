@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A secret while it is typed. Whoever asked for it takes the text out and wipes this; bytes that a
+/* A secret while it is typed. Whoever asked for it takes out the text and wipes this. Bytes that a
  * deletion leaves behind are wiped at once. */
 #include "tui/widgets/secret.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What screens are put together from: lists, fields to type into, menus, popups, charts. */
+/* What screens are made of: lists, fields to type into, menus, popups, charts. */
 #ifndef HONE_TUI_WIDGETS_WIDGETS_H
 #define HONE_TUI_WIDGETS_WIDGETS_H
 
