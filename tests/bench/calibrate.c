@@ -12,13 +12,22 @@
  *
  *     ID  LATENCY_US  BOUND  METRIC=VALUE ...      or      ID  -  what went wrong
  *
- * Arguments name passes (core/device/time/passes.def) to leave out. */
+ * Arguments name passes (core/device/time/passes.def) to leave out, or set constants of a
+ * generation: trn2.pe_weight_ns=0.7. With --constants it prints those of constants.def: generation,
+ * name, how it is known, value, by how many percent it may be off. */
 #include "device/device.h"
 #include "device/time/testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+/* What the arguments change of the clock. */
+struct changes {
+    uint32_t without; /* bits of passes */
+    struct device_constants constants[3];
+};
+static const char *const generations[] = {"trn1", "trn2", "trn3"};
 
 #define MOST_INPUTS 64
 #define MOST_LINE 65536
@@ -95,20 +104,22 @@ static void print_profile(const struct device_profile *profile, size_t instructi
 }
 
 static bool time_program(const struct nki_program *program,
-                         const struct device_generation *generation, uint32_t without,
+                         const struct device_generation *generation, const struct changes *changes,
                          struct diag_list *diags) {
     double before = cpu_ms();
     struct device_image *image = device_load(program, generation, diags);
     if (!image)
         return false;
-    struct device_profile *profile = device_time_without(image, without);
+    size_t g = (size_t)(generation->generation - NKI_GEN2);
+    struct device_profile *profile =
+        device_time_without(image, &changes->constants[g], changes->without);
     print_profile(profile, program->instrs.len, cpu_ms() - before);
     device_profile_free(profile);
     device_unload(image);
     return true;
 }
 
-static bool run_job(char *fields[FIELDS], uint32_t without, struct diag_list *diags,
+static bool run_job(char *fields[FIELDS], const struct changes *changes, struct diag_list *diags,
                     struct err *err) {
     const struct device_generation *generation = device_generation_ask(fields[DEVICE], err);
     struct nki_tree *tree = generation ? nki_parse_file(fields[FILE_NAME], diags, err) : NULL;
@@ -123,7 +134,7 @@ static bool run_job(char *fields[FIELDS], uint32_t without, struct diag_list *di
         err_set(err, ERR_USAGE, "an input is neither an array nor a number");
     struct nki_program *program =
         options.n_inputs == SIZE_MAX ? NULL : nki_specialise(tree, &options, diags);
-    bool timed = program && time_program(program, generation, without, diags);
+    bool timed = program && time_program(program, generation, changes, diags);
     nki_program_free(program);
     nki_tree_free(tree);
     return timed;
@@ -167,18 +178,64 @@ static int print_edits(void) {
     return 0;
 }
 
+/* ---- the clock changed ---------------------------------------------------------------------- */
+
+static const struct device_constant *constant_named(const char *name, size_t length) {
+    const struct device_constant *row;
+    for (size_t i = 0; (row = device_constant_at(i)); i++)
+        if (strlen(row->name) == length && strncmp(row->name, name, length) == 0)
+            return row;
+    return NULL;
+}
+
+/* "trn2.pe_weight_ns=0.7" */
+static bool set_constant(struct changes *changes, const char *text) {
+    const char *dot = strchr(text, '.'), *equals = strchr(text, '=');
+    for (size_t g = 0; dot && equals && g < COUNT_OF(generations); g++) {
+        const struct device_constant *row = constant_named(dot + 1, (size_t)(equals - dot - 1));
+        if (strncmp(text, generations[g], (size_t)(dot - text)) != 0 || !row)
+            continue;
+        *device_constant_in(&changes->constants[g], row) = strtod(equals + 1, NULL);
+        return true;
+    }
+    return false;
+}
+
+static bool changes_of(struct changes *changes, char **words) {
+    for (int g = 0; g < 3; g++)
+        changes->constants[g] = *device_constants_of((enum nki_generation)(NKI_GEN2 + g));
+    for (; *words; words++) {
+        uint32_t pass = device_pass_find(*words);
+        changes->without |= pass;
+        if (pass || set_constant(changes, *words))
+            continue;
+        fprintf(stderr, "calibrate: there is no pass and no constant %s\n", *words);
+        return false;
+    }
+    return true;
+}
+
+static int print_constants(void) {
+    static const char *const how[] = {"documented", "measured", "fitted", "guessed"};
+    const struct device_constant *row;
+    for (size_t i = 0; (row = device_constant_at(i)); i++)
+        for (int g = 0; g < 3; g++) {
+            struct device_known known = row->known[g];
+            printf("%s %s %s %.9g %g\n", generations[g], row->name, how[known.how], row->value[g],
+                   known.percent);
+        }
+    return 0;
+}
+
 int main(int argc, char **argv) {
     static char line[MOST_LINE];
-    uint32_t without = 0;
+    struct changes changes = {0};
     if (argc > 1 && !strcmp(argv[1], "--edits"))
         return print_edits();
-    for (int i = 1; i < argc; i++) {
-        if (!device_pass_find(argv[i])) {
-            fprintf(stderr, "calibrate: there is no pass %s\n", argv[i]);
-            return 2;
-        }
-        without |= device_pass_find(argv[i]);
-    }
+    if (argc > 1 && !strcmp(argv[1], "--constants"))
+        return print_constants();
+    if (!changes_of(&changes, argv + 1))
+        return 2;
     char *fields[FIELDS];
     while (fgets(line, sizeof line, stdin)) {
         if (!fields_of(line, fields)) {
@@ -188,7 +245,7 @@ int main(int argc, char **argv) {
         struct diag_list diags = {0};
         struct err err = {0};
         printf("%s\t", fields[ID]);
-        if (!run_job(fields, without, &diags, &err))
+        if (!run_job(fields, &changes, &diags, &err))
             printf("-\t%s\n", err.text[0] ? err.text : first_error(&diags));
         diag_free(&diags);
         fflush(stdout);

@@ -223,8 +223,8 @@ def print_pairs(results):
         n, called, right = judged
         print(f"| {' | '.join(key)} | {n} | {called} | {right / called if called else 1:.0%} |")
     n, called, right = whole
-    print(f"| all | | | {n} | {called / n:.0%} | {right / max(called, 1):.1%} |")
-    return right / max(called, 1), called / n
+    print(f"| all | | | {n} | {called / max(n, 1):.0%} | {right / max(called, 1):.1%} |")
+    return right / max(called, 1), called / max(n, 1)
 
 
 # ---- the standing exam --------------------------------------------------------------------------

@@ -90,7 +90,8 @@ static struct device_profile *time_text(const char *text, const char *device, co
     struct device_image *image = program ? device_load(program, generation, &diags) : NULL;
     if (!image)
         fail_msg("%s", diags.all.len ? diags.all.at[0].message : "no image");
-    struct device_profile *profile = device_time_without(image, pass ? device_pass_find(pass) : 0);
+    struct device_profile *profile =
+        device_time_without(image, NULL, pass ? device_pass_find(pass) : 0);
     device_unload(image);
     nki_program_free(program);
     nki_tree_free(tree);

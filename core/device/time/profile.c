@@ -425,13 +425,13 @@ uint32_t device_pass_find(const char *name) {
     return 0;
 }
 
-static struct device_profile *time_image(const struct device_image *image,
-                                         const struct device_constants *table, uint32_t without) {
+struct device_profile *device_time_without(const struct device_image *image,
+                                           const struct device_constants *table, uint32_t passes) {
     struct device_profile *profile = mem_alloc(1, sizeof *profile);
     profile->arena = arena_new();
     if (!table)
         table = device_constants_of(image->generation->generation);
-    struct allocation *allocation = allocation_make(image, table, without);
+    struct allocation *allocation = allocation_make(image, table, passes);
     struct issue_cost *costs = issue_costs(allocation, table);
     struct depends *depends = depends_make(allocation, costs);
     struct schedule schedule = {allocation, depends, table, costs};
@@ -464,11 +464,7 @@ struct device_profile *device_time(const struct device_image *image) {
 
 struct device_profile *device_time_with(const struct device_image *image,
                                         const struct device_constants *constants) {
-    return time_image(image, constants, 0);
-}
-
-struct device_profile *device_time_without(const struct device_image *image, uint32_t passes) {
-    return time_image(image, NULL, passes);
+    return device_time_without(image, constants, 0);
 }
 
 void device_profile_free(struct device_profile *profile) {

@@ -42,8 +42,9 @@ static inline double device_constant_value(const struct device_constants *consta
  * host's own and stay. */
 void device_constants_worsen(struct device_constants *constants, enum device_how how);
 
-/* As device_time, but without the passes whose bits are set. */
+/* As device_time_with, but without the passes whose bits are set. */
 struct device_profile *device_time_without(const struct device_image *image,
+                                           const struct device_constants *constants,
                                            uint32_t passes) CC_MUST_USE;
 /* The bit of a pass of passes.def by its name; 0 when there is none. */
 uint32_t device_pass_find(const char *name);
