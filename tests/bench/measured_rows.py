@@ -97,7 +97,15 @@ NKIBENCH_INPUTS = {
 }
 
 
+# The published latencies of these collections are half of the true ones on most rows. Not on these:
+# the Scalar engine has the work of silu_v1, where it is busy for 204 us, and the share of the
+# latency that it is busy for makes 193 and 200 us of what was published.
+AS_PUBLISHED = ("kda_silu_silu_v2_k3", "kda_silu_silu_v2_pingpong")
+
+
 def nkibench(row, csv, checkouts):
+    if row.id in AS_PUBLISHED:
+        row.measured = float(csv["latency_us"])
     name = pathlib.PurePath(csv["path"])
     operation = name.parts[1] if name.parts[0] == "workspaces" else re.match(
         r"([a-z_]+)_[A-Z]", name.name).group(1)
