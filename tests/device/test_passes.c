@@ -77,6 +77,24 @@ static const char summed[] =
     CURRENT "    for k in range(16):\n"
             "        nisa.dma_compute(dst=y, srcs=[%s], reduce_op=nl.add)\n" END;
 
+/* Elements of an exponential and their sum; the elements are used when they are stored. */
+static const char summing[] =
+    LEGACY "    x = nl.load(a[0:128, :])\n"
+           "    for k in nl.affine_range(8):\n"
+           "        acc = nisa.nc_matmul(x[:, 0:128], x)\n"
+           "        e = nl.ndarray((nl.par_dim(128), 512), dtype=nl.float32, buffer=nl.sbuf)\n"
+           "        s = nl.ndarray((nl.par_dim(128), 1), dtype=nl.float32, buffer=nl.sbuf)\n"
+           "        e[...] = nisa.activation(op=nl.exp, data=acc, reduce_op=nl.add, "
+           "reduce_res=s, reduce_cmd=nisa.reduce_cmd.reset_reduce)\n"
+           "        nl.store(out[k], nl.multiply(%s, s))\n"
+           "    return out\n";
+/* Products one after the other, of so many rows of the array. */
+static const char many_products[] =
+    CURRENT "    for k in range(200):\n"
+            "        acc = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
+            "        nisa.nc_matmul(dst=acc, stationary=x[0:%d, 0:128], moving=x[0:%d, :])\n"
+            "    nisa.tensor_copy(dst=y, src=acc)\n" END;
+
 static struct device_profile *time_text(const char *text, const char *device, const char *pass) {
     const struct device_generation *generation = device_generation_find(device);
     struct nki_input inputs[2] = {
@@ -176,6 +194,30 @@ static void every_source_of_a_sum_is_read(void **state) {
     assert_true(value_of(three, "trn2", NULL, "dma_packet_time") > 2.5 * single);
 }
 
+static void an_activation_with_two_results_is_computed_twice(void **state) {
+    (void)state;
+    char both[2048], sum[2048];
+    snprintf(both, sizeof both, summing, "e");
+    snprintf(sum, sizeof sum, summing, "x");
+    const char *scalar = "scalar_engine_active_time", *tensor = "tensor_engine_active_time";
+    assert_true(value_of(both, "trn2", NULL, scalar) >
+                value_of(both, "trn2", "recomputes", scalar) + 4e-6);
+    assert_true(value_of(both, "trn2", NULL, tensor) >
+                value_of(both, "trn2", "recomputes", tensor) + 6e-6);
+    assert_true(us(sum, "trn2", NULL) <= us(sum, "trn2", "recomputes"));
+}
+
+/* With half of its rows idle the Tensor engine is never busy enough for its full clock. */
+static void a_little_used_tensor_engine_keeps_half_its_clock(void **state) {
+    (void)state;
+    char all[2048], half[2048];
+    snprintf(all, sizeof all, many_products, 128, 128);
+    snprintf(half, sizeof half, many_products, 64, 64);
+    assert_true(value_of(all, "trn2", NULL, "throttle_time") < 6e-6);
+    assert_true(value_of(half, "trn2", NULL, "throttle_time") > 200 * 0.2e-6);
+    assert_true(value_of(half, "trn1", NULL, "throttle_time") <= 0);
+}
+
 static void every_constant_says_where_it_comes_from(void **state) {
     (void)state;
     size_t n = 0;
@@ -230,6 +272,8 @@ int main(void) {
         cmocka_unit_test(gathered_rows_cost_a_descriptor_each),
         cmocka_unit_test(work_moved_to_gpsimd_competes_with_vector),
         cmocka_unit_test(every_source_of_a_sum_is_read),
+        cmocka_unit_test(an_activation_with_two_results_is_computed_twice),
+        cmocka_unit_test(a_little_used_tensor_engine_keeps_half_its_clock),
         cmocka_unit_test(every_constant_says_where_it_comes_from),
         cmocka_unit_test(worse_constants_make_kernels_slower),
         cmocka_unit_test(a_hosts_own_constants_are_not_worsened),

@@ -160,7 +160,8 @@ struct slow {
     double *granted_at; /* per residence */
     struct memory memories[2];
     double queue_free[QUEUE_COUNT], issuer_free[NKI_ENGINE_COUNT], dma_free[64];
-    double pe_warm_at, pe_last_end, port_free;
+    double pe_since, pe_busy, port_free;
+    bool pe_slow;
     uint8_t port_queue;
     uint16_t function_set;
 };
@@ -232,18 +233,21 @@ static void run_compute(struct slow *w, size_t s, double at) {
                cost->function_set != w->function_set) {
         w->function_set = cost->function_set;
         extra = table->scalar_table_ns;
-    } else if (cost->queue == QUEUE_TENSOR && table->pe_cold_ns > 0) {
-        if (at - w->pe_last_end > table->pe_idle_ns)
-            w->pe_warm_at = at + table->pe_cold_ns;
-        extra = at < w->pe_warm_at ? MIN_OF(interval, w->pe_warm_at - at) : 0;
+    } else if (cost->queue == QUEUE_TENSOR && table->pe_window_ns > 0) {
+        if (at - w->pe_since - table->pe_window_ns >= 0) {
+            w->pe_slow = at - w->pe_since - table->pe_window_ns >= table->pe_window_ns ||
+                         w->pe_busy < table->pe_window_share * table->pe_window_ns;
+            w->pe_since = at;
+            w->pe_busy = 0;
+        }
+        w->pe_busy += cost->active_ns;
+        extra = w->pe_slow ? interval : 0;
     }
     if ((int)cost->queue != w->lifted && cost->port && w->port_queue != cost->queue)
         at = MAX_OF(at, w->port_free);
     w->start[s] = at;
     w->end[s] = w->queue_free[cost->queue] = at + interval + extra;
     w->visible[s] = at + latency + extra;
-    if (cost->queue == QUEUE_TENSOR)
-        w->pe_last_end = w->end[s];
     if (cost->port && interval > 0) {
         w->port_queue = cost->queue;
         w->port_free = w->end[s];
@@ -263,7 +267,7 @@ static void run_move(struct slow *w, size_t s, double at) {
     for (uint32_t k = 0; k < cost->transfer.engines; k++) {
         double *free_at = &w->dma_free[(cost->transfer.first + k) %
                                        w->allocation->image->generation->dma_engines];
-        double from = MAX_OF(issued + table->dma_start_ns, *free_at);
+        double from = MAX_OF(issued + cost->start_ns, *free_at);
         *free_at = from + cost->transfer.engine_ns;
         w->start[s] = MIN_OF(w->start[s], from);
         w->end[s] = MAX_OF(w->end[s], *free_at);
@@ -378,7 +382,7 @@ static struct slow slow_schedule(const struct schedule *schedule, int lifted) {
                      .n_residences = allocation->residences.len,
                      .memories = {{.capacity = generation->sbuf_partition_bytes},
                                   {.psum = true, .capacity = generation->psum_partition_bytes}},
-                     .pe_last_end = -INFINITY};
+                     .pe_since = -INFINITY};
     w.started = mem_alloc(w.n, sizeof *w.started);
     w.start = mem_alloc(w.n, sizeof *w.start);
     w.end = mem_alloc(w.n, sizeof *w.end);

@@ -63,7 +63,7 @@ class Run(unittest.TestCase):
         end = events[-1]
         self.assertEqual(end["event"], "end")
         self.assertTrue(end["baseline"]["correct"] and end["best"]["correct"])
-        self.assertGreater(end["best"]["speedup"], 1.1)
+        self.assertGreater(end["best"]["speedup"], 1.05)
         self.assertGreaterEqual(end["best"]["latency_us"], end["best"]["floor_us"] * 0.999)
         self.assertLessEqual(end["rounds"], 3)
         self.assertIsNone(end["cost"]["dollars"])

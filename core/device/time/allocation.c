@@ -327,6 +327,8 @@ static void compile(struct allocation *allocation, uint32_t passes, bool *absent
         allocation_find_resident_loads(allocation, absent);
     if (legacy && passes & PASS_BIT(PSUM_INPUTS))
         allocation_find_psum_temporaries(allocation);
+    if (legacy && passes & PASS_BIT(RECOMPUTES))
+        allocation_find_recomputed(allocation);
     if (passes & PASS_BIT(ZERO_FLAGS))
         allocation_find_zero_flags(allocation, absent);
     allocation->renames = legacy && passes & PASS_BIT(RENAMING);
@@ -359,6 +361,7 @@ void allocation_free(struct allocation *allocation) {
     vec_free(&allocation->use_base);
     free(allocation->alias);
     free(allocation->input_in_psum);
+    free(allocation->again);
     free(allocation->engine);
     free(allocation);
 }

@@ -43,6 +43,7 @@ struct allocation {
     VEC(uint32_t) uses; /* residences that issue s uses: uses[use_base[s] .. [s + 1]] */
     VEC(uint32_t) use_base;
     uint32_t *alias;               /* per block: the block whose storage it shares, mostly itself */
+    bool *again;                   /* per instruction: the compiler computes it twice */
     bool *input_in_psum;           /* per instruction: the compiler put an input of it into PSUM */
     uint8_t *engine;               /* per instruction: enum nki_engine, as the compiler chose it */
     bool renames;                  /* a load that fills a buffer anew fills another buffer */
@@ -72,6 +73,9 @@ static inline const struct block_operand *allocation_operands(const struct alloc
 void allocation_find_zero_flags(const struct allocation *allocation, bool *absent);
 bool allocation_renames(const struct allocation *allocation, uint32_t i);
 void allocation_choose_engines(struct allocation *allocation, bool shares, const bool *absent);
+
+/* recompute.c: `again`. */
+void allocation_find_recomputed(struct allocation *allocation);
 
 /* residency.c, for each instruction: whether the legacy compiler leaves out the load because its
  * data is in SBUF already. The block that the load filled becomes an alias. The second sets
@@ -108,8 +112,10 @@ extern const char *const queue_names[QUEUE_COUNT];
 enum nki_engine queue_engine(enum queue queue);
 struct issue_cost {
     double interval_ns, latency_ns; /* of an instruction */
+    double active_ns;               /* of one on the Tensor engine: what its clock counts */
     struct transfer transfer;       /* of a transfer */
     double issue_ns;                /* of a transfer: how long its issuer takes to issue it */
+    double start_ns;                /* of a transfer: from its issue to the first byte */
     uint16_t function_set;          /* of an activation: the table it needs; 0: none */
     bool port;                      /* it needs the port that Vector and GpSimd share */
     uint8_t queue, issuer;          /* issuer: the enum nki_engine that triggers a transfer */

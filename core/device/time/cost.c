@@ -226,7 +226,9 @@ int cost_pe_passes(const struct nki_program *program, const struct nki_instr *in
 /* An instruction makes one or more products: for fp32 those of the low and the high halves; a
  * transpose is one product. The weights of each are loaded while the one before still streams, so
  * the slower of the two counts. */
-static struct cost pe_cost(const struct work *work, int64_t columns, int64_t weights) {
+static struct cost pe_cost(const struct work *work, int64_t columns,
+                           const struct nki_ap *stationary, int64_t weights) {
+    double rows = stationary ? (double)stationary->count[0] / NKI_PARTITIONS : 1;
     const struct device_constants *t = work->table;
     bool transpose;
     (void)cost_flops(work->program, work->instr, &transpose);
@@ -235,7 +237,9 @@ static struct cost pe_cost(const struct work *work, int64_t columns, int64_t wei
     double stream = (double)MAX_OF(columns, 64) * t->pe_column_ns * passes;
     double load = (double)weights * t->pe_weight_ns * products;
     double interval = MAX_OF(stream, load) + t->pe_issue_ns * (passes > 1 ? 2 : 1);
-    return (struct cost){.interval_ns = interval, .latency_ns = interval + t->pe_latency_ns};
+    return (struct cost){.interval_ns = interval,
+                         .latency_ns = interval + t->pe_latency_ns,
+                         .active_ns = interval * MIN_OF(rows, 1.0)};
 }
 
 static bool same_pattern(const struct nki_ap *a, const struct nki_ap *b) {
@@ -264,7 +268,7 @@ static bool has_weights(const struct work *work, const struct nki_ap *weights) {
 static struct cost cost_matmul(const struct work *work) {
     const struct nki_ap *moving = ap_at(work, NKI_NC_MATMUL_moving);
     const struct nki_ap *weights = ap_at(work, NKI_NC_MATMUL_stationary);
-    return pe_cost(work, moving ? nki_ap_free(moving) : work->n,
+    return pe_cost(work, moving ? nki_ap_free(moving) : work->n, weights,
                    weights && !has_weights(work, weights) ? nki_ap_free(weights) : 1);
 }
 
@@ -274,7 +278,7 @@ static struct cost cost_transpose(const struct work *work) {
         return stream(work, (double)MAX_OF(work->n, 64), 0);
     /* The data is the stationary operand. What moves is the identity, which has as many columns as
      * the data has partitions. */
-    return pe_cost(work, data ? data->count[0] : work->n, data ? nki_ap_free(data) : work->n);
+    return pe_cost(work, data ? data->count[0] : work->n, data, data ? nki_ap_free(data) : work->n);
 }
 
 static struct cost cost_dma(const struct work *work) {

@@ -11,7 +11,8 @@
  * interval. */
 struct cost {
     double interval_ns, latency_ns;
-    bool port; /* holds the port to SBUF that Vector and GpSimd share, for its interval */
+    double active_ns; /* of the Tensor engine: its interval, by the share of its rows that work */
+    bool port;        /* holds the port to SBUF that Vector and GpSimd share, for its interval */
 };
 
 /* Where instruction i runs: its engine, and whether the compiler put one of its two inputs into

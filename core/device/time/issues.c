@@ -81,6 +81,9 @@ static struct issue_cost cost_of_transfer(const struct allocation *allocation,
                           : transfer_of(allocation, issue->instr, table);
     cost.issuer = (uint8_t)issuer_of(allocation, issue, &cost.transfer);
     cost.issue_ns = issue_ns(allocation, &cost, table);
+    /* What the legacy compiler has GpSimd issue: a store waits for an engine, a load for nobody. */
+    bool waits = cost.queue == QUEUE_DMA_OUT && allocation->reorders;
+    cost.start_ns = table->dma_start_ns + (waits ? table->dma_wait_ns : 0);
     return cost;
 }
 
@@ -99,7 +102,13 @@ static struct issue_cost cost_of_issue(const struct allocation *allocation,
     struct cost cost = cost_of(image->program, issue->instr, place, table);
     result.interval_ns = cost.interval_ns;
     result.latency_ns = cost.latency_ns;
+    result.active_ns = cost.active_ns;
     result.port = cost.port;
+    if (allocation->again && allocation->again[issue->instr]) {
+        result.interval_ns += cost.interval_ns;
+        result.latency_ns += cost.interval_ns;
+        result.active_ns += cost.active_ns;
+    }
     if (result.queue == QUEUE_SCALAR)
         result.function_set = function_set(&image->program->instrs.at[issue->instr]);
     return result;

@@ -88,6 +88,11 @@ struct use {
     double over;   /* when the last of the users so far is over */
     uint32_t left; /* users still to come */
 };
+/* The window of the Tensor engine's clock: from when, busy in it so far at the full clock. */
+struct pe_clock {
+    double since, busy;
+    bool slow;
+};
 struct run {
     const struct schedule *schedule;
     const struct allocation *allocation;
@@ -103,7 +108,7 @@ struct run {
     double issuer_free[NKI_ENGINE_COUNT];
     int32_t issuer_last[NKI_ENGINE_COUNT];
     struct pool sbuf, psum;
-    double pe_warm_at, pe_last_end;
+    struct pe_clock pe_clock;
     double port_free; /* of SBUF, for Vector or GpSimd, whichever is not port_queue */
     uint8_t port_queue;
     uint16_t function_set; /* the set of activation functions that is loaded */
@@ -209,15 +214,23 @@ static double scalar_table_load(struct run *run, uint16_t set) {
     return run->schedule->table->scalar_table_ns;
 }
 
-/* After idling, the Tensor engine runs at half its clock for a while (Neuron Explorer, summary
- * page). */
-static double pe_cold_extra(struct run *run, double start, double interval) {
+/* The Tensor engine's clock is set anew for each window of time: by half when the engine was busy
+ * for less than a share of the window before. A window begins with the first product after the end
+ * of the one before. */
+static double pe_slow_extra(struct run *run, double start, const struct issue_cost *cost) {
     const struct device_constants *table = run->schedule->table;
-    if (table->pe_cold_ns <= 0)
+    struct pe_clock *clock = &run->pe_clock;
+    double over = start - clock->since - table->pe_window_ns;
+    if (table->pe_window_ns <= 0)
         return 0;
-    if (start - run->pe_last_end > table->pe_idle_ns)
-        run->pe_warm_at = start + table->pe_cold_ns;
-    double extra = start < run->pe_warm_at ? MIN_OF(interval, run->pe_warm_at - start) : 0;
+    if (over >= 0) {
+        bool idle = over >= table->pe_window_ns;
+        clock->slow = idle || clock->busy < table->pe_window_share * table->pe_window_ns;
+        clock->since = start;
+        clock->busy = 0;
+    }
+    clock->busy += cost->active_ns;
+    double extra = clock->slow ? cost->interval_ns : 0;
     run->time->throttled_ns += extra;
     return extra;
 }
@@ -230,14 +243,12 @@ static void run_on_engine(struct run *run, uint32_t s, double start) {
     else if (cost->queue == QUEUE_SCALAR)
         extra = scalar_table_load(run, cost->function_set);
     else if (cost->queue == QUEUE_TENSOR)
-        extra = pe_cold_extra(run, start, interval);
+        extra = pe_slow_extra(run, start, cost);
     else if (cost->port && run->port_queue != cost->queue)
         start = MAX_OF(start, run->port_free);
     run->time->start[s] = start;
     run->time->end[s] = start + interval + extra;
     run->time->visible[s] = start + latency + extra;
-    if (cost->queue == QUEUE_TENSOR)
-        run->pe_last_end = run->time->end[s];
     run->queues[cost->queue].free = run->time->end[s];
     if (cost->port && interval > 0) {
         run->port_queue = cost->queue;
@@ -257,7 +268,7 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
         return;
     }
     enum nki_engine issuer = (enum nki_engine)cost->issuer;
-    double issued = at + cost->issue_ns, ready = issued + table->dma_start_ns;
+    double issued = at + cost->issue_ns, ready = issued + cost->start_ns;
     run->issuer_free[issuer] = queue->free = issued;
     run->issuer_last[issuer] = (int32_t)s;
     uint32_t engines = run->allocation->image->generation->dma_engines;
@@ -404,9 +415,8 @@ static void reset_engines(struct run *run) {
         run->engine_free[e] = 0;
         run->engine_last[e] = 0;
     }
-    run->pe_warm_at = 0;
+    run->pe_clock = (struct pe_clock){.since = -INFINITY};
     run->port_free = 0;
-    run->pe_last_end = -INFINITY;
     run->function_set = 0;
 }
 
