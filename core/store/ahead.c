@@ -87,13 +87,9 @@ static bool before_read(struct reader *reader, int64_t seq, struct store_link *l
     return found;
 }
 
-/* Texts end with a zero only where SQLite is asked for text. */
 static bool row_make(struct reader *reader, struct piece *piece, const struct store_row *row,
                      const struct store_link *link) {
-    struct store_event event = {.seq = row->seq,
-                                .wall_ms = row->wall_ms,
-                                .type = (const char *)sqlite3_column_text(reader->rows, 2),
-                                .payload = (const char *)sqlite3_column_text(reader->rows, 3)};
+    struct store_event event = {row->seq, row->wall_ms, row->type.at, row->payload.at};
     if (!event.type || !event.payload)
         return false;
     *vec_push(&piece->events) =

@@ -8,46 +8,48 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void number_add(struct buf *out, uint64_t value) {
-    char bytes[8];
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (char)(value >> (8 * i));
-    buf_add(out, bytes, sizeof bytes);
+#define NUMBER 8 /* bytes of one, the low ones first */
+
+static char *number_put(char *to, uint64_t value) {
+    for (int i = 0; i < NUMBER; i++)
+        to[i] = (char)(value >> (8 * i));
+    return to + NUMBER;
 }
 
-static void text_add(struct buf *out, struct str text) {
-    number_add(out, text.len);
+static char *text_put(char *to, struct str text) {
+    to = number_put(to, text.len);
     if (text.len)
-        buf_add(out, text.at, text.len);
+        memcpy(to, text.at, text.len);
+    return to + text.len;
 }
 
 void store_link_make(struct buf *scratch, const struct store_link *before,
                      const struct store_row *row, struct store_link *link) {
-    buf_clear(scratch);
-    buf_add(scratch, (const char *)before->hash, HASH_BYTES);
-    number_add(scratch, (uint64_t)row->seq);
-    number_add(scratch, (uint64_t)row->wall_ms);
-    text_add(scratch, row->type);
-    text_add(scratch, row->payload);
+    vec_reserve(scratch, HASH_BYTES + 4 * NUMBER + row->type.len + row->payload.len);
+    memcpy(scratch->at, before->hash, HASH_BYTES);
+    char *to = number_put(scratch->at + HASH_BYTES, (uint64_t)row->seq);
+    to = number_put(to, (uint64_t)row->wall_ms);
+    to = text_put(text_put(to, row->type), row->payload);
     link->seq = row->seq;
-    hash_bytes(scratch->at, scratch->len, link->hash);
+    hash_bytes(scratch->at, (size_t)(to - scratch->at), link->hash);
 }
 
 bool store_row_is(const struct store_row *row, const struct store_link *link) {
     return row->hash.len == HASH_BYTES && !memcmp(row->hash.at, link->hash, HASH_BYTES);
 }
 
-static struct str column(sqlite3_stmt *rows, int at) {
-    const char *bytes = sqlite3_column_blob(rows, at);
-    return (struct str){bytes ? bytes : "", (size_t)sqlite3_column_bytes(rows, at)};
+static struct str text_of(sqlite3_stmt *rows, int at) {
+    const char *text = (const char *)sqlite3_column_text(rows, at);
+    return (struct str){text, (size_t)sqlite3_column_bytes(rows, at)};
 }
 
 struct store_row store_row_read(sqlite3_stmt *rows) {
+    struct str hash = {sqlite3_column_blob(rows, 4), (size_t)sqlite3_column_bytes(rows, 4)};
     return (struct store_row){.seq = sqlite3_column_int64(rows, 0),
                               .wall_ms = sqlite3_column_int64(rows, 1),
-                              .type = column(rows, 2),
-                              .payload = column(rows, 3),
-                              .hash = column(rows, 4)};
+                              .type = text_of(rows, 2),
+                              .payload = text_of(rows, 3),
+                              .hash = hash};
 }
 
 bool store_tail_read(struct store *store, struct store_link *tail) {

@@ -123,11 +123,8 @@ static bool walk_ended(const struct walk *walk, struct err *err) {
     return !damage->found || store_damage_tell(walk->store, err);
 }
 
-/* Texts end with a zero only where SQLite is asked for text. */
-static bool tell(sqlite3_stmt *rows, const struct store_row *row, store_event_fn *fn, void *data) {
-    struct store_event event = {.seq = row->seq, .wall_ms = row->wall_ms};
-    event.type = (const char *)sqlite3_column_text(rows, 2);
-    event.payload = (const char *)sqlite3_column_text(rows, 3);
+static bool tell(const struct store_row *row, store_event_fn *fn, void *data) {
+    struct store_event event = {row->seq, row->wall_ms, row->type.at, row->payload.at};
     return !event.type || !event.payload || fn(data, &event);
 }
 
@@ -143,7 +140,7 @@ bool store_replay(struct store *store, int64_t after, store_event_fn *fn, void *
         struct store_row row = store_row_read(rows);
         whole = !(store->damage.found && store->damage.seq && row.seq >= store->damage.seq) &&
                 walk_on(&walk, &row);
-        more = whole && tell(rows, &row, fn, data);
+        more = whole && tell(&row, fn, data);
     }
     bool failed = more && code != SQLITE_DONE;
     bool ok = failed ? read_failed(store, walk.at.seq, err) : walk_ended(&walk, err);

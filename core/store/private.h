@@ -17,8 +17,8 @@ struct store_link {
 /* An event as it is in the file. */
 struct store_row {
     int64_t seq, wall_ms;
-    struct str type, payload;
-    struct str hash; /* the hash that it has in the file; 16 bytes when it is whole */
+    struct str type, payload; /* terminated where SQLite read them; NULL: there is none */
+    struct str hash;          /* the hash that it has in the file; 16 bytes when it is whole */
 };
 
 /* What session.db-head says: the last event that was acknowledged, and how session.db was left. */
@@ -54,6 +54,7 @@ struct store {
     bool chained;  /* its events have hashes; older sessions have none */
     bool is_new;   /* nothing in it yet */
     bool prepared; /* it is ready for writing */
+    bool swept;    /* what killed hones left in its folders is removed */
     bool tail_known;
     struct store_link tail;   /* the last event */
     struct store_link proven; /* how far the chain was followed from the beginning */
@@ -80,6 +81,7 @@ int64_t store_number(struct store *store, const char *sql, int64_t missing);
  * changing it. */
 bool store_db_open(struct store *store, struct err *err) CC_MUST_USE;
 void store_db_close(struct store *store);
+void store_leftovers_remove(struct store *store);
 /* Whether session.db has the bytes it was closed with. A file larger than `most` is not compared
  * (0: any size is). NONE: it was not closed in order, or is in use. */
 enum store_seal { STORE_SEAL_NONE, STORE_SEAL_WHOLE, STORE_SEAL_BROKEN };

@@ -218,6 +218,68 @@ static void many_decisions_are_taken_back_and_done_again(void **unused) {
     tune_state_free(state);
 }
 
+static void find_again(struct tune_state *state, int attempt) {
+    struct buf text = {0};
+    buf_printf(&text,
+               "{\"attempt\":%d,\"against\":0,\"title\":\"Keep it\",\"summary\":\"In SBUF.\","
+               "\"speedup\":1.5,\"is\":\"proposed\"}",
+               attempt);
+    emit(state, "experience", text.at);
+    buf_free(&text);
+}
+
+/* Evidence grows where it stands, but not what a step that is taken back has of it. */
+static void evidence_that_grew_is_taken_back_as_it_was(void **unused) {
+    (void)unused;
+    struct tune_state *state = tune_state_new();
+    const char *before = NULL;
+    for (int i = 1; i <= 40; i++)
+        find_again(state, i);
+    assert_int_equal(state->memory.len, 1);
+    assert_int_equal(state->memory.at[0].merged, 39);
+    before = state->memory.at[0].evidence;
+    assert_true(str_starts(str_of(before), "#2 against #0, #3 against #0, "));
+    assert_true(str_ends(str_of(before), ", #40 against #0"));
+    char *then = mem_strdup(before);
+    emit(state, "act", "{\"action\":\"approve-memory\",\"index\":0}");
+    assert_int_equal(state->memory.at[0].is, TUNE_EXPERIENCE_APPROVED);
+    for (int i = 41; i <= 80; i++)
+        find_again(state, i);
+    char *now = mem_strdup(state->memory.at[0].evidence);
+    assert_true(str_ends(str_of(now), ", #80 against #0"));
+    emit(state, "act", "{\"action\":\"undo\"}");
+    assert_string_equal(state->memory.at[0].evidence, then);
+    find_again(state, 81);
+    assert_true(str_ends(str_of(state->memory.at[0].evidence), ", #40 against #0, #81 against #0"));
+    emit(state, "act", "{\"action\":\"redo\"}");
+    assert_string_equal(state->memory.at[0].evidence, now);
+    free(now);
+    free(then);
+    tune_state_free(state);
+}
+
+/* The oldest lines go, a quarter at once; the texts of the others stay what they were. */
+static void lines_of_a_long_log_keep_their_texts(void **unused) {
+    (void)unused;
+    struct tune_state *state = tune_state_new();
+    const int count = TUNE_LOG_MAX + TUNE_LOG_MAX / 2 + 7;
+    for (int i = 0; i < count; i++) {
+        char text[120];
+        snprintf(text, sizeof text,
+                 "{\"level\":\"info\",\"phase\":\"verify\",\"text\":\"line %d of the log\"}", i);
+        emit(state, "log", text);
+    }
+    assert_int_equal(state->logs_gone + (int64_t)state->logs.len, count);
+    assert_true(state->logs.len <= TUNE_LOG_MAX && state->logs.len > TUNE_LOG_MAX / 2);
+    for (size_t i = 0; i < state->logs.len; i++) {
+        char text[60];
+        snprintf(text, sizeof text, "line %lld of the log",
+                 (long long)state->logs_gone + (long long)i);
+        assert_string_equal(state->logs.at[i].text, text);
+    }
+    tune_state_free(state);
+}
+
 static void spoil(int64_t seq) {
     char *hone = path_join(folder, ".hone"), *place = path_join(hone, path_base(folder));
     char *path = path_join(place, "session.db"), text[160];
@@ -256,6 +318,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_log_that_is_read_in_slices_is_the_same),
         cmocka_unit_test(what_is_read_ahead_is_the_same),
+        cmocka_unit_test(evidence_that_grew_is_taken_back_as_it_was),
+        cmocka_unit_test(lines_of_a_long_log_keep_their_texts),
         cmocka_unit_test(one_that_is_closed_while_it_is_read_is_let_go),
         cmocka_unit_test(equal_texts_are_kept_once),
         cmocka_unit_test(what_was_found_before_is_found_among_many),

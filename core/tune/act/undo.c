@@ -153,7 +153,10 @@ static void take(const struct tune_state *state, struct tune_undo *step) {
     case TUNE_UNDO_FLOW: flow_take(state, &step->flow); break;
     case TUNE_UNDO_SETTINGS: settings_take(state, &step->settings); break;
     case TUNE_UNDO_NOTE: step->note = state->notes.at[step->index]; break;
-    case TUNE_UNDO_MEMORY: step->experience = state->memory.at[step->index]; break;
+    case TUNE_UNDO_MEMORY:
+        tune_memory_evidence_fix(state, step->index);
+        step->experience = state->memory.at[step->index];
+        break;
     case TUNE_UNDO_PARTS: parts_take(state, &step->parts); break;
     case TUNE_UNDO_NONE: break;
     }

@@ -3,6 +3,7 @@
  * starts, asks or writes anything, and nothing reads a clock: the same log gives the same state.
  * The events of the log, of notes, of the memory and of imports are here. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tune/apply/apply.h"
@@ -12,19 +13,27 @@
 
 /* -------------------------------------------------------------------- log, notes, memory */
 
+#define LOG_PART (TUNE_LOG_MAX / TUNE_LOG_PARTS)
+
+/* Where the texts of the line with that number are, counted from the first of the session. */
+static struct arena *log_texts(struct tune_state *state, int64_t number) {
+    return state->own->log_texts[number / LOG_PART % TUNE_LOG_PARTS];
+}
+
+static void logs_go(struct tune_state *state) {
+    arena_reset(log_texts(state, state->logs_gone));
+    state->logs.len -= LOG_PART;
+    state->logs_gone += LOG_PART;
+    memmove(state->logs.at, state->logs.at + LOG_PART, state->logs.len * sizeof *state->logs.at);
+}
+
 static void log_add(struct tune_state *state, struct tune_log log, const char *phase,
                     const char *text) {
-    if (state->logs.len >= TUNE_LOG_MAX) {
-        size_t gone = TUNE_LOG_MAX / 4;
-        for (size_t i = 0; i < gone; i++) {
-            free((void *)(uintptr_t)state->logs.at[i].text);
-        }
-        state->logs.len -= gone;
-        state->logs_gone += (int64_t)gone;
-        memmove(state->logs.at, state->logs.at + gone, state->logs.len * sizeof *state->logs.at);
-    }
+    if (state->logs.len >= TUNE_LOG_MAX)
+        logs_go(state);
+    int64_t number = state->logs_gone + (int64_t)state->logs.len;
     log.phase = tune_keep(state, phase ? phase : "");
-    log.text = mem_strdup(text ? text : "");
+    log.text = arena_strdup(log_texts(state, number), text ? text : "");
     *vec_push(&state->logs) = log;
 }
 
@@ -101,8 +110,10 @@ static void apply_note(struct tune_state *state, const struct tune_event *event,
 }
 
 /* The same was found again: one experience with more evidence. What a person deleted stays so. */
-static void experience_merge(struct tune_state *state, struct tune_experience *into,
+static void experience_merge(struct tune_state *state, size_t index,
                              const struct tune_experience *item) {
+    struct tune_experience *into = &state->memory.at[index];
+    char pair[64];
     if (!item->imported && tune_memory_shows(into, item->attempt, item->against)) {
         if (into->is == TUNE_EXPERIENCE_PROPOSED)
             into->speedup = item->speedup;
@@ -111,12 +122,11 @@ static void experience_merge(struct tune_state *state, struct tune_experience *i
     into->merged++;
     if (into->is == TUNE_EXPERIENCE_DELETED)
         return;
-    const char *before = into->evidence ? into->evidence : "", *and = *before ? ", " : "";
+    snprintf(pair, sizeof pair, "#%d against #%d", item->attempt, item->against);
     if (item->imported && item->source)
-        into->evidence = arena_printf(state->arena, "%s%s%s", before, and, item->source);
+        tune_memory_evidence_add(state, index, str_of(item->source));
     else if (item->attempt >= 0)
-        into->evidence = arena_printf(state->arena, "%s%s#%d against #%d", before, and,
-                                      item->attempt, item->against);
+        tune_memory_evidence_add(state, index, str_of(pair));
     if (item->imported || into->is == TUNE_EXPERIENCE_APPROVED)
         return;
     into->attempt = item->attempt;
@@ -136,7 +146,7 @@ static void apply_experience(struct tune_state *state, const struct tune_event *
         item.recorded_ms = wall_ms;
     int same = tune_memory_find(state, &item);
     if (same >= 0) {
-        experience_merge(state, &state->memory.at[same], &item);
+        experience_merge(state, (size_t)same, &item);
         return;
     }
     *vec_push(&state->memory) = item;
@@ -283,7 +293,8 @@ void tune_state_apply_read(struct tune_state *state, int64_t seq, int64_t wall_m
 
 void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, const char *type,
                       const char *payload) {
-    struct tune_event_said said = tune_event_hear(state->own->scratch, type, payload);
+    struct tune_event_said said;
+    tune_event_hear(state->own->scratch, type, payload, &said);
     tune_state_apply_read(state, seq, wall_ms, &said);
     arena_reset(state->own->scratch);
 }

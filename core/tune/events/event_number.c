@@ -2,7 +2,7 @@
 /* Decimal text as a double, rounded once as strtod does, for the numbers that events mostly have:
  * up to 19 digits and a power of ten that 64 bits hold as a power of five. Long sessions have
  * millions of them. */
-#include <ctype.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,13 +20,24 @@ struct decimal {
     bool minus;
 };
 
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+size_t tune_event_number_length(const char *text) {
+    const char *at = text;
+    while (is_digit(*at) || *at == '.' || *at == '-' || *at == '+' || *at == 'e' || *at == 'E')
+        at++;
+    return (size_t)(at - text);
+}
+
 static bool exponent_read(struct str text, int *tens) {
     size_t at = text.len && (*text.at == '-' || *text.at == '+');
     int value = 0;
     if (text.len == at || text.len - at > 3)
         return false;
     for (size_t i = at; i < text.len; i++) {
-        if (!isdigit((unsigned char)text.at[i]))
+        if (!is_digit(text.at[i]))
             return false;
         value = value * 10 + (text.at[i] - '0');
     }
@@ -34,26 +45,34 @@ static bool exponent_read(struct str text, int *tens) {
     return true;
 }
 
+/* Digits are added to those before; how many came. More than 19 of them are too many, then what is
+ * added does not matter. */
+static int digits_read(struct str *text, uint64_t *digits) {
+    size_t at = 0;
+    uint64_t sum = *digits;
+    for (; at < text->len && is_digit(text->at[at]); at++)
+        sum = sum * 10 + (uint64_t)(text->at[at] - '0');
+    *digits = sum;
+    *text = (struct str){text->at + at, text->len - at};
+    return at > MOST_DIGITS ? MOST_DIGITS + 1 : (int)at;
+}
+
 /* False: it is no such number, or one with more digits. */
 static bool decimal_read(struct str text, struct decimal *decimal) {
     *decimal = (struct decimal){.minus = text.len && *text.at == '-'};
-    bool point = false;
-    int digits = 0;
-    size_t at = decimal->minus;
-    for (; at < text.len && text.at[at] != 'e' && text.at[at] != 'E'; at++) {
-        if (text.at[at] == '.' && !point && digits) {
-            point = true;
-            continue;
-        }
-        if (!isdigit((unsigned char)text.at[at]) || ++digits > MOST_DIGITS)
+    struct str rest = {text.at + decimal->minus, text.len - decimal->minus};
+    int whole = digits_read(&rest, &decimal->digits), part = 0;
+    if (whole && rest.len && *rest.at == '.') {
+        rest = (struct str){rest.at + 1, rest.len - 1};
+        part = digits_read(&rest, &decimal->digits);
+        if (!part)
             return false;
-        decimal->digits = decimal->digits * 10 + (uint64_t)(text.at[at] - '0');
-        decimal->tens -= point;
     }
-    if (!digits || text.at[at - 1] == '.')
+    decimal->tens = -part;
+    if (!whole || whole + part > MOST_DIGITS)
         return false;
-    return at == text.len ||
-           exponent_read((struct str){text.at + at + 1, text.len - at - 1}, &decimal->tens);
+    return !rest.len || ((*rest.at == 'e' || *rest.at == 'E') &&
+                         exponent_read((struct str){rest.at + 1, rest.len - 1}, &decimal->tens));
 }
 
 static uint64_t power_of_five(int power) {
@@ -88,10 +107,26 @@ static double rounded(wide value, bool more, int twos) {
     return (double)kept * power_of_two(twos + over);
 }
 
+/* Where both are exact as doubles, one operation rounds once. */
+static bool exact(const struct decimal *decimal, double *value) {
+    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    size_t power = (size_t)abs(decimal->tens);
+    if (FLT_EVAL_METHOD != 0 || decimal->digits >> BITS || power >= COUNT_OF(tens))
+        return false;
+    double digits = (double)decimal->digits;
+    *value = decimal->tens < 0 ? digits / tens[power] : digits * tens[power];
+    *value = decimal->minus ? -*value : *value;
+    return true;
+}
+
 bool tune_event_number(struct str text, double *value) {
     struct decimal decimal;
     if (!decimal_read(text, &decimal) || abs(decimal.tens) > MOST_TENS)
         return false;
+    if (exact(&decimal, value))
+        return true;
     wide digits = decimal.digits;
     uint64_t fives = power_of_five(abs(decimal.tens));
     if (decimal.tens >= 0) {

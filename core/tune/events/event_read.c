@@ -92,14 +92,8 @@ static const char *text_end(const struct scan *scan, const char *at) {
     return NULL;
 }
 
-/* The text whose first quote is at scan->at; NULL: it does not end, or has a wrong escape. */
-static const char *text_read(struct scan *scan) {
-    const char *from = scan->at + 1, *end = text_end(scan, scan->at);
-    if (!end) {
-        fail(scan);
-        return NULL;
-    }
-    char *text = arena_alloc(scan->arena, (size_t)(end - from) + 1, 1), *to = text;
+/* With its escapes, from the first of them on; false: one is wrong. */
+static bool escapes_read(const char *from, const char *end, char *to) {
     while (from < end) {
         const char *stop = memchr(from, '\\', (size_t)(end - from));
         size_t plain = (size_t)((stop ? stop : end) - from);
@@ -107,11 +101,28 @@ static const char *text_read(struct scan *scan) {
         to += plain;
         from += plain + (stop != NULL);
         size_t length = stop ? escape_read(&from, to) : 0;
-        if (stop && !length) {
-            fail(scan);
-            return NULL;
-        }
+        if (stop && !length)
+            return false;
         to += length;
+    }
+    *to = '\0';
+    return true;
+}
+
+/* The text whose first quote is at scan->at; NULL: it does not end, or has a wrong escape. */
+static const char *text_read(struct scan *scan) {
+    const char *from = scan->at + 1, *end = text_end(scan, scan->at);
+    if (!end) {
+        fail(scan);
+        return NULL;
+    }
+    size_t length = (size_t)(end - from);
+    const char *escape = memchr(from, '\\', length);
+    char *text = arena_dup(scan->arena, from, length + 1);
+    text[length] = '\0';
+    if (escape && !escapes_read(escape, end, text + (escape - from))) {
+        fail(scan);
+        return NULL;
     }
     scan->at = end + 1;
     return text;
@@ -121,7 +132,7 @@ static const char *text_read(struct scan *scan) {
 
 /* One that is too large for a double is not told, as it would be when it is written again. */
 static double number_read(struct scan *scan) {
-    size_t length = strspn(scan->at, "0123456789+-.eE");
+    size_t length = tune_event_number_length(scan->at);
     struct str text = {scan->at, length};
     double value = NAN;
     if (!tune_event_number(text, &value) && !str_to_double(text, &value))
@@ -131,17 +142,17 @@ static double number_read(struct scan *scan) {
 }
 
 static bool literal_read(struct scan *scan) {
-    static const char *const all[] = {"true", "false", "null"};
+    static const struct str all[] = {{"null", 4}, {"true", 4}, {"false", 5}};
     for (size_t i = 0; i < COUNT_OF(all); i++)
-        if (!strncmp(scan->at, all[i], strlen(all[i]))) {
-            scan->at += strlen(all[i]);
+        if (*scan->at == *all[i].at && !strncmp(scan->at, all[i].at, all[i].len)) {
+            scan->at += all[i].len;
             return true;
         }
     return fail(scan);
 }
 
 static bool is_number(char c) {
-    return c == '-' || isdigit((unsigned char)c);
+    return c == '-' || (c >= '0' && c <= '9');
 }
 
 static void text_pass(struct scan *scan) {
@@ -228,7 +239,7 @@ static void rows_read(struct scan *scan, const struct tune_field *fields, void *
 static void part_item(struct scan *scan, const struct tune_field *field, struct items *items) {
     struct tune_rows rows = tune_part_rows(field->part);
     void *structure = item_add(items);
-    tune_fields_clear(rows.fields, structure);
+    memcpy(structure, rows.empty, rows.size);
     if (next(scan) == '{')
         rows_read(scan, rows.fields, structure, NULL);
     else
@@ -300,8 +311,7 @@ static void number_put(const struct tune_field *field, double number, void *valu
 
 static void one_read(struct scan *scan, const struct tune_field *field, void *value) {
     struct tune_rows rows = tune_part_rows(field->part);
-    void *structure = arena_alloc(scan->arena, 1, rows.size);
-    tune_fields_clear(rows.fields, structure);
+    void *structure = arena_dup(scan->arena, rows.empty, rows.size);
     rows_read(scan, rows.fields, structure, NULL);
     memcpy(value, &structure, sizeof structure);
 }
@@ -338,18 +348,39 @@ static struct str key_read(struct scan *scan) {
     return key;
 }
 
+/* The key of that row, where it stands there as hone writes it; else nothing is read. */
+static bool key_expect(struct scan *scan, const struct tune_field *field, struct str *key) {
+    const char *at = scan->at, *wanted = field->key;
+    if (field->is == TUNE_FIELD_END || *at++ != '"')
+        return false;
+    while (*wanted && *wanted == *at)
+        wanted++, at++;
+    if (*wanted || at[0] != '"' || at[1] != ':')
+        return false;
+    *key = (struct str){field->key, (size_t)(wanted - field->key)};
+    scan->at = at + 2;
+    return true;
+}
+
+/* A row may be called so, too. */
+static void lane_read(const struct scan *scan, struct str key, int *lane) {
+    struct scan again = *scan;
+    if (lane && key.len == 4 && !memcmp(key.at, "lane", 4) && is_number(next(&again)))
+        number_put(&(struct tune_field){.is = TUNE_FIELD_INT}, number_read(&again), lane);
+}
+
 /* A key and what stands behind it; *from is where the next key is looked for. */
 static void pair_read(struct scan *scan, const struct tune_field *fields,
                       const struct tune_field **from, void *structure, int *lane) {
-    struct str key = key_read(scan);
-    if (scan->bad)
-        return;
-    const struct tune_field *field = tune_field_find(fields, *from, key);
-    bool is_lane = lane && str_is(key, "lane") && is_number(next(scan));
-    if (is_lane) {
-        struct scan again = *scan;
-        number_put(&(struct tune_field){.is = TUNE_FIELD_INT}, number_read(&again), lane);
+    const struct tune_field *field = *from;
+    struct str key;
+    if (!key_expect(scan, field, &key)) {
+        key = key_read(scan);
+        if (scan->bad)
+            return;
+        field = tune_field_find(fields, *from, key);
     }
+    lane_read(scan, key, lane);
     if (!field) {
         pass(scan, 0);
         return;
@@ -380,19 +411,23 @@ static bool json_read(struct arena *arena, const char *json, struct tune_event *
     return !scan.bad;
 }
 
-struct tune_event_said tune_event_hear(struct arena *arena, const char *type, const char *json) {
+void tune_event_hear(struct arena *arena, const char *type, const char *json,
+                     struct tune_event_said *said) {
     enum tune_event_is is = tune_event_find(type);
-    struct tune_event_said said = {.event.is = is};
-    if (is != TUNE_EVENTS) {
-        said.event = tune_event_empty(is);
-        said.is_read = json_read(arena, json, &said.event);
+    said->event = (struct tune_event){.is = is, .lane = -1};
+    if (is == TUNE_EVENTS) {
+        said->is_read = false;
+        return;
     }
-    return said;
+    struct tune_rows rows = tune_event_rows(is);
+    memcpy(&said->event.session, rows.empty, rows.size);
+    said->is_read = json_read(arena, json, &said->event);
 }
 
 bool tune_event_read(struct arena *arena, const char *type, const char *json,
                      struct tune_event *event) {
-    struct tune_event_said said = tune_event_hear(arena, type, json);
+    struct tune_event_said said;
+    tune_event_hear(arena, type, json, &said);
     if (said.event.is != TUNE_EVENTS)
         *event = said.event;
     return said.is_read;

@@ -36,7 +36,8 @@ struct tune_field {
 /* An event's rows, or those of what stands inside one; the last one is an END. */
 struct tune_rows {
     const char *name, *doc; /* "step_end" */
-    size_t size;            /* of the structure */
+    const void *empty;      /* the structure with nothing told */
+    size_t size;            /* of that */
     const struct tune_field *fields;
 };
 
@@ -56,9 +57,9 @@ enum tune_event_is tune_event_find(const char *type);
 /* The row with that key, looked for from `from` on, where it mostly stands; NULL. */
 const struct tune_field *tune_field_find(const struct tune_field *fields,
                                          const struct tune_field *from, struct str key);
+/* The characters at its beginning that a number may have. */
+size_t tune_event_number_length(const char *text);
 /* The number that a text is, as strtod has it; false: it has to be asked. */
 bool tune_event_number(struct str text, double *value);
-/* Every value as if it had not been told. */
-void tune_fields_clear(const struct tune_field *fields, void *structure);
 
 #endif

@@ -48,26 +48,43 @@
     ROW(ONE, name, key, when, doc, .part = TUNE_PART_##its)
 #include "tune/events/events.def"
 
+/* Each structure with nothing told. */
+#define EVENT(id, name, type, doc) static const struct tune_event_##name no_event_##name = {
+#define EVENT_OF(id, name, type, ctype, doc) static const ctype no_event_##name = {
+#define PART(id, name, doc) static const struct tune_event_##name no_part_##name = {
+#define PART_OF(id, name, ctype, doc) static const ctype no_part_##name = {
+#define END() \
+    }         \
+    ;
+#define END_OF() END()
+#define NUMBER(name, key, when, doc) .name = NAN,
+#define INT(name, key, none, when, doc) .name = none,
+#define LONG(name, key, none, when, doc) .name = none,
+#define WORD(name, key, tag, its, none, when, doc) .name = (enum tag)none,
+#include "tune/events/events.def"
+
 struct row {
     const char *name, *doc;
+    const void *empty;
     size_t size;
     const struct tune_field *(*fields)(void);
 };
 
 static const struct row events[] = {
-#define EVENT(id, name, type, doc) {type, doc, sizeof(struct tune_event_##name), event_##name},
-#define EVENT_OF(id, name, type, ctype, doc) {type, doc, sizeof(ctype), event_##name},
+#define EVENT(id, name, type, doc) \
+    {type, doc, &no_event_##name, sizeof no_event_##name, event_##name},
+#define EVENT_OF(id, name, type, ctype, doc) EVENT(id, name, type, doc)
 #include "tune/events/events.def"
 };
 
 static const struct row parts[] = {
-#define PART(id, name, doc) {#name, doc, sizeof(struct tune_event_##name), part_##name},
-#define PART_OF(id, name, ctype, doc) {#name, doc, sizeof(ctype), part_##name},
+#define PART(id, name, doc) {#name, doc, &no_part_##name, sizeof no_part_##name, part_##name},
+#define PART_OF(id, name, ctype, doc) PART(id, name, doc)
 #include "tune/events/events.def"
 };
 
 static struct tune_rows rows_of(const struct row *row) {
-    return (struct tune_rows){row->name, row->doc, row->size, row->fields()};
+    return (struct tune_rows){row->name, row->doc, row->empty, row->size, row->fields()};
 }
 
 struct tune_rows tune_event_rows(enum tune_event_is is) {
@@ -83,6 +100,11 @@ const char *tune_event_type(enum tune_event_is is) {
 }
 
 enum tune_event_is tune_event_find(const char *type) {
+    static const enum tune_event_is often[] = {TUNE_EVENT_LOG, TUNE_EVENT_PROGRESS, TUNE_EVENT_STEP,
+                                               TUNE_EVENT_STEP_END, TUNE_EVENT_SEED};
+    for (size_t i = 0; i < COUNT_OF(often); i++)
+        if (!strcmp(events[often[i]].name, type))
+            return often[i];
     int is = 0;
     while (is < TUNE_EVENTS && (events[is].name[0] != type[0] || events[is].name[1] != type[1] ||
                                 strcmp(events[is].name, type) != 0))
@@ -103,7 +125,10 @@ const char *tune_event_form_keys(enum tune_event_form form, enum tune_event_is *
 }
 
 static bool is_key(const struct tune_field *field, struct str key) {
-    return !strncmp(field->key, key.at, key.len) && !field->key[key.len];
+    size_t at = 0;
+    while (at < key.len && field->key[at] == key.at[at])
+        at++;
+    return at == key.len && !field->key[at];
 }
 
 const struct tune_field *tune_field_find(const struct tune_field *fields,
@@ -117,21 +142,9 @@ const struct tune_field *tune_field_find(const struct tune_field *fields,
     return NULL;
 }
 
-void tune_fields_clear(const struct tune_field *fields, void *structure) {
-    for (const struct tune_field *at = fields; at->is != TUNE_FIELD_END; at++) {
-        void *value = (char *)structure + at->offset;
-        if (at->is == TUNE_FIELD_NUMBER)
-            *(double *)value = NAN;
-        else if (at->is == TUNE_FIELD_INT || at->is == TUNE_FIELD_WORD)
-            *(int *)value = at->missing;
-        else if (at->is == TUNE_FIELD_LONG)
-            *(int64_t *)value = at->missing;
-    }
-}
-
 struct tune_event tune_event_empty(enum tune_event_is is) {
     struct tune_event event = {.is = is, .lane = -1};
-    tune_fields_clear(events[is].fields(), &event.session);
+    memcpy(&event.session, events[is].empty, events[is].size);
     return event;
 }
 

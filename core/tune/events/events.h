@@ -127,7 +127,8 @@ struct tune_event_said {
     bool is_read;
     struct tune_event event; /* else only `is`; TUNE_EVENTS: of a type that is not known */
 };
-struct tune_event_said tune_event_hear(struct arena *arena, const char *type, const char *json);
+void tune_event_hear(struct arena *arena, const char *type, const char *json,
+                     struct tune_event_said *said);
 /* What stands inside events, by itself. */
 void tune_part_write(enum tune_part part, const void *structure, struct buf *out);
 /* Keeps its texts. */

@@ -41,7 +41,7 @@ void tune_log_leave(struct tune_state *state, struct store **store) {
 /* On a thread of its own. */
 static void *event_make(struct arena *arena, const struct store_event *event) {
     struct tune_event_said *said = ARENA_NEW(arena, struct tune_event_said);
-    *said = tune_event_hear(arena, event->type, event->payload);
+    tune_event_hear(arena, event->type, event->payload, said);
     return said;
 }
 

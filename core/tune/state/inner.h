@@ -95,6 +95,15 @@ struct tune_took {
     double device_s[2], wall_s; /* device_s[1]: of the second evaluation, where there is one */
 };
 
+/* The evidence of an experience that grows at its end, with place for more; what an undo step has
+ * is not written to. */
+struct tune_growing {
+    char *text; /* NULL, or another than the experience has: there is none */
+    size_t len, cap;
+};
+
+#define TUNE_LOG_PARTS 4 /* of the log lines: the oldest part goes at once */
+
 /* What ended calls came to by estimates, where nobody counted: sums of the first `count`. */
 struct tune_guessed {
     size_t count;
@@ -112,10 +121,12 @@ struct tune_private {
     bool redo_stale;                 /* the loop decided something since a step was taken back */
     VEC(struct tune_change) changes; /* all of them, as they came */
     const struct tune_rejected *rejected;
-    struct by_hash memory;      /* experiences by what tune_memory_same looks at */
-    struct by_hash diagnostics; /* by attempt, as they came */
-    struct by_hash imports;     /* by what tells one from another */
-    struct by_hash normals;     /* the first n_normals attempts, by tune_normal_of */
+    struct by_hash memory;                   /* experiences by what tune_memory_same looks at */
+    VEC(struct tune_growing) evidence;       /* by experience */
+    struct arena *log_texts[TUNE_LOG_PARTS]; /* of the lines of each part */
+    struct by_hash diagnostics;              /* by attempt, as they came */
+    struct by_hash imports;                  /* by what tells one from another */
+    struct by_hash normals;                  /* the first n_normals attempts, by tune_normal_of */
     size_t n_normals;
     size_t calls_ended; /* of the first so many calls all have ended */
     struct tune_guessed guessed;

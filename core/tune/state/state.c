@@ -14,6 +14,8 @@ struct tune_state *tune_state_new(void) {
     state->own = mem_alloc(1, sizeof *state->own);
     state->own->scratch = arena_new();
     state->own->texts = text_pool_new(state->arena);
+    for (int i = 0; i < TUNE_LOG_PARTS; i++)
+        state->own->log_texts[i] = arena_new();
     state->own->guessed = (struct tune_guessed){0, NAN, NAN};
     state->incumbent = state->best = state->own->from = -1;
     tune_lanes_clear(state);
@@ -40,17 +42,11 @@ static void attempt_free(struct tune_attempt *attempt) {
     vec_free(&attempt->notes);
 }
 
-static void log_free(struct tune_log *log) {
-    free((void *)(uintptr_t)log->text);
-}
-
 void tune_state_free(struct tune_state *state) {
     if (!state)
         return;
     for (size_t i = 0; i < state->attempts.len; i++)
         attempt_free(&state->attempts.at[i]);
-    for (size_t i = 0; i < state->logs.len; i++)
-        log_free(&state->logs.at[i]);
     tune_lanes_free(state);
     vec_free(&state->lanes);
     vec_free(&state->beam);
@@ -76,6 +72,9 @@ void tune_state_free(struct tune_state *state) {
     vec_free(&state->parts);
     vec_free(&state->own->changes);
     vec_free(&state->own->rivals);
+    vec_free(&state->own->evidence);
+    for (int i = 0; i < TUNE_LOG_PARTS; i++)
+        arena_free(state->own->log_texts[i]);
     by_hash_free(&state->own->memory);
     by_hash_free(&state->own->diagnostics);
     by_hash_free(&state->own->imports);

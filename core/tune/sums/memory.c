@@ -170,6 +170,47 @@ int tune_memory_find(const struct tune_state *state, const struct tune_experienc
     return found;
 }
 
+/* ------------------------------------------------------------------------------------ evidence */
+
+static struct tune_growing *growing_of(struct tune_state *state, size_t index) {
+    while (state->own->evidence.len <= index)
+        *vec_push(&state->own->evidence) = (struct tune_growing){0};
+    return &state->own->evidence.at[index];
+}
+
+/* A copy with as much place again, so that what is found a thousand times is not copied as often.
+ */
+static void growing_begin(struct tune_state *state, struct tune_growing *growing, struct str text,
+                          size_t more) {
+    growing->cap = (text.len + more) * 2;
+    growing->text = arena_alloc(state->arena, growing->cap + 1, 1);
+    growing->len = text.len;
+    if (text.len)
+        memcpy(growing->text, text.at, text.len);
+}
+
+void tune_memory_evidence_add(struct tune_state *state, size_t index, struct str more) {
+    struct tune_experience *item = &state->memory.at[index];
+    struct tune_growing *growing = growing_of(state, index);
+    bool goes_on = growing->text && growing->text == item->evidence;
+    struct str before =
+        goes_on ? (struct str){growing->text, growing->len} : str_of(item->evidence);
+    struct str mark = before.len ? STR(", ") : STR("");
+    if (!goes_on || growing->cap - growing->len < mark.len + more.len)
+        growing_begin(state, growing, before, mark.len + more.len);
+    char *end = growing->text + growing->len;
+    memcpy(end, mark.at, mark.len);
+    memcpy(end + mark.len, more.at, more.len);
+    growing->len += mark.len + more.len;
+    growing->text[growing->len] = '\0';
+    item->evidence = growing->text;
+}
+
+void tune_memory_evidence_fix(const struct tune_state *state, size_t index) {
+    if (index < state->own->evidence.len)
+        state->own->evidence.at[index].text = NULL;
+}
+
 bool tune_memory_shows(const struct tune_experience *item, int attempt, int against) {
     char pair[64];
     if (!item->imported && item->attempt == attempt && item->against == against)
@@ -197,12 +238,12 @@ bool tune_memory_contradicts(const struct tune_experience *item,
                              const struct tune_attempt *attempt) {
     if (item->is != TUNE_EXPERIENCE_APPROVED && item->is != TUNE_EXPERIENCE_PROPOSED)
         return false;
-    if ((!item->imported && item->attempt >= attempt->id) || !same_direction(item, &attempt->plan))
+    if (!item->imported && item->attempt >= attempt->id)
         return false;
     bool wrong = attempt->verdict.correct == TUNE_ANSWER_NO;
-    if (item->speedup < 1)
-        return !wrong && attempt->vs_parent >= TUNE_POSITIVE;
-    return wrong || attempt->vs_parent <= TUNE_NEGATIVE;
+    bool opposite = item->speedup < 1 ? !wrong && attempt->vs_parent >= TUNE_POSITIVE
+                                      : wrong || attempt->vs_parent <= TUNE_NEGATIVE;
+    return opposite && same_direction(item, &attempt->plan);
 }
 
 /* ------------------------------------------------------------------------------------ earnings */

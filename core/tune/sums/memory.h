@@ -22,6 +22,10 @@ bool tune_memory_applies(const struct tune_state *state, const struct tune_exper
  * was when it was indexed last: whoever adds one or changes its words calls tune_memory_index. */
 int tune_memory_find(const struct tune_state *state, const struct tune_experience *item);
 void tune_memory_index(struct tune_state *state, size_t index);
+/* Adds to the evidence of the experience with that index. Fix: what it has now is kept elsewhere,
+ * too, and stays as it is. */
+void tune_memory_evidence_add(struct tune_state *state, size_t index, struct str more);
+void tune_memory_evidence_fix(const struct tune_state *state, size_t index);
 /* Whether the evidence holds that this session measured the attempt against the other one. */
 bool tune_memory_shows(const struct tune_experience *item, int attempt, int against);
 /* Whether an attempt that ended says the opposite of what an approved experience says. */
