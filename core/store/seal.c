@@ -68,5 +68,6 @@ enum store_seal store_seal_end(struct store *store) {
 bool store_settle(struct store *store, struct err *err) {
     if (store_seal_end(store) == STORE_SEAL_BROKEN)
         store_seal_broken(store);
+    store_leftovers_remove(store);
     return !store->damage.found || store_damage_tell(store, err);
 }

@@ -58,11 +58,15 @@ static bool log_open(struct store *store) {
     return store->log >= 0;
 }
 
-/* Removes files of hones that were killed while they wrote. */
-static void leftovers_remove(const char *folder) {
+/* Removes files of hones that were killed while they wrote. A long session has 100 000 checkpoints
+ * to look through. This is done after the first frame. */
+void store_leftovers_remove(struct store *store) {
     static const char *const inner[] = {"", "artifacts", "checkpoints", "optimization_memory"};
+    if (store->read_only || store->swept)
+        return;
+    store->swept = true;
     for (size_t i = 0; i < COUNT_OF(inner); i++) {
-        char *path = path_join(folder, inner[i]);
+        char *path = path_join(store->folder, inner[i]);
         os_sweep(path);
         free(path);
     }
@@ -125,10 +129,8 @@ static struct store *open_it(const char *folder, bool look_only, bool defers, st
     store->defers = defers;
     if (!look_only && (!file_make_private(folder, err) || !lock_or_look(store, err)))
         goto failed;
-    if (!store->read_only) {
+    if (!store->read_only)
         tighten(folder);
-        leftovers_remove(folder);
-    }
     if (!store_db_open(store, err))
         goto failed;
     if (!store->read_only) {

@@ -32,7 +32,8 @@ struct store;
 struct store *store_open(const char *folder, bool look_only, struct err *err) CC_MUST_USE;
 /* The same, but a thread compares a session that was closed in order with how it was left, while
  * its log is read. Settle waits for the thread; call it before the session is believed or written
- * to. It is false with ERR_DAMAGED where store_open would have been. */
+ * to. It is false with ERR_DAMAGED where store_open would have been. It also removes what killed
+ * hones left in the folder. */
 struct store *store_open_early(const char *folder, bool look_only, struct err *err) CC_MUST_USE;
 bool store_settle(struct store *store, struct err *err) CC_MUST_USE;
 void store_close(struct store *store); /* accepts NULL */

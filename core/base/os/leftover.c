@@ -26,6 +26,8 @@ static bool is_dead(const char *text) {
 /* "NAME.hone-<machine>-<process>-XXXXXX" */
 static bool is_beside(const char *name) {
     char mark[32];
+    if (!strstr(name, ".hone-"))
+        return false;
     snprintf(mark, sizeof mark, ".hone-%08x-", (unsigned)file_machine());
     const char *at = strstr(name, mark);
     return at && at > name && is_dead(at + strlen(mark));
