@@ -30,6 +30,12 @@ uint64_t os_total_memory(void);
 uint64_t os_process_memory(pid_t pid);
 uint64_t os_tree_memory(pid_t root);
 
+/* What was written to a file is to be on the disk before os_sync_last returns, which is asked about
+ * the folder it is in: of many files, all at once is quicker than one after the other. False with
+ * errno: it is not. */
+bool os_sync_later(int file);
+bool os_sync_last(int folder);
+
 /* Asks for large pages under memory that is about to be filled. It is a hint and may do nothing. */
 void os_prefer_large_pages(void *memory, uint64_t bytes);
 

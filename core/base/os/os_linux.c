@@ -165,6 +165,15 @@ void os_adopt_orphans(void) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
+bool os_sync_later(int file) {
+    (void)file;
+    return true;
+}
+
+bool os_sync_last(int folder) {
+    return syncfs(folder) == 0;
+}
+
 void os_prefer_large_pages(void *memory, uint64_t bytes) {
     madvise(memory, bytes, MADV_HUGEPAGE);
 }

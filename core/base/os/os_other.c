@@ -72,6 +72,14 @@ void os_close_at_exec(int first) {
         fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+bool os_sync_later(int file) {
+    return fsync(file) == 0;
+}
+
+bool os_sync_last(int folder) {
+    return fsync(folder) == 0;
+}
+
 void os_prefer_large_pages(void *memory, uint64_t bytes) {
     (void)memory;
     (void)bytes;

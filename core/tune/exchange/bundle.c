@@ -31,67 +31,75 @@
 #include "tune/exchange/inner.h"
 #include "tune/read/read.h"
 
+#define PIECES ((size_t)64 << 10) /* bytes that are written at once */
+
 struct bundle {
     struct store *store;
     struct tune_state *state;
     const char *folder;
     struct bundle_places places;
     struct bundle_task task;
-    int fd; /* of the file that is written row by row */
+    int fd;            /* of the file that is written piece by piece, */
+    struct buf pieces; /* and what is to be written to it */
     struct err *err;
 };
 
-/* Sources are the user's own and stay as they are. */
-static bool put(struct bundle *bundle, const char *name, const char *text, size_t size) {
+/* --------------------------------------------------------------------------------------- files */
+
+/* A file: begin, any number of pieces, end. The pieces of a JSON file each have whole names. `how`:
+ * O_EXCL, or O_TRUNC where one of that name may be there. */
+static bool file_begin(struct bundle *bundle, const char *name, int how) {
     char *path = path_join(bundle->folder, name), *folder = path_folder(path);
-    struct buf clean = {0};
-    bool source = str_ends(str_of(name), ".py");
-    if (!source)
-        bundle_places_clean(&bundle->places, (struct str){text, size},
-                            strstr(name, ".json") != NULL, &clean);
-    bool ok =
-        file_make_dirs(folder, bundle->err) && file_write(path,
-                                                          source     ? text
-                                                          : clean.at ? clean.at
-                                                                     : "",
-                                                          source ? size : clean.len, bundle->err);
-    buf_free(&clean);
+    bool ok = file_make_dirs(folder, bundle->err);
+    bundle->fd = ok ? open(path, O_WRONLY | O_CREAT | how | O_CLOEXEC, 0666) : -1;
+    if (ok && bundle->fd < 0)
+        ok =
+            err_set(bundle->err, ERR_ENVIRONMENT, "cannot write %.200s: %s", path, strerror(errno));
     free(folder);
     free(path);
     return ok;
 }
 
-/* A file that is written row by row: open, any number of rows, close. */
-static bool rows_open(struct bundle *bundle, const char *name) {
-    char *path = path_join(bundle->folder, name);
-    bundle->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    bool ok = bundle->fd >= 0 || err_set(bundle->err, ERR_ENVIRONMENT, "cannot write %.200s: %s",
-                                         path, strerror(errno));
-    free(path);
-    return ok;
+static bool file_failed(struct bundle *bundle) {
+    return err_set(bundle->err, ERR_ENVIRONMENT, "cannot write to %.200s: %s", bundle->folder,
+                   strerror(errno));
 }
 
-static bool rows_add(struct bundle *bundle, const struct buf *row) {
-    struct buf clean = {0};
-    bundle_places_clean(&bundle->places, buf_str(row), true, &clean);
+static bool pieces_write(struct bundle *bundle) {
+    const struct buf *pieces = &bundle->pieces;
     size_t done = 0;
     ssize_t n = 0;
-    while (done < clean.len && (n = write(bundle->fd, clean.at + done, clean.len - done)) > 0)
+    while (done < pieces->len && (n = write(bundle->fd, pieces->at + done, pieces->len - done)) > 0)
         done += (size_t)n;
-    bool ok =
-        done == clean.len || err_set(bundle->err, ERR_ENVIRONMENT, "cannot write to %.200s: %s",
-                                     bundle->folder, strerror(errno));
-    buf_free(&clean);
+    bool ok = done == pieces->len || file_failed(bundle);
+    buf_clear(&bundle->pieces);
     return ok;
 }
 
-static bool rows_close(struct bundle *bundle, bool ok) {
-    if (bundle->fd >= 0)
-        ok = fsync(bundle->fd) == 0 && ok;
+static bool file_add(void *data, struct str piece) {
+    struct bundle *bundle = data;
+    bundle_places_clean(&bundle->places, piece, true, &bundle->pieces);
+    return bundle->pieces.len < PIECES || pieces_write(bundle);
+}
+
+static bool file_end(struct bundle *bundle, bool ok) {
+    ok = ok && pieces_write(bundle) && (os_sync_later(bundle->fd) || file_failed(bundle));
     if (bundle->fd >= 0)
         close(bundle->fd);
     bundle->fd = -1;
+    buf_clear(&bundle->pieces);
     return ok;
+}
+
+/* Sources are the user's own and stay as they are. */
+static bool put(struct bundle *bundle, const char *name, const char *text, size_t size) {
+    bool ok = file_begin(bundle, name, O_TRUNC);
+    if (str_ends(str_of(name), ".py"))
+        buf_add(&bundle->pieces, text, size);
+    else
+        bundle_places_clean(&bundle->places, (struct str){text, size},
+                            strstr(name, ".json") != NULL, &bundle->pieces);
+    return file_end(bundle, ok);
 }
 
 static bool put_text(struct bundle *bundle, const char *name, const char *text) {
@@ -158,8 +166,7 @@ static void call_print(const struct tune_call *call, size_t number, struct buf *
     cJSON_Delete(object);
 }
 
-static bool put_calls(struct bundle *bundle) {
-    struct buf lines = {0};
+static bool put_prompts(struct bundle *bundle) {
     bool ok = true;
     for (size_t i = 0; ok && i < bundle->state->calls.len; i++) {
         const struct tune_call *call = &bundle->state->calls.at[i];
@@ -169,11 +176,22 @@ static bool put_calls(struct bundle *bundle) {
         snprintf(answer, sizeof answer, "answers/%03zu-%.30s.txt", i, role);
         ok = put_artefact(bundle, prompt, call->prompt) &&
              put_artefact(bundle, answer, call->answer);
-        call_print(call, i, &lines);
     }
-    ok = ok && (!lines.len || put(bundle, "calls.jsonl", lines.at, lines.len));
-    buf_free(&lines);
     return ok;
+}
+
+static bool put_calls(struct bundle *bundle) {
+    if (!bundle->state->calls.len)
+        return true;
+    struct buf line = {0};
+    bool ok = file_begin(bundle, "calls.jsonl", O_EXCL);
+    for (size_t i = 0; ok && i < bundle->state->calls.len; i++) {
+        buf_clear(&line);
+        call_print(&bundle->state->calls.at[i], i, &line);
+        ok = file_add(bundle, buf_str(&line));
+    }
+    buf_free(&line);
+    return file_end(bundle, ok);
 }
 
 /* ---------------------------------------------------------------------------------- what it is */
@@ -284,22 +302,21 @@ static void paths_set(struct tune_state *state) {
 }
 
 static bool put_experiments(struct bundle *bundle) {
-    bool ok = rows_open(bundle, "experiments.jsonl");
+    struct buf row = {0};
+    bool ok = file_begin(bundle, "experiments.jsonl", O_EXCL);
     for (size_t i = 0; ok && i < bundle->state->attempts.len; i++) {
-        struct buf row = {0};
+        buf_clear(&row);
         tune_experiment_print(bundle->state, &bundle->state->attempts.at[i], &row);
-        ok = rows_add(bundle, &row);
-        buf_free(&row);
+        ok = file_add(bundle, buf_str(&row));
     }
-    return rows_close(bundle, ok);
+    buf_free(&row);
+    return file_end(bundle, ok);
 }
 
 static bool put_memory(struct bundle *bundle) {
-    struct buf memory = {0};
-    tune_memory_print(bundle->state, &memory);
-    bool ok = put(bundle, "optimization_memory/rewrites.json", memory.at, memory.len);
-    buf_free(&memory);
-    return ok;
+    bool ok = file_begin(bundle, "optimization_memory/rewrites.json", O_EXCL) &&
+              tune_memory_print(bundle->state, file_add, bundle);
+    return file_end(bundle, ok);
 }
 
 static bool put_events(struct bundle *bundle);
@@ -309,9 +326,9 @@ static bool put_all(struct bundle *bundle) {
     paths_set(bundle->state);
     return bundle_task_find(&bundle->task, bundle->state, bundle->store,
                             tune_source(bundle->state, best), bundle->err) &&
-           put_task(bundle) && put_model(bundle) && put_attempts(bundle) && put_calls(bundle) &&
-           put_events(bundle) && put_experiments(bundle) && put_memory(bundle) &&
-           put_session(bundle) && put_readme(bundle);
+           put_task(bundle) && put_model(bundle) && put_attempts(bundle) && put_prompts(bundle) &&
+           put_calls(bundle) && put_events(bundle) && put_experiments(bundle) &&
+           put_memory(bundle) && put_session(bundle) && put_readme(bundle);
 }
 
 /* ------------------------------------------------------------------------------------- reading */
@@ -340,7 +357,7 @@ static bool event_put(void *data, const struct store_event *event) {
     buf_printf(&row, "{\"seq\":%lld,\"wall_ms\":%lld,\"event\":\"%s\",\"is\":%s}\n",
                (long long)event->seq, (long long)event->wall_ms, event->type,
                clean ? clean : event->payload);
-    bool ok = rows_add(bundle, &row);
+    bool ok = file_add(bundle, buf_str(&row));
     buf_free(&row);
     free(clean);
     return ok;
@@ -348,9 +365,9 @@ static bool event_put(void *data, const struct store_event *event) {
 
 /* The log is read a second time: it need not fit into memory. */
 static bool put_events(struct bundle *bundle) {
-    bool ok = rows_open(bundle, "events.jsonl") &&
+    bool ok = file_begin(bundle, "events.jsonl", O_EXCL) &&
               store_replay(bundle->store, 0, event_put, bundle, bundle->err);
-    return rows_close(bundle, ok && bundle->err->kind == ERR_NONE);
+    return file_end(bundle, ok && bundle->err->kind == ERR_NONE);
 }
 
 static bool bundle_open(struct bundle *bundle, const char *session, struct err *err) {
@@ -369,6 +386,7 @@ static void bundle_close(struct bundle *bundle) {
     tune_state_free(bundle->state);
     bundle_task_free(&bundle->task);
     bundle_places_free(&bundle->places);
+    buf_free(&bundle->pieces);
 }
 
 static bool is_empty(const char *folder) {
@@ -429,7 +447,10 @@ static bool evaluate_with(struct bundle *bundle, tune_bundle_fn *evaluate, void 
 static bool take_place(const char *made, const char *folder, struct err *err) {
     char *above = path_folder(folder);
     int fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = rename(made, folder) == 0;
+    int inside = open(made, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = inside >= 0 && os_sync_last(inside) && rename(made, folder) == 0;
+    if (inside >= 0)
+        close(inside);
     if (!ok)
         err_set(err, ERR_ENVIRONMENT, "cannot make %.200s: %s", folder, strerror(errno));
     if (ok && fd >= 0)

@@ -30,7 +30,9 @@ void tune_files_versions(struct tune_session *session);
 bool tune_file_name_is_safe(const char *name);
 
 /* remember.c: the optimisation memory as a file, and what the loop does to it. */
-void tune_memory_print(const struct tune_state *state, struct buf *out); /* rewrites.json */
+/* rewrites.json, piece by piece, until fn returns false. */
+typedef bool tune_piece_fn(void *data, struct str piece);
+bool tune_memory_print(const struct tune_state *state, tune_piece_fn *fn, void *data) CC_MUST_USE;
 void tune_export_memory(struct tune_session *session);
 void tune_import_memory(struct tune_session *session);
 /* The members that say what an experience of this session applies to. */

@@ -68,21 +68,39 @@ static cJSON *experience_write(const struct tune_experience *item) {
     return object;
 }
 
-void tune_memory_print(const struct tune_state *state, struct buf *out) {
+/* One of a list, as it stands in it. */
+static bool experience_print(const struct tune_experience *item, bool first, tune_piece_fn *fn,
+                             void *data) {
     cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < state->memory.len; i++)
-        if (state->memory.at[i].is != TUNE_EXPERIENCE_DELETED)
-            cJSON_AddItemToArray(list, experience_write(&state->memory.at[i]));
+    cJSON_AddItemToArray(list, experience_write(item));
     char *printed = cJSON_Print(list);
-    buf_puts(out, printed ? printed : "[]");
+    struct str inside = printed ? (struct str){printed + 1, strlen(printed) - 2} : STR("null");
+    bool ok = (first || fn(data, STR(", "))) && fn(data, inside);
     free(printed);
     cJSON_Delete(list);
+    return ok;
+}
+
+bool tune_memory_print(const struct tune_state *state, tune_piece_fn *fn, void *data) {
+    bool first = true, ok = fn(data, STR("["));
+    for (size_t i = 0; ok && i < state->memory.len; i++) {
+        if (state->memory.at[i].is == TUNE_EXPERIENCE_DELETED)
+            continue;
+        ok = experience_print(&state->memory.at[i], first, fn, data);
+        first = false;
+    }
+    return ok && fn(data, STR("]"));
+}
+
+static bool piece_keep(void *data, struct str piece) {
+    buf_add(data, piece.at, piece.len);
+    return true;
 }
 
 void tune_export_memory(struct tune_session *session) {
     struct buf text = {0};
     struct err err = {0};
-    tune_memory_print(session->state, &text);
+    (void)!tune_memory_print(session->state, piece_keep, &text);
     if (!store_file_write(session->store, REWRITES, buf_str(&text), &err))
         store_log(session->store, "warning", err.text);
     buf_free(&text);
