@@ -7,13 +7,14 @@
 
 #include "runner/runner.h"
 
-#define MOST_NAMES 3
+#define MOST_NAMES 4
 
 static void show(struct views *views, const struct buf *text) {
     views_show_text(views, "what it means", text->at);
 }
 
-/* "nisa.nc_matmul" and the like in a line of source: those that something is known about. */
+/* "nisa.nc_matmul", "nl.load" and the like in a line of source: those that something is known
+ * about. */
 static int names_explain(struct str text, struct buf *out) {
     int found = 0;
     for (size_t at = 0; at < text.len && found < MOST_NAMES;) {
@@ -24,8 +25,10 @@ static int names_explain(struct str text, struct buf *out) {
         for (size_t i = at; i < end; i++)
             name = text.at[i] == '.' ? i + 1 : name;
         struct str last = {text.at + name, end - name};
+        struct str whole = {text.at + at, end - at};
         bool called = end < text.len && text.at[end] == '(' && last.len;
-        found += called && message_explain(last, out);
+        bool dotted = name > at && last.len;
+        found += (dotted && message_explain(whole, out)) || (called && message_explain(last, out));
         at = MAX_OF(end, at + 1);
     }
     return found;

@@ -171,6 +171,7 @@ struct over {
     char wrong[160];             /* what is wrong with the pattern in the line, "": nothing */
     views_answer_fn *answer;
     int scroll;   /* rows of a text that are above it */
+    size_t at;    /* the byte of a text that is to be in sight; 0: its beginning */
     int about;    /* what the answer is about: a number of the one that asked */
     uint32_t yes; /* a key that says yes besides y and Enter; 0: none */
 };
@@ -236,6 +237,8 @@ void views_ask_confirm(struct views *views, const char *title, const char *text,
                        views_answer_fn *answer);
 /* Shows a text until the next key. */
 void views_show_text(struct views *views, const char *title, const char *text);
+/* The same, with that byte of the text in sight. */
+void views_show_text_at(struct views *views, const char *title, const char *text, size_t at);
 void views_open_line(struct views *views, bool search, const char *start);
 /* Opens the menu over views->over.rows, which the caller filled. */
 void views_open_menu(struct views *views, const char *title, views_answer_fn *answer);

@@ -30,11 +30,22 @@ static bool same_text(const char *a, const char *b) {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
+/* Attempts that are one piece of work: those of a sweep differ in a number. */
+static bool belong_together(const struct tune_state *state, const struct tune_log *a,
+                            const struct tune_log *b) {
+    const struct tune_attempt *one = tune_state_attempt(state, a->attempt);
+    const struct tune_attempt *other = tune_state_attempt(state, b->attempt);
+    if (a->attempt == b->attempt)
+        return a->lane == b->lane;
+    return one && other && one->plan.sweep && other->plan.sweep &&
+           strcmp(one->plan.sweep, other->plan.sweep) == 0;
+}
+
 /* The same finding at the same line; another column of it does not matter. */
 static bool is_same(const struct tune_state *state, const struct tune_log *a,
                     const struct tune_log *b) {
     const struct tune_diagnostic *one = diagnostic_at(state, a), *other = diagnostic_at(state, b);
-    if (a->attempt != b->attempt || a->lane != b->lane || a->level != b->level)
+    if (a->level != b->level || !belong_together(state, a, b))
         return false;
     if (one && other)
         return one->line == other->line && same_text(one->message, other->message) &&
@@ -51,7 +62,7 @@ static bool fold(struct log_rows *rows, const struct tune_state *state,
         const struct tune_log *other = &state->logs.at[row->log];
         if (row->from)
             continue;
-        if (other->attempt != log->attempt)
+        if (other->attempt != log->attempt && !belong_together(state, other, log))
             return false;
         looked++;
         if (is_same(state, other, log)) {

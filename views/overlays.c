@@ -3,6 +3,8 @@
  * a question of the place. The answer goes to who asked. */
 #include "views/inner.h"
 
+#define TEXT_PAGE 10 /* rows that a page key moves a text */
+
 #include <stdio.h>
 
 static void ask(struct views *views, enum overlay overlay, const char *title, const char *text,
@@ -27,8 +29,13 @@ void views_ask_confirm(struct views *views, const char *title, const char *text,
 }
 
 void views_show_text(struct views *views, const char *title, const char *text) {
+    views_show_text_at(views, title, text, 0);
+}
+
+void views_show_text_at(struct views *views, const char *title, const char *text, size_t at) {
     ask(views, OVERLAY_TEXT, title, text, NULL);
     views->over.scroll = 0;
+    views->over.at = at;
 }
 
 void views_open_line(struct views *views, bool search, const char *start) {
@@ -172,6 +179,10 @@ static void text_event(struct views *views, const struct tui_event *event,
         views->over.scroll++;
     else if (key && (code == TUI_KEY_UP || code == 'k'))
         views->over.scroll = MAX_OF(0, views->over.scroll - 1);
+    else if (key && code == TUI_KEY_PAGE_DOWN)
+        views->over.scroll += TEXT_PAGE;
+    else if (key && code == TUI_KEY_PAGE_UP)
+        views->over.scroll = MAX_OF(0, views->over.scroll - TEXT_PAGE);
     else if (event->kind == TUI_EVENT_WHEEL)
         views->over.scroll = MAX_OF(0, views->over.scroll + event->wheel * 3);
     else if (key)
@@ -181,8 +192,13 @@ static void text_event(struct views *views, const struct tui_event *event,
 static void draw_text(struct views *views, struct tui_area area) {
     struct str text = buf_str(&views->over.text);
     int cols = MIN_OF(MAX_OF(area.cols - 8, 20), 100), most = area.rows - 6;
-    int rows = tui_put_wrapped(tui_area_part(area, (struct tui_rect){0, 0, 0, cols - 4}), 0, text);
+    struct tui_area none = tui_area_part(area, (struct tui_rect){0, 0, 0, cols - 4});
+    int rows = tui_put_wrapped(none, 0, text);
     int shown = MIN_OF(rows, MAX_OF(most, 1));
+    if (views->over.at) /* what it was opened for is in sight; from there the keys move it */
+        views->over.scroll =
+            MAX_OF(0, tui_put_wrapped(none, 0, (struct str){text.at, views->over.at}) - shown / 2);
+    views->over.at = 0;
     views->over.scroll = MIN_OF(views->over.scroll, rows - shown);
     struct tui_area inside =
         tui_popup_draw(area, shown + 2, cols, views->over.title,

@@ -75,7 +75,7 @@ static void every_code_is_found_again(void **state) {
     size_t count = 0;
     (void)state;
     for (; message_at(count, &message); count++) {
-        char code[MESSAGE_CODE];
+        char code[MESSAGE_CODE * 2];
         snprintf(code, sizeof code, STR_FMT, STR_ARG(message.name));
         assert_true(message_by_code(code, &again));
         assert_string_equal(again.what, message.what);
@@ -111,6 +111,63 @@ static void statuses_and_lints_are_codes_too(void **state) {
     assert_false(message_by_code("NRT_FAILURE", &message));
 }
 
+static bool explained(struct str text, const char *as) {
+    struct buf out = {0};
+    bool is = message_explain(text, &out) && strstr(out.at, as);
+    buf_free(&out);
+    return is;
+}
+
+/* Names of the sources between `begin` and a character that no name has. */
+static size_t each_name(const char *file, const char *begin, bool (*fn)(struct str name)) {
+    char *path = path_join(HONE_SOURCE_DIR, file), *text = file_read(path, 0, NULL, NULL);
+    size_t count = 0;
+    assert_non_null(text);
+    for (const char *at = text; (at = strstr(at, begin)) != NULL; count++) {
+        size_t len = 0;
+        at++;
+        while (at[len] && strchr("abcdefghijklmnopqrstuvwxyz_.0123456789", at[len]))
+            len++;
+        if (!fn((struct str){at, len}))
+            fail_msg("%s: nothing is known about %.*s", file, (int)len, at);
+    }
+    free(text);
+    free(path);
+    return count;
+}
+
+static bool is_explained(struct str name) {
+    struct buf out = {0};
+    bool is = message_explain(name, &out) && out.len > name.len + 4;
+    buf_free(&out);
+    return is;
+}
+
+/* Every name of the language that kernels may call, and every code that hone gives findings. */
+static void names_and_codes_of_the_language_are_explained(void **state) {
+    static const char *const sources[] = {
+        "core/nki/api/api_args.c",       "core/nki/api/api_assign.c",  "core/nki/api/api_create.c",
+        "core/nki/api/api_lower.c",      "core/nki/api/api_move.c",    "core/nki/api/api_matmul.c",
+        "core/nki/api/tensor_getitem.c", "core/nki/api/tensor_index.c"};
+    size_t codes = 0;
+    (void)state;
+    assert_true(each_name("core/nki/api/api_language.c", "\"nl.", is_explained) > 50);
+    for (size_t i = 0; i < COUNT_OF(sources); i++)
+        codes += each_name(sources[i], "\"err_", is_explained);
+    assert_true(codes > 20);
+    assert_true(explained(STR("nl.load"), "by DMA"));
+    assert_true(explained(STR("nki.language.exp"), "nl.exp(x, dtype=None, mask=None)"));
+    assert_true(explained(STR("nl.bfloat16"), "2 bytes"));
+    assert_false(is_explained(STR("nl.")));
+    assert_false(is_explained(STR("nl.nothing")));
+    assert_false(is_explained(STR("nl.load.p")));
+    assert_false(is_explained(STR("np.load")));
+    assert_true(explained(STR("kernel.py:9:1: error: x [err_tensor_access_out_of_bound]"),
+                          "passes the end"));
+    assert_true(explained(STR("nki says err_unsupported_memory: no"), "cannot read or write"));
+    assert_false(is_explained(STR("a line with my_err_unsupported_memory in it")));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_mean_what_the_corpus_says),
@@ -118,6 +175,7 @@ int main(void) {
         cmocka_unit_test(every_code_is_found_again),
         cmocka_unit_test(causes_follow_from_codes),
         cmocka_unit_test(statuses_and_lints_are_codes_too),
+        cmocka_unit_test(names_and_codes_of_the_language_are_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

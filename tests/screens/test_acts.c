@@ -99,10 +99,102 @@ static void findings_can_be_read(void **unused) {
     replay_keys(views, "Esc 1 4");
     assert_true(
         shows(views, "", "error: x_tile: 256 partitions, 1 to 128 are possible: tile the "));
-    assert_true(shows(views, "Down Down Down Enter", "helper.py:5 is not the kernel"));
+    assert_true(
+        shows(views, "Down Down Down Enter", "helper.py:5 is not the kernel, but a file it "));
     replay_keys(views, "5 K");
     assert_int_equal(views->over.is, OVERLAY_MENU);
     assert_true(shows(views, "m f u Enter", "MFU (mfu_estimated_percent"));
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+/* The attempts of a sweep that all fail for the same reason say it once. */
+static void findings_of_a_sweep_are_one_row(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("verifying", &now_ms);
+    struct views *views = views_that_act(state);
+    for (int i = 0; i < 8; i++) {
+        struct buf json = {0};
+        int id = (int)state->attempts.len;
+        buf_printf(&json,
+                   "{\"attempt\": %d, \"parent\": 0, \"round\": 3, \"source\": \"# %d\", "
+                   "\"author\": \"you\"}",
+                   id, i);
+        tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "attempt", json.at);
+        assert_int_equal(state->attempts.len, id + 1);
+        state->attempts.at[id].plan.sweep = i < 4 ? "TILE=0,1,2,3" : "WIDTH=4,5,6,7";
+        buf_clear(&json);
+        buf_printf(&json,
+                   "{\"attempt\": %d, \"severity\": \"error\", \"code\": \"x\", \"file\": "
+                   "\"kernel.py\", \"line\": 9, \"column\": 1, \"message\": \"nothing is read\"}",
+                   id);
+        tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "diagnostic", json.at);
+        buf_free(&json);
+    }
+    struct log_rows rows = {.seq = -1};
+    const struct filter none = {0};
+    const struct log_filter all = {.attempt = -1, .pattern = &none};
+    log_rows_update(&rows, state, &all, 100);
+    assert_int_equal(rows.all.at[rows.all.len - 1].times, 4);
+    assert_int_equal(rows.all.at[rows.all.len - 2].times, 4);
+    vec_free(&rows.all);
+    views_free(views);
+    tune_state_free(state);
+}
+
+static char *helper_text(void *context, const char *hash) {
+    (void)context;
+    struct buf text = {0};
+    for (int i = 1; i < 60; i++)
+        buf_printf(&text, i == 41 ? "\n" : "SIZE_%d = %d\n", i, i);
+    bool is = strcmp(hash, "5e5f") == 0;
+    if (!is)
+        buf_free(&text);
+    return is ? text.at : NULL;
+}
+
+/* Enter on a finding in a file that the kernel imports shows that file at the line. */
+static void a_finding_in_an_imported_file_opens_that_file(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("verifying", &now_ms);
+    found(state, "error", "/tmp/x/lib/helper.py", 42, "SIZE_42 has no value");
+    struct views *views = views_that_act(state);
+    struct views_model model = {.state = state, .act = act_on_state, .context = state};
+    views_set_model(views, &model);
+    replay_keys(views, "4 End");
+    assert_true(shows(views, "Enter", "which the session has no copy of"));
+    *vec_push(&state->files) = (struct tune_task_file){"lib/helper.py", "5e5f", "kernel imports"};
+    model.artefact = helper_text;
+    views_set_model(views, &model);
+    assert_true(shows(views, "4 End Enter", "helper.py, line 42"));
+    assert_true(shows(views, "", "   43  SIZE_43 = 43"));
+    assert_true(shows(views, "", "!  42  SIZE_42 = 42"));
+    assert_true(shows(views, "", "   40  SIZE_40 = 40"));
+    assert_true(shows(views, "PageUp PageUp PageUp PageUp PageUp", "    1  SIZE_1 = 1"));
+    assert_true(shows(views, "", "SIZE_42 has no value"));
+    replay_keys(views, "Esc");
+    assert_int_equal(views->over.is, OVERLAY_NONE);
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+/* Names of the language, and errors of it that findings name. */
+static void what_a_name_means_is_one_key_away(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("verifying", &now_ms);
+    struct views *views = views_that_act(state);
+    assert_true(shows(views, "2 / n l . l o a d Enter K", "Copies from HBM to a new tile"));
+    replay_keys(views, "Esc");
+    tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "diagnostic",
+                     "{\"attempt\": 3, \"severity\": \"error\", \"code\": "
+                     "\"err_tensor_access_out_of_bound\", \"file\": \"kernel.py\", \"line\": 20, "
+                     "\"column\": 1, \"message\": \"no\"}");
+    assert_true(shows(views, "4 End K", "an index passes the end of the tensor"));
     buf_free(&done);
     views_free(views);
     tune_state_free(state);
@@ -242,6 +334,9 @@ int main(void) {
         cmocka_unit_test(messages_answer),
         cmocka_unit_test(gates_go_through_their_settings),
         cmocka_unit_test(findings_can_be_read),
+        cmocka_unit_test(findings_of_a_sweep_are_one_row),
+        cmocka_unit_test(a_finding_in_an_imported_file_opens_that_file),
+        cmocka_unit_test(what_a_name_means_is_one_key_away),
         cmocka_unit_test(the_hunk_in_hand_is_shown),
         cmocka_unit_test(two_columns_work_or_it_is_said_why_not),
         cmocka_unit_test(one_roof_for_all),

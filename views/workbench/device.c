@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define MAX_PHASES 16
 #define MAX_TABS 40
@@ -186,6 +187,45 @@ const char *log_other_file(const struct tune_state *state, const struct tune_dia
     return same ? NULL : name;
 }
 
+/* What the session keeps of a file that belongs to the task; NULL: nothing. */
+static char *task_file_text(const struct views *views, const char *name) {
+    const struct tune_state *state = views->state;
+    for (size_t i = 0; views->model.artefact && i < state->files.len; i++)
+        if (strcmp(path_base(state->files.at[i].name), name) == 0)
+            return views->model.artefact(views->model.context, state->files.at[i].hash);
+    return NULL;
+}
+
+/* A file with its lines numbered, below what is said of one of them. Returns where that stands. */
+static size_t numbered(struct str rest, int line, struct buf *out) {
+    struct str text;
+    size_t at = 0;
+    for (int number = 1; str_next(&rest, '\n', &text); number++) {
+        buf_printf(out, "%s%4d  " STR_FMT "\n", number == line ? "!" : " ", number, STR_ARG(text));
+        if (number == line)
+            at = out->len;
+    }
+    return at;
+}
+
+static void other_show(struct views *views, const char *name, const struct tune_log *log) {
+    char *source = task_file_text(views, name), title[64];
+    struct buf text = {0};
+    if (!source) {
+        views_say(
+            views, false,
+            "%s:%d is not the kernel, but a file it imports, which the session has no copy of",
+            name, log->line);
+        return;
+    }
+    snprintf(title, sizeof title, "%.40s, line %d", name, log->line);
+    buf_printf(&text, "%s\n\n", log->text);
+    size_t at = numbered(str_of(source), log->line, &text);
+    views_show_text_at(views, title, text.at, at);
+    buf_free(&text);
+    free(source);
+}
+
 /* Of what was checked: the attempt, or the candidate where it is none yet. */
 void log_open(struct views *views, int row) {
     const struct tune_log *log = log_at(views, row);
@@ -199,8 +239,7 @@ void log_open(struct views *views, int row) {
         found ? log_other_file(state, &state->diagnostics.at[log->diagnostic]) : NULL;
     const struct tune_attempt *attempt = tune_state_attempt(state, log->attempt);
     if (other)
-        views_say(views, false, "%s:%d is not the kernel, but a file it imports: look there", other,
-                  log->line);
+        other_show(views, other, log);
     else
         kernel_show(views, attempt ? log->attempt : -2, log->line);
 }

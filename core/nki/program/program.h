@@ -333,6 +333,9 @@ void nki_op_print_engines(enum nki_op op, struct buf *out); /* "Vector, Scalar, 
 /* Prints the row for people: what the instruction does, its signatures and engines, and a line for
  * each parameter. */
 void nki_op_explain(enum nki_op op, struct buf *out);
+/* The same for a name of nki.language with its module, "nl.load", "nl.exp", "nl.float32"; false:
+ * there is no such name. */
+bool nki_name_explain(struct str name, struct buf *out);
 const char *nki_op_engines(enum nki_op op);
 /* The number of the operand for parameter `name`; -1 when there is none. Code that knows the
  * instruction uses NKI_<ID>_<parameter>. */

@@ -3,6 +3,8 @@
  * explain` and the key for it on a screen use this. */
 #include "runner/messages/messages.h"
 
+#include <ctype.h>
+
 #include "nki/nki.h"
 
 static void code_print(const struct message *code, struct buf *out) {
@@ -35,6 +37,23 @@ static bool own_code(struct str text, char code[MESSAGE_CODE * 2]) {
     return true;
 }
 
+/* The name of an error of NKI's own language anywhere in a line, "err_unsupported_memory". */
+static bool named_code(struct str text, char code[MESSAGE_CODE * 2]) {
+    for (size_t at = 0; at + 4 < text.len; at++) {
+        size_t len = 0;
+        bool begins = !memcmp(text.at + at, "err_", 4) &&
+                      (!at || (!isalnum((unsigned char)text.at[at - 1]) && text.at[at - 1] != '_'));
+        while (begins && at + len < text.len && len + 1 < MESSAGE_CODE * 2 &&
+               (isalnum((unsigned char)text.at[at + len]) || text.at[at + len] == '_'))
+            len++;
+        memcpy(code, text.at + at, len);
+        code[len] = 0;
+        if (len > 4)
+            return true;
+    }
+    return false;
+}
+
 /* Explains a line of a log: the code in it, and what its text means. */
 static bool text_explain(struct str text, struct buf *out) {
     char code[MESSAGE_CODE], own[MESSAGE_CODE * 2];
@@ -42,7 +61,8 @@ static bool text_explain(struct str text, struct buf *out) {
     bool has_code = message_code(text, code);
     bool by_code = has_code && message_by_code(code, &of_code);
     bool by_text = message_by_text(text, &of_text);
-    if (!has_code && own_code(text, own) && message_by_code(own, &of_code))
+    if (!has_code && ((own_code(text, own) && message_by_code(own, &of_code)) ||
+                      (named_code(text, own) && message_by_code(own, &of_code))))
         has_code = by_code = true;
     if (by_code)
         code_print(&of_code, out);
@@ -66,7 +86,7 @@ bool message_explain(struct str text, struct buf *out) {
         message_word_print(entry, out);
     else if (op != NKI_OP_COUNT)
         nki_op_explain(op, out);
-    else
+    else if (!nki_name_explain(text, out))
         known = name.len && strpbrk(name.at, " [:(") && text_explain(text, out);
     buf_free(&name);
     return known;
