@@ -260,7 +260,7 @@ static void plan_unwanted(struct tune_state *state, int lane, const char *text) 
     struct tune_rejection row = {.round = state->round,
                                  .attempt = -1,
                                  .step = TUNE_STEP_PLAN,
-                                 .title = "a plan not waited for",
+                                 .title = "a plan that nobody waited for",
                                  .reason = tune_keep(state, text)};
     if (text && *text)
         tune_rejection_add(state, lane, row);
@@ -327,7 +327,7 @@ static void act_edit_kernel(struct tune_state *state, const struct tune_action *
         return;
     struct tune_step_view *step = &state->steps[TUNE_STEP_REWRITE];
     step->is = TUNE_IS_OK;
-    step->summary = "edited by you; a has it verified";
+    step->summary = "edited by you; a verifies it";
     state->step = TUNE_STEP_REWRITE;
     state->finished = false;
     tune_wait_set(state, TUNE_WAIT_GATE, "you edited the kernel: approve, edit or reject");

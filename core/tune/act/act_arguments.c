@@ -81,7 +81,7 @@ static bool not_now(const struct tune_state *state, enum tune_action_kind kind, 
     if (kind == TUNE_ACT_UNDO || kind == TUNE_ACT_TAKE_BACK)
         return err_set(err, ERR_USAGE, "there is nothing to take back");
     if (kind == TUNE_ACT_REDO || kind == TUNE_ACT_DO_AGAIN)
-        return err_set(err, ERR_USAGE, "nothing was taken back that could be done again");
+        return err_set(err, ERR_USAGE, "nothing was taken back, so there is nothing to do again");
     if (measures && state->incumbent < 0)
         return err_set(err, ERR_USAGE,
                        "%s needs the first kernel's time: start the loop, which measures it first",
@@ -106,9 +106,10 @@ static bool not_now(const struct tune_state *state, enum tune_action_kind kind, 
 static bool number_check(const struct tune_action *action, struct err *err) {
     if (action->kind == TUNE_ACT_SET_TOLERANCE)
         return (action->number > 0 && action->number < 1) ||
-               err_set(err, ERR_USAGE, "a tolerance lies between 0 and 1, not %g", action->number);
+               err_set(err, ERR_USAGE, "a tolerance must be between 0 and 1, not %g",
+                       action->number);
     return isnan(action->number) || action->number >= 0 ||
-           err_set(err, ERR_USAGE, "a budget is not negative: %g", action->number);
+           err_set(err, ERR_USAGE, "a budget cannot be negative: %g", action->number);
 }
 
 static bool sweep_check(const struct tune_state *state, const char *text, struct err *err) {
@@ -156,7 +157,7 @@ bool tune_act_check(const struct tune_state *state, const struct tune_action *ac
     if (action->kind == TUNE_ACT_ANSWER && !state->calls.at[action->index].waits)
         return err_set(err, ERR_USAGE, "question %d does not wait for an answer", action->index);
     if (action->kind == TUNE_ACT_SEND && !state->calls.at[action->index].held)
-        return err_set(err, ERR_USAGE, "question %d went out already", action->index);
+        return err_set(err, ERR_USAGE, "question %d has been sent already", action->index);
     if (reads(action->kind, "part") && ((unsigned)action->role >= TUNE_ROLES || !action->part))
         return err_set(err, ERR_USAGE, "%s needs a role and a part of its prompt",
                        tune_action_name(action->kind));
