@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone clean: empties the cache. Sessions stay, and a hone at work makes again what it still
- * needs. */
+/* hone clean: empties the cache. Sessions and the constants of hosts stay, and a hone at work makes
+ * again what it still needs. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +37,11 @@ int cli_clean(const struct cli *cli) {
         print_json(folder, freed);
     else
         printf("%s: %s freed\n", folder, size.at);
+    struct buf kept = {0};
+    if (!cli_has(cli, "json"))
+        calibrate_print_hosts(&kept);
+    fputs(kept.len ? kept.at : "", stdout);
+    buf_free(&kept);
     buf_free(&size);
     free(folder);
     return CLI_OK;

@@ -41,6 +41,13 @@
         "strict", NULL, NULL,                                                           \
             "Also report what lies outside the NKI compiler's subset of Python.", false \
     }
+#define OPTION_PESSIMISTIC                                                                        \
+    {                                                                                             \
+        "pessimistic", NULL, NULL,                                                                \
+            "The device model takes fitted and guessed constants at the end of their range that " \
+            "makes kernels slower.",                                                              \
+            false                                                                                 \
+    }
 #define OPTION_TARGET                                                                              \
     {                                                                                              \
         "target", "NAME", NULL,                                                                    \
@@ -87,6 +94,11 @@ static const struct cli_option sim_options[] = {
      false},
     OPTION_JUNIT,
     {"time-limit", "SECONDS", NULL, "Stop the evaluation after this time. Default: 600.", false},
+    {"constants", "HOST", NULL,
+     "Time with the constants that hone calibrate found for HOST, or with those of a file (a path "
+     "with a slash).",
+     false},
+    OPTION_PESSIMISTIC,
     OPTION_STRICT,
     OPTION_JSON,
     OPTIONS_END,
@@ -213,6 +225,20 @@ static const struct cli_option conform_options[] = {
      false},
     {"save", "FILE", NULL,
      "Check nothing: only write the program that checks to FILE, for a machine without hone.",
+     false},
+    OPTION_JSON,
+    OPTIONS_END,
+};
+
+static const struct cli_option calibrate_options[] = {
+    {"device", "NAME", "trn1|trn2|trn3",
+     "The generation of its NeuronCores. Default: device of its section, else trn2.", false},
+    {"kernels", "LIST", NULL,
+     "Run these kernels alone, by the names that the table shows, with commas between. Constants "
+     "that only others see stay as they are.",
+     false},
+    {"dry-run", NULL, NULL, "Measure and fit, but keep nothing.", false},
+    {"forget", NULL, NULL, "Delete the constants that were found for HOST. Measures nothing.",
      false},
     OPTION_JSON,
     OPTIONS_END,
@@ -357,6 +383,16 @@ const struct cli_command cli_commands[] = {
      "open an issue with the report: it names versions and parts of the SDK, and no machines, "
      "people or folders. Exit status 1 when something differs from what hone expects.",
      conform_options, 0, 0, false, cli_conform},
+    {"calibrate", "HOST", "measure a host and fit the device model to it",
+     "Runs small kernels on HOST: for each engine, for sizes, dtypes and ways of DMA, for Vector "
+     "and GpSimd at once. This takes some minutes on a device. Then it fits the constants of the "
+     "device model to what was measured. It prints how far off the model was and is for each "
+     "kernel, and the constants that changed: old, new, and between which two values each lies "
+     "with nine chances of ten.\n\nThe constants are kept for the host, with the SDK's release and "
+     "the date. Sessions on that host use them where the device model works beside it. hone config "
+     "names the hosts that have constants of their own.\n\nKernels that do not compile there are "
+     "left out, and hone says which. If the host fails or you interrupt, nothing is kept.",
+     calibrate_options, 1, 1, false, cli_calibrate},
     {"model", "test|list [NAME]", "check that language models can be asked",
      "test NAME tries a model: its key, its address, and one short answer, which costs some "
      "tokens. For each step it says whether it worked and, if not, what to do. NAME is a [model "

@@ -151,6 +151,7 @@ static void print_text(const struct config *config) {
     struct buf text = {0}, safe = {0};
     show_all(config, &text, NULL);
     show_cache(&text);
+    calibrate_print_hosts(&text);
     if (!config_name(config, "host", 0) && !config_name(config, "cluster", 0))
         buf_puts(&text, "no [host NAME] and no [cluster NAME]; hone host add makes one\n");
     text_sanitise(&safe, buf_str(&text));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "calibrate/calibrate.h"
 #include "device/device.h"
 #include "target/target.h"
 
@@ -21,7 +22,8 @@ struct sim {
     struct runner_prediction prediction; /* by the SDK's compiler, where there is one */
     struct buf unpredicted;              /* why there is no prediction */
     struct config *config;
-    double limit_us; /* --fail-above; 0: none */
+    double limit_us;              /* --fail-above; 0: none */
+    struct calibrate_record host; /* of --constants */
     bool done, predicted, shows_progress;
 };
 
@@ -450,6 +452,25 @@ static int read_limit(struct sim *sim) {
     return CLI_OK;
 }
 
+/* Those of a host, whose generation is the device where none is given. */
+static bool read_constants(struct sim *sim) {
+    const char *host = cli_value(sim->cli, "constants");
+    struct runner_job *job = &sim->job.job;
+    struct err err = {0};
+    job->pessimistic = cli_has(sim->cli, "pessimistic");
+    bool ok = !host || calibrate_load(host, &sim->host, &err);
+    if (ok && host && job->device && strcmp(job->device, sim->host.device) != 0)
+        ok = err_set(&err, ERR_USAGE, "the constants of %s are for %s, not for %s", host,
+                     sim->host.device, job->device);
+    if (ok && host) {
+        job->constants = sim->host.constants;
+        job->device = sim->host.device;
+    }
+    if (!ok)
+        (void)cli_fail(sim->cli, &err);
+    return ok;
+}
+
 static int read_options(struct sim *sim) {
     const struct cli *cli = sim->cli;
     struct runner_job *job = &sim->job.job;
@@ -460,6 +481,8 @@ static int read_options(struct sim *sim) {
         return status;
     if (!cli_number(cli, "tolerance", 1e-12, 1e6, &job->tolerance) ||
         !cli_number(cli, "time-limit", 0.1, 1e6, &job->time_limit_s))
+        return CLI_WRONG_USAGE;
+    if (!read_constants(sim))
         return CLI_WRONG_USAGE;
     job->no_verify = cli_has(cli, "no-verify");
     job->no_time = cli_has(cli, "no-time");
@@ -517,6 +540,7 @@ int cli_sim(const struct cli *cli) {
     runner_result_free(&sim.result);
     buf_free(&sim.unpredicted);
     config_free(sim.config);
+    calibrate_record_free(&sim.host);
     cli_job_close(&sim.job);
     return status;
 }

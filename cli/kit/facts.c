@@ -49,6 +49,8 @@ const struct cli_fact cli_files[] = {
     {"~/.cache/hone/", "Inputs and outputs of references, up to limit of [cache], and other things "
                        "that hone can make again. hone clean empties it."},
     {"~/.local/state/hone/", "Recent sessions, and the last known state of hosts."},
+    {"~/.local/state/hone/calibrated/", "Constants of the device model for each host, as hone "
+                                        "calibrate found them."},
     {"~/.hone/", "On a host: runner, jobs and caches."},
     {NULL, NULL},
 };
@@ -65,6 +67,7 @@ const struct cli_fact cli_examples[] = {
      "Have a language model propose, for at most five dollars."},
     {"hone host add trn2 ubuntu@10.0.0.5", "Add a host and try the connection."},
     {"hone my_task --target trn2", "Tune on that host."},
+    {"hone calibrate trn2", "Fit the device model to that host."},
     {"hone explain HBM read", "What a word on a screen means."},
     {NULL, NULL},
 };

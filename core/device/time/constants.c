@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table constants.def as values of each generation, and its rows. */
 #include "device/time/constants.h"
-#include "device/time/testing.h"
 
 #include <math.h>
 
@@ -71,9 +70,21 @@ const struct device_constant *device_constant_at(size_t index) {
     return index < COUNT_OF(rows) ? &rows[index] : NULL;
 }
 
+const struct device_constant *device_constant_find(struct str name) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (str_is(name, rows[i].name))
+            return &rows[i];
+    return NULL;
+}
+
 struct device_known device_constant_known(const struct device_constant *constant,
                                           enum nki_generation generation) {
     return constant->known[row_of(generation)];
+}
+
+const char *device_how_word(enum device_how how) {
+    static const char *const words[DEVICE_HOWS] = {"documented", "measured", "fitted", "guessed"};
+    return words[how];
 }
 
 /* ---- the unfavourable end ------------------------------------------------------------------- */

@@ -458,6 +458,22 @@ struct device_profile *device_time_without(const struct device_image *image,
     return profile;
 }
 
+double device_latency(const struct device_image *image, const struct device_constants *constants) {
+    if (!constants)
+        constants = device_constants_of(image->generation->generation);
+    struct allocation *allocation = allocation_make(image, constants, 0);
+    struct issue_cost *costs = issue_costs(allocation, constants);
+    struct depends *depends = depends_make(allocation, costs);
+    struct schedule schedule = {allocation, depends, constants, costs};
+    struct timeline *time = timeline_make(&schedule, -1);
+    double us = (time->latency_ns + constants->start_ns + constants->end_ns) / 1e3;
+    timeline_free(time);
+    depends_free(depends);
+    free(costs);
+    allocation_free(allocation);
+    return us;
+}
+
 struct device_profile *device_time(const struct device_image *image) {
     return device_time_with(image, NULL);
 }

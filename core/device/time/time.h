@@ -69,6 +69,11 @@ struct device_profile {
 /* Schedules every instruction on its engine and every transfer on its queue. Deterministic. Free
  * the profile with device_profile_free. */
 struct device_profile *device_time(const struct device_image *image) CC_MUST_USE;
+/* The same with other constants than those of the image's generation (NULL: those). */
+struct device_profile *device_time_with(const struct device_image *image,
+                                        const struct device_constants *constants) CC_MUST_USE;
+/* Its latency alone, in microseconds, which takes a fraction of the time. */
+double device_latency(const struct device_image *image, const struct device_constants *constants);
 void device_profile_free(struct device_profile *profile); /* accepts NULL */
 /* What a task needs whatever its kernel does: bytes, and products by the width of their operands.
  */

@@ -117,7 +117,7 @@ static void use_task_floor(struct evaluation *evaluation) {
 static void time_kernel(struct evaluation *evaluation) {
     uint64_t start = clock_monotonic_ns();
     events_phase("time", -1);
-    evaluation->profile = device_time(evaluation->image);
+    evaluation->profile = device_time_with(evaluation->image, &evaluation->constants);
     use_task_floor(evaluation);
     tell_sample(evaluation->profile->latency_us, false);
     take_profile(evaluation);
@@ -136,7 +136,7 @@ static double time_incumbent(struct evaluation *evaluation) {
     struct device_image *image =
         program ? device_load(program, evaluation->generation, &diags) : NULL;
     if (image) {
-        struct device_profile *profile = device_time(image);
+        struct device_profile *profile = device_time_with(image, &evaluation->constants);
         us = profile->latency_us;
         device_profile_free(profile);
     }

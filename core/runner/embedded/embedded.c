@@ -4,6 +4,8 @@
  * kernel that brings it down takes nobody else along. The files beside it do the stages. */
 #include "runner/embedded/private.h"
 
+#include "calibrate/calibrate.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -189,11 +191,24 @@ static void parse(struct evaluation *evaluation) {
         evaluation_finish(evaluation);
 }
 
+/* The clock's constants: those of the device, a host's over them, at their worse ends if asked. */
+static bool choose_constants(struct evaluation *evaluation, struct err *err) {
+    const struct runner_job *job = &evaluation->job;
+    evaluation->constants = *device_constants_of(evaluation->generation->generation);
+    if (job->constants && !calibrate_constants(job->constants, &evaluation->constants, err))
+        return false;
+    if (job->pessimistic) {
+        device_constants_worsen(&evaluation->constants, DEVICE_FITTED);
+        device_constants_worsen(&evaluation->constants, DEVICE_GUESSED);
+    }
+    return true;
+}
+
 static void begin(void *data) {
     struct evaluation *evaluation = data;
     struct err err = {0};
     evaluation->generation = device_generation_ask(evaluation->job.device, &err);
-    if (!evaluation->generation) {
+    if (!evaluation->generation || !choose_constants(evaluation, &err)) {
         fail(evaluation, &err);
         return;
     }

@@ -56,6 +56,14 @@ static void add_seeds(cJSON *object, const struct runner_job *job) {
         cJSON_AddItemToArray(seeds, cJSON_CreateNumber((double)job->seeds[i]));
 }
 
+/* Only the embedded runner reads these. */
+static void add_model(cJSON *object, const struct runner_job *job) {
+    cJSON *constants = job->constants ? cJSON_Parse(job->constants) : NULL;
+    if (constants)
+        cJSON_AddItemToObject(object, "constants", constants);
+    add_flag(object, "pessimistic", job->pessimistic);
+}
+
 /* Only remote runners read these. */
 static void add_remote(cJSON *object, const struct runner_job *job) {
     add_text(object, "session", job->session);
@@ -97,6 +105,7 @@ void runner_job_print(const struct runner_job *job, struct buf *out) {
     add_number(object, "instruction_limit", (double)job->instruction_limit);
     add_number(object, "step_limit", (double)job->step_limit);
     add_number(object, "value_limit", (double)job->value_limit);
+    add_model(object, job);
     add_remote(object, job);
     char *text = cJSON_PrintUnformatted(object);
     buf_puts(out, text ? text : "{}");
@@ -234,6 +243,18 @@ static void read_seeds(struct reading *reading, struct runner_job *job) {
     job->seed_count = count ? i : COUNT_OF(usual);
 }
 
+/* What is in it is checked where the device is known. */
+static void read_constants(struct reading *reading, struct runner_job *job) {
+    const cJSON *item = get(reading, "constants");
+    if (!item || cJSON_IsNull(item))
+        return;
+    char *text = cJSON_IsObject(item) ? cJSON_PrintUnformatted(item) : NULL;
+    if (!text)
+        complain(reading, "constants", "must be an object of numbers");
+    job->constants = arena_strdup(reading->arena, text);
+    free(text);
+}
+
 static void read_job(struct reading *reading, struct runner_job *job) {
     if (get_number(reading, "protocol", 1e6) != RUNNER_PROTOCOL)
         complain(reading, "protocol", "is of another version than this runner's, which is 1");
@@ -254,6 +275,8 @@ static void read_job(struct reading *reading, struct runner_job *job) {
     job->no_verify = get_flag(reading, "no_verify");
     job->all_seeds = get_flag(reading, "all_seeds");
     job->strict = get_flag(reading, "strict");
+    job->pessimistic = get_flag(reading, "pessimistic");
+    read_constants(reading, job);
     job->time_limit_s = get_number(reading, "time_limit_s", 1e7);
     job->memory_limit = (uint64_t)get_number(reading, "memory_limit", 1e15);
     job->instruction_limit = (uint64_t)get_number(reading, "instruction_limit", 1e12);

@@ -140,5 +140,7 @@ SWITCHES = {
     "noisy_timing": "latencies differ by this factor from run to run",
     "ramp": "seconds for which a core is 2.2 times slower after its reset",
     "trace_taken": "another one subscribes to the system trace",
+    "constants": "file of constants that the device has, as hone calibrate keeps them",
+    "refuses_function": "name of a function that the compiler does not take",
     "trace_loses": "the system trace lacks its last event",
 }

@@ -80,6 +80,9 @@ def is_traced(row):
 
 def dialect_rules(job):
     """What a release refuses before it looks at anything else."""
+    if job.info["kernel"] == host.switch("refuses_function"):
+        raising.trace_error({"code": "TypeError", "line": 1, "message": "this release lacks it"},
+                            job.file, job.info["kernel"], job.info["legacy"])
     uses_old = "neuronxcc" in job.source and "import neuronxcc" in job.source
     nki = host.LINE["nki"]
     if not job.info["legacy"] and uses_old and nki and nki >= "0.4":

@@ -63,6 +63,7 @@ def key_of(source, info, arrays):
     """A name for a question: the kernel's text, what it is called with, the numbers it is given."""
     found = hashlib.sha256(source.encode("utf-8", "surrogateescape"))
     asked = [info[name] for name in ("kernel", "generation", "scalars", "inputs")]
+    asked.append(host.switch("constants"))
     found.update(json.dumps(asked, default=float).encode())
     for name in sorted(arrays):
         found.update(name.encode() + np.ascontiguousarray(arrays[name]).tobytes())
@@ -120,7 +121,9 @@ def ask_compile(source, info):
             shape = "x".join(str(side) for side in row["shape"])
             arguments += ["--input", "%s=%s:%s" % (row["name"], shape, row["dtype"])]
         timeline = os.path.join(folder, "timeline.json")
-        answer = run(arguments + ["--no-verify", "--profile", timeline])
+        own = host.switch("constants")
+        answer = run(arguments + (["--constants", own] if own else [])
+                     + ["--no-verify", "--profile", timeline])
         for row in answer["diagnostics"]:
             row["own"] = row["file"] == path
         return [answer, host.read_json(timeline)]
