@@ -94,7 +94,5 @@ void calibrate_record_free(struct calibrate_record *record);
 /* Puts the constants of such an object over *constants. Names that this hone does not know are left
  * out; false with *err for what is no constant. */
 bool calibrate_constants(const char *text, struct device_constants *constants, struct err *err);
-/* The object with the constants that differ from those of constants.def, for a person or a test. */
-char *calibrate_constants_print(const struct device_constants *constants) CC_MUST_USE;
 
 #endif

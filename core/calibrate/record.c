@@ -92,20 +92,6 @@ bool calibrate_keep(const char *host, const char *release, const struct calibrat
     return ok;
 }
 
-char *calibrate_constants_print(const struct device_constants *constants) {
-    const struct device_constants *base = device_constants_of(constants->generation);
-    const struct device_constant *row;
-    cJSON *object = cJSON_CreateObject();
-    for (size_t i = 0; (row = device_constant_at(i)); i++) {
-        double is = device_constant_value(constants, row);
-        if (fabs(is - device_constant_value(base, row)) > 0)
-            cJSON_AddNumberToObject(object, row->name, is);
-    }
-    char *text = cJSON_PrintUnformatted(object);
-    cJSON_Delete(object);
-    return text ? text : mem_strdup("{}");
-}
-
 /* ---- reading -------------------------------------------------------------------------------- */
 
 static const char *text_of(struct arena *arena, const cJSON *object, const char *name) {

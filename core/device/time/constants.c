@@ -82,11 +82,6 @@ struct device_known device_constant_known(const struct device_constant *constant
     return constant->known[row_of(generation)];
 }
 
-const char *device_how_word(enum device_how how) {
-    static const char *const words[DEVICE_HOWS] = {"documented", "measured", "fitted", "guessed"};
-    return words[how];
-}
-
 /* ---- the unfavourable end ------------------------------------------------------------------- */
 
 static double worst_of_any(const struct device_constant *row) {

@@ -19,9 +19,6 @@ const struct device_constants *device_constants_of(enum nki_generation generatio
 
 /* How a value is known. */
 enum device_how { DEVICE_DOCUMENTED, DEVICE_MEASURED, DEVICE_FITTED, DEVICE_GUESSED };
-#define DEVICE_HOWS (DEVICE_GUESSED + 1)
-/* "fitted". */
-const char *device_how_word(enum device_how how);
 
 /* A row of constants.def: of trn1, trn2 and trn3 in this order. */
 struct device_constant {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "calibrate/calibrate.h"
 #include "device/device.h"
 #include "tune/session/inner.h"
 #include "tune/trial/trial.h"
@@ -26,8 +27,9 @@ struct question {
 
 struct tune_beside {
     struct tune_session *session;
-    struct target *target;      /* sim */
-    struct question *questions; /* newest first; answers are kept for the round */
+    struct target *target;       /* sim */
+    struct calibrate_record own; /* the constants of the place, where it was calibrated */
+    struct question *questions;  /* newest first; answers are kept for the round */
     int round;
 };
 
@@ -55,6 +57,22 @@ static void on_done(void *data, struct runner_result *result) {
     tune_evaluation_go_on(session);
 }
 
+/* What hone calibrate found for the place, if that is of the session's generation. */
+static void find_own(struct tune_beside *beside) {
+    const struct tune_session *session = beside->session;
+    const char *device = device_name(session->state->device);
+    if (!session->place.target)
+        return;
+    const char *name = target_describe(session->place.target)->name;
+    struct err err = {0};
+    bool found = calibrate_load(name, &beside->own, &err);
+    if (found && strcmp(beside->own.device, device) != 0)
+        calibrate_record_free(&beside->own);
+    if (err.kind != ERR_NONE && err.kind != ERR_USAGE)
+        tune_emit_log(beside->session, 0, TUNE_LEVEL_WARNING, "model",
+                      "the constants of %s cannot be read: %s", name, err.text);
+}
+
 static struct tune_beside *beside_of(struct tune_session *session) {
     if (session->beside)
         return session->beside;
@@ -63,6 +81,7 @@ static struct tune_beside *beside_of(struct tune_session *session) {
     struct target_options options = {.config = session->config};
     beside->target = target_open(session->loop, "sim", &options, NULL);
     session->beside = beside;
+    find_own(beside);
     return beside;
 }
 
@@ -73,6 +92,7 @@ static void start(struct question *question, const struct tune_attempt *attempt)
                              .kernel_name = state->function,
                              .reference_path = tune_reference_file(state),
                              .device = state->device,
+                             .constants = question->beside->own.constants,
                              .no_verify = true,
                              .time_limit_s = LIMIT_S};
     struct runner_callbacks callbacks = {NULL, on_done, question};
@@ -176,5 +196,6 @@ void tune_beside_free(struct tune_session *session) {
     target_free(beside->target);
     while (beside->questions)
         question_free(beside->questions);
+    calibrate_record_free(&beside->own);
     free(beside);
 }
