@@ -15,14 +15,14 @@ struct rewrite_offer {
     enum rewrite_direction direction;
     double size;    /* relative change of the metric, positive */
     double latency; /* relative change of the latency, negative: faster */
-    bool modelled;  /* from the device model; else from the profile alone */
+    bool modelled;  /* the device model made the numbers; else the profile alone */
 };
 struct rewrite_offers {
     struct arena *arena;
     VEC(struct rewrite_offer) all; /* best first */
     size_t looked_at;              /* edits that were tried */
     size_t declined;               /* places where a precondition failed */
-    bool modelled; /* the model takes the kernel: only what it calls faster is there */
+    bool modelled; /* the device model takes the kernel; then only what it calls faster is listed */
 };
 /* Which keys not to offer. */
 typedef bool rewrite_closed_fn(const void *data, const char *key);

@@ -55,9 +55,8 @@ static bool is_constant_name(const struct rewrite_model *model, const struct nki
     return known && binds == 1;
 }
 
-/* A constant's name in the expression whose value divides `value`; the largest one. A hint that
- * shares the place of what is written is better than the number: it goes on being right when the
- * constant changes. */
+/* The largest constant of the expression whose value divides `value`. A name from the place of what
+ * is written is better than digits: it stays right when the constant changes. */
 static struct nki_node *number_name(const struct rewrite_model *model, int64_t value,
                                     const struct nki_node *hint, int64_t *quotient) {
     struct nki_node *best = NULL;
@@ -84,7 +83,7 @@ const char *rewrite_number(const struct rewrite_model *model, int64_t value,
     return rewrite_text(model, name);
 }
 
-/* The same, or a multiple of such a constant: "8 * TILE_M". */
+/* A number, or a multiple of such a constant: "8 * TILE_M". */
 static const char *rewrite_multiple(const struct rewrite_model *model, int64_t value,
                                     const struct nki_node *hint) {
     int64_t quotient = 1;

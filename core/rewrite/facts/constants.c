@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding named integers in a kernel file and changing one of them. Whether a value makes sense is
- * found out by those who compile and run it. */
+/* Finds named integers in a kernel file and changes one of them. Whether the new value makes sense
+ * shows when the kernel is compiled and run. */
 #include "rewrite/facts/constants.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #define MAX_CONSTANTS 400
 #define MAX_TRIED 1000
 #define MAX_FUNCTIONS 200
-#define MAX_NODES 200000 /* of a file that is looked through for each of them */
+#define MAX_NODES 200000 /* of a file, which is walked for each of these names */
 #define MAX_DEPTH 50     /* of expressions and of constants defined by constants */
 
 /* ---- scopes --------------------------------------------------------------------------------- */
@@ -28,7 +28,7 @@ static bool names_global(const struct nki_node *node, struct str id) {
     return false;
 }
 
-/* How often a scope binds the name itself. Two when something else may. */
+/* How many times a scope binds the name itself; 2 also where something else may bind it. */
 static int binds(const struct nki_tree *tree, const struct nki_node *scope, struct str id) {
     int count = 0;
     uint32_t first = scope ? scope->id + 1 : 0, last = scope ? scope->last : tree->module->last;
@@ -45,8 +45,8 @@ static int binds(const struct nki_tree *tree, const struct nki_node *scope, stru
     return count;
 }
 
-/* Reads below a node that mean a binding outside it: not those in functions that bind the name
- * anew. */
+/* Reads below a node that mean a binding outside of it. Functions that bind the name anew are left
+ * out. */
 static int reads_below(const struct nki_tree *tree, const struct nki_node *below, struct str id) {
     int count = 0;
     for (uint32_t i = below->id; i <= below->last; i++) {
@@ -61,7 +61,7 @@ static int reads_below(const struct nki_tree *tree, const struct nki_node *below
     return count;
 }
 
-/* In the functions that count, and in other constants. */
+/* Reads in the functions that count, and in other constants. */
 static int reads(const struct rewrite_constants *constants, const struct rewrite_constant *row) {
     int count = row->owner ? reads_below(constants->tree, row->owner, row->id) : 0;
     for (size_t i = 0; i < constants->functions.len && !row->owner; i++)
@@ -95,8 +95,8 @@ static bool is_listed(const struct rewrite_constants *constants, const struct nk
     return false;
 }
 
-/* The kernel, what it names, what that names, and so on; everything where there is not exactly one
- * kernel. */
+/* Marks the functions that count: the kernel, those that it names, those that they name, and so on.
+ * Where there is not exactly one kernel, every function counts. */
 static void functions_find(struct rewrite_constants *constants, const struct nki_node *kernel) {
     const struct nki_tree *tree = constants->tree;
     const struct nki_list *body = &tree->module->module.body;
@@ -150,7 +150,7 @@ static bool evaluate_pair(const struct rewrite_constants *constants, const struc
     }
 }
 
-/* Only what stands in the source itself: numbers, tile sizes, constants before it. */
+/* Looks only at what stands in the source: numbers, tile sizes, constants above. */
 static bool evaluate(const struct rewrite_constants *constants, const struct nki_node *owner,
                      const struct nki_node *expr, int64_t *value, int depth) {
     const struct rewrite_constant *other;
@@ -218,7 +218,8 @@ static void add_block(struct rewrite_constants *constants, const struct nki_node
     }
 }
 
-/* What the kernel is called with is the task's; a helper's defaults are its own. */
+/* The task says what the kernel is called with, so the kernel's own defaults do not count; those of
+ * a helper do. */
 static void add_defaults(struct rewrite_constants *constants, const struct nki_node *function) {
     const struct nki_list *args = &function->function_def.args->arguments.args;
     for (uint32_t i = 0; i < args->len; i++)
@@ -231,7 +232,7 @@ static int by_place(const void *a, const void *b) {
     return (left->span.start > right->span.start) - (left->span.start < right->span.start);
 }
 
-/* A name alone where it is the only one; else with its function in front. */
+/* The name alone where no other constant has it; else with its function in front. */
 static void name_all(struct rewrite_constants *constants) {
     for (size_t i = 0; i < constants->all.len; i++) {
         struct rewrite_constant *row = &constants->all.at[i];

@@ -8,16 +8,16 @@
 
 #define REWRITE_CONSTANT_MOST ((int64_t)1 << 30)
 
-/* Bound once: at module level, in the block of the kernel or of a function that it gets to, or as a
- * default of such a function. Texts belong to the list. */
+/* An integer that is bound once: at module level, in the block of the kernel or of a function that
+ * the kernel reaches, or as a default of such a function. Texts belong to the list. */
 struct rewrite_constant {
     const char *name; /* "TILE_N"; "helper.width" where another one has the name */
     const char *text; /* its value as written, "nl.tile_size.pmax" */
     int64_t value;    /* what that is now, from 0 */
     int line;
-    int uses;             /* reads of it on the kernel's way, one at least */
+    int uses;             /* how often it is read on the kernel's way; at least once */
     struct nki_span span; /* of the value */
-    /* for finding */
+    /* to find it again */
     struct str id;
     const struct nki_node *owner; /* the function; NULL: the module */
     const struct nki_node *bound_to;
@@ -26,11 +26,11 @@ struct rewrite_constants {
     struct nki_tree *tree;
     struct arena *arena;
     VEC(struct rewrite_constant) all;       /* in source order */
-    VEC(const struct nki_node *) functions; /* that the kernel gets to, itself first */
+    VEC(const struct nki_node *) functions; /* that the kernel reaches; itself first */
     int tried;                              /* names that were looked into */
 };
-/* The constants of a source; none of one that does not parse. `function` names the kernel, NULL:
- * the one there is; where that is not clear, every function counts. Free with
+/* The constants of a source; an empty list where it does not parse. `function` names the kernel;
+ * NULL means the only one there is, and where that is not clear, every function counts. Free with
  * rewrite_constants_free. */
 struct rewrite_constants *rewrite_constants_find(struct str source,
                                                  const char *function) CC_MUST_USE;
@@ -39,7 +39,7 @@ void rewrite_constants_free(struct rewrite_constants *constants); /* accepts NUL
 const struct rewrite_constant *rewrite_constants_named(const struct rewrite_constants *constants,
                                                        struct str name, struct err *err);
 
-/* Values worth trying in place of this one, ascending: it times powers of two. */
+/* Values worth trying in place of this one, ascending: its value times powers of two. */
 #define REWRITE_CONSTANT_VALUES 6
 size_t rewrite_constant_values(const struct rewrite_constant *constant,
                                int64_t values[REWRITE_CONSTANT_VALUES]);

@@ -22,8 +22,8 @@ static bool reaches(const struct rewrite_access *bind, const struct nki_node *us
     return dominates(bind->stmt, use);
 }
 
-/* A binding further down in a loop around the use reaches it in the next iteration, unless the
- * binding that was found is made anew in each iteration. */
+/* A binding further down in a loop around the use reaches the use in the next iteration, unless
+ * each iteration makes the binding that was found anew. */
 static bool comes_round(const struct rewrite_name *name, const struct rewrite_access *binding,
                         const struct nki_node *load) {
     for (size_t i = 0; i < name->accesses.len; i++) {
@@ -55,8 +55,8 @@ static const struct rewrite_access *find_binding(const struct rewrite_model *mod
     return NULL;
 }
 
-/* The node that binds what is read: the last one before the use that reaches it; NULL when another
- * one may do so too. */
+/* The node that binds what is read: the last one before the use that reaches it. NULL when another
+ * one may reach it, too. */
 static struct nki_node *binding_of(const struct rewrite_model *model, const struct nki_node *load) {
     struct rewrite_memo *memo = model->memo;
     if (!memo->def_state[load->id]) {
@@ -188,7 +188,7 @@ bool rewrite_is_none(const struct nki_node *expr) {
     return !expr || (expr->kind == NKI_CONSTANT && expr->constant.type == NKI_CONST_NONE);
 }
 
-/* `v[i, ...] = f(...)` where nothing else writes v, which nothing else shares memory with. */
+/* `v[i, ...] = f(...)`, where nothing else writes v and nothing shares its memory. */
 static bool made_as_element(const struct rewrite_model *model, struct nki_node *stmt,
                             struct rewrite_maker *maker) {
     struct nki_node *target = stmt->assign.targets.at[0];
@@ -218,7 +218,7 @@ static bool made_as_element(const struct rewrite_model *model, struct nki_node *
     return maker->tile.known && maker->tile.space == NKI_SBUF;
 }
 
-/* Nobody else may change the tile while this definition is the one that is read. */
+/* Nobody else may change the tile as long as this definition is the one that is read. */
 static bool is_only_writer(const struct rewrite_model *model, const struct rewrite_maker *maker) {
     struct rewrite_uses uses;
     if (!rewrite_uses_of(model, maker->def, &uses))

@@ -9,8 +9,8 @@
 
 #define REWRITE_MAX_DIMS 8
 #define REWRITE_MAX_TERMS 8
-#define REWRITE_MAX_DEPTH 100  /* of expressions and of names defined by names */
-#define REWRITE_MAX_NESTING 24 /* of questions about tiles asked while answering one */
+#define REWRITE_MAX_DEPTH 100  /* of expressions, and of names that are defined by names */
+#define REWRITE_MAX_NESTING 24 /* of questions about tiles that lead to questions about tiles */
 
 /* ---- the model ------------------------------------------------------------------------------ */
 
@@ -31,13 +31,13 @@ struct rewrite_access {
     unsigned how; /* REWRITE_BIND, READ, WRITE */
 };
 
-/* A dtype is unknown (DTYPE_NONE) where nothing tells. `shape` counts the partition dimension. */
+/* Where nothing tells the dtype, it is DTYPE_NONE. `shape` counts the partition dimension. */
 struct rewrite_tile {
     bool known;
     enum nki_space space;
     enum dtype dtype;
     int n_dims;
-    int partition_dim; /* dimensions before it are blocks; 0 nearly always */
+    int partition_dim; /* the dimensions before it are blocks; nearly always 0 */
     int64_t shape[REWRITE_MAX_DIMS];
 };
 
@@ -132,21 +132,22 @@ struct rewrite_name *rewrite_root(struct rewrite_name *name);
 /* The NAME (store) node that binds what this NAME (load) node reads: the nearest one before it in
  * its own block or one around it. NULL when several could be meant, or for a parameter. */
 struct nki_node *rewrite_def_of(const struct rewrite_model *model, const struct nki_node *load);
-/* Every load of the name reads a definition that is known, and those of this definition are put
- * into *uses (arena). False when some load is ambiguous. */
+/* Puts the loads that read this definition into *uses (arena). False when it is not clear for every
+ * load of the name which definition it reads. */
 struct rewrite_uses {
     struct nki_node **at;
     size_t len;
 };
 bool rewrite_uses_of(const struct rewrite_model *model, const struct nki_node *def,
                      struct rewrite_uses *uses);
-/* Whether anything that may share memory with the name is written (or bound anew) inside the
- * nodes from..to (ids), the statement `except` left aside (NULL: none). */
+/* Whether anything that may share memory with the name is written or bound anew: below the node
+ * `within`, apart from the statement `except` (NULL: none); or in the nodes from..to (ids). */
 bool rewrite_is_written(const struct rewrite_model *model, struct rewrite_name *name,
                         const struct nki_node *within, const struct nki_node *except);
 bool rewrite_is_written_between(const struct rewrite_model *model, struct rewrite_name *name,
                                 uint32_t from, uint32_t to);
-/* The name at the root of a chain of subscripts, attributes and method calls; NULL. */
+/* The name at the root of a chain of subscripts, attributes and method calls; NULL when there is
+ * none. */
 struct nki_node *rewrite_root_node(const struct nki_node *expr);
 
 /* The block a statement stands in; two statements with the same block run one after the other. */
@@ -177,8 +178,8 @@ const struct rewrite_loop *rewrite_loop_of(const struct rewrite_model *model,
  * condition, function or other block in between. */
 int rewrite_loops_around(const struct rewrite_model *model, const struct nki_node *node,
                          const struct rewrite_loop *loops[REWRITE_MAX_DIMS]);
-/* The loops that an expression's integers depend on, among the first n of `loops`, as a bit set.
- * False when it depends on something bound inside `outermost` that is not one of their integers. */
+/* Which of the first n of `loops` the integers of an expression depend on, as a bit set. False when
+ * it depends on something else that is bound inside `outermost`. */
 bool rewrite_depends(const struct rewrite_model *model, const struct nki_node *expr,
                      const struct nki_node *outermost, unsigned *depends,
                      const struct rewrite_loop *const *loops, int n);
@@ -194,7 +195,7 @@ bool rewrite_is_call(const struct rewrite_model *model, const struct nki_node *n
 struct nki_node *rewrite_arg(const struct nki_node *call, const char *keyword, int position);
 /* An operator or engine constant such as nl.add or np.add: its last name; empty otherwise. */
 struct str rewrite_op_name(const struct nki_node *expr);
-/* Is a call to this module and name free of effects beyond what it returns or its dst? */
+/* Whether a call to it does nothing but return a result or fill its dst. */
 bool rewrite_is_pure(enum rewrite_module module, struct str name);
 
 /* A statement that makes one tile: `t = nl.f(..)`, or `nisa.f(dst=t, ..)` after `t =
@@ -212,8 +213,7 @@ struct rewrite_maker {
 /* False when the statement is none, or when the tile is also written elsewhere. */
 bool rewrite_maker_of(const struct rewrite_model *model, struct nki_node *stmt,
                       struct rewrite_maker *maker);
-/* The maker of what this expression (a plain name) reads; false when it is not one statement. */
-/* Does the expression read just what the maker makes? */
+/* Whether the expression reads just what the maker makes. */
 bool rewrite_reads(const struct rewrite_model *model, const struct nki_node *expr,
                    const struct rewrite_maker *maker);
 /* Two plain names or subscripts that stand for the same memory at one place of the kernel. */
@@ -221,8 +221,9 @@ bool rewrite_same_view(const struct rewrite_model *model, const struct nki_node 
                        const struct nki_node *b);
 /* None, or a keyword that is left out. */
 bool rewrite_is_none(const struct nki_node *expr);
-/* Which of the bindings of its name a definition is, from 0; part of the keys. */
+/* The number of a definition among the bindings of its name, from 0; keys of sites have it. */
 int rewrite_ordinal(const struct rewrite_model *model, const struct nki_node *def);
+/* The maker of what this expression, a plain name, reads; false when it is not one statement. */
 bool rewrite_maker_of_use(const struct rewrite_model *model, const struct nki_node *expr,
                           struct rewrite_maker *maker);
 /* Moves HBM data into a tile: nl.load, or dma_copy with an HBM source; *src is what it reads. */
@@ -254,7 +255,7 @@ struct rewrite_op {
 };
 struct rewrite_op rewrite_op_of(const struct rewrite_model *model,
                                 const struct rewrite_maker *maker);
-/* A literal with this value, in whatever wrapping: -1, 1.0, np.dtype(np.float32).type(1). */
+/* A literal with this value, however it is wrapped: -1, 1.0, np.dtype(np.float32).type(1). */
 bool rewrite_is_value(const struct nki_node *expr, double value);
 bool rewrite_op_commutes(struct str op);
 bool rewrite_op_is_arithmetic(struct str op); /* add, subtract, multiply, maximum, minimum */

@@ -178,7 +178,7 @@ struct nki_node *rewrite_root_node(const struct nki_node *expr) {
     return NULL;
 }
 
-/* How the value of a whole expression `child` is used by the call around it. */
+/* How the call around `child` uses the value of that whole expression. */
 static unsigned use_in_call(const struct rewrite_model *model, const struct nki_node *call,
                             const struct nki_node *child) {
     struct str name;
@@ -288,7 +288,7 @@ static void unite_with_views(struct rewrite_model *model, struct rewrite_name *n
         if (node->kind == NKI_CALL && is_fresh(model, node)) {
             i = node->last;
         } else if (node->kind == NKI_SUBSCRIPT) {
-            /* the index holds numbers: only the value is shown */
+            /* an index holds numbers: only the value shares memory */
             unite_with_views(model, name, node->subscript.value);
             i = node->last;
         } else if (node->kind == NKI_ATTRIBUTE && (str_is(node->attribute.attr, "shape") ||

@@ -119,7 +119,7 @@ static struct rewrite_tile transposed(struct rewrite_tile tile) {
     return tile;
 }
 
-/* The first tile among a call's operands has the result's shape. */
+/* The result has the shape of the first tile among a call's operands. */
 static struct rewrite_tile tile_of_operand(const struct rewrite_model *model,
                                            const struct nki_node *call, int depth) {
     static const char *const operands[] = {"data", "x", "data1", "src", "data0", "value"};
@@ -265,8 +265,8 @@ static bool makes_storage(const struct rewrite_model *model, const struct nki_no
            !str_is(name, "expand_dims");
 }
 
-/* Looks at every on-chip tile that an assignment makes: the first limit one breaks, and the sum of
- * what those in SBUF take. */
+/* Looks at every on-chip tile that an assignment makes. Finds the first limit that one of them
+ * breaks, and adds up what those in SBUF take. */
 static const char *each_tile(const struct rewrite_model *model, int64_t *sbuf) {
     *sbuf = 0;
     for (size_t i = 0; i < model->names.len; i++) {

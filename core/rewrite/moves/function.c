@@ -14,7 +14,7 @@ struct chain {
     bool step_is_single[MAX_STEPS];
 };
 
-/* The step that makes `expr`, if it is single statement; remembered in the chain. */
+/* The step that makes `expr`, if that is a single statement; the chain remembers it. */
 static bool step_of(const struct rewrite_model *model, const struct nki_node *expr,
                     struct chain *chain, struct rewrite_op *op) {
     if (chain->n_steps == MAX_STEPS)
@@ -122,7 +122,7 @@ static bool is_legal(struct rewrite_model *model, const struct rewrite_row *row,
     return false;
 }
 
-/* The chain ends in `last`; a step falls away when only the next ones read it. */
+/* The chain ends in `last`. A step falls away when only the later ones read it. */
 static void mark_single(const struct rewrite_model *model, const struct rewrite_maker *last,
                         struct chain *chain) {
     const struct nki_node *reader = last->stmt;

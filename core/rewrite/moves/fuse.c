@@ -56,8 +56,8 @@ static int way_of(const struct rewrite_model *model, const struct pair *pair) {
     return 0;
 }
 
-/* The tile that both make or use is read by the second statement alone, in the same block, and what
- * the first one reads is still the same there. */
+/* Only the second statement reads the tile that the first one makes, in the same block, and what
+ * the first one reads has not changed by then. */
 static bool is_legal(struct rewrite_model *model, const struct rewrite_row *row,
                      const struct pair *pair, int way) {
     const struct nki_node *from = pair->first.stmt, *to = pair->second.stmt;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements that a loop does not change: once before the loop instead of in each step. */
+/* Statements that a loop does not change: they are done once before the loop instead of in each
+ * step. */
 #include "rewrite/moves/private.h"
 
 /* Everything the call reads is the same in all iterations: integers that do not depend on a loop
@@ -85,7 +86,7 @@ void rewrite_find_hoist(struct rewrite_model *model, const struct rewrite_row *r
     }
 }
 
-/* The statement's lines as at column 0. */
+/* The statement's lines as if they began at column 0. */
 static void add_lines(const struct rewrite_model *model, const struct nki_node *stmt,
                       struct buf *lines) {
     bool shares = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The menu as those see it who choose from it: its rows, the sites where a row could edit a kernel,
- * and how a site becomes an edit. */
+/* The menu for those who choose from it: its rows, the sites where a row could edit a kernel, and
+ * how a site becomes an edit. */
 #ifndef HONE_REWRITE_MOVES_INNER_H
 #define HONE_REWRITE_MOVES_INNER_H
 
@@ -34,7 +34,8 @@ struct rewrite_site {
 
 /* Fills the model's sites with everything the menu can do, best first. */
 void rewrite_find_all(struct rewrite_model *model);
-/* The site with this key; NULL when the kernel has none. The model's sites are those of its row. */
+/* The site with this key; NULL when the kernel has none. Afterwards the model's sites are those of
+ * that row. */
 const struct rewrite_site *rewrite_site_find(struct rewrite_model *model, struct str key);
 
 #endif

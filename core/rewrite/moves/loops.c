@@ -13,7 +13,7 @@ static const struct rewrite_loop *only_inner(const struct rewrite_model *model,
     return body->len == 1 ? rewrite_loop_of(model, body->at[0]) : NULL;
 }
 
-/* Whether this access writes other elements in every pair of steps of the two loops. */
+/* Whether this access writes different elements in every pair of steps of the two loops. */
 static bool is_injective(const struct rewrite_model *model, const struct nki_node *name,
                          const struct rewrite_loop *outer, const struct rewrite_loop *inner) {
     struct rewrite_region region;
@@ -30,8 +30,8 @@ static bool is_injective(const struct rewrite_model *model, const struct nki_nod
     return of_outer >= 0 && of_inner >= 0 && of_outer != of_inner;
 }
 
-/* One name of the body: its own of each iteration, or only read, or written in pieces of their
- * own. */
+/* Whether a name of the body ties no iteration to another: each makes its own, or all only read it,
+ * or each writes a piece of its own. */
 static const char *why_carried(const struct rewrite_model *model, struct rewrite_name *name,
                                const struct rewrite_loop *outer, const struct rewrite_loop *inner) {
     bool written = false, read = false;

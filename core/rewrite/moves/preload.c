@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves the making of tiles from inside a loop nest to before one of its loops: the part that
- * keeping operands in SBUF, merging loads and transposing once have in common. */
+/* Moves the making of tiles from inside a loop nest to before one of its loops. Keeping operands in
+ * SBUF, merging loads and transposing once have this in common. */
 #include "rewrite/moves/private.h"
 
 #include <limits.h>
 
-/* Whether the loop's variable can get a second loop in front of loop `before`: nothing else uses
- * it. */
+/* Whether a second loop over the variable can stand in front of loop `before`: nothing else uses
+ * the variable. */
 static bool rewrite_var_is_free(const struct rewrite_model *model, struct str var) {
     const struct rewrite_name *name = rewrite_name_of(model, var);
     for (size_t i = 0; name && i < name->accesses.len; i++) {
@@ -137,7 +137,7 @@ bool rewrite_preload_find(struct rewrite_model *model, const struct rewrite_row 
 
 /* ---- writing it ----------------------------------------------------------------------------- */
 
-/* Can the text stand before loops[at], inside copies of the loops it depends on? */
+/* Whether the text can stand before loops[at], inside copies of the loops that it depends on. */
 static bool text_is_valid(const struct rewrite_model *model, const struct rewrite_preload *preload,
                           const struct nki_node *expr) {
     const struct nki_node *outer = preload->loops[preload->at]->node;

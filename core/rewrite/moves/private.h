@@ -11,13 +11,15 @@ struct rewrite_site *rewrite_site_add(struct rewrite_model *model, const struct 
                                       struct nki_node *place);
 void rewrite_decline(struct rewrite_model *model, const struct rewrite_row *row,
                      const struct nki_node *place, const char *format, ...) CC_PRINTF(4, 5);
-/* Share of the latency that the lines of a node take, by the profile; `unknown` without one. */
+/* The share of the latency that the profile gives to the lines of a node; `unknown` without a
+ * profile. */
 double rewrite_share(const struct rewrite_model *model, const struct nki_node *node,
                      double unknown);
 
-/* Does this number or name serve to lay data out (an index, a shape, a count), not to compute? */
+/* Whether this number or name lays data out (an index, a shape, a count); else it is computed
+ * with. */
 bool rewrite_lays_out(const struct rewrite_model *model, const struct nki_node *node);
-/* Expected relative cost of an element in rows of n elements, for comparing tile sizes. */
+/* Relative cost of an element in rows of n elements, to compare tile sizes. */
 double rewrite_row_cost(int64_t n);
 
 /* ---- preloading ----------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ static struct nki_node *count_number(const struct rewrite_loop *loop, bool *is_d
     return count && count->kind == NKI_CONSTANT ? count : NULL;
 }
 
-/* The size that the loop's variable steps by, in every index that uses it; 0 when they differ. */
+/* By how much every index that uses the loop's variable steps with it; 0 when they differ. */
 static int64_t step_of(const struct rewrite_model *model, const struct rewrite_loop *loop) {
     int64_t size = 0;
     for (uint32_t i = loop->node->id; i <= loop->node->last; i++) {
@@ -55,8 +55,8 @@ static bool var_only_indexes(const struct rewrite_model *model, const struct rew
     return true;
 }
 
-/* Another meaning of the same number inside the loop: a dimension of this size without the
- * variable, a tile from outside, a partition count. */
+/* Whether the same number means something else inside the loop: a dimension of this size without
+ * the variable, a tile from outside, a partition count. */
 static const char *why_ambiguous(const struct rewrite_model *model, const struct rewrite_loop *loop,
                                  int64_t size) {
     for (uint32_t i = loop->node->id; i <= loop->node->last; i++) {
@@ -102,8 +102,8 @@ static void edit(const struct rewrite_model *model, const struct rewrite_loop *l
     }
 }
 
-/* Only numbers changed, so that nodes keep their ids: every extent of the old size that goes with
- * the loop has the new one, and no other extent moved. */
+/* Only numbers were changed, so nodes keep their ids. Every extent of the old size that goes with
+ * the loop must have the new one, and no other extent may have moved. */
 static bool is_scaled(int64_t before, int64_t after, int64_t size, int64_t factor, bool moves) {
     return moves && before == size ? after == size * factor : after == before;
 }

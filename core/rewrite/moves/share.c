@@ -24,7 +24,8 @@ static bool same_start(const struct rewrite_affine *a, const struct rewrite_loop
     return true;
 }
 
-/* The same data, when the loops' variables stand for each other. */
+/* Whether two loads read the same data when the variable of one loop stands for that of the
+ * other. */
 static bool same_source(const struct rewrite_model *model, const struct nki_node *a,
                         const struct rewrite_loop *of_a, const struct nki_node *b,
                         const struct rewrite_loop *of_b) {

@@ -13,7 +13,7 @@ static bool is_name(const struct nki_node *node, struct str id) {
     return node->kind == NKI_NAME && str_equal(node->name.id, id);
 }
 
-/* Is the name a divisor in the count of this loop, or the step of its range? */
+/* Whether the name divides the count of this loop, or is the step of its range. */
 static bool divides_count(const struct rewrite_model *model, const struct rewrite_loop *loop,
                           struct str id) {
     const struct nki_node *iter = loop->node->for_.iter;
@@ -28,7 +28,7 @@ static bool divides_count(const struct rewrite_model *model, const struct rewrit
     return false;
 }
 
-/* What a call does with a size that stands in its arguments: lays data out, or computes with it. */
+/* What a call does with a size in its arguments: it lays data out by it, or computes with it. */
 static bool call_lays_out(const struct rewrite_model *model, const struct nki_node *call,
                           const struct nki_node *argument) {
     static const char *const layout[] = {"affine_range", "sequential_range", "static_range",
@@ -53,7 +53,7 @@ static bool call_lays_out(const struct rewrite_model *model, const struct nki_no
 static bool name_lays_out(const struct rewrite_model *model, const struct nki_node *def, int depth);
 static bool id_lays_out(const struct rewrite_model *model, struct str id, int depth);
 
-/* Does the size serve to lay data out here (an index, a shape, a count), and not to compute? */
+/* Whether the size lays data out here (an index, a shape, a count) and is not computed with. */
 static bool lays_out(const struct rewrite_model *model, const struct nki_node *node, int depth) {
     const struct nki_node *up = node->parent;
     for (; up; node = up, up = up->parent) {
