@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person can do: when each action makes sense, what undo puts back, and what it does to the
- * state. What is said about a proposal names the lane that it is about. Starting and stopping work
- * that follows from it is the driver's. */
+ * state. An action about a proposal names its lane. The driver starts and stops the work that
+ * follows. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static bool has_baseline(const struct tune_state *state) {
 
 /* ------------------------------------------------------------------------ when it makes sense */
 
-/* `lane`: that it is about; of no account for what is about none. */
+/* `lane`: the one that the action is about; it does not matter for the others. */
 typedef bool can_fn(const struct tune_state *state, int lane);
 
 static bool can_always(const struct tune_state *state, int lane) {
@@ -206,8 +206,8 @@ static void proposal_drop(struct tune_state *state, int lane, const char *reason
     tune_beam_choose(state);
 }
 
-/* The next proposal of the lane is made. Of one direction it is shown, whatever the gate; of
- * several the others go on meanwhile. */
+/* Has the next proposal of the lane made. In a round of one direction it is shown, whatever the
+ * gate; in one of several the others go on meanwhile. */
 static void proposal_again(struct tune_state *state, int lane) {
     struct tune_lane *at = &state->lanes.at[lane];
     at->attempt = -1;
@@ -229,8 +229,8 @@ static void lesson_drop(struct tune_state *state, int lane, enum tune_step step)
             state->memory.at[i].is = TUNE_EXPERIENCE_DELETED;
 }
 
-/* The lane is not followed any further, or it is the only one: false: others wait at the gate as
- * before. */
+/* The lane is not followed any further. False when it is the only one; else the others wait at the
+ * gate as before. */
 static bool proposal_end(struct tune_state *state, int lane, const char *reason) {
     proposal_drop(state, lane, reason);
     if (!state->way->tries_again)
@@ -255,7 +255,7 @@ static void act_reject(struct tune_state *state, const struct tune_action *act) 
                           : "you rejected all of them; start goes on with the next round");
 }
 
-/* While a plan is asked for, there is nothing yet to drop: the question is put again. */
+/* While a plan is asked for there is nothing to drop yet: the question is put again. */
 static void plan_unwanted(struct tune_state *state, int lane, const char *text) {
     struct tune_rejection row = {.round = state->round,
                                  .attempt = -1,
@@ -291,7 +291,7 @@ static void act_choose(struct tune_state *state, const struct tune_action *act) 
         state->lanes.at[act->lane].plan = act->index;
 }
 
-/* First line and the rest of a text that a person edited as one. */
+/* Splits a text that a person edited into its first line and the rest. */
 static void text_split(struct tune_state *state, const char *text, const char **first,
                        const char **rest) {
     struct str left = str_trim(str_of(text)), line = {0};
@@ -313,8 +313,8 @@ static void act_edit_plan(struct tune_state *state, const struct tune_action *ac
     plan->edited = true;
 }
 
-/* The edited kernel is to be looked at before anything runs it. After a failed check it waits where
- * a rewrite does, and is checked anew; of several lanes when the others go on. */
+/* An edited kernel is looked at before anything runs it. After a failed check it waits where a
+ * rewrite waits, and is checked again; in a round of several lanes when the others go on. */
 static void act_edit_kernel(struct tune_state *state, const struct tune_action *act) {
     struct tune_candidate *candidate = &state->lanes.at[act->lane].candidate;
     tune_candidate_set(state, act->lane, act->text, candidate->author);
@@ -339,8 +339,8 @@ static void open_attempts_reject(struct tune_state *state, const char *why) {
             tune_status_set(state, &state->attempts.at[i], TUNE_STATUS_REJECTED, why);
 }
 
-/* What a person did does not have to be done: `last` is the step it stands for. Between two rounds
- * it begins the next one. */
+/* What a person did needs no doing: the loop goes on behind `last`, the step that it stands for.
+ * Between two rounds it begins the next round. */
 static void steps_are_done(struct tune_state *state, enum tune_step last) {
     state->round += state->own->round_over;
     state->own->round_over = false;
@@ -351,8 +351,8 @@ static void steps_are_done(struct tune_state *state, enum tune_step last) {
         }
 }
 
-/* The lane of a person's own kernel: beside the others of the round, or in their place; -1: there
- * are too many. */
+/* The lane of a person's own kernel: beside the others of the round, or in their place. -1 when
+ * there are too many. */
 static int own_lane(struct tune_state *state, bool joins) {
     if (joins)
         return tune_lane_join(state);
@@ -381,7 +381,7 @@ static void act_write_kernel(struct tune_state *state, const struct tune_action 
     own->candidate = (struct tune_candidate){
         .parent = state->incumbent, .attempt = tune_attempt_next(state), .edited = true};
     tune_candidate_set(state, lane, act->text, "you");
-    if (joins) /* it is checked when the others are */
+    if (joins) /* it is checked together with the others */
         return;
     steps_are_done(state, TUNE_STEP_REWRITE);
     tune_lane_again(state, lane, TUNE_STEP_VERIFY);
@@ -488,7 +488,7 @@ static void act_budget(struct tune_state *state, const struct tune_action *act) 
         state->rounds = (int)act->number;
 }
 
-/* What was not correct by the old tolerance may be by the new one. */
+/* What was not correct by the old tolerance may be correct by the new one. */
 static void lanes_verify_again(struct tune_state *state) {
     for (size_t i = 0; i < state->lanes.len; i++) {
         const struct tune_attempt *attempt = tune_attempt_in(state, (int)i);
@@ -521,7 +521,7 @@ static void act_allow(struct tune_state *state, const struct tune_action *act) {
     state->allows_seed = true;
 }
 
-/* Which files these are comes with the event "closure". */
+/* The event "closure" says which files these are. */
 static void act_take_files(struct tune_state *state, const struct tune_action *act) {
     (void)act;
     state->changed.len = 0;
@@ -598,7 +598,7 @@ static void act_delete_memory(struct tune_state *state, const struct tune_action
         item->is = TUNE_EXPERIENCE_DELETED;
 }
 
-/* The row of a part; a new one when there is none. */
+/* The row of a part; it is made where there is none. */
 static struct tune_part_change *part_row(struct tune_state *state, const struct tune_action *act) {
     for (size_t i = 0; i < state->parts.len; i++)
         if (state->parts.at[i].role == act->role && !strcmp(state->parts.at[i].part, act->part))
@@ -633,12 +633,12 @@ static void act_restore_part(struct tune_state *state, const struct tune_action 
     part_drop_empty(state);
 }
 
-/* What it says comes with the event "answered". */
+/* The event "answered" says what the answer is. */
 static void act_answer(struct tune_state *state, const struct tune_action *act) {
     (void)state, (void)act;
 }
 
-/* The same with the event "sent". */
+/* The event "sent" says what was sent. */
 static void act_send(struct tune_state *state, const struct tune_action *act) {
     (void)state, (void)act;
 }

@@ -73,13 +73,13 @@ struct tune_action {
     const char *part, *text; /* copied */
 };
 
-/* Whether the action makes sense in this state, of that lane where it is about one: for the key
- * line and the help. */
+/* Whether the action makes sense in this state, for that lane where it is about one. The key line
+ * and the help ask. */
 bool tune_can(const struct tune_state *state, int lane, enum tune_action_kind kind);
-/* The lane that it is about: its own, or, for TUNE_ANY_LANE, the first one that it makes sense for;
- * where there is none the first that is open. */
+/* The lane that the action is about: the one it names, or for TUNE_ANY_LANE the first one for which
+ * it makes sense; where there is none, the first that is open. */
 int tune_act_lane(const struct tune_state *state, const struct tune_action *action);
-/* Whether it does with these arguments; if not, *err says why, and what would. */
+/* Whether it makes sense with these arguments. If not, *err says why, and what would. */
 bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
                     struct err *err) CC_MUST_USE;
 const char *tune_action_name(enum tune_action_kind kind);
@@ -91,9 +91,9 @@ struct tune_back {
     bool by_loop;     /* what the loop decided; else what a person did */
     bool flow;        /* the loop goes back to where it stood; else a setting or a note does */
     enum tune_step step;
-    int round;     /* where it stood */
-    int decisions; /* of the loop that go with it */
-    int index;     /* of the steps that can be taken back: another one is on top when it changes */
+    int round;     /* where it will stand then */
+    int decisions; /* decisions of the loop that go with it */
+    int index; /* how many steps can be taken back; another number means another one is on top */
 };
 /* False: there is nothing. */
 bool tune_back_of(const struct tune_state *state, struct tune_back *back);

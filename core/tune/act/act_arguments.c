@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arguments of what a person can do: as they are asked for, checked with a sentence for what is
- * wrong, written into the event and read from it. What an action does is in act.c. */
+/* The arguments of what a person can do: how they are asked for, the sentence for a wrong one, and
+ * how the event holds them. What an action does is in act.c. */
 #include <math.h>
 
 #include "tune/act/private.h"
@@ -73,7 +73,7 @@ static bool attempt_check(const struct tune_state *state, const struct tune_acti
     return true;
 }
 
-/* Why it cannot be now: what everything waits for, where that is known. */
+/* Why the action cannot be done now: what everything waits for, where that is known. */
 static bool not_now(const struct tune_state *state, enum tune_action_kind kind, struct err *err) {
     const char *name = tune_action_name(kind);
     bool measures =

@@ -7,9 +7,9 @@
 
 /* Applies the event of an action (type "act"). */
 void tune_act_apply(struct tune_state *state, const struct tune_event_act *event);
-/* The loop is about to decide about an attempt: that can be taken back alone. */
+/* The loop is about to decide about an attempt. That decision can be taken back by itself. */
 void tune_undo_decided(struct tune_state *state, int attempt, const char *status);
-/* The event of an action, which says its lane where the round has several; its texts are the
+/* The event of an action. It says its lane where the round has several; its texts are the
  * action's. */
 struct tune_event tune_act_event(const struct tune_state *state,
                                  const struct tune_action *action) CC_MUST_USE;

@@ -4,11 +4,11 @@
 #include "tune/act/private.h"
 #include "tune/sums/inner.h"
 
-/* With more attempts, what the loop decided goes back with what a person did before: a step keeps
- * where the round stood. */
+/* With more attempts than this, what the loop decided goes back together with what a person did
+ * before: then a step keeps only where the round stood. */
 #define TUNE_UNDO_ATTEMPTS 1000
 
-/* Decisions in a row stand before the same plans: one copy does for them. */
+/* Decisions in a row find the same plans: one copy does for all of them. */
 static const struct tune_plan *plans_take(const struct tune_state *state) {
     const struct tune_private *own = state->own;
     size_t size = state->plans.len * sizeof *state->plans.at;
@@ -49,14 +49,14 @@ static void steps_put(struct tune_state *state, const struct tune_step_view *ste
         enum tune_gate gate = state->steps[i].gate;
         state->steps[i] = steps[i];
         state->steps[i].gate = gate;
-        /* What ran then does not run now: it begins again. */
+        /* What ran at that time does not run now: it begins again. */
         if (steps[i].is == TUNE_IS_RUNNING)
             tune_step_reset(&state->steps[i]);
     }
 }
 
-/* Attempts become what they were when so many changes had been made; those that came later stay as
- * they are. An attempt that changed several times since is changed once. */
+/* Attempts become what they were when `n_changes` changes had been made; attempts that came later
+ * stay as they are. One that changed several times since is put back once. */
 static void changes_put(struct tune_state *state, const struct tune_flow *flow) {
     size_t count = state->own->changes.len;
     bool *done = mem_alloc(state->attempts.len + 1, sizeof *done);
@@ -64,7 +64,7 @@ static void changes_put(struct tune_state *state, const struct tune_flow *flow) 
         struct tune_change was = state->own->changes.at[i];
         if ((size_t)was.attempt >= flow->n_attempts || done[was.attempt])
             continue;
-        done[was.attempt] = true; /* the first change after then knows what it was then */
+        done[was.attempt] = true; /* the first change after that time knows what it was */
         tune_status_set(state, &state->attempts.at[was.attempt], was.status, was.reason);
     }
     state->own->best_stale = true;
@@ -136,7 +136,7 @@ static void parts_take(const struct tune_state *state, struct tune_parts *parts)
     memcpy(parts->sent, state->own->sent, sizeof parts->sent);
 }
 
-/* A text that went out since does not come back: it was for one call. */
+/* A text that went out since does not come back: it was meant for one call. */
 static void parts_put(struct tune_state *state, const struct tune_parts *parts) {
     state->parts.len = 0;
     for (size_t i = 0; i < parts->count; i++) {
@@ -187,7 +187,8 @@ static struct tune_undo undo_take(struct tune_private *own) {
     return step;
 }
 
-/* Those of the person alone are counted: what older versions wrote is read as they did. */
+/* Counts what a person did, not the loop: sessions of older versions are read as those wrote
+ * them. */
 static void counts_show(struct tune_state *state) {
     const struct tune_private *own = state->own;
     size_t last = own->undo.len;
@@ -215,7 +216,7 @@ void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t i
     counts_show(state);
 }
 
-/* Taken back, the loop stands still: it would decide the same again. */
+/* After taking back the loop stands still, or it would decide the same again. */
 void tune_undo_decided(struct tune_state *state, int attempt, const char *status) {
     struct tune_private *own = state->own;
     own->decisions++;
@@ -237,7 +238,7 @@ void tune_undo_decided(struct tune_state *state, int attempt, const char *status
     buf_free(&what);
 }
 
-/* Exchanges the state for a step's; what it was goes to the other list. */
+/* Puts the state of a step back; the state as it was goes to the other list. */
 static void exchange(struct tune_state *state, struct tune_undo step, bool redo) {
     struct tune_private *own = state->own;
     struct tune_undo now = step;

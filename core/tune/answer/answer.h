@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a model wrote, read as what was asked for: plans, or a kernel. Tolerant of how models write;
- * what cannot be read is said in words that go back to the model for one more turn. */
+/* What a model wrote, read as what it was asked for: plans, a kernel or a lesson. It takes whatever
+ * form models use; where something cannot be read, words for the model say so, and it gets one more
+ * turn. */
 #ifndef HONE_TUNE_ANSWER_H
 #define HONE_TUNE_ANSWER_H
 

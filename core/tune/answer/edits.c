@@ -86,7 +86,7 @@ static bool is_copy(const struct tune_edit *one, const struct tune_edit *two) {
            str_equal(buf_str(&one->replace), buf_str(&two->replace));
 }
 
-/* Models repeat themselves: the same block once more says nothing new. */
+/* Models repeat themselves: the same block again says nothing new. */
 static void drop_copies(struct tune_edits *edits) {
     size_t kept = 0;
     for (size_t i = 0; i < edits->list.len; i++) {
@@ -192,7 +192,7 @@ struct applying {
     struct buf bare_want, bare_replace; /* without the line numbers that were copied */
 };
 
-/* Where the wanted lines stand: the first so many places. */
+/* Where the wanted lines stand; no more than that many places. */
 struct places {
     size_t at[MAX_EDITS], count;
     bool overlap;
@@ -224,7 +224,7 @@ static void applying_free(struct applying *applying) {
     vec_free(&applying->replace.at);
 }
 
-/* Characters that no keyboard types, where the kernel may have what one does. */
+/* Characters that no keyboard types, where the kernel may have the ones that a keyboard does. */
 static bool is_typographic(const struct applying *applying, struct err *err) {
     for (size_t i = 0; i < applying->want.at.len; i++) {
         struct str rest = applying->want.at.at[i];
@@ -279,7 +279,7 @@ static void write_at(const struct applying *applying, const struct places *place
         add_line(out, applying->have.at.at[next]);
 }
 
-/* One place, or as many as the block stands in the answer. */
+/* Finds the one place, or as many as the answer has this block. */
 static bool replace_at(struct applying *applying, struct buf *out, struct err *err) {
     struct places places = {0};
     for (int likeness = EXACT; !places.count && likeness < LIKENESSES; likeness++)
@@ -290,15 +290,15 @@ static bool replace_at(struct applying *applying, struct buf *out, struct err *e
     return true;
 }
 
-/* Whether the lines stand nowhere in the kernel as they are. */
+/* Whether the lines, as they are, stand nowhere in the kernel. */
 static bool is_nowhere(const struct applying *applying) {
     struct places places;
     find_places(applying, NO_INDENT, &places);
     return !places.count;
 }
 
-/* The lines of the kernel were copied with their numbers: then new lines that are numbered on from
- * there have theirs by mistake, too. Nothing changes where that is not certain. */
+/* The lines of the kernel were copied with their numbers, so new lines that are numbered on from
+ * there got their numbers by mistake, too. Nothing changes where that is not certain. */
 static void numbers_drop(struct applying *applying, const struct tune_edit *edit) {
     struct tune_numbered search, replace;
     if (!applying->want.at.len || !is_nowhere(applying) ||

@@ -34,7 +34,7 @@ static size_t fence_of(struct str line) {
     return count >= 3 ? count : 0;
 }
 
-/* Also of lines that were copied with their numbers. */
+/* It may define the function in lines that were copied with their numbers. */
 static bool defines(struct str text, const char *function) {
     struct tune_numbered numbered;
     struct buf bare = {0};
@@ -70,7 +70,7 @@ static void find_fences(struct str answer, const char *function, struct fences *
     fences->open = begin != NULL;
 }
 
-/* A file that was copied with line numbers is meant without them. */
+/* A file that was copied with its line numbers is taken without them. */
 static void write_bare(struct buf *out, size_t from) {
     struct tune_numbered numbered;
     struct buf bare = {0};

@@ -10,7 +10,7 @@ static inline void add_line(struct buf *out, struct str line) {
     buf_putc(out, '\n');
 }
 
-/* str_next sees an empty part behind the last line end; a line end ends a line here. */
+/* str_next sees an empty part behind the last line end. Here a line end only ends a line. */
 static inline struct str without_last_end(struct str text) {
     if (text.len && text.at[text.len - 1] == '\n')
         text.len--;

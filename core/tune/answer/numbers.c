@@ -6,8 +6,8 @@
 
 #define MAX_DIGITS 7
 
-/* The line behind its number; false when it begins with none. A line that is empty but for its
- * number may have lost the blanks behind it. */
+/* The line behind its number; false when it does not begin with one. A line that was empty but for
+ * its number may have lost the blanks behind it. */
 static bool number_take(struct str line, char *mark, long long *number, struct str *rest) {
     size_t at = 0, digits = 0;
     while (at < line.len && line.at[at] == ' ')

@@ -103,7 +103,7 @@ static bool says_up(struct str text) {
     return text.len && *text.at == '+';
 }
 
-/* "60 %", "-0.6", "by 0.6", "2x": as a share of what it was, without its sign. */
+/* A change as a share of what it was, without its sign: "60 %", "-0.6", "by 0.6", "2x". */
 static double share_of(struct str text) {
     bool percent;
     double value = fabs(first_number(text, &percent));
@@ -138,7 +138,7 @@ static void read_lines(struct str text, int most, struct tune_plan *plan) {
 
 /* ----------------------------------------------------------------------------------- one draft */
 
-/* Up to a zero byte, where a C string ends for whoever reads it later. */
+/* The text up to a zero byte, where it ends as a C string. */
 static const char *keep(struct arena *arena, const struct buf *text) {
     struct str whole = buf_str(text);
     whole.len = strnlen(whole.at, whole.len);
@@ -150,7 +150,7 @@ static bool is_in_name(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The name at the front of *rest, which is left behind it; empty: there is none. */
+/* The name at the front of *rest, which moves behind it; empty when there is none. */
 static struct str next_name(struct str *rest) {
     size_t from = 0;
     while (from < rest->len && !isalpha((unsigned char)rest->at[from]))
@@ -163,7 +163,8 @@ static struct str next_name(struct str *rest) {
     return name;
 }
 
-/* "HBM read" at the front of the text is hbm_read_bytes; empty: no word of panels stands there. */
+/* The metric for the words of a panel at the front of the text: hbm_read_bytes for "HBM read".
+ * Empty when no such words stand there. */
 static struct str metric_of_words(struct str text) {
     struct str found = {"", 0}, rest = text, name;
     while ((name = next_name(&rest)).len) {
@@ -196,7 +197,7 @@ static const char *keep_strategy(struct arena *arena, const struct buf *text) {
     return *name && strcmp(name, "none") != 0 ? arena_strdup(arena, name) : NULL;
 }
 
-/* Without a number it asks for nothing: "none", "not needed". */
+/* Without a number it is no sweep: "none", "not needed". */
 static const char *keep_sweep(struct arena *arena, const struct buf *text) {
     bool percent;
     return isnan(first_number(buf_str(text), &percent)) ? NULL : keep(arena, text);
@@ -212,7 +213,8 @@ static double latency_of(struct str text) {
     return -MIN_OF(share, 0.999);
 }
 
-/* The word or the number at the front of the text, past what is neither; empty at the end. */
+/* The word or the number at the front of the text; what is neither is passed over. Empty at the
+ * end. */
 static struct str next_word(struct str *text) {
     size_t from = 0, to;
     while (from < text->len && !isalnum((unsigned char)text->at[from]))
@@ -230,11 +232,11 @@ static bool same_word(struct str word, const char *other) {
     return word.len == strlen(other) && !strncasecmp(word.at, other, word.len);
 }
 
-/* A key that names a plan's direction, stable for the same words and place: plans of models have no
- * key of their own. 24 characters and the end. */
+/* Characters of a key, with its end. The key names the direction of a plan: models give none, so it
+ * is made of the plan's words and its place. */
 static void key_make(const struct tune_plan *plan, char key[32]) {
-    /* The same words and numbers about the same place are the same direction; blanks, case and
-     * lines that moved ("lines 40 to 52") are no difference. */
+    /* The same words and numbers about the same place are the same direction. Blanks, case and
+     * moved lines ("lines 40 to 52") make no difference. */
     struct buf text = {0};
     struct str rest = str_of(plan->what ? plan->what : plan->title), word;
     bool line = false;

@@ -109,7 +109,8 @@ static void apply_note(struct tune_state *state, const struct tune_event *event,
         *vec_push(&attempt->notes) = (int)state->notes.len - 1;
 }
 
-/* The same was found again: one experience with more evidence. What a person deleted stays so. */
+/* The same experience was found again: it is kept once, with more evidence. One that a person
+ * deleted stays deleted. */
 static void experience_merge(struct tune_state *state, size_t index,
                              const struct tune_experience *item) {
     struct tune_experience *into = &state->memory.at[index];
@@ -153,7 +154,7 @@ static void apply_experience(struct tune_state *state, const struct tune_event *
     tune_memory_index(state, state->memory.len - 1);
 }
 
-/* Something that was found since says otherwise, or it is too old. */
+/* Something that was found since says the opposite, or it is too old. */
 static void apply_expired(struct tune_state *state, const struct tune_event *event,
                           int64_t wall_ms) {
     (void)wall_ms;
@@ -164,7 +165,7 @@ static void apply_expired(struct tune_state *state, const struct tune_event *eve
     state->memory.at[index].expired = tune_keep(state, event->expired.why);
 }
 
-/* A context was sent: the notes and experiences in it count it. */
+/* A context was sent: counts it for the notes and experiences in it. */
 static void apply_entered(struct tune_state *state, const struct tune_event *event,
                           int64_t wall_ms) {
     (void)wall_ms;

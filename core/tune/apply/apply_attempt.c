@@ -32,7 +32,7 @@ static struct tune_attempt *attempt_place(struct tune_state *state, int id) {
     return attempt;
 }
 
-/* What was found in an earlier turn is no longer about the source of this attempt. */
+/* What was found in an earlier turn is not about the present source of the attempt. */
 static void diagnostics_leave(struct tune_state *state, int attempt) {
     size_t at = 0;
     const struct tune_diagnostic *diag;
@@ -79,7 +79,8 @@ void apply_attempt(struct tune_state *state, const struct tune_event *event, int
     lane->attempt = lane->candidate.attempt = attempt->id;
 }
 
-/* The evaluation that runs was begun again from the start: what it said before does not count. */
+/* The evaluation that runs was begun again from the start: what it has said so far does not
+ * count. */
 void apply_anew(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
     struct tune_attempt *attempt = tune_attempt_of(state, event->anew.attempt);
@@ -97,7 +98,7 @@ void apply_disturbed(struct tune_state *state, const struct tune_event *event, i
     state->disturbed++;
 }
 
-/* An evaluation on a host begins, or hone was killed and takes up the same one again. */
+/* An evaluation on a host begins, or a hone that was killed takes up the same one again. */
 void apply_evaluate(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
     int occasion = event->evaluate.occasion;

@@ -77,7 +77,7 @@ void apply_step_end(struct tune_state *state, const struct tune_event *event, in
     buf_free(&text);
 }
 
-/* The round is over: counts it, and whether it brought something: an incumbent. */
+/* The round is over: counts it, and whether it brought a new incumbent. */
 void apply_round_end(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)event, (void)wall_ms;
     const struct tune_attempt *best = tune_state_attempt(state, state->incumbent);
@@ -102,8 +102,8 @@ void apply_stop(struct tune_state *state, const struct tune_event *event, int64_
     tune_wait_set(state, TUNE_WAIT_STOPPED, event->stop.text);
 }
 
-/* The loop itself pauses: the target or the proposer could not do its part. `again`: what the step
- * did so far counts no longer. */
+/* The loop pauses by itself: the target or the proposer could not do its part. With `again` what
+ * the step did so far does not count. */
 void apply_pause(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
     state->running = false;
@@ -130,7 +130,7 @@ void apply_plans(struct tune_state *state, const struct tune_event *event, int64
         place->revised = state->own->revise;
         place->lane = tune_lane_tag(state, event->lane);
     }
-    if (state->way->divides) /* they are given to the lanes when all have answered */
+    if (state->way->divides) /* the lanes get them when every question is answered */
         return;
     state->lanes.at[event->lane].plan = state->plans.len ? 0 : -1;
     if (state->plans.len)
@@ -160,7 +160,7 @@ void apply_candidate(struct tune_state *state, const struct tune_event *event, i
     lane->candidate.hunks.len = 0;
 }
 
-/* A plan that never became an attempt because the proposer could not carry it out. */
+/* A plan that never became an attempt: the proposer could not carry it out. */
 void apply_plan_failed(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
     const struct tune_plan *plan = tune_lane_plan(state, event->lane);

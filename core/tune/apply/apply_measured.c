@@ -65,8 +65,8 @@ static void bounds_set(struct tune_state *state, struct tune_attempt *attempt,
     }
 }
 
-/* How fast it is against the seed kernel and against its parent. What computes something else is
- * not faster than anything. */
+/* How fast it is against the seed kernel and against its parent. A kernel that computes something
+ * else is not faster than anything. */
 static void speedups_set(const struct tune_state *state, struct tune_attempt *attempt) {
     const struct tune_attempt *seed = &state->attempts.at[0];
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
@@ -75,7 +75,7 @@ static void speedups_set(const struct tune_state *state, struct tune_attempt *at
         return;
     attempt->speedup = seed->latency_us / attempt->latency_us;
     attempt->vs_parent = parent ? parent->latency_us / attempt->latency_us : (double)NAN;
-    /* Interleaved samples compare what two evaluations, hours apart, cannot. */
+    /* Interleaved samples compare better than two evaluations that lie hours apart. */
     if (attempt->modelled || !parent || !attempt->parent_samples.len || !attempt->samples.len)
         return;
     attempt->vs_parent = median_of(attempt->parent_samples.at, attempt->parent_samples.len) /
@@ -109,7 +109,8 @@ void tune_measured_apply(struct tune_state *state, const struct tune_event *even
     speedups_set(state, attempt);
 }
 
-/* What the device model says of a kernel that was measured: it fills what the host left open. */
+/* What the device model says of a kernel that was measured; it fills in what the host did not
+ * tell. */
 void tune_modelled_apply(struct tune_state *state, const struct tune_event *event,
                          int64_t wall_ms) {
     (void)wall_ms;

@@ -98,7 +98,7 @@ void apply_session(struct tune_state *state, const struct tune_event *event, int
 
 /* -------------------------------------------------------------------------- files of the task */
 
-/* What the loop itself could not carry out, it may now; what a person rejected stays so. */
+/* What the loop itself could not carry out may work now. What a person rejected stays rejected. */
 static void rejections_forget(struct tune_state *state) {
     size_t left = 0;
     for (size_t i = 0; i < state->rejections.len; i++)
@@ -108,8 +108,8 @@ static void rejections_forget(struct tune_state *state) {
     tune_rejections_link(state);
 }
 
-/* Numbers that were measured with other files say nothing about those that count now: all begins
- * with the seed kernel again, and no decision from before can be undone into it. */
+/* Numbers that were measured with other files say nothing about the files that count now. All
+ * begins with the seed kernel again, and no undo leads back behind this. */
 static void files_taken(struct tune_state *state) {
     for (size_t i = 0; i < state->attempts.len; i++)
         state->attempts.at[i].outdated = true;
@@ -184,7 +184,7 @@ void apply_changed(struct tune_state *state, const struct tune_event *event, int
         changed_wait(state);
 }
 
-/* A process that opened the session again: what ran when the last one ended begins again. */
+/* A process opened the session again: what ran when the last one ended begins again. */
 void apply_resumed(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)event;
     state->running = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the next step is expected to cost, what is spent, what is spoken for by what is under way,
- * and what is left of each limit. Amounts are in the budgets' own units: rounds, seconds of the
- * loop at work, seconds of the device, tokens, dollars. */
+/* What the next step is expected to cost, what is spent, what is held for work under way, and what
+ * is left of each limit. Amounts are in the units of the budgets: rounds, seconds of the loop at
+ * work, seconds of the device, tokens, dollars. */
 #ifndef HONE_TUNE_BUDGET_H
 #define HONE_TUNE_BUDGET_H
 
@@ -12,7 +12,7 @@ struct tune_asking {
     enum tune_role role;
     size_t which;  /* of the role's models */
     double prompt; /* tokens, estimated; NAN: as this role's prompts usually are */
-    double hold_tokens, hold_dollars; /* what it may come to; NAN */
+    double hold_tokens, hold_dollars; /* the most it may come to; NAN */
 };
 
 /* What something will cost. NAN: it costs some, but nobody knows how much. */
@@ -20,24 +20,25 @@ struct tune_expected {
     double cost[TUNE_BUDGETS];
     double prompt, answer; /* tokens of a question; 0 of what asks none */
     double cached;         /* the share of the prompt that comes from the service's cache */
-    bool own;              /* by what it took in this session before; else by a default */
+    bool own;              /* by what it cost in this session before; else by a default */
     const char *unpriced;  /* a model without a price; NULL: none */
 };
 
-/* A question costs its prompt, corrected by what services counted before, and an answer as long as
- * the longest of the role's last ones; before the first one a default of the role (expect.c). */
+/* A question costs its prompt, corrected by what services counted before, and an answer as long
+ * as the longest of the role's last ones. Before the first answer the role has a default
+ * (expect.c). */
 struct tune_expected tune_expect_call(const struct tune_state *state,
                                       const struct tune_asking *asking);
-/* A step is expected to take what its longest one took in this session, a quarter more on the
- * device. Before the first one: an evaluation takes what the seed kernel's took, that one a
- * default; time has none. */
+/* A step is expected to take as long as its longest one took in this session, a quarter more on the
+ * device. Before the first one an evaluation takes what the seed kernel's took, and that one a
+ * default. There is no default for time. */
 struct tune_expected tune_expect_step(const struct tune_state *state, int lane,
                                       enum tune_step step);
 /* A whole round without repairs, with as many plans and rewrites as the search makes. */
 struct tune_expected tune_expect_round(const struct tune_state *state);
 
-/* The same for what something will cost, shortly: "about 3.1k tokens, $0.03"; unknown parts are
- * said to be. Nothing where it costs neither. */
+/* What something will cost, in few words: "about 3.1k tokens, $0.03". Parts that are not known are
+ * said to be unknown. Nothing where it costs neither. */
 void tune_expected_print(struct buf *out, const struct tune_expected *expected);
 /* A limit in dollars with a model that has no price cannot be kept: false, and *why says so. */
 bool tune_budget_is_priced(const struct tune_state *state, struct buf *why);

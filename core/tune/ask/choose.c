@@ -9,7 +9,7 @@
 #include "tune/ask/prompt.h"
 #include "tune/ask/ask.h"
 
-#define LEAST_DOLLARS 1e-4 /* of a question: a free one is not worth everything */
+#define LEAST_DOLLARS 1e-4 /* of a question; without it a free one would be worth everything */
 #define LEAST_TOKENS 1
 
 const char *tune_choice_word(enum tune_choice_by by) {
@@ -67,8 +67,8 @@ static void count(const struct tune_state *state, enum tune_role role,
 
 /* -------------------------------------------------------------------------------- what is next */
 
-/* The one that was asked least, so that a model that is asked twice about the same does not lose
- * its place to another. */
+/* The model that was asked least: one that is asked twice about the same does not lose its place to
+ * another. */
 static size_t in_turns(const struct tune_choice *choice) {
     size_t next = 0;
     for (size_t i = 1; i < choice->rows.len; i++)
@@ -91,7 +91,7 @@ static enum tune_choice_by by_what(const struct tune_choice *choice, enum tune_r
     return dollars ? TUNE_CHOICE_DOLLARS : tokens ? TUNE_CHOICE_TOKENS : TUNE_CHOICE_EVEN;
 }
 
-/* What a question that is under way will cost is not known; a model that has no answer yet has no
+/* Nobody knows what a question under way will cost. A model that has not answered yet has no
  * share. */
 static double rate_of(const struct tune_choice_row *row, enum tune_choice_by by) {
     double cost = by == TUNE_CHOICE_DOLLARS ? row->dollars : row->tokens;

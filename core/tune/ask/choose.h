@@ -16,7 +16,7 @@ enum tune_choice_by {
 struct tune_choice_row {
     const char *model;
     int asked;              /* questions of this role, those under way too */
-    double gain;            /* of what it proposed and was kept, together: 1.3; 1: none */
+    double gain;            /* speedup of its proposals that were kept, multiplied: 1.3; 1: none */
     double tokens, dollars; /* of its questions; NAN: not known of one of them */
     double share;           /* gain for its cost, as a part of the best model's */
     double bonus;           /* for being asked seldom */
@@ -28,11 +28,11 @@ struct tune_choice {
 };
 
 /* UCB1 over the logarithm of the gain for the cost: the model with the largest share + bonus is
- * next, bonus = sqrt(2 ln(all questions) / its questions); of equals the one named first. Each
- * model is tried once before. A question costs at least a hundredth of a cent, so that a free model
- * is the best one, but not the only one. Costs are dollars where they are known of every question,
- * else tokens; where neither is, and for roles whose answers gain nothing by themselves, models
- * take turns. The state alone decides. Free with tune_choice_free. */
+ * next, where bonus = sqrt(2 ln(all questions) / its questions); of equals the one named first.
+ * Each model is tried once before. A question counts at least a hundredth of a cent, so that a free
+ * model is the best one but not the only one. Costs are in dollars where they are known of every
+ * question, else in tokens. Where neither is known, and for roles whose answers gain nothing by
+ * themselves, models take turns. Only the state decides. Free with tune_choice_free. */
 void tune_choice_make(const struct tune_state *state, enum tune_role role,
                       struct tune_choice *choice);
 void tune_choice_free(struct tune_choice *choice);

@@ -35,7 +35,7 @@ static void closed_add(struct tune_context *context, const char *key, const char
         *vec_push(&context->closed) = (struct tune_closed){keep(context, key), how};
 }
 
-/* Directions that did not work out, whoever found out. */
+/* Directions that did not work, whoever found that out. */
 static void closed_fill(struct tune_context *context, const struct tune_state *state) {
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
@@ -155,7 +155,7 @@ static void lines_print(struct tune_context *context, const struct tune_state *s
     section_add(context, "cost per line", &out);
 }
 
-/* What is left out for its age is said, too. */
+/* Says, too, what is left out because it is old. */
 static void older_print(struct buf *out, size_t older, const char *what) {
     if (older)
         buf_printf(out, "[... %zu older %s%s left out ...]\n", older, what, older == 1 ? "" : "s");
@@ -181,7 +181,7 @@ static void notes_print(struct tune_context *context, const struct tune_state *s
     section_add(context, "notes", &out);
 }
 
-/* What the person did not want, or, `by_loop`, what nobody could carry out. */
+/* What the person did not want; with `by_loop` what nobody could carry out. */
 static void rejections_print(struct tune_context *context, const struct tune_state *state,
                              const char *section, bool by_loop) {
     struct buf out = {0};
@@ -280,7 +280,7 @@ static void facts_print(struct tune_context *context, const struct tune_state *s
                  state->way->divides ? "one or two plans" : "one to three plans");
 }
 
-/* The same question goes out several times at once; the answers should differ. */
+/* The same question goes out several times at once, and the answers should differ. */
 static void several_print(struct tune_context *context, const struct tune_state *state,
                           const struct tune_lane *lane) {
     int samples = 0, draws = 0;
@@ -386,7 +386,7 @@ static void menu_print(struct tune_context *context, const struct tune_state *st
     section_add(context, "dead ends", &avoid);
 }
 
-/* `call`: the question it is for, where that was put already; -1. */
+/* `call`: the question that the context is for, where it was put already; else -1. */
 static struct tune_context *proposal_context(const struct tune_state *state, int lane, int call) {
     struct tune_context *context = mem_alloc(1, sizeof *context);
     context->arena = arena_new();
@@ -495,7 +495,7 @@ struct tune_context *tune_context_lesson(const struct tune_state *state, int lan
 
 /* --------------------------------------------------------------------------- one more question */
 
-/* The words that a question went out with: what is edited since wins over them. */
+/* The words that a question went out with; what was edited since comes before them. */
 static void edits_fill(struct tune_context *context, const struct tune_call *call) {
     for (size_t i = call->n_edits; i > 0; i--) {
         struct tune_part_change change = call->edits[i - 1];

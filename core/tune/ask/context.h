@@ -25,8 +25,8 @@ struct tune_context {
     const char *bound_by;       /* what limits it now: "Vector", "DMA"; NULL */
     int first_line, last_line;  /* that the plan is about; 0: not known */
     double latency_us, floor_us;
-    /* Directions not to take again: keys of plans that failed, were reverted or rejected on this
-     * parent (or, where the edit is the same, on an earlier one). */
+    /* Directions not to take again: keys of plans that failed, were reverted or were rejected on
+     * this parent, or on an earlier one where the edit is the same. */
     VEC(struct tune_closed) closed;
     /* Per source line, from the profile. */
     VEC(struct tune_line_cost) lines;
@@ -44,16 +44,16 @@ struct tune_context *tune_context_build(const struct tune_state *state, int lane
 /* The context of a lesson about its attempt: what was planned, what was measured, both kernels. The
  * same rules. */
 struct tune_context *tune_context_lesson(const struct tune_state *state, int lane) CC_MUST_USE;
-/* The context of a lane's next question of a role; with `call` >= 0 of that call, which is held, or
- * of the one that mends its answer, which could not be used. The same rules. */
+/* The context of a lane's next question of a role. With `call` >= 0 it is that of this call, which
+ * is held, or of the call that mends its answer. The same rules. */
 struct tune_context *tune_context_question(const struct tune_state *state, int lane,
                                            enum tune_role role, int call) CC_MUST_USE;
 void tune_context_free(struct tune_context *context);
 /* Whether a note or an experience goes into the next context. */
 bool tune_context_has_note(const struct tune_state *state, size_t index);
 bool tune_context_has_experience(const struct tune_state *state, size_t index);
-/* The experiences that go in, gains and losses apart, with short snippets of their code; and the
- * directions that other agents closed. Appended; nothing when there are none. */
+/* The experiences that go into a context, gains and losses apart, with short snippets of their
+ * code; then the directions that other agents closed. Appended; nothing when there are none. */
 void tune_context_memory(const struct tune_state *state, struct buf *out);
 void tune_context_closed(const struct tune_state *state, struct buf *out);
 bool tune_context_is_closed(const struct tune_context *context, const char *key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The optimisation memory as a prompt has it: which experiences go in, in which words, how much of
- * their code, and what other agents tried in vain. What is too long is cut here, by experience, and
- * says so. */
+ * their code, and what other agents tried without success. What is too long is cut here, experience
+ * by experience, and the text says so. */
 #include <math.h>
 
 #include "tune/ask/context.h"
@@ -41,7 +41,7 @@ static void line_print(struct buf *out, struct str line, size_t cols) {
     buf_printf(out, STR_FMT "%s\n", (int)len, line.at, len < line.len ? " [...]" : "");
 }
 
-/* Lines with something before each of them, at most so many; then how many are not there. */
+/* Lines with a prefix each, at most so many; then how many were left out. */
 static void lines_print(struct buf *out, const char *text, const char *before, int most,
                         size_t cols) {
     struct str rest = str_of(text), line;
@@ -58,7 +58,7 @@ static void lines_print(struct buf *out, const char *text, const char *before, i
         buf_printf(out, "%s[... %d lines left out ...]\n", before, count - most);
 }
 
-/* Models write a summary as a page; a line that looks like a heading of the prompt is none. */
+/* Models write pages. A line that looks like a heading of the prompt must not be taken for one. */
 static void summary_print(struct buf *out, const char *summary) {
     struct str rest = str_of(summary ? summary : ""), line;
     int count = 0, left = 0;
@@ -107,7 +107,7 @@ static bool with_code(const struct tune_state *state, size_t index) {
     return newer < CODE_MOST;
 }
 
-/* What helped and what did harm are told apart: a loss reads like advice otherwise. */
+/* What helped stands apart from what did harm: else a loss reads like advice. */
 void tune_context_memory(const struct tune_state *state, struct buf *out) {
     static const char *const heads[] = {"These made kernels faster:\n",
                                         "These made kernels slower; do not do them again:\n"};

@@ -8,7 +8,7 @@
 #define LONG_LINE ((size_t)2000) /* bytes of a line that go out */
 #define HEAD 24                  /* lines of a kernel's beginning that stay: imports, signature */
 
-/* What a section is cut to whatever the context; kernels and plans are not here. */
+/* How long a section may be in any context; kernels and plans are not listed. */
 static const struct {
     const char *section;
     int lines;

@@ -8,11 +8,11 @@
 
 /* Lines of a section that go out; 0: all. */
 int tune_cut_most(struct str section);
-/* The sections in the order in which they give way where a model's context is short, NULL past the
- * last; *least: lines of it that stay. Plans and the tasks themselves never do. */
+/* The sections in the order in which they give way where a model takes less; NULL past the last.
+ * *least: lines of it that stay. Plans and tasks never give way. */
 const char *tune_cut_victim(size_t index, int *least);
 /* Prints the section with at most so many lines (-1: all), and says in the text what is left out.
- * Returns the lines left out. A kernel keeps what the plan is about and what costs most. */
+ * Returns how many lines that is. A kernel keeps what the plan is about and what costs most. */
 int tune_cut_print(const struct tune_context *context, struct str section, struct str text,
                    int most, struct buf *out);
 

@@ -11,10 +11,10 @@
 #include "tune/sums/sums.h"
 
 #define RECENT 10     /* calls of a role that tell how long its answers are */
-#define UNCOUNTED 1.2 /* a prompt that no service counted may be so much longer */
+#define UNCOUNTED 1.2 /* times the estimate, for a prompt that no service counted */
 
-/* Tokens of the first answer of a role: a plan is a page, a lesson a paragraph; a kernel is as long
- * as the one that is there and half as much, with some words around it. */
+/* Tokens of the first answer of a role: a plan is a page, a lesson a paragraph. A kernel is as long
+ * as the present one and half as much again, with some words around it. */
 static const struct {
     double tokens, kernels;
 } first_answer[TUNE_ROLES] = {
@@ -75,8 +75,8 @@ static void look_back(const struct tune_state *state, const struct tune_asking *
     }
 }
 
-/* Shares of the cache as they were; of a model that was not asked yet, all of it is as dear as what
- * is written to the cache. */
+/* Shares of the prompt that the cache had before. For a model that was not asked yet, all of it
+ * costs as much as writing to the cache. */
 static double dollars_of(const struct tune_role_model *model, const struct past *past,
                          const struct tune_expected *expected) {
     struct model_price price = {model->price_input, model->price_output, model->price_cache_read,
@@ -115,7 +115,7 @@ struct tune_expected tune_expect_call(const struct tune_state *state,
     return expected;
 }
 
-/* A role's next question; its prompt is built when there was none before. */
+/* A role's next question; the prompt is built here where there was none before. */
 static struct tune_expected next_call(const struct tune_state *state, int lane,
                                       enum tune_role role) {
     size_t models = state->roles ? state->roles[role].count : 0;
@@ -184,7 +184,7 @@ struct tune_expected tune_expect_round(const struct tune_state *state) {
         whole.unpriced = whole.unpriced ? whole.unpriced : one.unpriced;
     }
     whole.cost[TUNE_BUDGET_ROUNDS] = 1;
-    if (!tune_sweep_ends(state)) /* nobody is asked, and it was counted when it began */
+    if (!tune_sweep_ends(state)) /* nobody is asked, and the step was counted when it began */
         whole.cost[TUNE_BUDGET_ROUNDS] = whole.cost[TUNE_BUDGET_TOKENS] =
             whole.cost[TUNE_BUDGET_DOLLARS] = 0;
     return whole;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a prompt says of the hardware and of the API: the limits of a generation and the signatures
- * of the instructions a kernel uses, from the tables the device model itself reads. */
+ * of the instructions that a kernel uses. Both come from the tables that the device model reads. */
 #include <ctype.h>
 
 #include "device/device.h"
 #include "tune/ask/facts.h"
 
-/* Instructions that a kernel which moves and multiplies may need though it does not use them
- * yet. */
+/* Instructions that are shown although the kernel does not use them yet: most kernels move data and
+ * multiply. */
 static const char *const common[] = {"dma_copy",      "tensor_copy",   "nc_matmul",
                                      "nc_transpose",  "activation",    "tensor_tensor",
                                      "tensor_scalar", "tensor_reduce", "memset"};

@@ -38,7 +38,8 @@ static const char *unpriced(const struct tune_state *state) {
     return NULL;
 }
 
-/* `spent`, then what is spoken for, then `cost`, which is 0 for what runs already. */
+/* Prints what is spent, what is held for work under way, and `cost`, which is 0 for what runs
+ * already. */
 void tune_limit_sentence(const struct tune_state *state, enum tune_budget budget, double spent,
                          double cost, struct buf *out) {
     const struct tune_budget_view *view = &state->budgets[budget];
@@ -88,7 +89,7 @@ bool tune_budget_allows(const struct tune_state *state, const struct tune_expect
         enum tune_budget budget = (enum tune_budget)i;
         double limit = state->budgets[i].limit, left = tune_budget_left(state, budget);
         double cost = known(expected->cost[i]);
-        bool over = budget == TUNE_BUDGET_WALL_S && left <= 0; /* whatever is next takes some */
+        bool over = budget == TUNE_BUDGET_WALL_S && left <= 0; /* whatever comes next takes some */
         if (isnan(limit) || (!over && (cost <= 0 || cost <= left + limit * 1e-9)))
             continue;
         if (budget == TUNE_BUDGET_ROUNDS) {

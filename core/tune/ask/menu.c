@@ -141,7 +141,7 @@ static bool listed(struct str list, struct str word) {
     return false;
 }
 
-/* Whether some name in the text is the word or has it as a part: "matmul" in "nisa.nc_matmul(". */
+/* Whether a name in the text is this word or has it as a part: "matmul" in "nisa.nc_matmul(". */
 static bool named(struct str text, struct str word) {
     for (size_t i = 0; word.len && i + word.len <= text.len; i++) {
         const char *found = memmem(text.at + i, text.len - i, word.at, word.len);
@@ -196,7 +196,7 @@ bool tune_menu_applies(const struct tune_strategy *entry, const struct tune_menu
 
 /* ---- which ones are shown ------------------------------------------------------------------- */
 
-/* From 0 to below 1, by all that makes the draw and the entry's name. */
+/* A number from 0 to below 1, made of the draw and the entry's name. */
 static double lot(const struct tune_menu_draw *draw, const char *name) {
     struct buf text = {0};
     buf_printf(&text, "%s/%d/%d/%d/%s", draw->session ? draw->session : "", draw->round,

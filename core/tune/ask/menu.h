@@ -26,7 +26,7 @@ struct tune_menu {
 struct tune_menu *tune_menu_load(void) CC_MUST_USE;
 void tune_menu_free(struct tune_menu *menu); /* accepts NULL */
 
-/* What is known of a kernel; NULL and NAN: not known, and then nothing is ruled out by it. */
+/* What is known of a kernel. What is NULL or NAN is not known, and rules nothing out. */
 struct tune_menu_facts {
     const char *device, *dialect, *release; /* "trn2", "current", "0.6.0" */
     const char *families;                   /* of operations, with blanks between */
@@ -41,20 +41,20 @@ struct tune_menu_draw {
     int round, parent, plan; /* plan: counts the questions of the round */
     double keep;             /* the probability of each entry; 1: all */
 };
-/* Marks in shown[entries.len] what goes into the prompt: of the entries that apply each with the
- * probability, one at least, and all that are to be avoided. An entry's fate does not depend on
- * which others there are. */
+/* Marks in shown[entries.len] what goes into the prompt: each entry that applies with the
+ * probability, at least one of them, and all that are to be avoided. Whether an entry is shown does
+ * not depend on the others. */
 void tune_menu_choose(const struct tune_menu *menu, const struct tune_menu_facts *facts,
                       const struct tune_menu_draw *draw, bool *shown);
 
-/* The part of the menu that a question to a planner about that attempt holds: what to try, what to
+/* The part of the menu that a planner's question about that attempt shows: what to try, and what to
  * leave alone. `call`: the question's number where it was put already (held, or to be mended), else
  * -1. */
 void tune_menu_show(const struct tune_state *state, int parent, int call, struct buf *out,
                     struct buf *avoid);
 
-/* The same, and where an entry of the menu stands at the front of it, that entry's: "resident
- * operand" is "resident". */
+/* The same name in its simplest form; where an entry of the menu stands at its front, that entry's:
+ * "resident operand" is "resident". */
 void tune_strategy_match(const struct tune_menu *menu, struct str text,
                          char name[TUNE_STRATEGY_MAX + 1]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the menu goes into the next question to a planner: the state's facts, the draw that its
- * numbers make, the entries as text. */
+/* The part of the menu in the next question to a planner: the facts of the state, the draw that
+ * follows from its numbers, the entries as text. */
 #include <math.h>
 
 #include "device/device.h"
@@ -10,13 +10,13 @@
 #include "tune/ask/ask.h"
 #include "tune/sums/sums.h"
 
-/* The call whose question this is again, or whose answer it mends; -1. */
+/* The call whose question is put again, or whose answer is mended; else -1. */
 static int same_before(const struct tune_call *call) {
     return call->repeats >= 0 ? call->repeats : call->mends;
 }
 
-/* Which question of the round it is. One that mends an answer is the same question again, and so is
- * one that was not answered. */
+/* Which question of the round it is. A question that mends an answer is the same one again, and so
+ * is one that is put again because it was not answered. */
 static int question_number(const struct tune_state *state, int call) {
     const char *planner = "planner";
     size_t before = call >= 0 && (size_t)call < state->calls.len ? (size_t)call : state->calls.len;

@@ -15,7 +15,7 @@
 #define PROMPT_LIMIT (1u << 20)
 #define SYSTEM_MARK "[system]"
 #define ANSWER_MARK "[answer]"
-#define GIANT 0.6        /* share of the room from which a part is one */
+#define GIANT 0.6        /* a part this large gives way first, as a share of the room */
 #define MEND_FILE "mend" /* what follows when an answer could not be used */
 
 static const char *const role_files[TUNE_ROLES] = {
@@ -69,7 +69,7 @@ static bool part_is_empty(const struct tune_context *context, struct str part) {
 
 /* ----------------------------------------------------------------------------------- the parts */
 
-/* Lines of a section that go out: what fitting allows, else the usual; -1: all. */
+/* How many lines of a section go out: as many as fitting allows, else the usual number; -1: all. */
 static int most_of(const struct tune_prompt *prompt, struct str section) {
     for (size_t i = prompt->cuts.len; i > 0; i--)
         if (str_is(section, prompt->cuts.at[i - 1].section))
@@ -211,8 +211,8 @@ static bool has_slot(struct str layout, const char *section) {
     return false;
 }
 
-/* Cuts the section in this part until so many tokens are gone, or as few lines as may be are
- * left. */
+/* Cuts the section in this part until so many tokens are gone, or until it has its least number of
+ * lines. */
 static void part_shrink(struct tune_prompt *prompt, const struct tune_context *context,
                         struct tune_prompt_part *row, const char *section, int least,
                         double excess) {
@@ -233,8 +233,8 @@ static void part_shrink(struct tune_prompt *prompt, const struct tune_context *c
     }
 }
 
-/* What alone is most of what there is room for gives way first: leaving out everything else would
- * not make room for it. It keeps what the others do not need. */
+/* A part that takes most of the room by itself gives way first: leaving out everything else would
+ * not make enough room for it. It keeps what the others do not need. */
 static void giant_shrink(struct tune_prompt *prompt, const struct tune_context *context,
                          struct tune_prompt_part *row, double most) {
     const char *section;

@@ -37,14 +37,14 @@ struct tune_prompt_change {
 struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum tune_role role,
                                       const struct tune_prompt_change *changes,
                                       size_t count) CC_MUST_USE;
-/* Cuts sections, those that matter least first, until no more than so many tokens go out (0: any
- * number). False when that is not enough. The same context as it was built from. */
+/* Cuts sections, the least important ones first, until no more than so many tokens go out (0: any
+ * number). False when cutting is not enough. Takes the context that the prompt was built from. */
 bool tune_prompt_fit(struct tune_prompt *prompt, const struct tune_context *context, double most);
 void tune_prompt_free(struct tune_prompt *prompt); /* accepts NULL */
 /* What goes out: the parts that are on, those of the system first, all others in `user`. */
 void tune_prompt_print(const struct tune_prompt *prompt, struct buf *system, struct buf *user);
-/* The same as the messages it becomes; answer and again are empty but where an answer is mended.
- * Adds to them; the caller frees. */
+/* The same as messages; `answer` and `again` are empty unless an answer is mended. Adds to them;
+ * the caller frees. */
 struct tune_prompt_messages {
     struct buf system, user, answer, again;
 };

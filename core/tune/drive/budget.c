@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The limits of a session while it runs: asked before a step and a round, and by a timer for what
- * runs. What things will cost is guessed in expect.c; which step is next is drive.c's. */
+/* The limits of a session while it runs: asked before a step and before a round, and by a timer for
+ * what runs. What things will cost is guessed in ask/expect.c; which step is next is decided in
+ * drive.c. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,8 +9,8 @@
 #include "tune/drive/private.h"
 #include "tune/sums/sums.h"
 
-#define EARLY 0.1   /* a deadline comes before the limit by this part of what is left, */
-#define EARLY_S 2.0 /* at most so much: what runs has to be given up before */
+#define EARLY 0.1   /* a deadline comes before the limit by this share of what is left, */
+#define EARLY_S 2.0 /* by no more than this: what runs has to be given up before */
 
 static double known(double value) {
     return isnan(value) ? 0 : value;
@@ -45,7 +46,8 @@ void tune_budget_tell(struct tune_session *session, const struct tune_expected *
     buf_free(&text);
 }
 
-/* Whether a step is asked about at all: hone does the last ones itself when a question is dear. */
+/* Whether the limits are asked about this step: when a question is too dear, hone writes lessons
+ * itself. */
 static bool is_limited(const struct tune_state *state, enum tune_step step) {
     bool limited = false;
     for (int i = TUNE_BUDGET_WALL_S; i < TUNE_BUDGETS; i++)
@@ -72,8 +74,8 @@ bool tune_budget_waits(const struct tune_session *session, int lane, enum tune_s
 
 /* ----------------------------------------------------------------------------------- deadlines */
 
-/* What the clock shows since the last event; the same for each evaluation of the device model,
- * whose time is the clock's. */
+/* Seconds since the last event by the clock. They also count for each evaluation of the device
+ * model, whose time is the clock's. */
 static double under_way(const struct tune_session *session, enum tune_budget budget, int *running) {
     const struct tune_state *state = session->state;
     uint64_t now = clock_monotonic_ns();
@@ -110,7 +112,7 @@ static void on_deadline(void *data) {
     tune_advance(session);
 }
 
-/* Seconds until a limit is reached by what runs; NAN: never. */
+/* Seconds until what runs reaches a limit; NAN: never. */
 static double runs_out(const struct tune_session *session, enum tune_budget budget) {
     const struct tune_state *state = session->state;
     double limit = state->budgets[budget].limit;

@@ -60,7 +60,8 @@ static bool wants_candidate(const struct tune_state *state, int lane) {
     return tune_lane_candidate(state, lane) &&
            (!attempt || attempt->id == 0 || attempt->status == TUNE_STATUS_OPEN);
 }
-/* The model's time comes with the check; a device is asked when the check is passed. */
+/* The device model times a kernel while it checks it. A device times it once the check is
+ * passed. */
 static bool wants_green(const struct tune_state *state, int lane) {
     const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     return is_open(state, lane) && attempt->verdict.compiles == TUNE_ANSWER_YES &&

@@ -13,8 +13,8 @@ struct tune_place;
 struct tune_proposer;
 
 /* How a session is opened. Zero means what [defaults] of the configuration says, else the default
- * in brackets. For a session that exists, what is set here and differs is changed by an event; the
- * rest stays as it was. */
+ * in brackets. For a session that exists, values that differ from its own are changed by an event;
+ * the rest stays as it was. */
 struct tune_options {
     const char *task;            /* a folder, a kernel file, or "seeds/<name>" */
     const char *reference;       /* with a kernel file */
@@ -44,20 +44,21 @@ struct tune_options {
 };
 
 /* Opens (or makes) the session and reads its log. Nothing runs until TUNE_ACT_START. options->use
- * and options->place belong to the session once the task could be read. NULL with *err
- * for a task that cannot be read, a session of a newer version, a folder that cannot be written.
- * A session that another process holds is opened read-only; see tune_state.held_by. One that is
- * opened early may come while its log is still being read: then it can be looked at and closed, and
- * tune_session_on_opened tells when it is whole. */
+ * and options->place belong to the session once the task could be read. NULL with *err for a task
+ * that cannot be read, a session of a newer version, or a folder that cannot be written. A session
+ * that another process holds is opened to look at only; see tune_state.held_by. With `early` it may
+ * come while its log is still being read: until tune_session_on_opened tells that it is whole, it
+ * can be looked at and closed. */
 struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
                                        struct err *err) CC_MUST_USE;
 /* Ends what runs on this machine, writes what is left and closes; a job on a host goes on there and
  * is taken up when the session is opened and started again. Accepts NULL. */
 void tune_session_close(struct tune_session *session);
 
-/* Whether the session's files were removed, moved or replaced under it. Then rescue writes all of
- * it to a folder without one, and it goes on there; false with *err when that cannot be. A place
- * for it: beside the one it had, or among hone's own files; a new string. */
+/* Whether the session's files were removed, moved or replaced while it is open. Then rescue writes
+ * all of it to a folder that does not exist yet, and the session goes on there; false with *err
+ * when that is not possible. The place to offer is beside the old one, or among hone's own files; a
+ * new string. */
 bool tune_session_is_lost(struct tune_session *session);
 char *tune_session_rescue_place(const struct tune_session *session, bool beside) CC_MUST_USE;
 bool tune_session_rescue(struct tune_session *session, const char *folder,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A round is lanes: one, or the many that a beam search or a sweep opens. All lanes do a step
- * before the next step begins, so that a person sees one step at a time, a gate stands once, and
- * the outcome does not depend on whose answer came first. Within a step lanes work side by side, as
- * many as the proposer and the place can take. How a step goes does not depend on their number. */
+/* A round consists of lanes: one, or the many that a beam search or a sweep opens. All lanes do a
+ * step before the next step begins. So a person sees one step at a time, a gate stands once, and
+ * the outcome does not depend on whose answer came first. Within a step the lanes work side by
+ * side, as many as the proposer and the place can take. How many they are does not change how a
+ * step goes. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -19,7 +20,7 @@ static bool wants_lanes(const struct tune_session *session) {
            tune_sweep_ends(state);
 }
 
-/* N plans for each of the parents that the last round left, at most B. */
+/* Asks for N plans for each of the parents that the last round left, at most B. */
 static void lanes_begin(struct tune_session *session) {
     const struct tune_state *state = session->state;
     int parents[1 + TUNE_MAX_PARENTS] = {state->incumbent}, count = 1;
@@ -34,12 +35,12 @@ static void lanes_begin(struct tune_session *session) {
     vec_free(&lanes);
 }
 
-/* It comes out the same each time. */
+/* Whether its plan is a value of a sweep: written again, the kernel comes out the same. */
 static bool is_swept(const struct tune_state *state, int lane) {
     return tune_sweep_is_one(tune_lane_plan(state, lane));
 }
 
-/* A proposer that does not write a plan the same way twice writes it several times. */
+/* A proposer whose answers differ each time writes every plan several times. */
 static void lanes_fan(struct tune_session *session) {
     const struct tune_state *state = session->state;
     if (!state->way->joins || !session->proposer->draws || state->width.rewrites < 2)
@@ -159,7 +160,7 @@ bool tune_lanes_can_start(const struct tune_session *session) {
            !tune_budget_waits(session, lane_due(session), state->step);
 }
 
-/* Who offers a list is asked once for each parent. */
+/* A proposer that offers a list is asked once for each parent. */
 static bool is_asked_already(const struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
     if (state->step != TUNE_STEP_PLAN || session->proposer->draws)
@@ -184,8 +185,8 @@ static void lane_start(struct tune_session *session, int lane, enum tune_step st
 
 /* ----------------------------------------------------------------------------- a step begins */
 
-/* What a lane does next. Where its step failed, and the log does not say what follows, that is
- * decided now. */
+/* What a lane does next. Where its step failed and the log does not say what follows, it is decided
+ * here. */
 static enum tune_step lane_next(const struct tune_session *session, int number) {
     const struct tune_lane *lane = tune_lane_of(session->state, number);
     enum tune_step next = tune_lane_next(session->state, number);
@@ -200,7 +201,7 @@ static enum tune_step next_step(const struct tune_session *session) {
     return first;
 }
 
-/* The lanes whose next step this is, of the round; the first of them begins with it. */
+/* The lanes of the round whose next step this is; the step begins with the first of them. */
 static void step_begin(struct tune_session *session, enum tune_step step) {
     const struct tune_state *state = session->state;
     bool ok = true;

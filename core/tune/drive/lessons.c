@@ -40,8 +40,8 @@ static const struct tune_attempt *attempt_in(const struct tune_state *state, int
     return attempt && attempt->id > 0 ? attempt : NULL;
 }
 
-/* Of the rewrites of a plan the best one if it was a gain, else the worst; what was never measured
- * when nothing was. */
+/* Which rewrite of a plan the lesson is about: the best one if it was a gain, else the worst; one
+ * that was never measured when none was. */
 static bool tells_most(const struct tune_state *state, int lane) {
     const struct tune_attempt *mine = attempt_in(state, lane);
     double best = 0, worst = INFINITY;
@@ -63,7 +63,8 @@ static bool tells_most(const struct tune_state *state, int lane) {
     return isinf(worst) ? !some : mine->vs_parent == wanted;
 }
 
-/* How many others of the round tell more, on the same side. */
+/* How many attempts of the round tell more than this one: gains compared with gains, losses with
+ * losses. */
 static int rank_of(const struct tune_state *state, int lane) {
     const struct tune_attempt *mine = attempt_in(state, lane);
     int rank = 0;
@@ -78,7 +79,7 @@ static int rank_of(const struct tune_state *state, int lane) {
     return rank;
 }
 
-/* Which lessons a round is worth. */
+/* Which lessons of a round are worth writing. */
 static bool lesson_wanted(const struct tune_state *state, int lane) {
     const struct tune_attempt *mine = attempt_in(state, lane);
     if (!mine || !tells_most(state, lane))
@@ -148,7 +149,7 @@ static void experience_emit(struct tune_session *session, int lane,
     buf_free(&text);
 }
 
-/* Written down already: hone was killed after the lesson and before the end of its step. */
+/* The lesson was written already: hone was killed before the end of the step. */
 static const struct tune_experience *experience_of(const struct tune_state *state,
                                                    const struct tune_attempt *attempt) {
     for (size_t i = 0; i < state->memory.len; i++)
@@ -193,8 +194,8 @@ static enum tune_category category_of(const struct tune_attempt *attempt) {
                                                  : TUNE_CATEGORY_NO_IMPROVEMENT;
 }
 
-/* What the plan said was in the way: right when removing it helped, wrong when it was removed and
- * nothing came of it. Where the prediction did not hold, the numbers do not tell. */
+/* Whether the plan named the right obstacle: yes when removing it helped, no when it was removed
+ * and nothing came of it. Where the prediction did not hold, the numbers do not tell. */
 static enum tune_answer own_diagnosis(const struct tune_attempt *attempt) {
     if (isnan(attempt->vs_parent) || attempt->plan.held == TUNE_ANSWER_UNKNOWN)
         return TUNE_ANSWER_UNKNOWN;
@@ -220,7 +221,8 @@ static void own_lesson(struct buf *out, const struct tune_attempt *attempt,
                    attempt->bound_by);
 }
 
-/* `lesson` NULL: hone's own words. Whether the prediction held is measured, whoever writes. */
+/* `lesson` NULL: hone's own words. Whether the prediction held is measured, whoever writes the
+ * note. */
 static void note_emit(struct tune_session *session, int lane, const struct tune_lesson *lesson,
                       const char *author) {
     const struct tune_state *state = session->state;
@@ -245,7 +247,7 @@ static void note_emit(struct tune_session *session, int lane, const struct tune_
                    note && note->lesson ? note->lesson : "noted");
 }
 
-/* As experience_of. An attempt that was decided otherwise since gets another note. */
+/* As experience_of. An attempt that was decided differently since then gets another note. */
 static const struct tune_note *note_of(const struct tune_state *state,
                                        const struct tune_attempt *attempt) {
     for (size_t i = 0; i < state->notes.len; i++) {

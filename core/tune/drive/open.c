@@ -15,7 +15,7 @@
 
 /* -------------------------------------------------------------------------- what to write down */
 
-/* No two sessions have the same: hosts know the jobs of a session by it. */
+/* No two sessions have the same id: hosts know the jobs of a session by it. */
 static struct hash id_new(const struct task *task) {
     uint64_t now = clock_monotonic_ns();
     int64_t wall = clock_wall_ms();
@@ -69,7 +69,7 @@ static bool session_begin(struct tune_session *session, const struct tune_option
     return ok;
 }
 
-/* What may not change once something was measured. */
+/* Values that may not change once something was measured. */
 static bool same_place(const struct tune_state *state, const struct tune_options *options,
                        struct err *err) {
     const struct {
@@ -96,7 +96,7 @@ static bool session_change(struct tune_session *session, const struct tune_optio
     bool ok = tune_options_change(&event.session, arena, state, options, err);
     if (options->rounds > 0)
         event.session.rounds = (int)state->budgets[TUNE_BUDGET_ROUNDS].spent + options->rounds;
-    /* Whatever is changed says so there. */
+    /* Every change of a value is written down with where it came from. */
     if (ok && event.session.origins.count)
         ok = session_emit(session, &event, err);
     arena_free(arena);
@@ -161,7 +161,7 @@ static bool proposer_open(struct tune_session *session, const struct config *con
     return session->proposer != NULL;
 }
 
-/* Who only looks sees what there is up to the damage, and the words for it. */
+/* Who only looks sees everything up to the damage, and the words for it. */
 static bool log_end(struct tune_session *session, const struct tune_options *options, bool whole,
                     struct err *err) {
     struct tune_state *state = session->state;
@@ -216,7 +216,7 @@ static bool session_complete(struct tune_session *session, const struct tune_opt
 
 /* What a session that is opened early is completed with. */
 struct tune_early {
-    struct tune_options options; /* with texts of its own where it needs them */
+    struct tune_options options; /* with copies of its texts where it needs them */
     struct arena *arena;
     struct task *task;
 };
@@ -286,7 +286,8 @@ static double search_number(struct tune_state *state, const struct config *confi
     return config_number(config, "search", key);
 }
 
-/* Where the compiler is asked what it predicts: nowhere here, unless a person said so. */
+/* Where the compiler is asked for its prediction: nowhere on this machine, unless a person said
+ * so. */
 static const char *nki_python(struct tune_state *state, const struct config *config) {
     const char *set = config_get(config, "defaults", "nki_python", NULL);
     return set && *set && strcmp(set, "none") != 0 ? tune_keep(state, set) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log read back: at once, or in slices between which the loop serves keys and frames. Threads
- * read it ahead where it is long; here is what they read applied. What comes before and after is in
+/* The log is read back: at once, or in slices between which the loop serves keys and frames.
+ * Threads read a long one ahead; here what they read is applied. What comes before and after is in
  * open.c. */
 #include <stdlib.h>
 
@@ -10,17 +10,17 @@
 #include "tune/drive/opening.h"
 
 #define FOLLOW_MS 500 /* how often a read-only session looks for new events */
-#define FIRST_MS 40   /* what is read by then is opened without a word */
+#define FIRST_MS 40   /* what takes no longer is read before the session is shown */
 #define SLICE_MS 12
 #define WAIT_MS 4   /* at most, for what is read ahead */
-#define BREATH_MS 1 /* a timer that is due at once keeps the loop from keys and signals */
-#define TELL_MS 80  /* between frames that say how far it is */
+#define BREATH_MS 1 /* a timer that is due at once would keep the loop from keys and signals */
+#define TELL_MS 80  /* between frames that show how far it is */
 #define LOOK_EVENTS 32
 
 struct tune_opening {
     tune_opening_done_fn *done;
     struct loop_timer *timer;
-    struct store_ahead *ahead; /* NULL: it is read without */
+    struct store_ahead *ahead; /* NULL: no thread reads ahead */
     int64_t last;              /* event of the log when it was opened */
     uint64_t until_ns, told_ns;
     int events;
@@ -44,12 +44,12 @@ static bool replay_some(void *data, const struct store_event *event) {
     return !opening->broken_off;
 }
 
-/* Who hears raw events hears them as they are stored. */
+/* Listeners of raw events get them as they are stored. */
 static struct store_ahead *ahead_begin(struct tune_session *session) {
     return session->on_event ? NULL : tune_ahead_begin(session->store);
 }
 
-/* False: nothing more comes from ahead. */
+/* Takes what was read ahead; false: nothing more comes. */
 static bool ahead_some(struct tune_session *session) {
     struct tune_opening *opening = session->opening;
     enum store_ahead_is is = STORE_AHEAD_OVER;
@@ -87,7 +87,7 @@ static void opening_is_over(struct tune_session *session) {
     tune_sources_keep(session->state);
 }
 
-/* The last slice was read, or one could not be. */
+/* The last slice was read, or a slice could not be read. */
 static void slices_end(struct tune_session *session, struct err *err) {
     tune_opening_done_fn *done = session->opening->done;
     opening_is_over(session);

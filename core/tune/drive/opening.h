@@ -10,8 +10,8 @@ typedef void tune_opening_done_fn(struct tune_session *session, struct err *err)
 
 /* Reads all of it. */
 bool tune_opening_read(struct tune_session *session, struct err *err) CC_MUST_USE;
-/* Reads for some milliseconds. What is left then is read by the loop, while state->opening is true,
- * and `done` is called behind it; else the log is read and `done` is not called. */
+/* Reads for some milliseconds. The loop reads what is left: state->opening is true until then, and
+ * `done` is called at the end. When nothing is left `done` is not called. */
 bool tune_opening_start(struct tune_session *session, tune_opening_done_fn *done,
                         struct err *err) CC_MUST_USE;
 void tune_opening_forget(struct tune_session *session);

@@ -53,7 +53,7 @@ static bool seeds_put(struct tune_event_session *session, struct arena *arena, c
     return true;
 }
 
-/* "greedy", "beam" or "beam:4,4,2" as widths; `usual` for a beam without numbers. */
+/* "greedy", "beam" or "beam:4,4,2" as widths; `usual` for a beam that names none. */
 static bool search_read(const char *text, struct tune_width usual, struct tune_width *width,
                         struct err *err) {
     static const int most[] = {64, 64, 16};
@@ -107,13 +107,13 @@ struct source {
     VEC(struct tune_named) origins;
 };
 
-/* A list of values by name, as it stands in the event. */
+/* Adds a value to a list of values by name, in the form of the event. */
 static struct tune_by_name named_keep(struct arena *arena, const struct tune_named *rows,
                                       size_t count) {
     return (struct tune_by_name){arena_dup(arena, rows, count * sizeof *rows), count, true};
 }
 
-/* Everything that was said about origins; nothing when that is nothing. */
+/* All that was noted about origins, as text of the event; nothing when there is nothing. */
 static void origins_end(struct source *source) {
     source->session->origins = named_keep(source->arena, source->origins.at, source->origins.len);
     source->session->origins.given = source->origins.len > 0;
@@ -160,7 +160,8 @@ static void keep_put(struct source *source) {
     source->session->menu_keep = keep;
 }
 
-/* What a host or a cluster is said to be, unless a person asks for something else. */
+/* The device that the host's or the cluster's section names, unless a person asks for another
+ * one. */
 static void device_put(struct source *source) {
     const char *target = source->session->target;
     static const char *const kinds[] = {"host", "cluster"};
@@ -181,7 +182,7 @@ static void device_put(struct source *source) {
     source->session->device = device_name(device);
 }
 
-/* How many of its widths a search names itself. */
+/* How many of its widths a search names. */
 static size_t numbers_said(const char *search) {
     const char *at = search ? strchr(search, ':') : NULL;
     size_t count = at ? 1 : 0;
@@ -201,7 +202,7 @@ static struct tune_width search_put(struct source *source, const char *search) {
     for (size_t i = 0; i < COUNT_OF(widths); i++) {
         struct config_origin origin;
         config_get(source->options->config, "search", widths[i], &origin);
-        if (is_beam(&width) && i >= said) /* the others come with the search itself */
+        if (is_beam(&width) && i >= said) /* the other widths come with the search itself */
             origin_put(source, widths[i], &origin);
     }
     return width;
@@ -248,7 +249,7 @@ static void limits_put(struct source *source) {
     source->session->limits = named_keep(source->arena, rows, count);
 }
 
-/* So much more than is spent already. */
+/* A limit: so much more than is spent already. */
 static void limits_raise(struct source *source, const struct tune_state *state) {
     struct tune_named rows[COUNT_OF(limits)];
     size_t count = 0;

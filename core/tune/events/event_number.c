@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decimal text as a double, rounded once as strtod does, for the numbers that events mostly have:
- * up to 19 digits and a power of ten that 64 bits hold as a power of five. Long sessions have
- * millions of them. */
+/* Decimal text as a double, rounded once as strtod does. It reads the numbers that events mostly
+ * have: up to 19 digits, with a power of ten whose power of five fits into 64 bits. Long sessions
+ * have millions of them. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +45,8 @@ static bool exponent_read(struct str text, int *tens) {
     return true;
 }
 
-/* Digits are added to those before; how many came. More than 19 of them are too many, then what is
- * added does not matter. */
+/* Adds digits to those before, and returns how many there were. More than 19 are too many; then the
+ * sum does not matter. */
 static int digits_read(struct str *text, uint64_t *digits) {
     size_t at = 0;
     uint64_t sum = *digits;
@@ -57,7 +57,7 @@ static int digits_read(struct str *text, uint64_t *digits) {
     return at > MOST_DIGITS ? MOST_DIGITS + 1 : (int)at;
 }
 
-/* False: it is no such number, or one with more digits. */
+/* Splits the text; false when it is no such number, or one with more digits. */
 static bool decimal_read(struct str text, struct decimal *decimal) {
     *decimal = (struct decimal){.minus = text.len && *text.at == '-'};
     struct str rest = {text.at + decimal->minus, text.len - decimal->minus};
@@ -83,7 +83,7 @@ static uint64_t power_of_five(int power) {
     return value;
 }
 
-/* 2 to a power that is far from the ends of what a double can hold. */
+/* 2 to a power that a double can hold by far. */
 static double power_of_two(int power) {
     uint64_t bits = (uint64_t)(power + 1023) << 52;
     double value;
@@ -96,7 +96,8 @@ static int length_of(wide value) {
     return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
 }
 
-/* To the nearest with 53 bits, to the even one of two. `more`: there is something behind it. */
+/* Rounds to the nearest value with 53 bits, of two to the even one. `more`: something was cut off
+ * behind the bits. */
 static double rounded(wide value, bool more, int twos) {
     int over = length_of(value) - BITS;
     if (over <= 0)
@@ -132,7 +133,7 @@ bool tune_event_number(struct str text, double *value) {
     if (decimal.tens >= 0) {
         *value = rounded(digits * fives, false, decimal.tens);
     } else {
-        /* With 64 more bits the quotient has more than 53, or the division leaves nothing. */
+        /* With 64 more bits the quotient has more than 53, or the division leaves no rest. */
         int up = digits ? 127 - length_of(digits) : 0;
         wide raised = digits << up, quotient = raised / fives;
         *value = rounded(quotient, quotient * fives != raised, decimal.tens - up);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON text of an event as a structure, by the rows of events.def. One walk over the text, with
- * everything in one arena. What is of another type than its row says reads as not told; what has no
- * row is passed over; what is no JSON is no event. */
+/* The JSON text of an event as a structure, by the rows of events.def. One walk over the text,
+ * everything in one arena. A value of another type than its row's counts as not told; a key without
+ * a row is passed over; what is not JSON is no event. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "tune/events/event_table.h"
 
-#define DEEPEST 100 /* brackets in what is passed over */
+#define DEEPEST 100 /* brackets within brackets, in what is passed over */
 
 struct scan {
     const char *at, *end;
@@ -48,8 +48,8 @@ static int32_t hex_read(const char *at) {
     return value;
 }
 
-/* After "\u"; two of them are one character beyond the first 65 536. Bytes written; 0: it is none.
- */
+/* The character behind "\u"; two of them make one beyond the first 65 536. Returns the bytes
+ * written; 0 when it is none. */
 static size_t unicode_read(const char **at, char out[4]) {
     int32_t code = hex_read(*at);
     if (code < 0 || (code >= 0xdc00 && code <= 0xdfff))
@@ -65,7 +65,7 @@ static size_t unicode_read(const char **at, char out[4]) {
     return text_encode((uint32_t)code, out);
 }
 
-/* What stands behind a backslash; 0: nothing that may. */
+/* The character that a backslash and this one stand for; 0 when it may not stand there. */
 static size_t escape_read(const char **at, char out[4]) {
     static const char names[] = "\"\\/bfnrt", marks[] = "\"\\/\b\f\n\r\t";
     char name = *(*at)++;
@@ -78,8 +78,8 @@ static size_t escape_read(const char **at, char out[4]) {
     return 1;
 }
 
-/* The quote that ends the text whose first one is at `at`: the next one before which there is an
- * even number of backslashes. NULL: there is none. */
+/* The quote that ends the text whose opening quote is at `at`: the next one with an even number of
+ * backslashes before it. NULL when there is none. */
 static const char *text_end(const struct scan *scan, const char *at) {
     const char *from = at + 1, *quote = at;
     while ((quote = memchr(quote + 1, '"', (size_t)(scan->end - quote - 1)))) {
@@ -130,7 +130,8 @@ static const char *text_read(struct scan *scan) {
 
 /* ------------------------------------------------------------------------------- other values */
 
-/* One that is too large for a double is not told, as it would be when it is written again. */
+/* A number that is too large for a double counts as not told, as it will when it is written
+ * again. */
 static double number_read(struct scan *scan) {
     size_t length = tune_event_number_length(scan->at);
     struct str text = {scan->at, length};
@@ -334,7 +335,7 @@ static void value_read(struct scan *scan, const struct tune_field *field, void *
         pass(scan, 0);
 }
 
-/* As it stands there: a key of ours has no escapes. */
+/* Found by its text as it stands: a key of ours has no escapes. */
 static struct str key_read(struct scan *scan) {
     if (next(scan) != '"') {
         fail(scan);
@@ -348,7 +349,7 @@ static struct str key_read(struct scan *scan) {
     return key;
 }
 
-/* The key of that row, where it stands there as hone writes it; else nothing is read. */
+/* Reads the key of that row where it stands as hone writes it; else reads nothing. */
 static bool key_expect(struct scan *scan, const struct tune_field *field, struct str *key) {
     const char *at = scan->at, *wanted = field->key;
     if (field->is == TUNE_FIELD_END || *at++ != '"')
@@ -362,14 +363,14 @@ static bool key_expect(struct scan *scan, const struct tune_field *field, struct
     return true;
 }
 
-/* A row may be called so, too. */
+/* The event's lane; a row may have this name, too. */
 static void lane_read(const struct scan *scan, struct str key, int *lane) {
     struct scan again = *scan;
     if (lane && key.len == 4 && !memcmp(key.at, "lane", 4) && is_number(next(&again)))
         number_put(&(struct tune_field){.is = TUNE_FIELD_INT}, number_read(&again), lane);
 }
 
-/* A key and what stands behind it; *from is where the next key is looked for. */
+/* A key and the value behind it; *from is where the next key is looked for first. */
 static void pair_read(struct scan *scan, const struct tune_field *fields,
                       const struct tune_field **from, void *structure, int *lane) {
     const struct tune_field *field = *from;

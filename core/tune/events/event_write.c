@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events as JSON text, by the rows of events.def. What is written never breaks off: texts are made
- * valid, numbers that JSON cannot say are null. */
+/* Events as JSON text, by the rows of events.def. The text is always whole: texts are made valid,
+ * and numbers that JSON has no way to say are null. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void text_write(struct buf *out, const char *text) {
     buf_putc(out, '"');
 }
 
-/* As few digits as give the number back; the last bit of it does not count. */
+/* With as few digits as give the number back, but for its last bit. */
 static void number_write(struct buf *out, double number) {
     char text[32];
     if (!isfinite(number)) {

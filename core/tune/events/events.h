@@ -13,10 +13,10 @@
 #include "tune/events/records.h"
 #include "tune/events/words.h"
 
-/* A number that is not told, where each value could be one. */
+/* A number that is not told, in a field where every value could be told. */
 #define TUNE_EVENT_NO_INT INT_MIN
 
-/* `given`: the list stands there, even when it is empty. */
+/* `given`: the list stands in the event, even when it is empty. */
 struct tune_ints {
     const int *at;
     size_t count;
@@ -27,7 +27,7 @@ struct tune_longs {
     size_t count;
     bool given;
 };
-/* Values by name, in their order; of the two only one is meant. */
+/* Values by name, in their order. Each has a text or a number, never both. */
 struct tune_named {
     const char *name, *text;
     double number;
@@ -81,7 +81,7 @@ enum tune_part {
     TUNE_PARTS
 };
 
-/* Which keys are written: all of the event's row, or another choice of them. */
+/* Which keys are written: all of the event's row, or a selection. */
 enum tune_event_form {
     TUNE_FORM_WHOLE,
 #define FORM(id, event, keys) TUNE_FORM_##id,
@@ -100,8 +100,8 @@ struct tune_event {
     };
 };
 
-/* An event as an expression: TUNE_EVENT(STOP, stop, .text = why). What is not named is 0, so a row
- * whose unknown is another value has to be named. */
+/* An event as an expression: TUNE_EVENT(STOP, stop, .text = why). Fields that are not named are 0.
+ * So a field must be named when its value for "not known" is not 0. */
 #define TUNE_EVENT(id, name, ...) \
     (&(struct tune_event){.is = TUNE_EVENT_##id, .name = {__VA_ARGS__}})
 #define TUNE_EVENT_AS(id, its_form, name, ...) \
@@ -122,7 +122,7 @@ void tune_event_write(const struct tune_event *event, int lane, struct buf *out)
  * no such type, or the text is no JSON object. */
 bool tune_event_read(struct arena *arena, const char *type, const char *json,
                      struct tune_event *event) CC_MUST_USE;
-/* An event as the log has it: of which type, and what it says where that can be read. */
+/* An event as the log has it: its type, and what it says, where that can be read. */
 struct tune_event_said {
     bool is_read;
     struct tune_event event; /* else only `is`; TUNE_EVENTS: of a type that is not known */
@@ -131,7 +131,7 @@ void tune_event_hear(struct arena *arena, const char *type, const char *json,
                      struct tune_event_said *said);
 /* What stands inside events, by itself. */
 void tune_part_write(enum tune_part part, const void *structure, struct buf *out);
-/* Keeps its texts. */
+/* Keeps its texts in the pool. */
 void tune_part_keep(enum tune_part part, void *structure, struct text_pool *texts);
 void tune_event_keep(struct tune_event *event, struct text_pool *texts);
 

@@ -9,13 +9,13 @@
 
 #include "tune/events/words.h"
 
-/* What one edit is expected to do. `key` names the direction (what is done where), so that one
- * that failed is not tried again; it is stable for the same edit of the same source. */
+/* What one edit is expected to do. `key` names the direction (what is done where), so that a
+ * direction that failed is not taken again. It is the same for the same edit of the same source. */
 struct tune_plan {
     const char *key, *title, *what, *why;
-    const char *author;        /* "rewriter", "you", a model's name */
-    const char *sweep;         /* all of the sweep that it is one value of; NULL. A proposer's
-                                * plan: the sweep it asks for, in its own words */
+    const char *author; /* "rewriter", "you", a model's name */
+    const char *sweep;  /* the whole sweep that it is one value of; NULL. In a proposer's plan: the
+                           sweep that it asks for, in its own words */
     const char *strategy;      /* an entry of prompts/menu.md, or a name of its own; NULL */
     int first_line, last_line; /* in the parent's source; 0 when it has no place */
     const char *metric;        /* Neuron's name: "hbm_read_bytes", or "latency" */
@@ -40,8 +40,8 @@ struct tune_line_cost {
     const char *engine; /* the one most of it went to; NULL */
 };
 
-/* A resource that can limit the kernel: how long it is busy, and the latency if it were infinitely
- * fast. */
+/* A resource that can limit the kernel: how long it is busy, and what the latency would be if it
+ * took no time. */
 struct tune_bound {
     const char *name; /* "Tensor", "DMA" */
     double busy_us, without_us;
@@ -58,9 +58,10 @@ struct tune_note {
     int entered; /* contexts it went into */
 };
 
-/* `family`, `generation` and `dialect` are what it applies to; NULL: not known, so anywhere. */
+/* `family`, `generation` and `dialect` say what it applies to. NULL: not known, so it applies
+ * anywhere. */
 struct tune_experience {
-    int attempt, against; /* the evidence: faster or slower, than which */
+    int attempt, against; /* what it rests on: faster or slower than which attempt */
     const char *title, *summary, *slow, *fast, *applies_to;
     const char *family;     /* of operations, with blanks between: "matmul norm" */
     const char *generation; /* "trn2" */
@@ -77,7 +78,8 @@ struct tune_experience {
     int entered, merged;   /* prompts; how often the same was found again */
 };
 
-/* An attempt of another agent, or of another session: to be read, never to be gone on from. */
+/* An attempt of another agent, or of another session. It can be read, but nothing goes on from
+ * it. */
 struct tune_import {
     const char *agent, *source; /* "AccelOpt"; "executor_results.json:1" */
     const char *name, *parent;  /* as that agent calls it and what it came from; NULL */

@@ -114,8 +114,8 @@ static bool put_json(struct bundle *bundle, const char *name, cJSON *json) {
     return ok;
 }
 
-/* A file of artifacts/; one that is gone is no reason to give up, one that is damaged is not given
- * away. */
+/* Copies a file of artifacts/. One that is gone does not end the export; one that is damaged is not
+ * given away. */
 static bool put_artefact(struct bundle *bundle, const char *name, const char *hash) {
     char *path = hash ? store_artefact_path(bundle->store, hash) : NULL;
     size_t size = 0;
@@ -399,7 +399,7 @@ static bool is_empty(const char *folder) {
     return empty;
 }
 
-/* What exports to the same place left that were killed. */
+/* Removes what earlier exports to the same place left when they were killed. */
 static void drop_left_overs(const char *folder) {
     char *above = path_folder(folder);
     DIR *dir = opendir(above);
@@ -443,7 +443,7 @@ static bool evaluate_with(struct bundle *bundle, tune_bundle_fn *evaluate, void 
     return ok;
 }
 
-/* All of it is on the disk before it has its name. */
+/* All of it must be on the disk before it gets its name. */
 static bool take_place(const char *made, const char *folder, struct err *err) {
     char *above = path_folder(folder);
     int fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

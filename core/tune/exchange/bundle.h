@@ -13,8 +13,8 @@ struct bundle_places {
     struct bundle_place all[3]; /* the longest first */
 };
 
-/* The task's folder (".") as the session knows it, the session's ("session"), the user's ("~").
- * Free with bundle_places_free. */
+/* What stands for a folder in a bundle: "." for the task's as the session knows it, "session" for
+ * the session's, "~" for the user's. Free with bundle_places_free. */
 void bundle_places_find(struct bundle_places *places, const struct tune_state *state,
                         const char *session);
 /* Appends the text with what stands for them. */
@@ -31,7 +31,7 @@ struct bundle_file {
 struct bundle_task {
     VEC(struct bundle_file) files;
     const char *kernel, *reference; /* names; NULL: there is none */
-    bool flat;                      /* hone sim on the folder itself finds them */
+    bool flat;                      /* hone sim on the folder finds them by itself */
 };
 /* All files of the task, with `source` as its kernel (NULL: its own). False and *err where one that
  * the session keeps is gone or damaged. Free with bundle_task_free in any case. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the folders of this machine out of what is given away: the task's, the session's and the
- * user's. A folder is a whole name in a text, not the beginning of one; names of users and hosts
- * that stand for themselves are left alone. */
+ * user's. A folder counts where it is a whole name in a text, not the beginning of a longer one.
+ * Names of users and hosts by themselves are left alone. */
 #include "tune/exchange/bundle.h"
 #include "tune/exchange/inner.h"
 #include "tune/session/inner.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The task in a bundle: the best kernel, the reference and all that they import. Where everything
- * lies in one folder it does here, too, as kernel.py and reference.py; else as it lay, below
+ * lies in one folder, it does so here, as kernel.py and reference.py; else it lies as before, below
  * task/. */
 #include <stdlib.h>
 
@@ -79,7 +79,8 @@ static void rename_to(struct bundle_file *file, const char *name) {
     file->name = copy;
 }
 
-/* Kernel and reference lie at the top of what they import, and their usual names are free. */
+/* Whether kernel and reference lie at the top of what they import, and their usual names are
+ * free. */
 static bool is_flat(const struct bundle_task *task, const struct bundle_file *kernel,
                     const struct bundle_file *reference) {
     return !strchr(kernel->name, '/') && !has(task, "kernel.py", kernel) &&

@@ -13,15 +13,15 @@ struct tune_import_report {
     size_t fit, known;     /* of the experiences: apply to this task; of all: were there already */
     struct buf complaints; /* free with buf_free */
 };
-/* Takes over what other agents, or other sessions, learnt and tried: a file or a folder of theirs
- * (formats: foreign.h). Experiences come in as proposed, attempts to be read only. Adds to
+/* Takes over what other agents or other sessions learnt and tried, from a file or a folder
+ * (formats: tune/foreign). Experiences come in as proposed, attempts only to be read. Adds to
  * *report. */
 bool tune_session_import(struct tune_session *session, const char *path,
                          struct tune_import_report *report, struct err *err);
-/* Writes a session's folder as a bundle that tells all and reproduces without hone's own files: see
- * bundle.c. `folder` must not exist or be empty; it appears whole or not at all. Runs nothing but
- * `evaluate`, which is called (unless NULL) with the task as it will be given away, before that
- * appears; false and *err of it end the export. */
+/* Writes a session's folder as a bundle that tells all, and that reproduces without hone's own
+ * files: see bundle.c. `folder` must not exist or be empty; it appears whole or not at all. The
+ * only thing that runs is `evaluate` (NULL: nothing): it is called with the task as it will be
+ * given away, before the folder appears. False and *err of it end the export. */
 struct tune_bundle_made {
     const char *kernel, *reference; /* files; the latter NULL: none */
     const char *function, *device;
@@ -33,11 +33,11 @@ struct tune_bundle_made {
 typedef bool tune_bundle_fn(void *data, const struct tune_bundle_made *made, struct err *err);
 bool tune_bundle_write(const char *session, const char *folder, tune_bundle_fn *evaluate,
                        void *data, struct err *err);
-/* Goes through all of a session on disk: what store finds, and whether checkpoints and
- * experiments.jsonl are those of the log. Changes nothing. */
+/* Goes through a whole session on disk: what store finds, and whether checkpoints and
+ * experiments.jsonl agree with the log. Changes nothing. */
 bool tune_session_check(const char *session, store_check_fn *fn, void *data, struct err *err);
-/* Saves what is true of a damaged session into a new folder, which must not be there. Events behind
- * the place where the new log ends go to behind/events.jsonl in it, kernels among them to files
+/* Saves what is true of a damaged session into a new folder, which must not exist. Events behind
+ * the end of the new log go to behind/events.jsonl in it, with the kernels of these events in files
  * beside. */
 struct tune_repaired {
     struct store_repaired store;

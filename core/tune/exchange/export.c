@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is made from the state for others to read: the query tables, experiments.jsonl and
- * the checkpoints (fields as other NKI agents write them, ours added). The event log does not
- * depend on any of it. A row is in experiments.jsonl when the table of attempts says that this one
- * is decided: both are committed at once. The optimisation memory is in remember.c. */
+/* What is made from the state for others to read: the query tables, experiments.jsonl and the
+ * checkpoints (fields as other NKI agents write them, and ours). The event log depends on none of
+ * it. A row is in experiments.jsonl when the table of attempts says that the attempt is decided:
+ * both are committed at once. The optimisation memory is in remember.c. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -87,7 +87,7 @@ static bool rows_profile(struct store *store, const struct tune_attempt *attempt
     return true;
 }
 
-/* `seq`: up to which all attempts are true with this one. */
+/* `seq`: the event up to which the tables are true. */
 static bool tables_write(struct tune_session *session, const struct tune_attempt *attempt,
                          int64_t seq, struct err *err) {
     struct store *store = session->store;
@@ -237,7 +237,7 @@ static bool mend_event(void *data, const struct store_event *event) {
     return true;
 }
 
-/* Those whose status is the one in the table are left alone. */
+/* Attempts whose status is the one in the table are left alone. */
 static bool mend_status(void *data, size_t count, const char *const *names,
                         const char *const *values) {
     (void)count, (void)names;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files that a task is made of: kept in the session by content, compared with those on disk,
- * and put where they can be read when the session's are to count. Who decides which do is a person;
- * what follows from it is drive's. */
+ * and put where they can be read when the session's own are to count. A person decides which ones
+ * count; what follows from that is drive's. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,7 +31,7 @@ static bool is_kernel(const struct tune_task_file *file) {
     return strcmp(file->of, "kernel") == 0;
 }
 
-/* A log may come from anywhere: its names stay below the folder they are put in. */
+/* A log may come from anywhere, so its names must stay below the folder they are put in. */
 bool tune_file_name_is_safe(const char *name) {
     struct str rest = str_of(name), part;
     bool safe = name[0] && name[0] != '/' && strlen(name) < 1000;
@@ -42,7 +42,8 @@ bool tune_file_name_is_safe(const char *name) {
 
 /* --------------------------------------------------------------------------- what is on disk */
 
-/* As they lie on disk now; `own_kernel`: with the kernel's source that the session has. */
+/* The files as they lie on disk now; with `own_kernel`, the kernel is the source that the session
+ * has. */
 static struct task_closure *closure_now(const struct tune_session *session, bool own_kernel,
                                         struct err *err) {
     const char *kernel = session->kernel_now, *reference = session->reference_now;
@@ -61,7 +62,8 @@ static struct task_closure *closure_now(const struct tune_session *session, bool
     return closure;
 }
 
-/* The folder that the session's names are below, as things lie now; NULL: it cannot be told. */
+/* The folder below which the session's names are, as things lie now; NULL when that cannot be
+ * told. */
 static char *root_now(const struct tune_session *session) {
     const struct tune_state *state = session->state;
     const char *anchor = session->is_builtin ? session->reference_now : session->kernel_now;
@@ -110,7 +112,7 @@ static bool closure_emit(struct tune_session *session, const struct task_closure
     return ok;
 }
 
-/* A reference that changed between an older hone and this one is to be noticed, too. */
+/* A reference that changed since an older hone wrote the session is noticed, too. */
 static void reference_as_it_was(const struct tune_state *state, struct task_closure *closure) {
     for (size_t i = 0; state->reference_source && i < closure->files.len; i++) {
         struct task_file *file = &closure->files.at[i];
@@ -123,7 +125,7 @@ static void reference_as_it_was(const struct tune_state *state, struct task_clos
     }
 }
 
-/* What a change of is not noticed. */
+/* A change of files that are too large to be kept goes without notice. */
 static void tell_left(struct tune_session *session, const struct task_closure *closure) {
     for (size_t i = 0; i < closure->left.len; i++)
         tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "files",
@@ -147,7 +149,7 @@ void tune_files_begin(struct tune_session *session) {
     task_closure_free(closure);
 }
 
-/* Nothing stands in its place that could be taken in. */
+/* Whether the kernel's file is gone, so that there is nothing to take in its place. */
 static bool kernel_is_gone(const struct tune_session *session) {
     return !session->is_builtin && session->kernel_now && !file_exists(session->kernel_now);
 }
@@ -259,7 +261,7 @@ static void change_add(struct changes *changes, const char *name, const char *wa
     free(old);
 }
 
-/* The kernel of an attempt, put in the place of the first one, is no news. */
+/* The kernel of an attempt in the place of the first kernel is not news. */
 static bool is_attempts(const struct tune_state *state, const char *hash) {
     for (size_t i = 0; i < state->attempts.len; i++)
         if (!strcmp(state->attempts.at[i].hash, hash))
@@ -291,7 +293,7 @@ static bool is_known(const struct tune_state *state, const char *name) {
     return false;
 }
 
-/* An import that led to no file of the task leads to one now. */
+/* Whether an import that led to no file of the task leads to one now. */
 static void new_files(struct changes *changes, const char *root) {
     struct task_closure *closure = closure_now(changes->session, true, NULL);
     size_t len = strlen(root);
@@ -299,7 +301,7 @@ static void new_files(struct changes *changes, const char *root) {
         const struct task_file *file = &closure->files.at[i];
         bool below = !strncmp(file->path, root, len) && file->path[len] == '/';
         const char *name = below ? file->path + len + 1 : file->path;
-        /* An older hone did not look for what strings name. */
+        /* An older hone did not look for files that strings name. */
         if (!file->by_text && !is_known(changes->session->state, name))
             change_add(changes, name, NULL, file->text, file->size);
     }

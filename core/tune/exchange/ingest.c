@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts the profile that an evaluation wrote among the session's artefacts, on a worker thread
- * because it may be large. */
+/* Puts the profile that an evaluation wrote among the session's artefacts. A worker thread does it,
+ * because the profile may be large. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #define PROFILE_MAX ((size_t)256 << 20)
 
 struct tune_ingest {
-    struct tune_session *session; /* NULL: closed since */
+    struct tune_session *session; /* NULL: it was closed meanwhile */
     struct tune_ingest *next;
     int attempt;
     char *path, *artifacts; /* the file; the folder it goes to */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that follow from a session, and what goes into it from files. For the rooms of tune. */
+/* Files that follow from a session, and what comes into it from files. For the rooms of tune. */
 #ifndef HONE_TUNE_EXCHANGE_INNER_H
 #define HONE_TUNE_EXCHANGE_INNER_H
 
 #include "tune/exchange/exchange.h"
 #include "tune/session/inner.h"
 
-/* export.c: the derived tables and files of an attempt; of those whose status is another one than
- * `before`; of all whom the log knows better when a session is opened. */
+/* export.c: writes the derived tables and files: of one attempt; of all whose status differs from
+ * `before`; when a session is opened, of all about which the log knows more than they. */
 void tune_export(struct tune_session *session, int attempt);
 void tune_export_changed(struct tune_session *session, const enum tune_status *before,
                          size_t count);
 void tune_export_mend(struct tune_session *session);
-/* The row of an attempt that is decided; nothing of one that is not. */
+/* The row of a decided attempt; nothing for one that is not decided. */
 void tune_experiment_print(const struct tune_state *state, const struct tune_attempt *attempt,
                            struct buf *out);
 

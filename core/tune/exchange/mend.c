@@ -15,10 +15,12 @@
 struct checking {
     struct tune_state *state;
     struct arena *arena; /* of an event */
-    struct by_hash rows; /* that experiments.jsonl may have, by their texts, */
+    struct by_hash rows; /* rows that experiments.jsonl may have, by their texts */
     VEC(int) attempts;   /* whose they are, */
-    VEC(size_t) from;    /* and by attempt: those before were told before it was decided anew */
-    size_t changes;      /* of the state, that were looked at */
+    VEC(size_t)
+    from; /* and by attempt; a row before the last one is from before the attempt was decided anew
+           */
+    size_t changes; /* of the state, that were looked at */
     store_check_fn *fn;
     void *data;
 };
@@ -64,8 +66,8 @@ static void checkpoints_check(struct checking *checking, const char *folder) {
               whole, missing);
 }
 
-/* A row may stand anywhere, as they come when attempts are decided, and says what was known then:
- * what the device model or a compiler adds later is not in it. */
+/* Rows stand in the order in which attempts were decided, and each says what was known then: what
+ * the device model or a compiler adds later is not in it. */
 static void row_expect(struct checking *checking, int id) {
     const struct tune_attempt *attempt = tune_state_attempt(checking->state, id);
     struct buf line = {0};
@@ -84,7 +86,7 @@ static void rows_forget(struct checking *checking, int id) {
     checking->from.at[id] = checking->attempts.len;
 }
 
-/* What a person does may change any attempt, and then the file is made anew. */
+/* A person's action may change any attempt, and then the file is made anew. */
 static void rows_expect(struct checking *checking, const struct tune_event *event) {
     const struct tune_state *state = checking->state;
     for (; checking->changes < state->own->changes.len; checking->changes++) {
@@ -111,7 +113,7 @@ static bool read_one(void *data, const struct store_event *event) {
     return true;
 }
 
-/* The attempt whose row the line is, one that has none yet; -1. */
+/* The attempt whose row this line is, among those that have none yet; -1. */
 static int row_of(const struct checking *checking, struct str line, const bool *seen) {
     size_t at = 0, row;
     while (by_hash_next(&checking->rows, hash_quick(line.at, line.len), &at, &row)) {
@@ -160,7 +162,7 @@ static void experiments_check(struct checking *checking, const char *folder) {
     free(path);
 }
 
-/* What is made from the log, where all of the log can be read and nobody writes it just now. */
+/* Checks what is made from the log, where the whole log can be read and nobody writes it now. */
 static void derived_check(struct checking *checking, const char *folder) {
     struct err err = {0};
     struct store *store = store_open(folder, true, &err);
@@ -189,7 +191,8 @@ bool tune_session_check(const char *folder, store_check_fn *fn, void *data, stru
 
 /* -------------------------------------------------------------------------------------- repair */
 
-/* Nothing else refers to them: without one the state is the same but for a line on a screen. */
+/* Nothing else refers to these events: without one, the state is the same but for a line on a
+ * screen. */
 static const char *const harmless[] = {"log", "progress", "diagnostic", "entered", NULL};
 
 static void stand_in(int64_t seq, struct buf *payload) {
@@ -207,7 +210,7 @@ struct behind {
     size_t kernels;
 };
 
-/* The kernel of an attempt stands alone, whatever became of what it refers to. */
+/* The kernel of an attempt is worth keeping by itself, whatever became of what it refers to. */
 static void kernel_keep(struct behind *behind, int64_t seq, const cJSON *payload) {
     const char *source = tune_json_text(payload, "source");
     struct buf path = {0};
@@ -255,8 +258,7 @@ static bool behind_write(const struct behind *behind, struct err *err) {
     return ok;
 }
 
-/* The optimisation memory follows from the log, too, but a person may have put their own into it.
- */
+/* The optimisation memory follows from the log, too, but a person may have added to it. */
 static void memory_copy(const char *from, const char *to) {
     char *old = path_join(from, "optimization_memory/rewrites.json");
     char *new = path_join(to, "optimization_memory/rewrites.json"), *folder = path_folder(new);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The optimisation memory as the loop keeps it: written to rewrites.json and read from one that was
+/* The optimisation memory as the loop keeps it: written to rewrites.json, read from a file that was
  * there before the session, imported from other agents, expired by age and by what was found since.
- * What experiences are about is in memory.c. */
+ * What experiences are about is in sums/memory.c. */
 #include "tune/state/state.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@
 #define REWRITES_MAX ((size_t)16 << 20)
 #define MEMORY_MAX 500
 #define DAY_MS (24 * 3600 * (int64_t)1000)
-/* Compilers and devices change: what nobody found again for so long is asked for again. */
+/* Compilers and devices change: what nobody found again for this long is doubted. */
 #define AGE_DAYS 365
 #define ROWS_AT_ONCE 200
 
@@ -184,7 +184,7 @@ static void complaints_log(struct tune_session *session, const struct tune_forei
                       foreign->complaints.at[i]);
 }
 
-/* Another agent's list says of no experience whether anybody believes it. */
+/* Another agent's list does not say whether anybody believes an experience. */
 static bool import_list(struct tune_session *session, struct str text, const cJSON *list) {
     const cJSON *item;
     cJSON_ArrayForEach(item, list) if (tune_json_text(item, "status")) return false;
@@ -197,7 +197,7 @@ static bool import_list(struct tune_session *session, struct str text, const cJS
     return true;
 }
 
-/* A memory that is there before the session is: kept from an earlier one, or another agent's. */
+/* A memory that is there before the session: from an earlier session, or another agent's. */
 void tune_import_memory(struct tune_session *session) {
     char *path = path_join(store_folder(session->store), REWRITES);
     struct err err = {0};

@@ -9,14 +9,14 @@
 #include "tune/foreign/foreign.h"
 #include "tune/state/state.h"
 
-/* Where in the text the reading is: the parsed tree does not know its lines. */
+/* Where the reading is in the text: the parsed tree does not know its lines. */
 struct walk {
     struct foreign_place at;
     struct str rest;
     const cJSON *plans; /* of planner_results.json; NULL */
 };
 
-/* Moves to the text, if it comes. */
+/* Moves on to the text, if it comes. */
 static void walk_to(struct walk *walk, const char *text) {
     const char *found = memmem(walk->rest.at, walk->rest.len, text, strlen(text));
     if (!found)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the readers of other agents' files found, collected: experiences with the lines that
- * differ, attempts, complaints, and the directions that did not work out, as one experience for
- * each agent and task. Counts and sizes are bounded. The files and their formats are in foreign.c
- * and beside it. */
+/* Collects what the readers of other agents' files found: experiences with the lines that differ,
+ * attempts, complaints. Directions that did not work become one experience for each agent and task.
+ * Counts and sizes are bounded. The files and their formats are in foreign.c and beside it. */
 #include "tune/foreign/foreign.h"
 
 #include <math.h>
@@ -73,7 +72,8 @@ char *foreign_beside(const struct foreign_place *place, const char *name) {
     return text;
 }
 
-/* A snippet of a few lines may name nothing at all: only what is clearly something else counts. */
+/* A snippet of a few lines may name nothing at all, so only what is clearly something else counts
+ * as such. */
 const char *foreign_dialect(const char *source) {
     static const char *const others[] = {"triton", "__global__", "#include",    "cutlass",
                                          "pallas", "import jax", "import torch"};
@@ -108,7 +108,7 @@ static int lines_of(const char *text) {
     return count;
 }
 
-/* A kernel tells its story in comments, which differ everywhere; the code is what counts. */
+/* Comments tell the story of a kernel and differ everywhere: only code is compared. */
 static char *without_comments(const char *source) {
     struct str rest = str_of(source), line;
     struct buf out = {0};
@@ -202,7 +202,8 @@ void foreign_attempt(const struct foreign_place *place, const char *agent, struc
     row.status = foreign_keep(out, row.status, 40);
     row.title = foreign_keep(out, row.title, MAX_TITLE);
     row.reason = foreign_keep(out, row.reason, 500);
-    if (about->kernel && row.is == TUNE_STATUS_FAILED) { /* others are no reason not to run it */
+    if (about->kernel &&
+        row.is == TUNE_STATUS_FAILED) { /* only a kernel that failed need not be run again */
         struct hash hash = nki_source_hash(str_of(about->kernel));
         row.normal = arena_strdup(out->arena, hash.hex);
     }
@@ -267,7 +268,7 @@ static bool same_group(const struct tune_foreign *foreign, size_t i, size_t k) {
            same_text(a->dialect, b->dialect);
 }
 
-/* On one line: the first sentence or so of a text. */
+/* The first sentence or so of a text, on one line. */
 static void one_line(struct buf *out, const char *text, size_t most) {
     struct str all = str_trim(str_of(text ? text : ""));
     size_t len = 0;
@@ -294,7 +295,8 @@ static void direction_print(struct buf *out, const struct tune_import *row) {
     buf_putc(out, '\n');
 }
 
-/* One list for the group that this attempt is the first of; its attempts are done with. */
+/* Makes one list for the group that begins with this attempt; the group's attempts are then
+ * done. */
 static void group_close(struct tune_foreign *foreign, bool *open, size_t first) {
     const struct tune_import *row = &foreign->attempts.at[first];
     const struct foreign_about *about = &foreign->about.at[first];

@@ -31,7 +31,7 @@ static bool is_candidate(const char *name) {
            (str_starts(text, "code_") && str_ends(text, "_result_full.txt"));
 }
 
-/* By name, so that a folder's other files are left alone. */
+/* Files are known by name, so that other files of a folder are left alone. */
 static bool is_known(const char *name) {
     static const char *const names[] = {"experiments.jsonl",
                                         "candidates.jsonl",

@@ -23,19 +23,19 @@ struct foreign_place {
 struct foreign_about {
     const char *task, *family, *dialect; /* NULL: not known */
     const char *kernel;                  /* whole; NULL */
-    bool tried;                 /* a direction that was carried out or judged, not a lost answer */
-    struct foreign_place place; /* set by foreign_attempt */
+    bool tried;                          /* it was carried out or judged: no answer that was lost */
+    struct foreign_place place;          /* set by foreign_attempt */
 };
 
 struct tune_foreign {
     VEC(struct tune_experience) experiences; /* proposed, imported, with their source */
     VEC(struct tune_import) attempts;
     VEC(struct foreign_about) about; /* of each of the attempts */
-    VEC(struct hash) seen;           /* kernels of agents that repeat them */
+    VEC(struct hash) seen;           /* hashes of kernels, for agents that repeat them */
     VEC(const char *) complaints;    /* "file:line: what is wrong with it" */
     size_t files, left_out;          /* files read; complaints that were too many */
     size_t beside;                   /* files beside them */
-    const char *own;                 /* a folder that is left out: the session's; NULL */
+    const char *own;                 /* a folder to leave out: the session's; NULL */
     bool full;                       /* experiences were left out, and it was said */
     struct arena *arena;             /* owns every text above */
 };
@@ -46,8 +46,8 @@ struct tune_foreign {
 bool tune_foreign_read(const char *path, struct tune_foreign *out, struct err *err);
 /* The same of one file's text; `path` tells the format and is what sources and complaints say. */
 void tune_foreign_text(const char *path, struct str text, struct tune_foreign *out);
-/* Adds one experience for every agent and task that lists the directions which did not work there.
- * tune_foreign_read has done it; after tune_foreign_text it is the caller's to do. */
+/* Adds one experience for every agent and task, which lists the directions that did not work there.
+ * tune_foreign_read calls it; after tune_foreign_text the caller does. */
 void tune_foreign_close(struct tune_foreign *foreign);
 void tune_foreign_free(struct tune_foreign *foreign);
 
@@ -55,11 +55,11 @@ void tune_foreign_free(struct tune_foreign *foreign);
 void foreign_complain(const struct foreign_place *place, const char *format, ...) CC_PRINTF(2, 3);
 /* A text cut to `most` bytes, in the arena; NULL for NULL and for blanks. */
 const char *foreign_keep(struct tune_foreign *out, const char *text, size_t most);
-/* A file beside the one that is read, at most FOREIGN_FILE_MAX bytes of it; NULL when it cannot be
- * read, when it is no plain name below that folder, and when the reading as a whole had enough.
- * Free with free. */
+/* A file beside the one that is read, at most FOREIGN_FILE_MAX bytes of it. NULL when it cannot be
+ * read, when the name does not stay in that folder, or when too much was read already. Free with
+ * free. */
 char *foreign_beside(const struct foreign_place *place, const char *name);
-/* Whether that was told before; else it is remembered. */
+/* Whether it was told before; if not, it is remembered. */
 bool foreign_again(struct tune_foreign *out, const char *what, const char *source);
 /* Adds the experience, its texts copied; `agent` is whose it is. Whole kernels are cut to the lines
  * that differ. */
@@ -88,7 +88,7 @@ const char *foreign_last_line(struct tune_foreign *out, const char *text);
 /* The code blocks under "Original code" and "Optimized code" of a summary; `rest` is what is left
  * of it. False: there are none, nothing is set. All in the arena. */
 bool foreign_snippets(struct tune_foreign *out, const char *text, struct tune_experience *item);
-/* What a free verdict means: the first word in it that is known. */
+/* The status that free words say: that of the first word that is known. */
 enum tune_status foreign_status(const char *words);
 
 /* json.c: the tree of a text in which Python may have written NaN and Infinity; NULL with a

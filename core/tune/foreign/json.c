@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other agents' memories in JSON, and what all readers of JSON need. Python writes Infinity and
- * NaN, which are no JSON; they are read as unknown. A damaged file costs that file. */
+ * NaN, which JSON does not have; they are read as unknown. A damaged file is lost alone. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static size_t odd_number(struct str text) {
     return 0;
 }
 
-/* The text with what is no number put as null; strings are left alone, lines stay where
+/* The text with null in place of what is no number. Strings are left alone, and lines stay where
  * they are. */
 static void without_odd_numbers(struct str text, struct buf *out) {
     bool quoted = false;
@@ -101,7 +101,7 @@ static bool is_nothing(const char *title) {
     return title && strstr(title, "No optimization found");
 }
 
-/* What follows the title, when the first line of the summary says it again. */
+/* What follows the title where the first line of the summary repeats it. */
 static const char *without_title(const char *summary, const char *title) {
     struct str rest = str_of(summary ? summary : ""), line;
     struct buf first = {0};
@@ -116,8 +116,8 @@ static const char *without_title(const char *summary, const char *title) {
     return same ? rest.at : summary;
 }
 
-/* Title and summary as they are meant: the ancestor's title is the first fifty bytes of the
- * summary, AccelOpt's has Markdown's stars; both have the code at the end of the summary. */
+/* Puts title and summary right. The title of nki-kernel-agent is the first fifty bytes of the
+ * summary, AccelOpt's has the stars of Markdown, and both have code at the end of the summary. */
 static void texts_read(const struct foreign_place *place, const cJSON *item,
                        struct tune_experience *to) {
     struct buf title = {0};
@@ -191,7 +191,7 @@ static void advance(struct lines *lines, size_t count) {
     lines->rest.len -= count;
 }
 
-/* Moves to the next element of the list that `lines` stands in: past one value and its comma. */
+/* Moves to the next element of the list of `lines`: past one value and its comma. */
 static void next_element(struct lines *lines) {
     int depth = 0;
     bool quoted = false, some = false;

@@ -17,7 +17,7 @@ static const struct foreign_row *row_find(const struct foreign_log *log, const c
     return NULL;
 }
 
-/* How much faster than its parent; NAN when one of both was not measured. */
+/* How much faster it is than its parent; NAN when one of them was not measured. */
 static double against_parent(const cJSON *line, const struct foreign_row *parent) {
     const char *name = tune_json_text(line, "parent");
     double ms = foreign_number(line, "latency_ms"), was = parent ? parent->latency_ms : (double)NAN;
@@ -35,7 +35,7 @@ static const char *file_name(struct tune_foreign *out, const char *told) {
     return len && str_ends(name, ".py") ? arena_strndup(out->arena, told, len) : NULL;
 }
 
-/* What was done; a code name of its plan ("D1") tells nobody anything. */
+/* What was done; the code name of a plan ("D1") says nothing to others. */
 static void title_print(const cJSON *line, struct buf *out) {
     static const char *const fields[] = {"lever", "direction", "structure"};
     const char *told = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Histories with one row a line: experiments.jsonl of nki-kernel-agent and of hone,
- * candidates.jsonl of KDA. A damaged line costs that line. */
+ * candidates.jsonl of KDA. A damaged line is lost alone. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #define MAX_LINE ((size_t)4 << 20)
 #define MAX_TASK 200
 
-/* Its score is that of the contest, not a speedup; a latency that was not measured is 0. What
- * counts is the latency against the best so far. */
+/* Its score is that of the contest and not a speedup; its latency is 0 where none was measured.
+ * What counts is the latency against the best so far. */
 static double ancestor_speedup(const cJSON *line, struct foreign_log *log) {
     double ms = foreign_number(line, "latency_ms");
     if (!(ms > 0))

@@ -18,7 +18,7 @@ struct repr {
     const struct foreign_place *place;
     const char *start, *at, *end;
     int depth;
-    const char *wrong; /* the first thing that was wrong */
+    const char *wrong; /* what was wrong first */
 };
 
 struct repr_candidate {
@@ -80,8 +80,8 @@ static bool is_string(const struct repr *repr) {
     return repr->at < repr->end && (*repr->at == '\'' || *repr->at == '"');
 }
 
-/* Whether the string ends here. After three quotes the next field follows; a kernel may have such
- * quotes of its own. */
+/* Whether the string ends here. Three quotes end it only when the next field follows, because a
+ * kernel may have such quotes itself. */
 static bool at_end(const struct repr *repr, char quote, int quotes) {
     if (!at_quotes(repr, quote, quotes))
         return false;

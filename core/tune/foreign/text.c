@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What language models and people wrote into other agents' files, made usable: a short title out
- * of a plan in Markdown, the code in a summary, a verdict in free words. It guesses; what it
- * cannot tell it leaves as it is. */
+/* Makes use of what language models and people wrote into other agents' files: a short title from a
+ * plan in Markdown, the code in a summary, a verdict in free words. It guesses; what it cannot tell
+ * it leaves as it is. */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -114,7 +114,7 @@ static struct str title_find(struct str text) {
     return outstanding.len ? outstanding : sentence.len ? sentence : first;
 }
 
-/* Up to the end of a first clause, when that says enough; else so many bytes and three dots. */
+/* Up to the end of the first clause, where that says enough; else so many bytes and three dots. */
 static size_t title_length(struct str text) {
     for (size_t i = 15; i + 1 < text.len && i < TITLE_MOST; i++)
         if ((text.at[i] == ';' || text.at[i] == '.') && isspace((unsigned char)text.at[i + 1]))

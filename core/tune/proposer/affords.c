@@ -7,8 +7,8 @@
 #include "tune/proposer/inner.h"
 #include "tune/sums/sums.h"
 
-#define AMPLE 4   /* an answer may be so many times longer than expected, */
-#define PART 0.25 /* or take this part of what is left, whatever is more */
+#define AMPLE 4   /* an answer may be so many times longer than expected */
+#define PART 0.25 /* or take this share of what is left, whichever is more */
 
 static double known(double value) {
     return isnan(value) ? 0 : value;
@@ -29,7 +29,7 @@ static double most_of(const struct tune_state *state, const struct tune_asking *
     return fmin(most, fmax(expected->answer * AMPLE, most * PART));
 }
 
-/* What an answer may be longer than expected is spoken for, too. */
+/* What an answer may take beyond what is expected is held for it, too. */
 static void lengthen(const struct tune_state *state, struct tune_asking *asking,
                      const struct tune_expected *expected, int *max_tokens) {
     const struct tune_role_model *model = &state->roles[asking->role].models[asking->which];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions to language models as events. Prompts and answers are artefacts; the pieces of an
- * answer that is still coming are not kept. */
+/* Questions to language models as events. Prompts and answers become artefacts. The pieces of an
+ * answer are not kept while it comes. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,9 +8,10 @@
 #include "tune/proposer/inner.h"
 #include "tune/read/read.h"
 
-#define UNREAD_MOST ((size_t)32768) /* bytes of an answer that could not be used, to mend it */
+#define UNREAD_MOST ((size_t)32768) /* of an answer that could not be used, when it is sent back \
+                                     */
 
-/* The hash of the text, which is put away; NULL: it is empty, or that failed. */
+/* Stores the text and returns its hash; NULL when it is empty or that failed. */
 static const char *artefact_put(const struct tune_work *work, struct str text, struct hash *hash) {
     struct tune_session *session = work->session;
     struct err err = {0};
@@ -52,7 +53,7 @@ bool tune_reply_holds(const struct tune_reply *reply) {
     return reply->work.session->state->holds;
 }
 
-/* As much of a useless answer as is worth sending back: its beginning and its end. */
+/* What of a useless answer is worth sending back: its beginning and its end. */
 static void said_print(struct str text, struct buf *out) {
     size_t left = text.len > UNREAD_MOST ? text.len - UNREAD_MOST : 0, front = UNREAD_MOST / 3 * 2;
     if (!left) {

@@ -24,14 +24,14 @@ struct tune_models {
     struct model_endpoint *asked[TUNE_ROLES]; /* as each role asks them */
 };
 
-/* Who does what nobody was named for. */
+/* The role whose models answer where none was named for this one. */
 static const enum tune_role stands_in[TUNE_ROLES] = {
     [TUNE_ROLE_PLANNER] = TUNE_ROLE_PLANNER,     [TUNE_ROLE_REWRITER] = TUNE_ROLE_PLANNER,
     [TUNE_ROLE_FIXER] = TUNE_ROLE_REWRITER,      [TUNE_ROLE_SUMMARISER] = TUNE_ROLE_SUMMARISER,
     [TUNE_ROLE_REFLECTOR] = TUNE_ROLE_REFLECTOR,
 };
 
-/* Words between blanks, as argv. */
+/* Splits words at blanks, as argv. */
 static const char *const *words_of(struct arena *arena, const char *text) {
     const char **words = ARENA_ARRAY(arena, const char *, MAX_WORDS + 1);
     size_t count = 0;
@@ -205,7 +205,7 @@ static bool roles_read(struct finding *finding, const char *names) {
 
 static enum tune_role answering(const struct tune_models *models, enum tune_role role);
 
-/* Tokens are only estimated, so some stay free. */
+/* Tokens are only estimates, so some room stays free. */
 static double prompt_most(const struct entry *entry) {
     int answer = entry->endpoint.max_tokens > 0 ? entry->endpoint.max_tokens : MODEL_MAX_TOKENS;
     double most = fmax(entry->context_tokens - answer, entry->context_tokens / 2);
@@ -222,7 +222,7 @@ static enum model_effort effort_of(const struct config *config, enum tune_role r
     return effort;
 }
 
-/* A role's own effort comes before what a model's section says of thinking. */
+/* The effort that a role names comes before the section's settings for thinking. */
 static void asked_fill(struct tune_models *models, enum tune_role role, enum model_effort effort) {
     enum tune_role by = answering(models, role);
     size_t count = models->roles[by].len;

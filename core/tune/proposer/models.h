@@ -9,9 +9,9 @@
 #include "tune/ask/ask.h"
 
 struct tune_models;
-/* `names` is what --proposer says: "models" for [roles], else models with commas between that serve
- * every role but summariser and reflector: names of [model NAME], SERVICE/MODEL
- * ("anthropic/claude-sonnet-4-5"), or "human". NULL and *err (usage) for what is none of these. */
+/* `names` is what --proposer says: "models" for [roles]; else models with commas between, which
+ * serve every role but summariser and reflector. A model is a name of [model NAME], SERVICE/MODEL
+ * ("anthropic/claude-sonnet-4-5"), or "human". NULL and *err (usage) for anything else. */
 struct tune_models *tune_models_open(const struct config *config, const char *names,
                                      struct err *err) CC_MUST_USE;
 void tune_models_free(struct tune_models *models); /* accepts NULL */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services of models that are out of order, as events. What came of a question then is nothing: no
- * plan is closed, nothing is remembered. Who is asked instead is request_again.c's. */
+/* Services of models that are out of order, as events. A question that failed so counts for
+ * nothing: no plan is closed, nothing is remembered. Who is asked instead is decided in
+ * request_again.c. */
 #include <math.h>
 
 #include "tune/proposer/inner.h"
 #include "tune/sums/sums.h"
 
-#define MOST_TIMES 60 /* the longest pause, in first ones: 5 s becomes 5 min */
-#define SPREAD 0.2    /* a pause is so much longer or shorter, so that not all come at once */
+#define MOST_TIMES 60 /* the longest pause, in times the first: 5 s become 5 min */
+#define SPREAD 0.2    /* pauses differ by this share, so that not all tries come at once */
 #define MOST_DOUBLED 20
 
 double tune_outage_pause(double first_s, int tries, double asked_s) {

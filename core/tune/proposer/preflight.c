@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models tried before a run: one after the other, each by its key and its address, then by a
- * question where that is wanted. What is wrong is said in the words of core/model. */
+/* Models tried before a run: one after the other, each by its key and its address, and where that
+ * is wanted by a question. What is wrong is said in the words of core/model. */
 #include "tune/proposer/preflight.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "tune/proposer/inner.h"
 
 #define QUESTION "Answer with the one word ok."
-#define ANSWER_TOKENS 16 /* the least that every interface takes */
+#define ANSWER_TOKENS 16 /* the least that every interface accepts */
 
 struct tried {
     const char *name;
@@ -73,7 +73,7 @@ static void tell_connection(struct tune_preflight *self, const struct model_repl
 }
 
 static void tell_answer(struct tune_preflight *self, const struct model_reply *reply) {
-    /* So short an answer is cut where a model thinks: it answers all the same. */
+    /* An answer so short is cut where a model thinks, but it is an answer. */
     bool fine = reply->failed == MODEL_FAILED_NOT || reply->failed == MODEL_FAILED_TRUNCATED;
     struct buf found = {0};
     if (!fine) {
@@ -98,13 +98,13 @@ static void tell_answer(struct tune_preflight *self, const struct model_reply *r
 
 /* --------------------------------------------------------------------------------- the verdict */
 
-/* What waiting does not mend. */
+/* Whether waiting does not help. */
 static bool must_be_mended(const struct tried *tried) {
     return tried->failed == MODEL_FAILED_KEY || tried->failed == MODEL_FAILED_REQUEST ||
            tried->failed == MODEL_FAILED_USELESS;
 }
 
-/* Of the models of a role that cannot be asked, the first, where there is no other. */
+/* The first of a role's models that cannot be asked, where the role has no other that can. */
 static const struct tried *nobody_left(const struct tune_preflight *self, unsigned role) {
     const struct tried *first = NULL;
     for (size_t i = 0; i < self->all.len; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether models can be asked, before anything depends on it: key, address, and, where that is
- * wanted, one short answer. */
+/* Whether models can be asked, before anything depends on it: key, address, and where it is wanted
+ * one short answer. */
 #ifndef HONE_TUNE_PREFLIGHT_H
 #define HONE_TUNE_PREFLIGHT_H
 
@@ -30,16 +30,16 @@ struct tune_preflight_step {
 };
 struct tune_preflight_hooks {
     void (*on_step)(void *data, const struct tune_preflight_step *step); /* may be NULL */
-    /* Last. *err: of a model that must be mended (its key, its settings), or of a role for which no
-     * model can be reached (environment); kind none where models can be asked. */
+    /* Comes last. *err is about a model that must be mended (its key, its settings), or about a
+     * role for which no model can be reached (environment); kind none where models can be asked. */
     void (*on_done)(void *data, const struct err *err);
     void *data;
 };
 
 struct tune_preflight;
-/* Tries the models that `names` says, as --proposer does, one after the other. `asks`: each for an
- * answer, too, which costs some tokens. NULL and *err (usage) for what is no model. Nothing comes
- * before it returned. */
+/* Tries the models that `names` says, as for --proposer, one after the other. `asks`: each has to
+ * answer, too, which costs some tokens. NULL and *err (usage) when a name is no model. Nothing is
+ * called back before this returns. */
 struct tune_preflight *tune_preflight_start(struct loop *loop, const struct config *config,
                                             const char *names, bool asks,
                                             const struct tune_preflight_hooks *hooks,

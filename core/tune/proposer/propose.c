@@ -99,7 +99,7 @@ static bool reply_is_open(const struct tune_reply *reply) {
     return !reply->done && !reply->work.session->closing;
 }
 
-/* False for an answer that comes too late or twice. */
+/* Whether the answer is wanted; not when it comes too late or for the second time. */
 static bool reply_is_current(const struct tune_reply *reply, enum tune_work_is work) {
     return reply_is_open(reply) && reply->is == work;
 }
@@ -110,7 +110,7 @@ static const char *author_of(const struct tune_reply *reply) {
 
 /* --------------------------------------------------------------------------------------- plans */
 
-/* What is to be written down; texts that nobody else keeps so long are in the arena. */
+/* What is to be written down. Texts that nobody else keeps long enough are in the arena. */
 struct offers {
     VEC(struct tune_plan) plans;
     struct arena *arena;
@@ -160,7 +160,8 @@ static bool plans_store(struct tune_reply *reply, const struct tune_plan *plans,
     return some;
 }
 
-/* Several lanes divide what was offered among them when all have been answered. */
+/* Where there are several lanes, they divide the offers among them once all questions are
+ * answered. */
 static void plans_end(struct tune_session *session, int lane, bool some) {
     const struct tune_plan *plan = tune_lane_plan(session->state, lane);
     if (!some)

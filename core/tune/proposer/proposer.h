@@ -24,12 +24,12 @@ struct tune_proposer *tune_models_new(struct loop *loop, const struct config *co
 void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, size_t count);
 void tune_reply_candidate(struct tune_reply *reply, struct str source);
 void tune_reply_lesson(struct tune_reply *reply, const struct tune_lesson *lesson);
-/* It could not be done; `text` says why, for the person. The plan is closed, the round goes on;
- * in place of a lesson stands hone's own. */
+/* It could not be done; `text` tells the person why. The plan is closed and the round goes on; hone
+ * writes the lesson itself where one was asked for. */
 void tune_reply_failed(struct tune_reply *reply, const char *text);
 
-/* Before the finishing call, any number of times: who it is that answers (else the proposer's
- * name), and a line for the log. */
+/* Before the finishing call, any number of times: the name of who answers (else the proposer's),
+ * and a line for the log. */
 void tune_reply_author(struct tune_reply *reply, const char *name);
 void tune_reply_log(struct tune_reply *reply, const char *text);
 

@@ -111,8 +111,8 @@ static bool is_human(const struct request *self) {
     return !strcmp(tune_request_endpoint(self)->api, "human");
 }
 
-/* Services want a message of the user first, and each one with a text: where a person switched off
- * too much for that, what is left moves together. */
+/* Services want a message of the user first, and a text in each. Where a person switched off too
+ * much for that, the rest goes out as one message. */
 static void join(struct tune_prompt_messages *texts) {
     if (!texts->again.len)
         buf_clear(&texts->answer);
@@ -126,8 +126,8 @@ static void join(struct tune_prompt_messages *texts) {
     buf_clear(&texts->system);
 }
 
-/* What goes out, from the state as it is now; false when it is more than the model takes. `held`:
- * the question was put already. */
+/* Makes what goes out, from the state as it is now; false when it is more than the model takes.
+ * `held`: the question was put already. */
 static bool compose(struct request *self, bool held) {
     const struct tune_role_view *view = &self->owner->proposer.roles[self->role];
     int call = held ? self->number : self->repeats >= 0 ? self->repeats : self->mends;
@@ -144,7 +144,7 @@ static bool compose(struct request *self, bool held) {
 
 /* ------------------------------------------------------------------------------------- sending */
 
-/* What stands for an answer where none was asked for. */
+/* What is handed on in place of an answer that was never asked for. */
 static void not_sent(struct request *self, enum err_kind kind, const char *why) {
     struct model_reply none = {
         .usage = {NAN, NAN, NAN, NAN}, .dollars = NAN, .first_s = NAN, .elapsed_s = NAN};
@@ -186,7 +186,8 @@ static void refuse(struct request *self, const char *why) {
         tune_request_unanswerable(self, why);
 }
 
-/* False: what is left of a limit does not pay for it. Then nobody waits for an answer any more. */
+/* Whether what is left of the limits pays for the question; if not, nobody waits for an answer any
+ * more. */
 static bool affords(struct request *self, struct tune_question *question,
                     struct model_endpoint *endpoint) {
     struct err err = {0};
@@ -206,7 +207,7 @@ static bool affords(struct request *self, struct tune_question *question,
     return false;
 }
 
-/* After an answer that was cut a limit may leave no more room than there was. */
+/* After an answer that was cut, a limit may leave no more room than before. */
 static bool is_same_again(const struct request *self, const struct model_endpoint *endpoint) {
     return self->changed.api && endpoint->max_tokens <= self->asked.max_tokens &&
            endpoint->thinking_tokens == self->asked.thinking_tokens &&
@@ -230,7 +231,7 @@ static void go_out(struct request *self, struct tune_question *question, bool he
     struct models_proposer *owner = self->owner;
     struct model_endpoint endpoint = *tune_request_endpoint(self);
     if (tune_outage_of(self->reply->work.session->state, question->model))
-        endpoint.retries = -1; /* the pauses between tries are those of the outage */
+        endpoint.retries = -1; /* outages have pauses of their own between tries */
     if (!question->held && !affords(self, question, &endpoint))
         return;
     if (!question->held && is_same_again(self, &endpoint)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A question that was not answered. A service that is out of order says nothing about what was
- * asked: the next model of the role is asked, else the question waits, with growing pauses, up to a
- * limit. An answer that was cut is asked for with more room. A model that declines, or cannot be
- * asked at all, is out for this question. When no model is left the loop pauses with the reason: no
- * plan is closed for any of it. */
+ * asked: the next model of the role is asked, or else the question waits, with growing pauses, up
+ * to a limit. An answer that was cut is asked for again with more room. A model that declines, or
+ * that cannot be asked at all, is out for this question. When no model is left, the loop pauses
+ * with the reason. No plan is closed for any of this. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +27,7 @@ static size_t count_of(const struct request *self) {
     return tune_models_count(self->owner->models, self->role);
 }
 
-/* A lesson is worth waiting for where the loop would wait for the same model next; else hone writes
- * it. */
+/* A lesson waits where the loop would wait for the same model next; else hone writes it. */
 static bool is_worth_waiting(const struct request *self) {
     const struct tune_models *models = self->owner->models;
     bool worth = !is_lesson(self);
@@ -48,8 +47,8 @@ static int64_t due_of(const struct request *self, size_t which) {
     return row && row->next_ms > clock_wall_ms() ? row->next_ms : 0;
 }
 
-/* The first from `from` on, in turns, that may be asked now, else the one that may be soonest;
- * NOBODY: none can answer this question at all. */
+/* The first model from `from` on that may be asked now, taking turns; else the one that may be
+ * asked soonest. NOBODY: no model can answer this question. */
 static size_t choose(const struct request *self, size_t from, int64_t *due_ms) {
     size_t count = count_of(self), best = NOBODY;
     for (size_t i = 0; i < count; i++) {
@@ -70,7 +69,7 @@ static void turn_to(struct request *self, size_t which) {
     tune_reply_author(self->reply, tune_request_model(self));
 }
 
-/* Others wait for a service already: then so does this one, unless one can be asked. */
+/* Others wait for a service already, so this one waits, too, unless some model can be asked. */
 static bool somebody_waits(const struct models_proposer *owner) {
     for (const struct request *at = owner->requests; at; at = at->next)
         if (at->waits)
@@ -99,7 +98,7 @@ static bool tries(const struct models_proposer *owner) {
     return false;
 }
 
-/* One of what waits: the one whose model may be asked first. */
+/* Of the questions that wait, the one whose model may be asked first. */
 static struct request *first_waiting(const struct models_proposer *owner, int64_t *due_ms) {
     struct request *first = NULL;
     for (struct request *at = owner->requests; at; at = at->next) {
@@ -122,7 +121,7 @@ static void ask_waiting(struct request *self) {
     tune_request_ask(self, false);
 }
 
-/* One of them tries; the others follow when it is answered. */
+/* One of them tries; the others follow once it is answered. */
 static void on_timer(void *data) {
     struct models_proposer *owner = data;
     int64_t due_ms = 0;
@@ -166,7 +165,7 @@ void tune_requests_wake_soon(struct models_proposer *owner) {
 
 /* ------------------------------------------------------------------------------ no answer came */
 
-/* Waited long enough, or the service itself says that it takes longer than that. */
+/* It has waited long enough, or the service says that it will take longer than that. */
 static void pause_for(struct request *self, const struct tune_outage_news *news) {
     struct tune_reply *reply = self->reply;
     struct buf text = {0};
@@ -183,7 +182,7 @@ static void pause_for(struct request *self, const struct tune_outage_news *news)
     buf_free(&text);
 }
 
-/* Questions that went out together fail together: that is one try. */
+/* Questions that went out together fail together, and count as one try. */
 static void news_fill(struct request *self, const struct model_reply *answer,
                       struct tune_outage_news *news) {
     const struct tune_state *state = state_of(self);
@@ -198,8 +197,8 @@ static void news_fill(struct request *self, const struct model_reply *answer,
     news->pause_s = fmax(news->pause_s, 0.001);
 }
 
-/* Who is asked then, and when: another model that may be asked, else whichever may be first. False:
- * that would be after the limit. */
+/* Who is asked next, and when: another model that may be asked now, else the one that may be asked
+ * soonest. False when that would be after the limit. */
 static bool next_find(struct request *self, struct tune_outage_news *news, size_t *next) {
     const struct tune_waiting *waiting = &state_of(self)->waiting;
     int64_t now_ms = clock_wall_ms(), due_ms = 0;
@@ -294,7 +293,8 @@ static int room_of(const struct request *self) {
     return most > 1 ? (int)most : 1;
 }
 
-/* Once more otherwise, after an answer that was cut; false: there is nothing left to change. */
+/* Changes how the question is asked after a cut answer; false when there is nothing left to
+ * change. */
 static bool ask_otherwise(struct request *self, struct model_endpoint endpoint, int most,
                           const char *why) {
     struct buf words = {0}, what = {0};
@@ -311,7 +311,7 @@ static bool ask_otherwise(struct request *self, struct model_endpoint endpoint, 
     return fine;
 }
 
-/* A service that does not take more tokens for an answer: then with as many as before, and less
+/* A service that allows no more tokens for an answer is asked with as many as before, and with less
  * thinking. */
 static bool takes_no_more(struct request *self, const struct model_reply *answer) {
     struct model_endpoint endpoint = self->changed;

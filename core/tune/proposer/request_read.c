@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a model answered, read as plans, as a kernel or as a lesson. What cannot be read goes back
- * for one more turn; what was cut or declined does not count as an answer. */
+/* A model's answer, read as plans, as a kernel or as a lesson. What cannot be read goes back for
+ * one more turn. An answer that was cut or declined does not count. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static int lines_in(const char *text) {
     return count;
 }
 
-/* False when every one of the plans was closed before: *err says which and how. */
+/* Whether any of the plans is new. If every one was closed before, *err says which and how. */
 static bool some_is_new(struct request *self, const struct tune_plan *plans, size_t count,
                         struct err *err) {
     struct buf said = {0};
@@ -97,7 +97,7 @@ static bool read(struct request *self, const struct model_reply *answer, struct 
     return readers[self->role](self, answer->text, err);
 }
 
-/* Once for each trouble the answer goes back with what is wrong with it. */
+/* An answer goes back once for each kind of trouble, with what is wrong with it. */
 static void mend(struct request *self, const char *why) {
     if (self->sent_back[self->trouble]) {
         tune_request_fail(self, why);

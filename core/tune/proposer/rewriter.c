@@ -14,7 +14,7 @@
 #define MAX_PLANS 8
 #define PLAN_BUDGET_S 2.5 /* for ranking with the device model */
 
-/* One request under way, on a worker thread; outlives a cancelled one. */
+/* One request under way, on a worker thread. It lives on when it is cancelled. */
 struct job {
     struct rewriter *owner; /* NULL: nobody waits for the answer any more */
     struct tune_reply *reply;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sweeps in the loop: their plans need nobody to think of them and their kernels nobody to write
- * them, so they come from here in the proposer's place. */
+/* Sweeps in the loop. Nobody needs to think of their plans or to write their kernels, so these come
+ * from here instead of from the proposer. */
 #include "tune/proposer/inner.h"
 #include "tune/state/state.h"
 #include "tune/sums/sums.h"
@@ -22,7 +22,7 @@ bool tune_sweep_plan(struct tune_session *session, int lane) {
     return count > 0;
 }
 
-/* The plans on the table that belong to the chosen one's sweep and are still to do. */
+/* The plans at hand that belong to the chosen plan's sweep and are still to do. */
 static size_t members(const struct tune_state *state, int most[TUNE_SWEEP_MOST]) {
     const struct tune_plan *plan = tune_lane_plan(state, tune_lane_first(state));
     size_t count = 0;

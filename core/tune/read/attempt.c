@@ -140,7 +140,7 @@ static void put_bounds(cJSON *object, const char *key, const struct told *told) 
         put_part(list, TUNE_PART_BOUND, &told->attempt->bounds.at[i]);
 }
 
-/* Whether its time is modelled: its own, or that of its floor. */
+/* Whether its time is modelled, or its floor is. */
 static void put_floor_modelled(cJSON *object, const char *key, const struct told *told) {
     tune_json_put_bool(object, key, told->attempt->floor_modelled || told->attempt->modelled);
 }
@@ -161,7 +161,7 @@ static void put_kernel(cJSON *object, const char *key, const struct told *told) 
     free(whole);
 }
 
-/* Correct means: on every seed of the session. */
+/* It is correct when every seed of the session passed. */
 static void put_correct(cJSON *object, const char *key, const struct told *told) {
     const struct tune_attempt *attempt = told->attempt;
     bool whole = attempt->seeds.len >= told->state->seeds.len;
@@ -174,7 +174,7 @@ static void put_correct(cJSON *object, const char *key, const struct told *told)
 
 /* ------------------------------------------------ fields as NKI agents have them in a row */
 
-/* Their word for how an attempt ended. */
+/* The word of NKI agents for how an attempt ended. */
 static const char *row_status(const struct tune_attempt *attempt) {
     if (attempt->id == 0)
         return "baseline";
@@ -277,7 +277,7 @@ static const struct field fields[] = {
     {"status", STATUS, 0, NULL, SWEEP},
 };
 
-/* The order of the forms whose order is not the table's. */
+/* The order of keys in the forms that have an order of their own. */
 static const char *const row_keys[] = {
     "round",  "status",   "latency_ms", "score",        "plan",
     "error",  "profile",  "attempt",    "parent",       "decision",

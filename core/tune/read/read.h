@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be read off the state: scores, summaries, sentences. */
+/* What follows from the state: scores, summaries, sentences. */
 #ifndef HONE_TUNE_READ_H
 #define HONE_TUNE_READ_H
 
@@ -27,8 +27,8 @@ struct tune_sweep;
 struct cJSON *tune_sweep_write(const struct tune_state *state, const struct tune_sweep *sweep,
                                size_t index, const char *folder);
 
-/* same.c: whether a kernel is `before` again or one that was tried, in this session or, without
- * success, by another agent; appends what it is the same as: "same as #7 (1.03x, revert)". */
+/* same.c: whether a kernel is `before` again, or one that was tried: in this session, or by another
+ * agent without success. Appends what it is the same as: "same as #7 (1.03x, revert)". */
 bool tune_same_find(const struct tune_state *state, struct str source, const char *before,
                     struct buf *why);
 
@@ -48,9 +48,9 @@ void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
 struct tune_event_summary tune_summary_tell(const struct tune_state *state, const char *why,
                                             struct arena *arena) CC_MUST_USE;
 
-/* roof.c: what no correct kernel of this task can pass, as far as its correct attempts tell: the
- * least of their floors, and the least FLOPs their matrix products took, which are those that the
- * result needs; transposes are none. NAN: not known. */
+/* roof.c: what no correct kernel of this task can beat, as far as its correct attempts tell: the
+ * least of their floors, and the least FLOPs of their matrix products, which are those that the
+ * result needs; transposes are not among them. NAN: not known. */
 struct tune_roof {
     double floor_us, flops;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far an attempt is from the roof: one definition for every number, chart and list. */
+/* How far an attempt is from the roof. Every number, chart and list uses this one definition. */
 #include "tune/read/read.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@ static double least(double a, double b) {
     return !(b > 0) ? a : !(a <= b) ? b : a;
 }
 
-/* FLOPs of the reference's products; where nobody knows those, of its own without transposes, as
- * near as its device tells. */
+/* The FLOPs of the reference's products. Where nobody knows them, those of the attempt's own
+ * products without transposes, as near as its device tells. */
 static double useful_flops(const struct tune_attempt *attempt) {
     double task = tune_attempt_metric(attempt, "task_flops");
     if (!isnan(task))

@@ -7,7 +7,8 @@
 #include "tune/state/inner.h"
 #include "tune/read/read.h"
 
-/* A person who wrote another kernel or went back left some unjudged: those may come again. */
+/* When a person wrote another kernel or went back, some attempts were left unjudged. Their kernels
+ * may come again. */
 static bool was_tried(const struct tune_attempt *attempt) {
     if (attempt->outdated)
         return false;
@@ -28,7 +29,7 @@ static void attempt_print(struct buf *out, const struct tune_attempt *attempt) {
         buf_printf(out, "%s)", tune_status_word(attempt->status));
 }
 
-/* Elsewhere it was faster or slower than elsewhere's kernels: only what failed need not be run. */
+/* Elsewhere it was compared with other kernels. Only a kernel that failed need not be run here. */
 static bool import_failed(const struct tune_import *row, const char *normal) {
     return row->normal && !strcmp(row->normal, normal) && row->is == TUNE_STATUS_FAILED;
 }

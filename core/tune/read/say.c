@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sentences about attempts that several places say. */
+/* Sentences about attempts that several places use. */
 #include <math.h>
 
 #include "tune/read/read.h"
@@ -32,7 +32,8 @@ void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt) 
 
 void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
                           const struct tune_attempt *to) {
-    /* Measured ones were measured beside each other: the parent's time is of that occasion. */
+    /* Measured attempts were measured beside each other, so the parent's time is taken from the
+     * same occasion. */
     bool beside = !to->modelled && to->parent_samples.len && isfinite(to->vs_parent);
     double from_us = beside ? to->latency_us * to->vs_parent : from->latency_us;
     clock_print_duration(out, from_us * 1e-6);

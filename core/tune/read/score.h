@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How plans did, by the model that made them and by what they went after. */
+/* How plans did, counted by the model that made them and by what they were after. */
 #ifndef HONE_TUNE_SCORE_H
 #define HONE_TUNE_SCORE_H
 
 #include "tune/state/state.h"
 
 struct tune_score {
-    char name[80];     /* "rewriter", a model's name; "resident", or for a plan that
-                        * names no strategy "hbm_read_bytes down" */
+    char name[80];     /* "rewriter", or a model's name; a strategy ("resident"), or for a plan that
+                          names none "hbm_read_bytes down" */
     bool strategy;     /* of a strategy; else of a model */
     int planned, kept; /* attempts that ended; kept ones of these */
-    int scored, held;  /* with a prediction that could be checked; that held */
-    int computed;      /* whose numbers the clock made that judged them: not among the scored */
+    int scored, held;  /* with a prediction that could be checked; with one that held */
+    int computed; /* whose numbers came from the clock that judged them: these are not among the
+                     scored */
     int judged, right; /* with a diagnosis said to be right or wrong; right */
-    double gain;       /* of the kept ones together, 1.3; 1: none */
+    double gain;       /* speedups of the kept ones, multiplied: 1.3; 1: none */
     int calls;
     double tokens, dollars; /* of all the model's calls; NAN: not reported */
 };

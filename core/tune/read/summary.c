@@ -21,7 +21,7 @@ static bool is_same(const char *a, const char *b) {
     return a == b || (a && b && !strcmp(a, b));
 }
 
-/* `each`: the reason is of this one alone, and the last one's is told. */
+/* `each`: the reason belongs to this one alone, and the last one's is told. */
 static void fail_add(struct tune_summary *summary, struct tune_failing one) {
     struct tune_failing *row = NULL;
     for (size_t i = 0; i < summary->failed.len && !row; i++)
@@ -54,7 +54,7 @@ static const char *cause_of(const struct tune_state *state, int attempt) {
     return cause;
 }
 
-/* What a person said of the attempt when it was rejected; NULL: it was left for something else. */
+/* What a person said when they rejected the attempt; NULL when it was left for something else. */
 static const struct tune_rejection *rejection_of(const struct tune_state *state, int attempt) {
     for (size_t i = state->rejections.len; i-- > 0;) {
         const struct tune_rejection *rejection = &state->rejections.at[i];
@@ -86,8 +86,8 @@ static void count_failed(const struct tune_state *state, const struct tune_attem
     fail_add(summary, one);
 }
 
-/* Of a round that kept several the best is a step up; of a beam, only what was better than all
- * before. */
+/* Of a round that kept several, only the best is a step up; in a beam search only when it is better
+ * than all before. */
 static bool is_rung(const struct tune_state *state, const struct tune_attempt *attempt) {
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *other = &state->attempts.at[i];
@@ -205,7 +205,7 @@ static void line_put(struct buf *out, const char *text) {
     buf_puts(out, rest.len ? " ..." : "");
 }
 
-/* The heading stands before its first line only. */
+/* The heading stands only before its first line. */
 static void line_begin(struct buf *out, const char **heading) {
     buf_printf(out, "%-8s ", *heading);
     *heading = "";
