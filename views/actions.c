@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands that change a session: they collect what an action needs (a reason, a number, an
- * edited text) and hand it to core/tune, which says whether it makes sense. */
+/* The commands that change a session. They collect what an action needs (a reason, a number, an
+ * edited text) and hand it to core/tune, which says whether the action makes sense. */
 #include "views/inner.h"
 
 #include <math.h>
@@ -95,7 +95,8 @@ static void reject_with(struct views *views, struct str text, struct views_reque
     act_text(views, TUNE_ACT_REJECT, text);
 }
 
-/* Of several lanes one is closed, and the others wait on. What was learnt of one is dropped. */
+/* In a round of several lanes one is closed and the others wait on. What was learnt of one lane is
+ * dropped. */
 static void ask_reject_lane(struct views *views) {
     const struct tune_state *state = views->state;
     int others = tune_lanes_open(state) - 1, lane = views->lane + 1;
@@ -160,7 +161,8 @@ void act_another(struct views *views, struct str args, struct views_request *req
                    "", another_with);
 }
 
-/* What the loop decided while the question stood is not what was agreed to: it is asked anew. */
+/* The person did not agree to what the loop decided while the question stood: they are asked
+ * again. */
 static void undo_anyway(struct views *views, struct str text, struct views_request *request) {
     struct tune_back back = {.lane = -1};
     (void)text;
@@ -174,7 +176,7 @@ static void undo_anyway(struct views *views, struct str text, struct views_reque
     views_say(views, false, "taken back; U does it again");
 }
 
-/* The attempts that were decided since, the newest first. */
+/* The attempts that were decided since then, newest first. */
 static void decided_print(const struct tune_state *state, int count, struct buf *out) {
     int named = 0;
     for (size_t i = state->attempts.len; i-- > 1 && named < MIN_OF(count, 4);) {
@@ -244,7 +246,7 @@ static void revert_beam_print(const struct tune_state *state, int id, struct buf
                id);
 }
 
-/* What cannot be is said before anything is asked. */
+/* What cannot be done is said before anything is asked. */
 static void ask_revert(struct views *views, int id) {
     const struct tune_attempt *attempt = tune_state_attempt(views->state, id);
     const struct tune_action revert = {.kind = TUNE_ACT_REVERT, .attempt = id};
@@ -288,7 +290,7 @@ void act_revert(struct views *views, struct str args, struct views_request *requ
     }
 }
 
-/* At a gate there is nothing to start: what the keys there do. */
+/* Nothing can be started at a gate: says what the keys there do. */
 static bool says_gate(struct views *views) {
     const struct tune_state *state = views->state;
     if (state->wait != TUNE_WAIT_GATE || state->read_only)
@@ -307,7 +309,7 @@ void act_run(struct views *views, struct str args, struct views_request *request
     if (says_gate(views))
         return;
     if (views->state->changed.len) {
-        views->change_seen = NULL; /* unless they are as they were again, it asks anew */
+        views->change_seen = NULL; /* asks again, unless the files are as they were */
         views_act(views, &(struct tune_action){.kind = TUNE_ACT_START});
         return;
     }
@@ -354,8 +356,8 @@ static void list_gates(struct views *views) {
     buf_free(&text);
 }
 
-/* The next setting of a gate, or of all; after "mixed" comes the first one. What was typed to find
- * the row stays. */
+/* The next setting of a gate, or of all gates; "mixed" is followed by the first one. What was typed
+ * to find the row stays. */
 static void next_gate(struct views *views, struct str text, struct views_request *request) {
     long long step;
     (void)request;

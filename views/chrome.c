@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands around every screen: the head with what is tuned and how good it is, and the keys
+/* What stands around every screen: the head, with what is tuned and how good it is, and the keys
  * that make sense now. What waits for the person is in status.c. */
 #include "views/inner.h"
 
@@ -11,7 +11,7 @@ const char *spinner_at(int64_t now_ms) {
     return frames[now_ms / 100 % (int64_t)COUNT_OF(frames)];
 }
 
-/* A part of the head; those with the highest rank go first when there is no room. */
+/* A part of the head. Where there is no room, the parts with the highest rank go first. */
 struct piece {
     char text[96];
     enum tui_role role;
@@ -45,7 +45,7 @@ static void spent_text(const struct tune_state *state, char *text, size_t size) 
         snprintf(text, size, "%s", money);
 }
 
-/* Where, and how the connection is when there is one to have. */
+/* Where kernels are evaluated, and how the connection is, where there is one. */
 static void place_piece(const struct views *views, int cols, struct piece *piece) {
     struct buf text = {0};
     bool trouble = place_in_trouble(views), brief = place_is_remote(views) && cols < 110;
@@ -63,7 +63,7 @@ static void place_piece(const struct views *views, int cols, struct piece *piece
     buf_free(&text);
 }
 
-/* One word for how the loop stands; what waits for the person stands out. */
+/* How the loop stands, in one word. A word for what waits for the person stands out. */
 static void state_piece(const struct views *views, struct piece *piece) {
     struct buf text = {0};
     piece->role = status_word(views->state, &text);
@@ -114,8 +114,8 @@ static bool put_hint(struct tui_area area, int *col, const char *key, const char
     return true;
 }
 
-/* What a screen is for comes before the loop's keys: of a list what is done to its rows, of several
- * lanes what is decided about them. */
+/* A screen's own purpose comes before the loop's keys: in a list what is done to its rows, in
+ * several lanes what is decided about them. */
 static enum command_place place_of(const struct views *views, const struct command *command) {
     if (screen_here(views)->own_first)
         return command->where == WHERE_OWN ? PLACE_OWN_FIRST : command->place;
@@ -169,7 +169,7 @@ void chrome_title(struct views *views, struct tui_area area) {
     tui_say(tui_ink(area, TUI_DIM), 0, col + 2, "%s", screen->about);
 }
 
-/* Of what was read one knows the name: the rest is still in the past. */
+/* While the log is read only the name is certain: the rest is still from the past. */
 void chrome_opening(const struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     struct tui_rect inner = {MAX_OF(0, area.rows / 2 - 3), 2, area.rows, area.cols - 4};

@@ -29,7 +29,8 @@ static void do_quit(struct views *views, struct str args, struct views_request *
     views_leave(views, VIEWS_QUIT, request);
 }
 
-/* Closes what is open, at last the screen, which leaves the workbench; false: nothing was open. */
+/* Closes what is open, or at last the screen, which leaves the workbench. False when nothing was
+ * open. */
 static bool close_one(struct views *views) {
     if (screen_here(views)->back && screen_here(views)->back(views))
         return true;
@@ -130,7 +131,7 @@ static void do_edit(struct views *views, struct str args, struct views_request *
     screen_here(views)->edit(views, request);
 }
 
-/* Two columns need room: a pane that has too little takes the whole screen. */
+/* Two columns need room: a pane that is too narrow takes the whole screen. */
 static void do_sides(struct views *views, struct str args, struct views_request *request) {
     const struct screen *screen = screen_here(views);
     (void)args;
@@ -147,7 +148,7 @@ static void do_sides(struct views *views, struct str args, struct views_request 
         views_say(views, false, "too narrow for two columns: %d are needed", DIFF_SIDES_COLS);
 }
 
-/* Where there is no difference the key line does not offer it; pressed all the same it says why. */
+/* Where there is no difference the key line does not offer this; the key still says why. */
 static void sides_says(const struct views *views, struct buf *out) {
     const struct screen *screen = screen_here(views);
     if (!screen->differs || screen->differs(views))
@@ -158,7 +159,7 @@ static bool can_edit(const struct views *views) {
     return screen_here(views)->can_edit(views);
 }
 
-/* At a gate nothing is decided about what is closed. */
+/* Nothing is decided at a gate about what is closed. */
 static bool lane_can(const struct views *views) {
     return views->state->wait != TUNE_WAIT_GATE || lanes_is_open(views);
 }
@@ -168,7 +169,7 @@ static bool can_run(const struct views *views) {
            views->state->wait == TUNE_WAIT_GATE || views->state->changed.len;
 }
 
-/* Of several lanes: how many are approved, and which one is rejected. */
+/* In a round of several lanes the hint says how many are approved, and which one is rejected. */
 static void approve_says(const struct views *views, struct buf *out) {
     int open = lanes_any(views) ? tune_lanes_open(views->state) : 0;
     buf_puts(out, "approve");
@@ -182,7 +183,7 @@ static void reject_says(const struct views *views, struct buf *out) {
         buf_printf(out, " lane %d", lanes_here(views) + 1);
 }
 
-/* At a gate neither is what the loop waits for. */
+/* At a gate the loop waits for neither of these. */
 static void run_says(const struct views *views, struct buf *out) {
     if (views->state->changed.len) {
         buf_puts(out, "files");
@@ -369,7 +370,7 @@ static void open_screen(struct views *views, const struct command *command) {
             views_show(views, (enum view_id)i);
 }
 
-/* ? lists the commands of other screens, too. */
+/* ? also lists the commands of other screens. */
 static void say_where(struct views *views, const struct command *command) {
     for (int i = 0; i < VIEW_COUNT; i++)
         if (has_own(screen_at((enum view_id)i), command)) {

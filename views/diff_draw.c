@@ -40,8 +40,8 @@ struct side {
     bool added, left;
 };
 
-/* Columns that the line is moved to the left: as a person did, else as far as the words that differ
- * need to be seen; both lines of a pair alike. */
+/* How many columns the line is moved to the left: as many as the person moved it, else as many as
+ * it takes to see the words that differ. Both lines of a pair move alike. */
 static int shift_for(const struct views *views, int cols, int col) {
     bool hidden = views->shift == 0 && col > cols - 10;
     return hidden ? col - cols / 3 : views->shift;

@@ -13,8 +13,8 @@ static void show(struct views *views, const struct buf *text) {
     views_show_text(views, "what it means", text->at);
 }
 
-/* "nisa.nc_matmul", "nl.load" and the like in a line of source: those that something is known
- * about. */
+/* Names such as "nisa.nc_matmul" and "nl.load" in a line of source, where something is known about
+ * them. */
 static int names_explain(struct str text, struct buf *out) {
     int found = 0;
     for (size_t at = 0; at < text.len && found < MOST_NAMES;) {
@@ -62,7 +62,7 @@ static void list_words(struct views *views, enum glossary_part first) {
     views_open_menu(views, "what words mean (Enter: the whole text)", word_chosen);
 }
 
-/* What a log or a check says stands whole above what is known about it. */
+/* A message of a log or a check stands in full above what is known about it. */
 static void explain_here(struct views *views, const struct buf *about, bool said) {
     struct buf out = {0};
     if (said)

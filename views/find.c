@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Searching: what was searched for, going from one row that has it to the next in any list, and
- * marking it where it is drawn; and filtering a list. Both by patterns. Every list and every screen
+/* Searching: keeps what was searched for, goes from one match to the next in any list, and marks
+ * matches where they are drawn. Also filters lists. Both use patterns. Every list and every screen
  * with a search of its own comes here. */
 #include "views/inner.h"
 
 #include <stdio.h>
 
-/* While it is typed, what is in the line; else what was searched last. */
+/* The pattern in the line while it is typed; else what was searched last. */
 static struct pattern *pattern_here(const struct views *views) {
     bool typing = views->over.is == OVERLAY_LINE && views->over.searching;
     return typing && views->over.typed ? views->over.typed : views->pattern;
@@ -16,7 +16,7 @@ bool find_any(const struct views *views) {
     return views->pattern != NULL;
 }
 
-/* Empty matches, as x* has anywhere, are none. */
+/* Matches without a character, as x* finds everywhere, do not count. */
 size_t find_in(const struct views *views, struct str text, size_t from, size_t *len) {
     struct pattern *pattern = pattern_here(views);
     struct pattern_span span;
@@ -41,7 +41,8 @@ void find_mark(const struct views *views, struct tui_area area, int row, int col
     }
 }
 
-/* The row after (step 1) or before (step -1) `from` that has it, round the ends; -1: none. */
+/* The next row with a match after (step 1) or before (step -1) `from`, going on at the other end;
+ * -1: none. */
 static int find_row(const struct views *views, const struct tui_list *list, int from, int step) {
     const struct screen *screen = screen_here(views);
     size_t len;
@@ -111,7 +112,7 @@ void find_previous(struct views *views, struct str args, struct views_request *r
 /* ---- what is typed ----------------------------------------------------------------------------
  */
 
-/* The pattern in the line: all of a search, what stands behind "filter " of a command. */
+/* The pattern in the line: all of it for a search, what follows "filter " for a command. */
 static struct str pattern_typed(const struct over *over) {
     struct str text = buf_str(&over->line.text);
     size_t command = strlen("filter ");

@@ -74,8 +74,8 @@ static bool stands_in(const struct tui_bindings *bindings, int group,
     return own ? is_of_screen(screen, command) : bound_in(bindings, screen->name, command->name);
 }
 
-/* Adds the keys that a context binds to the command, as many as fit into `most` columns. Those of
- * all screens only where the screen `here` has not given them to another command. */
+/* Adds the keys that a context binds to the command, as many as fit into `most` columns. Keys of
+ * all screens are left out where the screen `here` uses them for another command. */
 static void keys_of(const struct tui_bindings *bindings, const char *const contexts[2],
                     const char *command, size_t most, struct buf *out) {
     const char *context = contexts[0], *here = contexts[1];

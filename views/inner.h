@@ -29,8 +29,8 @@ enum command_where {
     WHERE_EDITS,      /* on those that have something to edit */
 };
 
-/* Its place in the line of keys. Of equal ones those of all screens come first, then those of the
- * screen, in the order of their tables. */
+/* A command's place in the line of keys. At the same place the commands of all screens come first,
+ * then those of the screen, each in the order of their tables. */
 enum command_place {
     PLACE_OWN_FIRST, /* the screen's own where they lead */
     PLACE_DECIDE,
@@ -83,8 +83,8 @@ enum explain_what {
     EXPLAIN_SAID,   /* by a check or in the log */
 };
 
-/* A screen: one structure in its file, and one line in screens.def. What is NULL it has not.
- * Hooks of keys and mouse return whether they took the event. */
+/* A screen: one structure in its file, and one line in screens.def. What is NULL the screen does
+ * not have. Hooks of keys and mouse return whether they took the event. */
 struct screen {
     const char *name, *about; /* the name is also where its keys are bound */
     struct command command;   /* that opens it */
@@ -110,9 +110,9 @@ struct screen {
     struct tui_list *(*list)(struct views *views); /* what the movement keys move */
     void (*moved)(struct views *views, enum tui_move how);
     struct str (*line_of)(const void *views, int row); /* of the list, for searching */
-    /* Searching that goes beyond the list; here: the row under the cursor counts, too. */
+    /* Searching that goes beyond the list. `here`: the row under the cursor counts, too. */
     void (*find)(struct views *views, int step, bool here);
-    /* The filter of the list, about to be changed: its rows are to be worked out anew. */
+    /* The filter of the list, which is about to change: rows have to be worked out again. */
     struct filter *(*filter)(struct views *views);
     bool (*move)(struct views *views, enum tui_move how);
     bool (*sideways)(struct views *views, int step); /* -1 or 1 */
@@ -125,12 +125,12 @@ struct screen {
     void (*edit)(struct views *views, struct views_request *request);
     bool (*can_edit)(const struct views *views);
     int (*attempt)(const struct views *views); /* under the cursor; -1: none */
-    /* What is under the cursor, to be explained; where there is nothing the words themselves are
-     * listed, those of the part `words` first. */
+    /* What is under the cursor, to be explained. Where there is nothing, the words themselves are
+     * listed, beginning with those of the part `words`. */
     enum explain_what (*explain)(const struct views *views, struct buf *out);
     enum glossary_part words;
-    /* While it is in a mode: the command of a key, before all others; and keys and hints in turn
-     * that show instead of the commands, NULL at the end. */
+    /* While the screen is in a mode: the command of a key, before all others; and pairs of key and
+     * hint that show instead of the commands, with NULL at the end. */
     const char *(*mode_key)(const struct views *views, struct tui_key key);
     const char *const *(*mode_hints)(const struct views *views);
 };
@@ -153,7 +153,7 @@ enum overlay {
     OVERLAY_CHANGED
 };
 
-/* Goes on when an overlay is answered: with the text, or the chosen number as text. */
+/* Called when an overlay is answered, with the text, or with the chosen number as text. */
 typedef void views_answer_fn(struct views *views, struct str text, struct views_request *request);
 
 struct over {
@@ -200,7 +200,8 @@ struct views {
     struct tui_canvas *scratch;
     struct over over;
     struct editing editing;
-    const char *change_seen; /* the change of files that was asked about last; only compared */
+    /* the change of files that was asked about last; it is only compared */
+    const char *change_seen;
     char message[512];
     bool message_bad;
     /* What a person chose, for several screens. */
@@ -218,15 +219,16 @@ void views_show(struct views *views, enum view_id view);
 struct tui_list *views_list(struct views *views);
 /* Wishes to quit, or to close the session; where something runs or waits it asks once. */
 void views_leave(struct views *views, enum views_wish wish, struct views_request *request);
-/* About the lane that is looked at: what it does; whether it makes sense. */
+/* Does the action about the lane that is looked at; whether the action makes sense. */
 bool views_act(struct views *views, const struct tune_action *action);
 bool views_can(const struct views *views, enum tune_action_kind kind);
 const struct tune_attempt *views_incumbent(const struct views *views);
-/* What the candidate that is looked at starts from, or will: its lane's parent, else the
+/* The attempt that the candidate starts from, or will start from: its lane's parent, else the
  * incumbent. */
 const struct tune_attempt *views_parent(const struct views *views);
-/* What to compare: that with the attempt of the round; when the latter has become the incumbent,
- * its parent with it. *b NULL when there is no second one with a latency; *a may be NULL. */
+/* The two to compare: the parent with the attempt of the round; when that attempt has become the
+ * incumbent, its parent with it. *b is NULL when there is no second one with a latency; *a may be
+ * NULL. */
 void views_pair(const struct views *views, const struct tune_attempt **a,
                 const struct tune_attempt **b);
 
@@ -280,7 +282,7 @@ void find_search(struct views *views, struct str args, struct views_request *req
 void find_next(struct views *views, struct str args, struct views_request *request);
 void find_previous(struct views *views, struct str args, struct views_request *request);
 bool find_any(const struct views *views);
-/* The ':' and '/' line changed: what is searched for shows at once, what is wrong with it, too. */
+/* The ':' and '/' line changed: shows at once what is searched for, and what is wrong with it. */
 void find_typed(struct views *views);
 void find_filter(struct views *views, struct str args, struct views_request *request);
 bool filter_passes(const struct filter *filter, struct str text);
@@ -295,8 +297,9 @@ void find_mark(const struct views *views, struct tui_area area, int row, int col
 void chrome_header(struct views *views, struct tui_area area);
 void chrome_title(struct views *views, struct tui_area area);
 void chrome_keys(struct views *views, struct tui_area area);
-/* What shows on a terminal below the least size: what matters most, in a few short lines. */
-/* Instead of a screen, while the log is still being read. */
+/* Shown on a terminal that is smaller than the least size: what matters most, in a few short
+ * lines. */
+/* Shown instead of a screen while the log is read. */
 void chrome_opening(const struct views *views, struct tui_area area);
 void chrome_notice(struct views *views, struct tui_area area);
 const char *spinner_at(int64_t now_ms);
@@ -305,24 +308,24 @@ const char *spinner_at(int64_t now_ms);
 /* "waits for you: plan", "running", "paused", "ended"; how it looks. */
 enum tui_role status_word(const struct tune_state *state, struct buf *out);
 void chrome_status(struct views *views, struct tui_area area);
-/* The message of the last key, wrapped, above the line of keys: on the status line, or above it
- * where that has something that waits. */
+/* Shows the message of the last key, wrapped, above the line of keys: on the status line, or above
+ * it where something waits there. */
 void status_message(struct views *views, struct tui_area area);
-/* What runs or waits and would be left behind, in sentences; false: nothing. */
+/* Says in sentences what runs or waits and would be left behind; false when there is nothing. */
 bool status_unfinished(const struct views *views, struct buf *out);
 
 /* rows.c: lists and what stands below them */
 /* Draws the rows of the screen's list that fit, each by its index, and the cursor. */
 void rows_draw(struct views *views, struct tui_area area, struct tui_list *list, int count,
                void (*draw)(struct views *views, struct tui_area area, int row, int index));
-/* A framed list at the top and a frame for what is under the cursor below, with `more` rows more
+/* A framed list at the top, and a frame below for what is under the cursor, with `more` rows more
  * than its share where there is room. titles: of the list, its note, of the frame below. */
 struct rows_pair {
     struct tui_area list, detail;
 };
 struct rows_pair rows_pair(struct tui_area body, int more, const char *const titles[3]);
-/* "name  text", broken between words from column `at` on; returns the row after. Nothing without a
- * text. */
+/* "name  text", broken between words from column `at` on; returns the row after it. Draws nothing
+ * without a text. */
 int rows_field(struct tui_area area, int row, int at, const char *name, const char *text);
 struct rows_look {
     const char *glyph;
@@ -347,14 +350,13 @@ struct diff_shown {
     int hunk; /* that is gone through; -1: none */
 };
 #define DIFF_SIDES_COLS 60 /* that two columns need */
-/* Whether a difference is in two columns: a person wants it, and the one drawn last had the room.
- */
+/* Whether a difference is shown in two columns: the person wants it, and the one drawn last had
+ * room. */
 bool diff_has_sides(const struct views *views);
 void diff_draw(struct views *views, struct tui_area area, const struct diff_shown *shown);
 struct str diff_line(const struct diff *diff, bool sides, int row);
 
-/* place.c: where kernels are evaluated. The following ones need a place, but for
- * place_is_remote. */
+/* place.c: where kernels are evaluated. All but place_is_remote need a place. */
 bool place_is_remote(const struct views *views);  /* not the device model of this machine */
 bool place_in_trouble(const struct views *views); /* remote, and not connected */
 enum tui_role place_role(const struct views *views);
@@ -362,14 +364,15 @@ enum tui_role place_role(const struct views *views);
  * words. */
 void place_state(const struct views *views, bool brief, struct buf *out);
 void place_name(const struct views *views, struct buf *out); /* "trn2 · ssh trn2-host" */
-/* What all evaluations wait for: "waiting 2 m 10 s: core 0 is held by ..."; false when one runs. */
+/* What all evaluations wait for: "waiting 2 m 10 s: core 0 is held by ..."; false when one of them
+ * runs. */
 bool place_waits(const struct views *views, struct buf *out);
 bool place_can_retry(const struct views *views);
 void place_retry(struct views *views, struct str args, struct views_request *request);
 int place_host_rows(const struct views *views, struct tui_area area); /* that it would fill */
 void place_host_draw(struct views *views, struct tui_area area);
 void place_queue_draw(struct views *views, struct tui_area area);
-/* The question of the place: opened and closed before a frame is drawn. */
+/* The question of the place. It opens and closes before a frame is drawn. */
 void question_follow(struct views *views);
 /* outside.c: the question which files of the task count */
 void changed_follow(struct views *views);
@@ -384,17 +387,17 @@ void question_draw(struct views *views, struct tui_area area);
 /* lane.c: the lanes of a round that was opened into them */
 bool lanes_any(const struct views *views);
 bool lanes_may(const struct views *views); /* has some, or the next round will */
-/* The lane that commands are about: the one looked at, on the screen of the lanes the one under the
- * cursor. Whether it is followed still; a round without lanes is. */
+/* The lane that commands are about: the one that is looked at, or on the screen of lanes the one
+ * under the cursor. Whether that lane is still followed; a round without lanes is. */
 int lanes_here(const struct views *views);
 bool lanes_is_open(const struct views *views);
-/* Looks at one from now on; which one is this view's alone. */
+/* Looks at this lane from now on. Only this view is concerned. */
 void lanes_focus(struct views *views, int lane);
-/* After anything may have happened: other lanes are looked at from the first open one on, and one
- * that was dropped is left for the next one. */
+/* After anything may have happened: when there are other lanes, the first open one is looked at,
+ * and when the one looked at was dropped, the next one. */
 void lanes_follow(struct views *views);
-/* Looks at the one that commands are about, so that what is done next is done to it. False, said
- * why, when it is closed. */
+/* Looks at the lane that commands are about, so that what is done next is done to it. False when it
+ * is closed; the screen then says why. */
 bool lanes_take_cursor(struct views *views);
 void lanes_next(struct views *views, struct str args, struct views_request *request);
 void lanes_previous(struct views *views, struct str args, struct views_request *request);
@@ -415,8 +418,8 @@ void lanes_running(const struct tune_state *state, struct buf *out);
  */
 void workbench_refocus(struct views *views);
 
-/* workbench/kernel.c: opens it on the attempt (-1: what candidates start from, -2: the candidate)
- * and the line; 0: where it was. */
+/* workbench/kernel.c: opens the attempt (-1: the one that candidates start from, -2: the candidate)
+ * at this line; 0: where it was. */
 void kernel_show(struct views *views, int attempt, int line);
 void kernel_show_line(struct views *views, int line); /* of what it shows */
 struct kernel_shown {
@@ -448,13 +451,13 @@ struct log_filter {
 /* Brings the rows up to date; `cols`: that a text has. Warnings and errors are broken to fit. */
 void log_rows_update(struct log_rows *rows, const struct tune_state *state,
                      const struct log_filter *filter, int cols);
-/* The first error among the findings that the log ends with; -1: it ends with none. */
+/* The first error of the findings that the log ends with; -1 when it does not end with any. */
 int log_rows_cause(const struct log_rows *rows, const struct tune_state *state);
 
 /* workbench/device.c: the log. Its row opens the line that it speaks of. */
 struct str log_line(const void *views, int row);
 void log_open(struct views *views, int row);
-/* The name of the file that a finding is about where that is not the kernel; NULL: it is. */
+/* The name of the file that a finding is about, when that is not the kernel; else NULL. */
 const char *log_other_file(const struct tune_state *state, const struct tune_diagnostic *diag);
 /* What it says, to be explained. */
 enum explain_what log_explain(const struct views *views, int row, struct buf *out);
@@ -462,7 +465,7 @@ void log_filter_phase(struct views *views, struct str args, struct views_request
 struct filter *log_filter_by(struct views *views);
 void log_filter_level(struct views *views, struct str args, struct views_request *request);
 
-/* screens/history.c: Enter there and elsewhere: the attempt beside its parent. */
+/* screens/history.c: what Enter does there and elsewhere: shows the attempt beside its parent. */
 void history_compare(struct views *views, int attempt);
 
 /* screens/summary.c */
@@ -484,10 +487,10 @@ void scores_draw(struct views *views, struct tui_area area);
 
 /* workbench/calls.c: questions to models that run now */
 int calls_running(const struct tune_state *state);
-/* The end of what has come of an answer. */
+/* Draws the end of what has come of an answer. */
 void calls_draw_live(struct tui_area area, const struct tune_call *call);
-/* The question that is not sent yet: the one looked at, else the first; NULL. *number may be
- * NULL. */
+/* The question that is not sent yet: the one looked at, else the first; NULL when there is none.
+ * *number may be NULL. */
 const struct tune_call *calls_held(const struct views *views, int *number);
 void calls_send(struct views *views, struct str args, struct views_request *request);
 bool calls_doing(const struct views *views, struct buf *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lanes of a round that was opened into them: which one commands are about, going from
- * one to another, what one is and does. The screen that lists them is screens/lanes.c; what is
- * shown of the one that is looked at is drawn by the panes, as for any round. */
+/* The lanes of a round that was opened into them: which one commands are about, going from one to
+ * another, what a lane is and does. The screen that lists them is screens/lanes.c. The panes draw
+ * the lane that is looked at as they draw any round. */
 #include "views/inner.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ bool lanes_may(const struct views *views) {
     return lanes_any(views) || tune_search_is_wide(views->state);
 }
 
-/* What a command is about: on the screen of the lanes the one under the cursor. */
+/* The lane that a command is about: on the screen of lanes, the one under the cursor. */
 int lanes_here(const struct views *views) {
     return views->view == VIEW_LANES ? lanes_cursor(views) : views->lane;
 }
@@ -40,7 +40,7 @@ static void look(struct views *views, int lane) {
     views->lane_seen.dropped = tune_lane_of(state, lane)->dropped;
 }
 
-/* The lanes are others: of a new round, or those of before again. */
+/* There are other lanes: those of a new round, or earlier ones again. */
 static void look_at_others(struct views *views) {
     const struct tune_state *state = views->state;
     struct lane_seen seen = views->lane_seen;
@@ -131,7 +131,7 @@ void lanes_next_open(struct views *views, struct str args, struct views_request 
 
 /* ---- what one is and does ------------------------------------------------------------------- */
 
-/* The question of the lane that is under way; NULL. */
+/* The question of the lane, while it is under way; NULL. */
 static const struct tune_call *call_of(const struct tune_state *state, int lane) {
     for (size_t i = state->calls.len; i-- > 0;) {
         const struct tune_call *call = &state->calls.at[i];
@@ -169,7 +169,7 @@ static void running_print(const struct tune_state *state, int index, struct buf 
         buf_printf(out, " %.0f/%.0f", lane->done, lane->total);
 }
 
-/* A plan stands in a column of its own. */
+/* The plan is left out here: it has a column of its own. */
 static void ended_print(const struct tune_lane *lane, struct buf *out) {
     bool tells = lane->summary && *lane->summary && lane->step != TUNE_STEP_PLAN;
     bool failed = lane->is == TUNE_IS_FAILED;
@@ -180,7 +180,7 @@ static void ended_print(const struct tune_lane *lane, struct buf *out) {
         buf_printf(out, ": %s", lane->summary);
 }
 
-/* What it does now, or what came of what it did last, in few words. */
+/* What it does now, or what came of what it did last, in a few words. */
 void lane_does(const struct tune_state *state, int index, struct buf *out) {
     const struct tune_lane *lane = &state->lanes.at[index];
     const struct tune_attempt *attempt = tune_attempt_in(state, index);
@@ -201,7 +201,7 @@ void lane_does(const struct tune_state *state, int index, struct buf *out) {
         ended_print(lane, out);
 }
 
-/* "#12 of #4, plan 2, rewrite 1": which of those of its parent it is. */
+/* "#12 of #4, plan 2, rewrite 1": which of its parent's lanes it is. */
 void lane_which(const struct tune_state *state, int index, struct buf *out) {
     const struct tune_lane *lane = &state->lanes.at[index];
     int attempt = tune_lane_attempt(state, index);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session's log as rows of a list: those that pass a filter, errors broken into as many rows as
- * they need, the same one said again folded into one. Only numbers are kept; the text stays the
- * state's. */
+/* The session's log as rows of a list: only lines that pass a filter; errors in as many rows as
+ * they need; what is said again counted at the first time. Rows hold only numbers; the text stays
+ * in the state. */
 #include "views/inner.h"
 
 #define TIMES_COLS 6   /* for "  ×12" behind a row that is broken */
 #define MOST_PIECES 12 /* of one line */
-#define FOLD_BACK 24   /* entries that are looked through for the same one */
+#define FOLD_BACK 24   /* entries back in which the same one is looked for */
 
 /* Findings, with the notes that belong to them. */
 static bool is_loud(const struct tune_log *log) {
@@ -30,7 +30,7 @@ static bool same_text(const char *a, const char *b) {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* Attempts that are one piece of work: those of a sweep differ in a number. */
+/* Whether both belong to one piece of work: attempts of a sweep differ only in a number. */
 static bool belong_together(const struct tune_state *state, const struct tune_log *a,
                             const struct tune_log *b) {
     const struct tune_attempt *one = tune_state_attempt(state, a->attempt);
@@ -41,7 +41,7 @@ static bool belong_together(const struct tune_state *state, const struct tune_lo
            strcmp(one->plan.sweep, other->plan.sweep) == 0;
 }
 
-/* The same finding at the same line; another column of it does not matter. */
+/* Whether it is the same finding at the same line; the column does not matter. */
 static bool is_same(const struct tune_state *state, const struct tune_log *a,
                     const struct tune_log *b) {
     const struct tune_diagnostic *one = diagnostic_at(state, a), *other = diagnostic_at(state, b);
@@ -53,7 +53,7 @@ static bool is_same(const struct tune_state *state, const struct tune_log *a,
     return !one && !other && same_text(a->phase, b->phase) && same_text(a->text, b->text);
 }
 
-/* Counts it to the one that said the same a moment ago; false: none did. */
+/* Counts it with an entry that said the same a moment ago; false when there is none. */
 static bool fold(struct log_rows *rows, const struct tune_state *state,
                  const struct tune_log *log) {
     int looked = 0;
@@ -88,7 +88,7 @@ static void add(struct log_rows *rows, const struct tune_state *state, int index
     }
 }
 
-/* Only what is new is looked at, unless the numbers of the lines changed. */
+/* Looks only at new lines, unless the numbers of lines changed. */
 void log_rows_update(struct log_rows *rows, const struct tune_state *state,
                      const struct log_filter *filter, int cols) {
     if (rows->seq == state->seq && rows->seq >= 0 && rows->cols == cols)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions about files that others changed under hone: the session's that were taken away (where
- * to write what is in memory), and those of the task (which of them count). The latter opens by
- * itself, once for each change, and with the key that starts the loop. */
+/* Questions about files that others changed while hone runs: the session's, when they were taken
+ * away (where to write what is in memory), and those of the task (which of them count). The second
+ * question opens by itself, once for each change, and with the key that starts the loop. */
 #include "views/inner.h"
 
 #include <stdio.h>

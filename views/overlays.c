@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What lies over a screen while it is answered: a menu, the ':' and '/' line, a note, a yes or no,
- * a question of the place. The answer goes to who asked. */
+ * a question of the place. The answer goes to the one who asked. */
 #include "views/inner.h"
 
 #define TEXT_PAGE 10 /* rows that a page key moves a text */
@@ -86,7 +86,8 @@ static void menu_event(struct views *views, const struct tui_event *event,
     }
 }
 
-/* Completes the command's name as far as it is certain; a second Tab goes to the next one. */
+/* Completes the name of the command as far as that is certain; a second Tab goes to the next
+ * name. */
 static void complete(struct views *views) {
     struct str typed = buf_str(&views->over.line.text);
     const struct command *first = NULL;
@@ -121,7 +122,7 @@ static void line_event(struct views *views, const struct tui_event *event,
     bool was_empty = views->over.line.text.len == 0;
     enum tui_answer answered = tui_field_event(&views->over.line, event);
     find_typed(views);
-    if (answered == TUI_ANSWER_DONE && *views->over.wrong) /* it stays, with what is wrong */
+    if (answered == TUI_ANSWER_DONE && *views->over.wrong) /* the line stays, with what is wrong */
         return;
     switch (answered) {
     case TUI_ANSWER_DONE: {

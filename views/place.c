@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The place kernels are evaluated at, as a person sees it: the connection in words, who holds which
- * core, what waits and why, and the questions only a person can answer. It draws what the session's
- * state says of the place and knows no host. */
+/* The place where kernels are evaluated, as a person sees it: the connection in words, who holds
+ * which core, what waits and why, and the questions that only a person can answer. It draws what
+ * the session's state says of the place and knows no host. */
 #include "views/inner.h"
 
 #include <stdio.h>
@@ -114,7 +114,7 @@ static bool same_core(const struct target_core *a, const struct target_core *b) 
     return strcmp(a->state, b->state) == 0 && strcmp(a->holder, b->holder) == 0;
 }
 
-/* Cores that follow each other and are held alike, in one piece: "0-3 free". */
+/* Cores in a row that are held alike, together: "0-3 free". */
 static void core_group(const struct target_core *first, const struct target_core *last,
                        struct buf *out) {
     buf_printf(out, "%s", first->name);
@@ -141,7 +141,7 @@ static void cores_text(const struct target_status *status, const char *what, str
     }
 }
 
-/* What stands below the state: what is wrong, or what is there and who holds it. */
+/* What stands below the state: what is wrong, or else what is there and who holds it. */
 static void host_text(const struct views *views, struct buf *out) {
     const struct tune_place_view *place = views->state->place;
     if (place_in_trouble(views)) {
@@ -234,8 +234,8 @@ void place_queue_draw(struct views *views, struct tui_area area) {
 
 /* -- questions -------------------------------------------------------------------------------- */
 
-/* The question opens and closes with what the place asks, and only while nothing else is being
- * typed: keys that were meant for something else must not answer it. */
+/* The question opens and closes with what the place asks, but only while nothing else is typed:
+ * keys that were meant for something else must not answer it. */
 void question_follow(struct views *views) {
     const struct tune_place_view *place = views->state ? views->state->place : NULL;
     const struct target_question *asks = place && views->model.answer ? place->asks : NULL;

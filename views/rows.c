@@ -82,7 +82,7 @@ void rows_prediction(const struct tune_plan *plan, struct buf *out) {
         buf_printf(out, "%slatency %+.0f %%", out->len ? ", " : "", plan->latency * 100);
 }
 
-/* The latency alone: of a plan about another metric what it says of that, too. */
+/* Only the latency, also of a plan that is about another metric. */
 void rows_prediction_latency(const struct tune_plan *plan, struct buf *out) {
     bool same = plan->metric && strcmp(plan->metric, "latency") == 0;
     if (!same && isfinite(plan->latency) && plan->latency != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes on and what waits for the person: a word for titles, the status line, messages, which
- * never hide either, and what is left behind by who quits now. */
+ * never hide either, and what would be left behind when the person quits now. */
 #include "views/inner.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ static const char *spinner(const struct tui_area area, int64_t now_ms) {
 
 /* ---- in a word ------------------------------------------------------------------------------ */
 
-/* Whether a question to a model waits for an answer of the person's, or to be sent. */
+/* Whether a question to a model waits for the person: for an answer, or to be sent. */
 static bool asks_person(const struct tune_state *state) {
     return tune_can(state, TUNE_ANY_LANE, TUNE_ACT_ANSWER) ||
            tune_can(state, TUNE_ANY_LANE, TUNE_ACT_SEND);
@@ -28,7 +28,7 @@ static enum tui_role put_word(struct buf *out, const char *word, enum tui_role r
     return role;
 }
 
-/* While nothing waits. */
+/* The word while nothing waits. */
 static enum tui_role loop_word(const struct tune_state *state, struct buf *out) {
     bool environment = state->stopped_by_environment;
     if (state->running)
@@ -75,7 +75,7 @@ bool views_title(const struct views *views, struct buf *out) {
 
 /* ---- the status line ------------------------------------------------------------------------ */
 
-/* What is going on, in one sentence: the step that runs, or what waits for the person. */
+/* What goes on, in one sentence: the step that runs, or what waits for the person. */
 static int running_text(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     const struct tune_step_view *step = &state->steps[state->step];
@@ -112,8 +112,8 @@ static int running_text(struct views *views, struct tui_area area) {
     return col;
 }
 
-/* Whether how the place is comes before what the loop says. At a gate it does not: the head has
- * it. */
+/* Whether the state of the place is more important than what the loop says. At a gate it is not,
+ * and the head has it. */
 static bool place_matters(const struct views *views) {
     const struct tune_state *state = views->state;
     const struct target_status *status = place_in_trouble(views) ? state->place->status : NULL;
@@ -124,7 +124,7 @@ static bool place_matters(const struct views *views) {
            (!connects || state->steps[state->step].is == TUNE_IS_RUNNING);
 }
 
-/* Why it stops although the gate of the step does not say "ask"; NULL: it does. */
+/* Why the loop stops although the gate of the step does not say "ask"; NULL when it does. */
 static const char *gate_reason(const struct views *views) {
     const struct tune_state *state = views->state;
     const struct tune_step_view *step = &state->steps[state->wait_step];
@@ -138,7 +138,7 @@ static const char *gate_reason(const struct views *views) {
     return "open from the next one on; a goes on now";
 }
 
-/* What waits at a gate as it is now: a person may have changed it since the step ended. */
+/* What waits at a gate as it is now, because a person may have changed it since the step ended. */
 static void gate_print(const struct views *views, struct buf *out) {
     const struct tune_state *state = views->state;
     enum tune_step step = state->wait_step;
@@ -175,7 +175,7 @@ struct status_look {
     enum tui_role role;
 };
 
-/* What the loop waits for, and what more can be done about it. */
+/* What the loop waits for, and what else can be done about it. */
 static void waiting_text(struct views *views, struct tui_area area, struct status_look look) {
     const struct tune_state *state = views->state;
     struct tui_area ink = tui_ink(area, look.role);
@@ -229,7 +229,7 @@ void chrome_status(struct views *views, struct tui_area area) {
 
 #define MESSAGE_ROWS 5
 
-/* Whether the status line has what a person must see before the next key. */
+/* Whether the status line has something that a person must see before the next key. */
 static bool status_matters(const struct views *views) {
     const struct tune_state *state = views->state;
     return state && (state->wait == TUNE_WAIT_GATE || state->trouble || asks_person(state));
@@ -253,7 +253,7 @@ void status_message(struct views *views, struct tui_area area) {
 
 /* ---- leaving -------------------------------------------------------------------------------- */
 
-/* What runs is given up, wherever it is evaluated; on a host it goes on there. */
+/* What runs is given up, wherever it is evaluated; a job on a host goes on there. */
 static void running_print(const struct views *views, struct buf *out) {
     const struct tune_state *state = views->state;
     int calls = calls_running(state);

@@ -9,7 +9,7 @@
 
 #include "rewrite/rewrite.h"
 
-/* What came of one value, when the attempt is one of a sweep over that constant alone. */
+/* What came of one value, when the attempt is part of a sweep over that constant alone. */
 static void tried_print(struct buf *out, const struct tune_state *state,
                         const struct tune_attempt *attempt, const char *name) {
     struct tune_sweep sweep;
@@ -38,7 +38,7 @@ static struct rewrite_constants *constants_of(const struct views *views) {
     return rewrite_constants_find(str_of(source ? source : ""), views->state->function);
 }
 
-/* The line with values to change before it is sent off. */
+/* Opens the line with values, which can be changed before it is sent. */
 static void sweep_chosen(struct views *views, struct str text, struct views_request *request) {
     (void)request;
     long long index;

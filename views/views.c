@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of the screens, which of them shows, and the way of an event to a command. What a screen
- * shows and does is in its own file; which there are is in screens.def. */
+ * shows and does is in its own file; screens.def lists them. */
 #include "views/inner.h"
 
 #include <math.h>
@@ -217,8 +217,8 @@ static void draw_screen(struct views *views, struct tui_area area) {
     screen->draw(views, rows_of(area, 3, area.rows - 5));
 }
 
-/* Keys that are typed ahead of the frame find the rows of a screen that was just opened: they are
- * counted by drawing it where nobody looks. */
+/* Keys that were typed before the first frame of a screen need its rows: they are counted by
+ * drawing it out of sight. */
 static void settle(struct views *views) {
     if (!views->scratch)
         views->scratch = tui_canvas_new(VIEWS_MIN_ROWS, VIEWS_MIN_COLS, false);
@@ -229,7 +229,7 @@ static int page_of(const struct views *views) {
     return screen_here(views)->page ? screen_here(views)->page(views) : 0;
 }
 
-/* While the log is read there is nothing to do but to leave. */
+/* While the log is read, the only thing to do is to leave. */
 static struct views_request opening_event(struct views *views, const struct tui_event *event) {
     static const struct {
         const char *command;

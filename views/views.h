@@ -56,24 +56,25 @@ void views_set_model(struct views *views, const struct views_model *model);
 
 /* Draws a frame. now_ms is wall time, for clocks and elapsed times. */
 void views_draw(struct views *views, struct tui_area area, int64_t now_ms);
-/* Whether something on the screen moves by itself: draw again within 100 ms. */
+/* Whether something on the screen moves by itself: then it is drawn again within 100 ms. */
 bool views_is_moving(const struct views *views);
-/* What the terminal's own title says: "hone: TASK, waits for you: plan". True when a person is
- * waited for: the moment to ring, where that is wanted. */
+/* The title for the terminal itself: "hone: TASK, waits for you: plan". True when it waits for a
+ * person, which is the moment to ring where that is wanted. */
 bool views_title(const struct views *views, struct buf *out);
 /* Handles a key, a click or a paste. */
 struct views_request views_event(struct views *views, const struct tui_event *event);
-/* The editor's answer to a VIEWS_EDIT; NULL when it was given up or nothing changed. False with
- * *err when the text was not accepted: keep it somewhere the user can find it. */
+/* The editor's text for a VIEWS_EDIT; NULL when it was given up or nothing changed. False with *err
+ * when the text was not accepted: then keep it where the user can find it. */
 bool views_edited(struct views *views, const char *text, struct err *err);
 /* Asks where to save a session whose files are gone; `folder` stands there. */
 void views_ask_rescue(struct views *views, const char *folder);
 /* Shows a sentence until the next key. */
 void views_say(struct views *views, bool bad, const char *format, ...) CC_PRINTF(3, 4);
 
-/* The commands and their keys before a user's own, for the manual page and the tests: grouped by
- * where a key runs them, "everywhere" first, then screen by screen. A command that several screens
- * bind by themselves comes once for each. False past the last row. Texts are static. */
+/* The commands and their keys before a user's own, for the manual page and the tests. They are
+ * grouped by where a key runs them, "everywhere" first, then screen by screen. A command that
+ * several screens bind themselves comes once for each. False past the last row. Texts are
+ * static. */
 struct views_key {
     const char *screen;  /* "everywhere", or the name of one */
     const char *command; /* as the command line takes it after ':' */

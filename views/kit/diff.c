@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns two sources and the hunks between them into rows. It finds no differences itself: the
- * hunks come from core/tune, so that what is shown is what is taken or left. */
+/* Turns two sources and the hunks between them into rows. It does not look for differences: the
+ * hunks come from core/tune, so that what is shown is what is taken or left out. */
 #include "views/kit/diff.h"
 
 #include <ctype.h>
@@ -38,8 +38,8 @@ static void push_hunk(struct diff *diff, const struct tune_hunk *hunk, int index
     diff->removed += hunk->old_count;
 }
 
-/* The line before which a hunk stands: an insertion may name the line it follows or precedes, so
- * the run of equal lines is counted on both sides and the shorter one taken. */
+/* The line before which a hunk stands. An insertion may name the line before it or the one after
+ * it, so the run of equal lines is counted on both sides and the shorter one counts. */
 static void build(struct diff *diff, const struct tune_hunk *hunks, size_t count) {
     int old_at = 1, new_at = 1, old_total = (int)diff->old.lines.len;
     int new_total = (int)diff->new_.lines.len;
@@ -104,6 +104,6 @@ bool diff_words(struct str a, struct str b, size_t *start, size_t *a_end, size_t
     size_t blank = 0;
     while (blank < head && isspace((unsigned char)a.at[blank]))
         blank++;
-    /* Where only a bracket or a blank is common, marking all the rest says nothing. */
+    /* Where only a bracket or a blank is the same, marking all the rest helps nobody. */
     return head - blank + tail >= 3 && head + tail < MAX_OF(a.len, b.len);
 }

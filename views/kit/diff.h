@@ -26,8 +26,8 @@ struct diff {
 void diff_set(struct diff *diff, const char *old, const char *new_, const struct tune_hunk *hunks,
               size_t count);
 void diff_free(struct diff *diff);
-/* The bytes in which two lines differ, between what is the same at both ends. False when they have
- * nothing in common worth showing. */
+/* The bytes in which two lines differ, between what is the same at both ends. False when too little
+ * is the same to be worth showing. */
 bool diff_words(struct str a, struct str b, size_t *start, size_t *a_end, size_t *b_end);
 
 #endif

@@ -21,8 +21,8 @@ static bool is_name(char c) {
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* The end of a string that starts at `at` with the quote already passed; *open stays set when a
- * long string goes on in the next line. */
+/* The end of a string that starts at `at`, its quote passed already. *open stays set when a long
+ * string goes on in the next line. */
 static size_t string_end(struct str line, size_t at, char quote, bool is_long, char *open) {
     for (; at < line.len; at++) {
         if (line.at[at] == '\\') {
@@ -121,7 +121,7 @@ struct str source_line(const struct source *source, int line) {
     return source->lines.at[line - 1];
 }
 
-/* What is cut says so, on both sides. */
+/* Marks show on both sides that something is cut off. */
 static void mark_cut(struct tui_area area, int row, int shift, struct str line) {
     bool right = (int)text_columns(line) - shift > area.cols;
     if (right && area.cols > 0)
@@ -144,7 +144,7 @@ static void draw_tokens(struct tui_area area, int row, int shift, struct str lin
     }
 }
 
-/* Tabs count from the start of the line, pieces do not: lines with tabs are drawn without
+/* Tabs count from the start of a line, but a line is drawn in pieces: so lines with tabs have no
  * colours. */
 void source_draw_line(struct tui_area area, int row, int shift, struct str line, char quote) {
     if (line.len && memchr(line.at, '\t', line.len))

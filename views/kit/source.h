@@ -16,8 +16,8 @@ void source_set(struct source *source, const char *text);
 void source_free(struct source *source);
 struct str source_line(const struct source *source, int line); /* from 1; empty outside */
 
-/* Draws one line with colours into the area from its left edge, `shift` columns of it cut off;
- * `quote` is the long string it starts in. The ground is the area's. */
+/* Draws one line with its colours into the area, from the left edge; `shift` columns are cut off.
+ * `quote` is the long string that the line starts in. The background is the area's. */
 void source_draw_line(struct tui_area area, int row, int shift, struct str line, char quote);
 
 #endif

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the profile pane shows of the metrics, in this order; names as Neuron's tools have them, the
- * words for them are the glossary's. */
+/* The metrics that the profile pane shows, in this order, by their names in Neuron's tools. The
+ * glossary has the words for them. */
 static const struct {
     const char *metric, *unit;
 } rows[] = {
     {"latency", "us"},
-    {"modelled", "us"},  /* of what was measured: the device model's opinion */
-    {"predicted", "us"}, /* and the compiler's */
+    {"modelled", "us"},  /* of a measured one: what the device model says */
+    {"predicted", "us"}, /* what the compiler says */
     {"hbm_read_bytes", "bytes"},
     {"hbm_write_bytes", "bytes"},
     {"dma_transfer_count", "count"},
@@ -47,7 +47,7 @@ static double metric(const struct tune_attempt *attempt, const char *name) {
     return attempt ? tune_attempt_metric(attempt, name) : NAN;
 }
 
-/* Percents are 0..100; some tools report the same as a ratio. */
+/* Percents are from 0 to 100; some tools report a ratio instead. */
 static double percent(const struct tune_attempt *attempt, const char *name) {
     return metric(attempt, name);
 }
@@ -178,7 +178,7 @@ void pane_profile_draw(struct views *views, struct tui_area area) {
 
 /* ---- the screen ----------------------------------------------------------------------------- */
 
-/* How long each resource is busy, and what its limit costs: the latency without it. */
+/* How long each resource is busy, and what its limit costs: the latency if it took no time. */
 static void draw_bounds(struct tui_area area, const struct tune_attempt *attempt) {
     double latency = attempt->latency_us;
     for (size_t i = 0; i < attempt->bounds.len && (int)i < area.rows; i++) {
@@ -302,8 +302,7 @@ static void draw_lines_part(struct views *views, struct tui_area area,
     draw_hot(views, area, attempt);
 }
 
-/* Without a matrix product there is nothing to draw over operations; the sum stands all the same.
- */
+/* Without a matrix product there is no chart over operations, but the sum is still there. */
 static void draw_no_roofline(const struct views *views, struct tui_area area,
                              const struct tune_attempt *attempt) {
     struct buf text = {0};
@@ -339,7 +338,7 @@ static void profile_draw(struct views *views, struct tui_area body) {
         tui_say(tui_ink(body, TUI_DIM), 1, 2, "not measured yet; s starts the loop");
         return;
     }
-    /* A chart needs the rows that a small terminal has only without the numbers. */
+    /* On a small terminal the chart gets the rows only when the numbers go. */
     bool alone = profile_of(views)->part != PROFILE_LINES && body.rows < 26;
     struct tui_rect whole = {0, 0, body.rows, body.cols}, parts[2] = {whole, whole};
     if (!alone) {
@@ -414,7 +413,7 @@ static struct tui_list *profile_list(struct views *views) {
     return &profile_of(views)->list;
 }
 
-/* The part that shows stays the same. */
+/* The part of the screen that shows stays the same. */
 static void profile_forget(struct views *views) {
     struct profile *profile = profile_of(views);
     source_free(&profile->source);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far the attempts are from the roof, as a chart and as a sum that can be checked by hand. The
- * height of a mark is the useful work over the latency, so that the faster of two attempts always
- * stands higher, and its distance from the dashed line is the share that numbers elsewhere say. */
+ * height of a mark is the useful work over the latency, so the faster of two attempts always stands
+ * higher. Its distance from the dashed line is the share that other places show as a number. */
 #include "views/profile/private.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static double bytes_of(const struct tune_attempt *attempt) {
            tune_attempt_metric(attempt, "hbm_write_bytes");
 }
 
-/* What the device could do follows from the share of it that was reached. */
+/* What the device could do follows from the share of it that the attempt reached. */
 static void learn_device(struct marks *marks, const struct tune_attempt *attempt) {
     double flops = tune_attempt_metric(attempt, "hardware_flops");
     double reached = tune_attempt_metric(attempt, "hfu_estimated_percent") / 100;
@@ -28,7 +28,7 @@ static void learn_device(struct marks *marks, const struct tune_attempt *attempt
     marks->slope = marks->peak / ratio;
 }
 
-/* The newest last, which is on top. */
+/* The newest comes last, so that it is drawn on top. */
 static void collect(const struct tune_state *state, const struct tune_roof *roof,
                     struct marks *marks) {
     for (size_t i = 0; i < state->attempts.len; i++) {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Times the last instruction: beyond it, latency and timeline are not of one run. */
+/* times the last instruction: further away, latency and timeline are not of one run */
 #define LONGEST_END 1.5
 #define SLICE 20000 /* spans a frame reads: a few milliseconds */
 #define MAX_SPANS 1000000
@@ -88,9 +88,9 @@ static int by_start(const void *a, const void *b) {
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* In order of time, and as stretches without gaps: transfers on several rings overlap. The axis
- * ends with the latency, as numbers elsewhere have it: what a launch costs after the last
- * instruction belongs to it. */
+/* In order of time, and as stretches without gaps, because transfers on several rings overlap. The
+ * axis ends with the latency that other places show: what a launch costs after the last instruction
+ * belongs to it. */
 static void finish(struct timeline *timeline, const struct tune_attempt *attempt) {
     for (int i = 0; i < timeline->n_queues; i++) {
         struct timeline_queue *queue = &timeline->queues[i];
@@ -173,7 +173,7 @@ void profile_timeline_zoom(struct views *views, double factor) {
     show_window(timeline, middle - width * factor / 2, width * factor);
 }
 
-/* To the next instruction of the queue that another column shows, at least one on. */
+/* Moves to the next instruction of the queue that is drawn in another column, by at least one. */
 void profile_timeline_step(struct views *views, int step) {
     struct timeline *timeline = &profile_of(views)->timeline;
     struct timeline_queue *queue = queue_here(views);

@@ -36,7 +36,7 @@ static void draw_call(struct views *views, struct tui_area area, int row, int nu
         snprintf(output.text, sizeof output.text, "~%.20s",
                  show_count(tune_tokens_estimate(buf_str(&call->live))).text);
     double elapsed = runs ? (double)(views->now_ms - call->asked_ms) * 1e-3 : call->elapsed_s;
-    /* What went into the cache was read anew; what came from it was not. */
+    /* Tokens that went into the cache were read anew; those that came from it were not. */
     double input = isnan(call->cache_write) ? call->input : call->input + call->cache_write;
     const struct {
         struct shown text;

@@ -16,12 +16,12 @@ struct prompt {
     struct tui_list lists[PROMPT_PAGES];
     enum tune_role role; /* the one chosen */
     bool chosen;         /* else the one whose turn is next */
-    /* The question as it would go out now, and what it was built for. */
+    /* The question as it would go out now, and what it was made for. */
     struct tune_prompt *parts;
     enum tune_role built;
     int64_t seq;
     int lane;
-    int held;            /* the call it is, which is held; -1 */
+    int held;            /* the call that it is, when it is held; -1 */
     bool fits;           /* it is no more than its model takes */
     int call;            /* of PROMPT_CALL */
     struct source lines; /* of PROMPT_TEXT and PROMPT_CALL */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Screen 9: what the next question to a model will be, part by part with tokens and what it costs,
- * parts that are off or edited. What a change does is core/tune's. */
+/* Screen 9: what the next question to a model will be, part by part, with tokens and cost, and with
+ * parts that are off or edited. core/tune knows what a change does. */
 #include "views/prompt/private.h"
 
 #include <math.h>
@@ -16,7 +16,8 @@ static struct tui_list *prompt_list(struct views *views) {
     return &prompt_of(views)->lists[prompt_of(views)->page];
 }
 
-/* Whose question goes out next: that of the one that is held, else as the loop stands. */
+/* The role whose question goes out next: that of a question that is held, else as the loop
+ * stands. */
 static enum tune_role next_role(const struct views *views) {
     const struct tune_call *held = calls_held(views, NULL);
     enum tune_role role = tune_role_next(views->state, views->lane);
@@ -29,7 +30,7 @@ static enum tune_role prompt_role(const struct views *views) {
     return prompt_of(views)->chosen ? prompt_of(views)->role : next_role(views);
 }
 
-/* The question that is held and is what the screen shows; NULL. */
+/* The question that is held, when it is the one on the screen; NULL. */
 static const struct tune_call *held_here(const struct views *views) {
     const struct tune_call *held = calls_held(views, NULL);
     return held && held->role && !strcmp(held->role, tune_role_word(prompt_role(views))) ? held
@@ -148,7 +149,7 @@ static void draw_part(struct views *views, struct tui_area area, int row, int in
     buf_free(&notes);
 }
 
-/* What the question will cost, in a line, and what of it is known, in a second one. */
+/* What the question will cost, in a line; in a second one, how much of that is known. */
 static void cost_print(const struct views *views, double tokens, struct buf *out, struct buf *why) {
     const struct tune_state *state = views->state;
     const struct tune_role_model *model = prompt_model(views);
@@ -165,7 +166,7 @@ static void cost_print(const struct views *views, double tokens, struct buf *out
         buf_printf(out, "about %s tokens; you answer", show_count(tokens).text);
         return;
     }
-    /* Services count other tokens than the parts were estimated at. */
+    /* Services count tokens in another way than the parts were estimated. */
     buf_printf(out, "%s tokens (counted %s)", show_count(tokens).text,
                show_count(expected.prompt).text);
     buf_printf(out, " + answer %s", show_count(expected.answer).text);
@@ -388,7 +389,7 @@ static void calls_says(const struct views *views, struct buf *out) {
     buf_puts(out, hints[prompt_of(views)->page]);
 }
 
-/* The row has no room for it where it matters less. */
+/* The hint of the key that holds questions. On other pages the row has no room for it. */
 static void hold_says(const struct views *views, struct buf *out) {
     if (prompt_has_part(views))
         buf_puts(out, views->state->holds ? "send at once" : "hold");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searching screen 9: through all parts of the next question, then through the texts of the
- * questions so far, newest first, and on from the beginning. What a part or a call is, is
- * prompt.c's. */
+ * questions so far, newest first, and from the beginning again. What parts and calls are is in
+ * prompt.c. */
 #include "views/prompt/private.h"
 
 #include <stdlib.h>
 
-#define MOST_BYTES ((size_t)48 << 20) /* that one key press looks through */
+#define MOST_BYTES ((size_t)48 << 20) /* texts that one key press looks through */
 
 /* A place: the n-th text and a line of it. */
 struct place {
@@ -17,12 +17,12 @@ static int texts_count(struct views *views) {
     return (int)(prompt_parts_now(views)->parts.len + views->state->calls.len);
 }
 
-/* Of the texts from `parts` on: the newest call comes first. */
+/* Counts texts from `parts` on: the newest call comes first. */
 static int call_number(const struct views *views, int parts, int text) {
     return (int)views->state->calls.len - 1 - (text - parts);
 }
 
-/* The text; `own` is where it is put together when it is none of the prompt's. */
+/* The text. `own` is where it is put together when the prompt does not have it. */
 static struct str text_at(struct views *views, int text, struct buf *own) {
     const struct tune_prompt *prompt = prompt_parts_now(views);
     int parts = (int)prompt->parts.len;
@@ -33,8 +33,8 @@ static struct str text_at(struct views *views, int text, struct buf *own) {
     return buf_str(own);
 }
 
-/* The first row after `from` (step 1), or the last one before it (step -1), that has what is
- * searched for; -1 when none does. */
+/* The first row after `from` (step 1), or the last one before it (step -1), with a match; -1 when
+ * there is none. */
 static int row_in(const struct views *views, struct str text, int from, int step) {
     struct str line;
     size_t len;

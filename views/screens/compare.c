@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Screen 3: any two attempts, source and metrics. Which two is said by the marks. */
+/* Screen 3: any two attempts, with source and metrics. The marks say which two. */
 #include "views/inner.h"
 
 #include <stdio.h>

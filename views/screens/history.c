@@ -61,8 +61,8 @@ static void push(struct views *views, int id, int depth) {
     *vec_push(&own(views)->depth) = (uint8_t)MIN_OF(depth, MAX_DEPTH);
 }
 
-/* Children follow their parent, one step to the right; of roots the last comes first. A parent
- * always has the smaller number. */
+/* Children follow their parent, one step to the right. Of the roots the last comes first. A parent
+ * always has a smaller number than its children. */
 static void push_tree(struct views *views) {
     const struct tune_state *state = views->state;
     size_t count = state->attempts.len, top = 0;
@@ -115,7 +115,7 @@ static void sort_by_latency(const struct tune_state *state, int *rows, size_t co
     free(all);
 }
 
-/* What a filter looks at: "#12 keep a plan", "import an agent's plan". */
+/* What a filter is matched with: "#12 keep a plan", "import an agent's plan". */
 static bool row_passes(const struct views *views, int id) {
     const struct tune_state *state = views->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, id);
@@ -223,7 +223,7 @@ static void draw_attempt(struct views *views, struct tui_area area, int row,
     find_mark(views, area, row, col, title);
 }
 
-/* Another agent's attempt: nothing that can be marked, compared or gone back to. */
+/* An attempt of another agent cannot be marked, compared or gone back to. */
 static void draw_import(struct views *views, struct tui_area area, int row,
                         const struct tune_import *import) {
     struct tui_area dim = tui_ink(area, TUI_DIM);
@@ -324,7 +324,7 @@ static void draw_detail(struct views *views, struct tui_area area) {
     }
 }
 
-/* Which others came from the same round, when it followed several directions. */
+/* Which other attempts came from the same round, when it followed several directions. */
 static void siblings_print(const struct tune_state *state, const struct tune_attempt *attempt,
                            struct buf *out) {
     size_t most = 6, count = 0;
@@ -357,14 +357,14 @@ static void siblings_draw(struct views *views, struct tui_area area) {
     buf_free(&text);
 }
 
-/* What the verdict is worth: also what stood around the code that hone did not write. */
+/* What the verdict is worth, including what stood around the code that hone did not write. */
 static void detail_title(const struct views *views, char *out, size_t size) {
     const struct tune_attempt *attempt = tune_state_attempt(views->state, history_attempt(views));
     const char *wall = attempt ? attempt->wall : NULL;
     snprintf(out, size, "verdict%s%s", wall ? "  wall: " : "", wall ? wall : "");
 }
 
-/* The numbers behind "faster", of a kernel that was measured. */
+/* The numbers behind "faster", for a kernel that was measured. */
 static void interval_print(const struct views *views, char *out, size_t size) {
     const struct tune_attempt *attempt = tune_state_attempt(views->state, history_attempt(views));
     *out = 0;

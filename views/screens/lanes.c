@@ -41,7 +41,7 @@ static int does_col(struct tui_area area) {
     return area.cols - 20 - (is_wide(area) ? 28 : 18);
 }
 
-/* Where who planned it stands, and the title ends. */
+/* The column of who planned it, where the title ends. */
 static int author_col(struct tui_area area) {
     return does_col(area) - (is_wide(area) ? 15 : 0);
 }
@@ -118,7 +118,7 @@ static void author_print(const struct tune_plan *plan, const struct tune_candida
         buf_printf(out, ", repair %d", candidate->repair);
 }
 
-/* All about the one under the cursor that its row has no room for. */
+/* Everything about the lane under the cursor that its row has no room for. */
 static void draw_detail(struct views *views, struct tui_area area, int index) {
     const struct tune_state *state = views->state;
     const struct tune_lane *lane = lane_at(state, index);

@@ -12,7 +12,7 @@ static struct memory *own(const struct views *views) {
     return views->own[VIEW_MEMORY];
 }
 
-#define ORIGIN_COLS 100 /* where there is room for whose it is */
+#define ORIGIN_COLS 100 /* columns from which on there is room for whose it is */
 
 static void draw_experience(struct views *views, struct tui_area area, int row, int index) {
     const struct tune_state *state = views->state;
@@ -68,7 +68,7 @@ static void evidence_print(const struct tune_experience *item, struct buf *out) 
         buf_puts(out, "; edited by you");
 }
 
-/* Which prompts it was in, and what came of them. */
+/* Which prompts it went into, and what came of them. */
 static void earned_print(const struct tune_state *state, int index, struct buf *out) {
     struct tune_earned earned = tune_memory_earned(state, (size_t)index);
     int entered = state->memory.at[index].entered;
@@ -85,7 +85,7 @@ static void earned_print(const struct tune_state *state, int index, struct buf *
         buf_printf(out, ", %s together", show_speedup(earned.gain).text);
 }
 
-/* Another agent's summary may be a page: whose it is, and what for, comes first. */
+/* Another agent's summary may be a page, so whose it is and what it is for come first. */
 static void draw_experience_detail(const struct tune_state *state, struct tui_area area,
                                    int index) {
     const struct tune_experience *item = &state->memory.at[index];
@@ -137,7 +137,7 @@ static void do_approve(struct views *views, struct str args, struct views_reques
     int index = own(views)->list.cursor;
     bool there = index >= 0 && (size_t)index < state->memory.len;
     const struct tune_experience *item = there ? &state->memory.at[index] : NULL;
-    /* The one that the loop waits for: then it goes on, too. */
+    /* When the loop waits for this one, it goes on. */
     bool waits = item && state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_SUMMARISE &&
                  item->attempt == tune_lane_attempt(state, views->lane) && !item->imported;
     views_act(views,
@@ -166,7 +166,7 @@ static void approve_fitting(struct views *views, struct str text, struct views_r
         views_say(views, false, "%d approved; u takes them back, one after the other", count);
 }
 
-/* What an import brings may be dozens. */
+/* An import may bring dozens. */
 static void do_approve_all(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;

@@ -77,7 +77,7 @@ static void choice_print(const struct tune_choice *choice, struct buf *out) {
     }
 }
 
-/* Who is next of the models that share a role, and why. */
+/* Which of the models that share a role is next, and why. */
 static int draw_choices(const struct views *views, struct tui_area area, int row) {
     const struct tune_state *state = views->state;
     for (int i = 0; state->roles && i < TUNE_ROLES && row < area.rows; i++) {

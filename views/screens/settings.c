@@ -116,7 +116,7 @@ static void role_print(const struct tune_role_model *model, struct buf *out) {
         buf_puts(out, " price not known");
 }
 
-/* A row for each model that shares the role. */
+/* A row for each model of the role. */
 static void add_role(struct views *views, enum tune_role is) {
     static const char help[] = "[roles] and [model NAME] of the configuration; dollars a million "
                                "tokens in/out";
@@ -136,7 +136,7 @@ static void add_role(struct views *views, enum tune_role is) {
     }
 }
 
-/* Who is asked for what; nothing for a proposer that asks no models. */
+/* Which models are asked for what; nothing when the proposer asks no models. */
 static void add_roles(struct views *views) {
     bool share = false, by_gain = false;
     for (int i = 0; views->state->roles && i < TUNE_ROLES; i++) {
@@ -151,7 +151,7 @@ static void add_roles(struct views *views) {
                  "choose in [roles]: even or gain; 6 Tab tells who is next and why");
 }
 
-/* The widths of a beam search. Those that --search names itself have its origin. */
+/* The widths of a beam search. Those that --search names came from there, as the search did. */
 static void add_search(struct views *views) {
     const struct tune_state *state = views->state;
     static const char help[] =
@@ -177,7 +177,7 @@ static void add_search(struct views *views) {
     }
 }
 
-/* What limits the work of this process, where it means something here. */
+/* What limits the work of this process, where it applies. */
 static void add_search_limits(struct views *views) {
     const struct tune_state *state = views->state;
     char text[80];

@@ -13,7 +13,8 @@ static struct start *own(const struct views *views) {
 static void draw_recent(struct views *views, struct tui_area area, int row, int index) {
     const struct tune_recent *item = &views->model.recent[index];
     struct tui_area name = tui_ink(area, item->is_gone ? TUI_DIM : TUI_STRONG);
-    /* Where there is no room for both, the last result says more than what the task is about. */
+    /* Where there is no room for both, the last result is worth more than what the task is
+     * about. */
     bool wide = area.cols >= 110, both = wide || !item->last || item->is_gone;
     int about = 27, end = area.cols - 12, last = wide ? area.cols - 50 : both ? end : about;
     tui_say(tui_ink(area, item->used_ms ? TUI_ACTIVE : TUI_DIM), row, 1, "%s",

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The summary: what came of the session while nobody looked. It opens by itself when a session is
- * opened that has stopped, and when it stops with nobody at the keys. What is counted is
- * core/tune's. */
+ * opened that has stopped, and when the loop stops while nobody is at the keys. core/tune counts
+ * what it shows. */
 #include "views/inner.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define AWAY_MS 60000 /* without a key: nobody is there */
+#define AWAY_MS 60000 /* without a key, so that nobody seems to be there */
 #define BAR 14        /* cells of the longest latency */
 
 /* Columns of the ladder. */
@@ -301,7 +301,7 @@ static const struct summary_row *row_here(const struct views *views) {
     return row >= 0 && (size_t)row < summary->rows.len ? &summary->rows.at[row] : NULL;
 }
 
-/* Rows are one line each; the one under the cursor is told in full below. */
+/* A row has one line. The one under the cursor is told in full below. */
 static void summary_draw(struct views *views, struct tui_area body) {
     struct buf note = {0};
     collect(views);

@@ -34,7 +34,7 @@ int calls_running(const struct tune_state *state) {
     return count;
 }
 
-/* The one that a person went to, else that of the lane that is looked at; -1: neither runs. */
+/* The question that a person went to, else that of the lane that is looked at; -1: neither runs. */
 static int meant(const struct views *views) {
     const struct tune_state *state = views->state;
     int here = calls_of(views)->here;
@@ -47,7 +47,7 @@ static int meant(const struct views *views) {
     return -1;
 }
 
-/* The one that is looked at: its number, -1 when none runs. */
+/* The question that is looked at: its number, or -1 when none runs. */
 static int chosen(const struct views *views) {
     const struct tune_state *state = views->state;
     int here = meant(views);
@@ -149,7 +149,7 @@ static enum tui_role state_role(const struct tune_call *call) {
     return call->waits || call->held ? TUI_WAITING : call->live.len ? TUI_ACTIVE : TUI_DIM;
 }
 
-/* One of several: who is asked for what, since when, how much has come. */
+/* One of several questions: who is asked for what, since when, how much has come. */
 static void draw_row(const struct views *views, struct tui_area area, int row, int number) {
     const struct tune_call *call = &views->state->calls.at[number];
     struct buf text = {0};
@@ -187,8 +187,8 @@ static void draw_one(const struct views *views, struct tui_area area,
     buf_free(&line);
 }
 
-/* Where several run: a row for each, as many as leave room for the text of the one looked at, and a
- * rule that says which it is. Returns the rows taken. */
+/* Where several questions run: a row for each, as many as leave room for the text of the one that
+ * is looked at, and a rule that says which it is. Returns the rows taken. */
 static int draw_several(const struct views *views, struct tui_area area, int number, int count) {
     const struct tune_state *state = views->state;
     int shown = MIN_OF(count, MAX_OF(area.rows - 7, 1)), place = 0, at = 0;
@@ -204,8 +204,8 @@ static int draw_several(const struct views *views, struct tui_area area, int num
     return shown + 1;
 }
 
-/* The end of a text, long enough to fill the area; it begins where a line does, so that what is on
- * the screen does not move sideways while more comes. */
+/* The end of a text, long enough to fill the area. It begins at the start of a line, so that the
+ * text does not move sideways while more comes. */
 static struct str tail_of(struct str text, struct tui_area area) {
     size_t most = (size_t)MAX_OF(area.rows, 1) * (size_t)MAX_OF(area.cols, 1) * 4;
     if (text.len <= most + STABLE)
@@ -227,7 +227,7 @@ void calls_draw_live(struct tui_area area, const struct tune_call *call) {
     tui_put_wrapped(inner, MAX_OF(0, rows - area.rows), text);
 }
 
-/* The question itself, to be read by who is to answer it. */
+/* The question itself, for the person who is to answer it. */
 static void asked_read(struct views *views, int number) {
     const struct tune_call *call = &views->state->calls.at[number];
     struct calls *calls = calls_of(views);
@@ -279,7 +279,7 @@ static void draw_held(struct tui_area area, const struct tune_state *state,
     buf_free(&text);
 }
 
-/* While other lanes ask, one that has something to show shows it; what a person has to do comes
+/* While other lanes ask, a lane that has something to show shows it. What a person has to do comes
  * first. */
 static bool lane_has_more(const struct views *views) {
     const struct tune_state *state = views->state;

@@ -32,7 +32,7 @@ void decide_hunks(struct views *views, struct str args, struct views_request *re
     bench->hunk = 0;
     bench->hunks_step = views->state->step;
     bench->pane = PANE_PROPOSAL;
-    bench->step = -1; /* what is acted on shows, not what a step came to */
+    bench->step = -1; /* shows what the action is about, not what a step came to */
 }
 
 void decide_write(struct views *views, struct str args, struct views_request *request) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Screen 4 and the device pane of the workbench: what the runner said, filtered by phase, level and
- * job, and what it does now. Rows are looked up in the session's state; only their numbers are kept
- * here. The screen puts the place and its queue (place.c) above it. */
+ * job, and what it does now. Rows come from the session's state; only their numbers are kept here.
+ * The screen has the place and its queue (place.c) above it. */
 #include "views/workbench/private.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #define MAX_PHASES 16
 #define MAX_TABS 40
 
-/* The log is the same on the workbench: so are the filters. */
+/* The log is the same on the workbench, and so are its filters. */
 struct device {
     struct tui_list list;
     struct log_rows rows;
@@ -69,8 +69,8 @@ void log_filter_level(struct views *views, struct str args, struct views_request
     filter_changed(views);
 }
 
-/* Of several lanes those are jobs that are verified or measured now; else what is not decided
- * yet. */
+/* In a round of several lanes these are the jobs that are verified or measured now, or else what is
+ * not decided yet. */
 static bool is_job(const struct tune_state *state, const struct tune_attempt *attempt) {
     if (!attempt->started_ms || attempt->ended_ms)
         return false;
@@ -82,7 +82,7 @@ static bool is_job(const struct tune_state *state, const struct tune_attempt *at
     return false;
 }
 
-/* The tabs: all, the jobs that run, and the chosen one even when it has ended. */
+/* The tabs: all, the jobs that run, and the chosen one even after its end. */
 static int tabs_of(const struct views *views, int ids[MAX_TABS]) {
     const struct tune_state *state = views->state;
     int count = 0;
@@ -251,7 +251,7 @@ enum explain_what log_explain(const struct views *views, int row, struct buf *ou
     return log ? EXPLAIN_SAID : EXPLAIN_NOTHING;
 }
 
-/* Why there is no row: what a filter hides is its doing only where there is one. */
+/* Why there is no row. A filter is named as the reason only where it hides one. */
 static void draw_empty(const struct views *views, struct tui_area area) {
     const struct device *device = own(views);
     const char *phase = log_phase_name(views);
@@ -272,8 +272,8 @@ static void draw_empty(const struct views *views, struct tui_area area) {
     buf_free(&text);
 }
 
-/* What is followed ends with findings: the first error of them stays in sight, because the others
- * mostly come of it. */
+/* A log that is followed may end with findings. Then their first error stays in sight, because the
+ * others mostly come of it. */
 static void keep_cause(const struct views *views, struct tui_list *list) {
     int cause = list->follow ? log_rows_cause(&own(views)->rows, views->state) : -1;
     if (cause >= 0 && cause < list->top)

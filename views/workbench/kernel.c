@@ -7,8 +7,8 @@
 
 /* Columns before the text: cost bar, mark, line number. */
 #define GUTTER 7
-#define COST_COLS 5 /* behind it: " 89% " */
-#define SAID_ROWS 4 /* most, about the line under the cursor */
+#define COST_COLS 5 /* behind a line: " 89% " */
+#define SAID_ROWS 4 /* rows about the line under the cursor, at most */
 
 static const struct tune_line_cost *cost_of(const struct tune_attempt *attempt, int line) {
     for (size_t i = 0; attempt && i < attempt->lines.len; i++)
@@ -24,8 +24,8 @@ static enum tui_role heat_of(double share) {
                            : TUI_HEAT_1;
 }
 
-/* Of those at a line the gravest, of equal ones the first. Those of files that the kernel imports
- * have lines of their own. */
+/* The gravest finding at a line; of equal ones the first. Lines of imported files do not count
+ * here. */
 static const struct tune_diagnostic *diagnostic_of(const struct tune_state *state, int attempt,
                                                    int line) {
     const struct tune_diagnostic *diag, *found = NULL;
@@ -102,7 +102,8 @@ static void kernel_draw(struct views *views, struct tui_area area,
     tui_list_draw_bar(list, area);
 }
 
-/* Where to look as long as nobody went elsewhere: what the plan aims at, else the dearest line. */
+/* Where to look until the person goes elsewhere: at what the plan is about, else at the dearest
+ * line. */
 static int line_of_interest(const struct views *views, const struct tune_attempt *attempt) {
     const struct tune_state *state = views->state;
     int line = 1;

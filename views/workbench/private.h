@@ -20,17 +20,17 @@ struct workbench {
     enum pane pane;
     bool zoomed, hunks;
     int hunk, step;            /* step: the one looked at, -1: none */
-    enum tune_step hunks_step; /* the loop's, when going through hunks began */
+    enum tune_step hunks_step; /* the loop's step when the person began to go through hunks */
     struct tui_list panes[PANE_COUNT];
     struct tui_rect pane_spots[PANE_COUNT], step_spots[TUNE_STEPS];
     struct tui_rect lane_spot; /* a column for each lane from lane_first on */
     int lane_first;
     struct source kernel;
     bool kernel_moved;    /* a person went to a line of the kernel pane */
-    const char *proposed; /* the candidate that was drawn last; only compared */
+    const char *proposed; /* the candidate that was drawn last; it is only compared */
     struct diff diff;
-    struct buf costs;  /* of carrying out the plan */
-    int64_t costs_seq; /* and of which lane, as things were */
+    struct buf costs;  /* what carrying out the plan will cost */
+    int64_t costs_seq; /* when and for which lane that was worked out */
     int costs_lane;
     struct calls calls;
 };

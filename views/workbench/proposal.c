@@ -33,7 +33,7 @@ void pane_proposal_note(const struct views *views, struct buf *note) {
         buf_puts(note, "  edited");
 }
 
-/* What carrying it out is expected to cost, worked out when something happened. */
+/* What carrying out the plan is expected to cost; worked out anew when something happened. */
 static const char *plan_costs(struct views *views) {
     struct workbench *bench = workbench_of(views);
     if (bench->costs_seq == views->state->seq && bench->costs_lane == views->lane)

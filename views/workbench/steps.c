@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of the workbench around its panes: the steps of the round, its lanes where it follows
- * several, and the plan or what the step came to that is looked at. */
+ * several, and the plan, or what came of the step that is looked at. */
 #include "views/workbench/private.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static void step_text(const struct views *views, int i, bool wide, struct buf *o
         buf_printf(out, " %s", show_elapsed(ms).text);
 }
 
-/* One word for the gates: their common setting, or that they differ. */
+/* One word for the gates: the setting that all have, or that they differ. */
 static const char *gates_word(const struct tune_state *state) {
     for (int i = 1; i < TUNE_STEPS; i++)
         if (state->steps[i].gate != state->steps[0].gate)
@@ -68,7 +68,7 @@ void workbench_steps(struct views *views, struct tui_area area) {
     buf_free(&gate);
 }
 
-#define PLAN_TITLE 24 /* columns that its title gets before the prediction is shortened */
+#define PLAN_TITLE 24 /* columns that the title gets before the prediction is shortened */
 
 /* ---- the plan ------------------------------------------------------------------------------- */
 
@@ -149,8 +149,8 @@ void workbench_plan(struct views *views, struct tui_area area) {
 
 /* ---- the lanes ------------------------------------------------------------------------------ */
 
-/* A cell for each lane; of many, those around the one that is looked at. Returns the column
- * after. */
+/* A cell for each lane; where there are many, for those around the one that is looked at. Returns
+ * the column after them. */
 static int draw_cells(struct views *views, struct tui_area area, int col, int most) {
     struct workbench *bench = workbench_of(views);
     const struct tune_state *state = views->state;

@@ -94,7 +94,7 @@ static void draw_tabs(struct views *views, struct tui_area area) {
     draw_pane(views, rest, bench->pane);
 }
 
-/* Going through hunks ends with the step it was for: its keys would hide those of the next. */
+/* Going through hunks ends with its step: its keys would hide those of the next one. */
 static void end_hunks(struct views *views) {
     struct workbench *bench = workbench_of(views);
     if (!decide_has_hunks(views) || bench->hunks_step != views->state->step)
@@ -153,7 +153,7 @@ static struct str workbench_line(const void *data, int row) {
     }
 }
 
-/* Moving through the proposal takes the kernel along. */
+/* Moving through the proposal moves the kernel, too. */
 static void take_kernel_along(struct views *views) {
     struct workbench *bench = workbench_of(views);
     bool sides = diff_has_sides(views);
@@ -304,7 +304,7 @@ static void do_previous_pane(struct views *views, struct str args, struct views_
     go_pane(views, -1);
 }
 
-/* Going to a step brings the pane to the front that shows what it produced. */
+/* Going to a step brings the pane to the front that shows the step's result. */
 static void go_step(struct views *views, int by) {
     static const enum pane shows[TUNE_STEPS] = {
         [TUNE_STEP_PROFILE] = PANE_PROFILE,   [TUNE_STEP_PLAN] = PANE_PROPOSAL,

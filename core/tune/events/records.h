@@ -14,8 +14,9 @@
 struct tune_plan {
     const char *key, *title, *what, *why;
     const char *author; /* "rewriter", "you", a model's name */
-    const char *sweep;  /* the whole sweep that it is one value of; NULL. In a proposer's plan: the
-                           sweep that it asks for, in its own words */
+    /* the whole sweep that it is one value of; NULL. In a proposer's plan: the sweep that it asks
+     * for, in its own words */
+    const char *sweep;
     const char *strategy;      /* an entry of prompts/menu.md, or a name of its own; NULL */
     int first_line, last_line; /* in the parent's source; 0 when it has no place */
     const char *metric;        /* Neuron's name: "hbm_read_bytes", or "latency" */

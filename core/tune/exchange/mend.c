@@ -17,9 +17,8 @@ struct checking {
     struct arena *arena; /* of an event */
     struct by_hash rows; /* rows that experiments.jsonl may have, by their texts */
     VEC(int) attempts;   /* whose they are, */
-    VEC(size_t)
-    from; /* and by attempt; a row before the last one is from before the attempt was decided anew
-           */
+    /* and by attempt; a row before the last one is from before the attempt was decided anew */
+    VEC(size_t) from;
     size_t changes; /* of the state, that were looked at */
     store_check_fn *fn;
     void *data;

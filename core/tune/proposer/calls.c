@@ -8,8 +8,7 @@
 #include "tune/proposer/inner.h"
 #include "tune/read/read.h"
 
-#define UNREAD_MOST ((size_t)32768) /* of an answer that could not be used, when it is sent back \
-                                     */
+#define UNREAD_MOST ((size_t)32768) /* bytes sent back of an answer that could not be used */
 
 /* Stores the text and returns its hash; NULL when it is empty or that failed. */
 static const char *artefact_put(const struct tune_work *work, struct str text, struct hash *hash) {

@@ -6,13 +6,14 @@
 #include "tune/state/state.h"
 
 struct tune_score {
-    char name[80];     /* "rewriter", or a model's name; a strategy ("resident"), or for a plan that
-                          names none "hbm_read_bytes down" */
+    /* "rewriter", or a model's name; a strategy ("resident"), or for a plan that names none
+     * "hbm_read_bytes down" */
+    char name[80];
     bool strategy;     /* of a strategy; else of a model */
     int planned, kept; /* attempts that ended; kept ones of these */
     int scored, held;  /* with a prediction that could be checked; with one that held */
-    int computed; /* whose numbers came from the clock that judged them: these are not among the
-                     scored */
+    /* whose numbers came from the clock that judged them: these are not among the scored */
+    int computed;
     int judged, right; /* with a diagnosis said to be right or wrong; right */
     double gain;       /* speedups of the kept ones, multiplied: 1.3; 1: none */
     int calls;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events in and out: what happens is written down, applied to the state and told to who listens. */
+/* Events in and out: what happens is written down, applied to the state and told to those who
+ * listen. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,7 +23,7 @@ struct told {
     const char *level;
 };
 
-/* The milestones and every log line. False: people are not told of such an event. */
+/* Tells people the milestones and every log line; false for an event that they are not told of. */
 static bool told_of(const struct tune_event *event, struct told *told) {
     *told = (struct told){.level = "info"};
     switch (event->is) {

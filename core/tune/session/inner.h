@@ -13,7 +13,7 @@
 #define TUNE_PLATEAU 5 /* rounds in a row without a gain */
 #define TUNE_MAX_PARENTS 64
 #define TUNE_MIN_GAIN 0.002 /* a gain below this share of the latency is no reason to keep */
-#define TUNE_MAX_REPLANS 8  /* plans in a round that the proposer could not carry out */
+#define TUNE_MAX_REPLANS 8  /* plans of a round that the proposer may fail to carry out */
 
 enum tune_work_is {
     TUNE_WORK_NONE,
@@ -24,7 +24,7 @@ enum tune_work_is {
     TUNE_WORK_REFLECT
 };
 
-/* Whom a piece of work is for. It is wanted as long as that step runs, in that lane. */
+/* Whom a piece of work is for. It is wanted as long as that step runs in that lane. */
 struct tune_work {
     struct tune_session *session;
     int lane;
@@ -37,16 +37,16 @@ struct tune_reply {
     struct tune_work work;
     struct tune_reply *next; /* in session->replies */
     enum tune_work_is is;
-    bool done; /* answered or given up; freed when nobody is inside it */
+    bool done; /* answered or given up; it is freed when nobody is inside it */
     struct tune_context *context;
     struct tune_plan plan; /* its texts live in the state */
     char author[80];       /* "": the proposer's name */
-    bool learnt;           /* a lesson came, which waits for those of the lanes before it */
+    bool learnt;           /* a lesson came, and waits for those of the lanes before it */
     struct arena *lesson_arena;
     struct tune_lesson *lesson; /* NULL: hone writes it */
 };
 
-/* What a runner tells of piece by piece: so much of each. */
+/* How many things of each kind a runner tells piece by piece. */
 enum tune_told { TUNE_TOLD_SEEDS, TUNE_TOLD_SAMPLES, TUNE_TOLD_FINDINGS, TUNE_TOLD };
 struct tune_tellings {
     size_t count[TUNE_TOLD];
@@ -58,34 +58,35 @@ struct tune_evaluation {
     struct tune_evaluation *next; /* in session->evaluations */
     void *run;
     int attempt;
-    uint64_t began_ns, left_ns;       /* left: when it was given up */
-    bool given_up;                    /* what still comes is ignored */
-    bool held;                        /* not begun: the device model is asked first; run is NULL */
-    bool rest;                        /* the remaining seeds of a candidate that is faster; of a
-                                       * benchmark: the second one, which confirms the first */
-    int64_t count, known;             /* events of it so far; so many are in the log already */
-    int64_t heard;                    /* number of the one that is told now; 0: none, or not the
-                                       * runner's own */
+    uint64_t began_ns, left_ns; /* left: when it was given up */
+    bool given_up;              /* what still comes is ignored */
+    bool held;                  /* not begun: the device model is asked first, and run is NULL */
+    /* it is for the remaining seeds of a candidate that is faster; in a benchmark it is the second
+     * evaluation, which confirms the first */
+    bool rest;
+    int64_t count, known; /* events of it so far; how many of these the log has already */
+    int64_t heard; /* number of the event that is told now; 0: none, or not one of the runner's */
     struct runner_result result;      /* of one that waits for the device model; run is NULL then */
     size_t seeds, lines, diagnostics; /* seeds asked for; log lines and diagnostics stored */
     char *folder;                     /* where the profile goes */
-    /* One that did not come to its end begins again (again.c). */
+    /* An evaluation that did not come to its end begins again (again.c). */
     int tries;                           /* evaluations of this before it that did not */
     bool same;                           /* all of these for the same reason, `why` */
-    bool crashed;                        /* so often that it is the kernel's fault */
+    bool crashed;                        /* so often that the kernel must be the cause */
     char why[512];                       /* the last one's reason */
-    struct tune_tellings told, heard_of; /* what is in the log from before; what was heard now */
+    struct tune_tellings told, heard_of; /* in the log from before; heard in this evaluation */
     struct loop_timer *again;            /* it waits to begin; run is NULL */
 };
 
-/* What is said about a candidate before anything is spent on it, under way; the rest is its own. */
+/* What is said about a candidate before anything is spent on it, while that is under way. The rest
+ * is private to inspect.c. */
 struct tune_inspection {
     struct tune_work work;
     struct tune_inspection *next;                       /* in session->inspections */
     void (*cancel)(struct tune_inspection *inspection); /* takes it off the list */
 };
 
-/* Who moves the session: what is done here is told to it. */
+/* Who moves the session on; it is told of what is done here. */
 struct tune_driver {
     void (*advance)(struct tune_session *session);
     void (*step_done)(struct tune_session *session, int lane, enum tune_step step,
@@ -96,10 +97,10 @@ struct tune_driver {
 struct store_ahead *tune_ahead_begin(struct store *store);
 enum store_ahead_is tune_ahead_apply(struct store_ahead *ahead, struct tune_state *state,
                                      int wait_ms);
-/* Kernels that events bring from now on are left in the log, until tune_sources_keep; they are read
+/* From now on kernels that events bring are left in the log, until tune_sources_keep. They are read
  * from *store, which is there as long as the state. */
 void tune_log_leave(struct tune_state *state, struct store **store);
-/* Applies all of the log behind the state's last event; kernels are left there. */
+/* Applies all that the log has behind the state's last event; kernels are left in the log. */
 bool tune_log_read(struct store **store, struct tune_state *state, struct err *err) CC_MUST_USE;
 
 struct tune_session {
@@ -112,7 +113,7 @@ struct tune_session {
     struct tune_place_view place_view;
     struct tune_proposer *proposer;
     int questions; /* requests to the proposer at once, at most */
-    double prune;  /* times its parent's modelled time; slower is not measured */
+    double prune;  /* times its parent's modelled time: a kernel that is slower is not measured */
     struct tune_reply *replies;
     int asking; /* calls of the proposer's functions that have not returned */
     struct tune_evaluation *evaluations;
@@ -127,7 +128,7 @@ struct tune_session {
     struct tune_beside *beside;          /* the device model beside a measured place */
     struct tune_opinion *opinion;        /* the compiler's own prediction, asked apart */
     int failures;                        /* evaluations in a row that the target could not do */
-    int jobs;                            /* numbers the profile folders */
+    int jobs;                            /* evaluations in a row that the target failed to do */
     struct loop_timer *deadline;         /* gives up what runs before a limit is passed; */
     enum tune_budget deadline_of;        /* the limit */
     char *trouble, *task_path;
@@ -143,12 +144,12 @@ struct tune_session {
     void *event_context;
 };
 
-#define TUNE_ALL_LANES (-1) /* what is about the round, or about none of its lanes */
+#define TUNE_ALL_LANES (-1) /* events that are about the round, or about none of its lanes */
 
-/* Stores one event of a lane, applies it and tells who listens. False when it could not be
- * stored: then nothing changed and the session is halted until the person starts it again. */
+/* Stores one event of a lane, applies it and tells those who listen. False when it could not be
+ * stored: then nothing changed, and the session is halted until the person starts it again. */
 bool tune_emit(struct tune_session *session, int lane, const struct tune_event *event);
-/* What the person is told until it is over. */
+/* A trouble that the person is told of until it is over. */
 void tune_trouble_set(struct tune_session *session, const char *text);
 bool tune_emit_log(struct tune_session *session, int lane, enum tune_level level, const char *phase,
                    const char *format, ...) CC_PRINTF(5, 6);
@@ -156,28 +157,30 @@ bool tune_emit_log(struct tune_session *session, int lane, enum tune_level level
 void tune_advance(struct tune_session *session);
 /* Gives up what is under way. */
 void tune_work_cancel(struct tune_session *session);
-/* Gives up what nobody wants any more: its step, or its lane, was left. */
+/* Gives up work that nobody wants any more, because its step or its lane was left. */
 void tune_work_sweep(struct tune_session *session);
 /* Whether anything is under way, at all or in a lane. */
 bool tune_works(const struct tune_session *session);
 bool tune_works_in(const struct tune_session *session, int lane);
 struct tune_work tune_work_of(struct tune_session *session, int lane, enum tune_step step);
 
-/* The end of the part of the step that the lane has. */
+/* Ends the lane's part of the step. */
 void tune_step_done(struct tune_session *session, int lane, enum tune_step step,
                     enum tune_step_is is, const char *format, ...) CC_PRINTF(5, 6);
 void tune_step_progress(const struct tune_work *work, const char *doing, double done, double total);
-/* Stops the loop; `lane`: the one on whose account. */
+/* Stops the loop; `lane` is the one that was the cause. */
 void tune_stop(struct tune_session *session, int lane, const char *format, ...) CC_PRINTF(3, 4);
-/* The target, Python or the disk failed: stops for good, or pauses so that `start` tries again. */
+/* The target, Python or the disk failed. Stops the loop for good, or pauses it so that `start`
+ * tries again. */
 void tune_give_up(struct tune_session *session, int lane, bool for_good, const char *format, ...)
     CC_PRINTF(4, 5);
 
-/* An evaluation ended or was given up: the next one is another, also for the host. */
+/* An evaluation ended or was given up. The next one counts as another occasion, for the host as
+ * well. */
 void tune_evaluation_settled(struct tune_session *session, int lane, int attempt);
-/* Takes one that waits for the device model off the list. */
+/* Takes an evaluation that waits for the device model off the list. */
 void tune_evaluation_drop(struct tune_evaluation *evaluation);
-/* The same for one that ended; free takes one that is off the list. */
+/* Takes one that ended off the list; frees one that is off the list. */
 void tune_evaluation_unlink(struct tune_evaluation *evaluation);
 void tune_evaluation_free(struct tune_evaluation *evaluation);
 

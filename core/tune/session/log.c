@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log of a session as its state: read ahead by threads where it is long, with kernels left
- * where they stand. A kernel is some kilobytes, and of a thousand a person looks at ten. */
+/* The log of a session as its state. Threads read a long log ahead, and kernels stay where they are
+ * in the log: a kernel takes some kilobytes, and a person looks at ten of a thousand. */
 #include <stdlib.h>
 
 #include "tune/apply/apply.h"
@@ -21,8 +21,8 @@ static bool take_source(void *data, const struct store_event *event) {
     return false;
 }
 
-/* Its hash is compared once more: the file may have changed since the log was read. Then nothing is
- * written to it any more, and that says why. */
+/* Its hash is compared once more, because the file may have changed since the log was read. If it
+ * did, nothing is written to the file any more, and the state says why. */
 static char *source_left(void *data, int64_t seq) {
     struct store *const *store = data;
     char *source = NULL;
@@ -38,7 +38,7 @@ void tune_log_leave(struct tune_state *state, struct store **store) {
 
 /* -------------------------------------------------------------------------------------- reading */
 
-/* On a thread of its own. */
+/* This runs on a thread of its own. */
 static void *event_make(struct arena *arena, const struct store_event *event) {
     struct tune_event_said *said = ARENA_NEW(arena, struct tune_event_said);
     tune_event_hear(arena, event->type, event->payload, said);

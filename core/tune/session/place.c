@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A target seen as a place, for the loop and for the screens. It adds nothing. */
+/* A target as a place, for the loop and for the screens. It adds nothing of its own. */
 #include <stdlib.h>
 #include <string.h>
 

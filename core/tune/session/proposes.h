@@ -18,7 +18,7 @@ struct tune_lesson {
     const char *title, *text;
     enum tune_answer diagnosis;
 };
-/* Asks for one, as below; false when nobody has this role: then hone writes it itself. */
+/* Asks for a lesson as below. False when nobody has this role; then hone writes it itself. */
 typedef bool tune_lesson_fn(void *self, const struct tune_context *context,
                             struct tune_reply *reply);
 struct tune_role_view;
@@ -30,8 +30,9 @@ struct tune_proposer {
     const char *name; /* shown as the author of what it makes */
     void *self;
     bool repairs; /* is asked again when its candidate does not compile */
-    bool draws;   /* asked the same again, it answers something else; else it is asked
-                   * once, and all it offers is used */
+    /* asked the same again, it answers something else; else it is asked once, and everything it
+     * offers is used */
+    bool draws;
     int parallel; /* requests at once, at most; 0: one */
     /* Answer with plans, best first; none means there is nothing left to propose. */
     void (*plan)(void *self, const struct tune_context *context, struct tune_reply *reply);
@@ -40,8 +41,8 @@ struct tune_proposer {
                     struct tune_reply *reply);
     /* Answer with a lesson, when there is somebody to ask. NULL: hone writes them. */
     tune_lesson_fn *summarise, *reflect;
-    /* Give up this request; no answer to it may come after this. NULL: it always answers inside the
-     * call. */
+    /* Gives up this request; no answer to it may come afterwards. NULL: it always answers inside
+     * the call. */
     void (*cancel)(void *self, struct tune_reply *reply);
     void (*free)(void *self); /* may be NULL */
     /* A person's answer to state->calls[call], which waits for one; NULL where none ever does. */

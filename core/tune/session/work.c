@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is under way: requests to the proposer, inspections, evaluations; each for one step of one
- * lane. What nobody wants any more is given up. What is started, and
- * what comes of it, is decided elsewhere. */
+/* What is under way: requests to the proposer, inspections, evaluations. Each is for one step of
+ * one lane, and is given up when nobody wants it any more. What is started, and what comes of it,
+ * is decided elsewhere. */
 #include <stdlib.h>
 
 #include "tune/session/inner.h"
@@ -87,7 +87,7 @@ static void evaluation_give_up(struct tune_evaluation *evaluation) {
         return;
     evaluation->given_up = true;
     evaluation->left_ns = clock_monotonic_ns();
-    if (session->closing) /* what runs on a host goes on and is taken up again */
+    if (session->closing) /* what runs on a host goes on there, and is taken up again later */
         return;
     if (!evaluation->held)
         tune_evaluation_settled(session, TUNE_ALL_LANES, evaluation->attempt);
@@ -112,7 +112,7 @@ static void give_up(struct tune_session *session, bool all) {
         if (all || !is_wanted(&at->work))
             evaluation_give_up(at);
     }
-    /* The last event of a question that is given up comes before it is done with. */
+    /* The last event of a question that is given up comes before the question is done with. */
     if (worked && !tune_works(session) && session->changed)
         session->changed(session->changed_context);
 }

@@ -32,8 +32,8 @@ static void streaming_set(struct tune_state *state) {
             state->streaming = state->calls.at[i - 1].live.at;
 }
 
-/* What a person wrote for one call goes out with it, with the one that mends its answer, and with
- * the one that asks the same again. */
+/* What a person wrote for one call goes out with it, with the call that mends its answer, and with
+ * the call that asks the same again. */
 static void edits_take(struct tune_state *state, struct tune_call *call) {
     enum tune_role role;
     size_t left = 0;
@@ -123,7 +123,7 @@ void tune_call_answered(struct tune_state *state, const struct tune_event *event
     call->failure = tune_keep(state, event->answered.failure);
     call->failed = tune_keep(state, event->answered.failed);
     call->tries = event->answered.tries;
-    if (call->ended_ms) /* what was counted of it may be another number now */
+    if (call->ended_ms) /* counted numbers of it may have come since */
         state->own->guessed = (struct tune_guessed){0, NAN, NAN};
     call->ended_ms = wall_ms;
     call->waits = call->held = false;

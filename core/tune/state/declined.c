@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person left out of a candidate that was taken: the lines and the reason, as rejections
- * that later prompts tell. Which hunks are left is decided in act.c. */
+ * that later prompts show. Which hunks are left out is decided in act.c. */
 #include "tune/state/inner.h"
 
 #define HUNK_LINES 20 /* of each side of a declined hunk that are kept */
@@ -28,7 +28,7 @@ static const char *hunk_text(struct tune_state *state, const struct tune_candida
     return text;
 }
 
-/* What a person left out of a candidate that was taken is not to be proposed again. */
+/* Keeps it as a rejection, so that it is not proposed again. */
 static void declined_note(struct tune_state *state, int lane) {
     const struct tune_candidate *candidate = &state->lanes.at[lane].candidate;
     const struct tune_plan *plan = tune_lane_plan(state, lane);

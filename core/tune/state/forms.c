@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two forms in which a log tells of a round. Where it was opened into lanes, events name the
- * lane that they are about, a step begins and ends for all, and each lane has its part of it
- * between. Where it was not there is one lane, and no event names it: "step" and "step_end" are the
- * lane's and the round's. In memory there is one form, the first; here is the border.
- *
- * In older logs acts do not say their lane. They are about the one that the person looked at, which
- * the act "focus" changed; it moved on by itself from a lane that was closed, to a kernel that
- * joined, and back with an undo. It is followed here, for such acts alone. */
+/* A log tells of a round in one of two forms. Where the round was opened into lanes, events name
+ * the lane that they are about; a step begins and ends for all, and in between each lane does its
+ * part. Where it was not, there is one lane and no event names it: "step" and "step_end" are those
+ * of the lane and of the round. In memory there is only the first form, and this file is the
+ * border. In older logs acts do not say their lane. They are about the lane that the person looked
+ * at. The act "focus" changed it; it also moved by itself from a lane that was closed, to a kernel
+ * that joined, and back with an undo. It is followed here only for such acts. */
 #include "tune/state/inner.h"
 
 static const int only_lane[] = {0};
 
-/* Events that have to be about a lane: where they name none, or none that is there, the one that
- * was looked at is meant. Others may be about all of them. */
+/* Events that have to be about a lane. Where they name none, or one that does not exist, the lane
+ * that was looked at is meant. Other events may be about all lanes. */
 static bool is_of_a_lane(enum tune_event_is is) {
     static const bool of_a_lane[TUNE_EVENTS] = {
         [TUNE_EVENT_PLANS] = true,       [TUNE_EVENT_CANDIDATE] = true, [TUNE_EVENT_ASKED] = true,
@@ -26,14 +25,14 @@ static struct tune_event of_lane(enum tune_event_is is, int lane) {
     return event;
 }
 
-/* "step" of the only lane: the step begins, and the lane its part. */
+/* "step" of the only lane: the step begins, and so does the lane's part. */
 static size_t step_read(struct tune_event said[TUNE_FORM_MOST]) {
     said[0].step.lanes = (struct tune_ints){only_lane, COUNT_OF(only_lane), true};
     said[1] = of_lane(TUNE_EVENT_LANE, 0);
     return 2;
 }
 
-/* "step_end" of the only lane: it is through with its part, and the step ends. */
+/* "step_end" of the only lane: it is through with its part, and so the step ends. */
 static size_t step_end_read(struct tune_event said[TUNE_FORM_MOST]) {
     struct tune_event end = of_lane(TUNE_EVENT_LANE_END, 0);
     end.lane_end.step = said[0].step_end.step;
@@ -62,7 +61,8 @@ void tune_form_look_away(struct tune_state *state) {
         }
 }
 
-/* "focus" is no act any more; another one is about the lane that it names, else that one. */
+/* "focus" is no act any more. Another act is about the lane that it names, or else about the one
+ * that was looked at. */
 static size_t act_read(struct tune_state *state, struct tune_event_act *act) {
     bool focus = act->action && !strcmp(act->action, "focus");
     if (focus && state->way->numbered)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Line differences (Myers' greedy algorithm, "An O(ND) difference algorithm", 1986) and putting
- * single hunks back. How a difference looks on the screen is decided elsewhere. */
+/* Line differences (Myers' greedy algorithm, "An O(ND) difference algorithm", 1986), and putting
+ * single hunks back. How a difference looks is decided by the screens. */
 #include "tune/state/hunks.h"
 
 #include <stdlib.h>
 
 #include "tune/state/state.h"
 
-/* Past this many differing lines two sources count as wholly different: the work grows with its
- * square. */
+/* Sources that differ in more lines than this count as wholly different, because the work grows
+ * with the square of it. */
 #define MAX_DIFFERENCES 1500
 
 struct line {
@@ -18,7 +18,7 @@ struct line {
 typedef VEC(struct line) line_list;
 typedef VEC(struct tune_hunk) hunk_list;
 
-/* Lines with their line ends; the last one may have none. */
+/* Splits into lines with their ends; the last line may have none. */
 static void lines_split(struct str text, line_list *lines) {
     while (text.len) {
         const char *end = memchr(text.at, '\n', text.len);
@@ -59,7 +59,7 @@ static int myers_search(struct myers *s, int limit) {
     return -1;
 }
 
-/* Marks the lines of a that go and the lines of b that come, walking the trace back. */
+/* Marks the lines of a that go and the lines of b that come, following the trace back. */
 static void myers_mark(const struct myers *s, int d, bool *gone, bool *came) {
     int x = s->n, y = s->m;
     for (; d > 0; d--) {

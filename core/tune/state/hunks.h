@@ -14,7 +14,7 @@ struct tune_hunk *tune_hunks(struct str old, struct str new_, size_t *count) CC_
 char *tune_hunks_apply(struct str old, struct str new_, const struct tune_hunk *hunks,
                        size_t count) CC_MUST_USE;
 
-/* The changed lines of one side, appended; at most so many lines, what is left out is said. */
+/* Appends the changed lines of one side, no more than so many, and says how many are left out. */
 void tune_hunks_print(struct buf *out, const char *source, const struct tune_hunk *hunks,
                       size_t count, bool new_side);
 #define TUNE_SNIPPET_LINES 30

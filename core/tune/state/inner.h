@@ -10,7 +10,7 @@
 #define TUNE_NEGATIVE (1 / 1.15)
 #define TUNE_MAX_REPAIRS 3
 #define TUNE_MAX_LANES 512
-#define TUNE_DIVERGENCE 0.5 /* slower than the best by this share: reverted at once */
+#define TUNE_DIVERGENCE 0.5 /* slower than the best by this share: it is reverted at once */
 
 /* Lanes and beam as they were; in the state's arena. */
 struct tune_lanes {
@@ -22,8 +22,8 @@ struct tune_lanes {
     const struct tune_way *way;
 };
 
-/* Everything a workflow decision can change; what an undo puts back. Lists are copies in the
- * state's arena. */
+/* All that a decision of the workflow can change, and that an undo puts back. Lists are copies in
+ * the state's arena. */
 struct tune_flow {
     bool running, finished, revise, round_over;
     int round, incumbent, best, plateau;
@@ -35,7 +35,7 @@ struct tune_flow {
     const struct tune_plan *plans;
     const struct tune_rejected *rejected; /* the last of them */
     size_t n_plans, n_rejections;
-    size_t n_attempts, n_changes; /* attempts, and changes of what they are, up to then */
+    size_t n_attempts, n_changes; /* attempts, and changes of attempts, up to then */
 };
 
 /* A rejection and those before it: lists that share their beginnings, for undo. */
@@ -90,21 +90,22 @@ struct tune_undo {
     };
 };
 
-/* The most that a step took in this session: each of its evaluations; all of it by the clock. */
+/* The most that a step took in this session: seconds of the device for each of its evaluations,
+ * seconds of the clock for all of it. */
 struct tune_took {
     double device_s[2], wall_s; /* device_s[1]: of the second evaluation, where there is one */
 };
 
-/* The evidence of an experience that grows at its end, with place for more; what an undo step has
- * is not written to. */
+/* The evidence of an experience, which grows at its end and has room for more. What an undo step
+ * keeps is never written to. */
 struct tune_growing {
-    char *text; /* NULL, or another than the experience has: there is none */
+    char *text; /* NULL, or not the text that the experience has: there is none */
     size_t len, cap;
 };
 
-#define TUNE_LOG_PARTS 4 /* of the log lines: the oldest part goes at once */
+#define TUNE_LOG_PARTS 4 /* of the log lines; the oldest part goes as a whole */
 
-/* What ended calls came to by estimates, where nobody counted: sums of the first `count`. */
+/* What ended calls came to by estimate where nobody counted: sums of the first `count` calls. */
 struct tune_guessed {
     size_t count;
     double tokens, dollars; /* NAN: nothing */
@@ -118,39 +119,39 @@ struct tune_private {
     VEC(struct tune_undo) undo, redo;
     int by_person;                   /* of those to be taken back */
     int decisions;                   /* of the loop, so far */
-    bool redo_stale;                 /* the loop decided something since a step was taken back */
+    bool redo_stale;                 /* the loop decided something after a step was taken back */
     VEC(struct tune_change) changes; /* all of them, as they came */
     const struct tune_rejected *rejected;
     struct by_hash memory;                   /* experiences by what tune_memory_same looks at */
     VEC(struct tune_growing) evidence;       /* by experience */
     struct arena *log_texts[TUNE_LOG_PARTS]; /* of the lines of each part */
     struct by_hash diagnostics;              /* by attempt, as they came */
-    struct by_hash imports;                  /* by what tells one from another */
+    struct by_hash imports;                  /* by what distinguishes them */
     struct by_hash normals;                  /* the first n_normals attempts, by tune_normal_of */
     size_t n_normals;
     size_t calls_ended; /* of the first so many calls all have ended */
     struct tune_guessed guessed;
-    bool best_stale;       /* a kept attempt changed: all of them are looked at again, */
-    VEC(int) rivals;       /* else those that were kept since the best was found */
+    bool best_stale;       /* a kept attempt changed, so all are looked at again; */
+    VEC(int) rivals;       /* else only those that were kept since the best was found */
     struct arena *scratch; /* the event that is applied */
     tune_left_fn *left;    /* reads a kernel that was left in the log; NULL: none is */
     void *left_data;
-    bool leaves;         /* the log is read back: kernels are left there */
-    bool revise;         /* the next plan is shown whatever the gate */
-    int from;            /* the attempt a person went back to, whose line is followed; -1 */
-    int unsaid;          /* the lane that an act of an older log is about (forms.c); from 0 */
+    bool leaves; /* the log is being read: kernels are left in it */
+    bool revise; /* the next plan is shown whatever the gate */
+    int from;    /* the attempt that a person went back to, which the search goes on from; -1 */
+    int unsaid;  /* the lane that acts of an older log are about (forms.c); from 0 */
     int64_t decided_seq; /* the last event that may have changed what an attempt is */
     struct tune_took took[TUNE_STEPS];
     int64_t clock_ms;     /* when the last event came */
-    int64_t waited_ms;    /* of the step that runs, for services out of order */
+    int64_t waited_ms;    /* during the step that runs, for services out of order */
     bool round_over;      /* the round was counted; the next one has not begun */
     int sent[TUNE_ROLES]; /* questions that went out */
 };
 
 /* "user", "internal", "crash": whose fault it is. */
 const char *tune_diagnostic_cause(const struct tune_diagnostic *diag);
-/* How many repair turns an attempt that did not compile gets: one where only the compiler is to
- * blame (an internal error or a crash), for writing the same in a simpler way. */
+/* How many repair turns an attempt gets that did not compile. Where only the compiler is to blame
+ * (an internal error or a crash) it gets one, to write the same in a simpler way. */
 int tune_repairs_most(const struct tune_state *state, const struct tune_attempt *attempt);
 
 struct tune_state *tune_state_new(void) CC_MUST_USE;
@@ -159,11 +160,12 @@ void tune_state_free(struct tune_state *state);
 /* The attempt with that number; NULL. */
 struct tune_attempt *tune_attempt_of(struct tune_state *state, int id);
 
-/* Kept as long as the state, equal texts once; NULL stays. */
+/* Kept as long as the state is, equal texts once; NULL stays NULL. */
 const char *tune_keep(struct tune_state *state, const char *text);
 const char *tune_keep_str(struct tune_state *state, struct str text);
 void tune_state_find_best(struct tune_state *state);
-/* What becomes of an attempt; the one way to change that. The reason is the state's. */
+/* Sets what becomes of an attempt; there is no other way to change that. The reason's text must be
+ * the state's. */
 void tune_status_set(struct tune_state *state, struct tune_attempt *attempt,
                      enum tune_status status, const char *reason);
 /* The first call that may still be open; the number of calls when none is. */
@@ -171,14 +173,14 @@ size_t tune_calls_open_from(const struct tune_state *state);
 /* The nearest ancestor of an attempt that was kept, or the seed. */
 int tune_state_kept_ancestor(const struct tune_state *state, int attempt);
 void tune_step_reset(struct tune_step_view *step);
-/* Steps from `first` on wait again, and the loop stands at `first`. */
+/* Steps from `first` on wait again, and the loop is at `first`. */
 void tune_steps_rewind(struct tune_state *state, enum tune_step first);
 void tune_wait_set(struct tune_state *state, enum tune_wait wait, const char *text);
 void tune_candidate_set(struct tune_state *state, int lane, const char *source, const char *author);
-/* Brings the texts of a candidate that were left in the log. */
+/* Brings back the texts of a candidate that were left in the log. */
 void tune_candidate_ready(struct tune_state *state, int lane);
-/* From now on kernels that events bring are left in the log, where `left` finds them again; and no
- * longer: what the loop works with is brought. */
+/* Leave: from now on kernels that events bring are left in the log, where `left` finds them. Keep:
+ * no longer, and those that the loop works with are brought back. */
 void tune_sources_leave(struct tune_state *state, tune_left_fn *left, void *data);
 void tune_sources_keep(struct tune_state *state);
 void tune_candidate_compose(struct tune_state *state, int lane);
@@ -186,13 +188,13 @@ cJSON *tune_plan_write(const struct tune_plan *plan) CC_MUST_USE;
 
 /* lane_state.c. The lane of that number; NULL when there is none. */
 struct tune_lane *tune_lane_at(struct tune_state *state, int lane);
-/* The number of an attempt that is made now; -1: another lane's may come before it. */
+/* The number that an attempt gets now; -1 when another lane's may come first. */
 int tune_attempt_next(const struct tune_state *state);
-/* One direction again, from the incumbent, in which nothing is done yet. Free: none at all, before
- * others come or the state goes. */
+/* Clear: one direction again, which starts from the incumbent and has done nothing yet. Free: no
+ * lane at all, before others come or the state goes. */
 void tune_lanes_clear(struct tune_state *state);
 void tune_lanes_free(struct tune_state *state);
-/* Events. */
+/* What these events do to the lanes. */
 void tune_lanes_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 void tune_lane_fan_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 void tune_lanes_step(struct tune_state *state, const struct tune_event_step *event);
@@ -201,36 +203,38 @@ void tune_lane_end_apply(struct tune_state *state, const struct tune_event *even
 void tune_lane_progress(struct tune_state *state, const struct tune_event *event);
 void tune_lanes_assign_apply(struct tune_state *state, const struct tune_event *event,
                              int64_t wall_ms);
-/* The lane is not followed any further. False: no open one is left. */
+/* Closes a lane: it is not followed any further. False when no open lane is left. */
 bool tune_lane_close(struct tune_state *state, int lane, const char *why);
-/* The lane has to do this step again, or next. */
+/* The lane has this step to do, now or next. */
 void tune_lane_again(struct tune_state *state, int lane, enum tune_step next);
-/* A lane that tries again does the step that the loop stands at once more. */
+/* Lanes that try again repeat the step that the loop is at. */
 void tune_lanes_try_again(struct tune_state *state);
 /* How many candidates are worked on now. */
 int tune_lanes_running(const struct tune_state *state);
-/* What runs in a lane does not run any more. */
+/* What runs in a lane stops running. */
 void tune_lanes_rest(struct tune_state *state);
-/* A kernel of the person's own joins the others; its lane, -1 when there are too many. */
+/* A kernel of the person's own joins the round. Returns its lane; -1 when there are too many. */
 int tune_lane_join(struct tune_state *state);
 void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken);
 void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken);
-/* forms.c: the log tells of a round in one of two forms, and older ones leave out which lane an act
- * is about; in memory there is one form. */
+/* forms.c: a log tells of a round in one of two forms, and older logs leave out which lane an act
+ * is about. In memory there is one form. */
 #define TUNE_FORM_MOST 2
 /* What an event of the log says, as events that all name their lane; returns how many. */
 size_t tune_form_read(struct tune_state *state, const struct tune_event *event,
                       struct tune_event said[TUNE_FORM_MOST]);
-/* The lane that older acts were about goes to this one, if it is there; away from a closed one. */
+/* The lane that older acts are about becomes this one, if it exists; look_away leaves a closed
+ * one. */
 void tune_form_look(struct tune_state *state, int lane);
 void tune_form_look_away(struct tune_state *state);
-/* What is written when a lane begins its part of a step, and when it is through with it. */
+/* The events to write when a lane begins its part of a step, and when it is through with it. */
 struct tune_event tune_form_begin(const struct tune_state *state, enum tune_step step);
 struct tune_event tune_form_end(const struct tune_state *state,
                                 const struct tune_event_lane_end *end);
-/* declined.c: the hunks that are left out of the candidates that are approved now. */
+/* declined.c: keeps the hunks that are left out of the candidates approved now. */
 void tune_declined_note(struct tune_state *state);
-/* A row of state->rejections, of that lane, at its place. Link: after some were taken out. */
+/* Adds a row of that lane to state->rejections at its place. Link: renews the links after rows were
+ * taken out. */
 void tune_rejection_add(struct tune_state *state, int lane, struct tune_rejection row);
 void tune_rejections_link(struct tune_state *state);
 
@@ -240,8 +244,8 @@ void tune_call_asked(struct tune_state *state, const struct tune_event *event, i
 void tune_call_sent(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 void tune_call_unread(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 void tune_call_answered(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
-/* outage_state.c: the event "outage"; a model answered; whatever was waited for, the loop stands.
- */
+/* outage_state.c: the event "outage"; a model answered; nothing is waited for any more, because the
+ * loop stands. */
 void tune_outage_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 void tune_outage_over(struct tune_state *state, const char *model, int64_t wall_ms);
 void tune_outages_forget(struct tune_state *state);
@@ -251,7 +255,7 @@ const struct tune_outage *tune_outage_of(const struct tune_state *state, const c
 void tune_calls_break_off(struct tune_state *state, int64_t wall_ms);
 /* Whether the plan or the rewrite step asks a model now. */
 bool tune_call_runs(const struct tune_state *state);
-/* A piece of an answer; `again`: what came so far counts no longer. Not an event: it is gone when
+/* A piece of an answer. `again`: what came so far does not count. It is no event: it is gone when
  * the process is. */
 void tune_call_stream(struct tune_state *state, int call, struct str piece, bool again);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and writing event payloads with cJSON, so that foreign bytes and odd numbers neither end
- * up as broken JSON nor come back as something else. It knows no event. */
+/* Reads and writes event payloads with cJSON, so that foreign bytes and odd numbers neither make
+ * broken JSON nor come back as something else. It knows no event. */
 #include "tune/state/json.h"
 
 #include <limits.h>

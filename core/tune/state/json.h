@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and writing event payloads. Private to tune. */
+/* Reads and writes event payloads. Private to tune. */
 #ifndef HONE_TUNE_JSON_H
 #define HONE_TUNE_JSON_H
 

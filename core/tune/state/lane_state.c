@@ -6,7 +6,7 @@
 
 #include "tune/state/inner.h"
 
-/* A lane that is not there: nothing is planned in it, nothing made. */
+/* Stands for a lane that does not exist: nothing is planned in it, nothing is made. */
 static const struct tune_lane no_lane = {
     .parent = -1, .plan = -1, .attempt = -1, .candidate = {.attempt = -1}};
 
@@ -105,7 +105,7 @@ static int plan_index(const struct tune_state *state, int plan) {
     return plan >= 0 && (size_t)plan < state->plans.len ? plan : -1;
 }
 
-/* [{parent, draw}, ...]; `planned`: with the plan that each of them follows, on the table
+/* Opens a round into lanes: [{parent, draw}, ...]. With `planned` each of them has its plan
  * already. */
 void tune_lanes_apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
@@ -129,7 +129,7 @@ void tune_lanes_apply(struct tune_state *state, const struct tune_event *event, 
         tune_lanes_clear(state);
 }
 
-/* Further rewrites of the plan of a lane, each in a lane of its own. */
+/* Opens further lanes, each for one more rewrite of the plan of a lane. */
 void tune_lane_fan_apply(struct tune_state *state, const struct tune_event *event,
                          int64_t wall_ms) {
     (void)wall_ms;
@@ -185,8 +185,8 @@ static void lane_end(struct tune_lane *lane, enum tune_step step, enum tune_step
     lane->done = lane->total = NAN;
 }
 
-/* A lane is through with the step; `next` is the one it has to do then, if not the following one;
- * `closed` says why it is not followed any further. */
+/* A lane is through with the step. `next` is the step it does then, where that is not the following
+ * one; `closed` says why it is not followed any further. */
 void tune_lane_end_apply(struct tune_state *state, const struct tune_event *event,
                          int64_t wall_ms) {
     (void)wall_ms;
@@ -219,7 +219,7 @@ static bool same_key(const char *a, const char *b) {
     return a && b && *a && !strcmp(a, b);
 }
 
-/* Whether a lane of the same parent follows this direction, or one was given up before. */
+/* Whether a lane of the same parent follows this direction, or one that did was given up. */
 static bool is_taken(const struct tune_state *state, const struct tune_lane *lane, int plan) {
     const char *key = state->plans.at[plan].key;
     for (size_t i = 0; i < state->lanes.len; i++) {
@@ -235,8 +235,8 @@ static bool is_taken(const struct tune_state *state, const struct tune_lane *lan
     return false;
 }
 
-/* Which of the offers comes first for a lane: those its own question brought, best first; then
- * what was offered for the same parent and nobody took. -1: none is left. */
+/* Which offer a lane takes first: one that its own question brought, best first; then one that was
+ * offered for the same parent and that nobody took. -1: none is left. */
 static int plan_for(const struct tune_state *state, int index) {
     const struct tune_lane *lane = &state->lanes.at[index];
     for (int own = 1; own >= 0; own--)
@@ -251,8 +251,8 @@ static int plan_for(const struct tune_state *state, int index) {
     return -1;
 }
 
-/* Every question was answered: each lane that has none takes a plan, in the order of the lanes, so
- * that it does not matter whose answer came first. */
+/* Every question was answered. Each lane without a plan takes one, in the order of the lanes, so it
+ * does not matter whose answer came first. */
 void tune_lanes_assign_apply(struct tune_state *state, const struct tune_event *event,
                              int64_t wall_ms) {
     (void)event, (void)wall_ms;
@@ -330,7 +330,7 @@ int tune_lane_join(struct tune_state *state) {
 
 /* -------------------------------------------------------------------------------------- undo */
 
-/* The lanes as they are, with hunks of their own in the arena. */
+/* A copy of the lanes, with hunks of its own in the arena. */
 void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken) {
     *taken = (struct tune_lanes){.unsaid = state->own->unsaid,
                                  .seq = state->lanes_seq,
@@ -348,7 +348,7 @@ void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken) {
     }
 }
 
-/* Puts them back. What ran then begins again. */
+/* Puts the copy back. What ran at that time begins again. */
 void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken) {
     tune_lanes_free(state);
     for (size_t i = 0; i < taken->count; i++) {
@@ -372,7 +372,7 @@ void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken) {
         tune_sources_keep(state);
 }
 
-/* The list with one more; `row` goes before those of the same round whose lanes come later. */
+/* The list with one more row, which goes before those of later lanes of the same round. */
 static const struct tune_rejected *
 rejected_add(struct arena *arena, const struct tune_rejected *list, struct tune_rejection row) {
     bool later = list && list->row.round == row.round && list->row.lane > row.lane;
@@ -395,7 +395,7 @@ void tune_rejection_add(struct tune_state *state, int lane, struct tune_rejectio
     row.lane = tune_lane_tag(state, lane);
     state->own->rejected = rejected_add(state->arena, state->own->rejected, row);
     *vec_push(&state->rejections) = row;
-    /* In the order of the lanes, whichever was answered first. */
+    /* Rows stand in the order of the lanes, whichever was answered first. */
     for (size_t i = state->rejections.len - 1; i > 0; i--) {
         struct tune_rejection *before = &state->rejections.at[i - 1];
         if (before->round != row.round || before->lane <= row.lane)

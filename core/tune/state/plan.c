@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan as JSON for what is given away, as it stands in events. It does not judge plans. */
+/* A plan as JSON, in the form of the events, for what is given away. It does not judge plans. */
 #include "tune/events/events.h"
 #include "tune/state/inner.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state's making and unmaking, look-ups and the small changes that several events share. Which
- * event changes what is in tune/apply, what a person's action does in tune/act. */
+/* Making and freeing the state, look-ups, and the small changes that several events share. What an
+ * event changes is in tune/apply, what a person's action does is in tune/act. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -277,7 +277,7 @@ const char *tune_diagnostic_cause(const struct tune_diagnostic *diag) {
     return diag->cause && *diag->cause ? diag->cause : message_cause(diag->code ? diag->code : "");
 }
 
-/* Kernels are parsed when somebody asks for the first time, not while the log is read. */
+/* Kernels are parsed when somebody first asks for it, not while the log is read. */
 static void normals_index(const struct tune_state *state) {
     struct tune_private *own = state->own;
     for (; own->n_normals < state->attempts.len; own->n_normals++) {

@@ -25,7 +25,8 @@ struct tune_step_view {
     const char *artefact;         /* content hash in artifacts/; NULL */
 };
 
-/* One run of changed lines; line numbers from 1, a count of 0 is an insertion or a deletion. */
+/* One run of changed lines. Line numbers begin at 1; a count of 0 means an insertion or a
+ * deletion. */
 struct tune_hunk {
     int old_line, old_count, new_line, new_count;
     bool left;       /* the person leaves this one out */
@@ -36,7 +37,7 @@ struct tune_candidate {
     bool exists;
     int attempt;          /* the attempt it is, or will become */
     int parent;           /* attempt id */
-    int64_t left_seq;     /* the event that its texts are left in, while the log is read; 0 */
+    int64_t left_seq;     /* the event that its texts are left in while the log is read; 0 */
     const char *proposed; /* as it was proposed or edited */
     const char *source;   /* with the hunks that were left out put back */
     const char *author;
@@ -51,7 +52,7 @@ struct tune_lane {
     int parent;       /* attempt it starts from; -1: the incumbent, whichever that is */
     int draw, sample; /* which plan of the parent, which rewrite of the plan; from 0 */
     int plan;         /* index into plans, -1 */
-    int attempt;      /* id; -1 before it is verified */
+    int attempt;      /* id; -1 until it is verified */
     struct tune_candidate candidate;
     enum tune_step step; /* it does or did last; PROFILE: nothing yet */
     enum tune_step_is is;
@@ -60,23 +61,28 @@ struct tune_lane {
     double done, total;          /* progress; NAN */
     int64_t started_ms;          /* of that step; 0 while it waits */
     const char *closed;          /* why it is not followed any further; NULL */
-    bool dropped;                /* that was a person, or there was no plan for it: there is nothing
-                                  * more to see */
+    bool dropped; /* closed by a person, or for want of a plan: nothing more is shown of it */
 };
 
-/* How a round goes. It is lanes, one or many; what differs between rounds stands here. */
+/* How a round goes. Every round consists of lanes, one or many; these are the differences between
+ * rounds. */
 struct tune_way {
-    bool opens;         /* it may be opened into lanes still */
-    bool numbered;      /* its lanes have numbers, by which events, records and people name them */
-    bool counts;        /* a step tells how many lanes are through; else it is what its lane does */
-    bool divides;       /* offers are divided among the lanes when all have answered; else the first
-                         * is taken at once, and a person may choose another */
-    bool keeps_at_once; /* what is kept is the incumbent; else it lives on in a beam with others,
-                         * once all are decided */
-    bool tries_again; /* what came to nothing is proposed anew, and when nothing is left to propose
-                       * the search ends; else the lane is closed and the others go on */
-    bool joins;       /* a kernel comes beside others: a person's own is a further lane, and what
-                       * another lane brought before is not tried; else it takes their place */
+    bool opens;    /* it may still be opened into lanes */
+    bool numbered; /* its lanes have numbers, and events, records and people name them by these */
+    /* a step tells how many lanes are through; else it tells what its only lane does */
+    bool counts;
+    /* offers are divided among the lanes once all have answered; else the first is taken at once,
+     * and a person may choose another */
+    bool divides;
+    /* what is kept becomes the incumbent; else it lives on in a beam with others, once all are
+     * decided */
+    bool keeps_at_once;
+    /* what came to nothing is proposed anew, and the search ends when nothing is left to propose;
+     * else the lane is closed and the others go on */
+    bool tries_again;
+    /* a new kernel joins the others: a person's own gets a lane, and what another lane brought
+     * before is not tried again; else it takes their place */
+    bool joins;
 };
 
 struct tune_verdict {
@@ -104,7 +110,7 @@ struct tune_prediction {
     double macs, hbm_bytes; /* NAN: not told */
 };
 
-/* Whose opinion it is that a candidate is not worth measuring. */
+/* Who says that a candidate is not worth measuring. */
 enum tune_prune_by { TUNE_PRUNE_MODEL, TUNE_PRUNE_COMPILER, TUNE_PRUNE_BOTH };
 
 struct tune_diagnostic {
@@ -119,18 +125,17 @@ struct tune_attempt {
     int id, parent, round; /* 0 is the seed kernel, its parent is -1 */
     int64_t started_ms, ended_ms;
     const char *source_kept; /* NULL: it is left in the log; tune_source has it in either case */
-    int64_t source_seq;      /* the event that it stands in */
+    int64_t source_seq;      /* the event that has it */
     const char *author;
     const char *path; /* checkpoint, relative to the session folder */
     char hash[33];
-    char normal[33];       /* the same for sources that differ in looks only; "": see
-                            * tune_normal_next */
+    char normal[33];       /* of the source but for its looks; "": see tune_normal_next */
     struct tune_plan plan; /* empty for the seed */
     struct tune_verdict verdict;
     enum tune_status status;
     const char *reason;    /* of the status */
     bool modelled;         /* times come from the device model: the same each time */
-    bool floor_modelled;   /* of one that was measured: the floor is the model's */
+    bool floor_modelled;   /* it was measured, but its floor is the model's */
     bool profile_modelled; /* the same for metrics, lines, bounds and timeline */
     int repairs;
     int lnc;          /* physical cores it was measured on; 0: not told */
@@ -138,15 +143,15 @@ struct tune_attempt {
     double latency_us, floor_us;
     double floor_split_us, floor_any_us; /* in other precisions; see device_profile */
     double low_us, high_us; /* of a modelled latency: where hardware lay for most such kernels */
-    double modelled_us;     /* of one that was measured: what the device model says; NAN */
+    double modelled_us;     /* of a measured one: what the device model says; NAN */
     struct tune_prediction prediction;
     double speedup, vs_parent;   /* against the seed; against the parent */
     struct {                     /* of pairs of samples, as the last verdict has it; NAN: none */
         double ratio, low, high; /* times faster than the parent, its 95 % interval */
         double seen;             /* the smallest difference that would have been seen, a share */
     } interval;
-    bool confirmed; /* faster in a second evaluation, in a process of its own */
-    bool outdated;  /* measured with other files of the task than count now */
+    bool confirmed; /* faster in a second evaluation, too, in a process of its own */
+    bool outdated;  /* measured with other files of the task than those that count now */
     int64_t instructions;
     const char *bound_by;
     const char *timeline;       /* hash of the profile's artefact; NULL */
@@ -173,7 +178,7 @@ struct tune_log {
     int diagnostic; /* index into state.diagnostics, or -1 */
 };
 
-/* That an experience went out: to the planner of a round, in the calls from `call` on. */
+/* An experience went out to the planner of a round, in the calls from `call` on. */
 struct tune_entry {
     int experience, round, call;
 };
@@ -184,7 +189,7 @@ struct tune_rejection {
     enum tune_step step;
     const char *title, *key, *reason;
     bool by_loop;     /* the proposer could not do it; else a person said no */
-    const char *hunk; /* of a candidate that was taken without it: the lines; NULL */
+    const char *hunk; /* the lines, when a candidate was taken without them; NULL */
 };
 
 /* What a person changed about a part of a role's prompt. */
@@ -206,18 +211,18 @@ struct tune_call {
     double estimate;             /* tokens of the prompt, before anybody counted */
     double input, output, cache_read, cache_write; /* tokens as reported; NAN */
     double dollars, first_s, elapsed_s;            /* NAN: not reported */
-    double hold_tokens, hold_dollars;   /* what it may come to, from when it was asked; NAN */
-    double guess_answer, guess_dollars; /* where nobody counted: tokens of its text; NAN */
+    double hold_tokens, hold_dollars;   /* the most it may come to, set when it was asked; NAN */
+    double guess_answer, guess_dollars; /* tokens of its text, where nobody counted; NAN */
     int tries;
     bool waits;         /* for a person's answer */
     bool held;          /* for a person who looks at it before it goes out */
     int mends;          /* the call whose answer could not be used, -1 */
     int repeats;        /* the call that came to nothing, whose question this is again; -1 */
     const char *failed; /* how it failed: model_failed_word; NULL */
-    bool lost;          /* the answer was cut or declined: it is not sent back to be mended */
+    bool lost;          /* the answer was cut or declined, and is not sent back to be mended */
     const char *unread, *said; /* why the answer could not be used; what of it goes back; NULL */
-    const struct tune_part_change
-        *edits; /* texts that went out with it instead of the template's */
+    /* texts that went out with it instead of the template's */
+    const struct tune_part_change *edits;
     size_t n_edits;
     struct buf live; /* what has come so far, while it runs; not from the log */
 };
@@ -227,7 +232,7 @@ struct tune_outage {
     const char *model;
     const char *kind, *text;   /* model_failed_word; the last failure in words */
     int64_t since_ms, last_ms; /* wall clock: of the first and the last failure in a row */
-    int64_t next_ms;           /* before that it is not asked where another model is there */
+    int64_t next_ms;           /* until then it is not asked where there is another model */
     int tries;                 /* that failed in a row */
 };
 /* A question that waits because no model of its role can be asked. */
@@ -250,7 +255,8 @@ struct tune_role_model {
 struct tune_role_view {
     const struct tune_role_model *models;
     size_t count; /* 0: no model is asked for this role */
-    bool by_gain; /* of several: who gained the most for its cost, not in turns */
+    /* of several models, the one that gained the most for its cost is next; else they take turns */
+    bool by_gain;
 };
 
 struct tune_budget_view {
@@ -258,7 +264,7 @@ struct tune_budget_view {
     double spent; /* NAN: not reported */
 };
 
-/* The place kernels are evaluated at, as it is now; in target's terms (target/target.h). */
+/* The place where kernels are evaluated, as it is now, in target's words (target/target.h). */
 struct tune_place_view {
     const struct target_info *info;
     const struct target_status *status;
@@ -270,7 +276,7 @@ struct tune_origin {
     const char *name, *text; /* name: "target", "gate", as on the command line */
 };
 
-/* A file of the task, and one that is another on disk (the events "closure" and "changed"). */
+/* A file of the task, and one that differs on disk (the events "closure" and "changed"). */
 struct tune_task_file {
     const char *name, *hash; /* below the task's folder; in artifacts/ */
     const char *of;          /* "kernel", "reference imports", as in the event */
@@ -296,13 +302,13 @@ struct tune_state {
     const char *task, *kernel_path, *reference_path, *function, *kernel_source;
     const char *reference_source;         /* for prompts; NULL */
     VEC(struct tune_task_file) files;     /* that the task is made of; empty: not known */
-    VEC(struct tune_file_change) changed; /* that are others on disk; a person says which count */
-    bool keeps_files;                     /* the session's count, whatever is on disk */
+    VEC(struct tune_file_change) changed; /* that differ on disk; a person says which ones count */
+    bool keeps_files;                     /* the session's own count, whatever is on disk */
     const char *python, *numpy;           /* versions that made the inputs; NULL: not told */
     const char *model; /* JSON: the kernel is timed inside a model; NULL: on its own */
     const char *precision, *target, *device, *proposer, *search;
     const char *nki;  /* release of NKI on the target, "0.3.0"; NULL: not known, or sim */
-    bool allows_seed; /* what the seed kernel uses beyond the list, candidates may, too */
+    bool allows_seed; /* candidates may also use what the seed kernel uses beyond the list */
     double tolerance;
     double menu_keep; /* share of the strategies that a planner is shown */
     VEC(int64_t) seeds;
@@ -323,7 +329,7 @@ struct tune_state {
     int incumbent, best;         /* attempt ids; -1 before the baseline is measured */
     VEC(struct tune_lane) lanes; /* of the round; at least one */
     const struct tune_way *way;  /* how it goes; never NULL */
-    int64_t lanes_seq;           /* of the event that they came with: others have another one */
+    int64_t lanes_seq;           /* of the event that they came with: other lanes, another number */
     VEC(int) beam;               /* attempts the next round of a beam search starts from */
     struct tune_width width;     /* of a beam search */
     int plateau;                 /* rounds in a row without a gain */
@@ -357,16 +363,16 @@ struct tune_state {
     bool opening;  /* the log is still being read: nothing here is as it will be */
     double opened; /* so much of it, from 0 to 1 */
     bool read_only;
-    const char *why_read_only; /* "it is held by ...", "... cannot be written"; NULL */
-    bool is_lost;        /* its files are gone from under it: what is known is in memory alone */
-    const char *held_by; /* "process 4711 on host", when read-only */
+    const char *why_read_only;           /* "it is held by ...", "... cannot be written"; NULL */
+    bool is_lost;                        /* its files are gone: what is known is only in memory */
+    const char *held_by;                 /* "process 4711 on host", when read-only */
     const struct tune_place_view *place; /* NULL: none was opened (a read-only session) */
     const struct tune_role_view *roles;  /* by enum tune_role; NULL: no models are asked */
     int questions;                       /* to models at once, at most */
     double prune; /* times its parent's modelled time; slower is not measured. NAN */
     const char *questions_from, *prune_from; /* where that was set */
     enum tune_prune_by prune_by;
-    bool keeps_inside;      /* keeps what is faster on the model by less than the model's error */
+    bool keeps_inside;      /* keeps what the model calls faster by less than the model's error */
     const char *nki_python; /* here, for predictions; NULL: not to be asked */
     const char *streaming;  /* what a model has answered so far; NULL */
     const char *trouble;    /* the disk is full, the target does not answer; NULL */
@@ -375,7 +381,7 @@ struct tune_state {
     struct tune_private *own; /* private */
 };
 
-/* The files that kernel and reference are read from; the latter NULL when there is none. */
+/* The files that kernel and reference are read from; the latter is NULL when there is none. */
 const char *tune_kernel_file(const struct tune_state *state);
 const char *tune_reference_file(const struct tune_state *state);
 /* Attempt by id; NULL when there is none. */
@@ -383,8 +389,8 @@ const struct tune_attempt *tune_state_attempt(const struct tune_state *state, in
 /* Where the value of that name came from: its origin, or, when `bit` is among by_hand, "changed in
  * this session"; NULL when it was not written down (a session of an older version). */
 const char *tune_state_origin(const struct tune_state *state, const char *name, unsigned bit);
-/* The source of an attempt; where it is left in the log, it is read from there and kept. "" when
- * that cannot be read. NULL for no attempt. Copy: a new string, and nothing is kept: for who goes
+/* The source of an attempt. One that is left in the log is read from there and kept. "" when it
+ * cannot be read; NULL for no attempt. Copy: a new string, and nothing is kept, for those who go
  * through all attempts. */
 const char *tune_source(const struct tune_state *state, const struct tune_attempt *attempt);
 char *tune_source_copy(const struct tune_state *state,
@@ -413,8 +419,8 @@ const struct tune_attempt *tune_attempt_in(const struct tune_state *state, int l
 /* Its plan, and its candidate; NULL: none yet, or no such lane. */
 const struct tune_plan *tune_lane_plan(const struct tune_state *state, int lane);
 const struct tune_candidate *tune_lane_candidate(const struct tune_state *state, int lane);
-/* The lane's number as records have it, which are read when the round is long over: -1 where the
- * round follows one direction. */
+/* The lane's number for records, which are read when the round is long over: -1 where the round
+ * follows one direction. */
 int tune_lane_tag(const struct tune_state *state, int lane);
 /* How many lanes are followed still. */
 int tune_lanes_open(const struct tune_state *state);
@@ -422,7 +428,7 @@ int tune_lanes_open(const struct tune_state *state);
  * that kind. */
 const struct tune_waiting *tune_state_waits(const struct tune_state *state);
 
-/* Whose question comes next in a lane, as the loop stands. */
+/* The role whose question comes next in a lane, as the loop stands. */
 enum tune_role tune_role_next(const struct tune_state *state, int lane);
 
 #include "tune/events/events.h"

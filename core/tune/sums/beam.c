@@ -37,14 +37,14 @@ static bool is_in(const int *list, size_t count, int id) {
     return false;
 }
 
-/* Which of two attempts is the better one to go on from; of equal ones the earlier. */
+/* Which of two attempts is better to go on from; of equal ones the earlier. */
 static bool is_better(const struct tune_state *state, int a, int b) {
     double x = state->attempts.at[a].speedup, y = state->attempts.at[b].speedup;
     return x > y || (x == y && a < b);
 }
 
-/* The best rewrite of the plan of each lane may live on, so that the beam is not full of the
- * same. */
+/* Only the best rewrite of each lane's plan may live on, so that the beam does not fill with
+ * variants of one. */
 static bool is_best_of_plan(const struct tune_state *state, const struct tune_lane *lane) {
     for (size_t i = 0; i < state->lanes.len; i++) {
         const struct tune_lane *other = &state->lanes.at[i];
@@ -56,7 +56,8 @@ static bool is_best_of_plan(const struct tune_state *state, const struct tune_la
     return true;
 }
 
-/* Whether it came of the attempt that a person went back to, or is that; true when nobody did. */
+/* Whether it is the attempt that a person went back to, or came of it; true when nobody went
+ * back. */
 static bool is_of_line(const struct tune_state *state, int id) {
     int from = state->own->from;
     for (size_t steps = 0; from >= 0 && id != from && steps <= state->attempts.len; steps++) {
@@ -79,7 +80,7 @@ static void pool_add(struct tune_state *state, int *pool, size_t *count, int id)
     pool[at] = id;
 }
 
-/* The best that was kept, in the line that is followed. */
+/* The best kept attempt in the line that is followed. */
 static void incumbent_find(struct tune_state *state) {
     int best = state->own->from;
     for (size_t i = 0; i < state->attempts.len; i++)

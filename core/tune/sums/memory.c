@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the optimisation memory knows about its experiences: applicability, sameness, contradiction,
- * what they earned. Pure functions; the events are in tune/apply. */
+/* What the optimisation memory knows of its experiences: what each applies to, which are the same,
+ * which contradict each other, what each earned. Pure functions; the events are in tune/apply. */
 #include "tune/sums/testing.h"
 #include "tune/sums/memory.h"
 
@@ -14,8 +14,8 @@
 
 /* ------------------------------------------------------------------------------- applicability */
 
-/* Words in the names of tasks and in NKI calls, and what they are about. The longer first where one
- * is part of another. */
+/* Words in the names of tasks and in NKI calls, and what each is about. Where one is part of
+ * another, the longer stands first. */
 static const struct {
     const char *word, *family;
 } families[] = {
@@ -42,7 +42,7 @@ static bool word_in(struct str text, struct str word) {
     return false;
 }
 
-/* Whether a list of words with blanks between has the word. */
+/* Whether a list of words, separated by blanks, has this word. */
 static bool listed(struct str list, struct str word) {
     struct str one;
     while (str_next(&list, ' ', &one))
@@ -117,7 +117,8 @@ bool tune_memory_applies(const struct tune_state *state, const struct tune_exper
 
 /* ------------------------------------------------------------------------------------ sameness */
 
-/* Case, blanks and marks are no difference; nor, in a summary, numbers that were measured anew. */
+/* Case, blanks and marks make no difference; nor do numbers in a summary, which may be measured
+ * again. */
 static void letters(struct buf *out, const char *text, bool digits) {
     for (; text && *text; text++)
         if (isalpha((unsigned char)*text) || (*text & 0x80) ||
@@ -145,7 +146,7 @@ bool tune_memory_same(const struct tune_experience *a, const struct tune_experie
     return same;
 }
 
-/* Equal for all that tune_memory_same takes for the same. */
+/* A key that is equal for all experiences that tune_memory_same calls the same. */
 static uint64_t sameness(const struct tune_experience *item) {
     struct buf words = {0};
     buf_puts(&words, item->speedup < 1 ? "-" : "+");

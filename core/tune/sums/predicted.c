@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel's own compiler predicts of an attempt: a second opinion beside the device
- * model's, kept with the attempt and shown as what it is. It is never a measurement, never a
+ * model's. It is kept with the attempt and shown as a prediction. It is never a measurement or a
  * sample, and no verdict comes from it. */
 #include <math.h>
 

@@ -13,7 +13,8 @@ void tune_predicted_print(struct buf *out, const struct tune_attempt *attempt);
 struct cJSON;
 void tune_predicted_put(struct cJSON *object, const struct tune_attempt *attempt);
 
-/* How many times its parent's; NAN where one is missing or they are not of the same kind. */
+/* How many times the parent's prediction it is; NAN where one is missing or they are not of the
+ * same kind. */
 double tune_predicted_ratio(const struct tune_attempt *attempt, const struct tune_attempt *parent);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is spent and what is spoken for: sums over the state, and the words for amounts. */
+/* What is spent and what is held for work under way: sums over the state, and amounts in words. */
 #include <math.h>
 #include <stdio.h>
 
@@ -68,7 +68,7 @@ static void guess_add(struct tune_guessed *sums, const struct tune_call *call) {
     add(&sums->dollars, call->guess_dollars);
 }
 
-/* What was guessed of all calls; those of which nothing changes any more are summed up once. */
+/* What was guessed of all calls. Calls that can no longer change are summed up once. */
 static struct tune_guessed guessed_of(const struct tune_state *state) {
     struct tune_guessed *kept = &state->own->guessed;
     for (size_t open = tune_calls_open_from(state); kept->count < open; kept->count++)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is spent, what is spoken for by what is under way, and what is left of limits. */
+/* What is spent, what is held for work under way, and what is left of limits. */
 #ifndef HONE_TUNE_SPENT_H
 #define HONE_TUNE_SPENT_H
 
 #include "tune/state/state.h"
 
-/* What is spent, with an estimate for calls that ended without anybody telling what they took; NAN:
+/* What is spent, with an estimate for calls that ended without a report of what they took. NAN:
  * nothing is known to be spent. */
 double tune_budget_spent(const struct tune_state *state, enum tune_budget budget);
-/* Spoken for: by questions that wait for an answer, by evaluations that run. */
+/* What is held for questions that wait for an answer and for evaluations that run. */
 double tune_budget_held(const struct tune_state *state, enum tune_budget budget);
-/* What is neither spent nor spoken for; NAN: there is no limit. */
+/* What is neither spent nor held; NAN: there is no limit. */
 double tune_budget_left(const struct tune_state *state, enum tune_budget budget);
 /* The option of the command line that sets a limit: "wall", "device-time". */
 const char *tune_budget_option(enum tune_budget budget);

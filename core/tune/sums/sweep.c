@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sweep as text and back, its combinations, and the sources they make. Which of them were tried
- * is found in swept.c. */
+/* A sweep as text and back, its combinations, and the sources they make. swept.c finds which of
+ * them were tried. */
 #include "tune/sums/sweep.h"
 
 #include <ctype.h>
@@ -26,7 +26,7 @@ static bool is_part(char c) {
     return isalnum((unsigned char)c) || c == '_' || c == '.';
 }
 
-/* The next run of letters, digits, dots and _; what else may stand between them is skipped. */
+/* The next run of letters, digits, dots and _; anything else is skipped. */
 static bool next_word(struct str *rest, struct str *word, struct err *err) {
     while (rest->len && !is_part(*rest->at)) {
         if (!strchr(" \t,;:=[](){}`*\"'", *rest->at))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sweeps: values tried for named constants of a kernel, all combinations, one attempt each. A sweep
- * belongs to the attempt it began at; its plans carry it as text, and whatever is left of it is
- * found again from the plans and attempts of the state. */
+/* Sweeps: values tried for named constants of a kernel, in all combinations, one attempt each. A
+ * sweep belongs to the attempt that it began at. Its plans carry it as text, and what is left of it
+ * follows from the plans and attempts of the state. */
 #ifndef HONE_TUNE_SWEEP_H
 #define HONE_TUNE_SWEEP_H
 
@@ -26,9 +26,9 @@ struct tune_sweep {
 bool tune_sweep_parse(struct str text, struct tune_sweep *sweep, struct err *err);
 /* As it is kept: "TILE_N=64,128,256 TILE_M=64@3". */
 void tune_sweep_print(const struct tune_sweep *sweep, struct buf *out);
-/* Holds it against a source: names become those of the source's constants, values that are missing
- * are chosen. False with *err (usage) for what the source does not have and for too many
- * combinations. */
+/* Holds a sweep against a source: names become those of the source's constants, and missing values
+ * are chosen. False with *err (usage) for a constant that the source does not have, and for too
+ * many combinations. */
 bool tune_sweep_resolve(struct tune_sweep *sweep, struct str source, const char *function,
                         struct err *err);
 size_t tune_sweep_combinations(const struct tune_sweep *sweep);
@@ -41,15 +41,15 @@ void tune_sweep_title(const struct tune_sweep *sweep, size_t index, struct buf *
 bool tune_sweep_apply(const char *key, struct str source, const char *function, struct buf *out,
                       struct err *err);
 
-/* A plan that asks for a sweep in its own words, as the plans of that; 0: it cannot be read
- * as one, *err (usage); or all of it was tried, *err (kernel). */
+/* The plans of the sweep that a plan asks for in its own words. 0: it cannot be read as a sweep,
+ * *err (usage), or all of it was tried, *err (kernel). */
 size_t tune_sweep_expand(const struct tune_state *state, int parent, const struct tune_plan *plan,
                          struct arena *arena, struct tune_plan plans[TUNE_SWEEP_MOST],
                          struct err *err);
-/* The plans of the sweep that a person's text asks for, of the incumbent; 0 with *err. */
+/* The plans of the sweep of the incumbent that a person's text asks for; 0 with *err. */
 size_t tune_sweep_asked(const struct tune_state *state, const char *text, struct arena *arena,
                         struct tune_plan plans[TUNE_SWEEP_MOST], struct err *err);
-/* What is left of the sweep that is under way, if one is: the incumbent is its base or came of it,
+/* What is left of the sweep under way, if there is one: the incumbent is its base or came of it,
  * and nobody rejected one of its plans. */
 size_t tune_sweep_pending(const struct tune_state *state, struct arena *arena,
                           struct tune_plan plans[TUNE_SWEEP_MOST]);
@@ -58,11 +58,10 @@ size_t tune_sweep_pending(const struct tune_state *state, struct arena *arena,
 bool tune_sweep_is_one(const struct tune_plan *plan);
 /* Whether its value was tried or given up. */
 bool tune_sweep_is_done(const struct tune_state *state, const struct tune_plan *plan);
-/* Whether nothing is left of it after the attempt that is worked on; whether it began in an
- * earlier round. */
+/* Whether nothing is left of it after the attempt at work; whether it began in an earlier round. */
 bool tune_sweep_ends(const struct tune_state *state);
 bool tune_sweep_goes_on(const struct tune_state *state);
-/* Whether a gate lets it pass: a person decides about a sweep when it begins and when it ends. */
+/* Whether it passes a gate: a person decides about a sweep when it begins and when it ends. */
 bool tune_sweep_passes(const struct tune_state *state, enum tune_step step);
 
 /* The attempt of a combination, whoever made it; NULL: there is none. */
@@ -72,10 +71,11 @@ const struct tune_attempt *tune_sweep_attempt(const struct tune_state *state,
  * NULL. */
 double tune_sweep_ratio(const struct tune_state *state, const struct tune_sweep *sweep,
                         const struct tune_attempt *attempt);
-/* What came of one, shortly: "TILE_N = 512: 1.03x, keep (#4)". */
+/* What came of one combination, in few words: "TILE_N = 512: 1.03x, keep (#4)". */
 void tune_sweep_line(const struct tune_state *state, const struct tune_sweep *sweep, size_t index,
                      struct buf *out);
-/* One line a combination: value, what came of it, latency, ratio to the attempt it began at. */
+/* A line for each combination: value, what came of it, latency, ratio to the attempt that the sweep
+ * began at. */
 void tune_sweep_table(const struct tune_state *state, const struct tune_sweep *sweep,
                       struct buf *out);
 

@@ -83,7 +83,7 @@ static void plan_make(const struct tune_sweep *sweep, size_t index, const struct
 }
 
 /* The plans of the combinations whose kernels were not tried yet. Texts live in the arena. `like`
- * says whose they are and why; its key, title and what do not count. Returns how many. */
+ * gives author and reason; its key, title and `what` do not matter. Returns how many. */
 static size_t sweep_plans(const struct tune_state *state, const struct tune_sweep *sweep,
                           const struct tune_plan *like, struct arena *arena,
                           struct tune_plan plans[TUNE_SWEEP_MOST]) {
@@ -97,7 +97,7 @@ static size_t sweep_plans(const struct tune_state *state, const struct tune_swee
     return count;
 }
 
-/* What a model wrote after the values, in brackets or in a second sentence, is not for us. */
+/* Cuts off what a model wrote after the values, in brackets or as a second sentence. */
 static struct str without_remarks(struct str text) {
     bool digit = false;
     for (size_t i = 0; i < text.len; i++) {
@@ -159,7 +159,7 @@ static bool is_given_up(const struct tune_state *state, const struct tune_sweep 
     return false;
 }
 
-/* The plan of the last attempt, or among those on the table, that is one value of a sweep. */
+/* A plan that is one value of a sweep: that of the last attempt, or one of those at hand. */
 static const struct tune_plan *sweeping(const struct tune_state *state) {
     for (size_t i = 0; i < state->plans.len; i++)
         if (state->plans.at[i].sweep)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What steps and evaluations took in this session, and what the next ones will by that. */
+/* What steps and evaluations took in this session, and what the next ones will take, going by
+ * that. */
 #include <math.h>
 
 #include "tune/sums/inner.h"
 
 #define LONGER 1.25       /* no two evaluations take the same time */
-#define DEVICE_FIRST_S 60 /* of a measured seed kernel, before there is one */
+#define DEVICE_FIRST_S 60 /* guessed for a measured seed kernel, before there is a number */
 
 static double known(double value) {
     return isnan(value) ? 0 : value;
@@ -21,7 +22,8 @@ void tune_step_took(struct tune_state *state, enum tune_step step, double wall_s
     *most = fmax(*most, wall_s);
 }
 
-/* A step can take two evaluations: the other seeds of what is faster, the second measurement. */
+/* A step can take two evaluations: one for the other seeds of a faster kernel, or a second
+ * measurement. */
 static double evaluation_of(const struct tune_state *state, enum tune_step step) {
     const struct tune_took *took = &state->own->took[step];
     double seed = state->own->took[TUNE_STEP_PROFILE].device_s[0];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluations that did not come to their end through no fault of their kernel: killed from outside,
- * no Python at this moment, a child that could not start, a word that was never said. Nothing is
- * said about the attempt. The same evaluation begins again, with growing pauses; when that does not
- * help the loop pauses with the reason, and the step is still to be done. */
+/* Evaluations that were ended by something other than their kernel: killed from outside, no Python
+ * at this moment, a child that could not start, a runner that ended without a word. Nothing is said
+ * about the attempt. The same evaluation begins again, with growing pauses. When that does not
+ * help, the loop pauses with the reason, and the step is still to be done. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "tune/session/inner.h"
 #include "tune/trial/trial.h"
 
-#define LONGEST_WAIT 30 /* times the first one: who asks for short pauses has no long ones */
+#define LONGEST_WAIT 30 /* times the first pause; so who sets short pauses has no long ones */
 
 static double wait_s(const struct tune_session *session, int tries) {
     double first = config_number(session->config, "limits", "retry_wait_s");
@@ -91,7 +91,7 @@ static void pause_loop(const struct tune_evaluation *evaluation, const struct er
         tune_give_up(session, evaluation->work.lane, false, "%s", failure->text);
 }
 
-/* A runner that crashes at the same place every time does so over this kernel. */
+/* A runner that crashes at the same place every time crashes because of this kernel. */
 static bool is_kernels_after_all(const struct tune_evaluation *evaluation,
                                  const struct err *failure) {
     return failure->kind == ERR_UNKNOWN && evaluation->tries > 0 && evaluation->same &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device model beside a place that measures: a kernel that goes to a host is timed by the model
- * on this machine too, at the same time. Its floor is what makes an incredible measurement a
- * suspect, and its costs per line stand in where the host tells none; both are marked as modelled.
- * It decides nothing, and where the model does not take the kernel things go on without it. */
+/* The device model beside a place that measures. The model times a kernel that goes to a host, too,
+ * on this machine and at the same time. Its floor is what makes an incredible measurement suspect,
+ * and its costs per line stand in where the host tells none; both are marked as modelled. It
+ * decides nothing. Where the model does not take the kernel, things go on without it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ struct question {
     struct question *next;
     struct target_run *run; /* NULL: waits for its turn, or was answered */
     int attempt;
-    char hash[33];           /* of that attempt's source */
-    bool answered, unwanted; /* unwanted: what comes is about a kernel that is no more */
+    char hash[33];           /* of the source of that attempt */
+    bool answered, unwanted; /* unwanted: the answer is about a kernel that was replaced */
     struct runner_result result;
 };
 
@@ -108,7 +108,7 @@ static void drop(struct question *question) {
     target_cancel(question->run);
 }
 
-/* Answers about earlier rounds are not asked for again. */
+/* Forgets answers about earlier rounds; nobody asks for them again. */
 static void forget_old(struct tune_beside *beside) {
     if (beside->round == beside->session->state->round)
         return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps that run a kernel: the baseline, verify, benchmark. Turns the runner's result into a
- * verdict; what it says meanwhile is in hear.c. With the device model a candidate is checked, timed
- * and compared on one seed first, and the other seeds are run only when it is faster than the
- * incumbent; on a device all seeds are compared first, and what is correct is timed with the
- * incumbent between. */
+ * verdict; what the runner says on the way is in hear.c. With the device model, a candidate is
+ * checked, timed and compared on one seed first, and on the other seeds only when it is faster than
+ * the incumbent. On a device all seeds are compared first, and a correct kernel is timed with the
+ * incumbent in turns. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static void measured_emit(struct tune_evaluation *evaluation, const struct runne
                               result->artifacts.at[i].path);
 }
 
-/* What was given up is told when its lane may be gone. */
+/* An evaluation that was given up may be told of when its lane is gone. */
 static void device_time_note(struct tune_evaluation *evaluation,
                              const struct runner_result *result) {
     int lane = evaluation->given_up ? TUNE_ALL_LANES : evaluation->work.lane;
@@ -110,7 +110,8 @@ static void device_time_note(struct tune_evaluation *evaluation,
                             .rest = evaluation->rest, .device = seconds));
 }
 
-/* The verdict of a kernel that the runner could not judge: it crashed it, or ran without end. */
+/* The verdict of a kernel that the runner could not judge: it crashed the runner, or ran without an
+ * end. */
 static void failure_judge(struct runner_result *result) {
     if (result->failure.kind == ERR_NONE)
         return;
@@ -120,7 +121,8 @@ static void failure_judge(struct runner_result *result) {
     task_judge(first, TASK_NO, "%.230s", result->failure.text);
 }
 
-/* Where the embedded runner itself went down over a candidate, nobody else tells the class. */
+/* Where the embedded runner itself crashed over a candidate, nobody else tells the class of the
+ * error. */
 static void failure_tell(struct tune_session *session, const struct tune_evaluation *evaluation,
                          const struct runner_result *result) {
     char text[sizeof result->failure.text];
@@ -167,8 +169,8 @@ static const struct {
     [TUNE_STEP_BENCHMARK] = {tune_benchmark_start, benchmark_settle},
 };
 
-/* A host that could not do its part says nothing about the kernel: it is asked once more, and then
- * the loop pauses with the step still to be done. False: it is no such failure. */
+/* A host that could not do its part says nothing about the kernel. It is asked once more; then the
+ * loop pauses with the step still to be done. False: the failure is of another kind. */
 static bool place_failed(struct tune_session *session, struct tune_evaluation *evaluation,
                          const struct runner_result *result) {
     const struct err *failure = &result->failure;
@@ -206,8 +208,8 @@ static void settle(struct tune_evaluation *evaluation, struct runner_result *res
     tune_advance(session);
 }
 
-/* What is timed waits for the device model's word on it, and for the compiler's where that is asked
- * apart; they come soon, and mostly came before. */
+/* A timed kernel waits for what the device model says of it, and the compiler where it is asked
+ * separately. Both come soon, and mostly came before. */
 static bool waits_for_word(const struct tune_evaluation *evaluation) {
     const struct tune_session *session = evaluation->work.session;
     bool timed = evaluation->work.step != TUNE_STEP_VERIFY || evaluation->held;
@@ -231,9 +233,9 @@ static void on_done(void *data, struct runner_result *result) {
     tune_evaluation_free(evaluation);
 }
 
-/* How many times as long as its parent an attempt is expected to take; NAN where nobody knows. The
- * setting prune_by says whether the model, the compiler or both are asked; of both the lower
- * number counts. */
+/* How many times its parent's time an attempt is expected to take; NAN where nobody knows. The
+ * setting prune_by says who is asked: the model, the compiler, or both, of which the lower number
+ * counts. */
 static double expected_ratio(const struct tune_session *session,
                              const struct tune_attempt *attempt) {
     const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
@@ -250,7 +252,8 @@ static double expected_ratio(const struct tune_session *session,
     return model;
 }
 
-/* What is expected to be far slower than its parent is not worth a compile for the device. */
+/* A kernel that is expected to be far slower than its parent is not worth a compile for the
+ * device. */
 static bool is_pruned(const struct tune_work *work, const struct tune_attempt *attempt) {
     struct tune_session *session = work->session;
     static const char *const who[] = {[TUNE_PRUNE_MODEL] = "the device model times it at",
@@ -301,7 +304,7 @@ void tune_evaluation_go_on(struct tune_session *session) {
     tune_evaluation_go_on(session); /* another lane's may wait for the same answer */
 }
 
-/* On a host each occasion has its own, where what it said is kept as it came. */
+/* On a host each occasion has its own folder, where what the host said is kept as it came. */
 static char *run_folder(struct tune_session *session, const struct tune_attempt *attempt) {
     char name[60];
     if (session->place.modelled)
@@ -317,8 +320,8 @@ static char *run_folder(struct tune_session *session, const struct tune_attempt 
     return folder;
 }
 
-/* The occasion counts evaluations of the attempt that ended: a hone that was killed finds the same
- * one again, and a measurement that is repeated on purpose is another. */
+/* The occasion counts the evaluations of the attempt that ended. So a hone that was killed finds
+ * the same one again, while a measurement that is repeated on purpose is a new one. */
 static void occasion_begin(struct tune_session *session, struct tune_evaluation *evaluation,
                            char *occasion, size_t size) {
     const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
@@ -341,7 +344,7 @@ static void not_started(struct tune_evaluation *evaluation, struct err *err) {
     tune_give_up(session, evaluation->work.lane, true, "%s", err->text);
 }
 
-/* What is known of the evaluations before this one, which were disturbed. */
+/* Takes over what is known of the evaluations before this one, which were disturbed. */
 static void goes_on_from(struct tune_evaluation *evaluation, const struct tune_evaluation *last) {
     if (!last)
         return;
@@ -351,8 +354,8 @@ static void goes_on_from(struct tune_evaluation *evaluation, const struct tune_e
     snprintf(evaluation->why, sizeof evaluation->why, "%s", last->why);
 }
 
-/* Starts a job for the attempt of a lane; `job` has what is special about it. `last` waited to
- * begin again, or is NULL. */
+/* Starts a job for the attempt of a lane; `job` has what is special about it. `last` is one that
+ * waited to begin again, or NULL. */
 static void evaluation_start(struct tune_work work, bool rest, struct runner_job *job,
                              const struct tune_evaluation *last) {
     struct tune_session *session = work.session;
@@ -401,7 +404,7 @@ void tune_evaluation_repeat(const struct tune_evaluation *waiting) {
     }
 }
 
-/* The source of attempt `id` of a lane is on the table: a new one, or another turn of it. */
+/* The source of attempt `id` of a lane is to be tried: a new one, or the next turn of it. */
 static bool attempt_emit(struct tune_session *session, int lane, int id,
                          const struct tune_candidate *candidate) {
     const struct tune_state *state = session->state;
@@ -495,7 +498,8 @@ static void baseline_settle(struct tune_session *session, struct tune_evaluation
 
 /* ----------------------------------------------------------------------------------- verifying */
 
-/* A model's description for a check: one run tells whether it works and how accurate it is. */
+/* The description of a model for a check: one run tells whether the model works and how accurate it
+ * is. */
 static char *one_run(const char *model) {
     cJSON *object = cJSON_Parse(model);
     cJSON_DeleteItemFromObjectCaseSensitive(object, "runs");
@@ -539,7 +543,7 @@ static void verify_end(struct tune_session *session, int lane, const struct tune
                        session->state->seeds.len == 1 ? "seed" : "seeds");
 }
 
-/* An earlier lane may have brought the same. */
+/* Whether the kernel is one that was tried, perhaps in another lane. */
 static bool is_same(struct tune_session *session, int number) {
     const struct tune_state *state = session->state;
     const struct tune_lane *lane = tune_lane_of(state, number);
@@ -601,7 +605,7 @@ static void not_run_note(struct tune_session *session, struct runner_result *res
                left);
 }
 
-/* The first seed was compared in an evaluation before this one; the verdict is about all. */
+/* The first seed was compared in an evaluation before this one. The verdict is about all seeds. */
 static void all_seeds_judge(const struct tune_attempt *attempt, struct runner_result *result) {
     double worst = 0;
     if (result->verdict.correct.answer != TASK_YES)
@@ -636,7 +640,7 @@ static void verify_settle(struct tune_session *session, struct tune_evaluation *
 
 /* -------------------------------------------------------------------------------- benchmarking */
 
-/* The numbers behind "faster" go with the word. */
+/* The numbers behind the answer "faster" go with it. */
 static void speed_emit(const struct tune_work *work, int attempt,
                        const struct task_verdict *verdict, struct task_ratio ratio,
                        bool confirmed) {
@@ -652,7 +656,7 @@ static void speed_emit(const struct tune_work *work, int attempt,
     tune_emit(work->session, work->lane, &event);
 }
 
-/* `first`: it was faster in an evaluation before this one, and has to be again. */
+/* `first`: it was faster in an evaluation before this one, and has to be so again. */
 static void speed_judge(const struct tune_work *work, const struct tune_attempt *attempt,
                         bool first) {
     const struct tune_session *session = work->session;
@@ -681,13 +685,13 @@ static void speed_judge(const struct tune_work *work, const struct tune_attempt 
     speed_emit(work, attempt->id, &verdict, task_ratio_of(theirs, mine), confirmed);
 }
 
-/* What no kernel can pass in any precision; sessions of earlier hones tell the one floor alone. */
+/* What no kernel can beat in any precision. Sessions of earlier hones have only one floor. */
 static double floor_of_all(const struct tune_attempt *attempt) {
     return isnan(attempt->floor_any_us) ? attempt->floor_us : attempt->floor_any_us;
 }
 
-/* A device that is faster than the model's floor is a measurement gone wrong, or a kernel that does
- * not do its work; unless the floor does not hold for the seed kernel either. */
+/* When a device is faster than the model's floor, the measurement went wrong or the kernel does not
+ * do its work, unless the seed kernel beats the floor, too. */
 static void floor_judge(struct tune_session *session, int lane,
                         const struct tune_attempt *attempt) {
     const struct tune_attempt *seed = &session->state->attempts.at[0];
@@ -723,7 +727,8 @@ static void benchmark_job(struct tune_session *session, int lane, bool again,
     evaluation_start(tune_work_of(session, lane, TUNE_STEP_BENCHMARK), again, &job, last);
 }
 
-/* Whether it would become the incumbent by this measurement alone: a lucky one must not. */
+/* Whether it would become the incumbent by this measurement alone. Luck must not be enough for
+ * that. */
 static bool wants_again(const struct tune_session *session, const struct tune_attempt *attempt) {
     return !attempt->modelled && attempt->verdict.faster == TUNE_ANSWER_YES &&
            attempt->verdict.credible != TUNE_ANSWER_NO &&
@@ -758,7 +763,7 @@ static void benchmark_end(struct tune_session *session, int lane, bool again) {
 
 void tune_benchmark_start(struct tune_session *session, int lane) {
     const struct tune_attempt *attempt = tune_attempt_in(session->state, lane);
-    /* A modelled latency came with the check and would be the same again. */
+    /* A modelled latency came with the check. Timing again would give the same. */
     if (attempt->modelled) {
         benchmark_end(session, lane, false);
         return;

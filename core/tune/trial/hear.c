@@ -19,7 +19,7 @@ static bool is_known(const struct tune_evaluation *evaluation) {
     return evaluation->heard && evaluation->heard <= evaluation->known;
 }
 
-/* Whether the log has it from an evaluation before, which came to no end. */
+/* Whether the log has it from an earlier evaluation, which did not come to an end. */
 static bool is_told(struct tune_evaluation *evaluation, enum tune_told what) {
     return evaluation->heard_of.count[what]++ < evaluation->told.count[what];
 }
@@ -122,14 +122,14 @@ static void on_sample(struct tune_evaluation *evaluation, const struct runner_ev
 static void on_prediction(struct tune_evaluation *evaluation, const struct runner_event *event) {
     const struct tune_attempt *attempt =
         tune_state_attempt(evaluation->work.session->state, evaluation->attempt);
-    /* What was asked before stays: candidates are compared by the same compiler's words. */
+    /* What was asked before stays, because candidates are compared by the words of one compiler. */
     if (!is_known(evaluation) && !tune_predicted(attempt))
         tune_predicted_emit(evaluation->work.session, evaluation->work.lane, evaluation->attempt,
                             event->prediction);
 }
 
-/* The events of a job that is begun again go on in the same file, and so does their count: a hone
- * that takes it up later reads all of it, and knows by the count what the log has. */
+/* The events of a job that is begun again go on in the same file, and so does their count. A hone
+ * that takes the job up later reads all of them, and the count tells it which ones the log has. */
 static void on_restart(struct tune_evaluation *evaluation, bool other_file) {
     if (evaluation->work.session->place.modelled) { /* nothing is taken back, nothing told twice */
         for (int i = 0; i < TUNE_TOLD; i++) {

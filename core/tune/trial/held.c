@@ -5,12 +5,13 @@
 #include "tune/session/inner.h"
 #include "tune/trial/trial.h"
 
-/* A prediction holds when the metric moved the right way by at least half of what was said; less
+/* A prediction holds when the metric moved the right way by at least half of what was said. Less
  * than that is inconclusive. */
 #define HELD_SHARE 0.5
 #define MOVED_AT_ALL 0.005
 
-/* Relative change of a metric from the parent to the attempt; NAN when either is not known. */
+/* The relative change of a metric from the parent to the attempt; NAN when one of them is not
+ * known. */
 static double metric_moved(const struct tune_attempt *from, const struct tune_attempt *to,
                            const char *metric) {
     double before = tune_attempt_metric(from, metric), after = tune_attempt_metric(to, metric);

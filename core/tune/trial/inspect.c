@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a candidate is held against before a compile, a device or a minute is spent on it: no
- * cheating, no narrower types where the policy is "keep", nothing the release or the generation
- * does not have. A finding closes the turn as a compiler's complaint does. Everything else that may
- * be wrong with a kernel is the runner's to find. Programs are specialised on a worker thread. */
+/* What a candidate is checked for before a compile, a device or a minute is spent on it: cheating,
+ * narrower types where the policy is "keep", and what the release or the generation does not have.
+ * A finding closes the turn like a compiler's complaint. Anything else that may be wrong with a
+ * kernel is for the runner to find. Programs are specialised on a worker thread. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static struct nki_program *specialise(struct inspection *own, const struct nki_t
     return program;
 }
 
-/* What the generation does not have. Other limits are the runner's to tell. */
+/* Finds what the generation does not have. Other limits are for the runner to tell. */
 static void check_generation(struct inspection *own, const struct nki_program *program,
                              const struct device_generation *generation) {
     struct diag_list found = {0};
@@ -95,8 +95,8 @@ static void work(void *data) {
     struct inspection *own = data;
     struct diag_list ignored = {0};
     struct nki_tree *original = nki_parse(own->path, str_of(own->original), &ignored);
-    /* Held to the list also where the kernel it all began with does not parse: what the parser does
-     * not take cannot be looked at, and is not run. */
+    /* The list holds even when the seed kernel does not parse: code that the parser does not take
+     * cannot be looked at, so it is not run. */
     struct nki_tree *tree = nki_parse(own->path, str_of(own->source), &own->diags);
     struct nki_candidate_options options = {.original = original,
                                             .allows_original = own->allows_original,
@@ -176,7 +176,7 @@ static void unlist(struct inspection *own) {
 static void done(void *data) {
     struct inspection *own = data;
     struct tune_session *session = own->base.work.session;
-    /* Two programs may stand at once, and the image of one. */
+    /* At the same time there may be two programs and the image of one of them. */
     runner_turn_end(own->turn, own->bytes * 3);
     if (session) {
         unlist(own);
@@ -253,7 +253,7 @@ static bool is_first(const struct diag_list *found, size_t i) {
     return true;
 }
 
-/* "lines 3, 7: a candidate may not import 'os'": one thing that it uses, with where. */
+/* "lines 3, 7: a candidate may not import 'os'": one thing that it uses, and where. */
 static void tell_one(struct tune_session *session, const struct diag_list *found, size_t i) {
     struct buf lines = {0};
     size_t count = 0;
@@ -270,7 +270,7 @@ static void tell_one(struct tune_session *session, const struct diag_list *found
     buf_free(&lines);
 }
 
-/* A line for each thing, between what it is about and what comes of it. */
+/* A line for each thing, with a sentence before and one after them. */
 static void tell_beyond(struct tune_session *session, const struct diag_list *found) {
     size_t things = 0;
     tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "guard",
@@ -337,7 +337,7 @@ static struct runner_turn *turn_of(struct inspection *own) {
 
 void tune_inspect(struct tune_session *session, int lane) {
     struct inspection *own = inspection_new(session, lane);
-    if (!own->values) { /* the sources alone are a matter of milliseconds */
+    if (!own->values) { /* looking only at sources takes milliseconds */
         work(own);
         settle(session, own);
         inspection_free(own);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking the compiler what it predicts, apart from an evaluation. A host tells it with each kernel
- * it compiles. On this machine it is asked where a setting names the SDK's wheels; and before a
- * host compiles anything where candidates are pruned by it, here or, without wheels here, by a job
- * for the host that does nothing else. No answer is an answer too: things go on without. */
+/* Asks the compiler for its prediction, separately from an evaluation. A host tells the prediction
+ * with each kernel that it compiles. On this machine the compiler is asked where a setting names
+ * the SDK's wheels. It is also asked before a host compiles anything, where it decides which
+ * candidates are pruned: here, or without wheels by a job on the host that does nothing else. When
+ * there is no answer, things go on without one. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 struct question {
     struct tune_opinion *opinion;
     struct question *next;
-    struct runner *here; /* one of the two, while it is under way */
+    struct runner *here; /* one of the two, while the question is under way */
     void *there;
     int attempt, lane;
     char hash[33]; /* of that attempt's source */
@@ -24,7 +25,7 @@ struct question {
 
 struct tune_opinion {
     struct tune_session *session;
-    struct question *questions; /* newest first; those of earlier turns are not asked again */
+    struct question *questions; /* newest first; questions of earlier turns are not put again */
     int asked;                  /* tells jobs for a host apart */
 };
 
@@ -40,7 +41,7 @@ static struct question *question_of(const struct tune_opinion *opinion,
     return at;
 }
 
-/* Said once, by the first that comes: the evaluation of a host says the same. */
+/* Told once, by whichever comes first: the evaluation on a host tells the same. */
 static void tell(struct question *question, const struct runner_prediction *found) {
     struct tune_session *session = question->opinion->session;
     const struct tune_attempt *attempt = tune_state_attempt(session->state, question->attempt);
@@ -95,8 +96,8 @@ static void start(struct question *question, const struct tune_attempt *attempt)
                       "the compiler is not asked: %s", err.text);
 }
 
-/* Before a host compiles the kernel only where its opinion counts already then; the seed kernel is
- * never pruned, and the host says the same of it. */
+/* Asked before a host compiles the kernel only where the answer matters by then. The seed kernel is
+ * never pruned, and the host tells the same of it later. */
 static bool is_wanted(const struct tune_session *session, const struct tune_attempt *attempt) {
     const struct tune_state *state = session->state;
     bool early = !session->place.modelled && !isnan(session->prune) &&
@@ -126,7 +127,7 @@ bool tune_opinion_pends(const struct tune_session *session, int attempt) {
     return question && pends(question);
 }
 
-/* The place, which is freed after this, ends its own jobs without calling back. */
+/* The place is freed after this and ends its own jobs without calling back. */
 void tune_opinion_free(struct tune_session *session) {
     struct tune_opinion *opinion = session->opinion;
     session->opinion = NULL;

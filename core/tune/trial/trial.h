@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trying a kernel: what is said about it before it is run, evaluations and what they tell, the
- * device model and the compiler beside them. */
+/* Trying a kernel: what is said about it before it runs, evaluations and what they tell, and beside
+ * them the device model and the compiler. */
 #ifndef HONE_TUNE_TRIAL_H
 #define HONE_TUNE_TRIAL_H
 
@@ -13,27 +13,28 @@ struct tune_work;
 void tune_baseline_start(struct tune_session *session, int lane);
 void tune_verify_start(struct tune_session *session, int lane);
 void tune_benchmark_start(struct tune_session *session, int lane);
-/* Whether it was faster at first and not in the second evaluation, which has to confirm it. */
+/* Whether it was faster at first, but not in the second evaluation, which has to confirm it. */
 bool tune_not_again(const struct tune_attempt *attempt);
 
-/* Starts the evaluation once more; `waiting` is one that was, and stays the caller's. */
+/* Starts the evaluation once more; `waiting` is one that waits to, and stays the caller's. */
 void tune_evaluation_repeat(const struct tune_evaluation *waiting);
 
-/* again.c: an evaluation on this machine that ended with this failure. True: it says nothing about
- * the kernel and was dealt with (it begins again, or the loop pauses). False: it is to be judged;
- * *failure is then the kernel's. */
+/* again.c: an evaluation on this machine ended with this failure. True: that says nothing about the
+ * kernel and is dealt with (the evaluation begins again, or the loop pauses). False: the kernel is
+ * to be judged, and *failure is then about it. */
 bool tune_disturbed(struct tune_evaluation *evaluation, struct err *failure);
-/* That an evaluation was disturbed, as an event; `wait`: seconds until it begins again, or NAN. */
+/* Tells in an event that an evaluation was disturbed; `wait`: seconds until it begins again, or
+ * NAN. */
 void tune_disturbed_tell(const struct tune_evaluation *evaluation, const struct err *failure,
                          int tries, double wait);
 
 /* inspect.c: what is said about a candidate before anything is spent on it: tune_verify_go_on or
  * tune_verify_refuse comes of it, at once or later. */
 void tune_inspect(struct tune_session *session, int lane);
-/* Tells in the log what the kernel it all begins with uses beyond what candidates may. */
+/* Tells in the log what the seed kernel uses beyond what candidates may use. */
 void tune_beyond_tell(struct tune_session *session);
 void tune_verify_go_on(struct tune_session *session, int lane);
-/* The candidate is not run: `why` stands where a compiler's complaint would. */
+/* The candidate is not run: `why` stands in place of a compiler's complaint. */
 void tune_verify_refuse(struct tune_session *session, int lane, const char *why);
 void tune_diagnostic_emit(const struct tune_work *work, int attempt, const struct diag *diag,
                           int64_t heard);
@@ -52,13 +53,13 @@ struct tune_profile tune_result_profile(struct arena *arena, const struct runner
 void tune_evaluation_go_on(struct tune_session *session);
 
 /* beside.c: the device model beside a place that measures. It is asked for what a device does not
- * tell: the floor, what the lines cost. */
+ * tell: the floor, and what each line costs. */
 void tune_beside_ask(struct tune_session *session, const struct tune_attempt *attempt);
-/* Whether its answer about the attempt is still to come. */
+/* Whether its answer about the attempt may still come. */
 bool tune_beside_pends(const struct tune_session *session, int attempt);
 /* The latency it gives; NAN when there is no answer. */
 double tune_beside_latency(const struct tune_session *session, int attempt);
-/* Puts its answer, if there is one, where the measured result has nothing. */
+/* Puts its answer, if there is one, where the measured result has none. */
 void tune_beside_fill(const struct tune_work *work, int attempt);
 void tune_beside_free(struct tune_session *session);
 
@@ -66,12 +67,12 @@ void tune_beside_free(struct tune_session *session);
 void tune_predicted_emit(struct tune_session *session, int lane, int attempt,
                          const struct runner_prediction *found);
 
-/* opinion.c: asks for it, where it is wanted before or beside an evaluation. */
+/* opinion.c: asks for the prediction where it is wanted before or beside an evaluation. */
 void tune_opinion_ask(struct tune_session *session, int lane, const struct tune_attempt *attempt);
 bool tune_opinion_pends(const struct tune_session *session, int attempt);
 void tune_opinion_free(struct tune_session *session);
-/* doubt.c: of two modelled kernels whose latencies differ by less than the model can tell apart,
- * the verdict says so. */
+/* doubt.c: the verdict says so when the latencies of two modelled kernels differ by less than the
+ * model can tell apart. */
 void tune_doubt_judge(const struct tune_attempt *parent, const struct tune_attempt *attempt,
                       struct task_verdict *verdict);
 /* held.c: whether what the attempt's plan predicted held, as an event. */
