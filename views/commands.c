@@ -391,6 +391,10 @@ void command_run(struct views *views, const struct command *command, struct str 
         lanes_take_cursor(views); /* says why it is closed */
         return;
     }
+    if (command->can && views->state && !command->can(views) && views->state->read_only) {
+        status_say_read_only(views, command->name);
+        return;
+    }
     if (command->can && views->state && !command->can(views)) {
         views_say(views, true, "'%s' has nothing to work on now (what it does: %s)", command->name,
                   command->help);

@@ -313,6 +313,8 @@ void chrome_status(struct views *views, struct tui_area area);
 void status_message(struct views *views, struct tui_area area);
 /* Says in sentences what runs or waits and would be left behind; false when there is nothing. */
 bool status_unfinished(const struct views *views, struct buf *out);
+/* That the command cannot be run in a session that is read-only, and why it is. */
+void status_say_read_only(struct views *views, const char *command);
 
 /* rows.c: lists and what stands below them */
 /* Draws the rows of the screen's list that fit, each by its index, and the cursor. */

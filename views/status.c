@@ -198,6 +198,21 @@ static void waiting_text(struct views *views, struct tui_area area, struct statu
     buf_free(&text);
 }
 
+static const char *read_only_head(const struct tune_state *state) {
+    return state->held_by || !state->why_read_only ? "the session is open in " : "";
+}
+
+static const char *read_only_why(const struct tune_state *state) {
+    return state->held_by         ? state->held_by
+           : state->why_read_only ? state->why_read_only
+                                  : "another process";
+}
+
+void status_say_read_only(struct views *views, const char *command) {
+    views_say(views, true, "'%s' is not possible, the session is read-only: %s%s", command,
+              read_only_head(views->state), read_only_why(views->state));
+}
+
 void chrome_status(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     static const struct status_look looks[TUNE_WAITS] = {
@@ -214,11 +229,8 @@ void chrome_status(struct views *views, struct tui_area area) {
     else if (state->wait == TUNE_WAIT_NOTHING && is_running(state))
         running_text(views, area);
     else if (state->read_only)
-        tui_say(tui_ink(area, TUI_WARN), 0, 1, "read-only: %s%s",
-                state->held_by || !state->why_read_only ? "the session is open in " : "",
-                state->held_by         ? state->held_by
-                : state->why_read_only ? state->why_read_only
-                                       : "another process");
+        tui_say(tui_ink(area, TUI_WARN), 0, 1, "read-only: %s%s", read_only_head(state),
+                read_only_why(state));
     else if (state->wait_text || looks[state->wait].glyph[0])
         waiting_text(views, area, looks[state->wait]);
     else if (!state->running)
@@ -276,7 +288,11 @@ bool status_unfinished(const struct views *views, struct buf *out) {
     const struct tune_state *state = views->state;
     if (!state || state->read_only)
         return false;
-    if (state->wait == TUNE_WAIT_GATE) {
+    if (state->is_lost) {
+        buf_puts(out,
+                 "The session's files are gone, and what is in memory is not saved: it is lost "
+                 "when you leave. s asks where to save it. ");
+    } else if (state->wait == TUNE_WAIT_GATE) {
         struct buf gate = {0};
         gate_print(views, &gate);
         buf_printf(out, "This waits for you: %s. It waits here when you come back. ", gate.at);

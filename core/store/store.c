@@ -116,6 +116,13 @@ static bool prepare(struct store *store, struct err *err) {
     return true;
 }
 
+static bool folder_make(const char *folder, struct err *err) {
+    struct err why = {0};
+    return file_make_private(folder, &why) ||
+           err_set(err, why.kind, "%.300s. --session FOLDER keeps the session elsewhere.",
+                   why.text);
+}
+
 static struct store *open_it(const char *folder, bool look_only, bool defers, struct err *err) {
     /* A limit on file sizes should be a failed write that is reported, not the end of the
      * process. */
@@ -127,7 +134,9 @@ static struct store *open_it(const char *folder, bool look_only, bool defers, st
     store->rows_bytes = -1;
     store->read_only = store->look_only = look_only;
     store->defers = defers;
-    if (!look_only && (!file_make_private(folder, err) || !lock_or_look(store, err)))
+    if (!look_only && !folder_make(folder, err))
+        goto failed;
+    if (!look_only && !lock_or_look(store, err))
         goto failed;
     if (!store->read_only)
         tighten(folder);

@@ -144,6 +144,29 @@ static void findings_of_a_sweep_are_one_row(void **unused) {
     tune_state_free(state);
 }
 
+/* What a session that cannot be written says to keys, and one whose files are gone to q. */
+static void a_session_that_cannot_go_on_says_why(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("planned", &now_ms);
+    struct views *views = views_that_act(state);
+    state->is_lost = true;
+    assert_true(shows(views, "q", "The session's files are gone"));
+    assert_true(shows(views, "", "s asks where to save it"));
+    assert_int_equal(replay_keys(views, "Esc").wish, VIEWS_NOTHING);
+    replay_keys(views, "q");
+    assert_int_equal(replay_keys(views, "q").wish, VIEWS_QUIT);
+    state->is_lost = false;
+    state->read_only = true;
+    state->why_read_only = "/x cannot be written (Permission denied)";
+    state->wait = TUNE_WAIT_PAUSED;
+    assert_true(shows(views, "s", "the session is read-only: /x cannot be written (Permission"));
+    state->held_by = "process 7 on vm";
+    assert_true(shows(views, "s", "read-only: the session is open in process 7 on vm"));
+    views_free(views);
+    tune_state_free(state);
+}
+
 static char *helper_text(void *context, const char *hash) {
     (void)context;
     struct buf text = {0};
@@ -335,6 +358,7 @@ int main(void) {
         cmocka_unit_test(gates_go_through_their_settings),
         cmocka_unit_test(findings_can_be_read),
         cmocka_unit_test(findings_of_a_sweep_are_one_row),
+        cmocka_unit_test(a_session_that_cannot_go_on_says_why),
         cmocka_unit_test(a_finding_in_an_imported_file_opens_that_file),
         cmocka_unit_test(what_a_name_means_is_one_key_away),
         cmocka_unit_test(the_hunk_in_hand_is_shown),

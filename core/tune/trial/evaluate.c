@@ -484,6 +484,11 @@ static void baseline_settle(struct tune_session *session, struct tune_evaluation
         tune_step_done(session, lane, TUNE_STEP_PROFILE, TUNE_IS_FAILED, "%s", wrong);
         if (result->failure.kind == ERR_NONE)
             tune_stop(session, lane, "the seed kernel itself is wrong: %s", wrong);
+        else if (result->failure.kind == ERR_USAGE && !tune_reference_file(session->state))
+            tune_give_up(
+                session, lane, true,
+                "no reference: put reference.py beside the kernel and open it again, or use "
+                "--reference FILE");
         else
             tune_give_up(session, lane, true, "the seed kernel could not be evaluated: %s", wrong);
         return;
