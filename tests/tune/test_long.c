@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <unistd.h>
 
 #include "bench/long_session.h"
 #include "loop/loop.h"
@@ -13,6 +14,7 @@
 #include "tune/sums/testing.h"
 #include "tune/apply/apply.h"
 #include "tune/read/read.h"
+#include "tune/session/inner.h"
 #include "tune/state/inner.h"
 
 #define ATTEMPTS 150
@@ -280,6 +282,50 @@ static void lines_of_a_long_log_keep_their_texts(void **unused) {
     tune_state_free(state);
 }
 
+struct whole {
+    size_t damaged;
+    bool rows;
+};
+
+static void on_part(void *data, const char *part, enum store_finding is, const char *text) {
+    struct whole *whole = data;
+    (void)text;
+    whole->damaged += is == STORE_DAMAGED;
+    whole->rows |= !strcmp(part, "experiments") && is == STORE_WHOLE;
+}
+
+/* Rows of many attempts are made in slices; what is decided in the meantime is in the file, too. */
+static void a_lost_file_is_made_anew_while_the_session_is_used(void **unused) {
+    (void)unused;
+    struct loop *loop = loop_new();
+    char *hone = path_join(folder, ".hone"), *place = path_join(hone, path_base(folder));
+    char *rows = path_join(place, "experiments.jsonl");
+    struct err err = {0};
+    unlink(rows);
+    struct tune_session *session = open_it(loop, false);
+    assert_false(file_exists(rows));
+    assert_non_null(session->slices);
+    struct tune_action overrule = {
+        .kind = TUNE_ACT_OVERRULE, .attempt = 7, .text = "keep", .index = -1};
+    if (!tune_session_act(session, &overrule, &err))
+        fail_msg("%s", err.text);
+    for (int i = 0; i < 6000 && session->slices; i++) {
+        bool never = false;
+        (void)!loop_run_until(loop, &never, 10);
+    }
+    assert_null(session->slices);
+    assert_true(file_exists(rows));
+    tune_session_close(session);
+    struct whole whole = {0};
+    assert_true(tune_session_check(place, on_part, &whole, &err));
+    assert_true(whole.rows);
+    assert_int_equal(whole.damaged, 0);
+    loop_free(loop);
+    free(rows);
+    free(place);
+    free(hone);
+}
+
 static void spoil(int64_t seq) {
     char *hone = path_join(folder, ".hone"), *place = path_join(hone, path_base(folder));
     char *path = path_join(place, "session.db"), text[160];
@@ -324,6 +370,7 @@ int main(void) {
         cmocka_unit_test(equal_texts_are_kept_once),
         cmocka_unit_test(what_was_found_before_is_found_among_many),
         cmocka_unit_test(many_decisions_are_taken_back_and_done_again),
+        cmocka_unit_test(a_lost_file_is_made_anew_while_the_session_is_used),
         cmocka_unit_test(a_kernel_that_changed_since_is_not_believed), /* spoils the session */
     };
     return cmocka_run_group_tests(tests, begin, end);

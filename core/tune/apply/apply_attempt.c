@@ -167,6 +167,7 @@ void apply_decided(struct tune_state *state, const struct tune_event *event, int
     if (!attempt)
         return;
     enum tune_status said = event->decided.status;
+    attempt->decided_seq = state->seq;
     if (said < TUNE_STATUSES)
         tune_undo_decided(state, attempt->id, tune_status_word(said));
     tune_status_set(state, attempt, said < TUNE_STATUSES ? said : attempt->status,

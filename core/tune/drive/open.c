@@ -370,6 +370,7 @@ void tune_session_close(struct tune_session *session) {
     session->unread |= session->state->opening;
     tune_opening_forget(session);
     early_forget(session);
+    tune_slices_forget(session);
     tune_ingest_forget(session);
     if (session->proposer)
         tune_work_cancel(session);

@@ -8,7 +8,7 @@
 
 #include "tune/session/inner.h"
 #include "tune/state/state.h"
-#include "tune/exchange/inner.h"
+#include "tune/exchange/private.h"
 #include "tune/read/read.h"
 
 static struct store_cell integer(int64_t value) {
@@ -111,8 +111,8 @@ void tune_experiment_print(const struct tune_state *state, const struct tune_att
     cJSON_Delete(line);
 }
 
-static bool row_write(struct tune_session *session, const struct tune_attempt *attempt,
-                      struct err *err) {
+bool tune_row_write(struct tune_session *session, const struct tune_attempt *attempt,
+                    struct err *err) {
     struct buf line = {0};
     tune_experiment_print(session->state, attempt, &line);
     bool ok = !line.len || store_rows_add(session->store, buf_str(&line), err);
@@ -124,7 +124,7 @@ static bool rows_write_anew(struct tune_session *session, struct err *err) {
     const struct tune_state *state = session->state;
     bool ok = store_rows_begin(session->store, err);
     for (size_t i = 0; ok && i < state->attempts.len; i++)
-        ok = row_write(session, &state->attempts.at[i], err);
+        ok = tune_row_write(session, &state->attempts.at[i], err);
     return ok && store_rows_end(session->store, err);
 }
 
@@ -161,58 +161,64 @@ static bool has_row(struct tune_session *session, int attempt) {
     return store_query(session->store, sql, note_status, &decided, &err) && decided;
 }
 
-/* Several attempts, by number. */
-struct chosen {
-    bool *is;
-    size_t count;
-};
-
 /* Whether their rows are new ones, which can go to the end of the file. */
-static bool can_add(struct tune_session *session, const struct chosen *chosen) {
+static bool can_add(struct tune_session *session, const struct tune_chosen *chosen) {
     bool can = store_rows_mend(session->store);
     for (size_t i = 0; can && i < chosen->count; i++)
         can = !chosen->is[i] || !has_row(session, (int)i);
     return can;
 }
 
-static void export_chosen(struct tune_session *session, const struct chosen *chosen) {
+bool tune_derive(struct tune_session *session, int attempt, bool adds, int64_t seq,
+                 struct err *err) {
+    const struct tune_attempt *at = &session->state->attempts.at[attempt];
+    return (!adds || tune_row_write(session, at, err)) && tables_write(session, at, seq, err) &&
+           checkpoint_write(session, at, err);
+}
+
+static void derive_now(struct tune_session *session, const struct tune_chosen *chosen, bool adds) {
     const struct tune_state *state = session->state;
     struct err err = {0};
-    bool adds = can_add(session, chosen), ok = true;
+    bool ok = true;
     int64_t before = store_derived_seq(session->store);
     size_t last = chosen->count;
     while (last && !chosen->is[last - 1])
         last--;
     for (size_t i = 0; ok && i < last; i++)
         if (chosen->is[i])
-            ok = (!adds || row_write(session, &state->attempts.at[i], &err)) &&
-                 tables_write(session, &state->attempts.at[i], i + 1 < last ? before : state->seq,
-                              &err) &&
-                 checkpoint_write(session, &state->attempts.at[i], &err);
+            ok = tune_derive(session, (int)i, adds, i + 1 < last ? before : state->seq, &err);
     ok = ok && (adds || rows_write_anew(session, &err));
     if (!ok)
         store_log(session->store, "warning", err.text);
 }
 
+void tune_derive_chosen(struct tune_session *session, const struct tune_chosen *chosen) {
+    if (tune_slices_take(session, chosen))
+        return;
+    bool adds = can_add(session, chosen);
+    if (!tune_slices_begin(session, chosen, adds))
+        derive_now(session, chosen, adds);
+}
+
 void tune_export(struct tune_session *session, int attempt) {
     size_t count = (size_t)attempt + 1;
-    struct chosen chosen = {mem_alloc(count, sizeof *chosen.is), count};
+    struct tune_chosen chosen = {mem_alloc(count, sizeof *chosen.is), count};
     chosen.is[attempt] = true;
-    export_chosen(session, &chosen);
+    tune_derive_chosen(session, &chosen);
     free(chosen.is);
 }
 
 void tune_export_changed(struct tune_session *session, const enum tune_status *before,
                          size_t count) {
     const struct tune_state *state = session->state;
-    struct chosen chosen = {mem_alloc(count + 1, sizeof *chosen.is), count};
+    struct tune_chosen chosen = {mem_alloc(count + 1, sizeof *chosen.is), count};
     bool any = false;
     for (size_t i = 0; i < count && i < state->attempts.len; i++) {
         chosen.is[i] = state->attempts.at[i].status != before[i];
         any = any || chosen.is[i];
     }
     if (any)
-        export_chosen(session, &chosen);
+        tune_derive_chosen(session, &chosen);
     free(chosen.is);
 }
 
@@ -220,22 +226,9 @@ void tune_export_changed(struct tune_session *session, const enum tune_status *b
  */
 
 struct mending {
-    struct chosen chosen;
+    struct tune_chosen chosen;
     const struct tune_state *state;
-    struct arena *arena;
 };
-
-/* Decided after the tables were committed. */
-static bool mend_event(void *data, const struct store_event *event) {
-    struct mending *mending = data;
-    struct tune_event read;
-    if (!strcmp(event->type, "decided") &&
-        tune_event_read(mending->arena, event->type, event->payload, &read) &&
-        tune_state_attempt(mending->state, read.decided.attempt))
-        mending->chosen.is[read.decided.attempt] = true;
-    arena_reset(mending->arena);
-    return true;
-}
 
 /* Attempts whose status is the one in the table are left alone. */
 static bool mend_status(void *data, size_t count, const char *const *names,
@@ -264,16 +257,18 @@ void tune_export_mend(struct tune_session *session) {
     int64_t derived = store_derived_seq(session->store);
     bool whole = store_rows_mend(session->store);
     struct err err = {0};
+    tune_slices_forget(session);
     if ((whole && derived >= state->own->decided_seq) || (!derived && !any_decided(state)))
         return;
-    struct mending mending = {{mem_alloc(count + 1, sizeof(bool)), count}, state, arena_new()};
+    struct mending mending = {{mem_alloc(count + 1, sizeof(bool)), count}, state};
     for (size_t i = 0; i < count; i++)
         mending.chosen.is[i] = state->attempts.at[i].status != TUNE_STATUS_OPEN;
     if (!store_query(session->store, "SELECT attempt, status FROM attempts", mend_status, &mending,
-                     &err) ||
-        !store_replay(session->store, derived, mend_event, &mending, &err))
+                     &err))
         store_log(session->store, "warning", err.text);
-    export_chosen(session, &mending.chosen);
-    arena_free(mending.arena);
+    /* Decided after the tables were committed. */
+    for (size_t i = 0; i < count; i++)
+        mending.chosen.is[i] |= state->attempts.at[i].decided_seq > derived;
+    tune_derive_chosen(session, &mending.chosen);
     free(mending.chosen.is);
 }

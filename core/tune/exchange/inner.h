@@ -12,6 +12,8 @@ void tune_export(struct tune_session *session, int attempt);
 void tune_export_changed(struct tune_session *session, const enum tune_status *before,
                          size_t count);
 void tune_export_mend(struct tune_session *session);
+/* slices.c: nothing more is made. The session is closed, or its files are elsewhere now. */
+void tune_slices_forget(struct tune_session *session);
 /* The row of a decided attempt; nothing for one that is not decided. */
 void tune_experiment_print(const struct tune_state *state, const struct tune_attempt *attempt,
                            struct buf *out);

@@ -133,6 +133,7 @@ struct tune_attempt {
     struct tune_plan plan; /* empty for the seed */
     struct tune_verdict verdict;
     enum tune_status status;
+    int64_t decided_seq;   /* the event that decided it last; 0: none did */
     const char *reason;    /* of the status */
     bool modelled;         /* times come from the device model: the same each time */
     bool floor_modelled;   /* it was measured, but its floor is the model's */
