@@ -17,8 +17,7 @@ struct piece {
     uint32_t site, first_block, first, last, loads;
 };
 struct site {
-    uint64_t bytes, repeated; /* per partition: of its distinct pieces; of loads that could be left
-                               * out */
+    uint64_t repeated; /* bytes per partition of loads that could be left out */
 };
 struct residency {
     struct allocation *allocation;
@@ -89,12 +88,10 @@ static void note_load(struct residency *r, uint32_t i, uint32_t block) {
         *vec_push(&r->sites) = (struct site){0};
     uint32_t piece = number_of(&r->keys, key, sizeof key, (uint32_t)r->pieces.len);
     uint64_t bytes = device_block_bytes(image, block);
-    if (piece == r->pieces.len) {
+    if (piece == r->pieces.len)
         *vec_push(&r->pieces) = (struct piece){.site = site, .first_block = block, .first = i};
-        r->sites.at[site].bytes += bytes;
-    } else {
+    else
         r->sites.at[site].repeated += bytes;
-    }
     r->pieces.at[piece].loads++;
     r->pieces.at[piece].last = MAX_OF(r->pieces.at[piece].last, image->blocks[block].last);
     r->piece_of[i] = piece + 1;
@@ -134,7 +131,7 @@ static void keep(struct residency *r, const struct piece *piece, int64_t sign) {
 static bool keep_site(struct residency *r, uint32_t site) {
     uint64_t most =
         (uint64_t)((double)r->allocation->image->generation->sbuf_partition_bytes * RESIDENT_SHARE);
-    bool fits = r->sites.at[site].bytes <= most;
+    bool fits = true;
     size_t done = 0;
     for (; fits && done < r->pieces.len; done++) {
         const struct piece *piece = &r->pieces.at[done];
