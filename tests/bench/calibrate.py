@@ -33,15 +33,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import measured_rows  # noqa: E402
 
 STORED = pathlib.Path(__file__).resolve().parent / "calibrated.csv"
-# A pair counts when hardware tells its two kernels apart by 5 % and by more than the microsecond
-# to which most sources round; the clock calls it when it does by 2 %.
+# A pair counts when hardware tells its two kernels apart by 5 %, and by more than the microsecond
+# to which most sources round. The clock decides it when its two times differ by 2 %.
 PAIR_DIFFERS, PAIR_CALLED, PAIR_LEAST_US = 0.05, 0.02, 2.0
-# A group is worse when its figure is by more than this than the stored one.
+# A group is worse when its figure is worse than the stored one by more than this.
 SLACK = 0.002
 
 
 class Result:
-    """What the clock makes of a row."""
+    """What the clock says about a row."""
 
     def __init__(self, row, parts):
         self.row = row
@@ -64,7 +64,7 @@ def parse_answer(fields):
 
 
 def work(command, jobs, answers):
-    """One process that times what it is given, started anew when it dies."""
+    """A process that times what it is given. It is started again when it dies."""
     process = None
     while True:
         try:
@@ -113,7 +113,7 @@ def run(command, rows, n_workers):
 
 # ---- what is printed ----------------------------------------------------------------------------
 
-COUNTERS = [  # of a row, of the model: busy time in percent, bytes in MB
+COUNTERS = [  # of a row, by the model: busy time in percent, bytes in MB
     ("PE_pct", "tensor_engine_active_time_percent"),
     ("Vec_pct", "vector_engine_active_time_percent"),
     ("Scl_pct", "scalar_engine_active_time_percent"),
@@ -154,8 +154,8 @@ def print_rows(results):
 
 
 def groups_of(results, stored):
-    """The rows of each group. What binds is taken from the stored table where a row is in it, so
-    that a change of the clock compares the same rows."""
+    """The rows of each group. The bound of a row is taken from the stored table if the row is in
+    it, so that a change of the clock compares the same rows."""
     groups = collections.defaultdict(list)
     for r in results:
         if not r.wrong and r.row.level:
@@ -238,7 +238,7 @@ LADDERS = [  # name, what the ids of its rows begin with
 
 
 def rank_agreement(rows):
-    """Spearman's coefficient of measured and modelled."""
+    """Spearman's coefficient of measured and modelled times."""
     if len(rows) < 3:
         return None
     order = [{id(r): i for i, r in enumerate(sorted(rows, key=key))}
@@ -252,7 +252,7 @@ def ladder_of(results, prefix):
 
 
 def reversed_pairs(rows):
-    """What hardware found slower and the clock calls faster: (fast, slow)."""
+    """Pairs (fast, slow) that hardware found slower and the clock calls faster."""
     turned = []
     for a, b in pairs_of(rows):
         slow, fast = (a, b) if a.row.measured > b.row.measured else (b, a)
@@ -283,13 +283,13 @@ EDITS = ["TRAFFIC", "ARITHMETIC", "TILING", "ENGINES", "TRANSFERS", "ORDER"]  # 
 COUNTS = ["hardware_flops", *(f"{engine}_engine_instruction_count"
                               for engine in ("tensor", "vector", "scalar", "gpsimd")),
           "dma_packet_count"]
-LEAST_ROWS = 8      # of a kind of kernel that has an interval of its own
-LEAST_PAIRS = 10    # of which nine of ten must be right
+LEAST_ROWS = 8      # a kind of kernel with this many rows has an interval of its own
+LEAST_PAIRS = 10    # pairs of a kind, of which nine of ten must be right
 RATIOS = [1 + i / 100 for i in range(1, 101)]
 
 
 def intervals(results):
-    """(generation, dialect, bound, rows, low, high), the nearest kind first."""
+    """(generation, dialect, bound, rows, low, high), with the most exact kind first."""
     groups = collections.defaultdict(list)
     for r in results:
         if not r.wrong and r.row.level:
@@ -301,7 +301,7 @@ def intervals(results):
 
 
 def edits_of(program, pairs):
-    """The kind of edit of each pair, as the program says."""
+    """The kind of edit of each pair, by the program."""
     def work_words(r):
         both = r.metrics.get("hbm_read_bytes", 0) + r.metrics.get("hbm_write_bytes", 0)
         return " ".join(str(v) for v in [both, *(r.metrics.get(name, 0) for name in COUNTS)])
@@ -312,7 +312,8 @@ def edits_of(program, pairs):
 
 
 def least_ratio(pairs):
-    """The ratio on the clock from which on nine of ten pairs are named right; None: too few."""
+    """The ratio of the clock's times from which on nine of ten pairs are named right. None: there
+    are too few."""
     said = [(abs(math.log(a.modelled / b.modelled)),
              (a.modelled < b.modelled) == (a.row.measured < b.row.measured)) for a, b in pairs]
     least = None
@@ -326,7 +327,7 @@ def least_ratio(pairs):
 
 
 def all_pairs(results):
-    """Of one operation and shape, whatever hardware says of them."""
+    """All pairs of one operation and shape, whatever hardware says about them."""
     same = collections.defaultdict(list)
     for r in results:
         if not r.wrong:
@@ -371,7 +372,7 @@ def write_stored(results):
 
 
 def ratchet(results, groups, stored):
-    """What has become worse, as sentences."""
+    """What has become worse, in sentences."""
     worse = []
     lost = sorted(i for i in stored if not any(r.row.id == i and not r.wrong for r in results))
     if lost:
@@ -395,7 +396,7 @@ def order_of(known):
 
 
 def ratchet_order(known, stored):
-    """The pairs and the exam, against those of the stored times."""
+    """The pairs and the exam, compared with those of the stored times."""
     now, turned = order_of(known)
     times = [r.modelled for r in known]
     for r in known:

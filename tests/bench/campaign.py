@@ -67,7 +67,7 @@ class Campaign:
     # -- kills ------------------------------------------------------------------------------------
 
     def children(self, pid):
-        """All that descend from a process, as far as the system tells."""
+        """All descendants of a process, as far as the system shows them."""
         found, todo = [], [pid]
         while todo:
             for task in pathlib.Path(f"/proc/{todo.pop()}/task").glob("*/children"):
@@ -100,7 +100,7 @@ class Campaign:
         reader.start()
         time.sleep(delay)
         self.kill(process, whom)
-        if whom == "a child":       # hone goes on: it ends by itself or later
+        if whom == "a child":       # hone goes on: it ends on its own, or later
             try:
                 process.wait(timeout=self.random.random() * 2)
             except subprocess.TimeoutExpired:
@@ -139,7 +139,7 @@ class Campaign:
         return self.note(kind, "whole" if whole and not lost else "lost", whole and not lost, text)
 
     def exported(self, folder):
-        """What is there of an export: nothing, or all of it."""
+        """What there is of an export, which must be nothing or all of it."""
         return folder.exists() and any(folder.iterdir())
 
     def kill_export(self, whom, delay, session, number):
@@ -213,7 +213,7 @@ class Campaign:
         return done, files
 
     def damage(self, kind, original, alter, number):
-        """Alters a copy of a session and looks whether anybody notices."""
+        """Alters a copy of a session, and checks whether anybody notices."""
         session = self.folder / f"copy{number}"
         shutil.copytree(original, session)
         alter(session)

@@ -12,10 +12,11 @@ import textwrap
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 
-# A profile's latency counts what lies around the kernel: on trn2 about 13.5 us before and 3 us
-# after it, where nki.benchmark counts 6 to 10 us less. The clock's fixed costs are the latter's.
+# A profile's latency includes what comes before and after the kernel: on trn2 about 13.5 us before
+# it and 3 us after it. nki.benchmark counts 6 to 10 us less. The clock's fixed costs are those of
+# nki.benchmark.
 PROFILE_US = 8.0
-# The slope of latency over chained calls counts nothing around the kernel.
+# The slope of latency over chained calls includes nothing around the kernel.
 SLOPE_US = -8.5
 
 
@@ -38,12 +39,12 @@ class Row:
     metrics: dict
     parts: list = dataclasses.field(default_factory=list)
     harness_us: float = 0.0
-    level: bool = True  # False: the harness decides its level; only its order is judged
+    level: bool = True  # False: the harness decides its level, and only its order is judged
     why_not: str = ""
 
 
 class Checkouts:
-    """The files of checkouts, those at an older commit or with a change among them."""
+    """The files of checkouts. Some are at an older commit, and some have a change in them."""
 
     def __init__(self, folder, made):
         self.folder, self.made = pathlib.Path(folder), pathlib.Path(made)
@@ -64,12 +65,12 @@ class Checkouts:
 
 
 def numbers(text):
-    """M=4096 or M4096 in a shape."""
+    """The numbers M=4096 or M4096 in a shape."""
     return {k: int(v) for k, v in re.findall(r"\b([A-Z][A-Za-z]*)=?(\d+)", text)}
 
 
 def arrays(text, dtype):
-    """lhsT[2048,1024] rhs[..]: the shapes in brackets, as inputs."""
+    """The shapes in brackets, lhsT[2048,1024] rhs[..], as inputs."""
     return " ".join(s.replace(",", "x") + ":" + dtype for s in re.findall(r"\[([\d,]+)\]", text))
 
 
@@ -97,9 +98,9 @@ NKIBENCH_INPUTS = {
 }
 
 
-# The published latencies of these collections are half of the true ones on most rows. Not on these:
-# the Scalar engine has the work of silu_v1, where it is busy for 204 us, and the share of the
-# latency that it is busy for makes 193 and 200 us of what was published.
+# The published latencies of these collections are half of the true ones on most rows, but not on
+# these. In silu_v1 the Scalar engine does the work and is busy for 204 us. With the share of the
+# latency for which it is busy, that gives 193 and 200 us, which is what was published.
 AS_PUBLISHED = ("kda_silu_silu_v2_k3", "kda_silu_silu_v2_pingpong")
 
 
@@ -223,7 +224,7 @@ AUTOTUNE = {  # id: (commit, path), as the row's source says
     "nat_lhs_rhs_hand8926": ("0b6f309", "kernel_library/matmul/lhs_rhs/"
                              "kernel_handtuned_89.26mfu.py"),
 }
-PE_BF16_TFLOPS = 78.6  # what the MFU of these rows is of
+PE_BF16_TFLOPS = 78.6  # the MFU of these rows is relative to this
 
 
 def autotune(row, csv, checkouts):

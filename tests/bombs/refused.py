@@ -86,7 +86,7 @@ def marked(path):
 
 
 class Run:
-    """One command over one kernel, and what it took."""
+    """One command on one kernel, and what it took."""
 
     def __init__(self, hone, command, name, path, limits):
         self.command, self.name = command, name
@@ -134,7 +134,7 @@ class Run:
 
 
 def commands(name, bench):
-    """check evaluates a kernel in the process itself, sim in a child and executes it, too."""
+    """check evaluates a kernel in its own process. sim does so in a child, and also executes it."""
     if name.startswith("device/"):
         return ["sim"]
     return ["check", "sim"] if bench else ["check"]

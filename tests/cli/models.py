@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hone model, and what hone run tries of models before it begins.
-
+"""hone model, and which models hone run tries before it begins.
 usage: models.py PATH_OF_HONE [NAME]..."""
 
 import json
@@ -159,7 +158,7 @@ class Models(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertIn(f"nothing answers at http://127.0.0.1:{self.nobody}: is the server running?",
                       done.stderr)
-        # Where a role has another model, one that cannot be reached is no reason not to begin.
+        # When a role has another model, one that cannot be reached is no reason not to begin.
         preflight = self.run_hone("model", "test", "absent,there")
         self.assertEqual(preflight.returncode, 0, preflight.stdout)
 
@@ -177,7 +176,7 @@ class Models(unittest.TestCase):
             listener.settimeout(60)
             connection, _ = listener.accept()
             connection.settimeout(60)
-            self.assertEqual(connection.recv(100), b"")     # it leaves without a word
+            self.assertEqual(connection.recv(100), b"")     # it ends without a word
             connection.close()
         finally:
             process.kill()

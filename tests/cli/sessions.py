@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hone session from outside: damage is told and repaired; what vanishes under a run is saved;
-places that cannot be written; signals."""
+"""hone session from outside: damage is reported and repaired, what vanishes under a run is saved,
+places that cannot be written, signals."""
 import json
 import os
 import pathlib

@@ -28,7 +28,7 @@ import sys
 import time
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-LIFE_S = 900        # whatever happens to whoever started it
+LIFE_S = 900        # whatever happens to the process that started it
 START_S = 20
 
 CONF = """\
@@ -115,7 +115,7 @@ def below(root):
 
 
 def send_kill(pids):
-    # All at once, as a machine that loses its power: nobody sees the others die.
+    # All at once, as in a machine that loses its power: none sees the others die.
     for signum in (signal.SIGSTOP, signal.SIGKILL):
         for pid in pids:
             try:
@@ -166,7 +166,7 @@ class Cluster:
             return os.path.exists(os.path.join(self.folder, "run", "munge.sock"))
         if name == "slurmctld":
             return b"UP" in self.ask(["scontrol", "ping"])
-        # A node that came back shows as "idle*" until it answered once.
+        # A node that came back shows as "idle*" until it has answered once.
         return self.ask(["sinfo", "-h", "-n", name, "-o", "%t"]).split()[:1] in (
             [b"idle"], [b"mix"], [b"alloc"])
 
@@ -200,7 +200,7 @@ class Cluster:
             return "ok"
         pids = [self.daemons[name].pid]
         if name in self.nodes:
-            # What a node's slurmd starts: those that watch over jobs, and the jobs.
+            # What a node's slurmd starts: the processes that watch over jobs, and the jobs.
             marks = {("%s=%s" % (key, name)).encode()
                      for key in ("HONE_TEST_NODE", "SLURMD_NODENAME")}
             for pid in below(os.getpid()):
@@ -216,7 +216,7 @@ class Cluster:
         return "ok %d" % sum(word.encode() in line for line in lines)
 
     def end(self):
-        # Again until nothing is left: what is killed may orphan others.
+        # Again until nothing is left, because what is killed may leave orphans.
         for _ in range(200):
             pids = below(os.getpid())
             if not pids:

@@ -19,7 +19,7 @@ ROW = re.compile(r"^\| `([^`]+)`(?:, `[^`]+`)* \|.*\| ([^|]*) \|$")
 
 
 def read_table(path):
-    """The rooms of ARCHITECTURE.md: a folder, and the rooms it may know."""
+    """The rooms of ARCHITECTURE.md: each folder, and the rooms that it may know."""
     table = {}
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -72,7 +72,7 @@ def wrong_include(table, own, included):
 
 
 def read_includes(root, file):
-    """The includes of a file: the number of the line, and what is included."""
+    """The includes of a file: line number, and what is included."""
     with open(os.path.join(root, file), encoding="utf-8") as text:
         found = [(number, INCLUDE.match(line)) for number, line in enumerate(text, 1)]
     return [(number, match.group(1)) for number, match in found if match]
@@ -110,7 +110,8 @@ def is_door(file):
 
 
 def look_through(table, tree, say):
-    """What includes bring in by others: no inside by a door; something by every arrow."""
+    """What includes bring in through others: no inner.h through a door, and something for every
+    arrow."""
     reached = {room: set() for room in table}
     for file in tree:
         came = reach(tree, file)
@@ -125,7 +126,7 @@ def look_through(table, tree, say):
 
 
 def look_inside(tree, say):
-    """An inner.h is for other rooms of its house; what one room has to itself is a private.h."""
+    """An inner.h is for other rooms of its house. What a room keeps to itself is in a private.h."""
     for inside in sorted(tree):
         if os.path.basename(inside) != "inner.h":
             continue

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages for readers: pages.py ROOT. Links and files are there, lines keep to 100 columns
-(pictures and tables may be wider), the README stays short, and no sentence of any length stands
+"""The pages for readers: pages.py ROOT. Links lead to files that exist, lines keep to 100 columns
+(pictures and tables may be wider), the README stays short, and no sentence of any length occurs
 twice."""
 
 import collections
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(sys.argv[1])
 PAGES = [ROOT / "README.md", *sorted((ROOT / "doc").glob("*.md"))]
 README_LINES = 150
 COLUMNS = 100
-SENTENCE = 60  # characters that are hardly the same by accident
+SENTENCE = 60  # so many characters are hardly the same by accident
 
 
 def anchor(heading):

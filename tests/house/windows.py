@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that only tests call stand in a testing.h, and nowhere else: windows.py BUILD ROOT NM.
-A function of the product that no other file of it calls is static, gone, or such a window."""
+"""Functions that only tests call are declared in a testing.h, and nowhere else: windows.py BUILD
+ROOT NM. A function of the product that no other file of it calls must be static, gone, or such a
+window."""
 
 import collections
 import glob
@@ -13,7 +14,7 @@ BUILD, ROOT, NM = sys.argv[1:4]
 
 
 def symbols(objects):
-    """Of each function: the objects that define it, and those that call it."""
+    """For each function: the objects that define it, and those that call it."""
     defined, used = collections.defaultdict(set), collections.defaultdict(set)
     for first in range(0, len(objects), 200):
         told = subprocess.run([NM, "-A", *objects[first:first + 200]], check=True,
@@ -27,7 +28,7 @@ def symbols(objects):
 
 
 def is_there(path):
-    """Its source is: objects of files that were renamed stay in a build's folder."""
+    """Whether its source exists: objects of renamed files stay in a build's folder."""
     source = re.sub(r".*?\.dir/|\.o$", "", path)
     return os.path.exists(os.path.join(ROOT, source)) or not re.match(
         r"(core|cli|views|tui)/", source)

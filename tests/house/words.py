@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person meets has its row in the glossary: words.py HONE ROOT. The metrics of the device
-model, those of Neuron's profilers that the runner for hosts reads, those that plans are about; the
-labels of panels, as golden screens have them; the words of verdicts, notes and experiences."""
+"""What a person sees has its row in the glossary: words.py HONE ROOT. That is the metrics of the
+device model, those of Neuron's profilers that the runner for hosts reads, and those that plans are
+about; the labels of panels, as golden screens have them; and the words of verdicts, notes and
+experiences."""
 
 import glob
 import json
@@ -59,7 +60,7 @@ def of_plans():
 
 
 def labels_of(path):
-    """What stands first in a row or on a frame and looks like a label, by the styles below."""
+    """What comes first in a row or on a frame and looks like a label, by the styles below."""
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
     for line in lines:
@@ -70,7 +71,7 @@ def labels_of(path):
         for first, last, role in re.findall(r"(\d+)-(\d+) ([\w-]+)", styled[2]):
             start = int(first)
             text = row[start:int(last) + 1].strip()
-            cut = row[int(last) + 1:int(last) + 2] in tuple("│┌└")  # by what lies over it
+            cut = row[int(last) + 1:int(last) + 2] in tuple("│┌└")  # something lies over it
             begins = start == 2 or row[start - 2:start - 1] in tuple("│├┬┌")
             if begins and not cut and role in ("dim", "title", "strong"):
                 yield text
@@ -85,7 +86,7 @@ def of_panels():
 
 
 def of_tables():
-    """The words of the loop's enumerations that screens show as they are."""
+    """The words of the loop's enumerations, which screens show as they are."""
     with open(os.path.join(ROOT, "core/tune/events/words.h"), encoding="utf-8") as file:
         text = file.read()
     found = set()
@@ -95,12 +96,13 @@ def of_tables():
     return found
 
 
-# English as everybody has it, and names that a test gave.
+# Ordinary English, and names that a test gave.
 PLAIN = {"all", "does", "lines", "start", "what", "why", "trn2-host asks"}
 
 
 def is_known(word, words):
-    """By itself, by its first word ("gate plan"), as one of several, or as a setting is known."""
+    """Whether it is known by itself, by its first word ("gate plan"), as one of several, or as a
+    setting."""
     low = word.lower()
     if word in PLAIN or {low, low.split(" ")[0], low.removesuffix("s"), low[:-3] + "y"} & words:
         return True

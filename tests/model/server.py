@@ -194,7 +194,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         getattr(self, "do_" + name.replace("-", "_"), self.do_plain)(api, name)
 
     def proxy_lets(self, host):
-        """Answers for the proxy when it does not let the request through."""
+        """Answers for the proxy when it does not let the request pass."""
         login = self.headers.get("Proxy-Authorization", "")
         if host == "refused.test":
             self.send(403, b"<html>Blocked by policy</html>", "text/html")
@@ -210,7 +210,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_CONNECT(self):
         host, port = self.path.split(":")
         SEEN.append({"path": "CONNECT " + self.path, "headers": dict(self.headers), "body": {}})
-        if "x-api-key" in self.headers:             # meant for the service alone
+        if "x-api-key" in self.headers:             # meant only for the service
             self.send(418, b"")
             return
         if not self.proxy_lets(host):
@@ -293,13 +293,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def do_cut_after(self, api, count):
-        """So many bytes, then the connection ends."""
+        """Some bytes, then the connection ends."""
         self.stream_head(api)
         self.wfile.write(b"".join(api(WORDS))[:count])
         self.wfile.flush()
 
     def do_reset(self, api, name):
-        """As when the machine goes down: no end of the stream, a reset."""
+        """As when the machine goes down: the stream has no end, but a reset."""
         if not self.first_try(api, name):
             self.do_plain(api, name)
             return
@@ -328,7 +328,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(0.05)
 
     def do_thinks(self, api, _):
-        """Thinks for a while before it answers, and shows it."""
+        """Thinks for a while before it answers, and shows the thinking."""
         events = {
             anthropic: sse("content_block_delta", {
                 "type": "content_block_delta", "index": 0,
@@ -379,7 +379,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                        b'"message": "You exceeded your quota"}}')
 
     def do_fails(self, api, name):
-        """The interface's own way to fail in the middle, in a way that may pass."""
+        """The interface's own way to fail in the middle, with an error that may pass."""
         if not self.first_try(api, name):
             self.do_plain(api, name)
             return
@@ -414,7 +414,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                              else frame("messageStop", {"stopReason": new.decode().strip('"')}))
 
     def do_long(self, api, _):
-        """Cut at the most tokens."""
+        """Cut off at the limit of tokens."""
         if api is responses:
             self.changed(api, b"response.completed", b"response.incomplete")
         elif api is openai:
@@ -447,7 +447,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.headers.get("Authorization", "").replace("Bearer ", ""))
 
     def do_old(self, api, name):
-        """Refuses what is not in the interface's oldest form, each server in its own words."""
+        """Refuses everything that is not in the interface's oldest form, each server in its own
+        words."""
         text = json.dumps(SEEN[-1]["body"])
         if "stream_options" in text:
             self.send(422, b'{"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", '
@@ -465,8 +466,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.do_plain(api, name)
 
     def do_asked(self, api, name):
-        """Says how it was asked, if it takes that: the name says what it refuses, in services'
-        words."""
+        """Says how it was asked, if it accepts that. The model's name says what it refuses, in
+        services' words."""
         body = SEEN[-1]["body"]
         limits = {**body, **body.get("inferenceConfig", {})}
         more = {**body, **body.get("additionalModelRequestFields", {})}
@@ -503,8 +504,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(part)
 
     def do_says_key(self, api, _):
-        """Whether a key came, of whatever kind; whose it was, if it is one of those the tests
-        know."""
+        """Whether a key came, of any kind, and whose it was, if it is one that the tests know."""
         whose = {"sk-test-4711": "named", "usual-4711": "default"}
         key = self.key()
         signed = key.startswith("AWS4-HMAC-SHA256") or "X-Amz-Security-Token" in self.headers
@@ -534,7 +534,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send(503, f"<html>{self.key()}</html>".encode(), "text/html")
 
     def do_echo_stream(self, api, _):
-        """In the answer: whole, in two pieces cut anywhere, and by single characters."""
+        """In the answer: as a whole, in two pieces cut anywhere, and as single characters."""
         self.stream_head(api)
         key = self.key()
         words = ["a ", key, " b "]

@@ -25,7 +25,7 @@ PATIENCE_S = 60.0
 
 
 def events_of(data):
-    """The events among the lines of some output; what does not parse is noise."""
+    """The events among the lines of an output. What does not parse is noise."""
     rows = []
     for line in data.splitlines():
         try:
@@ -36,7 +36,7 @@ def events_of(data):
 
 
 def wait_for(condition, what):
-    """Waits for a condition, as long as a slow machine may need."""
+    """Waits for a condition, for as long as a slow machine may need."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         found = condition()
@@ -104,7 +104,7 @@ class HostCase(unittest.TestCase):
                                 stdin=subprocess.DEVNULL, **options)
 
     def call(self, *words, **options):
-        """Runs a command to its end: its events."""
+        """Runs a command to its end. Returns its events."""
         status = options.pop("status", 0)
         child = self.spawn(*words, **options)
         out, _ = child.communicate(timeout=4 * PATIENCE_S)
@@ -113,7 +113,7 @@ class HostCase(unittest.TestCase):
         return events_of(out)
 
     def job(self, name, **members):
-        """A job's folder, ready to be started: its path as hone gives it."""
+        """A job's folder, ready to be started. Returns its path as hone gives it."""
         folder = self.path(".hone", "jobs", name)
         os.makedirs(folder, exist_ok=True)
         job = {"protocol": 1, "kernel_path": "kernel.py", "kind": "script", "settings": {}}
@@ -130,7 +130,8 @@ class HostCase(unittest.TestCase):
         return self.call("follow", job, str(offset))
 
     def finish(self, job):
-        """Starts a job and follows it to its end: what it said, without what stands between."""
+        """Starts a job and follows it to its end. Returns what it said, without the lines in
+        between."""
         started = self.call("start", job)
         self.assertEqual([row["event"] for row in started], ["started"])
         said = self.follow(job)
@@ -139,8 +140,7 @@ class HostCase(unittest.TestCase):
         return [row for row in said if row["event"] not in ("follow", "end", "alive")]
 
     def neuron_ls(self, devices=1, cores=4, lnc=2, processes=()):
-        """A neuron-ls as the settings `tools` can name it: its folder. processes: rows of device
-        0."""
+        """A neuron-ls for the setting `tools`. Returns its folder. processes: rows of device 0."""
         rows = [{"neuron_device": device, "bdf": "00:1%d.0" % device, "nc_count": cores,
                  "logical_neuroncore_config": lnc, "memory_size": 103079215104,
                  "neuroncore_ids": list(range(device * cores, (device + 1) * cores)),

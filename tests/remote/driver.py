@@ -28,7 +28,7 @@ def do_lines(context, step):
 
 
 def do_cores(context, step):
-    """Holds cores, writing down when it got and gave them."""
+    """Holds cores, and writes down when it got and returned them."""
     with context.cores(step["count"]) as held:
         note(step, "+ %s" % held.text())
         context.events.emit("held", logical=held.logical, physical=held.physical,
@@ -40,7 +40,7 @@ def do_cores(context, step):
 
 
 def do_pieces(context, step):
-    """Work on cores in pieces, each a stage of its own."""
+    """Work on cores in pieces, each a separate stage."""
     limits = stage.Limits(step.get("limit_s", 60.0), nice=0)
 
     def piece():
@@ -86,7 +86,7 @@ for name, module in (("HOLD_S", lock_state), ("STALE_S", lock_state), ("COMMIT_S
                      ("RENEW_S", hold), ("LEAVE_S", hold), ("TURN_S", hold), ("LEAST_S", hold),
                      ("BEAT_S", supervise),
                      ("GRACE_S", stage), ("POLL_S", cores)):
-    if "HONE_TEST_" + name in os.environ:       # the rules are the same, the times are shorter
+    if "HONE_TEST_" + name in os.environ:       # the rules are the same, only the times are shorter
         setattr(module, name, json.loads(os.environ["HONE_TEST_" + name]))
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of the core lock as other programs have them, of versions 2, 4 and 5: models written from
-the rules that the scheme's users rely on, sharing nothing with the runner. They read strictly, keep
-no member that they do not know, and forget everything when a row is not as it has to be.
-
-A store gives and takes the text of locks.json; a clock is a function."""
+"""Clients of the core lock as other programs have them, of versions 2, 4 and 5. They are models,
+written from the rules that the scheme's users rely on, and share nothing with the runner. They read
+strictly, keep no member that they do not know, and forget everything when a row is not as it has to
+be. A store gives and takes the text of locks.json; a clock is a function."""
 
 import contextlib
 import fcntl
@@ -47,10 +46,10 @@ class File:
 
 
 class Row:
-    """A row of the queue, as its members; a missing one is a KeyError."""
+    """A row of the queue, as its members. A missing one is a KeyError."""
 
     def __init__(self, found):
-        found.get                       # what is no object is an AttributeError
+        found.get                       # what is not an object is an AttributeError
         self.id, self.count = found["entry_id"], int(found["request_cores"])
         self.since, self.seen = int(found["enqueued_ts"]), int(found["last_seen_ts"])
         self.deadline = found.get("commit_deadline_ts")
@@ -132,7 +131,7 @@ class Client:
                 for start in range(0, self.total - count + 1, count)] if count > 0 else []
 
     def acquire(self, count, hold=HOLD):
-        """Version 2: what is free is taken, whoever waits."""
+        """Version 2 takes what is free, whoever waits."""
         now = self.clock()
         with self.table() as table:
             if table.drains(now):
@@ -247,7 +246,7 @@ class Client:
                 self.events.append(("BUMP", row.id))
 
     def give(self, table):
-        """Each in turn what can be had first; all ways are tried where there are few."""
+        """Gives each in turn what can be had first. Where there are few, all ways are tried."""
         waiting = [row for row in table.rows if row.ready and not row.region]
         taken = {core for row in table.rows for core in row.region}
         for row, region in zip(waiting, self.share([row.count for row in waiting], taken, table)):
@@ -286,7 +285,7 @@ class Client:
 
 
 class KeepingClient(Client):
-    """A client that keeps what it does not know, as the runner does: what is lost then, the runner
+    """A client that keeps what it does not know, as the runner does. What is then lost, the runner
     lost."""
 
     @contextlib.contextmanager

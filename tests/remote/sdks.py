@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neuron SDKs of a few lines each, one for each seam in the shape that releases had it, and the
-worker run with one of them."""
+"""Neuron SDKs of a few lines each, one for each seam, in the shape that releases had it; and the
+worker, run with one of them."""
 
 import json
 import os
@@ -232,7 +232,7 @@ class Sdk(unittest.TestCase):
             self.write("sdk/base.py", BASE)
 
     def compile(self, sdk, body="pass", module=None, ways=None, text=None, **request):
-        """What the worker answers, in a process with this SDK: a name, or {module: text}."""
+        """What the worker answers in a process with this SDK: a name, or {module: text}."""
         legacy = sdk == "baremetal"
         self.install(SDKS[sdk] if isinstance(sdk, str) else sdk, legacy)
         kernel = self.write("kernel.py", text or KERNEL % (
@@ -265,7 +265,7 @@ class Sdk(unittest.TestCase):
 
 # ------------------------------------------------- a current SDK, with options of the decorator
 
-# What a kernel's object carries, and how its launch makes options of it. Every NEFF here is JSON of
+# What a kernel's object has, and how its launch makes options of it. Every NEFF here is JSON of
 # what the compiler was told.
 MODERN_INIT = '''
 import dataclasses
@@ -434,8 +434,8 @@ MODERN = sorted(BY_SEAM)
 
 
 def modern(seam, options_told=True):
-    """The modules of a current SDK that has this seam. options_told False: the kernel's launch
-    does not make the compiler's options."""
+    """The modules of a current SDK that has this seam. options_told False: the kernel's launch does
+    not make the compiler's options."""
     files = {"nki/__init__.py": MODERN_INIT, "nki/compiler/ncc_driver.py": MODERN_OPTIONS,
              "nki/framework/compiled.py": MODERN_COMPILED,
              "nki/compiler/driver.py": "", "base.py": MODERN_BASE}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conformance report: what it makes of what was found, and what it never says."""
+"""The conformance report: what it makes of what was found, and what it never contains."""
 
 import os
 import tempfile
@@ -15,7 +15,7 @@ def a_row(first=None, last=None, needed=False):
 
 
 class Judged(unittest.TestCase):
-    # (row, SDK line, what was found): (state in the report, whether it is as it should be)
+    # (row, SDK line, what was found): (state in the report, whether that is right)
     ROWS = [
         (a_row(), "2.32", "ok", "ok", True),
         (a_row("2.32", "2.32"), "2.32", "other", "other", False),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events: one line each, clean, with limits, whatever goes in."""
+"""Events: one line for each, clean, with limits, whatever goes in."""
 
 import errno
 import json

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""follow: nothing lost, nothing said twice, from any offset, over any number of connections."""
+"""follow: nothing is lost and nothing comes twice, from any offset, over any number of
+connections."""
 
 import os
 import unittest

@@ -69,7 +69,7 @@ class Lists(unittest.TestCase):
 
 class FakeHost(common.HostCase):
     def venv(self, path, python="3.10", **packages):
-        """An environment as pip leaves it: its path on the host."""
+        """An environment as pip leaves it. Returns its path on the host."""
         base = "root/" + path.lstrip("/")
         self.write(base + "/bin/python", "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n", 0o755)
         self.write(base + "/pyvenv.cfg", "home = /usr/bin\nversion = %s.12\n" % python)
@@ -497,7 +497,7 @@ class Setup(FakeHost):
 
 
 class WithoutNumpy(FakeHost):
-    """Under a Python that has none, where there is one."""
+    """Under a Python without it, where there is one."""
 
     PYTHON = next(iter(glob.glob(os.path.expanduser("~/.pyenv/versions/3.8.*/bin/python"))), None)
 

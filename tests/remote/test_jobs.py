@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs: started once, detached, ended whole, cancelled exactly, swept with care."""
+"""Jobs: started once, detached, ended as a whole, cancelled exactly, swept with care."""
 
 import json
 import os

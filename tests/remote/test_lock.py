@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The core lock as jobs use it: one holder at a time, first come first served, and nobody's crash
-holds it for long. Its rules are tested in test_lock_rules.py, its files in test_lock_files.py."""
+holds it for long. test_lock_rules.py tests its rules, test_lock_files.py its files."""
 
 import fcntl
 import json

@@ -48,7 +48,7 @@ class Crowd:
             os.unlink(path)
 
     def check(self):
-        """Nothing is malformed, and what the models put there is there."""
+        """Nothing is malformed, and what the models wrote is there."""
         with self.place.transaction() as place:
             data = json.loads(place.text)
         others.Table("", 5).read(data)
@@ -62,7 +62,7 @@ class Crowd:
 
 
 def model(crowd, version, number):
-    """A client of version 4 or 5; some of its processes die, and their locks expire."""
+    """A client of version 4 or 5. Some of its processes die, and their locks expire."""
     for count in range(ROUNDS):
         client = others.KeepingClient(crowd.place, now, version, TOTAL, "m-" + uuid.uuid4().hex)
         size, dies = random.choice((1, 2, 2, 4)), count % 3 == number % 3
@@ -105,7 +105,7 @@ def runner(crowd, number):
             held.extend()
             work(crowd, held.physical)
             if random.random() < 0.3:
-                held.taken -= 1e6               # its time is up: it stands in line again
+                held.taken -= 1e6               # its time is up, so it is in the queue again
                 held.turn(fresh=True)
                 work(crowd, held.physical)
             crowd.check()

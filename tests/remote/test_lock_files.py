@@ -39,7 +39,7 @@ class Folder(unittest.TestCase):
             return file.read()
 
     def as_somebody(self, call):
-        """What a call says, in a process of a user who owns nothing here."""
+        """What a call reports, in a process of a user who owns nothing here."""
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
@@ -175,7 +175,8 @@ class Folder(unittest.TestCase):
         self.assertNotIn("lock_helpers.py", os.listdir(self.folder))
 
     def test_a_lock_file_that_was_replaced_meanwhile_is_not_held(self):
-        """A clean-up deletes it: who waited for the old one must not think the lock is his."""
+        """A clean-up deletes it. Whoever waited for the old one must not think that he has the
+        lock."""
         self.lock.prepare()
         old = open(self.file("atomic_lock"), "rb")
         self.addCleanup(old.close)
@@ -228,7 +229,7 @@ class Folder(unittest.TestCase):
         self.assertEqual(self.read("locks.json"), before)
 
     def test_each_step_of_writing_leaves_text_that_can_be_read(self):
-        """The process ends after each of its calls in turn; longer and shorter texts."""
+        """The process ends after each of its calls in turn, with longer and shorter texts."""
         texts = [json.dumps({"a": "x" * 900}), json.dumps({"b": 1})]
         for old, new in (texts, texts[::-1]):
             for calls in range(4):

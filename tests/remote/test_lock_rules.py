@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the core lock, on a host that is a text and a clock: what the runner does to it,
+"""The rules of the core lock, on a host that is a text and a clock: what the runner does with it,
 beside clients of versions 2, 4 and 5 (lock_clients.py)."""
 
 import itertools
@@ -19,7 +19,7 @@ OVERLAP = [{"entry_id": name, "request_cores": 2, "enqueued_ts": START, "ready":
 
 
 class HoneClient:
-    """The runner, asked as the others are."""
+    """The runner, asked in the same way as the others."""
 
     def __init__(self, host, entry_id):
         self.host, self.id, self.events = host, entry_id, []
@@ -113,7 +113,7 @@ class Host:
 
 
 def mixed(count, **members):
-    """The test for every mixture of so many clients on one host."""
+    """Runs the test for every mixture of this many clients on one host."""
     def decorate(test):
         def run(self):
             for kinds in itertools.product(KINDS, repeat=count):
@@ -125,7 +125,7 @@ def mixed(count, **members):
 
 
 class Scenarios(unittest.TestCase):
-    """Each with every mixture of clients on one host."""
+    """Each test runs with every mixture of clients on one host."""
 
     @mixed(1)
     def test_01_an_empty_host_is_asked_twice(self, host, a):
@@ -312,7 +312,7 @@ class Scenarios(unittest.TestCase):
 
 
 class Manners(unittest.TestCase):
-    """What the runner does and leaves, where a client of its own kind would not notice."""
+    """What the runner does and leaves, which a client of its own kind would not notice."""
 
     def test_a_client_of_version_2_may_take_what_was_kept_for_us(self):
         host = Host(total=2)
@@ -329,7 +329,7 @@ class Manners(unittest.TestCase):
         self.assertEqual(a.poll(2)["status"], ALLOCATED)
 
     def test_a_core_that_is_locked_is_never_taken_again(self):
-        """The region of ours that lies in locks that still run is no lock: 500 random hosts."""
+        """Our region is no lock where it lies in locks that still run: 500 random hosts."""
         chance = random.Random(7)
         for _ in range(500):
             held = {core: chance.randint(1, 50) for core in range(8) if chance.random() < 0.6}
@@ -364,7 +364,7 @@ class Manners(unittest.TestCase):
                 self.assertEqual(host.locked()[0], START + (60 if wanted else 20))
 
     def test_cores_that_do_not_serve_us_are_left_to_others(self):
-        """The setting `cores`, or a process without a lock: only our own row minds."""
+        """The setting `cores`, or a process without a lock: only our own row obeys it."""
         host = Host(held={core: 40 for core in range(4, 8)})
         a, b = host.client("hone", "a"), host.client("hone", "b")
         a.serves = lambda block, held: block[0] >= 4
@@ -414,7 +414,7 @@ class Manners(unittest.TestCase):
         self.assertEqual(host.row("both")["reserved_cores"], host.row("both")["reserved_region"])
 
     def test_what_is_written_everybody_can_read(self):
-        """Nonsense of every kind goes in; what comes out has whole numbers and every member."""
+        """Nonsense of every kind goes in. What comes out has whole numbers and every member."""
         nonsense = [None, True, -1, 1.5, math.nan, math.inf, 10**400, "", "7", [], {}, [1],
                     {"a": 1}]
         chance = random.Random(3)
@@ -477,7 +477,7 @@ class Solver(unittest.TestCase):
             self.assertEqual(self.solve([1], held)[0], [[3]])
 
     def test_an_earlier_one_gives_way_where_it_costs_it_nothing(self):
-        """Each alone would take any free pair; the second needs four side by side."""
+        """Each alone would take any free pair. The second one needs four side by side."""
         for _ in range(50):
             found, over = self.solve([2, 4], {6: 50})
             self.assertEqual((found, over), ([[4, 5], [0, 1, 2, 3]], False))

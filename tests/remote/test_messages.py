@@ -13,7 +13,7 @@ from hone_runner.sdk import advice, grammar
 
 
 def corpus():
-    """[(code, cause, row, line)]; None for what a line has not."""
+    """[(code, cause, row, line)]; None for what a line does not have."""
     rows = []
     with open(os.path.join(ROOT, "tests", "runner", "messages.txt"), encoding="utf-8") as file:
         for line in file:

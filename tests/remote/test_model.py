@@ -9,7 +9,7 @@ import common
 from hone_runner import model
 from hone_runner.context import Failed
 
-# A model: says what it measured, from numbers in the kernel's file.
+# A model that prints what it measured, from numbers in the kernel's file.
 MODEL = r"""
 import importlib.util, os, sys
 spec = importlib.util.spec_from_file_location("kernel", sys.argv[1])

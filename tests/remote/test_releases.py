@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Releases: the table that C and the runner share says the same to both, and is in order."""
+"""Releases: the table that C and the runner share reads the same in both, and is in order."""
 
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The canary: an honest toolchain passes once for a session; one that lies does not, however it
+"""The canary: an honest toolchain passes, once for a session. One that lies does not, however it
 lies."""
 
 import contextlib
@@ -83,7 +83,7 @@ class Toolchain(unittest.TestCase):
             folder=types.SimpleNamespace(id="j"))
 
     def run_canary(self, run=honest, latency=steady, session="s", broken=()):
-        """Runs it on a toolchain that computes by `run` and measures `latency`; broken: {seam: why
+        """Runs it on a toolchain that computes by `run` and measures `latency`. broken: {seam: why
         it does not compile}."""
         context = self.context(session)
         reference = Reference(self.folder)
@@ -185,7 +185,8 @@ class Toolchain(unittest.TestCase):
         self.refused("NaN", run=lambda name, a, b: a * np.float32("nan"))
 
     def test_outputs_that_do_not_come_from_the_kernel(self):
-        """The right answer whatever the kernel computes: cached, or made by something else."""
+        """The right answer whatever the kernel computes, because it is cached, or made by something
+        else."""
         self.refused("writes zeros passes", run=lambda name, a, b: honest("good", a, b))
         self.refused("wrong by 0.1 % passes",
                      run=lambda name, a, b: honest("good" if name == "wrong" else name, a, b))

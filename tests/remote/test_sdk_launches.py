@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch took, out of events as the runtime's trace has them: two cores with clocks whose
-offsets nobody knows, and every way in which events can be too few or too many."""
+"""How long a launch took, from events as the runtime's trace has them: two cores with clocks whose
+offsets nobody knows, and every way in which there can be too few or too many events."""
 
 import json
 import unittest
@@ -10,7 +10,7 @@ from hone_runner.sdk import launches
 
 
 def event(phase, launch, core, at_us, offset=0):
-    """One end of one core's part of a launch; its own clock is `offset` microseconds off."""
+    """One end of one core's part of a launch. Its own clock is `offset` microseconds off."""
     return {"event_type": "nc_exec_running", "phase": phase, "nc_idx": 0,
             "tracking_id": 2 * launch + core, "timestamp_ns": int(at_us * 1e3),
             "data": {"exec_id": launch, "device_core_idx": core,
@@ -18,7 +18,7 @@ def event(phase, launch, core, at_us, offset=0):
 
 
 def launch(number, times=(20, 30), begins=(0, 1), offsets=(7e6, 9e8)):
-    """The events of one launch: a core for each of the times."""
+    """The events of one launch, with a core for each of the times."""
     rows = []
     for core, us in enumerate(times):
         start = 1000 * number + begins[core]

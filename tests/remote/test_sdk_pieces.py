@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples that do not fit in one lock of the core: taken in pieces, and those that are compared
-with each other together."""
+"""Samples that do not fit into one lock of the core are taken in pieces. Those that are compared
+with each other are taken together."""
 
 import gzip
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the profiler's files say: summaries with units, timelines of every form, cost per line,
-bounds; and the latencies that neuron-bench leaves. The sample files are written here as they are
-documented."""
+bounds; and the latencies that neuron-bench leaves. The sample files are written here as the
+documentation describes them."""
 
 import io
 import json
@@ -126,7 +126,7 @@ class Timelines(unittest.TestCase):
         return path
 
     def parquet(self, contents):
-        """A folder of tables, read by a pandas of our own."""
+        """A folder of tables, which a pandas of our own reads."""
         class Frame:
             def __init__(self, rows):
                 self.rows = rows
@@ -266,7 +266,7 @@ class Profiles(unittest.TestCase):
                                                     found["latency_us"]))
         self.assertEqual([2, 0, "MATMUL", 10, 50.0, 400.0], found["spans"][1])
         self.assertEqual(0,
-                         found["spans"][2][3])       # a line of another file is no line of this one
+                         found["spans"][2][3])       # a line of another file does not count
         self.assertEqual("a_b", found["spans"][4][2])
         self.assertEqual(["/x/kernel.py", "/lib/other.py"], found["files"])
         self.assertEqual({"name": "total_time", "value": 5e-7, "unit": "s"}, found["metrics"][0])

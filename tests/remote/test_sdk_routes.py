@@ -110,7 +110,7 @@ class Outputs(unittest.TestCase):
                                as_npy)
 
     def capture(self, saves, outputs=None, hints=None, flags=("save-output", "save-output-npy")):
-        """Outputs by a tool that writes what `saves` has for as_npy: bytes, or None: it fails."""
+        """Outputs by a tool that writes what `saves` has as as_npy: bytes. None: it fails."""
         asked, said = [], []
 
         def stage(name, argv, limits, **options):

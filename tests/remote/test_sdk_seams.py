@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which seam compiles where, what is taken for a seam that is not there and what for the kernel's
+"""Which seam compiles where, what counts as a seam that does not exist and what as the kernel's
 fault, and what reaches the compiler: options of the decorator, defaults of parameters, flags."""
 
 import json
@@ -55,8 +55,8 @@ class Seams(Sdk):
         self.assertEqual(("dialect", "legacy"), (found["kind"], found["dialect"]))
 
 
-# What becomes of the seam nir of a release that has the executor, too: a module and what is
-# changed in it. The first are moved names and signatures, the last fail deep in the toolchain.
+# What becomes of the seam nir in a release that has the executor too: a module, and what is changed
+# in it. The first rows are moved names and signatures. The last ones fail deep in the toolchain.
 COMPILED, DRIVER = "nki/framework/compiled.py", "nki/compiler/ncc_driver.py"
 OTHER_SHAPES = {
     "a name that was moved": (COMPILED, "def compile_kernel_to_nir", "def lower_kernel"),

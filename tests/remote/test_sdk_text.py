@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the compiler says reaches people where a release captures it, wraps its exception and
-deletes its log: the log is followed and copied, the chain of causes is read, standard error too."""
+"""What the compiler says reaches people even where a release captures it, wraps its exception and
+deletes its log: the log is followed and copied, the chain of causes is read, and standard error
+too."""
 
 import os
 import shutil
@@ -13,9 +14,9 @@ import unittest
 from sdks import SDKS, Sdk
 from hone_runner.sdk import blame, compilerlog, grammar, shown, watch
 
-# The second half of current releases: a work folder that is thrown away unless artifacts_dir names
-# one, a process whose output is captured and whose text is in its log, an exception of an
-# exception. TEXT, OUT, STATUS: what its log and standard error have, and how it ends.
+# The second half of current releases: a work folder that is deleted unless artifacts_dir names one,
+# a process whose output is captured and whose text is in its log, an exception of an exception.
+# TEXT, OUT, STATUS: what its log and standard error have, and how it ends.
 DRIVER = '''
 import os, shutil, subprocess, sys, tempfile
 from base import Compiled
@@ -160,7 +161,7 @@ class Following(unittest.TestCase):
         self.assertEqual([os.path.join(self.folder, watch.LOG)], watch.logs_below(self.folder))
 
     def test_it_is_said_while_the_compiler_still_runs(self):
-        """A process that ends only when its progress was seen: it would wait for ever."""
+        """A process that ends only when its progress was seen. Otherwise it would wait forever."""
         child = subprocess.Popen(
             [sys.executable, "-c", "import os, sys, time\n"
              "from hone_runner.sdk import watch\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stages: every way a tool can end, and everything it can say."""
+"""Stages: every way in which a tool can end, and everything it can print."""
 
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for the runner's files as such."""
+"""What is true of the runner's files themselves."""
 
 import ast
 import glob
@@ -13,7 +13,7 @@ import common
 
 FILES = sorted(glob.glob(os.path.join(common.SOURCE, "**", "*.py"), recursive=True)) + \
     [os.path.join(common.ROOT, "core", "task", "harness.py")]
-# What C reads, too, and the archive brings along in the package.
+# What C reads too. The archive brings it along in the package.
 TABLES = [os.path.join(common.ROOT, "core", "nki", "lint", "releases.def"),
           os.path.join(common.ROOT, "core", "runner", "messages", "messages.def")]
 MAX_FUNCTION, MAX_FILE, MAX_PARAMETERS, MAX_LINE = 80, 800, 8, 104
@@ -28,7 +28,7 @@ STANDARD = {"argparse", "array", "ast", "bisect", "collections", "contextlib", "
             "sys",
             "tempfile", "textwrap", "time", "tokenize", "traceback", "types", "uuid", "warnings",
             "weakref", "zipfile", "zlib", "numpy", "hone_runner", "harness", "typing", "threading"}
-# What a Neuron SDK brings is imported in stages only, where it may be missing.
+# What belongs to a Neuron SDK is imported in stages only, where it may be missing.
 SDK = {"nki", "neuronxcc", "nrtpy", "ml_dtypes", "pandas", "pyarrow", "torch", "jax"}
 
 

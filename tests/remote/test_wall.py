@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walls on a host: what stages behind each of them that this machine can have reach, and what
+"""Walls on a host: what stages reach behind each wall that this machine can have, and what they do
 not."""
 
 import os
@@ -13,7 +13,7 @@ import common
 from hone_runner import output, process, stage, wall
 
 LEVELS = wall.LEVELS
-# An attempt, and from which level on it is kept out.
+# An attempt, and the level from which on it is kept out.
 ATTEMPTS = (
     ("a key in the home folder", "open(SECRET).read()", "landlock"),
     ("a file in the home folder", "open(os.path.dirname(SECRET) + '/new', 'w')", "landlock"),

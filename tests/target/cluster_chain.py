@@ -39,7 +39,7 @@ def prepare(folder):
 
 
 def ended(folder):
-    """{number: (name, state)} of every job that ended, however long ago: Slurm writes a line for
+    """{number: (name, state)} of every job that ended, however long ago. Slurm writes a line for
     each when it is done with it, and forgets the job itself soon after."""
     path = os.path.join(folder, "slurm", "ended")
     said = tasks.read(path) if os.path.exists(path) else ""
@@ -48,8 +48,8 @@ def ended(folder):
 
 
 def wait_for_ended(folder, numbers):
-    """The same, once Slurm is done with these jobs; what is known by then where it takes for
-    ever."""
+    """The same, when Slurm is done with these jobs. If that takes forever, what is known by
+    then."""
     for _ in range(600):
         found = ended(folder)
         if numbers <= set(found):
@@ -59,7 +59,7 @@ def wait_for_ended(folder, numbers):
 
 
 def check_doctor(environment):
-    """The head node has no device, which is no failure; the nodes are counted."""
+    """The head node has no device, which is no failure. The nodes are counted."""
     said = subprocess.run([HONE, "host", "doctor", "here"], env=environment, check=False,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout.decode()
     assert "2 nodes in low: 2 idle" in said and "FAILED" not in said, said

@@ -276,7 +276,7 @@ class Recording(unittest.TestCase):
 
 
 class Least(unittest.TestCase):
-    """The work that no kernel of a reference can do without."""
+    """The work that every kernel of a reference has to do."""
 
     setUp, tearDown = Recording.setUp, Recording.tearDown
     record, tearDown_modules = Recording.record, Recording.tearDown_modules

@@ -29,7 +29,7 @@ ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"),
 for name in ("HONE_PYTHON", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
     ENV.pop(name, None)
 CONFIG = FOLDER / "conf" / "hone" / "config.ini"
-# Plans that differ by a number alone are the same direction.
+# Plans that differ only by a number are the same direction.
 TILES = {64: "four rows", 128: "eight rows", 256: "a page", 512: "two pages", 16: "one row",
          8: "half a row", 4: "a word", 2: "a letter"}
 ROLES = {"You tune kernels": "planner", "You rewrite kernels": "rewriter",
@@ -37,7 +37,7 @@ ROLES = {"You tune kernels": "planner", "You rewrite kernels": "rewriter",
 
 
 class Model(http.server.BaseHTTPRequestHandler):
-    """Chat Completions: plans a wider tile each time, writes it; counts a token for three
+    """Chat Completions. It plans a wider tile each time and writes it, counts a token for three
     characters, and says no more than it may."""
 
     protocol_version = "HTTP/1.1"
@@ -200,7 +200,7 @@ class Budgets(unittest.TestCase):
             end, summary = self.ended(events, "would be passed by what runs")
             self.assertGreater(summary["cost"]["wall"], 0)
             self.assertIn("limit of 3.0 s", end["reason"])
-            Model.silent = False                        # it goes on with what was given up
+            Model.silent = False                        # it continues with what was given up
             self.ended(self.run_hone("--rounds", 1, "--wall", 100), "round is done")
 
     def test_device_time(self):
@@ -222,7 +222,7 @@ class Budgets(unittest.TestCase):
                           "price_input = 3\nprice_output = 15\n")
         events = self.run_hone("--rounds", 9, "--tokens", 9000)
         end, summary = self.ended(events, "tokens would be passed")
-        self.assertIsNone(end["cost"]["tokens"])                # as reported: nobody did
+        self.assertIsNone(end["cost"]["tokens"])                # as reported: none
         self.assertTrue(0 < summary["cost"]["tokens"] <= 9000, summary["cost"])
         self.assertTrue(0 < summary["cost"]["dollars"] < 1)
         self.assertTrue(all(row["estimated"] for row in summary["cost"]["models"]))

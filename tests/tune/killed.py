@@ -27,12 +27,12 @@ ENV = {**os.environ, "XDG_CACHE_HOME": str(FOLDER / "cache"),
        "HONE_LIMITS_RETRY_WAIT_S": "0.02"}
 KILLS = int(os.environ.get("KILLS", 8))
 SAID = ("attempt", "verdict", "decided", "scored", "round_end")
-# What differs from run to run, or is told again.
+# What differs from run to run, or is reported again.
 VARIES = ("seq", "t", "at", "time", "ms", "path")
 
 
 def children():
-    """pid -> pids of its children, of all processes."""
+    """From the pid of each process to the pids of its children."""
     found = {}
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -62,9 +62,10 @@ def command_of(pid):
 
 
 class Killer(threading.Thread):
-    """Kills what descends from a process at random moments, so many times, or (`count` is None)
-    each child as soon as it is seen. What has not become a program of its own is spared: until then
-    it is a part of hone, as the process is in which the sanitizer looks for leaks at the end."""
+    """Kills descendants of a process at random moments, `count` times. When `count` is None, kills
+    each child as soon as it is seen. A child that has not become a program of its own is spared:
+    until then it is a part of hone. So is the process in which the sanitizer looks for leaks at the
+    end."""
 
     def __init__(self, pid, count, dice):
         super().__init__()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scripted model's service that is out of order: as many questions as a file says are not
-answered."""
+"""A scripted model's service that is out of order: it does not answer as many questions as a file
+says."""
 
 import sys
 

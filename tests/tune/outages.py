@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hone run while a model's service refuses, stalls, cuts its answers or declines: no plan is closed
-for it.
-
+"""hone run while a model's service refuses, stalls, cuts its answers or declines. No plan is closed
+because of it.
 usage: outages.py PATH_OF_HONE [NAME OF A TEST]..."""
 
 import http.server
@@ -33,8 +32,8 @@ AMOUNTS = {0: "a page", 1: "a book"}
 
 
 class Model(http.server.BaseHTTPRequestHandler):
-    """Chat Completions. The questions of a role are answered as the list of its troubles says, then
-    well."""
+    """Chat Completions. The questions of a role are answered as the list of its troubles says, and
+    then well."""
 
     protocol_version = "HTTP/1.1"
     seen, troubles, answered, most = [], {}, 0, 10 ** 9

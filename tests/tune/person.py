@@ -127,7 +127,7 @@ class Person(unittest.TestCase):
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def asked(self, role):
-        """The texts that went out to a role: (system, everything else)."""
+        """The texts that were sent to a role: (system, everything else)."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/seen") as answer:
             seen = [row for row in json.load(answer) if row["role"] == role]
         return seen, ["\n".join(block["text"] if isinstance(block, dict) else block
@@ -245,7 +245,7 @@ class Person(unittest.TestCase):
         self.assertIn("That could not be used: there is no code", rewriter[1])
         self.assertIn("no comments", rewriter[2])
         self.assertIn("may not import 'os'", self.asked("fixer")[1][0])
-        # The system part is the same each time, and marked; the service found it in its cache.
+        # The system part is the same each time, and marked. The service found it in its cache.
         for row in seen:
             self.assertEqual(row["request"]["system"], seen[0]["request"]["system"])
             self.assertIn("cache_control", row["request"]["system"][-1])

@@ -51,7 +51,8 @@ class Run(unittest.TestCase):
         return sqlite3.connect(self.session / "session.db")
 
     def unchained(self):
-        """The database as hone wrote it before events had hashes: anything may be put into it."""
+        """The database as an older hone wrote it, before events had hashes. Anything may be put
+        into it."""
         (self.session / "session.db-head").unlink()
         db = self.database()
         db.executescript("ALTER TABLE events DROP COLUMN hash; DROP TABLE chain;"
@@ -94,7 +95,7 @@ class Run(unittest.TestCase):
     def test_goes_on_where_it_was(self):
         first = self.events("--rounds", "1", "--seeds", "0")[-1]
         second = self.events("--rounds", "1")[-1]
-        # A second round, unless the first one took all there was to take.
+        # A second round, unless the first one took all that there was.
         self.assertTrue(second["rounds"] == 2 or "nothing left" in second["reason"], second)
         self.assertEqual(second["baseline"], first["baseline"])
         self.assertGreaterEqual(second["attempts"], first["attempts"])
@@ -343,7 +344,7 @@ class Run(unittest.TestCase):
         self.assertIn("the one round is done", text)
 
     def with_helper(self):
-        """A task whose kernel and reference take something from files beside them."""
+        """A task whose kernel and reference use files beside them."""
         (self.task / "tiles.py").write_text("TILE_N = 64\n")
         (self.task / "kernel.py").write_text(
             KERNEL.replace("TILE_N = 64\n", "from tiles import TILE_N\n"))

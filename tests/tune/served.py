@@ -34,7 +34,7 @@ def answers():
 
 
 def blocks(request):
-    """(text, whether a cache may end here) of everything in the request, in its order."""
+    """(text, whether a cache may end here) of everything in the request, in order."""
     for part in [{"content": request.get("system", [])}] + request["messages"]:
         content = part["content"]
         for block in [{"text": content}] if isinstance(content, str) else content:

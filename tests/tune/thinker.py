@@ -21,7 +21,7 @@ def number(text, most):
 
 
 def kernel_of(prompt):
-    """The source, without the line numbers: of the part that is shown last."""
+    """The source without line numbers, from the part that is shown last."""
     lines = re.findall(r"^ *\d+  (.*)$", prompt[prompt.rindex("ith line numbers"):], re.M)
     return "\n".join(lines) + "\n"
 

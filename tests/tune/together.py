@@ -70,7 +70,7 @@ def machine_of(folder):
 
 
 class Held:
-    """A claim on the machine that stands until it is given back."""
+    """A claim on the machine that holds until it is given back."""
 
     def __init__(self, machine, megabytes):
         row = "r %d %d 0 %d somebody else" % (megabytes << 20, os.getpid(), time.time() * 1000)
@@ -101,7 +101,7 @@ class Together(unittest.TestCase):
         self.assertEqual(alone.end(), 0)
         self.assertEqual(list(RUNNING.glob("????????-*")), [])
         held = Held(machine, 1499)
-        left = RUNNING / (machine + "-1-bbbbbb")  # of a hone that was killed
+        left = RUNNING / (machine + "-1-bbbbbb")  # left by a hone that was killed
         left.write_text("r 1000000000 1 0 0 nobody".ljust(159) + "\n")
         two = [Hone("first"), Hone("second")]
         until(lambda: all(one.waits("waits for") for one in two))

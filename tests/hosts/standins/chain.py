@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole chain: hone tunes a kernel over a real SSH server on a stand-in of an old line and of
-a new one, which it knows nothing of but a name. chain.py HONE LAB [NAME OF A TEST]..."""
+"""The whole chain: hone tunes a kernel over a real SSH server, on a stand-in of an old line and on
+one of a new line, of which it knows nothing but the name. chain.py HONE LAB [NAME OF A TEST]..."""
 
 import json
 import os
@@ -21,7 +21,7 @@ import tasks  # noqa: E402
 
 HONE, LAB = [os.path.abspath(path) for path in (sys.argv[1:3] if len(sys.argv) > 2 else "..")]
 FOLDER = os.path.realpath(tempfile.mkdtemp(prefix="hone-chain-"))
-# Line and the task that is tuned there; the seed's own kernel leaves something to gain.
+# The line, and the task that is tuned there. The seed's own kernel leaves something to gain.
 HOSTS = {"2.26": "silu", "2.32": "matmul"}
 
 
@@ -121,7 +121,7 @@ class Chain(unittest.TestCase):
         self.assertEqual(asked.count('"predict"') > 0, line == "2.32")
 
     def has_artefacts(self, end, line):
-        """What the host made of the seed kernel lies in the session's folder."""
+        """What the host made of the seed kernel is in the session's folder."""
         session = os.path.dirname(os.path.dirname(end["baseline"]["kernel"]))
         wanted = {"events.ndjson", "kernel.neff", "profile.ntff", "summary.json"}
         wanted |= {"launches.ndjson.gz"} if lines.LINES[line]["nrtpy"] else set()
@@ -137,7 +137,8 @@ class Chain(unittest.TestCase):
 
 
     def as_predicted(self, attempt, line):
-        """The compiler's own word is kept beside, where the release has one; it is another."""
+        """If the release has a prediction of its own, it is kept beside the time, and differs from
+        it."""
         if line != "2.32":
             self.assertNotIn("predicted_us", attempt)
             return

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The conformance report on every stand-in: each release is as hone knows it, and where one was
-changed the row says so. conforming.py HONE RUNNER [NAME OF A TEST]..."""
+changed, the row says so. conforming.py HONE RUNNER [NAME OF A TEST]..."""
 
 import getpass
 import glob
@@ -81,7 +81,7 @@ class New(Conforming):
 
 class Changed(Conforming):
     def changed(self):
-        """The root of a stand-in of 2.32 of its own."""
+        """The root of a separate stand-in of 2.32."""
         return verdicts.make.make_root(
             os.path.join(verdicts.FOLDER, "root-changed"), "2.32", verdicts.HONE,
             memory=os.path.join(verdicts.FOLDER, "memory"))
@@ -100,7 +100,7 @@ class Changed(Conforming):
         self.assertEqual(bad.pop("neuron-bench exec"), "has no --work, --fixed-nc-count")
         self.assertEqual(bad, {})
         self.assertEqual(report["bad"], 3)
-        self.assertEqual(rows["a way to compile"]["state"], "ok")      # the next seam serves
+        self.assertEqual(rows["a way to compile"]["state"], "ok")      # the next seam works
         text = self.conform("2.32", root=root, status=1)
         self.assertIn("\nOTHER   compile: nir (seams.py)\n", text)
         self.assertIn("3 in CAPITALS are not as hone expects", text)

@@ -111,8 +111,8 @@ LINES = {
 # In which dialect kernels are written for a line.
 DIALECT = {line: "current" if row["nki"] else "legacy" for line, row in LINES.items()}
 
-# What can be made to go wrong: switches.json in the root, {name: value}. "only": a text that must
-# be in the kernel's source, else the switch does not count for it.
+# What can be made to go wrong: switches.json in the root, {name: value}. "only" is a text that must
+# be in the kernel's source; otherwise the switch does not count for it.
 SWITCHES = {
     "core_busy": "another process holds every core: value is the text of its command",
     "no_driver": "no driver is loaded: tools that need a device say so",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine without a device that has the SDK's wheels: hone sim and a session on the device model
-ask their compiler for its opinion. local.py HONE RUNNER [NAME OF A TEST]..."""
+"""A machine without a device that has the SDK's wheels: hone sim, and a session on the device
+model, ask their compiler for its prediction. local.py HONE RUNNER [NAME OF A TEST]..."""
 
 import glob
 import json

@@ -52,7 +52,7 @@ def python_version():
 
 
 def make_venv(root, name, packages, modules):
-    """A venv with dist-info folders and modules; numpy is the system's unless packages leave it
+    """A venv with dist-info folders and modules. numpy is the system's, unless packages leave it
     out."""
     folder = os.path.join(root, "opt", name)
     version = python_version()
@@ -101,7 +101,7 @@ def make_environments(root, row, numpy):
         packages.update({"pandas": "2.2.3", "pyarrow": "17.0.0"})
     for number, name in enumerate(row["venvs"]):
         more = {"torch": "2.9.0", "torch-neuronx": "2.9.0.2.11"} if "pytorch" in name else {}
-        # Of several environments only the first is of this line: the others are older.
+        # Of several environments only the first is of this line. The others are older.
         own = packages if number == 0 else {**packages, "nki": "0.1.0", "neuronx-cc": "2.22.1.0+0"}
         folder = make_venv(root, name, {**own, **more}, modules_of(row) if number == 0 else [])
         write_script(root, os.path.join(folder, "bin", "neuronx-cc"),
@@ -138,7 +138,7 @@ def numpy_version():
 
 
 def set_switches(root, **switches):
-    """What goes wrong from now on; without any, nothing does."""
+    """Sets what goes wrong from now on. Without any, nothing does."""
     for name in switches:
         if name not in lines.SWITCHES and name != "only":
             raise SystemExit("there is no switch %s" % name)
@@ -146,7 +146,7 @@ def set_switches(root, **switches):
 
 
 def bring(program, path):
-    """A program in the root, where it is seen behind walls wherever it was built."""
+    """Puts a program into the root, where it is seen behind walls wherever it was built."""
     try:
         os.link(program, path)
     except OSError:
@@ -155,8 +155,8 @@ def bring(program, path):
 
 
 def make_root(root, line, hone, numpy=True, memory=None):
-    """`numpy` False: the environments lack it. memory: a folder in which the device model's
-    answers are kept for all roots that name it."""
+    """`numpy` False: the environments lack it. memory: a folder in which the device model's answers
+    are kept, for all roots that name it."""
     root = os.path.realpath(root)
     os.makedirs(root, exist_ok=True)
     row = lines.LINES.get(line)

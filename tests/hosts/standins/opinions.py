@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiler's own prediction, on every stand-in: the release that has one says it, beside
-verdicts and in a command of its own; the others say nothing; and whatever goes wrong with it, the
-evaluation is as without. opinions.py HONE RUNNER [NAME OF A TEST]..."""
+"""The compiler's own prediction on every stand-in. The release that has one reports it, beside
+verdicts and in a command of its own; the others report none. Whatever goes wrong with it, the
+evaluation is as without it. opinions.py HONE RUNNER [NAME OF A TEST]..."""
 
 import json
 import os
@@ -25,7 +25,7 @@ class Opinions(verdicts.Base):
         return run
 
     def asked(self, line, name="silu", inputs=None, text=None, **environment):
-        """The command `predict`: the events that it said."""
+        """The events of the command `predict`."""
         home, task = self.home(line), self.task(name, lines.DIALECT[line])
         path = os.path.join(task, "kernel.py")
         job = {"protocol": 1, "kernel_path": path, "kernel_text": text or tasks.read(path),
@@ -45,7 +45,8 @@ class Opinions(verdicts.Base):
         return run
 
     def judge(self, run, name="silu", line="2.32"):
-        """One prediction, of the program that is shipped, in keeping with the device model."""
+        """There is one prediction, of the program that is shipped, in keeping with the device
+        model."""
         found, = run.of("prediction")
         model = self.embedded(self.task(name, lines.DIALECT[line]), "--no-verify")
         busy = max(model["metrics"][one] for one in model["metrics"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The remote runner on a stand-in, without a transport: jobs in a home of their own, run in the
-foreground, and what was said. And the embedded target's answer to the same question."""
+foreground, and what they reported. Also the embedded target's answer to the same question."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ import subprocess
 import tasks
 
 SENTINEL = "@hone "
-# What decides how products are summed: both sides of a comparison get the test's own.
+# These decide how products are summed. Both sides of a comparison get the test's own values.
 ARITHMETIC = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
 
 
@@ -36,7 +36,7 @@ class Run:
         return found[0]
 
     def answers(self):
-        """By part of the verdict; a job that failed early has none of them."""
+        """Answers by part of the verdict. A job that failed early has none."""
         found = self.result.get("verdict") or {}
         return {name: found.get(name, {"answer": "not asked"})["answer"]
                 for name in ("compiles", "correct", "credible", "faster")}
@@ -80,7 +80,8 @@ class Home:
                               errors="replace", timeout=limit, check=False)
 
     def put_job(self, task, **members):
-        """Writes a job for a task's folder; the path of its own folder, relative to the home."""
+        """Writes a job for a task's folder. Returns the path of the job's folder, relative to the
+        home."""
         text = tasks.read(os.path.join(task, "kernel.py"))
         reference = tasks.read(os.path.join(task, "reference.py"))
         name = hashlib.sha256(reference.encode()).hexdigest()[:16]
@@ -88,7 +89,7 @@ class Home:
         job = {"protocol": 1, "kernel_path": os.path.join(task, "kernel.py"), "kernel_text": text,
                "kernel_name": "kernel", "device": "trn2", "session": "tests",
                "reference_path": "tasks/%s/reference.py" % name, **members}
-        self.jobs += 1              # one that is asked for again is another job
+        self.jobs += 1              # the same job asked for again is another job
         job["number"] = self.jobs
         key = hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()[:16]
         path = ".hone/jobs/%s" % key

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a documented call of the toolchain has another shape, where a way of compiling lies, what
+"""Where a documented call of the toolchain has another shape, where a way of compiling fails, what
 reaches the compiler, and what is heard from it. seams.py HONE RUNNER [NAME OF A TEST]..."""
 
 import json
@@ -114,7 +114,7 @@ class Told(Base):
 
 
 class Heard(Base):
-    """What the back end said, where the release keeps it to itself."""
+    """What the back end said, where the release does not print it."""
 
     def test_the_cause_is_told_and_the_log_is_kept(self):
         for line in ("2.29", "2.31", "2.32", "2.33"):

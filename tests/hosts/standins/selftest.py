@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stand-ins by themselves: every tool and module is driven as Neuron's documentation says, and
-answers with the device model's numbers. selftest.py HONE [NAME OF A TEST]..."""
+"""The stand-ins alone: every tool and module is driven as Neuron's documentation says, and answers
+with the device model's numbers. selftest.py HONE [NAME OF A TEST]..."""
 
 import glob
 import json
@@ -28,7 +28,7 @@ FOLDER = os.path.realpath(tempfile.mkdtemp(prefix="hone-standins-"))
 LINES = list(lines.LINES)
 SILU = "silu"
 
-# From a kernel's file to a NEFF by each route; what runs is Python of the environment.
+# From a kernel's file to a NEFF by each route. The environment's Python runs it.
 LOAD = """
 import sys, os, json, importlib.util
 import numpy as np
@@ -39,7 +39,7 @@ spec.loader.exec_module(module)
 kernel, folder = module.kernel, sys.argv[2]
 x = np.zeros((256, 512), np.float32)
 """
-# How the exception of a captured compiler ends; its log is in the folder that was named.
+# How the exception of a captured compiler ends. Its log is in the folder that it names.
 CHAIN = """
 import sys
 def told(kind, problem, trace):
@@ -121,7 +121,7 @@ nir = compile_kernel_to_nir(kernel, inputs={"x": x}, compile_opts=options)
 _compile_bir_to_neff(nir, options, {"x": x})
 """,
 }
-# The routes that a line's environment has, told by what can be imported.
+# The routes that a line's environment has, found by what can be imported.
 WHAT_IS_THERE = """
 import importlib
 def has(module, name):
@@ -381,7 +381,7 @@ class Traps(Base):
         try:
             for _ in range(600):
                 listed = json.loads(host.tool("neuron-ls", "-j").stdout)[0]["neuron_processes"]
-                if listed and listed[0]["pid"]:     # who holds it is written after that it is held
+                if listed and listed[0]["pid"]:     # the holder is written after the core is held
                     break
                 time.sleep(0.05)
             self.assertEqual(listed[0]["pid"], holder.pid)
@@ -417,7 +417,7 @@ class Traps(Base):
 
 
 class Switches(Base):
-    """Each makes wrong what it says, with the words that are documented."""
+    """Each switch makes wrong what its name says, with the documented words."""
 
     def outputs(self, host, neff, folder, count=3):
         """What a kernel returns for `count` different inputs."""
@@ -511,7 +511,7 @@ class Switches(Base):
         else:
             self.fail("it did not hang")
         os.killpg(process.pid, signal.SIGKILL)
-        self.assertEqual(process.stdout.read(), b"")       # ends when the last of the group is gone
+        self.assertEqual(process.stdout.read(), b"")       # the last of the group is gone
         process.wait()
         process.stdout.close()
 

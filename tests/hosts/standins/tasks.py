@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The seed tasks in a size that takes a moment, in both dialects: the seed's own kernel where it
-is of that dialect, else the one in kernels/. And kernels that are wrong, each in its own way."""
+"""The seed tasks in a size that takes a moment, in both dialects: the seed's own kernel where it is
+of that dialect, otherwise the one in kernels/. Also kernels that are wrong, each in its own way."""
 
 import os
 import re
@@ -31,8 +31,8 @@ def kernel(name, dialect):
     return read(own if os.path.exists(own) else os.path.join(SEEDS, name, "kernel.py"))
 
 
-# A seed's reference works in float32, in an order that is BLAS's own; in double precision its last
-# digits are the same everywhere.
+# A seed's reference computes in float32, in an order that depends on BLAS. In double precision its
+# last digits are the same everywhere.
 IN_DOUBLE = """
 
 forward_in_float32 = forward
@@ -53,7 +53,7 @@ def reference(name):
 
 
 def make(folder, name, dialect, change=None):
-    """A task's folder; `change` is (old, new) in the kernel."""
+    """A task's folder. `change` is (old, new) in the kernel."""
     text = kernel(name, dialect)
     if change:
         if change[0] not in text:
@@ -64,7 +64,7 @@ def make(folder, name, dialect, change=None):
     return folder
 
 
-# What makes of silu a kernel that fails: (legacy, current). The first two do not compile.
+# What turns silu into a kernel that fails: (legacy, current). The first two do not compile.
 BAD = {
     "no such name": (("nl.exp(", "nl.expp("), ("nisa.reciprocal(", "nisa.reciprocall(")),
     "too many partitions": (("TILE_M = 128\n", "TILE_M = 256\n"), ("128, 256\n", "256, 256\n")),
@@ -82,7 +82,7 @@ BAD = {
 
 
 def with_decorator(folder, words):
-    """silu in the current dialect, its decorator told something; a parameter has a default."""
+    """silu in the current dialect, with options for its decorator. One parameter has a default."""
     made = make(folder, "silu", "current", ("@nki.jit\ndef kernel(x):",
                                             "@nki.jit%s\ndef kernel(x, one=1.0):" % words))
     path = os.path.join(made, "kernel.py")
@@ -91,7 +91,7 @@ def with_decorator(folder, words):
 
 
 def big_tile(text):
-    """A kernel with one tile more than SBUF holds, which the back end finds."""
+    """A kernel with one tile more than fits SBUF, which the back end finds."""
     return text.replace("    for m in", "    big = nl.ndarray((128, 70000), dtype=nl.float32, "
                         "buffer=nl.sbuf)\n    nisa.memset(dst=big, value=0.0)\n    nisa.dma_copy("
                         "dst=y[0:128, 0:512], src=big[0:128, 0:512])\n    for m in", 1)

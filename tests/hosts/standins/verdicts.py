@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The remote runner on every stand-in gives the verdicts of the embedded target, and says what is
+"""On every stand-in the remote runner gives the verdicts of the embedded target, and says what is
 wrong where something is. verdicts.py HONE RUNNER [NAME OF A TEST]..."""
 
 import gzip
@@ -26,7 +26,7 @@ HONE, RUNNER = [os.path.abspath(path) for path in (sys.argv[1:3] if len(sys.argv
 FOLDER = os.path.realpath(tempfile.mkdtemp(prefix="hone-verdicts-"))
 os.environ["XDG_CACHE_HOME"] = os.path.join(FOLDER, "cache")
 SETTINGS = {"samples": "1", "warmup_s": "0", "lock_folder": os.path.join(FOLDER, "locks")}
-# Which tasks each line is given: all on the oldest and the newest, one on each of the others.
+# The tasks of each line: all on the oldest and the newest, one on each of the others.
 MATRIX = {"2.26": tasks.TASKS, "2.27": ("matmul",), "2.28": ("silu",),
           "2.29": ("add_rmsnorm_matmul",),
           "2.30": ("softmax",), "2.31": ("matmul",), "2.32": ("silu",), "2.33": tasks.TASKS,
@@ -48,7 +48,7 @@ class Base(unittest.TestCase):
         return remote.Home(os.path.join(FOLDER, "home-" + line), root, RUNNER)
 
     def nothing_is_left(self):
-        """No process of a job goes on, and no core is locked."""
+        """No process of a job is left, and no core is locked."""
         for _ in range(100):
             found = self.processes()
             if not found:
@@ -91,7 +91,7 @@ class Base(unittest.TestCase):
                          run.explain())
         for row in want["seeds"]:
             if row["seed"] in run.seeds() and row["rel_l2"] is not None:
-                # The error is rounding: how products are summed moves it by some percent, and the
+                # The error is rounding. How products are summed changes it by some percent, and the
                 # embedded target may choose other routines than numpy does on a host.
                 self.assertAlmostEqual(run.seeds()[row["seed"]] / row["rel_l2"], 1, delta=0.25)
         return want
@@ -123,7 +123,7 @@ class Good(Base):
     def check_time(self, run, want, line):
         self.assertAlmostEqual(run.result["latency_us"] / want["latency_us"], 1, 1)
         metrics = {event["name"]: event["value"] for event in run.of("metric")}
-        # What a profile times is one run, with the spread that the stand-in gives each.
+        # A profile times one run, with the spread that the stand-in gives each.
         self.assertAlmostEqual(metrics["total_time"] * 1e6 / want["latency_us"], 1, delta=0.1)
         self.assertAlmostEqual(metrics["dma_active_time_percent"] /
                                want["metrics"]["dma_active_time_percent"], 1, 1)
@@ -134,7 +134,7 @@ class Good(Base):
         self.assertEqual(bool(run.result["bounds"]), timeline, run.explain())
 
     def check_other_dialect(self, home, line):
-        """A kernel of the dialect that this line cannot run: that is said, nothing is believed."""
+        """A kernel of the dialect that this line cannot run: it says so, and believes nothing."""
         other = "current" if lines.DIALECT[line] == "legacy" else "legacy"
         run = self.go(home, self.task("silu", other))
         self.assertEqual(run.answers()["compiles"], "no", run.explain())
@@ -204,10 +204,10 @@ class Speed(Base):
 
 
 class Clocks(Base):
-    """What a launch took, by the clocks that there are."""
+    """How long a launch took, by the clocks that there are."""
 
     def run_with(self, line, switches, **settings):
-        """A kernel against itself; the embedded target's latency beside it."""
+        """A kernel against itself, with the embedded target's latency beside it."""
         home = self.home(line)
         task = self.task("silu", lines.DIALECT[line])
         make.set_switches(home.root)
@@ -234,7 +234,7 @@ class Clocks(Base):
             self.assertEqual({one["per"] for one in run.of("sample")}, {"per core, unpaired"})
 
     def check_events(self, path):
-        """The runtime's own events are kept, with two of them for each end of a launch."""
+        """The runtime's own events are kept, two of them for each end of a launch."""
         with gzip.open(path, "rt", encoding="utf-8") as file:
             rows = [json.loads(line) for line in file]
         self.assertEqual(len(rows), 10)
@@ -255,8 +255,8 @@ class Clocks(Base):
 
 
 class Wrong(Base):
-    """Hosts on which something is wrong. Each row: line, what is switched on, the part of the
-    result that tells, what it says."""
+    """Hosts on which something is wrong. Each row: the line, what is switched on, the part of the
+    result that shows it, and what that says."""
 
     def rows(self, rows, **members):
         for number, (line, switches, where, part) in enumerate(rows):
@@ -319,7 +319,7 @@ class Wrong(Base):
                  "python train.py"))):
             with self.subTest(switches=switches):
                 home = self.home("2.31")
-                # A kernel of its own, since what compiled before is not compiled again.
+                # Its own kernel, because what compiled before is not compiled again.
                 task = tasks.make(os.path.join(FOLDER, "tasks", "crash-%d" % number), "silu",
                                   "current")
                 tasks.write(task + "/kernel.py", text + "# %d\n" % number)
@@ -329,7 +329,7 @@ class Wrong(Base):
                 self.is_harmless(run)
 
     def is_harmless(self, run):
-        """What the events say can be shown, and is little, whatever the log was."""
+        """The texts of the events can be shown, and are short, whatever the log was."""
         self.assertLess(len(run.text), 2 << 20)
         self.assertNotIn("\x1b", run.text)
         self.assertNotIn("\x00", run.text)
@@ -347,7 +347,7 @@ class Wrong(Base):
     def test_a_device_that_scatters_is_not_called_faster(self):
         home = self.home("2.31")
         task = self.task("silu", "current")
-        self.go(home, task, no_time=True)                   # the canary passes while it is quiet
+        self.go(home, task, no_time=True)                   # the canary passes while all is quiet
         make.set_switches(home.root, noisy_timing=1.5)
         run = self.go(home, task, incumbent_text=tasks.read(task + "/kernel.py"), no_verify=True,
                       settings={"samples": "6"})
@@ -405,7 +405,7 @@ class Hosts(Base):
             os.kill(json.load(file)["pid"], signal.SIGKILL)
         followed = home.command("follow", job, "0")
         self.assertIn('"gone"', followed.stdout)
-        # Nobody is left to give the cores back: they come free by themselves within a minute.
+        # Nobody is left to give the cores back. Within a minute they come free on their own.
         path = os.path.join(SETTINGS["lock_folder"], "locks.json")
         held = json.loads(tasks.read(path))["physical_neuron_cores_lock_timeout"]
         self.assertTrue(all(until <= time.time() + 61 for until in held.values()), held)

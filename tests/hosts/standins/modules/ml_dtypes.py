@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types that numpy lacks: two-byte and one-byte void types that say what they are in their field.
-They hold codes (arrays are viewed as them); they do not convert, as the real ones would."""
+"""Types that numpy lacks: void types of two bytes and of one byte, whose field says what they are.
+They hold codes (arrays are viewed as them), but do not convert as the real ones would."""
 
 import numpy as np
 

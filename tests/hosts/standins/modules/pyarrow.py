@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Its presence is all that is asked for."""
+"""Only its presence is asked for."""

@@ -24,8 +24,8 @@ class NCCError(Exception):
 
 
 class Job:
-    """What is compiled: the function, its arguments by name, for which target. told: what the
-    compiler was told beyond that."""
+    """What is compiled: the function, its arguments by name, and the target. told: what else the
+    compiler was told."""
 
     def __init__(self, function, arguments, lnc=1, target=None, legacy=False, names=None,
                  told=None, by=""):
@@ -53,7 +53,7 @@ class Job:
                        for name, array in arrays.items()]}
 
     def trace(self):
-        """The front end; raises what the release raises for the first error."""
+        """The front end. For the first error it raises what the release raises."""
         if host.count("compilations", str(os.getpid())) == 0:
             time.sleep(FIRST_IMPORT_S)
         dialect_rules(self)
@@ -74,7 +74,7 @@ class Job:
 
 
 def is_traced(row):
-    """An error the front end finds. The rest (no code, or NCC_...) is found by the back end."""
+    """Whether the front end finds an error. The back end finds the rest (no code, or NCC_...)."""
     return bool(row["code"]) and not row["code"].startswith("NCC_") and row["own"]
 
 
@@ -95,7 +95,7 @@ def dialect_rules(job):
 
 
 def is_captured(info):
-    """Whether the release keeps what neuronx-cc prints to itself; the legacy namespace shows it."""
+    """Whether the release hides what neuronx-cc prints. The legacy namespace shows it."""
     return not info["legacy"] and (host.LINE["nki"] or "") >= "0.3"
 
 
@@ -147,7 +147,8 @@ def work_folder():
 
 @contextlib.contextmanager
 def work(artifacts_dir):
-    """The work folder of a compilation: the one that is named, else one that is thrown away."""
+    """The work folder of a compilation: the one that is named, otherwise one that is deleted
+    afterwards."""
     if artifacts_dir:
         os.makedirs(artifacts_dir, exist_ok=True)
         yield artifacts_dir

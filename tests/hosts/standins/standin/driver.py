@@ -14,7 +14,8 @@ NKI = host.LINE["nki"] or ""
 
 
 def moved(name):
-    """Fails as a part of the toolchain does that was changed and calls another one as it was."""
+    """Fails as a part of the toolchain does that was changed and calls another part as it was
+    before."""
     if name in (host.switch("other_shape") or ()):
         lower(None, ())
 
@@ -52,14 +53,14 @@ class CompileOptions:
         return dataclasses.replace(self, schedules=False)
 
     def told(self):
-        """What is not as usual, for the diary."""
+        """What is unusual, for the diary."""
         return {one.name: getattr(self, one.name) for one in dataclasses.fields(self)
                 if one.name not in ("target", "lnc", "artifacts_dir", "output_path")
                 and getattr(self, one.name) != one.default}
 
 
 class Context:
-    """To which modules belong: they end with it."""
+    """The context to which modules belong, and with which they end."""
 
     alive = True
 
@@ -139,7 +140,7 @@ def to_neff(made, options):
 
 
 def specs_of(source, info):
-    """What comes out: names alone on lines whose objects tell no more."""
+    """What comes out. On lines whose objects say no more, only names."""
     if not host.LINE["nrtpy"]:
         return [Spec("output_0")]
 
@@ -167,7 +168,7 @@ def compile_to_bir(kernel, *, frontend, inputs, compile_opts, output_names=None)
     with nki_ir_context() as context:
         found = frontend.compile(context, kernel, inputs=inputs, target=compile_opts.target,
                                  lnc=compile_opts.lnc, output_names=output_names)
-    found.context = None            # its BIR is a file by now
+    found.context = None            # by now its BIR is a file
     return found, found
 
 
@@ -180,7 +181,7 @@ def compile_bir_to_neff(compile_opts, bir, input_arrays, argument_names, output_
 
 
 class NirResult(Traced):
-    """What nki 0.6 returns of the front half; its prediction is worked out as it is read."""
+    """What the front half of nki 0.6 returns. Its prediction is computed when it is read."""
 
     def __init__(self, traced, scheduled):
         super().__init__(traced)

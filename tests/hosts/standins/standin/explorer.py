@@ -78,7 +78,7 @@ def read_inputs(loaded, pairs):
 
 
 def save(loaded, outputs, options, number):
-    """Writes what the execution of that number returned, and says where."""
+    """Writes what the execution with that number returned, and says where."""
     if options.save_nth_output and number % options.save_nth_output:
         return
     names = loaded.info["outputs"] or ["output_%d" % i for i in range(len(outputs))]

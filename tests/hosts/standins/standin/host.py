@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The root a stand-in lives in: which line it is, what is switched on, its cores and who holds
-them. Nothing here knows of kernels."""
+"""The root in which a stand-in lives: which line it is, what is switched on, its cores and who
+holds them. Nothing here knows of kernels."""
 
 import fcntl
 import json
@@ -29,8 +29,8 @@ LINE = SETUP["row"]
 
 
 def state(*names):
-    """A file of the stand-in's own; its folder exists afterwards. Behind a wall that shows the root
-    closed to writing, it lies where such a wall keeps files for a while."""
+    """A file of the stand-in's own, whose folder exists afterwards. Behind a wall that shows the
+    root as read-only, it is where such a wall keeps files for a while."""
     path = os.path.join(ROOT, "standin", "state", *names)
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -43,7 +43,7 @@ def state(*names):
 
 
 def switch(name, source=""):
-    """The value of a switch, None when it is off or not meant for this kernel."""
+    """The value of a switch. None when it is off or not meant for this kernel."""
     switches = read_json(os.path.join(ROOT, "standin", "switches.json"), {})
     if name in switches and switches.get("only", "") in source:
         return switches[name]
@@ -51,7 +51,7 @@ def switch(name, source=""):
 
 
 def count(*names):
-    """How often this was asked before, for these names; safe among processes."""
+    """How often this was asked before, for these names. Several processes may ask."""
     with open(state("counts", *names), "a+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
@@ -63,7 +63,7 @@ def count(*names):
 
 
 def note(what, **more):
-    """Adds a line to the stand-in's diary, which tests read: what was called, with what."""
+    """Adds a line to the stand-in's diary, which tests read: what was called, and with what."""
     row = json.dumps({"what": what, "pid": os.getpid(), "time": time.time(), **more}, default=str)
     with open(state("diary"), "a", encoding="utf-8") as file:
         file.write(row + "\n")
@@ -79,7 +79,7 @@ def hang():
 
 
 class Unavailable(Exception):
-    """Cores that cannot be had; the text is the runtime's own line. status: of NRT."""
+    """Cores that cannot be had. The text is the runtime's own line. status: of NRT."""
 
     def __init__(self, text, status):
         super().__init__(text)
@@ -87,7 +87,7 @@ class Unavailable(Exception):
 
 
 def lnc():
-    """Physical cores of a logical one, as the environment asks for it."""
+    """The physical cores of a logical one, as the environment asks for them."""
     text = os.environ.get("NEURON_LOGICAL_NC_CONFIG") or \
         os.environ.get("NEURON_RT_VIRTUAL_CORE_SIZE") or "2"
     return 1 if text.strip() == "1" else 2
@@ -117,12 +117,12 @@ def wanted_cores():
     elif number and int(number):
         logical = list(range(int(number)))
     else:
-        logical = list(range(most))         # a process that says nothing takes the whole host
+        logical = list(range(most))         # a process that names none takes the whole host
     return logical, [core * size + k for core in logical for k in range(size)]
 
 
 class Cores:
-    """Cores held by this process, by all its models together, until it dies."""
+    """The cores that this process holds until it dies, for all its models together."""
 
     held = {}               # physical core: its open file
 

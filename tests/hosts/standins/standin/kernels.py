@@ -17,14 +17,14 @@ LATER_CALL_S = 0.02         # stands for the 1.3 s of loading and unloading at e
 
 
 def bind(function, args, kwargs):
-    """{name: value} of a call, with the defaults of what was not given."""
+    """{name: value} of a call, with defaults for what was not given."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
     return dict(bound.arguments)
 
 
 def to_numpy(name, array):
-    """A result as callers get it: raw codes of types numpy lacks come back as void."""
+    """A result as callers get it. Raw codes of types that numpy lacks come back as void."""
     if name in model.CODES and name != "bool_" and array.dtype != np.float32:
         return array.view("V%d" % array.dtype.itemsize)
     return array
@@ -49,14 +49,14 @@ def run_once(path, arguments):
 
 # ------------------------------------------------------------------------------------ nki >= 0.3
 
-# Options that the decorator takes, by release; from 0.7 on it takes any other keyword, too.
+# Options that the decorator takes, by release. From 0.7 on it takes any other keyword too.
 KEYWORDS = ("mode", "lnc", "schedule", "address_rotation", "barrier_check") \
     if "0.6" <= NKI < "0.7" else ("mode",)
 
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """The object nki.jit returns from 0.3 on. lnc None: NEURON_LOGICAL_NC_CONFIG says it."""
+    """The object that nki.jit returns from 0.3 on. lnc None: NEURON_LOGICAL_NC_CONFIG has it."""
 
     func: object = None
     lnc: object = None
@@ -77,7 +77,7 @@ class Kernel:
         return self.lnc or int(os.environ.get("NEURON_LOGICAL_NC_CONFIG") or 1)
 
     def told(self):
-        """What of its decorator's options is not as usual, for the diary."""
+        """What is unusual in its decorator's options, for the diary."""
         return {one.name: getattr(self, one.name) for one in dataclasses.fields(Kernel)
                 if one.name not in ("func", "lnc") and getattr(self, one.name) != one.default}
 
@@ -135,7 +135,7 @@ def simulate(kernel):
 
 @dataclasses.dataclass(frozen=True)
 class CompileKernel(Kernel):
-    """nki.framework.compiled.CompileKernel: compiles at the call, runs nothing."""
+    """nki.framework.compiled.CompileKernel: compiles when it is called, and runs nothing."""
 
     target: object = None
     artifacts_dir: object = None
@@ -164,7 +164,7 @@ class CompileKernel(Kernel):
 
 
 class GenericKernel:
-    """The object nki.jit returns in 0.1 and 0.2: frameworks call it, nothing else can."""
+    """The object that nki.jit returns in 0.1 and 0.2. Frameworks call it, and nothing else can."""
 
     def __init__(self, func, platform_target=None, mode=None):
         self.func, self.platform_target = func, platform_target
@@ -206,7 +206,7 @@ def compile_nki_ir_kernel_to_neff(kernel_func, kernel_inputs_dict, kernel_output
 
 
 def check_stubs(traced, stubs):
-    """Outputs that are not what the kernel returns: the library's verifier refuses them."""
+    """Outputs that are not what the kernel returns. The library's verifier refuses them."""
     class Neff:
         source, info = traced["source"], traced["info"]
     found = model.execute(Neff, {})
@@ -236,7 +236,7 @@ class TraceKernel:
         return baremetal(self)(*args, **kwargs)
 
     def lnc(self):
-        """nl.nc(n) in the grid, else one core."""
+        """nl.nc(n) in the grid, otherwise one core."""
         grid = self.grid if isinstance(self.grid, tuple) else (self.grid,)
         return next((g.n for g in grid if hasattr(g, "n")), 1)
 
@@ -396,8 +396,8 @@ class Benchmark:
 
 
 class SystemTraceSession:
-    """The runtime's events of one core while it is open: for each launch a start and a stop of each
-    physical core, by a clock of its own whose offset nobody knows and by one that all share."""
+    """The runtime's events of one core while it is open. Each launch has a start and a stop of each
+    physical core, by a clock of its own whose offset nobody knows, and by one that all share."""
 
     current = None
 
@@ -423,7 +423,7 @@ class SystemTraceSession:
         return json.dumps({"events": events})
 
     def add(self, launch, times_us):
-        """times_us: of each physical core; the second one begins a little later."""
+        """times_us: of each physical core. The second one begins a little later."""
         rows = []
         for core, us in enumerate(times_us):
             skew, offset = 1000 * core, 7_000_000_000_000 * (core + 1)
@@ -467,7 +467,7 @@ class LoadedModel:
         return {name: Tensor(to_numpy(*row), name) for name, row in zip(names, found)}
 
     def launch(self):
-        """What each physical core takes of one execution; the first is the slower one."""
+        """How long each physical core takes for one execution. The first is the slower one."""
         us = self.loaded.device_us()
         times = [us, us * 2 / 3][:self.loaded.neff.info["lnc"]]
         if SystemTraceSession.current:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines in the grammars that the SDK's parts use. Says nothing by itself."""
+"""Lines in the grammars that the SDK's parts use. This module prints nothing itself."""
 
 import os
 import sys
@@ -39,7 +39,7 @@ def compiler(level, unit, text, stream=None):
 
 
 def wrapper(level, text):
-    """A line of what calls the compiler."""
+    """A line of the program that calls the compiler."""
     now = time.time()
     stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(now)) + ".%06d" % (now % 1 * 1e6)
     if host.LINE["log"] == "new":
@@ -49,7 +49,7 @@ def wrapper(level, text):
 
 
 def progress(instructions):
-    """What a compiler prints that gets on well."""
+    """What a compiler prints when all goes well."""
     say("." * 3, end="")
     say("root = neuronxcc/starfish/penguin/targets/codegen/BirCodeGenLoop.py")
     for name in PASSES:

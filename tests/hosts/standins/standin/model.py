@@ -23,11 +23,12 @@ GENERATIONS = {"trn1": "trn1", "inf2": "trn1", "gen2": "trn1", "trn2": "trn2", "
 
 
 class Unusable(Exception):
-    """hone could not do what was asked for: a fault of the stand-in, never of a kernel."""
+    """hone could not do what it was asked to. That is a fault of the stand-in, never of a
+    kernel."""
 
 
 def dtype_of(array):
-    """The NKI name of an array's type; types of ml_dtypes' stand-in say it in their field."""
+    """The NKI name of an array's type. Types of ml_dtypes' stand-in have it in their field."""
     names = array.dtype.names
     if names:
         return names[0]
@@ -43,7 +44,7 @@ def run(arguments, limit_s=300):
     environment = {name: value for name, value in os.environ.items()
                    if name not in ("LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME")}
     environment["XDG_CACHE_HOME"] = host.state("cache")
-    environment["HONE_DEFAULTS_NKI_PYTHON"] = "none"        # else it asks this very stand-in
+    environment["HONE_DEFAULTS_NKI_PYTHON"] = "none"        # otherwise it asks this very stand-in
     environment["ASAN_OPTIONS"] = "detect_leaks=0"  # a tracer, which the wall around this forbids
     done = subprocess.run([host.SETUP["hone"], "sim", "--json"] + arguments, env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -60,7 +61,8 @@ def run(arguments, limit_s=300):
 
 
 def key_of(source, info, arrays):
-    """A name for a question: the kernel's text, what it is called with, the numbers it is given."""
+    """A name for a question: the kernel's text, what it is called with, and the numbers it is
+    given."""
     found = hashlib.sha256(source.encode("utf-8", "surrogateescape"))
     asked = [info[name] for name in ("kernel", "generation", "scalars", "inputs")]
     asked.append(host.switch("constants"))
@@ -75,7 +77,7 @@ def remembered(name):
 
 
 def remember(name, data):
-    """Written beside and renamed: several ask at once."""
+    """Written beside and renamed, because several ask at once."""
     path = remembered(name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     beside = "%s.%d" % (path, os.getpid())
@@ -105,7 +107,7 @@ def base(folder, source, info):
 
 
 def compile_kernel(source, info):
-    """(answer, profile or None): the front end, limits and latency; no numbers are made."""
+    """(answer, profile or None) of the front end, with limits and latency. No numbers are made."""
     name = "compiled-" + key_of(source, info, {})
     known = host.read_json(remembered(name))
     if known is None:
@@ -130,8 +132,8 @@ def ask_compile(source, info):
 
 
 def execute(neff, arrays):
-    """[(dtype name, array)] of the kernel's results, raw codes where numpy lacks the type. arrays:
-    {input: array of raw numbers}; what is missing is zeros, as the tools do it."""
+    """[(dtype name, array)] of the kernel's results, as raw codes where numpy lacks the type.
+    arrays: {input: array of raw numbers}. What is missing is zeros, as with the tools."""
     name = "executed-" + key_of(neff.source, neff.info, arrays)
     try:
         with open(remembered(name), "rb") as file:

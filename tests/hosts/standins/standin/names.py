@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of names, for nki.language and its kind: a kernel's file is imported by Python but never
-run by it, so that a name need not do anything, only be there."""
+"""Modules of names, for nki.language and its kind. Python imports a kernel's file but never runs
+it, so a name need not do anything: it only has to exist."""
 
 import sys
 import types
@@ -14,7 +14,7 @@ NUMBERS = {"pmax": 128, "psum_fmax": 512, "gemm_stationary_fmax": 128, "gemm_mov
 
 
 class Name:
-    """Something of the language; used outside of a kernel it says so."""
+    """A name of the language. Used outside of a kernel, it says so."""
 
     def __init__(self, name):
         self.__name__ = name

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""neuronx-cc: the back end. Says what a compiler says, in the line's grammar, and writes the NEFF
-or dies as the switches want it."""
+"""neuronx-cc: the back end. It prints what a compiler prints, in the line's grammar, and writes the
+NEFF or dies, as the switches say."""
 
 import argparse
 import json
@@ -72,7 +72,7 @@ def misbehave(source):
 
 
 def stale(source):
-    """A failure that an earlier compilation left in the shared cache is found by whoever uses
+    """A failure that an earlier compilation left in the shared cache. Whoever uses the cache finds
     it."""
     own = os.environ.get("NEURON_COMPILE_CACHE_URL", "/var/tmp/neuron-compile-cache")
     if host.switch("stale_cache", source) and own == "/var/tmp/neuron-compile-cache":
@@ -131,7 +131,7 @@ def main():
         return 0
     if options.command != "compile":
         return 1
-    if options.logfile:             # what would be printed is there, and there alone
+    if options.logfile:             # what would be printed is there, and only there
         file = os.open(options.logfile, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(file, sys.stdout.fileno())
     return compile_file(options)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files that stand for NEFF (a header of 1024 bytes, then a tar) and NTFF (a header, then
-zlib). What is in them is ours; what reads them is the stand-in alone."""
+zlib). Their contents are our own, and only the stand-in reads them."""
 
 import hashlib
 import io
@@ -14,7 +14,7 @@ NTFF_MAGIC = b"NTFF"
 
 
 class Broken(Exception):
-    """No file of ours, or one that another version made; the text says it as the tools do."""
+    """No file of ours, or one of another version. The text says it as the tools do."""
 
 
 def pack(parts):
@@ -54,7 +54,7 @@ def unpack(path):
 
 class Neff:
     """A compiled kernel. info: kernel, source_file, inputs [{name, dtype, shape}], scalars {name:
-    value}, outputs (names, None: not known before it ran), lnc, target, generation, dialect,
+    value}, outputs (names; None: unknown before it ran), lnc, target, generation, dialect,
     latency_us, instructions, metrics, zeros."""
 
     def __init__(self, path):

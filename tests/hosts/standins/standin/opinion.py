@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the compiler's front half predicts without a device (nki 0.6): the device model's times as a
-second model would have them. It charges fixed rates by engine and nothing for waiting, so it is
-below the device model by what the engines spend waiting for each other. With the back end's own
-scheduling on it predicts another program, which overlaps more; @nki.jit ships the one without."""
+second model would have them. It charges fixed rates for each engine and nothing for waiting, so it
+is below the device model by the time that the engines wait for each other. With the back end's own
+scheduling it predicts another program, which overlaps more. @nki.jit ships the one without."""
 
 ENGINES = ("tensor", "vector", "scalar", "gpsimd", "dma")
-WAITS = {False: 0.5, True: 0.1}         # the share of waiting that is left; by scheduling
+WAITS = {False: 0.5, True: 0.1}         # the share of waiting that is left, by scheduling
 FLOP_PER_MAC = 2
 
 
@@ -15,8 +15,8 @@ def busy_us(metrics):
 
 
 def predicted(info, scheduled):
-    """The members of NirResult that say so, from what the device model said of a kernel; None of
-    one that the back end is going to refuse."""
+    """The members of NirResult that have the prediction, from what the device model said about a
+    kernel. None of a kernel that the back end is going to refuse."""
     names = ("total_time_ns", "estimated_utilization", "mac_count", "hbm_bytes")
     if info["latency_us"] is None:
         return dict.fromkeys(names)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions with the call stacks that releases show: frames of compiled code without source lines,
-and the user's own frames, of any file and line. Python prints them itself."""
+and the user's own frames, of any file and line. Python itself prints them."""
 
 import builtins
 
@@ -16,20 +16,20 @@ STACK = (      # and what newer releases have above the user's frames
     ("/nki/compiler/frontend.py", 332, "compile"))
 DOCS = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/general/nki/api/" \
     "nki.errors.html#err-"
-# Exceptions the legacy tracer raises for its own errors, by the beginning of the slug.
+# Exceptions that the legacy tracer raises for its own errors, by the beginning of the slug.
 KINDS = (("err_num_partition", ValueError), ("err_exceed", ValueError), ("err_size_of", ValueError),
          ("err_activation", TypeError))
 
 
 def frame(file, line, name, call):
-    """Runs `call` in a frame that says it is of that file, line and function."""
+    """Runs `call` in a frame that claims to be of that file, line and function."""
     code = compile("\n" * (max(line, 1) - 1) + "call()", file, "exec")
     exec(code.replace(co_name=name, co_qualname=name) if hasattr(code, "co_qualname")
          else code.replace(co_name=name), {"call": call, "__name__": name})
 
 
 def raise_here(file, line, name, problem):
-    """Raises `problem` as if by that line."""
+    """Raises `problem` as if that line did."""
     code = compile("\n" * (max(line, 1) - 1) + "raise problem", file, "exec")
     exec(code.replace(co_name=name), {"problem": problem})
 

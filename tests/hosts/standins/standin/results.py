@@ -45,7 +45,7 @@ def digest(arrays):
 
 
 def number_of(neff, key):
-    """The number of this input among the distinct ones this NEFF was given, from 0."""
+    """The number of this input among the different ones that this NEFF was given, from 0."""
     path = host.state("seen", neff)
     known = host.read_json(path, [])
     if key not in known:
@@ -56,7 +56,7 @@ def number_of(neff, key):
 
 
 def with_nan(name, array):
-    """The array with one element that is no number; raw codes get the code of one."""
+    """The array with one element that is no number. In raw codes it gets the code of one."""
     found = np.array(array)
     code = {"bfloat16": 0x7fc0, "float8_e5m2": 0x7f, "float8_e4m3": 0x7f, "float8_e4m3fn": 0x7f}
     flat = found.reshape(-1)
@@ -68,5 +68,5 @@ def with_nan(name, array):
 
 
 def shifted(array):
-    """Wrong numbers that look right at a glance: the rows are one off."""
+    """Wrong numbers that look right at a glance: the rows are off by one."""
     return np.roll(array, 1, axis=0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the runtime does with a NEFF: takes cores, loads, executes, with the times the device model
-gives and what switches make go wrong. Tools and Python modules stand on this."""
+"""What the runtime does with a NEFF: it takes cores, loads and executes, with the times that the
+device model gives and with what switches make go wrong. Tools and Python modules are built on
+it."""
 
 import math
 import os
@@ -13,7 +14,7 @@ from standin import host, logs
 FIRST_EXTRA_US = 1000.0     # loading a library for GpSimd, once per loaded NEFF
 HOST_EXTRA_US = 52.0        # a call of the runtime, above the time on the device
 JITTER = 0.004
-RAMP = 2.2                  # how much slower a core is that was reset just now
+RAMP = 2.2                  # how much slower a core is that was just reset
 STATUS = {1: "NRT_FAILURE", 2: "NRT_INVALID", 4: "NRT_RESOURCE", 5: "NRT_TIMEOUT",
           9: "NRT_LOAD_NOT_ENOUGH_NC", 10: "NRT_UNSUPPORTED_NEFF_VERSION", 1006: "NRT_EXEC_OOB",
           1201: "NRT_EXEC_HW_ERR_HBM_UE"}
@@ -61,7 +62,7 @@ class Model:
         self.results = {}
 
     def device_us(self):
-        """The time of the next execution on the device: seeded noise, a slow first one, rare
+        """The time of the next execution on the device: seeded noise, a slow first one, rare slow
         others."""
         us = self.neff.info["latency_us"] * math.exp(abs(self.random.gauss(0, JITTER)))
         if self.random.random() < 0.01:
@@ -69,12 +70,12 @@ class Model:
         self.executions += 1
         if self.worked_s + time.monotonic() - self.reset_at < self.ramp_s:
             us *= RAMP
-        self.worked_s += (us + HOST_EXTRA_US) * 1e-6        # which nobody waits for here
+        self.worked_s += (us + HOST_EXTRA_US) * 1e-6        # for which nobody waits here
         return (us * self.scale) + (FIRST_EXTRA_US if self.executions == 1 else 0)
 
     def execute(self, arrays):
         """[(dtype name, array)]; the same inputs are computed once."""
-        from standin import results         # numpy takes a tenth of a second, and not all need it
+        from standin import results         # numpy takes a tenth of a second
         self.fail()
         key = results.digest(arrays)
         if key not in self.results:

@@ -82,7 +82,7 @@ def report():
 
 
 def neuron_monitor(arguments):
-    """An object a line, for as long as somebody reads."""
+    """An object on each line, for as long as somebody reads."""
     try:
         while True:
             logs.say(json.dumps(report()))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a profile says, in the forms the viewer has: summary-json, summary-text, full JSON, tables.
-Values are the device model's, under the names and units of Neuron's tools."""
+"""What a profile says, in the forms that the viewer has: summary-json, summary-text, full JSON,
+tables. Values are the device model's, under the names and units of Neuron's tools."""
 
 import json
 import os
@@ -16,7 +16,7 @@ OURS = ("throttle_time", "sbuf_peak_bytes", "psum_peak_bytes")
 
 
 def summary(info):
-    """One summary: what was measured scales with the execution that was profiled."""
+    """One summary. What was measured scales with the execution that was profiled."""
     found, scale = {}, info["us"] / info["latency_us"]
     for name, value in info["metrics"].items():
         if name in OURS:
@@ -82,7 +82,7 @@ def text(info):
 
 
 def location(info, line):
-    """Source lines are there only when the kernel was compiled to have them."""
+    """Source lines are there only if the kernel was compiled to have them."""
     return "%s:%d" % (os.path.basename(info["source_file"]), line) if info["debug"] and line else ""
 
 
@@ -151,7 +151,7 @@ def full(info):
 
 
 def write_tables(info, folder):
-    """Files named like the tables. What is in them only the stand-in of pandas can read."""
+    """Files with the names of the tables. Only the stand-in of pandas can read what is in them."""
     os.makedirs(folder, exist_ok=True)
     instructions, transfers = rows(info, "tables")
     tables = {"Instruction": instructions, "DmaPacketAggregated": transfers, "DmaPacket": transfers,

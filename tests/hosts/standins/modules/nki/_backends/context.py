@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The context of the intermediate representation, from 0.6 on in a place of its own."""
+"""The context of the intermediate representation, which has a place of its own from 0.6 on."""
 
 from standin import driver, host
 

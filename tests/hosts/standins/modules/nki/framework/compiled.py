@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nki.framework.compiled: what is in it moves from release to release."""
+"""nki.framework.compiled, whose contents move from release to release."""
 
 from standin import driver, host, kernels
 
