@@ -452,7 +452,7 @@ static int read_limit(struct sim *sim) {
     return CLI_OK;
 }
 
-/* Those of a host, whose generation is the device where none is given. */
+/* The constants of a host. Its generation is the device if none is given. */
 static bool read_constants(struct sim *sim) {
     const char *host = cli_value(sim->cli, "constants");
     struct runner_job *job = &sim->job.job;

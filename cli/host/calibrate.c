@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone calibrate HOST: measures the suite there, fits the constants of the device model to it and
- * keeps them. What is printed is in calibrate_say.c. */
+/* hone calibrate HOST: measures the suite on the host, fits the constants of the device model to
+ * it, and keeps them. calibrate_say.c prints. */
 #include "cli/host/calibrate.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LEAST_ROWS 3 /* fewer tell nothing */
+#define LEAST_ROWS 3 /* fewer rows show nothing */
 #define LEAST_ERROR 0.005
 
 /* ---- one kernel ----------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ static void on_done(void *data, struct runner_result *result) {
     c->reach.over = true;
 }
 
-/* Serves the loop until the kernel is done; an interrupt cancels it there. */
+/* Serves the loop until the kernel is done. An interrupt cancels it on the host. */
 static bool serve(struct calibration *c) {
     loop_run_until(c->reach.loop, &c->reach.over, 0);
     if (c->run) {
@@ -71,7 +71,7 @@ static bool run_kernel(struct calibration *c, const struct calibrate_kernel *ker
     return serve(c) || err_set(err, ERR_CANCELLED, "interrupted");
 }
 
-/* Why the kernel that was run tells nothing; NULL: it tells something. */
+/* Why the kernel that was run shows nothing. NULL: it shows something. */
 static const char *why_left_out(const struct calibration *c) {
     const struct runner_result *result = &c->result;
     if (result->failure.kind != ERR_NONE)
@@ -81,7 +81,7 @@ static const char *why_left_out(const struct calibration *c) {
     return result->latency_us > 0 ? NULL : "no latency was told";
 }
 
-/* The standard error of what was measured, relative. */
+/* The relative standard error of what was measured. */
 static double error_of(const struct runner_result *result) {
     double sum = 0, squares = 0, n = (double)result->samples_us.len;
     for (size_t i = 0; i < result->samples_us.len; i++) {
@@ -118,7 +118,7 @@ static void take(struct calibration *c, const struct calibrate_kernel *kernel) {
 
 /* ---- all kernels ---------------------------------------------------------------------------- */
 
-/* Whether it is among those of --kernels, where that is given. */
+/* Whether --kernels names it. Without --kernels every kernel is asked for. */
 static bool is_asked(const struct calibration *c, const struct calibrate_kernel *kernel) {
     struct str rest = str_of(cli_value(c->cli, "kernels")), name;
     bool all = !rest.len;
@@ -128,7 +128,7 @@ static bool is_asked(const struct calibration *c, const struct calibrate_kernel 
     return all;
 }
 
-/* Whether it is run after the first one, which tells the dialect. */
+/* Whether it is run after the first kernel, which shows the dialect. */
 static bool is_run(const struct calibration *c, const struct calibrate_kernel *kernel) {
     bool can = !kernel->current_only || c->dialect != NKI_DIALECT_LEGACY;
     return can && is_asked(c, kernel);
@@ -142,7 +142,7 @@ static size_t count_of(const struct calibration *c) {
     return n;
 }
 
-/* Names of --kernels must be those of kernels. */
+/* Names in --kernels must be names of kernels. */
 static bool names_are_known(const struct calibration *c, struct err *err) {
     struct str rest = str_of(cli_value(c->cli, "kernels")), name;
     while (rest.len && str_next(&rest, ',', &name)) {
@@ -181,7 +181,7 @@ static bool choose_dialect(struct calibration *c, struct err *err) {
                    c->host, current ? "current" : "legacy", why[0], why[1]);
 }
 
-/* The failure of a place ends it: the kernels to come would fail, too. */
+/* When the place fails this ends it, because the other kernels would fail too. */
 static bool go_on(struct calibration *c, const struct calibrate_kernel *kernel, struct err *err) {
     calibrate_say_next(c, kernel->name);
     if (!run_kernel(c, kernel, err))
@@ -240,7 +240,7 @@ static bool fit(struct calibration *c, struct err *err) {
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-/* That of --device, else of the host's section, else trn2. */
+/* The generation of --device, otherwise the one in the host's section, otherwise trn2. */
 static bool choose_generation(struct calibration *c, const struct config *config, struct err *err) {
     const char *asked = cli_value(c->cli, "device");
     const char *kinds[] = {"host", "cluster"};

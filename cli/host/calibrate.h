@@ -9,7 +9,7 @@
 #include "cli/kit/kit.h"
 #include "runner/runner.h"
 
-#define CANCEL_MS 10000 /* for what runs there to end after an interrupt */
+#define CANCEL_MS 10000 /* time to wait, after an interrupt, for what runs there to end */
 
 struct calibration {
     const struct cli *cli;
@@ -32,14 +32,14 @@ struct calibration {
     volatile int cancel;
     bool fitted, fit_over;
     struct calibrate_fit fit;
-    char *path; /* where it is kept; NULL: nowhere */
+    char *path; /* where the constants are kept; NULL: nowhere */
 };
 
-/* calibrate_say.c. The kernel that is run now; NULL: none is any more. */
+/* calibrate_say.c. Says which kernel is run now. NULL: none any more. */
 void calibrate_say_next(const struct calibration *c, const char *name);
 void calibrate_say_measured(const struct calibration *c, const char *name, double us);
 void calibrate_say_left_out(const struct calibration *c, const char *name, const char *why);
-/* What was found, as text or as one JSON object. */
+/* Prints what was found, as text or as one JSON object. */
 void calibrate_say_all(const struct calibration *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hone calibrate says: progress on stderr, what it found on stdout. */
+/* What hone calibrate prints: progress on stderr, what it found on stdout. */
 #include "cli/host/calibrate.h"
 
 #include <cjson/cJSON.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MOVED 0.005 /* a constant that changed by less is the same */
+#define MOVED 0.005 /* a constant that changed by less counts as unchanged */
 
 /* ---- while it goes on ----------------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ void calibrate_say_measured(const struct calibration *c, const char *name, doubl
     buf_free(&text);
 }
 
-/* Text of a host is shown safe. */
+/* Text of a host is made safe to show. */
 void calibrate_say_left_out(const struct calibration *c, const char *name, const char *why) {
     struct buf safe = {0};
     text_sanitise(&safe, str_of(why));

@@ -9,8 +9,8 @@ int cli_host(const struct cli *cli);
 int cli_conform(const struct cli *cli);
 int cli_calibrate(const struct cli *cli);
 
-/* Which hosts have constants of their own: a line for each, and where they are. Nothing where there
- * are none. */
+/* Prints a line for each host that has constants of its own, with where they are. Prints nothing
+ * where there are none. */
 void calibrate_print_hosts(struct buf *out);
 
 /* Prints text of a host, made safe: "  NAME  found", wrapped at the terminal's edge and indented by

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define NUMBER 8 /* bytes of one, the low ones first */
+#define NUMBER 8 /* bytes of a number, the low ones first */
 
 static char *number_put(char *to, uint64_t value) {
     for (int i = 0; i < NUMBER; i++)

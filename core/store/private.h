@@ -54,7 +54,7 @@ struct store {
     bool chained;  /* its events have hashes; older sessions have none */
     bool is_new;   /* nothing in it yet */
     bool prepared; /* it is ready for writing */
-    bool swept;    /* what killed hones left in its folders is removed */
+    bool swept;    /* what killed hones left in its folders was removed */
     bool tail_known;
     struct store_link tail;   /* the last event */
     struct store_link proven; /* how far the chain was followed from the beginning */
@@ -90,7 +90,7 @@ enum store_seal store_seal_check(const struct store *store, int64_t most);
  * thread. */
 bool store_seal_begin(struct store *store, int64_t most);
 enum store_seal store_seal_end(struct store *store);
-/* open.c: what is said of one that is broken, by a check, too. */
+/* open.c: what to say of a seal that is broken; a check says it too. */
 #define STORE_CHANGED "session.db was changed after hone closed it"
 void store_seal_broken(struct store *store);
 /* The bytes of the file `path` + `suffix`; -1: there is none. */
@@ -98,7 +98,7 @@ int64_t store_bytes_of(const char *path, const char *suffix);
 /* SQLite's own check. True, or what it found first. */
 bool store_integrity(struct store *store, struct buf *found);
 
-/* tables.c: makes what the events of a new file need; before anything is written. */
+/* tables.c: makes what the events of a new file need, before anything is written. */
 bool store_schema_make(struct store *store, struct err *err) CC_MUST_USE;
 /* Makes the tables for queries, where they are missing. */
 bool store_tables_make(struct store *store, struct err *err) CC_MUST_USE;

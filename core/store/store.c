@@ -59,7 +59,7 @@ static bool log_open(struct store *store) {
 }
 
 /* Removes files of hones that were killed while they wrote. A long session has 100 000 checkpoints
- * to look through. This is done after the first frame. */
+ * to look through, so this is done after the first frame. */
 void store_leftovers_remove(struct store *store) {
     static const char *const inner[] = {"", "artifacts", "checkpoints", "optimization_memory"};
     if (store->read_only || store->swept)

@@ -22,7 +22,7 @@ static const struct table tables[] = {
     {"lines", "attempt INTEGER, line INTEGER, us REAL, share REAL, engine TEXT"},
 };
 
-/* In a transaction, which is taken back when it fails. */
+/* Runs it in a transaction, which is rolled back when it fails. */
 static bool exec_whole(struct store *store, struct buf *sql, const char *what, struct err *err) {
     bool ok = store_exec(store, sql->at, what, err);
     if (!ok && !sqlite3_get_autocommit(store->db))
@@ -31,8 +31,9 @@ static bool exec_whole(struct store *store, struct buf *sql, const char *what, s
     return ok;
 }
 
-/* Statements that change nothing where all is there, so that the file stays as it is. Only what the
- * events need: what stands first in the file is all that a cut leaves of it. */
+/* These statements change nothing where all is there, so that the file stays as it is. They make
+ * only what the events need, because what comes first in the file is all that is left when the file
+ * is cut. */
 bool store_schema_make(struct store *store, struct err *err) {
     struct buf sql = {0};
     buf_puts(&sql, "BEGIN IMMEDIATE;");
@@ -48,7 +49,7 @@ bool store_schema_make(struct store *store, struct err *err) {
     return exec_whole(store, &sql, "cannot make the session", err);
 }
 
-/* The tables for queries, where they are not there yet: they come with the first attempt. */
+/* Adds the tables for queries, where they are missing: they come with the first attempt. */
 static void tables_put(struct buf *sql) {
     buf_puts(sql, "CREATE TABLE IF NOT EXISTS derived(id INTEGER PRIMARY KEY CHECK (id = 0),"
                   " seq INTEGER);"

@@ -172,7 +172,7 @@ static void read_text(const char *from, char *text, size_t size) {
     buf_free(&safe);
 }
 
-/* What kernels of the reference have to do, or why nobody knows. */
+/* What kernels of the reference have to do, or why that is unknown. */
 static void read_work(const cJSON *meta, struct task_work *work) {
     const cJSON *row = cJSON_GetObjectItemCaseSensitive(meta, "work");
     const cJSON *products = cJSON_GetObjectItemCaseSensitive(row, "multiply_adds");

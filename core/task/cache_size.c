@@ -16,7 +16,7 @@
 #define DEFAULT_LIMIT ((uint64_t)2 << 30) /* as in config.def */
 #define KEPT_EMPTY_S (24 * 3600)
 #define LEFT_OVER_S 3600 /* half an entry of this age has no writer any more */
-#define NOT_HELD_YET_S 5 /* its writer makes it, then locks it */
+#define NOT_HELD_YET_S 5 /* its writer makes it first, and then locks it */
 
 struct entry {
     char *path;
@@ -48,7 +48,7 @@ static void each_in(const char *folder, entry_fn *fn, void *data) {
         closedir(dir);
 }
 
-/* Whether nobody holds it: its writer is dead. */
+/* Whether nobody holds it, because its writer is dead. */
 static bool is_free(const char *path) {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     bool is = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;

@@ -5,8 +5,8 @@
 
 #include "task/task.h"
 
-/* Appends what Python runs: the harness, with what does without numbers and what records in one
- * file, and its start. */
+/* Appends what Python runs, in one file: the harness, what works without numbers, what records, and
+ * the start. */
 void python_program(struct buf *out);
 
 struct python;

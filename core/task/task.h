@@ -63,10 +63,11 @@ struct task_value {
     int64_t integer;    /* TASK_INT, TASK_BOOL */
     char *text;         /* TASK_TEXT */
 };
-/* The least that any kernel of a reference has to do, found by running forward once on arrays that
- * record (record/): inputs that matter read once, in the kernel's types; elements of the outputs;
- * products in their cheapest order, by the width of their operands. Not `known`: `refused` says
- * which operation could not be recorded, `line` where in the reference. */
+/* The least that any kernel of a reference has to do. It is found by running forward once on arrays
+ * that record (record/): inputs that matter read once, in the kernel's types; elements of the
+ * outputs; products in their cheapest order, by the width of their operands. When it is not
+ * `known`, `refused` says which operation could not be recorded, and `line` where it is in the
+ * reference. */
 struct task_work {
     bool known;
     double read_bytes, written, fp32, bf16, fp8; /* the last three: multiply-adds */

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What the arguments change of the clock. */
+/* What the arguments change in the clock. */
 struct changes {
     uint32_t without; /* bits of passes */
     struct device_constants constants[3];
@@ -188,7 +188,7 @@ static const struct device_constant *constant_named(const char *name, size_t len
     return NULL;
 }
 
-/* "trn2.pe_weight_ns=0.7" */
+/* Reads "trn2.pe_weight_ns=0.7". */
 static bool set_constant(struct changes *changes, const char *text) {
     const char *dot = strchr(text, '.'), *equals = strchr(text, '=');
     for (size_t g = 0; dot && equals && g < COUNT_OF(generations); g++) {

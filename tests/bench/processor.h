@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process took, for benchmarks. */
+/* What a process used, for benchmarks. */
 #ifndef HONE_TESTS_BENCH_PROCESSOR_H
 #define HONE_TESTS_BENCH_PROCESSOR_H
 

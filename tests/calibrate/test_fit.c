@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices whose constants were changed in secret: the suite and the fit find which, and by how
+/* Devices whose constants were changed in secret. The suite and the fit find which were, and by how
  * much. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void suite_free(struct suite *suite) {
     free(suite);
 }
 
-/* 0 to 1, the same for a seed on every machine. */
+/* A number from 0 to 1, which for a seed is the same on every machine. */
 static double draw(uint64_t *seed) {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
     return (double)(*seed >> 33) / (double)(1u << 31);
@@ -57,7 +57,7 @@ static void run_on(struct suite *suite, const struct device_constants *secret, u
             device_latency(suite->rows[i].image, secret) * (1 + 0.005 * (draw(seed) - 0.5));
 }
 
-/* Constants that the suite sees: those a fit of an unchanged device tells something of. */
+/* Constants that the suite sees: those about which a fit of an unchanged device says something. */
 static void find_seen(struct suite *suite, enum nki_generation generation,
                       const struct device_constant **seen, size_t *n) {
     struct calibrate_fit fit;
@@ -77,8 +77,8 @@ static void find_seen(struct suite *suite, enum nki_generation generation,
     calibrate_fit_free(&fit);
 }
 
-/* Whether a row takes another time when the constant is `value`: what is hidden behind another one,
- * as the slower of two, cannot be found. */
+/* Whether a row takes another time when the constant is `value`. A constant that is hidden behind
+ * another one, which is the slower of the two, cannot be found. */
 static bool is_visible(const struct suite *suite, const struct device_constants *secret,
                        const struct device_constant *row, double value, double least) {
     struct device_constants other = *secret;

@@ -77,7 +77,7 @@ static const char summed[] =
     CURRENT "    for k in range(16):\n"
             "        nisa.dma_compute(dst=y, srcs=[%s], reduce_op=nl.add)\n" END;
 
-/* Elements of an exponential and their sum; the elements are used when they are stored. */
+/* Elements of an exponential and their sum. The elements are used when they are stored. */
 static const char summing[] =
     LEGACY "    x = nl.load(a[0:128, :])\n"
            "    for k in nl.affine_range(8):\n"
@@ -88,7 +88,7 @@ static const char summing[] =
            "reduce_res=s, reduce_cmd=nisa.reduce_cmd.reset_reduce)\n"
            "        nl.store(out[k], nl.multiply(%s, s))\n"
            "    return out\n";
-/* Products one after the other, of so many rows of the array. */
+/* Products one after the other, with this many rows of the array. */
 static const char many_products[] =
     CURRENT "    for k in range(200):\n"
             "        acc = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
@@ -207,7 +207,7 @@ static void an_activation_with_two_results_is_computed_twice(void **state) {
     assert_true(us(sum, "trn2", NULL) <= us(sum, "trn2", "recomputes"));
 }
 
-/* With half of its rows idle the Tensor engine is never busy enough for its full clock. */
+/* When half of its rows are idle, the Tensor engine is never busy enough for its full clock. */
 static void a_little_used_tensor_engine_keeps_half_its_clock(void **state) {
     (void)state;
     char all[2048], half[2048];

@@ -205,7 +205,7 @@ static void what_a_child_has_is_not_counted_twice(void **state) {
     waitpid(eater, NULL, 0);
 }
 
-/* A claim that is given back while its child is looked at. */
+/* A claim is given back while its child is looked at. */
 static void a_look_may_outlive_its_claim(void **state) {
     (void)state;
     struct loop *loop = loop_new();

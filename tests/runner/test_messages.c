@@ -118,7 +118,7 @@ static bool explained(struct str text, const char *as) {
     return is;
 }
 
-/* Names of the sources between `begin` and a character that no name has. */
+/* The names in the sources between `begin` and a character that no name has. */
 static size_t each_name(const char *file, const char *begin, bool (*fn)(struct str name)) {
     char *path = path_join(HONE_SOURCE_DIR, file), *text = file_read(path, 0, NULL, NULL);
     size_t count = 0;

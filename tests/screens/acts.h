@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Screens whose acts are done to the state itself and kept as words. Include cmocka before it. */
+/* Screens whose actions are applied to the state itself and kept as words. Include cmocka before
+ * it. */
 #ifndef HONE_TESTS_SCREENS_ACTS_H
 #define HONE_TESTS_SCREENS_ACTS_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a person does at the screens reaches the session, and the screens answer with what came of
- * it. */
+/* What a person does at the screens reaches the session, and the screens show the result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,7 +108,7 @@ static void findings_can_be_read(void **unused) {
     tune_state_free(state);
 }
 
-/* The attempts of a sweep that all fail for the same reason say it once. */
+/* Attempts of a sweep that all fail for the same reason show it once. */
 static void findings_of_a_sweep_are_one_row(void **unused) {
     (void)unused;
     int64_t now_ms = 0;

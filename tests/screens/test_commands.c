@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of commands: each has a key or a help, and a place in the list of keys. */
+/* The tables of commands: each command has a key or a help, and a place in the list of keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

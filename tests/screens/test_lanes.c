@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes at the screens: which one is looked at, and that what is done is done to it. */
+/* Lanes at the screens: which lane is shown, and that actions apply to it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

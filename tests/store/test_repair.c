@@ -203,7 +203,7 @@ static void foreign_bytes_become_no_events(void **unused) {
     scratch_end(top);
 }
 
-/* Tables for queries come with the first attempt, behind what is in the file already. */
+/* Tables for queries come with the first attempt, after what is in the file already. */
 static void a_short_session_that_was_cut_keeps_its_first_events(void **unused) {
     (void)unused;
     char *top = scratch(), *folder = path_join(top, "silu"), *db = path_join(folder, "session.db");

@@ -401,7 +401,7 @@ static CC_UNUSED void fake_act(struct fake *fake, struct tune_action action) {
     fake_settle(fake);
 }
 
-/* A person who does anything at all, sensible or not, so many times. */
+/* A person who does anything at all, sensible or not, `times` times. */
 static inline void fake_act_at_random(struct fake *fake, unsigned seed, int times) {
     static const char *const texts[] = {"keep",
                                         "revert",

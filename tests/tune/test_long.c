@@ -230,7 +230,7 @@ static void find_again(struct tune_state *state, int attempt) {
     buf_free(&text);
 }
 
-/* Evidence grows where it stands, but not what a step that is taken back has of it. */
+/* Evidence grows in place. What a step that is taken back has of it does not. */
 static void evidence_that_grew_is_taken_back_as_it_was(void **unused) {
     (void)unused;
     struct tune_state *state = tune_state_new();
@@ -260,7 +260,7 @@ static void evidence_that_grew_is_taken_back_as_it_was(void **unused) {
     tune_state_free(state);
 }
 
-/* The oldest lines go, a quarter at once; the texts of the others stay what they were. */
+/* The oldest lines go, a quarter at once. The texts of the others stay what they were. */
 static void lines_of_a_long_log_keep_their_texts(void **unused) {
     (void)unused;
     struct tune_state *state = tune_state_new();

@@ -30,9 +30,9 @@ uint64_t os_total_memory(void);
 uint64_t os_process_memory(pid_t pid);
 uint64_t os_tree_memory(pid_t root);
 
-/* What was written to a file is to be on the disk before os_sync_last returns, which is asked about
- * the folder it is in: of many files, all at once is quicker than one after the other. False with
- * errno: it is not. */
+/* Makes sure that what was written to a file is on the disk before os_sync_last returns, which
+ * takes the folder that the file is in. With many files this is faster than one after the other.
+ * False with errno when it fails. */
 bool os_sync_later(int file);
 bool os_sync_last(int folder);
 

@@ -115,7 +115,7 @@ struct issue_cost {
     double active_ns;               /* of one on the Tensor engine: what its clock counts */
     struct transfer transfer;       /* of a transfer */
     double issue_ns;                /* of a transfer: how long its issuer takes to issue it */
-    double start_ns;                /* of a transfer: from its issue to the first byte */
+    double start_ns;                /* of a transfer: from its issue to its first byte */
     uint16_t function_set;          /* of an activation: the table it needs; 0: none */
     bool port;                      /* it needs the port that Vector and GpSimd share */
     uint8_t queue, issuer;          /* issuer: the enum nki_engine that triggers a transfer */

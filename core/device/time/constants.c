@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table constants.def as values of each generation, and its rows. */
+/* The table constants.def as values of each generation, and as rows. */
 #include "device/time/constants.h"
 
 #include <math.h>

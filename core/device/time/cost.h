@@ -11,7 +11,7 @@
  * interval. */
 struct cost {
     double interval_ns, latency_ns;
-    double active_ns; /* of the Tensor engine: its interval, by the share of its rows that work */
+    double active_ns; /* of the Tensor engine: its interval times the share of its rows that work */
     bool port;        /* holds the port to SBUF that Vector and GpSimd share, for its interval */
 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to this folder: the parts of a floor. */
+/* The parts of a floor. Private to this folder. */
 #ifndef HONE_DEVICE_TIME_FLOOR_H
 #define HONE_DEVICE_TIME_FLOOR_H
 
 #include "device/time/time.h"
 
-/* A product that takes `once_ns` at the PE array's bf16 peak and `passes` of it as it is. */
+/* Adds a product that takes `once_ns` at the PE array's bf16 peak, and needs `passes` of that in
+ * its own precision. */
 void floor_add_product(struct floor_parts *parts, double once_ns, int passes);
 /* Sets the profile's floors from its parts. */
 void floor_set(struct device_profile *profile, const struct device_generation *generation);

@@ -81,7 +81,8 @@ static struct issue_cost cost_of_transfer(const struct allocation *allocation,
                           : transfer_of(allocation, issue->instr, table);
     cost.issuer = (uint8_t)issuer_of(allocation, issue, &cost.transfer);
     cost.issue_ns = issue_ns(allocation, &cost, table);
-    /* What the legacy compiler has GpSimd issue: a store waits for an engine, a load for nobody. */
+    /* The legacy compiler makes GpSimd issue both, but a store waits for an engine, and a load for
+     * nobody. */
     bool waits = cost.queue == QUEUE_DMA_OUT && allocation->reorders;
     cost.start_ns = table->dma_start_ns + (waits ? table->dma_wait_ns : 0);
     return cost;

@@ -187,7 +187,7 @@ static void count_issues(struct profiler *p) {
 
 /* ---- the floor ------------------------------------------------------------------------------ */
 
-/* Of an input only what the kernel reads counts: at most its size, at most what is moved. */
+/* Of an input only what the kernel reads counts: at most its size, and at most what is moved. */
 static double input_bytes(const struct profiler *p) {
     const struct nki_program *program = p->image->program;
     uint64_t *read = mem_alloc(program->storages.len, sizeof *read);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the compiler of the legacy dialect computes twice: where an activation writes its elements
- * and their sum and both are used, each of the two results gets a stream of instructions of its
- * own, back to the matrix products it comes from. It decides; issues.c carries it out. */
+/* What the compiler of the legacy dialect computes twice. When an activation writes its elements
+ * and their sum, and both are used, each of the two results gets a stream of instructions of its
+ * own, back to the matrix products it comes from. This file decides; issues.c carries it out. */
 #include "device/time/allocation.h"
 
 #include <stdlib.h>
 
 #define NONE UINT32_MAX
 
-/* The instructions that wrote what is in a block now, newest first. */
+/* The instructions that wrote what a block holds now, newest first. */
 struct writers {
     uint32_t *newest;  /* per block */
-    uint32_t *earlier; /* per instruction: the one before it of the same block */
-    bool *read;        /* per block: since it was written last */
+    uint32_t *earlier; /* per instruction: the one that wrote the same block before it */
+    bool *read;        /* per block: it was read since it was last written */
 };
 
 static void note_write(struct writers *writers, uint32_t block, uint32_t i) {
@@ -21,7 +21,7 @@ static void note_write(struct writers *writers, uint32_t block, uint32_t i) {
     writers->read[block] = false;
 }
 
-/* An activation that writes two things, both of which are touched again. */
+/* Whether it is an activation that writes two things, both of which are used later. */
 static bool has_two_results(const struct allocation *allocation, uint32_t i) {
     const struct device_image *image = allocation->image;
     uint16_t op = image->program->instrs.at[i].op;
@@ -34,7 +34,7 @@ static bool has_two_results(const struct allocation *allocation, uint32_t i) {
     return used > 1;
 }
 
-/* Marks what wrote the block, and what wrote the PSUM that those read. */
+/* Marks the instructions that wrote the block, and those that wrote the PSUM which these read. */
 static void mark_stream(struct allocation *allocation, const struct writers *writers,
                         uint32_t block) {
     const struct device_image *image = allocation->image;

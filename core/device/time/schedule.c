@@ -88,7 +88,8 @@ struct use {
     double over;   /* when the last of the users so far is over */
     uint32_t left; /* users still to come */
 };
-/* The window of the Tensor engine's clock: from when, busy in it so far at the full clock. */
+/* The window of the Tensor engine's clock: when it began, and how long the engine was busy in it at
+ * the full clock. */
 struct pe_clock {
     double since, busy;
     bool slow;
@@ -214,9 +215,9 @@ static double scalar_table_load(struct run *run, uint16_t set) {
     return run->schedule->table->scalar_table_ns;
 }
 
-/* The Tensor engine's clock is set anew for each window of time: by half when the engine was busy
- * for less than a share of the window before. A window begins with the first product after the end
- * of the one before. */
+/* The Tensor engine's clock is set anew for each window of time. It is halved when the engine was
+ * busy for less than a share of the window before. A window begins with the first product after the
+ * end of the one before. */
 static double pe_slow_extra(struct run *run, double start, const struct issue_cost *cost) {
     const struct device_constants *table = run->schedule->table;
     struct pe_clock *clock = &run->pe_clock;

@@ -39,11 +39,10 @@ struct device_bound {
     double without_ns;
 };
 
-/* Floors: products in the precision they have, those of fp32 as three of bf16 (the two halves of
- * each operand, without low times low), all in bf16. */
+/* Floors by the precision of products: their own; those of fp32 as three of bf16 (two halves of
+ * each operand, without low times low); all in bf16. */
 enum { FLOOR_KEEP, FLOOR_SPLIT, FLOOR_ANY, FLOOR_PRECISIONS };
-/* What a floor consists of: bytes from and to HBM, and the time of products at the PE array's
- * peak. */
+/* The parts of a floor: bytes from and to HBM, and the time of products at the PE array's peak. */
 struct floor_parts {
     double read_bytes, written_bytes, pe_ns[FLOOR_PRECISIONS];
 };
@@ -69,20 +68,20 @@ struct device_profile {
 /* Schedules every instruction on its engine and every transfer on its queue. Deterministic. Free
  * the profile with device_profile_free. */
 struct device_profile *device_time(const struct device_image *image) CC_MUST_USE;
-/* The same with other constants than those of the image's generation (NULL: those). */
+/* The same with other constants than the generation's own (NULL: its own). */
 struct device_profile *device_time_with(const struct device_image *image,
                                         const struct device_constants *constants) CC_MUST_USE;
-/* Its latency alone, in microseconds, which takes a fraction of the time. */
+/* Only its latency, in microseconds. This takes a fraction of the time. */
 double device_latency(const struct device_image *image, const struct device_constants *constants);
 void device_profile_free(struct device_profile *profile); /* accepts NULL */
-/* What a task needs whatever its kernel does: bytes, and products by the width of their operands.
- */
+/* What a task needs whatever its kernel does: bytes, and products by the width of their
+ * operands. */
 enum { DEVICE_NEED_FP32, DEVICE_NEED_BF16, DEVICE_NEED_FP8, DEVICE_NEED_WIDTHS };
 struct device_need {
     double read_bytes, written_bytes, multiply_adds[DEVICE_NEED_WIDTHS];
 };
-/* Lowers the floors of a kernel's profile to what its task needs, where that is less: the kernel
- * may read twice what would do once, or compute what nobody needs. */
+/* Lowers the floors of a kernel's profile to what its task needs, where that is less. The kernel
+ * may read twice what it needs once, or compute what nobody needs. */
 void device_floor_of_task(struct device_profile *profile,
                           const struct device_generation *generation,
                           const struct device_need *need);

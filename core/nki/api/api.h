@@ -151,7 +151,7 @@ bool api_emit_unary(const struct api_op *op, const struct tensor *data);
 /* `target[...] = item`, `target[...] op= item` and nl.loop_reduce. False after interp_error. */
 bool api_assign(struct interp *in, const struct nki_node *node, const struct tensor *target,
                 struct value item);
-/* The function that an operator of Python is for tensors; NKI_FUNC_NONE: it is none. */
+/* The function that an operator of Python means for tensors; NKI_FUNC_NONE: it means none. */
 enum nki_func api_binary_func(enum nki_binary op);
 bool api_accumulate(struct interp *in, const struct nki_node *node, enum nki_binary op,
                     const struct tensor *target, struct value item);

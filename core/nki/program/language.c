@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What names of nki.language are, for people. */
+/* What the names of nki.language mean, for people. */
 #include "nki/program/program.h"
 
 static const struct {
@@ -10,7 +10,7 @@ static const struct {
 #undef NAME
 };
 
-/* "load" of "nl.load" and its longer forms. Nothing: it is no name of the language. */
+/* The part "load" of "nl.load" and its longer forms. Empty when it is no name of the language. */
 static struct str last_name(struct str text) {
     static const char *const modules[] = {"nl.", "nki.language.", "neuronxcc.nki.language."};
     for (size_t i = 0; i < COUNT_OF(modules); i++) {

@@ -333,7 +333,7 @@ void nki_op_print_engines(enum nki_op op, struct buf *out); /* "Vector, Scalar, 
 /* Prints the row for people: what the instruction does, its signatures and engines, and a line for
  * each parameter. */
 void nki_op_explain(enum nki_op op, struct buf *out);
-/* The same for a name of nki.language with its module, "nl.load", "nl.exp", "nl.float32"; false:
+/* The same for a name of nki.language with its module: "nl.load", "nl.exp", "nl.float32". False:
  * there is no such name. */
 bool nki_name_explain(struct str name, struct buf *out);
 const char *nki_op_engines(enum nki_op op);

@@ -100,7 +100,8 @@ static void write_profile(struct evaluation *evaluation) {
     free(path);
 }
 
-/* The floor is over all kernels of the task, as far as its reference tells what that needs. */
+/* The floor is that of all kernels of the task, as far as its reference shows what the task
+ * needs. */
 static void use_task_floor(struct evaluation *evaluation) {
     const struct task_work *work = evaluation->shapes ? &evaluation->shapes->work : NULL;
     if (!work || !work->known)

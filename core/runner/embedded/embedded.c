@@ -191,7 +191,8 @@ static void parse(struct evaluation *evaluation) {
         evaluation_finish(evaluation);
 }
 
-/* The clock's constants: those of the device, a host's over them, at their worse ends if asked. */
+/* The clock's constants: those of the device, replaced by a host's, at their worse ends if that is
+ * asked for. */
 static bool choose_constants(struct evaluation *evaluation, struct err *err) {
     const struct runner_job *job = &evaluation->job;
     evaluation->constants = *device_constants_of(evaluation->generation->generation);

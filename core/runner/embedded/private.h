@@ -29,7 +29,7 @@ struct evaluation {
     struct arena *arena;
     struct runner_job job;
     const struct device_generation *generation;
-    struct device_constants constants; /* of the generation, or as the job has them */
+    struct device_constants constants; /* the generation's, or those of the job */
     struct diag_list diags;
     size_t diags_told;
     struct nki_tree *tree;

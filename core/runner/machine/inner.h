@@ -26,11 +26,11 @@ enum ledger_answer ledger_ask(struct ledger_claim *claim, struct buf *why);
 uint64_t ledger_reserved(const struct ledger_claim *claim);
 /* The evaluation needs more. Ask again. */
 void ledger_raise(struct ledger_claim *claim, uint64_t bytes);
-/* The child runs; looked at now and then on a worker thread, so that others know what it has of its
- * bytes already, and the next claim is for what this one took. */
+/* The child runs. A worker thread looks at it now and then. So others know how much of its bytes it
+ * uses already, and the next claim is for what this one took. */
 void ledger_began(struct ledger_claim *claim, int pid);
 void ledger_look(struct ledger_claim *claim, struct loop *loop);
-/* What work that is no child took. */
+/* Notes what work without a child took. */
 void ledger_took(struct ledger_claim *claim, uint64_t bytes);
 /* Gives the claim back and frees it. Accepts NULL. */
 void ledger_claim_free(struct ledger_claim *claim);

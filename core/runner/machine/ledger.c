@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine's budget. Each claim is a file of one line, held locked by its hone as long as it
- * stands: a file that can be locked belongs to a hone that is no more. Who looks at them and
- * changes what stands holds the folder's lock. What a child uses is measured by its own hone and
- * stands in the file, too, so that who asks reads files only. First come, first served; somebody
- * who has not asked for a while (a stopped process) is passed by. */
+/* The machine's budget. Each claim is a file of one line, which its hone holds locked as long as
+ * the claim holds. A file that can be locked belongs to a hone that no longer runs. Whoever reads
+ * the claims and changes one holds the folder's lock. Each hone measures what its child uses and
+ * writes it into the file too, so that others need only read files. First come, first served; a
+ * hone that has not asked for a while (a stopped process) is passed by. */
 #include "runner/machine/inner.h"
 
 #include <dirent.h>
@@ -28,9 +28,9 @@
 #define ROW 160
 #define USED 24 /* a second line: what the child was seen to use */
 
-/* A look at what a child uses, on a worker thread: all processes are walked for it. */
+/* A look at what a child uses. It runs on a worker thread, because it goes over all processes. */
 struct look {
-    struct ledger_claim *claim; /* NULL: it was given back */
+    struct ledger_claim *claim; /* NULL: the claim was given back */
     pid_t pid;
     uint64_t bytes;
 };
@@ -43,8 +43,8 @@ struct ledger_claim {
     uint64_t machine;  /* the setting machine_mb; 0: what is free */
     int children;      /* the setting children */
     int pid;           /* of the child; 0: it waits */
-    uint64_t used;     /* by the child, when it was looked at */
-    struct look *look; /* under way; NULL */
+    uint64_t used;     /* by the child, when it was last looked at */
+    struct look *look; /* the present look; NULL: none */
     bool guessed;
     int64_t since_ms;
 };

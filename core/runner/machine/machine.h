@@ -17,9 +17,9 @@ uint64_t runner_usual_memory(void);
  * some memory. */
 int runner_side_by_side(const struct config *config);
 
-/* A turn of the machine's budget for work like the job's that is done in this process: on_turn
- * comes once it may begin, never before this returns; on_wait before that says what it waits for,
- * again when that changes. */
+/* A turn of the machine's budget, for work like the job's that is done in this process. on_turn is
+ * called when the work may begin, but never before this returns. Until then on_wait says what it
+ * waits for, and says it again when that changes. */
 struct runner_turn;
 struct runner_turn_callbacks {
     void (*on_turn)(void *data);
@@ -28,7 +28,8 @@ struct runner_turn_callbacks {
 };
 struct runner_turn *runner_turn_wait(struct loop *loop, const struct runner_job *job,
                                      const struct runner_turn_callbacks *callbacks) CC_MUST_USE;
-/* Gives it back, or waits no more; frees it. `took_bytes` of memory; 0: not known. Accepts NULL. */
+/* Gives the turn back, or stops waiting, and frees it. `took_bytes` of memory; 0: unknown. Accepts
+ * NULL. */
 void runner_turn_end(struct runner_turn *turn, uint64_t took_bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A turn for work that hone does on a thread of its own, such as making the program of a kernel: it
+/* A turn for work that hone does on a thread of its own, such as making the program of a kernel. It
  * counts for the machine's budget as an evaluation in a child does (ledger.c). Where waiting does
- * not help the work begins all the same: it has limits of its own, and the evaluation behind it
+ * not help, the work begins all the same: it has limits of its own, and the evaluation after it
  * asks again. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,8 @@ struct runner_turn {
     char waits[24]; /* what it waits for, as it was told */
 };
 
-/* Told when it changes; the numbers in the sentence always do. */
+/* Reports what it waits for when that changes. The numbers in the sentence change all the time and
+ * do not count. */
 static void tell(struct runner_turn *turn, const struct buf *why) {
     bool first = !turn->waits[0];
     if (!why->len || !strncmp(turn->waits, why->at, sizeof turn->waits - 1))

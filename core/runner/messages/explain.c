@@ -37,7 +37,8 @@ static bool own_code(struct str text, char code[MESSAGE_CODE * 2]) {
     return true;
 }
 
-/* The name of an error of NKI's own language anywhere in a line, "err_unsupported_memory". */
+/* Finds the name of an error of NKI's own language anywhere in a line, such as
+ * "err_unsupported_memory". */
 static bool named_code(struct str text, char code[MESSAGE_CODE * 2]) {
     for (size_t at = 0; at + 4 < text.len; at++) {
         size_t len = 0;

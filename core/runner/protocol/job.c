@@ -243,7 +243,7 @@ static void read_seeds(struct reading *reading, struct runner_job *job) {
     job->seed_count = count ? i : COUNT_OF(usual);
 }
 
-/* What is in it is checked where the device is known. */
+/* Its contents are checked where the device is known. */
 static void read_constants(struct reading *reading, struct runner_job *job) {
     const cJSON *item = get(reading, "constants");
     if (!item || cJSON_IsNull(item))

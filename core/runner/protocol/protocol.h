@@ -55,10 +55,11 @@ struct runner_job {
     bool predict_only;           /* only the compiler's own prediction, where the place has one; the
                                   * device model has none */
     bool strict;                 /* report what the NKI compiler's Python subset refuses too */
-    const char *constants;       /* the device model's for a host (calibrate): a JSON object of
-                                  * numbers by name; NULL: those of the device. Not for hosts */
-    bool pessimistic;            /* the device model's fitted and guessed constants at the end
-                                  * of their range that makes kernels slower. Not for hosts */
+    const char *constants;       /* a host's constants for the device model (calibrate): a JSON
+                                  * object of numbers by name; NULL: the device's own; not for
+                                  * hosts */
+    bool pessimistic;            /* the device model's fitted and guessed constants go to that end
+                                  * of their range which makes kernels slower; not for hosts */
     const char *artifact_folder; /* where profile.json goes; NULL: none is written */
     const char *output_folder;   /* where the kernel's outputs go; NULL: none are written */
     struct task_walling wall;    /* around the embedded runner; not sent */
