@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast a kernel becomes a latency, and how that grows: kernels of ours of ten thousand
- * instructions and more go through specialising, checking, loading (checks, life spans, places)
- * and timing, each size in a process of its own. Printed are instructions per second of processor
- * time and bytes an instruction at the peak of each stage. Build it with the release preset.
+/* How fast a kernel becomes a latency, and how that grows. Kernels of ours of ten thousand
+ * instructions and more go through specialising, checking, loading (checks, life spans, capacity)
+ * and timing, each size in a process of its own. It prints instructions per second of
+ * processor time, and bytes for each instruction at the peak of each stage. Build it with the
+ * release preset.
  *
- *     bench_clock_speed [-n MOST] [-k KERNEL]     MOST: instructions of the largest, else 1000000
- */
+ *     bench_clock_speed [-n MOST] [-k KERNEL]
+ *
+ * MOST: the instructions of the largest kernel (1000000). */
 #include "device/check/check.h"
 #include "device/device.h"
 #include "device/image/inner.h"

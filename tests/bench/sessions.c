@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How opening grows with the session: the first frame, the whole, the memory, a key on the history
- * screen, and what an export takes; beside SQLite reading the same rows and git reading as many
+/* How opening grows with the session: the time to the first frame and to the end, the memory, a key
+ * on the history screen, and an export. Beside it SQLite reads the same rows, and git reads as many
  * commits of as many kernels.
  *
  *     bench_sessions [-n ATTEMPTS,...] [-r TIMES] [-f FOLDER] -h HONE
  *
  * Sessions are made in FOLDER and stay there, so that the next run opens them again; without -f
- * they go. Medians of -r times. */
+ * they are removed. It prints medians of -r times. */
 #include <math.h>
 #include <poll.h>
 #include <pty.h>

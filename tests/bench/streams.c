@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The screen while many models answer at once: how long a frame takes, how much of a core it all
- * needs, and how long after a service wrote a word the word is on the terminal.
+ * needs, and how long a word takes from the service that writes it to the terminal.
  *
  *     bench_streams [-n STREAMS] [-t TOKENS_A_SECOND] [-s SECONDS] [-h HONE]
  *
  * Three processes: a service that streams (OpenAI's Chat Completions), hone's own model layer,
  * state, views and terminal on a pseudo-terminal, and this one, which reads the terminal. With -h
- * the program itself is measured, too, as it asks so many questions in one round of a beam
+ * the program itself is measured too, as it asks that many questions in one round of a beam
  * search. */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  * nothing happens. It runs the command in a pseudo-terminal of its own. It knows nothing of hone,
  * so that another program is measured in the same way.
  *
- * term_latency [-c COLS] [-r ROWS] [-n KEYS] [-k KEYSTRING] [-q QUIT] [-f] -- COMMAND [ARG ...]
+ *     term_latency [-c COLS] [-r ROWS] [-n KEYS] [-k KEYSTRING] [-q QUIT] [-f] -- COMMAND [ARG ...]
  *
  * With -f the first bytes after a key answer it. That is for a screen that also moves on its
  * own. */

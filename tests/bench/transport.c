@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transport [ROUNDS [MIB]]: how fast lines and files come over a connection, beside the system's
- * ssh and sftp, in one run and in turn, over loopback. Prints medians and ratios (ours / theirs;
- * more is better) and the longest time that the loop was held up. What sftp needs to connect is
- * measured by a session that copies nothing, and taken off. */
+/* transport [ROUNDS [MIB]]: how fast lines and files come over a connection, compared with the
+ * system's ssh and sftp, in one run and in turn, over loopback. Prints medians and ratios (ours /
+ * theirs; more is better), and the longest time that the loop was held up. The time that sftp needs
+ * to connect is measured by a session that copies nothing, and subtracted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 add_test(NAME cli/commands COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/commands.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/commands PROPERTIES LABELS unit TIMEOUT 300)
-# A loop without end is stopped after so many steps that it takes a sanitised build some seconds.
+# A loop without an end is stopped after so many steps that a sanitised build takes some seconds.
 add_test(NAME cli/endless COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/commands.py
          $<TARGET_FILE:hone> Endless)
 set_tests_properties(cli/endless PROPERTIES LABELS session TIMEOUT 300)

@@ -5,11 +5,11 @@
  *
  *     fuzz_NAME 4000          replays tests/fuzz/corpus/NAME, then 4000 inputs made from it
  *     fuzz_NAME 5s            the same for five seconds
- *     fuzz_NAME FILE...       these inputs alone
- *     fuzz_NAME write FOLDER  the target's own examples, one a file
+ *     fuzz_NAME FILE...       only these inputs
+ *     fuzz_NAME write FOLDER  the target's own examples, each in a file
  *
- * Each run begins with a seed of its own, which it prints; HONE_FUZZ_SEED gives one again. The
- * input that a target dies or hangs at is kept in a file whose name is told. */
+ * Each run begins with a seed of its own, which it prints; HONE_FUZZ_SEED repeats one. When a
+ * target dies or hangs, its input is kept in a file whose name is printed. */
 #ifndef HONE_TESTS_FUZZ_FUZZ_H
 #define HONE_TESTS_FUZZ_FUZZ_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Foreign bytes as the answers of services: event streams, frames with right checksums and with
- * wrong ones, events of every interface, answers that come whole. Built with -DHONE_LIBFUZZER it is
- * an entry point for libFuzzer; as a program it mutates recorded streams for a number of rounds. */
+/* Foreign bytes as the answers of services: event streams, frames with right and wrong checksums,
+ * events of every interface, answers that come as a whole. Built with -DHONE_LIBFUZZER it is an
+ * entry point for libFuzzer. As a program it mutates recorded streams for a number of rounds. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Damaged sessions: the files of a small one are altered, and it is opened, read, checked and
- * repaired. What is read without a complaint is what was written, whatever was altered. An input is
- * changes of five bytes each: which, where (three bytes), with what. */
+/* Damaged sessions: the files of a small session are altered, and it is opened, read, checked and
+ * repaired. What is read without a complaint is what was written, whatever was altered. An input
+ * consists of changes of five bytes each: which change, where (three bytes), and with what. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Foreign bytes as the answers of an SFTP server, to a copy in each direction. The first byte says
- * which copies; then comes a record for each request: how it is answered, how many bytes follow,
- * those bytes. When there are no more the server goes away. A copy ends whatever is answered, and
- * leaves a whole file or none. */
+ * which copies. Then comes a record for each request: how it is answered, how many bytes follow,
+ * and those bytes. When there are no more, the server goes away. A copy ends whatever the answers
+ * are, and leaves a whole file or none. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Golden screens: what every view draws of one scripted session, as text with the roles of the
- * cells. A scene's file has what the screen itself draws, or what lies over it; what stands around
- * every screen (head, title, status, keys) is in the files chrome-*, each line once with the scenes
- * that have it. HONE_REGEN=1 writes the files anew; look at the difference before committing it. */
+ * cells. A scene's file has what the screen itself draws, or what lies over it. The lines around
+ * every screen (head, title, status, keys) are in the files chrome-*, each line once with the
+ * scenes that have it. HONE_REGEN=1 writes the files anew; read the difference before committing
+ * it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

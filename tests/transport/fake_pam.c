@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stands in for libpam in an sshd under test (LD_PRELOAD), so that passwords and questions can be
- * tried without an account: it asks for a password, and where the conversation can show what is
- * typed (keyboard-interactive) for a code. The names and numbers are those of
+ * tried without an account. It asks for a password. Where the conversation can show what is typed
+ * (keyboard-interactive), it also asks for a code. The names and numbers are those of
  * <security/pam_appl.h>. */
 #include <stdio.h>
 #include <stdlib.h>

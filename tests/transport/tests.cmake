@@ -1,5 +1,5 @@
-# Transports against real SSH servers. behaviour WAY is what all three do alike, connections WAY
-# what the two over SSH do alike.
+# Transports against real SSH servers. behaviour WAY is what all three have in common, connections
+# WAY what the two over SSH have in common.
 set(scene ${CMAKE_CURRENT_LIST_DIR}/scene.c)
 function(transport_test name way)
   add_test(NAME transport/${name}_${way} COMMAND hosts_transport_${name} ${way})

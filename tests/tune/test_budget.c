@@ -256,7 +256,7 @@ static void limits_come_from_options_and_the_configuration(void **unused) {
     run(&fake);
     double spent = tune_budget_spent(state, TUNE_BUDGET_DEVICE_S);
     tune_session_close(fake.session);
-    fake.options.fresh = false; /* so much more */
+    fake.options.fresh = false; /* this much more */
     fake.place = (struct fake_place){.loop = fake.loop};
     fake_open(&fake);
     state = fake_state(&fake);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a log tells of a round: sessions that were recorded when rounds of one lane and of many
- * were two things in memory give, event by event, what they gave then; and each round is told in
+/* How a log describes a round. Some sessions were recorded when rounds of one lane and of many were
+ * two things in memory; event by event they must give what they gave then. Each round is written in
  * the form that it has. HONE_REGEN=1 writes the files anew; read the difference before committing
  * it. */
 #include <setjmp.h>

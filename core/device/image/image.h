@@ -8,7 +8,7 @@
 
 /* ---- generations ---------------------------------------------------------------------------- */
 
-/* The hardware numbers of one NeuronCore. Their sources stand beside the table in generation.c. */
+/* The hardware numbers of one NeuronCore. Their sources are beside the table in generation.c. */
 struct device_generation {
     const char *name; /* "trn2" */
     enum nki_generation generation;

@@ -16,7 +16,7 @@ struct runner_turn {
     struct ledger_claim *claim;
     struct loop_timer *timer; /* asks again; NULL: it has its turn */
     struct runner_turn_callbacks callbacks;
-    char waits[24]; /* what it waits for, as it was told */
+    char waits[24]; /* what it waits for, as last reported */
 };
 
 /* Reports what it waits for when that changes. The numbers in the sentence change all the time and
