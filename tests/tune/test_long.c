@@ -220,6 +220,29 @@ static void many_decisions_are_taken_back_and_done_again(void **unused) {
     tune_state_free(state);
 }
 
+/* Every decision of a session, the loop's too, one by one to the first and back to the last. */
+static void all_decisions_are_taken_back_one_by_one(void **unused) {
+    (void)unused;
+    struct tune_state *state = replay();
+    VEC(unsigned) sums = {0};
+    size_t count = 0;
+    for (; tune_can(state, 0, TUNE_ACT_TAKE_BACK); count++) {
+        struct tune_back back;
+        *vec_push(&sums) = status_sum(state);
+        assert_true(tune_back_of(state, &back) && back.what && *back.what);
+        emit(state, "act", "{\"action\":\"take-back\"}");
+        assert_true(count < 4 * ATTEMPTS);
+    }
+    assert_true(count >= MIN_OF(ATTEMPTS, 1000));
+    for (size_t i = count; i-- > 0;) {
+        emit(state, "act", "{\"action\":\"do-again\"}");
+        assert_int_equal(status_sum(state), sums.at[i]);
+    }
+    assert_false(tune_can(state, 0, TUNE_ACT_DO_AGAIN));
+    vec_free(&sums);
+    tune_state_free(state);
+}
+
 static void find_again(struct tune_state *state, int attempt) {
     struct buf text = {0};
     buf_printf(&text,
@@ -371,6 +394,7 @@ int main(void) {
         cmocka_unit_test(what_was_found_before_is_found_among_many),
         cmocka_unit_test(many_decisions_are_taken_back_and_done_again),
         cmocka_unit_test(a_lost_file_is_made_anew_while_the_session_is_used),
+        cmocka_unit_test(all_decisions_are_taken_back_one_by_one),
         cmocka_unit_test(a_kernel_that_changed_since_is_not_believed), /* spoils the session */
     };
     return cmocka_run_group_tests(tests, begin, end);
