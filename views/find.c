@@ -109,8 +109,7 @@ void find_previous(struct views *views, struct str args, struct views_request *r
     find(views, -1, false);
 }
 
-/* ---- what is typed ----------------------------------------------------------------------------
- */
+/* ---- what is typed ------------------------------------------------------------------------ */
 
 /* The pattern in the line: all of it for a search, what follows "filter " for a command. */
 static struct str pattern_typed(const struct over *over) {
@@ -132,8 +131,7 @@ void find_typed(struct views *views) {
     snprintf(over->wrong, sizeof over->wrong, "%.150s", err.text);
 }
 
-/* ---- filters ----------------------------------------------------------------------------------
- */
+/* ---- filters ------------------------------------------------------------------------------ */
 
 bool filter_passes(const struct filter *filter, struct str text) {
     return !filter->pattern ||

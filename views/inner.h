@@ -416,8 +416,8 @@ void lanes_running(const struct tune_state *state, struct buf *out);
 
 /* ---- what a screen does for others ---------------------------------------------------------- */
 
-/* workbench/workbench.c: another lane is looked at: what a person did with the one before is over.
- */
+/* workbench/workbench.c: another lane is looked at: what a person did with the one before is
+ * over. */
 void workbench_refocus(struct views *views);
 
 /* workbench/kernel.c: opens the attempt (-1: the one that candidates start from, -2: the candidate)

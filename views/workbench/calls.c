@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to models that run now: their answers as they arrive, how long and how much, and a
- * person's own answer to a question that waits for one. The ones that ended are in prompt/asked.c.
- */
+ * person's own answer to a question that waits for one. The ones that ended are in
+ * prompt/asked.c. */
 #include "views/workbench/private.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole statements: inserting lines above one, replacing the call that makes a tile, removing it.
- */
+/* Whole statements: inserting lines above one, replacing the call that makes a tile, removing
+ * it. */
 #include "rewrite/edit/edit.h"
 
 #include "rewrite/facts/inner.h"

@@ -142,8 +142,7 @@ static bool checkpoint_write(struct tune_session *session, const struct tune_att
     return ok;
 }
 
-/* ------------------------------------------------------------------------------- what is written
- */
+/* ------------------------------------------------------------------------------ what is written */
 
 static bool note_status(void *data, size_t count, const char *const *names,
                         const char *const *values) {
@@ -222,8 +221,7 @@ void tune_export_changed(struct tune_session *session, const enum tune_status *b
     free(chosen.is);
 }
 
-/* ---------------------------------------------------------------------------------- when it opens
- */
+/* -------------------------------------------------------------------------------- when it opens */
 
 struct mending {
     struct tune_chosen chosen;

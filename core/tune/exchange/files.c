@@ -195,8 +195,7 @@ bool tune_files_take(struct tune_session *session) {
     return ok;
 }
 
-/* ------------------------------------------------------------------------------------ what changed
- */
+/* --------------------------------------------------------------------------------- what changed */
 
 static char *artefact_text(const struct tune_session *session, const char *hash, size_t *size) {
     *size = 0;
@@ -346,8 +345,7 @@ bool tune_files_check(struct tune_session *session, bool again) {
     return none;
 }
 
-/* ------------------------------------------------------------------------------ the session's own
- */
+/* ---------------------------------------------------------------------------- the session's own */
 
 static bool restore_one(struct tune_session *session, const struct tune_task_file *file,
                         struct err *err) {

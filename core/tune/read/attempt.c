@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An attempt as JSON, from one table of its fields. Each form takes some of them: a bundle, the
  * comparison of two states, a row of experiments.jsonl, the last event of `hone run --json`, a row
- * of `hone sweep --json`. Names of the last three and their order stay: other programs read them.
- */
+ * of `hone sweep --json`. Names of the last three and their order stay: other programs read
+ * them. */
 #include <cjson/cJSON.h>
 #include <stddef.h>
 #include <stdlib.h>

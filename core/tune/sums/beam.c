@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The beam: the attempts that the next round starts from, where what is kept lives on beside
- * others.
- */
+ * others. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -179,8 +179,8 @@ static struct tune_growing *growing_of(struct tune_state *state, size_t index) {
     return &state->own->evidence.at[index];
 }
 
-/* A copy with as much place again, so that what is found a thousand times is not copied as often.
- */
+/* A copy with as much place again, so that what is found a thousand times is not copied as
+ * often. */
 static void growing_begin(struct tune_state *state, struct tune_growing *growing, struct str text,
                           size_t more) {
     growing->cap = (text.len + more) * 2;
