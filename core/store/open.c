@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#define LEAST_ROOM (1u << 20)          /* bytes that SQLite's own files take, and some more */
 #define SEAL_MOST ((int64_t)256 << 20) /* only hone session check compares a larger file */
 
 bool store_sql_failed(struct store *store, const char *what, struct err *err) {
@@ -126,20 +128,46 @@ static bool connect_copy(struct store *store) {
     return ok;
 }
 
+/* SQLite could not write beside the file, as on a full disk. */
+static bool lacks_room(const struct store *store) {
+    int code = sqlite3_errcode(store->db) & 0xff;
+    return code == SQLITE_FULL ||
+           (code == SQLITE_IOERR && sqlite3_extended_errcode(store->db) != SQLITE_IOERR_SHORT_READ);
+}
+
 static bool connect_to_read(struct store *store) {
     if (connect_to(store, store->path, SQLITE_OPEN_READONLY))
         return true;
     int code = sqlite3_errcode(store->db) & 0xff;
-    if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY)
+    if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY && !lacks_room(store))
         return false;
     return store_bytes_of(store->path, "-wal") > 0 ? connect_copy(store) : connect_immutable(store);
+}
+
+/* Why a session can only be looked at. */
+static char *lack_tell(const char *path) {
+    struct statvfs room;
+    struct buf text = {0};
+    bool full = statvfs(path, &room) == 0 && room.f_bavail * room.f_frsize < LEAST_ROOM;
+    buf_printf(&text,
+               full ? "the disk of %s is full; free some space and open it again"
+                    : "nothing can be written beside %s",
+               path);
+    return buf_take(&text);
 }
 
 static bool connect_any(struct store *store) {
     if (store->read_only)
         return connect_to_read(store);
     db_make_private(store->path);
-    return connect_to(store, store->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    if (connect_to(store, store->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE))
+        return true;
+    if (!lacks_room(store) || store_bytes_of(store->path, "") <= 0)
+        return false;
+    store->read_only = true;
+    free(store->why);
+    store->why = lack_tell(store->path);
+    return connect_to_read(store);
 }
 
 /* ------------------------------------------------------------------------------- looking it

@@ -202,6 +202,32 @@ static void a_full_disk_loses_nothing(void **unused) {
     scratch_end(folder);
 }
 
+/* Nothing can be written beside the session: it is there to be looked at, and says why. */
+static void a_session_on_a_full_disk_can_be_looked_at(void **unused) {
+    (void)unused;
+    char *folder = scratch();
+    struct store *store = open_ok(folder);
+    append_numbered(store, 1, 20);
+    store_close(store);
+    struct rlimit before, none;
+    getrlimit(RLIMIT_FSIZE, &before);
+    none = before;
+    none.rlim_cur = 4096;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &none);
+    store = open_ok(folder);
+    assert_true(store_is_read_only(store));
+    assert_non_null(strstr(store_why_read_only(store), "nothing can be written beside"));
+    assert_int_equal(last_seq(store), 20);
+    store_close(store);
+    setrlimit(RLIMIT_FSIZE, &before);
+    store = open_ok(folder);
+    assert_false(store_is_read_only(store));
+    append_numbered(store, 21, 22);
+    store_close(store);
+    scratch_end(folder);
+}
+
 static bool first_value(void *data, size_t count, const char *const *names,
                         const char *const *values) {
     assert_true(count >= 1 && names[0]);
@@ -382,6 +408,7 @@ int main(void) {
         cmocka_unit_test(a_newer_version_is_refused),
         cmocka_unit_test(what_is_no_session_is_left_alone),
         cmocka_unit_test(a_full_disk_loses_nothing),
+        cmocka_unit_test(a_session_on_a_full_disk_can_be_looked_at),
         cmocka_unit_test(derived_tables_answer_queries),
         cmocka_unit_test(artefacts_lie_under_their_hash),
         cmocka_unit_test(a_session_is_its_owners_alone),

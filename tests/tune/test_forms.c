@@ -101,7 +101,8 @@ static void assert_stands_as_then(const char *name) {
 }
 
 static void recorded_sessions_stand_where_they_stood(void **unused) {
-    static const char *const names[] = {"undone", "repaired", "lanes", "sweep", "focused"};
+    static const char *const names[] = {"undone", "repaired", "lanes",
+                                        "sweep",  "focused",  "waited"};
     (void)unused;
     for (size_t i = 0; i < COUNT_OF(names); i++)
         assert_stands_as_then(names[i]);
