@@ -20,4 +20,25 @@ struct device_image *device_load(const struct nki_program *program,
                                  struct diag_list *diags) CC_MUST_USE;
 void device_unload(struct device_image *image); /* accepts NULL */
 
+/* A kernel that was timed. */
+struct device_kernel {
+    struct nki_program *program; /* some rounds of loops may be left out: nki_program_count */
+    struct device_image *image;
+    struct device_profile *profile;
+};
+/* Specialises, loads and times a kernel, with loops folded (nki_fold) where that leaves out
+ * options->fold_least instructions or more and the same comes out as without; only the spans are
+ * then those of the rounds that were kept. `constants` as for device_time_with. The program may not
+ * be executed. False with errors in *diags; what there is is in *kernel all the same. Free it with
+ * device_kernel_free. */
+bool device_kernel_time(const struct nki_tree *tree, const struct nki_specialise_options *options,
+                        const struct device_constants *constants, struct diag_list *diags,
+                        struct device_kernel *kernel);
+void device_kernel_free(struct device_kernel *kernel);
+/* For who does that step by step: options->fold_rounds to begin with (NULL), then after a program
+ * that did not become steady; 0: all. */
+uint32_t device_fold_rounds(const struct nki_program *before);
+/* Takes out the findings from number `from` on, which a folded program was found to have. */
+void device_forget(struct diag_list *diags, size_t from);
+
 #endif

@@ -11,6 +11,7 @@
 #include "rewrite/testing.h"
 
 #define MAX_INSTRUCTIONS 500000 /* of a kernel that is modelled while ranking */
+#define FOLD_LEAST 20000        /* instructions; for fewer, looking for a steady state costs more */
 #define MIN_GAIN 0.004          /* of the latency; less is not worth a round */
 #define MAX_FIRSTS 6            /* edits that are tried as the first of a pair */
 
@@ -37,23 +38,19 @@ void rewrite_estimate(const struct rewrite_request *request, struct str source, 
         .n_inputs = request->n_inputs,
         .max_instructions = MAX_INSTRUCTIONS,
         .cancel = cancel,
+        .fold_least = FOLD_LEAST,
     };
-    const struct device_generation *generation = device_generation_of(request->generation);
+    struct device_kernel kernel = {0};
     struct nki_tree *tree = nki_parse(request->path ? request->path : "kernel.py", source, &diags);
-    struct nki_program *program = tree->errors ? NULL : nki_specialise(tree, &options, &diags);
-    struct device_image *image =
-        program && generation ? device_load(program, generation, &diags) : NULL;
-    struct device_profile *profile = image ? device_time(image) : NULL;
-    if (profile)
-        keep_metrics(profile, arena, estimate);
+    if (!tree->errors && device_generation_of(request->generation) &&
+        device_kernel_time(tree, &options, NULL, &diags, &kernel))
+        keep_metrics(kernel.profile, arena, estimate);
     for (size_t i = 0; i < diags.all.len; i++)
         if (diags.all.at[i].severity == DIAG_ERROR) {
             estimate->why = arena_strdup(arena, diags.all.at[i].message);
             break;
         }
-    device_profile_free(profile);
-    device_unload(image);
-    nki_program_free(program);
+    device_kernel_free(&kernel);
     nki_tree_free(tree);
     diag_free(&diags);
 }

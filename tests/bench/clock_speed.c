@@ -2,12 +2,14 @@
 /* How fast a kernel becomes a latency, and how that grows. Kernels of ours of ten thousand
  * instructions and more go through specialising, checking, loading (checks, life spans, capacity)
  * and timing, each size in a process of its own. It prints instructions per second of
- * processor time, and bytes for each instruction at the peak of each stage. Build it with the
- * release preset.
+ * processor time, and bytes for each instruction at the peak of each stage. Then it times the same
+ * kernels at once, as is done where only the latency is asked for: rounds that are alike are left
+ * out. Build it with the release preset.
  *
- *     bench_clock_speed [-n MOST] [-k KERNEL]
+ *     bench_clock_speed [-n MOST] [-k KERNEL] [-f]
  *
- * MOST: the instructions of the largest kernel (1000000). */
+ * MOST: the instructions of the largest kernel that is unrolled (1000000). Folded, they go to ten
+ * times as many. -f: folded only. */
 #include "device/check/check.h"
 #include "device/device.h"
 #include "device/image/inner.h"
@@ -118,7 +120,7 @@ enum stage { SPECIALISE, CHECK, LOAD, TIME, STAGE_COUNT };
 static const char *const stage_names[STAGE_COUNT] = {"specialise", "check", "load", "time"};
 
 struct measured {
-    size_t instrs;
+    size_t instrs, kept;
     double seconds[STAGE_COUNT], bytes[STAGE_COUNT];
 };
 
@@ -145,19 +147,34 @@ static struct nki_input array_input(const char *name, enum dtype dtype) {
                               .array = {.dtype = dtype, .ndim = 2, .shape = {128, 8192}}};
 }
 
-static struct nki_program *specialise(const char *text, int64_t rounds, struct diag_list *diags) {
-    struct nki_tree *tree = nki_parse("kernel.py", str_of(text), diags);
-    struct nki_input inputs[] = {array_input("x", DTYPE_FLOAT32),
-                                 array_input("w", DTYPE_BFLOAT16),
-                                 {.name = "n", .kind = NKI_INPUT_INT, .i = rounds}};
-    struct nki_specialise_options options = {.generation = NKI_GEN3,
-                                             .inputs = inputs,
-                                             .n_inputs = COUNT_OF(inputs),
-                                             .max_instructions = SIZE_MAX / 2,
-                                             .max_steps = SIZE_MAX / 2,
-                                             .max_bytes = SIZE_MAX / 2};
-    struct nki_program *program = nki_specialise(tree, &options, diags);
-    nki_tree_free(tree);
+/* A kernel's text, and what it is specialised with. */
+struct asked {
+    struct nki_tree *tree;
+    struct nki_input inputs[3];
+    struct nki_specialise_options options;
+};
+
+static void ask(struct asked *asked, const struct kernel *kernel, size_t wanted,
+                struct diag_list *diags) {
+    int64_t rounds = (int64_t)(wanted / (size_t)kernel->per_round);
+    *asked = (struct asked){.tree = nki_parse("kernel.py", str_of(kernel->text), diags),
+                            .inputs = {array_input("x", DTYPE_FLOAT32),
+                                       array_input("w", DTYPE_BFLOAT16),
+                                       {.name = "n", .kind = NKI_INPUT_INT, .i = rounds}}};
+    asked->options = (struct nki_specialise_options){.generation = NKI_GEN3,
+                                                     .inputs = asked->inputs,
+                                                     .n_inputs = COUNT_OF(asked->inputs),
+                                                     .max_instructions = SIZE_MAX / 2,
+                                                     .max_steps = SIZE_MAX / 2,
+                                                     .max_bytes = SIZE_MAX / 2};
+}
+
+static struct nki_program *specialise(const struct kernel *kernel, size_t wanted,
+                                      struct diag_list *diags) {
+    struct asked asked;
+    ask(&asked, kernel, wanted, diags);
+    struct nki_program *program = nki_specialise(asked.tree, &asked.options, diags);
+    nki_tree_free(asked.tree);
     return program;
 }
 
@@ -184,8 +201,7 @@ static bool check_alone(const struct nki_program *program,
 static bool measure(const struct kernel *kernel, size_t wanted, struct measured *measured) {
     struct diag_list diags = {0};
     struct watch watch = {measured, processor_s(), peak_bytes()};
-    int64_t rounds = (int64_t)(wanted / (size_t)kernel->per_round);
-    struct nki_program *program = specialise(kernel->text, rounds, &diags);
+    struct nki_program *program = specialise(kernel, wanted, &diags);
     stage_done(&watch, SPECIALISE);
     const struct device_generation *generation = device_generation_of(NKI_GEN3);
     struct device_image *image = NULL;
@@ -207,8 +223,27 @@ static bool measure(const struct kernel *kernel, size_t wanted, struct measured 
     return true;
 }
 
+/* Everything at once, in the time of the last stage. */
+static bool measure_folded(const struct kernel *kernel, size_t wanted, struct measured *measured) {
+    struct diag_list diags = {0};
+    struct watch watch = {measured, processor_s(), peak_bytes()};
+    struct asked asked;
+    struct device_kernel timed;
+    ask(&asked, kernel, wanted, &diags);
+    if (!device_kernel_time(asked.tree, &asked.options, NULL, &diags, &timed))
+        return false;
+    stage_done(&watch, TIME);
+    measured->instrs = nki_program_count(timed.program);
+    measured->kept = timed.program->instrs.len;
+    measured->bytes[SPECIALISE] = peak_bytes();
+    return true;
+}
+
+typedef bool measure_fn(const struct kernel *kernel, size_t wanted, struct measured *measured);
+
 /* Measures in a child, so that the peak is of this size alone, and all memory goes back. */
-static bool measure_apart(const struct kernel *kernel, size_t wanted, struct measured *measured) {
+static bool measure_apart(measure_fn *fn, const struct kernel *kernel, size_t wanted,
+                          struct measured *measured) {
     int ends[2];
     if (pipe(ends) < 0)
         return false;
@@ -216,8 +251,8 @@ static bool measure_apart(const struct kernel *kernel, size_t wanted, struct mea
     pid_t pid = fork();
     if (pid == 0) {
         struct measured own = {0};
-        bool ok = measure(kernel, wanted, &own) &&
-                  write(ends[1], &own, sizeof own) == (ssize_t)sizeof own;
+        bool ok =
+            fn(kernel, wanted, &own) && write(ends[1], &own, sizeof own) == (ssize_t)sizeof own;
         _exit(ok ? 0 : 1);
     }
     close(ends[1]);
@@ -232,7 +267,7 @@ static bool measure_apart(const struct kernel *kernel, size_t wanted, struct mea
 static bool print_kernel(const struct kernel *kernel, size_t most) {
     for (size_t wanted = 10000; wanted <= most; wanted *= 10) {
         struct measured measured;
-        if (!measure_apart(kernel, wanted, &measured))
+        if (!measure_apart(measure, kernel, wanted, &measured))
             return false;
         printf("%-12s %9zu", kernel->name, measured.instrs);
         for (enum stage stage = SPECIALISE; stage < STAGE_COUNT; stage++)
@@ -244,24 +279,55 @@ static bool print_kernel(const struct kernel *kernel, size_t most) {
     return true;
 }
 
-int main(int argc, char **argv) {
-    size_t most = 1000000;
-    const char *only = NULL;
-    for (int option; (option = getopt(argc, argv, "n:k:")) != -1;) {
-        if (option == 'n')
-            most = (size_t)strtoull(optarg, NULL, 10);
-        else if (option == 'k')
-            only = optarg;
-        else
-            return 2;
+static bool print_folded(const struct kernel *kernel, size_t most) {
+    for (size_t wanted = 10000; wanted <= most * 10; wanted *= 10) {
+        struct measured measured;
+        if (!measure_apart(measure_folded, kernel, wanted, &measured))
+            return false;
+        double instrs = (double)measured.instrs;
+        printf("%-12s %9zu  %9zu  %8.2f  %8.3f  %8.1f  %8.0f\n", kernel->name, measured.instrs,
+               measured.kept, instrs / measured.seconds[TIME] / 1e6, measured.seconds[TIME],
+               measured.bytes[TIME] / instrs, measured.bytes[SPECIALISE] / 1e6);
     }
+    return true;
+}
+
+static bool print_all(const char *only, size_t most,
+                      bool (*print)(const struct kernel *kernel, size_t most)) {
+    for (size_t i = 0; i < COUNT_OF(kernels); i++)
+        if ((!only || strcmp(only, kernels[i].name) == 0) && !print(&kernels[i], most))
+            return false;
+    return true;
+}
+
+static void print_stages(void) {
     printf("%-12s %9s", "kernel", "instrs");
     for (enum stage stage = SPECIALISE; stage < STAGE_COUNT; stage++)
         printf("  %6.6s", stage_names[stage]);
     printf("  %6s  %6s  %8s\n", "B spec", "B all", "seconds");
     printf("%-12s %9s  %s\n", "", "", "million instructions a second    bytes an instruction");
-    for (size_t i = 0; i < COUNT_OF(kernels); i++)
-        if ((!only || strcmp(only, kernels[i].name) == 0) && !print_kernel(&kernels[i], most))
+}
+
+int main(int argc, char **argv) {
+    size_t most = 1000000;
+    bool folded = false;
+    const char *only = NULL;
+    for (int option; (option = getopt(argc, argv, "n:k:f")) != -1;) {
+        if (option == 'n')
+            most = (size_t)strtoull(optarg, NULL, 10);
+        else if (option == 'f')
+            folded = true;
+        else if (option == 'k')
+            only = optarg;
+        else
+            return 2;
+    }
+    if (!folded) {
+        print_stages();
+        if (!print_all(only, most, print_kernel))
             return 1;
-    return 0;
+    }
+    printf("%-12s %9s  %9s  %8s  %8s  %8s  %8s\n", "folded", "instrs", "kept", "M/s", "seconds",
+           "B each", "peak MB");
+    return print_all(only, most, print_folded) ? 0 : 1;
 }

@@ -2,7 +2,7 @@
 /* Makes the allocation: life spans of what is on chip, spills where SBUF is too small, and the
  * instructions in the order they are issued. Instructions of the current dialect are taken as they
  * stand, because that dialect keeps the order that the kernel asks for. */
-#include "device/time/allocation.h"
+#include "device/time/run.h"
 
 #include <stdlib.h>
 
@@ -68,7 +68,9 @@ static void list_uses(struct walk *w) {
     bool written[MOST_TOUCHED];
     w->touched_base = mem_alloc(n_instrs + 1, sizeof *w->touched_base);
     for (uint32_t i = 0; i < n_instrs; i++) {
-        size_t n = touched_blocks(w->allocation, i, blocks, written);
+        size_t n = 0;
+        if (!allocation_hides(w->allocation, i))
+            n = touched_blocks(w->allocation, i, blocks, written);
         for (size_t k = 0; k < n; k++) {
             *vec_push(&w->touched) = (struct touch){blocks[k], written[k]};
             w->use_base[blocks[k] + 1]++;
@@ -305,7 +307,8 @@ static void walk_program(struct allocation *allocation, const bool *absent, bool
     list_uses(&w);
     *vec_push(&allocation->use_base) = 0;
     for (uint32_t i = 0; i < image->program->instrs.len; i++)
-        walk_instruction(&w, i, absent[i]);
+        if (!allocation_hides(allocation, i))
+            walk_instruction(&w, i, absent[i]);
     vec_free(&w.touched);
     free(w.touched_base);
     free(w.use_base);
@@ -335,8 +338,81 @@ static void compile(struct allocation *allocation, uint32_t passes, bool *absent
     allocation_choose_engines(allocation, passes & PASS_BIT(SHARED_COPIES), absent);
 }
 
+/* ---- loops of which periods were left out ---------------------------------------------------- */
+
+static void hide(struct allocation *allocation, const struct nki_fold *fold, uint32_t periods) {
+    size_t n = allocation->image->program->instrs.len;
+    if (periods && !allocation->hides)
+        allocation->hides = mem_alloc(n + 1, sizeof *allocation->hides);
+    for (uint32_t i = fold->first; i < fold->first + periods * fold->length; i++)
+        allocation->hides[i] = true;
+}
+
+/* The folds of the program, in as short periods as there are. */
+static void find_parts(struct allocation *allocation) {
+    const struct nki_program *program = allocation->image->program;
+    allocation->is_foldable = true;
+    allocation->folds = mem_alloc(program->folds.len + 1, sizeof *allocation->folds);
+    for (size_t f = 0; f < program->folds.len && allocation->is_foldable; f++) {
+        allocation->folds[f] = program->folds.at[f];
+        allocation->is_foldable = alike_fold(allocation->image, &program->folds.at[f]);
+        if (allocation->is_foldable)
+            allocation->folds[f] = alike_parts(allocation->image, &program->folds.at[f]);
+    }
+}
+
+static void make_gaps(struct allocation *allocation, const uint32_t *hidden) {
+    const struct nki_program *program = allocation->image->program;
+    uint32_t gone = 0, cuts = 0;
+    find_parts(allocation);
+    for (size_t f = 0; f < program->folds.len; f++) {
+        const struct nki_fold *fold = &allocation->folds[f];
+        uint32_t less = hidden ? hidden[f] : 0;
+        hide(allocation, fold, less);
+        *vec_push(&allocation->gaps) = (struct gap){.first = fold->first - gone,
+                                                    .length = fold->length,
+                                                    .kept = fold->kept - less,
+                                                    .left_out = fold->left_out + less,
+                                                    .balance = cuts};
+        gone += less * fold->length;
+        cuts += fold->kept - less + 1;
+    }
+    for (uint32_t i = 0; i < cuts; i++)
+        *vec_push(&allocation->balances) = (struct balance){0, 0};
+}
+
+/* Where the compiler chooses engines by how busy they are, the choices may never repeat. */
+static bool balance_repeats(const struct allocation *allocation, const struct gap *gap) {
+    const struct balance *last = &allocation->balances.at[gap->balance + gap->kept];
+    for (uint32_t period = 1; 3 * period <= gap->kept; period++)
+        if (last[0].vector_ns == last[-(int64_t)period].vector_ns &&
+            last[0].scalar_ns == last[-(int64_t)period].scalar_ns)
+            return true;
+    return false;
+}
+
+/* Spills depend on all that comes; so do not leave anything out where there are any. */
+static void end_gaps(struct allocation *allocation) {
+    uint32_t r = 0;
+    for (size_t s = 0; s < allocation->issues.len && allocation->gaps.len; s++)
+        allocation->is_foldable &= allocation->issues.at[s].kind <= ISSUE_ABSENT;
+    for (size_t g = 0; g < allocation->gaps.len; g++) {
+        while (r < allocation->residences.len &&
+               allocation->residences.at[r].first_user < allocation->gaps.at[g].first)
+            r++;
+        allocation->gaps.at[g].residence = r;
+        allocation->is_foldable &= balance_repeats(allocation, &allocation->gaps.at[g]);
+    }
+}
+
 struct allocation *allocation_make(const struct device_image *image,
                                    const struct device_constants *table, uint32_t without) {
+    return allocation_hiding(image, table, without, NULL);
+}
+
+struct allocation *allocation_hiding(const struct device_image *image,
+                                     const struct device_constants *table, uint32_t without,
+                                     const uint32_t *hidden) {
     struct allocation *allocation = mem_alloc(1, sizeof *allocation);
     allocation->image = image;
     allocation->table = table;
@@ -344,10 +420,12 @@ struct allocation *allocation_make(const struct device_image *image,
     allocation->alias = mem_alloc(image->n_blocks, sizeof *allocation->alias);
     for (uint32_t b = 0; b < image->n_blocks; b++)
         allocation->alias[b] = b;
+    make_gaps(allocation, hidden);
     bool *absent = mem_alloc(image->program->instrs.len, sizeof *absent);
     compile(allocation, ~without, absent);
     bool current = !(without & PASS_BIT(SPILLS)) && device_image_spills(image);
     walk_program(allocation, absent, allocation->reorders || current);
+    end_gaps(allocation);
     free(absent);
     return allocation;
 }
@@ -359,6 +437,10 @@ void allocation_free(struct allocation *allocation) {
     vec_free(&allocation->residences);
     vec_free(&allocation->uses);
     vec_free(&allocation->use_base);
+    vec_free(&allocation->gaps);
+    vec_free(&allocation->balances);
+    free(allocation->hides);
+    free(allocation->folds);
     free(allocation->alias);
     free(allocation->input_in_psum);
     free(allocation->again);

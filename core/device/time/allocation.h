@@ -8,7 +8,15 @@
 
 #include "device/time/cost.h"
 #include "device/image/inner.h"
-#include "device/time/passes.h"
+
+/* The passes of passes.def, and their bits. */
+enum pass {
+#define PASS(id, ...) PASS_##id,
+#include "device/time/passes.def"
+#undef PASS
+    PASS_COUNT
+};
+#define PASS_BIT(id) (1u << PASS_##id)
 
 enum issue_kind {
     ISSUE_INSTR,
@@ -35,6 +43,18 @@ struct residence {
     bool psum;
 };
 
+/* A loop of which periods were left out (struct nki_fold), in issues. */
+struct gap {
+    uint32_t first, length, kept; /* as of nki_fold; those that are hidden do not count as kept */
+    uint64_t left_out;            /* hidden ones too */
+    uint32_t residence;           /* the first that it makes */
+    uint32_t balance;             /* in allocation->balances, when its first period begins */
+};
+/* How busy the compiler thinks two engines are. */
+struct balance {
+    double vector_ns, scalar_ns; /* busy so far, after the smaller of the two is taken off both */
+};
+
 struct allocation {
     const struct device_image *image;
     const struct device_constants *table;
@@ -48,6 +68,11 @@ struct allocation {
     uint8_t *engine;               /* per instruction: enum nki_engine, as the compiler chose it */
     bool renames;                  /* a load that fills a buffer anew fills another buffer */
     bool reorders;                 /* the compiler may reorder: legacy dialect */
+    struct nki_fold *folds;        /* of the program, in their shortest periods */
+    VEC(struct gap) gaps;          /* one for each fold of the program */
+    VEC(struct balance) balances;  /* at the start of each period of each gap, and behind the gap */
+    bool *hides;                   /* per instruction: it is of a hidden period; NULL: none is */
+    bool is_foldable;              /* nothing but steady schedules stands against leaving out */
     uint64_t sbuf_peak, psum_peak; /* bytes per partition, in program order */
     uint64_t spill_save_bytes, spill_reload_bytes;
     uint64_t reload_bytes; /* inputs read again because SBUF could not hold them */
@@ -56,7 +81,14 @@ struct allocation {
  * passes (passes.def) to leave out. Free it with allocation_free. */
 struct allocation *allocation_make(const struct device_image *image,
                                    const struct device_constants *table, uint32_t without);
+/* The same without the first `hidden[f]` periods that fold f of the program kept. */
+struct allocation *allocation_hiding(const struct device_image *image,
+                                     const struct device_constants *table, uint32_t without,
+                                     const uint32_t *hidden);
 void allocation_free(struct allocation *allocation);
+static inline bool allocation_hides(const struct allocation *allocation, size_t i) {
+    return allocation->hides && allocation->hides[i];
+}
 /* Whether a block is in the memory `space` (SBUF or PSUM). */
 static inline bool allocation_is_in(const struct device_image *image, uint32_t block,
                                     enum nki_space space) {
@@ -144,6 +176,7 @@ struct timeline {
                                     * visible */
     int32_t *cause;                /* per issue: the issue that made it start when it did; -1:
                                     * none */
+    uint32_t *turn; /* per issue: the how manieth it was to be scheduled; NULL without gaps */
     double latency_ns;
     double throttled_ns; /* time that the Tensor engine lost to a cold clock */
     struct run *run;     /* private: memory for doing it again */

@@ -70,10 +70,6 @@ bool allocation_renames(const struct allocation *allocation, uint32_t i) {
  * kernel. */
 #define BALANCE_NS 20000.0
 
-struct balance {
-    double vector_ns, scalar_ns; /* busy so far; the lesser of the two is taken off both */
-};
-
 static void add_busy(struct balance *balance, enum nki_engine engine, double ns) {
     double *busy = engine == NKI_ENGINE_VECTOR ? &balance->vector_ns : &balance->scalar_ns;
     *busy += ns;
@@ -105,6 +101,17 @@ static enum nki_engine less_busy(const struct allocation *allocation, uint32_t i
     return vector < scalar ? NKI_ENGINE_VECTOR : NKI_ENGINE_SCALAR;
 }
 
+/* Where instruction i begins a period of a folded loop. */
+static void note_balance(struct allocation *allocation, uint32_t i, const struct balance *balance) {
+    for (size_t f = 0; f < allocation->gaps.len; f++) {
+        const struct nki_fold *fold = &allocation->folds[f];
+        const struct gap *gap = &allocation->gaps.at[f];
+        uint32_t end = fold->first + fold->kept * fold->length, kept = gap->kept * gap->length;
+        if (i + kept >= end && i <= end && (end - i) % fold->length == 0)
+            allocation->balances.at[gap->balance + gap->kept - (end - i) / fold->length] = *balance;
+    }
+}
+
 void allocation_choose_engines(struct allocation *allocation, bool shares, const bool *absent) {
     const struct device_image *image = allocation->image;
     const struct device_constants *table = allocation->table;
@@ -115,6 +122,9 @@ void allocation_choose_engines(struct allocation *allocation, bool shares, const
     /* On trn1, Vector and Scalar cannot reach PSUM at once (architecture guide). */
     shares &= image->generation->generation != NKI_GEN2;
     for (uint32_t i = 0; i < n && shares; i++) {
+        if (allocation_hides(allocation, i))
+            continue;
+        note_balance(allocation, i, &balance);
         if (leaves_psum(image, i))
             allocation->engine[i] = (uint8_t)less_busy(allocation, i, &balance, table);
         enum nki_engine engine = (enum nki_engine)allocation->engine[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table constants.def as values of each generation, and as rows. */
 #include "device/time/constants.h"
+#include "device/time/cost.h"
 
 #include <math.h>
 
@@ -37,6 +38,17 @@ static size_t row_of(enum nki_generation generation) {
 
 const struct device_constants *device_constants_of(enum nki_generation generation) {
     return &tables[row_of(generation)];
+}
+
+struct device_constants device_constants_on_grid(const struct device_constants *constants) {
+    struct device_constants on_grid = *constants;
+    double *const times[] = {&on_grid.semaphore_ns, &on_grid.scalar_table_ns,
+                             &on_grid.pe_window_ns, &on_grid.dma_wait_ns,
+                             &on_grid.dma_start_ns, &on_grid.dma_complete_ns,
+                             &on_grid.start_ns};
+    for (size_t i = 0; i < COUNT_OF(times); i++)
+        *times[i] = cost_on_grid(*times[i]);
+    return on_grid;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */

@@ -16,6 +16,8 @@ struct device_constants {
 };
 /* The constants that constants.def has for a generation. */
 const struct device_constants *device_constants_of(enum nki_generation generation);
+/* The same with the times that a schedule adds up on the grid of cost_on_grid. */
+struct device_constants device_constants_on_grid(const struct device_constants *constants);
 
 /* How a value is known. */
 enum device_how { DEVICE_DOCUMENTED, DEVICE_MEASURED, DEVICE_FITTED, DEVICE_GUESSED };

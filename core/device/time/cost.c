@@ -317,6 +317,9 @@ struct cost cost_of(const struct nki_program *program, size_t i, struct cost_pla
         program, instr, place.engine, place.input_in_psum, table, longest_free(instr)};
     struct cost cost = functions[instr->op](&work);
     cost.port = needs_port(&work);
+    cost.interval_ns = cost_on_grid(cost.interval_ns);
+    cost.latency_ns = cost_on_grid(cost.latency_ns);
+    cost.active_ns = cost_on_grid(cost.active_ns);
     return cost;
 }
 

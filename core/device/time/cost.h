@@ -6,6 +6,8 @@
 #include "device/image/inner.h"
 #include "device/time/time.h"
 
+#include <math.h>
+
 /* interval: how long the engine is busy before it takes the next instruction. latency: from the
  * start until an instruction that waits for the result can use it. Both in ns; latency >=
  * interval. */
@@ -14,6 +16,11 @@ struct cost {
     double active_ns; /* of the Tensor engine: its interval times the share of its rows that work */
     bool port;        /* holds the port to SBUF that Vector and GpSimd share, for its interval */
 };
+
+/* The nearest multiple of 2^-20 ns. Sums and differences of such times are exact for hours. */
+static inline double cost_on_grid(double ns) {
+    return rint(ns * 0x1p20) * 0x1p-20;
+}
 
 /* Where instruction i runs: its engine, and whether the compiler put one of its two inputs into
  * PSUM. */

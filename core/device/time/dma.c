@@ -34,7 +34,7 @@ static struct transfer spread(uint64_t descriptors, double bytes_each,
     transfer.engines = MAX_OF(transfer.engines, 1u);
     double one = MAX_OF(table->dma_descriptor_ns + bytes_each * table->dma_byte_ns,
                         bytes_each * table->dma_sustained_byte_ns);
-    transfer.engine_ns = ceil((double)descriptors / transfer.engines) * one;
+    transfer.engine_ns = cost_on_grid(ceil((double)descriptors / transfer.engines) * one);
     return transfer;
 }
 
@@ -86,7 +86,8 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
     }
     struct transfer transfer = spread(descriptors, each, image->generation, table);
     if (transposes)
-        transfer.engine_ns /= 0.9; /* at most 90 % of the copy rate (Trainium2 guide) */
+        transfer.engine_ns = cost_on_grid(
+            transfer.engine_ns / 0.9); /* at most 90 % of the copy rate (Trainium2 guide) */
     transfer.reads_hbm = reads;
     transfer.writes_hbm = writes;
     transfer.software = software;

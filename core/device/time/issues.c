@@ -80,11 +80,11 @@ static struct issue_cost cost_of_transfer(const struct allocation *allocation,
     cost.transfer = spill ? transfer_of_spill(allocation->image, issue, table)
                           : transfer_of(allocation, issue->instr, table);
     cost.issuer = (uint8_t)issuer_of(allocation, issue, &cost.transfer);
-    cost.issue_ns = issue_ns(allocation, &cost, table);
+    cost.issue_ns = cost_on_grid(issue_ns(allocation, &cost, table));
     /* The legacy compiler makes GpSimd issue both, but a store waits for an engine, and a load for
      * nobody. */
     bool waits = cost.queue == QUEUE_DMA_OUT && allocation->reorders;
-    cost.start_ns = table->dma_start_ns + (waits ? table->dma_wait_ns : 0);
+    cost.start_ns = cost_on_grid(table->dma_start_ns + (waits ? table->dma_wait_ns : 0));
     return cost;
 }
 

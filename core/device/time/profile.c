@@ -2,8 +2,8 @@
 /* The profile: what a schedule means. It has metrics under the names of Neuron's tools (Neuron
  * Explorer's summary), the cost of each source line along the critical path, how much each resource
  * limits, and the floor under any kernel with these inputs, outputs and matrix products. */
-#include "device/time/allocation.h"
 #include "device/time/floor.h"
+#include "device/time/run.h"
 #include "device/time/testing.h"
 
 #include <math.h>
@@ -13,6 +13,8 @@ struct profiler {
     const struct device_image *image;
     const struct allocation *allocation;
     const struct timeline *time;
+    const struct folded *folded;
+    bool is_steady; /* all that is counted repeats where rounds were left out */
     const struct issue_cost *costs;
     const struct device_constants *table;
     struct device_profile *profile;
@@ -20,6 +22,7 @@ struct profiler {
     double busy[QUEUE_COUNT], dma_busy;
     double critical_ns[QUEUE_COUNT];                    /* of the critical path */
     size_t count[QUEUE_COUNT], first_span[QUEUE_COUNT]; /* of its spans */
+    uint64_t number[QUEUE_COUNT];                       /* of its instructions, in all rounds */
     uint64_t hbm_read, hbm_write, sbuf_read, sbuf_write, psum_read, psum_write;
     uint64_t dma_bytes, dma_transfers, dma_descriptors;
     double dma_engine_ns; /* busy time of the DMA engines, summed */
@@ -42,8 +45,11 @@ static int by_start(const void *a, const void *b) {
 
 /* Finds where the spans of each queue begin in the profile. */
 static void count_spans(struct profiler *p) {
-    for (size_t s = 0; s < p->allocation->issues.len; s++)
-        p->count[p->costs[s].queue] += p->allocation->issues.at[s].kind != ISSUE_ABSENT;
+    for (uint32_t s = 0; s < p->allocation->issues.len; s++)
+        if (p->allocation->issues.at[s].kind != ISSUE_ABSENT) {
+            p->count[p->costs[s].queue]++;
+            p->number[p->costs[s].queue] += folded_weight(p->folded, s);
+        }
     for (int queue = 0; queue + 1 < QUEUE_COUNT; queue++)
         p->first_span[queue + 1] = p->first_span[queue] + p->count[queue];
     p->profile->spans.len = p->first_span[QUEUE_COUNT - 1] + p->count[QUEUE_COUNT - 1];
@@ -58,73 +64,80 @@ static void sort_spans(struct device_span *spans, size_t n) {
         }
 }
 
-/* The next of two rows of spans, each in the order of their starts. */
-static const struct device_span *next_of(const struct device_span **a,
-                                         const struct device_span *a_end,
-                                         const struct device_span **b,
-                                         const struct device_span *b_end) {
-    bool first = *b == b_end || (*a < a_end && by_start(*a, *b) <= 0);
-    return first ? (*a)++ : (*b)++;
+/* Spans of one queue, or of two; each come by start. */
+struct spans {
+    const struct device_span *a, *a_end, *b, *b_end;
+};
+
+static const struct device_span *next_span(struct spans *spans) {
+    bool first =
+        spans->b == spans->b_end || (spans->a < spans->a_end && by_start(spans->a, spans->b) <= 0);
+    return first ? spans->a++ : spans->b++;
 }
 
-/* Adds what a span covers of the time after `until`. Spans come in the order of their starts. */
-static void cover(const struct device_span *span, double *busy, double *until) {
-    double start = MAX_OF(span->start_ns, *until);
-    *busy += MAX_OF(span->end_ns - start, 0);
-    *until = MAX_OF(*until, span->end_ns);
+/* The part of that time which at least one span covers. */
+static double covered(struct spans spans, double from_ns, double to_ns) {
+    double busy = 0, until = from_ns;
+    while (spans.a < spans.a_end || spans.b < spans.b_end) {
+        const struct device_span *span = next_span(&spans);
+        double start = MAX_OF(span->start_ns, until), end = MIN_OF(span->end_ns, to_ns);
+        busy += MAX_OF(end - start, 0);
+        until = MAX_OF(until, end);
+    }
+    return busy;
 }
 
-/* Time that at least one span of [from, to) covers. */
-static double covered(const struct device_span *from, const struct device_span *to) {
-    double busy = 0, until = 0;
-    for (; from < to; from++)
-        cover(from, &busy, &until);
+/* What they cover in all rounds of folded loops, too. */
+static double busy_time(struct profiler *p, struct spans spans) {
+    double busy = covered(spans, 0, INFINITY);
+    for (size_t g = 0; g < p->allocation->gaps.len; g++) {
+        const struct steady *steady = &p->folded->steady[g];
+        double since = p->start_ns + steady->since_ns, step = steady->step_ns;
+        double last = covered(spans, since - step, since);
+        p->is_steady &= last == covered(spans, since - 2 * step, since - step);
+        busy += (double)(p->allocation->gaps.at[g].left_out / steady->period) * last;
+    }
     return busy;
 }
 
 /* Puts the spans of one queue after those of another, each queue in the order of starts. */
-static void fill_spans(struct profiler *p) {
+static void fill_spans(struct profiler *p, bool shifted) {
     size_t next[QUEUE_COUNT];
-    count_spans(p);
     memcpy(next, p->first_span, sizeof next);
-    for (size_t s = 0; s < p->allocation->issues.len; s++) {
+    for (uint32_t s = 0; s < p->allocation->issues.len; s++) {
         uint8_t queue = p->costs[s].queue;
+        double ahead = p->start_ns + (shifted ? folded_shift(p->folded, s) : 0);
         if (p->allocation->issues.at[s].kind != ISSUE_ABSENT)
-            p->profile->spans.at[next[queue]++] = (struct device_span){
-                p->allocation->issues.at[s].instr, queue, p->start_ns + p->time->start[s],
-                p->start_ns + p->time->end[s]};
+            p->profile->spans.at[next[queue]++] =
+                (struct device_span){p->allocation->issues.at[s].instr, queue,
+                                     ahead + p->time->start[s], ahead + p->time->end[s]};
     }
-    for (uint8_t queue = 0; queue < QUEUE_COUNT; queue++) {
-        *vec_push(&p->profile->queues) =
-            (struct device_queue){queue_names[queue], queue_engine((enum queue)queue)};
+    for (uint8_t queue = 0; queue < QUEUE_COUNT; queue++)
         if (p->count[queue] && (is_dma(queue) || p->allocation->reorders))
             sort_spans(&p->profile->spans.at[p->first_span[queue]], p->count[queue]);
-    }
+}
+
+static struct spans spans_of(const struct profiler *p, int queue, int other) {
+    const struct device_span *at = p->profile->spans.at;
+    if (!p->profile->spans.len)
+        return (struct spans){0};
+    const struct device_span *a = at + p->first_span[queue], *b = at + p->first_span[other];
+    return (struct spans){a, a + p->count[queue], b, b + (queue == other ? 0 : p->count[other])};
 }
 
 /* Busy time of each queue, overlaps counted once, and of the two DMA queues together. */
 static void count_busy(struct profiler *p) {
-    const struct device_span *spans = p->profile->spans.at;
     for (int queue = 0; queue < QUEUE_COUNT; queue++)
-        if (p->count[queue])
-            p->busy[queue] = covered(spans + p->first_span[queue],
-                                     spans + p->first_span[queue] + p->count[queue]);
-    if (!p->count[QUEUE_DMA_IN] && !p->count[QUEUE_DMA_OUT])
-        return;
-    const struct device_span *in = spans + p->first_span[QUEUE_DMA_IN];
-    const struct device_span *out = spans + p->first_span[QUEUE_DMA_OUT], *in_end = out;
-    const struct device_span *out_end = spans + p->profile->spans.len;
-    double until = 0;
-    while (in < in_end || out < out_end)
-        cover(next_of(&in, in_end, &out, out_end), &p->dma_busy, &until);
+        p->busy[queue] = busy_time(p, spans_of(p, queue, queue));
+    p->dma_busy = busy_time(p, spans_of(p, QUEUE_DMA_IN, QUEUE_DMA_OUT));
 }
 
-static void count_operands(struct profiler *p, size_t i) {
+static void count_operands(struct profiler *p, size_t i, uint64_t weight) {
     size_t n;
     const struct block_operand *operands = allocation_operands(p->allocation, i, &n);
     for (size_t k = 0; k < n; k++) {
         uint64_t bytes =
-            (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
+            weight * (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
         switch ((enum nki_space)p->image->blocks[operands[k].first].space) {
         case NKI_HBM:
             p->hbm_read += operands[k].is_src ? bytes : 0;
@@ -142,13 +155,13 @@ static void count_operands(struct profiler *p, size_t i) {
     }
 }
 
-static void count_flops(struct profiler *p, const struct nki_instr *instr) {
+static void count_flops(struct profiler *p, const struct nki_instr *instr, uint64_t weight) {
     bool transpose;
-    double flops = cost_flops(p->image->program, instr, &transpose);
+    double flops = cost_flops(p->image->program, instr, &transpose) * (double)weight;
     if (flops <= 0)
         return;
     int passes = cost_pe_passes(p->image->program, instr, p->table);
-    p->matmuls++;
+    p->matmuls += weight;
     p->hardware_flops += flops * (passes > 1 ? 2 : 1);
     *(transpose ? &p->transpose_flops : &p->model_flops) +=
         transpose && passes > 1 ? 2 * flops : flops;
@@ -163,23 +176,25 @@ static void count_flops(struct profiler *p, const struct nki_instr *instr) {
 }
 
 static void count_issues(struct profiler *p) {
-    for (size_t s = 0; s < p->allocation->issues.len; s++) {
+    for (uint32_t s = 0; s < p->allocation->issues.len; s++) {
         const struct issue *issue = &p->allocation->issues.at[s];
+        uint64_t weight = folded_weight(p->folded, s);
         if (issue->kind == ISSUE_ABSENT)
             continue;
         const struct nki_instr *instr = &p->image->program->instrs.at[issue->instr];
         if (is_dma(p->costs[s].queue)) {
             struct transfer transfer = p->costs[s].transfer;
-            p->dma_transfers++;
-            p->dma_descriptors += transfer.descriptors;
-            p->dma_bytes += transfer.bytes;
-            p->dma_engine_ns += transfer.engine_ns * transfer.engines;
+            p->dma_transfers += weight;
+            p->dma_descriptors += weight * transfer.descriptors;
+            p->dma_bytes += weight * transfer.bytes;
+            p->dma_engine_ns += (double)weight * transfer.engine_ns * transfer.engines;
         }
         if (issue->kind != ISSUE_INSTR)
             continue;
-        count_operands(p, issue->instr);
-        count_flops(p, instr);
-        p->activations += p->costs[s].queue == QUEUE_SCALAR && instr->op != NKI_OP_TENSOR_COPY;
+        count_operands(p, issue->instr, weight);
+        count_flops(p, instr, weight);
+        if (p->costs[s].queue == QUEUE_SCALAR && instr->op != NKI_OP_TENSOR_COPY)
+            p->activations += weight;
     }
     p->hbm_write += p->allocation->spill_save_bytes;
     p->hbm_read += p->allocation->spill_reload_bytes + p->allocation->reload_bytes;
@@ -191,14 +206,18 @@ static void count_issues(struct profiler *p) {
 static double input_bytes(const struct profiler *p) {
     const struct nki_program *program = p->image->program;
     uint64_t *read = mem_alloc(program->storages.len, sizeof *read);
-    for (size_t i = 0; i < program->instrs.len; i++) {
+    for (uint32_t s = 0; s < p->allocation->issues.len; s++) {
         size_t n;
-        const struct block_operand *operands = allocation_operands(p->allocation, i, &n);
+        if (p->allocation->issues.at[s].kind > ISSUE_ABSENT)
+            continue;
+        const struct block_operand *operands =
+            allocation_operands(p->allocation, p->allocation->issues.at[s].instr, &n);
         for (size_t k = 0; k < n; k++)
             if (operands[k].is_src && allocation_is_in(p->image, operands[k].first, NKI_HBM) &&
                 program->storages.at[operands[k].ap->storage].input >= 0)
-                read[operands[k].ap->storage] +=
-                    (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
+                read[operands[k].ap->storage] += folded_weight(p->folded, s) *
+                                                 (uint64_t)nki_ap_count(operands[k].ap) *
+                                                 dtype_bytes(operands[k].ap->dtype);
     }
     double bytes = 0;
     for (size_t s = 0; s < program->storages.len; s++)
@@ -241,7 +260,7 @@ static void engine_metrics(struct profiler *p, enum queue queue, const char *nam
     metric(p, arena_printf(arena, "%s_engine_active_time_percent", name), "%",
            100 * p->busy[queue] / total);
     metric(p, arena_printf(arena, "%s_engine_instruction_count", name), "count",
-           (double)p->count[queue]);
+           (double)p->number[queue]);
 }
 
 static void dma_metrics(struct profiler *p) {
@@ -282,7 +301,7 @@ static void compute_metrics(struct profiler *p) {
     metric(p, "mm_arithmetic_intensity", "ratio", bytes > 0 ? p->model_flops / bytes : 0);
     metric(p, "peak_flops_bandwidth_ratio", "ratio",
            peak / (generation->dma_engines * generation->dma_engine_bytes_per_ns));
-    metric(p, "throttle_time", "s", p->time->throttled_ns / 1e9);
+    metric(p, "throttle_time", "s", p->folded->throttled_ns / 1e9);
     metric(p, "sbuf_peak_bytes", "bytes", (double)p->allocation->sbuf_peak * NKI_PARTITIONS);
     metric(p, "psum_peak_bytes", "bytes", (double)p->allocation->psum_peak * NKI_PARTITIONS);
 }
@@ -323,21 +342,79 @@ static struct device_line *line_of(struct profiler *p, struct lines *lines, uint
     return &p->profile->lines.at[lines->of_locs[at] - 1];
 }
 
+/* The way back from the issue that ends last. Within a folded loop it goes round the last steady
+ * periods until all that were left out have been passed. */
+struct way {
+    const struct folded *folded;
+    uint64_t *left;  /* periods still to be passed, per gap */
+    double ahead_ns; /* by which issues here are later in the whole program */
+};
+
+static void pass(struct way *way, size_t g, uint64_t periods) {
+    const struct steady *steady = &way->folded->steady[g];
+    way->left[g] -= periods;
+    way->ahead_ns -= (double)(periods / steady->period) * steady->step_ns;
+}
+
+/* From a loop to what an issue there waited for before the loop. */
+static void leave_gaps(struct way *way, int32_t cause) {
+    const struct allocation *allocation = way->folded->allocation;
+    for (size_t g = 0; g < allocation->gaps.len; g++)
+        if (way->left[g] && (cause < 0 || (uint32_t)cause < allocation->gaps.at[g].first))
+            pass(way, g, way->left[g]);
+}
+
+static uint32_t go_round(struct way *way, uint32_t s) {
+    const struct allocation *allocation = way->folded->allocation;
+    for (size_t g = 0; g < allocation->gaps.len; g++) {
+        const struct gap *gap = &allocation->gaps.at[g];
+        const struct steady *steady = &way->folded->steady[g];
+        while (way->left[g] && s >= gap->first && way->folded->time->turn[s] < steady->from) {
+            s += steady->period * gap->length;
+            pass(way, g, steady->period);
+        }
+    }
+    return s;
+}
+
+static struct way start_way(const struct folded *folded, uint32_t last) {
+    const struct allocation *allocation = folded->allocation;
+    struct way way = {.folded = folded, .ahead_ns = folded_shift(folded, last)};
+    way.left = mem_alloc(allocation->gaps.len + 1, sizeof *way.left);
+    for (size_t g = 0; g < allocation->gaps.len; g++)
+        if (folded->time->turn[last] >= folded->steady[g].since)
+            way.left[g] = allocation->gaps.at[g].left_out;
+    return way;
+}
+
+static uint32_t last_to_end(const struct profiler *p) {
+    uint32_t last = 0;
+    double latest = -1;
+    for (uint32_t s = 0; s < p->allocation->issues.len; s++) {
+        double visible = p->time->visible[s] + folded_shift(p->folded, s);
+        if (visible > latest) {
+            latest = visible;
+            last = s;
+        }
+    }
+    return last;
+}
+
 /* Walks back from the issue that ends last. Each stretch of time belongs to the line that filled
  * it. */
 static void walk_critical_path(struct profiler *p, struct lines *lines) {
-    size_t n = p->allocation->issues.len;
-    int64_t s = -1;
-    for (size_t k = 0; k < n; k++)
-        if (s < 0 || p->time->visible[k] > p->time->visible[s])
-            s = (int64_t)k;
-    double until = p->time->latency_ns, covered = 0;
+    double latency = p->folded->latency_ns, until = latency, covered = 0;
+    int64_t s = p->allocation->issues.len ? (int64_t)last_to_end(p) : -1;
+    struct way way = start_way(p->folded, s < 0 ? 0 : (uint32_t)s);
     struct device_line *line = NULL;
     while (s >= 0) {
         int32_t cause = p->time->cause[s];
-        double from = cause >= 0 ? MIN_OF(p->time->visible[cause], until) : 0;
+        leave_gaps(&way, cause);
+        if (cause >= 0)
+            cause = (int32_t)go_round(&way, (uint32_t)cause);
+        double from = cause >= 0 ? MIN_OF(p->time->visible[cause] + way.ahead_ns, until) : 0;
         if (cause >= 0 && p->costs[cause].queue == p->costs[s].queue)
-            from = MIN_OF(p->time->end[cause], until);
+            from = MIN_OF(p->time->end[cause] + way.ahead_ns, until);
         line = line_of(p, lines, p->allocation->issues.at[s].instr);
         line->share += until - from;
         p->critical_ns[p->costs[s].queue] += until - from;
@@ -346,9 +423,10 @@ static void walk_critical_path(struct profiler *p, struct lines *lines) {
         s = cause;
     }
     if (line)
-        line->share += p->time->latency_ns - covered;
-    for (size_t k = 0; k < p->profile->lines.len && p->time->latency_ns > 0; k++)
-        p->profile->lines.at[k].share /= p->time->latency_ns;
+        line->share += latency - covered;
+    for (size_t k = 0; k < p->profile->lines.len && latency > 0; k++)
+        p->profile->lines.at[k].share /= latency;
+    free(way.left);
 }
 
 static int by_share(const void *a, const void *b) {
@@ -361,14 +439,17 @@ static int by_share(const void *a, const void *b) {
 static void fill_lines(struct profiler *p) {
     struct lines lines = {.of_locs =
                               mem_alloc(p->image->program->locs.len + 1, sizeof *lines.of_locs)};
-    for (size_t s = 0; s < p->allocation->issues.len; s++) {
+    for (uint32_t s = 0; s < p->allocation->issues.len; s++) {
         const struct issue *issue = &p->allocation->issues.at[s];
         struct device_line *line = line_of(p, &lines, issue->instr);
-        line->engine_ns[queue_engine(p->costs[s].queue)] += p->time->end[s] - p->time->start[s];
-        line->instructions += issue->kind == ISSUE_INSTR;
+        uint64_t weight = folded_weight(p->folded, s);
+        line->engine_ns[queue_engine(p->costs[s].queue)] +=
+            (double)weight * (p->time->end[s] - p->time->start[s]);
+        line->instructions += issue->kind == ISSUE_INSTR ? weight : 0;
         if (is_dma(p->costs[s].queue) && issue->kind == ISSUE_INSTR) {
             struct transfer transfer = p->costs[s].transfer;
-            line->hbm_bytes += transfer.reads_hbm || transfer.writes_hbm ? transfer.bytes : 0;
+            bool hbm = transfer.reads_hbm || transfer.writes_hbm;
+            line->hbm_bytes += hbm ? weight * transfer.bytes : 0;
         }
     }
     walk_critical_path(p, &lines);
@@ -384,7 +465,26 @@ static void fill_lines(struct profiler *p) {
  * lifting it changes almost nothing. */
 #define WORTH_LIFTING 0.03
 
-static void fill_bounds(struct profiler *p, const struct schedule *schedule) {
+/* The latency if that queue took no time; `without`: room for the schedules, made by the first. */
+static bool latency_without(struct profiler *p, const struct timing *timing, int queue,
+                            struct timeline **without, double *ns) {
+    struct folded folded;
+    if (p->allocation->gaps.len) {
+        if (!folded_make(timing, queue, &folded))
+            return false;
+        *ns = folded.latency_ns;
+        folded_free(&folded);
+        return true;
+    }
+    if (*without)
+        timeline_again(*without, queue);
+    else
+        *without = timeline_make(&p->folded->schedule, queue);
+    *ns = (*without)->latency_ns;
+    return true;
+}
+
+static void fill_bounds(struct profiler *p, const struct timing *timing) {
     static const char *const names[] = {"Tensor", "Vector", "Scalar", "GpSimd", "DMA"};
     double around = p->table->start_ns + p->table->end_ns, best = 0;
     struct timeline *without = NULL;
@@ -395,15 +495,10 @@ static void fill_bounds(struct profiler *p, const struct schedule *schedule) {
         double critical = p->critical_ns[queue] + (dma ? p->critical_ns[QUEUE_DMA_OUT] : 0);
         if (busy <= 0)
             continue;
-        double ns = p->time->latency_ns;
-        if (critical > WORTH_LIFTING * ns) {
-            if (without)
-                timeline_again(without, queue);
-            else
-                without = timeline_make(schedule, queue);
-            ns = MIN_OF(without->latency_ns, ns);
-        }
-        ns += around;
+        double ns = p->folded->latency_ns, less = ns;
+        if (critical > WORTH_LIFTING * ns)
+            p->is_steady &= latency_without(p, timing, queue, &without, &less);
+        ns = MIN_OF(less, ns) + around;
         *vec_push(&p->profile->bounds) = (struct device_bound){names[queue], busy, ns};
         if (p->profile->latency_us * 1e3 - ns > best) {
             best = p->profile->latency_us * 1e3 - ns;
@@ -425,37 +520,54 @@ uint32_t device_pass_find(const char *name) {
     return 0;
 }
 
+static void fill_queues(struct profiler *p) {
+    for (int queue = 0; queue < QUEUE_COUNT; queue++)
+        *vec_push(&p->profile->queues) =
+            (struct device_queue){queue_names[queue], queue_engine((enum queue)queue)};
+}
+
+static bool fill_profile(struct profiler *p, const struct timing *timing) {
+    const struct device_constants *table = p->table;
+    fill_queues(p);
+    p->profile->latency_us = (p->folded->latency_ns + table->start_ns + table->end_ns) / 1e3;
+    count_spans(p);
+    fill_spans(p, false);
+    count_busy(p);
+    count_issues(p);
+    find_floor(p);
+    fill_metrics(p);
+    fill_lines(p);
+    fill_bounds(p, timing);
+    if (p->allocation->gaps.len)
+        fill_spans(p, true); /* where they are in the whole program */
+    return p->is_steady;
+}
+
 struct device_profile *device_time_without(const struct device_image *image,
                                            const struct device_constants *table, uint32_t passes) {
+    struct device_constants on_grid = device_constants_on_grid(
+        table ? table : device_constants_of(image->generation->generation));
+    struct timing timing = {image, &on_grid, passes};
+    struct folded folded;
+    if (!folded_make(&timing, -1, &folded))
+        return NULL;
     struct device_profile *profile = mem_alloc(1, sizeof *profile);
     profile->arena = arena_new();
-    if (!table)
-        table = device_constants_of(image->generation->generation);
-    struct allocation *allocation = allocation_make(image, table, passes);
-    struct issue_cost *costs = issue_costs(allocation, table);
-    struct depends *depends = depends_make(allocation, costs);
-    struct schedule schedule = {allocation, depends, table, costs};
-    struct timeline *time = timeline_make(&schedule, -1);
     struct profiler p = {.image = image,
-                         .allocation = allocation,
-                         .time = time,
-                         .table = table,
-                         .costs = costs,
+                         .allocation = folded.allocation,
+                         .time = folded.time,
+                         .folded = &folded,
+                         .is_steady = true,
+                         .table = &on_grid,
+                         .costs = folded.costs,
                          .profile = profile,
-                         .start_ns = table->start_ns};
-    profile->latency_us = (time->latency_ns + table->start_ns + table->end_ns) / 1e3;
-    fill_spans(&p);
-    count_busy(&p);
-    count_issues(&p);
-    find_floor(&p);
-    fill_metrics(&p);
-    fill_lines(&p);
-    fill_bounds(&p, &schedule);
-    timeline_free(time);
-    depends_free(depends);
-    free(costs);
-    allocation_free(allocation);
-    return profile;
+                         .start_ns = on_grid.start_ns};
+    bool whole = fill_profile(&p, &timing);
+    folded_free(&folded);
+    if (whole)
+        return profile;
+    device_profile_free(profile);
+    return NULL;
 }
 
 double device_latency(const struct device_image *image, const struct device_constants *constants) {

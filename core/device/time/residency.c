@@ -174,6 +174,29 @@ static uint32_t next_site(const struct residency *r, const bool *tried) {
     return best;
 }
 
+static bool is_in_fold(const struct nki_program *program, uint32_t i) {
+    for (size_t f = 0; f < program->folds.len; f++) {
+        const struct nki_fold *fold = &program->folds.at[f];
+        if (i >= fold->first && i < fold->first + (fold->kept + 1) * fold->length)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the same would stay resident if nothing had been left out of loops: all that repeats
+ * does, and nothing of it moves on from period to period. */
+static bool holds_when_unfolded(const struct residency *r, const bool *kept) {
+    const struct nki_program *program = r->allocation->image->program;
+    for (size_t s = 0; s < r->sites.len && program->folds.len; s++)
+        if (r->sites.at[s].repeated && !kept[s])
+            return false;
+    for (size_t p = 0; p < r->pieces.len && program->folds.len; p++)
+        if (r->sites.at[r->pieces.at[p].site].repeated &&
+            is_in_fold(program, r->pieces.at[p].first))
+            return false;
+    return true;
+}
+
 void allocation_find_resident_loads(struct allocation *allocation, bool *resident) {
     const struct device_image *image = allocation->image;
     size_t n = image->program->instrs.len;
@@ -184,7 +207,7 @@ void allocation_find_resident_loads(struct allocation *allocation, bool *residen
     count_writes(&r);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t block;
-        if (is_plain_load(&r, i, &block))
+        if (!allocation_hides(allocation, i) && is_plain_load(&r, i, &block))
             note_load(&r, i, block);
     }
     measure_usage(&r);
@@ -195,6 +218,7 @@ void allocation_find_resident_loads(struct allocation *allocation, bool *residen
         kept[s] = keep_site(&r, s);
     }
     apply_residency(&r, resident, kept);
+    allocation->is_foldable &= holds_when_unfolded(&r, kept);
     free(tried);
     free(kept);
     free(r.writes);

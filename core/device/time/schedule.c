@@ -5,12 +5,10 @@
  * that are ready within a window, the earliest in program order. Memory is granted in program
  * order, which bounds how far a queue runs ahead and makes a deadlock impossible. The result is
  * deterministic. */
-#include "device/time/allocation.h"
+#include "device/time/run.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#define MOST_DMA_ENGINES 64
 
 /* How far the legacy compiler reorders: this many issues past the oldest that is not done. The
  * value is set on the latencies published for NKIBench's baselines. Those with few instructions per
@@ -18,15 +16,6 @@
 #define WINDOW 128
 
 /* ---- heaps ---------------------------------------------------------------------------------- */
-
-struct entry {
-    double key;
-    uint64_t value;
-    uint32_t issue;
-};
-struct heap {
-    VEC(struct entry) all;
-};
 
 static bool before(const struct entry *a, const struct entry *b) {
     return a->key < b->key || (a->key <= b->key && a->issue < b->issue);
@@ -60,61 +49,6 @@ static struct entry heap_pop(struct heap *heap) {
 
 /* ---- the state of a run --------------------------------------------------------------------- */
 
-/* SBUF or PSUM. Residences are granted in order. `returned` is memory that comes back, by time. */
-struct pool {
-    bool psum;
-    uint64_t capacity, used;
-    size_t next; /* the next residence of this memory to grant */
-    struct heap returned;
-    double when; /* when the memory granted last became free */
-    int32_t cause;
-};
-struct queue_state {
-    VEC(uint32_t) order; /* its issues, where it may not reorder */
-    size_t head;
-    struct heap later, now; /* ready issues: `later` by time, `now` by number */
-    double free;
-    int32_t last;
-};
-/* The part of an issue that is looked at most often, in one place. */
-struct pending {
-    double ready;   /* the earliest time it can start */
-    uint32_t waits; /* producers not scheduled yet, and residences not granted yet */
-    uint8_t queue;
-    uint8_t issuer; /* of a transfer: the enum nki_engine that triggers it */
-    bool done;
-};
-struct use {
-    double over;   /* when the last of the users so far is over */
-    uint32_t left; /* users still to come */
-};
-/* The window of the Tensor engine's clock: when it began, and how long the engine was busy in it at
- * the full clock. */
-struct pe_clock {
-    double since, busy;
-    bool slow;
-};
-struct run {
-    const struct schedule *schedule;
-    const struct allocation *allocation;
-    struct timeline *time;
-    int lifted;
-    uint32_t oldest,
-        admitted; /* oldest issue not done; issues below `admitted` are in the window */
-    struct pending *issues;
-    struct use *residences;
-    struct queue_state queues[QUEUE_COUNT];
-    double engine_free[MOST_DMA_ENGINES];
-    int32_t engine_last[MOST_DMA_ENGINES];
-    double issuer_free[NKI_ENGINE_COUNT];
-    int32_t issuer_last[NKI_ENGINE_COUNT];
-    struct pool sbuf, psum;
-    struct pe_clock pe_clock;
-    double port_free; /* of SBUF, for Vector or GpSimd, whichever is not port_queue */
-    uint8_t port_queue;
-    uint16_t function_set; /* the set of activation functions that is loaded */
-};
-
 static bool is_dma(const struct run *run, uint32_t s) {
     uint8_t queue = run->issues[s].queue;
     return queue == QUEUE_DMA_IN || queue == QUEUE_DMA_OUT;
@@ -141,7 +75,6 @@ static void release(struct run *run, uint32_t s) {
 /* Lets in the issues that come within the compiler's window now that issue s is done. */
 static void move_window(struct run *run, uint32_t s) {
     size_t n = run->allocation->issues.len;
-    run->issues[s].done = true;
     while (run->oldest < n && run->issues[run->oldest].done)
         run->oldest++;
     for (; run->admitted < n && run->admitted < run->oldest + WINDOW; run->admitted++) {
@@ -179,6 +112,7 @@ static bool grant(struct run *run, struct pool *pool, bool force) {
         force = false;
         any = true;
         pool->used += bytes;
+        pool->granted = pool->next;
         uint32_t s = run->allocation->residences.at[pool->next++].first_user;
         hold_until(run, s, pool->when, pool->cause);
         release(run, s);
@@ -321,6 +255,7 @@ static void tell_consumers(struct run *run, uint32_t s) {
     const struct timeline *time = run->time;
     const struct depends *depends = run->schedule->depends;
     uint8_t queue = run->issues[s].queue;
+    uint32_t furthest = s;
     for (uint32_t c = depends->consumer_base[s]; c < depends->consumer_base[s + 1]; c++) {
         uint32_t consumer = depends->consumer[c] & ~DEPENDS_ORDER;
         bool same = run->issues[consumer].queue == queue;
@@ -332,7 +267,10 @@ static void tell_consumers(struct run *run, uint32_t s) {
         else
             hold_until(run, consumer, seen, (int32_t)s);
         release(run, consumer);
+        furthest = MAX_OF(furthest, consumer);
     }
+    if (run->cut_of)
+        steady_touch(run, s, furthest);
 }
 
 static void note_cause(struct run *run, uint32_t s, const struct queue_state *queue) {
@@ -358,6 +296,9 @@ static bool advance(struct run *run) {
     if (!queue)
         return false;
     uint32_t s = take_next(run, queue, start);
+    if (run->cut_of)
+        steady_note(run, s, start);
+    run->issues[s].done = true;
     note_cause(run, s, queue);
     if (run->allocation->issues.at[s].kind == ISSUE_ABSENT)
         run->time->start[s] = run->time->end[s] = run->time->visible[s] = queue->free = start;
@@ -397,7 +338,7 @@ static void reset_memory(struct pool *pool, bool psum, uint64_t capacity) {
     pool->psum = psum;
     pool->capacity = capacity;
     pool->used = pool->when = 0;
-    pool->next = pool->returned.all.len = 0;
+    pool->next = pool->granted = pool->returned.all.len = 0;
     pool->cause = -1;
 }
 
@@ -431,6 +372,7 @@ static void reset(struct run *run, int lifted) {
     reset_engines(run);
     reset_issues(run);
     reset_residences(run);
+    steady_reset(run);
     for (uint32_t s = 0; run->allocation->reorders && s < run->admitted; s++)
         if (!run->issues[s].waits)
             offer(run, s);
@@ -455,6 +397,7 @@ static struct run *run_new(const struct schedule *schedule, struct timeline *tim
         if (!allocation->reorders)
             *vec_push(&run->queues[run->issues[s].queue].order) = s;
     }
+    steady_open(run);
     return run;
 }
 
@@ -466,6 +409,7 @@ static void run_free(struct run *run) {
     }
     vec_free(&run->sbuf.returned.all);
     vec_free(&run->psum.returned.all);
+    steady_close(run);
     free(run->issues);
     free(run->residences);
     free(run);
@@ -511,5 +455,6 @@ void timeline_free(struct timeline *time) {
     free(time->end);
     free(time->visible);
     free(time->cause);
+    free(time->turn);
     free(time);
 }

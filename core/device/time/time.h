@@ -66,7 +66,8 @@ struct device_profile {
     VEC(struct device_span) spans; /* by queue, then start */
 };
 /* Schedules every instruction on its engine and every transfer on its queue. Deterministic. Free
- * the profile with device_profile_free. */
+ * the profile with device_profile_free. NULL when rounds of loops were left out of the program and
+ * the schedule does not become steady in those that were kept. */
 struct device_profile *device_time(const struct device_image *image) CC_MUST_USE;
 /* The same with other constants than the generation's own (NULL: its own). */
 struct device_profile *device_time_with(const struct device_image *image,

@@ -90,6 +90,13 @@ int64_t nki_ap_free(const struct nki_ap *ap) {
     return count;
 }
 
+uint64_t nki_program_count(const struct nki_program *program) {
+    uint64_t count = program->instrs.len;
+    for (size_t f = 0; f < program->folds.len; f++)
+        count += program->folds.at[f].left_out * program->folds.at[f].length;
+    return count;
+}
+
 /* The program and its growing arrays are plain allocations. All that they point to is in the
  * arena. */
 void nki_program_free(struct nki_program *program) {
@@ -100,6 +107,7 @@ void nki_program_free(struct nki_program *program) {
     vec_free(&program->locs);
     vec_free(&program->files);
     vec_free(&program->outputs);
+    vec_free(&program->folds);
     arena_free(program->arena);
     mem_free_(program);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program: what a kernel becomes once its inputs are known. It is a flat sequence of device
  * instructions. Their operands are access patterns over HBM, SBUF and PSUM, and each has the source
- * span it came from. Loops are unrolled, calls inlined, shapes known. */
+ * span it came from. Loops are unrolled (or folded: nki_fold), calls inlined, shapes known. */
 #ifndef HONE_NKI_PROGRAM_H
 #define HONE_NKI_PROGRAM_H
 
@@ -273,6 +273,17 @@ struct nki_instr {
     const char *label;           /* name=, or NULL */
 };
 
+/* A loop of which rounds were left out. A period is the rounds after which the loop does the same
+ * again; from one to the next, operands in HBM move by the same step and each tile is a new one.
+ * The periods left out belong behind those that were kept; at least one more follows there. */
+struct nki_fold {
+    uint32_t first, length;           /* instructions: of the first period kept; of a period */
+    uint32_t first_storage, storages; /* that the first period kept makes; that each makes */
+    uint32_t rounds;                  /* of the loop in a period */
+    uint32_t kept;                    /* periods */
+    uint64_t left_out;                /* periods */
+};
+
 struct nki_program {
     struct arena *arena; /* owns all of the program */
     enum nki_dialect dialect;
@@ -282,7 +293,8 @@ struct nki_program {
     VEC(struct nki_instr) instrs;
     VEC(struct nki_loc) locs;
     VEC(const char *) files;
-    VEC(uint32_t) outputs; /* storages in the order they are returned */
+    VEC(uint32_t) outputs;      /* storages in the order they are returned */
+    VEC(struct nki_fold) folds; /* in the order of their instructions; none: all is here */
     bool returns_tuple;
     int n_registers;
 };
@@ -381,8 +393,11 @@ struct nki_specialise_options {
     size_t max_steps;           /* evaluation steps of the meta-program */
     size_t max_bytes;           /* memory of program and values */
     const volatile int *cancel; /* non-zero stops it; may be NULL */
-    bool partial;               /* inputs may be missing: evaluation goes as far as it can without
-                                 * them, and returns the program up to there */
+    uint32_t fold_rounds; /* of a loop whose rounds are alike about so many are kept; 0: all */
+    size_t fold_least;    /* .. where that leaves out so many instructions or more */
+    bool *was_folded;     /* becomes true when some were left out; may be NULL */
+    bool partial;         /* inputs may be missing: evaluation goes as far as it can without
+                           * them, and returns the program up to there */
 };
 
 /* Turns a kernel and its inputs into a program. Findings (errors and warnings with file, line,
@@ -392,6 +407,8 @@ struct nki_program *nki_specialise(const struct nki_tree *tree,
                                    const struct nki_specialise_options *options,
                                    struct diag_list *diags) CC_MUST_USE;
 void nki_program_free(struct nki_program *program);
+/* How many instructions it has, with those of rounds that were left out. */
+uint64_t nki_program_count(const struct nki_program *program);
 
 /* ---- what a program does with its inputs and outputs ---------------------------------------- */
 

@@ -205,6 +205,7 @@ struct interp {
     const char *stack_base;
     int depth;
     int tolerant; /* > 0: at module level, where errors are put off */
+    bool folding; /* within a loop that is being folded */
     int printed;
     uint64_t steps, next_check, max_steps;
     size_t max_instructions, max_bytes;
@@ -366,6 +367,24 @@ bool iterate_next(struct iteration *it, struct interp *in, struct value *item);
 int64_t iterate_length(const struct iteration *it);
 enum flow exec_for(struct interp *in, const struct nki_node *stmt);
 enum flow exec_while(struct interp *in, const struct nki_node *stmt);
+
+/* regular.c: after how many rounds the loop does the same again, at other places; 0: nobody knows.
+ * Asked after its first round, in its frame. */
+int64_t loop_period(struct interp *in, const struct nki_node *loop);
+
+/* fold.c: a loop that may be folded. fold_round comes before each round and may go on to a later
+ * one. */
+struct fold {
+    enum fold_state { FOLD_NOT, FOLD_FIRST, FOLD_COUNTING, FOLD_REST } state;
+    const struct nki_node *loop;
+    int64_t period, kept;  /* rounds of a period; periods to keep */
+    size_t base, storages; /* of the program when the present period began */
+    int registers;
+    struct nki_fold row;
+};
+struct fold fold_begin(struct interp *in, const struct nki_node *loop, const struct iteration *it);
+void fold_round(struct fold *fold, struct interp *in, struct iteration *it);
+void fold_end(struct fold *fold, struct interp *in);
 
 /* interp_class.c */
 enum flow exec_function_def(struct interp *in, const struct nki_node *stmt);

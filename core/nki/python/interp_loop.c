@@ -152,7 +152,10 @@ enum flow exec_for(struct interp *in, const struct nki_node *stmt) {
         return FLOW_ERROR;
     const struct nki_node *target = stmt->for_.target;
     enum flow flow = FLOW_NEXT;
-    while (iterate_next(&it, in, &item)) {
+    struct fold fold = fold_begin(in, stmt, &it);
+    for (;; fold_round(&fold, in, &it)) {
+        if (!iterate_next(&it, in, &item))
+            break;
         flow = FLOW_ERROR;
         if (!interp_step(in, stmt))
             break;
@@ -164,6 +167,7 @@ enum flow exec_for(struct interp *in, const struct nki_node *stmt) {
         if (flow != FLOW_NEXT && flow != FLOW_CONTINUE)
             break;
     }
+    fold_end(&fold, in);
     if (flow == FLOW_ERROR)
         budget_blame_loop(in, stmt, it.at, iterate_length(&it));
     return after_loop(in, flow, &stmt->for_.orelse);

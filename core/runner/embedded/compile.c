@@ -8,15 +8,19 @@
 #include <stdlib.h>
 
 #define MAX_RESULT_LINES 5000
+/* Instructions that folding loops has to leave out: for fewer, looking for a steady state costs
+ * more. Where the timeline is kept, as many as it has no room for. */
+#define FOLD_LEAST 20000
+#define FOLD_LEAST_SHOWN 1000000
 
 static double seconds_since(uint64_t start_ns) {
     return (double)(clock_monotonic_ns() - start_ns) * 1e-9;
 }
 
-static struct nki_program *specialise(struct evaluation *evaluation, const struct nki_tree *tree,
-                                      const char *function, struct diag_list *diags) {
+static struct nki_specialise_options options_for(struct evaluation *evaluation,
+                                                 const char *function) {
     const struct runner_job *job = &evaluation->job;
-    struct nki_specialise_options options = {
+    return (struct nki_specialise_options){
         .function = function,
         .generation = evaluation->generation->generation,
         .inputs = inputs_for_specialiser(evaluation, evaluation->shapes),
@@ -25,7 +29,6 @@ static struct nki_program *specialise(struct evaluation *evaluation, const struc
         .max_steps = (size_t)job->step_limit,
         .max_bytes = (size_t)job->value_limit,
         .cancel = &evaluation->cancel};
-    return nki_specialise(tree, &options, diags);
 }
 
 static void copy(char *to, size_t size, const char *from) {
@@ -118,7 +121,8 @@ static void use_task_floor(struct evaluation *evaluation) {
 static void time_kernel(struct evaluation *evaluation) {
     uint64_t start = clock_monotonic_ns();
     events_phase("time", -1);
-    evaluation->profile = device_time_with(evaluation->image, &evaluation->constants);
+    if (!evaluation->profile)
+        evaluation->profile = device_time_with(evaluation->image, &evaluation->constants);
     use_task_floor(evaluation);
     tell_sample(evaluation->profile->latency_us, false);
     take_profile(evaluation);
@@ -132,17 +136,13 @@ static double time_incumbent(struct evaluation *evaluation) {
     double us = 0;
     struct nki_tree *tree =
         nki_parse("incumbent.py", str_of(evaluation->job.incumbent_text), &diags);
-    struct nki_program *program =
-        tree->errors ? NULL : specialise(evaluation, tree, evaluation->job.kernel_name, &diags);
-    struct device_image *image =
-        program ? device_load(program, evaluation->generation, &diags) : NULL;
-    if (image) {
-        struct device_profile *profile = device_time_with(image, &evaluation->constants);
-        us = profile->latency_us;
-        device_profile_free(profile);
-    }
-    device_unload(image);
-    nki_program_free(program);
+    struct nki_specialise_options options = options_for(evaluation, evaluation->job.kernel_name);
+    struct device_kernel kernel = {0};
+    options.fold_least = FOLD_LEAST;
+    if (!tree->errors &&
+        device_kernel_time(tree, &options, &evaluation->constants, &diags, &kernel))
+        us = kernel.profile->latency_us;
+    device_kernel_free(&kernel);
     nki_tree_free(tree);
     diag_free(&diags);
     return us;
@@ -219,21 +219,54 @@ static bool execution_fits(struct evaluation *evaluation) {
     return evaluation_tell_diags(evaluation) && is_put_aside(evaluation, work.bytes);
 }
 
-void compile_work(struct evaluation *evaluation) {
-    const struct runner_job *job = &evaluation->job;
+/* Specialises and checks. *folded: whether rounds of loops were left out. */
+static void compile(struct evaluation *evaluation, uint32_t rounds, bool *folded) {
+    struct nki_specialise_options options = options_for(evaluation, evaluation->result.kernel_name);
     uint64_t start = clock_monotonic_ns();
+    options.fold_rounds = rounds;
+    options.fold_least = evaluation->job.artifact_folder ? FOLD_LEAST_SHOWN : FOLD_LEAST;
+    options.was_folded = folded;
+    *folded = false;
     events_phase("specialise", -1);
-    evaluation->program = specialise(evaluation, evaluation->tree, evaluation->result.kernel_name,
-                                     &evaluation->diags);
+    evaluation->program = nki_specialise(evaluation->tree, &options, &evaluation->diags);
     events_phase("specialise", seconds_since(start));
-    if (!evaluation_tell_diags(evaluation) || !evaluation->program)
+    if (!evaluation->program || evaluation->diags.errors)
         return;
-    evaluation->result.instructions = evaluation->program->instrs.len;
     start = clock_monotonic_ns();
     events_phase("check", -1);
     evaluation->image =
         device_load(evaluation->program, evaluation->generation, &evaluation->diags);
     events_phase("check", seconds_since(start));
+}
+
+/* With loops folded where only the latency is asked for. Where that cannot be had, and where there
+ * is an error, all rounds are evaluated. */
+static void compile_folded(struct evaluation *evaluation) {
+    const struct runner_job *job = &evaluation->job;
+    size_t findings = evaluation->diags.all.len;
+    bool folded = false, may = job->no_verify && !job->check_only && !job->no_time;
+    uint32_t rounds = may ? device_fold_rounds(NULL) : 0;
+    while (rounds) {
+        compile(evaluation, rounds, &folded);
+        if (folded && evaluation->image)
+            evaluation->profile = device_time_with(evaluation->image, &evaluation->constants);
+        if (!folded || evaluation->profile)
+            return;
+        rounds = evaluation->image ? device_fold_rounds(evaluation->program) : 0;
+        struct device_kernel kernel = {evaluation->program, evaluation->image, NULL};
+        device_kernel_free(&kernel);
+        evaluation->program = NULL;
+        evaluation->image = NULL;
+        device_forget(&evaluation->diags, findings);
+    }
+    compile(evaluation, 0, &folded);
+}
+
+void compile_work(struct evaluation *evaluation) {
+    const struct runner_job *job = &evaluation->job;
+    compile_folded(evaluation);
+    if (evaluation->program)
+        evaluation->result.instructions = nki_program_count(evaluation->program);
     if (!evaluation_tell_diags(evaluation) || !evaluation->image)
         return;
     if (!job->check_only && !job->no_verify && !execution_fits(evaluation))

@@ -121,7 +121,8 @@ bool profile_write(const struct device_profile *profile, const struct nki_progra
     buf_puts(&out, "{\"format\": \"hone-profile\", \"version\": 1,\n\"kernel\": ");
     add_string(&out, program->kernel);
     buf_printf(&out, ",\n\"generation\": \"gen%d\"", (int)program->generation);
-    buf_printf(&out, ",\n\"instructions\": %zu", device_image_program(image)->instrs.len);
+    buf_printf(&out, ",\n\"instructions\": %llu",
+               (unsigned long long)nki_program_count(device_image_program(image)));
     add_field(&out, "latency_us", profile->latency_us);
     add_field(&out, "floor_us", profile->floor_us);
     add_field(&out, "floor_split_us", profile->floor_split_us);

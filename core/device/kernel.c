@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a tree to a latency at once. Loops whose rounds are alike are folded where their schedule
+ * becomes steady: what comes out is the same as without. */
+#include "device/device.h"
+
+#include <stdlib.h>
+
+uint32_t device_fold_rounds(const struct nki_program *before) {
+    static const uint32_t first = 1024, more = 6;
+    if (!before)
+        return first;
+    bool again =
+        before->folds.len && before->folds.at[0].kept * before->folds.at[0].rounds < more * first;
+    return again && nki_program_count(before) > 4 * more * before->instrs.len ? more * first : 0;
+}
+
+void device_kernel_free(struct device_kernel *kernel) {
+    device_profile_free(kernel->profile);
+    device_unload(kernel->image);
+    nki_program_free(kernel->program);
+    *kernel = (struct device_kernel){0};
+}
+
+void device_forget(struct diag_list *diags, size_t from) {
+    while (diags->all.len > from) {
+        struct diag *diag = &diags->all.at[--diags->all.len];
+        diags->errors -= diag->severity == DIAG_ERROR;
+        diags->warnings -= diag->severity == DIAG_WARNING;
+        free(diag->message);
+    }
+}
+
+static bool make(const struct nki_tree *tree, const struct nki_specialise_options *options,
+                 const struct device_constants *constants, struct diag_list *diags,
+                 struct device_kernel *kernel) {
+    *kernel = (struct device_kernel){.program = nki_specialise(tree, options, diags)};
+    if (kernel->program)
+        kernel->image =
+            device_load(kernel->program, device_generation_of(options->generation), diags);
+    if (kernel->image)
+        kernel->profile =
+            constants ? device_time_with(kernel->image, constants) : device_time(kernel->image);
+    return kernel->profile != NULL;
+}
+
+bool device_kernel_time(const struct nki_tree *tree, const struct nki_specialise_options *options,
+                        const struct device_constants *constants, struct diag_list *diags,
+                        struct device_kernel *kernel) {
+    struct nki_specialise_options mine = *options;
+    size_t findings = diags->all.len;
+    bool folded = false;
+    mine.was_folded = &folded;
+    mine.fold_rounds = device_fold_rounds(NULL);
+    while (!make(tree, &mine, constants, diags, kernel) && folded) {
+        /* An error is found again, as it is told when all is evaluated. */
+        mine.fold_rounds = kernel->image ? device_fold_rounds(kernel->program) : 0;
+        folded = mine.fold_rounds != 0;
+        device_kernel_free(kernel);
+        device_forget(diags, findings);
+        if (!folded)
+            return make(tree, &mine, constants, diags, kernel);
+    }
+    return kernel->profile != NULL;
+}

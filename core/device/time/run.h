@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of a schedule while it is made, and the steady state that stands for the rounds of
+ * loops that were left out (struct nki_fold). Private to this folder. */
+#ifndef HONE_DEVICE_RUN_H
+#define HONE_DEVICE_RUN_H
+
+#include "device/time/allocation.h"
+
+#define MOST_DMA_ENGINES 64
+
+struct entry {
+    double key;
+    uint64_t value;
+    uint32_t issue;
+};
+struct heap {
+    VEC(struct entry) all;
+};
+
+/* SBUF or PSUM. Residences are granted in order. `returned` is memory that comes back, by time. */
+struct pool {
+    bool psum;
+    uint64_t capacity, used;
+    size_t next;    /* the next residence of this memory to grant */
+    size_t granted; /* the one granted last, of any */
+    struct heap returned;
+    double when; /* when the memory granted last became free */
+    int32_t cause;
+};
+struct queue_state {
+    VEC(uint32_t) order; /* its issues, where it may not reorder */
+    size_t head;
+    struct heap later, now; /* ready issues: `later` by time, `now` by number */
+    double free;
+    int32_t last;
+};
+/* The part of an issue that is looked at most often, in one place. */
+struct pending {
+    double ready;   /* the earliest time it can start */
+    uint32_t waits; /* producers not scheduled yet, and residences not granted yet */
+    uint8_t queue;
+    uint8_t issuer; /* of a transfer: the enum nki_engine that triggers it */
+    bool done;
+};
+struct use {
+    double over;   /* when the last of the users so far is over */
+    uint32_t left; /* users still to come */
+};
+/* The window of the Tensor engine's clock: when it began, and how long the engine was busy in it at
+ * the full clock. */
+struct pe_clock {
+    double since, busy;
+    bool slow;
+};
+struct run {
+    const struct schedule *schedule;
+    const struct allocation *allocation;
+    struct timeline *time;
+    int lifted;
+    uint32_t oldest,
+        admitted; /* oldest issue not done; issues below `admitted` are in the window */
+    struct pending *issues;
+    struct use *residences;
+    struct queue_state queues[QUEUE_COUNT];
+    double engine_free[MOST_DMA_ENGINES];
+    int32_t engine_last[MOST_DMA_ENGINES];
+    double issuer_free[NKI_ENGINE_COUNT];
+    int32_t issuer_last[NKI_ENGINE_COUNT];
+    struct pool sbuf, psum;
+    struct pe_clock pe_clock;
+    double port_free; /* of SBUF, for Vector or GpSimd, whichever is not port_queue */
+    uint8_t port_queue;
+    uint16_t function_set; /* the set of activation functions that is loaded */
+    /* Of a folded program; NULL else. */
+    struct cut *cuts; /* of all gaps, one after the other */
+    uint32_t turns;   /* issues scheduled so far */
+    uint32_t *cut_of; /* per issue: cut number + 1 where it begins a period; 0 */
+    uint32_t *reach;  /* per gap: the furthest issue that one from there on has touched */
+};
+
+/* steady.c: issue s is scheduled at `now`; if it begins a period, the state is noted. */
+void steady_note(struct run *run, uint32_t s, double now);
+/* Issue s has touched others, up to `touched`. */
+void steady_touch(struct run *run, uint32_t s, uint32_t touched);
+void steady_open(struct run *run);
+void steady_reset(struct run *run);
+void steady_close(struct run *run);
+
+/* ---- loops of which rounds were left out ---------------------------------------------------- */
+
+/* alike.c: whether the instructions of a fold are what nki_fold promises, and move through HBM that
+ * nothing hands data on in. */
+bool alike_fold(const struct device_image *image, const struct nki_fold *fold);
+/* The same fold in shorter periods: what costs the same wherever it is in HBM repeats after fewer
+ * rounds. Of a fold that is alike. */
+struct nki_fold alike_parts(const struct device_image *image, const struct nki_fold *fold);
+/* Whether from two times `period` periods before period `at` on the issues are the same after
+ * `period` periods, with the same costs, waiting for the same earlier ones; and nothing behind the
+ * loop waits for those before period `at`. */
+bool alike_issues(const struct schedule *schedule, const struct gap *gap, uint32_t period,
+                  uint32_t at);
+
+/* Where a schedule has become steady in a gap: at the start of period `at` the state is that of
+ * `period` periods before, later by step_ns. All that was left out then repeats it. */
+struct steady {
+    uint32_t at, period;
+    double step_ns, throttled_ns; /* in `period` periods */
+    double since_ns;              /* start of period `at` */
+    uint32_t from, since; /* turns: the last steady period is those from `from` to `since` */
+};
+
+/* A schedule of a folded program, and what was left out. */
+struct folded {
+    struct allocation *allocation;
+    struct issue_cost *costs;
+    struct depends *depends;
+    struct schedule schedule;
+    struct timeline *time;
+    struct steady *steady; /* one for each gap */
+    double latency_ns;     /* of the whole program, as throttled_ns */
+    double throttled_ns;
+};
+/* What a kernel is timed with: the image, the constants, passes that are left out. */
+struct timing {
+    const struct device_image *image;
+    const struct device_constants *table;
+    uint32_t without;
+};
+/* Schedules the program, of a folded one so many periods that what was left out is a whole number
+ * of steady ones. False, with nothing to free, when too few were kept for that. */
+bool folded_make(const struct timing *timing, int lifted, struct folded *folded) CC_MUST_USE;
+void folded_free(struct folded *folded);
+/* By how much later issue s starts in the whole program. */
+double folded_shift(const struct folded *folded, uint32_t s);
+/* How often the issue stands for one of the whole program: 1 where nothing was left out. */
+uint64_t folded_weight(const struct folded *folded, uint32_t s);
+
+#endif

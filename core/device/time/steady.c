@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a schedule repeats itself. At the start of each period of a folded loop the state of the run
+ * is noted: who is free when, what waits for what, which memory is held, all by how much later or
+ * further on it is than the period's first issue. Two equal states have equal futures as long as
+ * the periods go on, so what lies between them repeats. Times lie on a grid (issues.c) on which
+ * sums are exact: equal means equal. */
+#include "device/time/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define NO_GAP UINT32_MAX
+#define MOST_TRIES 4 /* at a number of periods that comes out even */
+
+/* A note: the state as a hash of 128 bits. */
+struct cut {
+    uint32_t turn;
+    bool noted, inside; /* inside: nothing beyond the loop has been touched so far */
+    double now_ns, throttled_ns;
+    unsigned char state[HASH_BYTES];
+};
+
+struct words {
+    VEC(uint64_t) all;
+};
+
+static void put(struct words *words, uint64_t word) {
+    *vec_push(&words->all) = word;
+}
+
+static void put_number(struct words *words, double number) {
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    put(words, bits);
+}
+
+/* What is over has no part in what comes. */
+static void put_time(struct words *words, double time, double now) {
+    put_number(words, time > now ? time - now : 0);
+}
+
+/* ---- gaps ----------------------------------------------------------------------------------- */
+
+/* The last gap that begins at issue s or before. */
+static uint32_t gap_before(const struct allocation *allocation, uint32_t s) {
+    uint32_t low = 0, high = (uint32_t)allocation->gaps.len;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (allocation->gaps.at[middle].first <= s)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : NO_GAP;
+}
+
+static uint32_t start_of(const struct gap *gap, uint32_t period) {
+    return gap->first + period * gap->length;
+}
+
+void steady_open(struct run *run) {
+    const struct allocation *allocation = run->allocation;
+    if (!allocation->gaps.len)
+        return;
+    uint32_t cuts = 0;
+    run->cut_of = mem_alloc(allocation->issues.len + 1, sizeof *run->cut_of);
+    for (size_t g = 0; g < allocation->gaps.len; g++)
+        for (uint32_t p = 0; p <= allocation->gaps.at[g].kept; p++)
+            run->cut_of[start_of(&allocation->gaps.at[g], p)] = ++cuts;
+    run->time->turn = mem_alloc(allocation->issues.len + 1, sizeof *run->time->turn);
+    run->cuts = mem_alloc(cuts + 1, sizeof *run->cuts);
+    run->reach = mem_alloc(allocation->gaps.len, sizeof *run->reach);
+}
+
+void steady_reset(struct run *run) {
+    const struct allocation *allocation = run->allocation;
+    run->turns = 0;
+    for (size_t g = 0, cut = 0; g < allocation->gaps.len; g++) {
+        run->reach[g] = 0;
+        for (uint32_t p = 0; p <= allocation->gaps.at[g].kept; p++)
+            run->cuts[cut++].noted = false;
+    }
+}
+
+void steady_close(struct run *run) {
+    free(run->cuts);
+    free(run->cut_of);
+    free(run->reach);
+}
+
+void steady_touch(struct run *run, uint32_t s, uint32_t touched) {
+    uint32_t gap = gap_before(run->allocation, s);
+    if (gap != NO_GAP && touched > run->reach[gap])
+        run->reach[gap] = touched;
+}
+
+/* ---- the state ------------------------------------------------------------------------------ */
+
+/* The issues that something has happened to and that are not done: [low, high). */
+struct window {
+    uint32_t low, high, base, end; /* end: of the loop's periods */
+    double now;
+};
+
+/* An issue by how far it is on; those behind the loop are all the same. */
+static void put_issue(struct words *words, uint32_t issue, const struct window *window) {
+    put(words, issue < window->end ? issue - window->base : UINT32_MAX);
+}
+
+static uint32_t first_user(const struct run *run, size_t residence) {
+    const struct allocation *allocation = run->allocation;
+    return residence < allocation->residences.len ? allocation->residences.at[residence].first_user
+                                                  : (uint32_t)allocation->issues.len;
+}
+
+static struct window window_of(const struct run *run, uint32_t gap, uint32_t s) {
+    struct window window = {.low = s, .high = MAX_OF(s, run->reach[gap]) + 1, .base = s};
+    if (run->allocation->reorders) {
+        window.low = MIN_OF(s, run->oldest);
+        window.high = MAX_OF(window.high, run->admitted);
+    }
+    for (int q = 0; q < QUEUE_COUNT && !run->allocation->reorders; q++) {
+        const struct queue_state *queue = &run->queues[q];
+        if (queue->head < queue->order.len)
+            window.low = MIN_OF(window.low, queue->order.at[queue->head]);
+        if (queue->head)
+            window.high = MAX_OF(window.high, queue->order.at[queue->head - 1] + 1);
+    }
+    window.high = MAX_OF(window.high, first_user(run, run->sbuf.granted) + 1);
+    window.high = MAX_OF(window.high, first_user(run, run->psum.granted) + 1);
+    return window;
+}
+
+static int by_key(const void *a, const void *b) {
+    const struct entry *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->issue < y->issue ? -1 : x->issue > y->issue;
+}
+
+static int by_issue(const void *a, const void *b) {
+    const struct entry *x = a, *y = b;
+    return x->issue < y->issue ? -1 : x->issue > y->issue;
+}
+
+/* A heap's entries in an order that does not depend on how they came there. */
+static void put_heap(struct words *words, const struct heap *heap, const struct window *window,
+                     bool memory) {
+    size_t n = heap->all.len;
+    struct entry *sorted = mem_dup(heap->all.at, n * sizeof *sorted);
+    if (n)
+        qsort(sorted, n, sizeof *sorted, memory ? by_key : by_issue);
+    put(words, n);
+    for (size_t i = 0; i < n; i++) {
+        put_time(words, sorted[i].key, window->now);
+        put(words, memory ? sorted[i].value : sorted[i].issue - window->base);
+    }
+    free(sorted);
+}
+
+static void put_queues(struct words *words, const struct run *run, const struct window *window) {
+    for (int q = 0; q < QUEUE_COUNT; q++) {
+        const struct queue_state *queue = &run->queues[q];
+        put_time(words, queue->free, window->now);
+        if (run->allocation->reorders) {
+            put_heap(words, &queue->later, window, false);
+            put_heap(words, &queue->now, window, false);
+        } else {
+            bool more = queue->head < queue->order.len;
+            put_issue(words, more ? queue->order.at[queue->head] : window->end, window);
+        }
+    }
+    for (int e = 0; e < NKI_ENGINE_COUNT; e++)
+        put_time(words, run->issuer_free[e], window->now);
+    for (int e = 0; e < MOST_DMA_ENGINES; e++)
+        put_time(words, run->engine_free[e], window->now);
+}
+
+static void put_engines(struct words *words, const struct run *run, const struct window *window) {
+    const struct pe_clock *clock = &run->pe_clock;
+    double age = window->now - clock->since;
+    put_number(words, age > 2 * run->schedule->table->pe_window_ns ? INFINITY : age);
+    put_number(words, clock->busy);
+    put(words, clock->slow);
+    put_time(words, run->port_free, window->now);
+    put(words, run->port_queue);
+    put(words, run->function_set);
+    if (run->allocation->reorders) {
+        put(words, run->oldest - window->base);
+        put_issue(words, run->admitted, window);
+    }
+}
+
+static void put_pool(struct words *words, const struct run *run, const struct pool *pool,
+                     const struct window *window) {
+    put(words, pool->used);
+    put_time(words, pool->when, window->now);
+    put_issue(words, first_user(run, pool->next), window);
+    put_heap(words, &pool->returned, window, true);
+}
+
+/* Tiles that the loop has made and that are in use. */
+static void put_residences(struct words *words, const struct run *run, const struct gap *gap,
+                           const struct window *window) {
+    const struct allocation *allocation = run->allocation;
+    for (size_t r = gap->residence; r < allocation->residences.len; r++) {
+        uint32_t user = allocation->residences.at[r].first_user;
+        if (user >= window->high)
+            return;
+        if (!run->residences[r].left)
+            continue;
+        put(words, user - window->base);
+        put(words, run->residences[r].left);
+        put_time(words, run->residences[r].over, window->now);
+    }
+}
+
+static void put_issues(struct words *words, const struct run *run, const struct window *window) {
+    put(words, window->high - window->base);
+    for (uint32_t s = window->low; s < window->high; s++) {
+        const struct pending *issue = &run->issues[s];
+        if (issue->done)
+            continue;
+        put(words, s - window->base);
+        put(words, issue->waits);
+        put_time(words, issue->ready, window->now);
+    }
+}
+
+static void note(struct run *run, uint32_t s, double now) {
+    const struct allocation *allocation = run->allocation;
+    uint32_t g = gap_before(allocation, s);
+    const struct gap *gap = &allocation->gaps.at[g];
+    struct cut *cut = &run->cuts[run->cut_of[s] - 1];
+    struct window window = window_of(run, g, s);
+    const struct balance *balance =
+        &allocation->balances.at[gap->balance + (s - gap->first) / gap->length];
+    struct words words = {0};
+    window.now = now;
+    window.end = start_of(gap, gap->kept + 1);
+    *cut = (struct cut){.turn = run->time->turn[s],
+                        .noted = true,
+                        .now_ns = now,
+                        .throttled_ns = run->time->throttled_ns};
+    cut->inside = window.low >= gap->first && window.high <= window.end;
+    if (!cut->inside)
+        return;
+    put_queues(&words, run, &window);
+    put_engines(&words, run, &window);
+    put_pool(&words, run, &run->sbuf, &window);
+    put_pool(&words, run, &run->psum, &window);
+    put_residences(&words, run, gap, &window);
+    put_issues(&words, run, &window);
+    put_number(&words, balance->vector_ns);
+    put_number(&words, balance->scalar_ns);
+    hash_bytes(words.all.at, words.all.len * sizeof *words.all.at, cut->state);
+    vec_free(&words.all);
+}
+
+void steady_note(struct run *run, uint32_t s, double now) {
+    run->time->turn[s] = run->turns++;
+    if (run->cut_of[s])
+        note(run, s, now);
+}
+
+/* ---- steadiness ----------------------------------------------------------------------------- */
+
+static bool same_state(const struct cut *a, const struct cut *b) {
+    return a->noted && b->noted && a->inside && b->inside &&
+           memcmp(a->state, b->state, sizeof a->state) == 0;
+}
+
+/* Twice, so that what reaches from one period into the next is steady as well. */
+static bool repeats(const struct cut *cuts, uint32_t at, uint32_t period) {
+    return same_state(&cuts[at], &cuts[at - period]) &&
+           same_state(&cuts[at], &cuts[at - 2 * period]);
+}
+
+static bool find_in_gap(const struct run *run, const struct gap *gap, const struct cut *cuts,
+                        struct steady *steady) {
+    for (uint32_t period = 1; 3 * period <= gap->kept; period++)
+        for (uint32_t at = gap->kept - period; at >= 2 * period; at--) {
+            if (!repeats(cuts, at, period))
+                continue;
+            if (!alike_issues(run->schedule, gap, period, at))
+                break;
+            const struct cut *now = &cuts[at], *before = &cuts[at - period];
+            *steady = (struct steady){.at = at,
+                                      .period = period,
+                                      .step_ns = now->now_ns - before->now_ns,
+                                      .throttled_ns = now->throttled_ns - before->throttled_ns,
+                                      .since_ns = now->now_ns,
+                                      .from = before->turn,
+                                      .since = now->turn};
+            return true;
+        }
+    return false;
+}
+
+/* One for each gap of the allocation; false when the schedule is not steady in one of them. */
+static bool steady_find(const struct timeline *timeline, struct steady *steady) {
+    const struct run *run = timeline->run;
+    const struct cut *cuts = run->cuts;
+    for (size_t g = 0; g < run->allocation->gaps.len; g++) {
+        const struct gap *gap = &run->allocation->gaps.at[g];
+        if (!find_in_gap(run, gap, cuts, &steady[g]))
+            return false;
+        cuts += gap->kept + 1;
+    }
+    return true;
+}
+
+/* ---- what was left out ---------------------------------------------------------------------- */
+
+void folded_free(struct folded *folded) {
+    timeline_free(folded->time);
+    depends_free(folded->depends);
+    free(folded->costs);
+    free(folded->steady);
+    allocation_free(folded->allocation);
+    *folded = (struct folded){0};
+}
+
+double folded_shift(const struct folded *folded, uint32_t s) {
+    double shift = 0;
+    for (size_t g = 0; g < folded->allocation->gaps.len; g++) {
+        const struct steady *steady = &folded->steady[g];
+        uint64_t left = folded->allocation->gaps.at[g].left_out;
+        if (folded->time->turn[s] >= steady->since)
+            shift += (double)(left / steady->period) * steady->step_ns;
+    }
+    return shift;
+}
+
+uint64_t folded_weight(const struct folded *folded, uint32_t s) {
+    for (size_t g = 0; g < folded->allocation->gaps.len; g++) {
+        const struct steady *steady = &folded->steady[g];
+        uint32_t turn = folded->time->turn[s];
+        if (turn >= steady->from && turn < steady->since)
+            return 1 + folded->allocation->gaps.at[g].left_out / steady->period;
+    }
+    return 1;
+}
+
+static void schedule_it(const struct timing *timing, int lifted, const uint32_t *hidden,
+                        struct folded *folded) {
+    const struct device_constants *table = timing->table;
+    *folded = (struct folded){0};
+    folded->allocation = allocation_hiding(timing->image, table, timing->without, hidden);
+    if (!folded->allocation->is_foldable)
+        return;
+    folded->costs = issue_costs(folded->allocation, table);
+    folded->depends = depends_make(folded->allocation, folded->costs);
+    folded->schedule = (struct schedule){folded->allocation, folded->depends, table, folded->costs};
+    folded->time = timeline_make(&folded->schedule, lifted);
+    folded->steady = mem_alloc(folded->allocation->gaps.len + 1, sizeof *folded->steady);
+}
+
+static void add_what_was_left_out(struct folded *folded) {
+    const struct timeline *time = folded->time;
+    folded->latency_ns = time->latency_ns;
+    folded->throttled_ns = time->throttled_ns;
+    if (!folded->allocation->gaps.len)
+        return;
+    folded->latency_ns = 0;
+    for (uint32_t s = 0; s < folded->allocation->issues.len; s++) {
+        double visible = time->visible[s] + folded_shift(folded, s);
+        folded->latency_ns = MAX_OF(folded->latency_ns, visible);
+    }
+    for (size_t g = 0; g < folded->allocation->gaps.len; g++)
+        folded->throttled_ns +=
+            folded->steady[g].throttled_ns *
+            (double)(folded->allocation->gaps.at[g].left_out / folded->steady[g].period);
+}
+
+/* Hides so many kept periods more that what is left out comes out even; false when it did. A
+ * period is at most a third of what is kept, so some stay. */
+static bool hide_more(const struct folded *folded, uint32_t *hidden) {
+    bool more = false;
+    for (size_t g = 0; g < folded->allocation->gaps.len; g++) {
+        uint32_t period = folded->steady[g].period;
+        uint32_t over = (uint32_t)(folded->allocation->gaps.at[g].left_out % period);
+        more |= over != 0;
+        hidden[g] += over ? period - over : 0;
+    }
+    return more;
+}
+
+bool folded_make(const struct timing *timing, int lifted, struct folded *folded) {
+    const struct nki_program *program = timing->image->program;
+    uint32_t *hidden = mem_alloc(program->folds.len + 1, sizeof *hidden);
+    bool found = false, steady = true;
+    for (int tries = 0; tries < MOST_TRIES && steady && !found; tries++) {
+        schedule_it(timing, lifted, hidden, folded);
+        steady = folded->time && steady_find(folded->time, folded->steady);
+        found = steady && !hide_more(folded, hidden);
+        if (found)
+            add_what_was_left_out(folded);
+        else
+            folded_free(folded);
+    }
+    free(hidden);
+    return found;
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Folded loops against unrolled ones: random kernels, in both dialects, are timed with rounds left
+ * out and with all of them, and all that a profile says must be the same to the last bit. Loops
+ * whose rounds are not alike must not be folded. */
+#include "device/device.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#define HEAD                                                                     \
+    "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"            \
+    "@nki.jit\n"                                                                 \
+    "def kernel(x, n):\n"                                                        \
+    "    y = nl.ndarray((128, 65536), dtype=nl.float32, buffer=nl.shared_hbm)\n" \
+    "    acc = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)\n"        \
+    "    w = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)\n"          \
+    "    nisa.memset(dst=acc, value=0.0)\n"                                      \
+    "    nisa.dma_copy(dst=w, src=x[0:128, 0:64])\n"
+#define TAIL                                           \
+    "    nisa.dma_copy(dst=y[0:128, 0:64], src=acc)\n" \
+    "    return y\n"
+#define LEGACY                                                                   \
+    "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n"            \
+    "import neuronxcc.nki.language as nl\nimport numpy as np\n"                  \
+    "@nki.jit\n"                                                                 \
+    "def kernel(x, n):\n"                                                        \
+    "    y = nl.ndarray((128, 65536), dtype=nl.float32, buffer=nl.shared_hbm)\n" \
+    "    w = nl.load(x[0:128, 0:64])\n"
+
+/* ---- random kernels ------------------------------------------------------------------------- */
+
+struct random {
+    uint32_t seed;
+    struct buf text;
+    int tiles; /* of the loop: t0 .. */
+    int width;
+};
+
+static uint32_t draw(struct random *r, uint32_t below) {
+    r->seed = r->seed * 1664525 + 1013904223;
+    return (r->seed >> 10) % below;
+}
+
+static const char *place(struct random *r) {
+    static const char *const places[] = {
+        "i", "(i % 4)", "(i % 6)", "(i * 3 + 1) % 8", "(i // 2) % 3", "(i // 3)", "m"};
+    return places[draw(r, COUNT_OF(places))];
+}
+
+/* A tile of this round, or one from before the loop. */
+static const char *some(struct random *r, char name[16]) {
+    if (!r->tiles || draw(r, 5) == 0)
+        return draw(r, 2) ? "w" : "acc";
+    snprintf(name, 16, "t%u", draw(r, (uint32_t)r->tiles));
+    return name;
+}
+
+static int new_tile(struct random *r) {
+    buf_printf(&r->text, "        t%d = nl.ndarray((128, %d), dtype=nl.float32, buffer=nl.sbuf)\n",
+               r->tiles, r->width);
+    return r->tiles++;
+}
+
+static void add_load(struct random *r) {
+    int tile = new_tile(r);
+    const char *at = place(r);
+    buf_printf(
+        &r->text,
+        "        nisa.dma_copy(dst=t%d[0:128, 0:64], src=x[0:128, (%s) * 64:(%s) * 64 + 64])\n",
+        tile, at, at);
+}
+
+static void add_product(struct random *r) {
+    static const char *const engines[] = {"vector", "scalar"};
+    char a[16], b[16];
+    const char *left = some(r, a), *right = some(r, b);
+    buf_printf(
+        &r->text,
+        "        p = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)\n"
+        "        nisa.nc_matmul(dst=p, stationary=%s[0:128, 0:64], moving=%s[0:128, 0:64])\n",
+        left, right);
+    int tile = new_tile(r);
+    buf_printf(&r->text,
+               "        nisa.tensor_copy(dst=t%d[0:64, 0:64], src=p, engine=nisa.engine.%s)\n",
+               tile, engines[draw(r, 2)]);
+}
+
+static void add_step(struct random *r) {
+    static const char *const functions[] = {"exp", "copy", "tanh"};
+    char a[16], b[16], c[16];
+    const char *x = some(r, a), *y = some(r, b), *z = some(r, c);
+    switch (draw(r, 9)) {
+    case 0: add_load(r); return;
+    case 1: add_product(r); return;
+    case 2:
+        buf_printf(
+            &r->text,
+            "        nisa.activation(dst=t%d[0:128, 0:64], op=nl.%s, data=%s[0:128, 0:64])\n",
+            new_tile(r), functions[draw(r, 3)], x);
+        return;
+    case 3:
+        buf_printf(&r->text,
+                   "        nisa.tensor_tensor(dst=%s[0:128, 0:64], data1=%s[0:128, 0:64], "
+                   "data2=%s[0:128, 0:64], op=nl.add)\n",
+                   x, y, z);
+        return;
+    case 4:
+        buf_printf(&r->text,
+                   "        for k in range(3):\n"
+                   "            nisa.tensor_scalar(dst=%s[0:128, k * 16:k * 16 + 16], "
+                   "data=%s[0:128, 0:16], op0=nl.multiply, operand0=0.5)\n",
+                   x, y);
+        return;
+    case 5:
+        buf_printf(&r->text,
+                   "        if n > 3:\n"
+                   "            nisa.tensor_copy(dst=%s[0:128, 0:32], src=%s[0:128, 32:64], "
+                   "engine=nisa.engine.gpsimd)\n",
+                   x, y);
+        return;
+    default: {
+        const char *at = place(r);
+        buf_printf(&r->text,
+                   "        nisa.dma_copy(dst=y[0:128, (%s) * 64:(%s) * 64 + 64], "
+                   "src=%s[0:128, 0:64])\n",
+                   at, at, x);
+    }
+    }
+}
+
+static void add_loop(struct random *r) {
+    static const int widths[] = {1024, 2048, 4096, 8192};
+    r->tiles = 0;
+    r->width = widths[draw(r, COUNT_OF(widths))];
+    buf_printf(&r->text, "    for i in range(n):\n        m = i %% 5\n");
+    add_load(r);
+    for (int left = 2 + (int)draw(r, 5); left; left--)
+        add_step(r);
+}
+
+static void add_legacy_step(struct random *r) {
+    const char *at = place(r);
+    int tile = r->tiles;
+    char a[16], b[16];
+    const char *x = tile ? some(r, a) : "w", *y = tile ? some(r, b) : "w";
+    x = x[0] == 'a' ? "w" : x;
+    y = y[0] == 'a' ? "w" : y;
+    switch (draw(r, 6)) {
+    case 0: buf_printf(&r->text, "        t%d = nl.load(x[p, (%s) * 64 + f])\n", tile, at); break;
+    case 1: buf_printf(&r->text, "        t%d = nl.exp(%s)\n", tile, x); break;
+    case 2: buf_printf(&r->text, "        t%d = nl.add(%s, %s)\n", tile, x, y); break;
+    case 3:
+        buf_printf(&r->text, "        t%d = nisa.tensor_scalar(%s, np.add, 1.0)\n", tile, x);
+        break;
+    case 4: buf_printf(&r->text, "        t%d = nl.multiply(%s, %s)\n", tile, x, y); break;
+    default: buf_printf(&r->text, "        nl.store(y[p, (%s) * 64 + f], %s)\n", at, x); return;
+    }
+    r->tiles++;
+}
+
+static void add_legacy_loop(struct random *r) {
+    r->tiles = 0;
+    buf_printf(&r->text, "    for i in nl.affine_range(n):\n"
+                         "        m = i %% 5\n"
+                         "        p = nl.arange(128)[:, None]\n"
+                         "        f = nl.arange(64)[None, :]\n");
+    for (int left = 3 + (int)draw(r, 6); left; left--)
+        add_legacy_step(r);
+    buf_printf(&r->text, "        nl.store(y[p, i * 64 + f], %s)\n", r->tiles ? "t0" : "w");
+}
+
+/* ---- timing --------------------------------------------------------------------------------- */
+
+struct timed {
+    struct nki_tree *tree;
+    struct device_kernel kernel;
+    struct diag_list diags;
+    bool folded;
+};
+
+static struct timed time_it(const char *text, int64_t rounds, uint32_t kept) {
+    struct timed t = {0};
+    struct nki_input inputs[] = {
+        {.array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {128, 65536}}},
+        {.kind = NKI_INPUT_INT, .i = rounds}};
+    struct nki_specialise_options options = {.generation = NKI_GEN3,
+                                             .inputs = inputs,
+                                             .n_inputs = 2,
+                                             .fold_rounds = kept,
+                                             .was_folded = &t.folded};
+    t.tree = nki_parse("kernel.py", str_of(text), &t.diags);
+    t.kernel.program = nki_specialise(t.tree, &options, &t.diags);
+    if (t.kernel.program)
+        t.kernel.image = device_load(t.kernel.program, device_generation_of(NKI_GEN3), &t.diags);
+    if (t.kernel.image)
+        t.kernel.profile = device_time(t.kernel.image);
+    return t;
+}
+
+static void discard(struct timed *t) {
+    device_kernel_free(&t->kernel);
+    nki_tree_free(t->tree);
+    diag_free(&t->diags);
+}
+
+static void same(const char *text, const char *what, double is, double was) {
+    if (is != was && !(isnan(is) && isnan(was)))
+        fail_msg("%s: folded %.17g, unrolled %.17g, in\n%s", what, is, was, text);
+}
+
+static const struct device_line *line_at(const struct device_profile *profile, uint32_t line) {
+    for (size_t i = 0; i < profile->lines.len; i++)
+        if (profile->lines.at[i].line == line)
+            return &profile->lines.at[i];
+    fail_msg("line %u is missing", line);
+    return NULL;
+}
+
+static void assert_same_profile(const char *text, const struct device_profile *is,
+                                const struct device_profile *was) {
+    same(text, "latency", is->latency_us, was->latency_us);
+    assert_string_equal(is->bound, was->bound);
+    assert_true(fabs(is->floor_us - was->floor_us) <= 1e-9 * was->floor_us);
+    assert_int_equal(is->metrics.len, was->metrics.len);
+    for (size_t i = 0; i < is->metrics.len; i++)
+        same(text, is->metrics.at[i].name, is->metrics.at[i].value, was->metrics.at[i].value);
+    assert_int_equal(is->bounds.len, was->bounds.len);
+    for (size_t i = 0; i < is->bounds.len; i++) {
+        same(text, is->bounds.at[i].name, is->bounds.at[i].busy_ns, was->bounds.at[i].busy_ns);
+        same(text, "without it", is->bounds.at[i].without_ns, was->bounds.at[i].without_ns);
+    }
+    assert_int_equal(is->lines.len, was->lines.len);
+    for (size_t i = 0; i < is->lines.len; i++) {
+        const struct device_line *line = &is->lines.at[i], *old = line_at(was, line->line);
+        same(text, "share", line->share, old->share);
+        same(text, "instructions", (double)line->instructions, (double)old->instructions);
+        same(text, "HBM", (double)line->hbm_bytes, (double)old->hbm_bytes);
+        for (int e = 0; e < NKI_ENGINE_COUNT; e++)
+            same(text, "engine", line->engine_ns[e], old->engine_ns[e]);
+    }
+}
+
+/* Whether it was folded and became steady; then it is the same as unrolled. */
+static bool compare(const char *text, int64_t rounds, uint32_t kept) {
+    struct timed folded = time_it(text, rounds, kept), whole = time_it(text, rounds, 0);
+    if (!whole.kernel.profile)
+        fail_msg("%s\n%s", whole.diags.all.len ? whole.diags.all.at[0].message : "", text);
+    bool steady = folded.folded && folded.kernel.profile;
+    if (folded.kernel.program)
+        assert_int_equal(nki_program_count(folded.kernel.program),
+                         whole.kernel.program->instrs.len);
+    if (folded.kernel.profile)
+        assert_same_profile(text, folded.kernel.profile, whole.kernel.profile);
+    discard(&folded);
+    discard(&whole);
+    return steady;
+}
+
+static int compare_random(uint32_t seed, bool legacy) {
+    struct random r = {.seed = seed * 7919 + 13};
+    buf_puts(&r.text, legacy ? LEGACY : HEAD);
+    for (int loops = 1 + (int)draw(&r, 2); loops; loops--)
+        (legacy ? add_legacy_loop : add_loop)(&r);
+    buf_puts(&r.text, legacy ? "    return y\n" : TAIL);
+    bool steady = compare(r.text.at, 900 + (int64_t)draw(&r, 60), 200 + draw(&r, 300));
+    buf_free(&r.text);
+    return steady;
+}
+
+static void random_current(void **state) {
+    (void)state;
+    int steady = 0;
+    for (uint32_t seed = 0; seed < 40; seed++)
+        steady += compare_random(seed, false);
+    assert_true(steady >= 12);
+}
+
+static void random_legacy(void **state) {
+    (void)state;
+    int steady = 0;
+    for (uint32_t seed = 0; seed < 30; seed++)
+        steady += compare_random(seed, true);
+    assert_true(steady >= 5);
+}
+
+/* ---- what must not be folded ---------------------------------------------------------------- */
+
+#define TILE "        t = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)\n"
+#define LOAD "        nisa.dma_copy(dst=t, src=x[0:128, i * 64:i * 64 + 64])\n"
+#define ADD "        nisa.tensor_tensor(dst=acc, data1=acc, data2=t, op=nl.add)\n"
+
+static void rounds_that_differ(void **state) {
+    (void)state;
+    static const char *const bodies[] = {
+        /* decided by the index */
+        "    for i in range(n):\n" TILE LOAD "        if i == 150:\n    " ADD,
+        "    for i in range(n):\n" TILE LOAD "        k = 2 if i > 200 else 1\n" ADD,
+        /* handed on */
+        "    t = w\n    for i in range(n):\n" ADD TILE LOAD,
+        "    kept = []\n    for i in range(n):\n" TILE LOAD "        kept.append(i)\n"
+        "    for i in range(len(kept) - 380):\n" TILE ADD,
+        "    s = 0\n    for i in range(n):\n" TILE LOAD "        s += 1\n" ADD,
+        "    kept = [0]\n    for i in range(n):\n" TILE LOAD "        kept[0] = i\n" ADD,
+        /* the index as a number of an instruction, and as a size */
+        "    for i in range(n):\n" TILE LOAD
+        "        nisa.tensor_scalar(dst=t, data=t, op0=nl.add, operand0=i * 0.5)\n" ADD,
+        "    for i in range(n):\n"
+        "        for k in range(i % 3):\n"
+        "            nisa.memset(dst=acc, value=1.0)\n",
+        /* squares, and an index of a list */
+        "    for i in range(200):\n" TILE
+        "        nisa.dma_copy(dst=t, src=x[0:128, i * i:i * i + 64])\n" ADD,
+        "    places = [3 * k * k % 61 for k in range(n)]\n    for i in range(n):\n" TILE
+        "        nisa.dma_copy(dst=t, src=x[0:128, places[i] * 64:places[i] * 64 + 64])\n" ADD,
+    };
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        struct buf text = {0};
+        buf_printf(&text, "%s%s%s", HEAD, bodies[i], TAIL);
+        struct timed t = time_it(text.at, 390, 64);
+        if (!t.kernel.profile || t.folded)
+            fail_msg("%s%s", t.diags.all.len ? t.diags.all.at[0].message : "folded:\n", text.at);
+        discard(&t);
+        buf_free(&text);
+    }
+}
+
+/* What one round hands to another through HBM, or that moves on chip, is not left out. */
+static void data_that_moves(void **state) {
+    (void)state;
+    static const char *const bodies[] = {
+        "    for i in range(n):\n" TILE
+        "        nisa.dma_copy(dst=t, src=y[0:128, i * 64:i * 64 + 64])\n"
+        "        nisa.dma_copy(dst=y[0:128, i * 64 + 6400:i * 64 + 6464], src=t)\n",
+        "    big = nl.ndarray((128, 4000), dtype=nl.float32, buffer=nl.sbuf)\n"
+        "    for i in range(n):\n        nisa.memset(dst=big[0:128, i * 10:i * 10 + 10], "
+        "value=0.0)\n"
+        "    nisa.dma_copy(dst=y[0:128, 64:4064], src=big)\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        struct buf text = {0};
+        buf_printf(&text, "%s%s%s", HEAD, bodies[i], TAIL);
+        assert_false(compare(text.at, 390, 64));
+        buf_free(&text);
+    }
+}
+
+/* ---- the whole way -------------------------------------------------------------------------- */
+
+static const char long_loop[] =
+    HEAD "    for i in range(n):\n        m = i % 16\n" TILE
+         "        nisa.dma_copy(dst=t, src=x[0:128, m * 64:m * 64 + 64])\n"
+         "        nisa.activation(dst=t, op=nl.exp, data=t)\n" ADD
+         "        nisa.dma_copy(dst=y[0:128, m * 64:m * 64 + 64], src=t)\n" TAIL;
+
+static bool time_kernel(const char *text, int64_t rounds, struct device_kernel *kernel,
+                        struct diag_list *diags) {
+    struct nki_input inputs[] = {
+        {.array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {128, 65536}}},
+        {.kind = NKI_INPUT_INT, .i = rounds}};
+    struct nki_specialise_options options = {
+        .generation = NKI_GEN3, .inputs = inputs, .n_inputs = 2};
+    struct nki_tree *tree = nki_parse("kernel.py", str_of(text), diags);
+    bool ok = device_kernel_time(tree, &options, NULL, diags, kernel);
+    nki_tree_free(tree);
+    return ok;
+}
+
+/* A hundred million instructions, far over what may be unrolled; twice the rounds take twice as
+ * long but for how they begin and end. */
+static void many_rounds(void **state) {
+    (void)state;
+    double us[3];
+    for (int i = 0; i < 3; i++) {
+        struct device_kernel kernel;
+        struct diag_list diags = {0};
+        assert_true(time_kernel(long_loop, 25000000 + i * 4000000, &kernel, &diags));
+        assert_int_equal(nki_program_count(kernel.program), 3 + 4 * (25000000 + i * 4000000));
+        assert_true(kernel.program->instrs.len < 50000);
+        us[i] = kernel.profile->latency_us;
+        device_kernel_free(&kernel);
+        diag_free(&diags);
+    }
+    assert_true(fabs((us[2] - us[1]) / (us[1] - us[0]) - 1) < 1e-9);
+}
+
+/* An error in a round that would be left out is told as when all are evaluated. */
+static void errors_in_rounds_left_out(void **state) {
+    (void)state;
+    static const char text[] =
+        HEAD "    for i in range(n):\n" TILE
+             "        nisa.dma_copy(dst=t, src=x[0:128, i * 32:i * 32 + 64])\n" ADD TAIL;
+    struct device_kernel kernel;
+    struct diag_list diags = {0};
+    assert_false(time_kernel(text, 3000, &kernel, &diags));
+    device_kernel_free(&kernel);
+    struct timed whole = time_it(text, 3000, 0);
+    assert_int_equal(diags.all.len, whole.diags.all.len);
+    assert_int_equal(diags.errors, 1);
+    assert_string_equal(diags.all.at[0].message, whole.diags.all.at[0].message);
+    discard(&whole);
+    diag_free(&diags);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_current),     cmocka_unit_test(random_legacy),
+        cmocka_unit_test(rounds_that_differ), cmocka_unit_test(data_that_moves),
+        cmocka_unit_test(many_rounds),        cmocka_unit_test(errors_in_rounds_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
