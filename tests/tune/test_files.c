@@ -4,6 +4,8 @@
 
 #include "tune/fake.h"
 
+#include <sys/stat.h>
+
 #define SOURCE(latency, more) \
     "import helper\ndef kernel(): x = '''\n    # latency " latency "\n    # " more "\n'''\n"
 #define KERNEL SOURCE("1000", "seed")
@@ -268,6 +270,27 @@ static void a_kernel_of_the_session_in_the_place_of_the_first_is_no_change(void 
     fake_end(&fake);
 }
 
+/* Its session would go beside it: to /dev, for one. */
+static void a_device_or_a_pipe_is_no_kernel(void **unused) {
+    (void)unused;
+    char folder[] = "/tmp/hone-test-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char *pipe = path_join(folder, "kernel.py");
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    const char *const tasks[] = {"/dev/null", pipe, folder};
+    struct loop *loop = loop_new();
+    for (size_t i = 0; i < COUNT_OF(tasks); i++) {
+        struct tune_options options = {.task = tasks[i], .idle = true};
+        struct err err = {0};
+        assert_null(tune_session_open(&options, loop, &err));
+        assert_int_equal(err.kind, ERR_USAGE);
+        assert_non_null(strstr(err.text, "is a device or a pipe"));
+    }
+    loop_free(loop);
+    free(pipe);
+    assert_true(file_remove_tree(folder, NULL));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_keeps_all_that_its_task_is_made_of),
@@ -280,6 +303,7 @@ int main(void) {
         cmocka_unit_test(a_change_under_an_evaluation_makes_it_void),
         cmocka_unit_test(a_session_of_an_older_hone_gets_its_files),
         cmocka_unit_test(a_kernel_of_the_session_in_the_place_of_the_first_is_no_change),
+        cmocka_unit_test(a_device_or_a_pipe_is_no_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

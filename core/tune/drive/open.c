@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "loop/loop.h"
@@ -317,11 +318,31 @@ static void limits_read(struct tune_session *session, const struct config *confi
     session->prune = state->prune;
 }
 
+/* A session goes beside its kernel: not beside a device or a pipe. */
+static bool is_odd(const char *path) {
+    struct stat st;
+    return path && stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static bool kernel_is_file(const char *task, struct err *err) {
+    char *kernel = task ? path_join(task, "kernel.py") : NULL;
+    const char *odd = is_odd(task) ? task : is_odd(kernel) ? kernel : NULL;
+    if (odd)
+        err_set(
+            err, ERR_USAGE,
+            "%s is a device or a pipe: a task's kernel is a file, beside which its session goes",
+            odd);
+    free(kernel);
+    return !odd;
+}
+
 struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
                                        struct err *err) {
     if (!tune_options_check(options, err))
         return NULL;
-    struct task *task = task_open(options->task, options->reference, err);
+    struct task *task = kernel_is_file(options->task, err)
+                            ? task_open(options->task, options->reference, err)
+                            : NULL;
     if (!task)
         return NULL;
     struct str text = {task->kernel_text, task->kernel_len};
