@@ -58,6 +58,10 @@ if(TARGET hone)
   set_tests_properties(bench/sessions PROPERTIES LABELS bench TIMEOUT 900)
 endif()
 
+# The state after every event of sessions as hashes, to compare two builds: bench_states FOLDER...
+add_executable(bench_states ${CMAKE_SOURCE_DIR}/tests/bench/states.c)
+target_link_libraries(bench_states PRIVATE hone_all)
+
 # How fast the clock is and how it grows with the kernel; build it with the release preset.
 add_executable(bench_clock_speed ${CMAKE_SOURCE_DIR}/tests/bench/clock_speed.c)
 target_link_libraries(bench_clock_speed PRIVATE hone_all)
