@@ -33,6 +33,8 @@ int cli_workbench(const struct cli *cli);
 int cli_sim(const struct cli *cli);
 int cli_check(const struct cli *cli);
 int cli_explain(const struct cli *cli);
+/* Prints the tables of doc/hardware.md. */
+void cli_print_hardware(void);
 int cli_sweep(const struct cli *cli);
 int cli_model(const struct cli *cli);
 int cli_config(const struct cli *cli);

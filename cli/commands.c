@@ -286,6 +286,10 @@ static const struct cli_option session_options[] = {
 
 static const struct cli_option explain_options[] = {
     {"reference", NULL, NULL, "Print all words as Markdown.", false},
+    {"hardware", NULL, NULL,
+     "Print the numbers that the device model takes the hardware to have, with how each is known, "
+     "as Markdown.",
+     false},
     OPTIONS_END,
 };
 

@@ -88,6 +88,8 @@ int cli_explain(const struct cli *cli) {
     int status = CLI_OK;
     if (cli_has(cli, "reference"))
         print_reference();
+    else if (cli_has(cli, "hardware"))
+        cli_print_hardware();
     else if (!cli->args.len)
         print_all();
     else {

@@ -230,6 +230,25 @@ static void every_constant_says_where_it_comes_from(void **state) {
     assert_true(n > 30);
 }
 
+/* A cost that follows from the hardware agrees with the hardware's table. */
+static void costs_agree_with_the_hardware(void **state) {
+    (void)state;
+    for (enum nki_generation g = NKI_GEN2; g <= NKI_GEN4; g++) {
+        const struct device_generation *hardware = device_generation_of(g);
+        const struct device_constants *c = device_constants_of(g);
+        const double *clock = hardware->clock_ghz;
+        assert_float_equal(c->vector_element_ns * clock[NKI_ENGINE_VECTOR], 1, 1e-9);
+        assert_float_equal(c->scalar_element_ns * clock[NKI_ENGINE_SCALAR], 1, 1e-9);
+        assert_float_equal(c->gpsimd_element_ns * clock[NKI_ENGINE_GPSIMD], 1, 1e-9);
+        assert_true(c->pe_column_ns * clock[NKI_ENGINE_TENSOR] >= 1 - 1e-9);
+        assert_true(c->dma_byte_ns * hardware->dma_engine_bytes_per_ns >= 1 - 1e-9);
+        assert_true(c->dma_sustained_byte_ns >= c->dma_byte_ns);
+        /* A product of 128 x 128 x 512 at the peak and on the clock. */
+        double flops = 2.0 * 128 * 128 * 512;
+        assert_true(512 * c->pe_column_ns >= flops / (hardware->pe_tflops_bf16 * 1e3) * 0.99);
+    }
+}
+
 static void worse_constants_make_kernels_slower(void **state) {
     (void)state;
     for (enum nki_generation g = NKI_GEN2; g <= NKI_GEN4; g++) {
@@ -275,6 +294,7 @@ int main(void) {
         cmocka_unit_test(an_activation_with_two_results_is_computed_twice),
         cmocka_unit_test(a_little_used_tensor_engine_keeps_half_its_clock),
         cmocka_unit_test(every_constant_says_where_it_comes_from),
+        cmocka_unit_test(costs_agree_with_the_hardware),
         cmocka_unit_test(worse_constants_make_kernels_slower),
         cmocka_unit_test(a_hosts_own_constants_are_not_worsened),
     };

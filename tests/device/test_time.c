@@ -146,13 +146,8 @@ static void a_task_that_needs_less_lowers_the_floor(struct device_profile *profi
     device_floor_of_task(profile, image->generation, &half);
     assert_float_equal(profile->floor_parts.pe_ns[FLOOR_KEEP], 0, 0);
     double bytes = half.read_bytes + half.written_bytes;
-    assert_float_equal(
-        profile->floor_us,
-        bytes /
-            MAX_OF(image->generation->hbm_bytes_per_ns,
-                   image->generation->dma_engines * image->generation->dma_engine_bytes_per_ns) /
-            1e3,
-        1e-9);
+    assert_float_equal(profile->floor_us,
+                       bytes / device_memory_bytes_per_ns(image->generation) / 1e3, 1e-9);
     assert_true(profile->floor_any_us < before);
 }
 

@@ -11,7 +11,7 @@ add_test(NAME house/columns COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/h
          ${CMAKE_SOURCE_DIR})
 set_tests_properties(house/columns PROPERTIES LABELS unit)
 if(TARGET hone)
-  foreach(page configuration glossary)
+  foreach(page configuration glossary hardware)
     add_test(NAME house/${page}_reference
              COMMAND bash ${CMAKE_SOURCE_DIR}/tests/house/reference.sh $<TARGET_FILE:hone>
                      ${CMAKE_SOURCE_DIR}/doc/${page}.md)

@@ -8,7 +8,7 @@
 
 /* ---- generations ---------------------------------------------------------------------------- */
 
-/* The hardware numbers of one NeuronCore. Their sources are beside the table in generation.c. */
+/* The hardware numbers of one NeuronCore, the rows of hardware.def. */
 struct device_generation {
     const char *name; /* "trn2" */
     enum nki_generation generation;
@@ -22,6 +22,17 @@ struct device_generation {
     double dma_engine_bytes_per_ns; /* the theoretical rate of one engine */
     double pe_tflops_bf16, pe_tflops_fp32, pe_tflops_fp8;
 };
+/* A row of hardware.def: of trn1, trn2 and trn3 in this order. All are documented. */
+struct device_fact {
+    const char *what, *unit;
+    double value[3];
+    const char *source;
+};
+/* Row by row; NULL past the last. */
+const struct device_fact *device_fact_at(size_t index);
+/* The most bytes that a core moves to and from HBM in a nanosecond: what its DMA engines move, or
+ * its share of HBM bandwidth where that is more. */
+double device_memory_bytes_per_ns(const struct device_generation *generation);
 /* Finds a generation by name ("trn2") or alias ("gen3"). NULL when there is none. */
 const struct device_generation *device_generation_find(const char *name);
 const struct device_generation *device_generation_of(enum nki_generation generation);

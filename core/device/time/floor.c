@@ -29,9 +29,8 @@ static struct floor_parts parts_of(const struct device_generation *generation,
 
 void floor_set(struct device_profile *profile, const struct device_generation *generation) {
     const struct floor_parts *parts = &profile->floor_parts;
-    double dma = generation->dma_engines * generation->dma_engine_bytes_per_ns;
-    double rate = MAX_OF(dma, generation->hbm_bytes_per_ns);
-    double hbm_ns = (parts->read_bytes + parts->written_bytes) / rate;
+    double hbm_ns =
+        (parts->read_bytes + parts->written_bytes) / device_memory_bytes_per_ns(generation);
     profile->floor_us = MAX_OF(hbm_ns, parts->pe_ns[FLOOR_KEEP]) / 1e3;
     profile->floor_split_us = MAX_OF(hbm_ns, parts->pe_ns[FLOOR_SPLIT]) / 1e3;
     profile->floor_any_us = MAX_OF(hbm_ns, parts->pe_ns[FLOOR_ANY]) / 1e3;

@@ -281,7 +281,7 @@ static void dma_metrics(struct profiler *p) {
     metric(p, "psum_write_bytes", "bytes", (double)p->psum_write);
     metric(p, "spill_save_bytes", "bytes", (double)p->allocation->spill_save_bytes);
     metric(p, "spill_reload_bytes", "bytes", (double)p->allocation->spill_reload_bytes);
-    double peak = p->image->generation->dma_engines * p->image->generation->dma_engine_bytes_per_ns;
+    double peak = device_memory_bytes_per_ns(p->image->generation);
     metric(p, "mbu_estimated_percent", "%",
            100 * (double)(p->hbm_read + p->hbm_write) / (total * peak));
 }
@@ -299,8 +299,7 @@ static void compute_metrics(struct profiler *p) {
     metric(p, "mfu_estimated_percent", "%", 100 * p->model_flops / (total * peak));
     metric(p, "hfu_estimated_percent", "%", 100 * p->hardware_flops / (total * peak));
     metric(p, "mm_arithmetic_intensity", "ratio", bytes > 0 ? p->model_flops / bytes : 0);
-    metric(p, "peak_flops_bandwidth_ratio", "ratio",
-           peak / (generation->dma_engines * generation->dma_engine_bytes_per_ns));
+    metric(p, "peak_flops_bandwidth_ratio", "ratio", peak / device_memory_bytes_per_ns(generation));
     metric(p, "throttle_time", "s", p->folded->throttled_ns / 1e9);
     metric(p, "sbuf_peak_bytes", "bytes", (double)p->allocation->sbuf_peak * NKI_PARTITIONS);
     metric(p, "psum_peak_bytes", "bytes", (double)p->allocation->psum_peak * NKI_PARTITIONS);

@@ -22,7 +22,8 @@ void tune_facts_limits(const char *device, struct buf *out) {
                "- PSUM: 128 partitions of %.0f KiB in %u banks of 2 KiB; a matrix product "
                "writes one bank, 512 fp32 values a partition\n",
                (double)row->psum_partition_bytes / 1024, row->psum_banks);
-    buf_printf(out, "- HBM: %.0f GB/s; %u DMA engines\n", row->hbm_bytes_per_ns, row->dma_engines);
+    buf_printf(out, "- HBM: at most %.0f GB/s, through %u DMA engines\n",
+               device_memory_bytes_per_ns(row), row->dma_engines);
     buf_printf(out,
                "- Tensor engine: %.0f TFLOPS bf16, %.0f fp32; at most 128 x 128 stationary by "
                "128 x 512 moving\n",
