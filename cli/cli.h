@@ -30,6 +30,7 @@ void cli_print_bytes(double bytes, struct buf *out);
 /* ---- the commands of this folder ------------------------------------------------------------ */
 
 int cli_workbench(const struct cli *cli);
+int cli_new(const struct cli *cli);
 int cli_sim(const struct cli *cli);
 int cli_check(const struct cli *cli);
 int cli_explain(const struct cli *cli);

@@ -71,6 +71,7 @@
 #define OPTIONS_END \
     { NULL, NULL, NULL, NULL, false }
 
+static const struct cli_option new_options[] = {OPTION_REFERENCE, OPTION_DEVICE, {0}};
 static const struct cli_option sim_options[] = {
     OPTION_REFERENCE,
     OPTION_DEVICE,
@@ -312,6 +313,15 @@ const struct cli_command cli_commands[] = {
      "it opens the seed add_rmsnorm_matmul.\n\nA session is kept on disk and goes on where it was "
      "left.",
      workbench_options, 0, 1, false, cli_workbench},
+    {"new", "TASK", "write a first kernel from a reference",
+     "Runs the reference once on arrays that record what it does, and writes a kernel that "
+     "computes "
+     "the same: TASK/kernel.py, with the reference beside it. The kernel is simple, a place to "
+     "begin tuning; it is evaluated at once. Without --reference, TASK/reference.py is "
+     "taken.\n\n"
+     "What hone cannot write is said with the line of the reference. The rest is written as a "
+     "skeleton and the exit status is 1. An existing kernel is never written over.",
+     new_options, 1, 1, false, cli_new},
     {"sim", "KERNEL|TASK", "evaluate a kernel on the embedded device model",
      "Compiles the kernel, checks it against the limits of the hardware, times it, runs it with "
      "the inputs of each seed, and compares what it returns with the reference.\n\nTASK is a "

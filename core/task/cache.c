@@ -18,6 +18,7 @@
 
 #define META_VERSION 2
 #define META_LIMIT ((size_t)4 << 20)
+#define GRAPH_LIMIT ((size_t)256 << 20)
 #define MAX_HASHED ((size_t)64 << 20) /* as in harness.py */
 
 /* The folder counts only for a reference that may look at other files in it. */
@@ -309,6 +310,20 @@ struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed,
     free(folder);
     free(of);
     return inputs;
+}
+
+char *task_graph_read(const char *reference_path, size_t *size, struct err *err) {
+    char *of = task_cache_of(reference_path, err);
+    if (!of)
+        return NULL;
+    char *path = path_join(of, "graph/meta.json");
+    char *text = file_read(path, GRAPH_LIMIT, size, NULL);
+    if (!text)
+        err_set(err, ERR_ENVIRONMENT,
+                "the reference was not recorded; hone clean --cache makes room for another try");
+    free(path);
+    free(of);
+    return text;
 }
 
 /* What references make belongs to those who run them. Older hones made the cache readable for

@@ -92,6 +92,10 @@ void task_inputs_free(struct task_inputs *inputs); /* accepts NULL */
 struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed,
                                        bool shapes_only) CC_MUST_USE;
 
+/* What was recorded of the reference (record/graph.py) as JSON; a new string. It is in the cache
+ * once shapes or inputs of a seed were made. NULL and *err (environment) when it is not. */
+char *task_graph_read(const char *reference_path, size_t *size, struct err *err) CC_MUST_USE;
+
 /* One output of the kernel against the reference's, computed in double precision after
  * transform_nki_outputs. */
 struct task_match {

@@ -15,6 +15,10 @@ set_tests_properties(cli/models PROPERTIES LABELS session TIMEOUT 300)
 add_test(NAME cli/sessions COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/sessions.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/sessions PROPERTIES LABELS session TIMEOUT 300)
+# Kernels from references alone.
+add_test(NAME cli/new COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/new PROPERTIES LABELS session TIMEOUT 300)
 if(TARGET hone)
   add_test(NAME cli/install COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/install.py
            ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})

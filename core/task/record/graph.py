@@ -122,10 +122,20 @@ class Recorded(Reference):
         for value, dtype in zip(values, wanted):
             if isinstance(value, Traced):
                 dtype = dtype or NARROWED.get(value.dtype.name, value.dtype.name)
-                rows.append({"node": value.now(), "dtype": dtype})
+                rows.append({"node": value.now(), "dtype": dtype, **self.name_of(value.now())})
             else:
                 rows.append({"value": None if value is None else str(value)})
         return rows
+
+
+    def name_of(self, node):
+        """The name that forward has for what an argument was made from."""
+        rows, code = RECORDING.rows, getattr(self.names["forward"], "__code__", None)
+        while len(rows[node]["in"]) == 1:
+            node = rows[node]["in"][0]
+        names = code.co_varnames[:code.co_argcount] if code else ()
+        at = rows[node].get("argument", len(names))
+        return {"name": names[at]} if at < len(names) and names[at].isascii() else {}
 
 
 def reached(graph):

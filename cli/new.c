@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hone new: a task folder with a first kernel, written from what its reference computes, and
+ * evaluated at once. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/kit/kit.h"
+#include "device/device.h"
+#include "loop/loop.h"
+#include "task/task.h"
+#include "write/write.h"
+
+struct recorded {
+    bool done;
+    struct err err;
+};
+
+static void on_shapes(void *data, struct task_inputs *inputs, const struct err *err) {
+    struct recorded *recorded = data;
+    recorded->done = true;
+    if (err)
+        recorded->err = *err;
+    task_inputs_free(inputs);
+}
+
+/* Has Python record the reference; its graph is in the cache then. */
+static char *record(const char *reference_path, size_t *size, struct err *err) {
+    struct loop *loop = loop_new();
+    struct recorded recorded = {0};
+    struct task_reference *reference =
+        task_reference_open(loop, reference_path, NULL, &recorded.err);
+    if (reference) {
+        task_reference_shapes(reference, 0, on_shapes, &recorded);
+        loop_run_until(loop, &recorded.done, 0);
+    }
+    task_reference_free(reference);
+    loop_free(loop);
+    if (recorded.err.kind != ERR_NONE) {
+        *err = recorded.err;
+        return NULL;
+    }
+    return task_graph_read(reference_path, size, err);
+}
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+/* The reference and what it imports, beside the kernel; nothing where it lies there already. */
+static bool copy_reference(const char *folder, const char *reference_path, struct err *err) {
+    char *place = path_join(folder, "reference.py");
+    char *plain = task_path_plain(place), *given = task_path_plain(reference_path);
+    bool same = strcmp(plain, given) == 0, ok = true;
+    free(place);
+    free(plain);
+    free(given);
+    if (same)
+        return true;
+    struct task_start start = {.reference_path = reference_path};
+    struct task_closure *closure = task_closure_find(&start, err);
+    for (size_t i = 0; ok && closure && i < closure->files.len; i++) {
+        const struct task_file *file = &closure->files.at[i];
+        char *path = path_join(folder, file->is_start ? "reference.py" : file->name);
+        char *parent = path_folder(path);
+        ok = file_make_dirs(parent, err) && file_write(path, file->text, file->size, err);
+        free(parent);
+        free(path);
+    }
+    ok = ok && closure;
+    task_closure_free(closure);
+    return ok;
+}
+
+static void tell_gaps(const struct written *written) {
+    for (size_t i = 0; i < written->gaps.len; i++)
+        fprintf(stderr, "reference.py:%d: %s cannot be written yet\n", written->gaps.at[i].line,
+                written->gaps.at[i].what);
+}
+
+static int evaluate(const char *folder) {
+    struct cli sim = {.command = cli_find("sim")};
+    *vec_push(&sim.args) = folder;
+    int status = cli_sim(&sim);
+    vec_free(&sim.args);
+    return status;
+}
+
+static int keep(const char *folder, const char *reference, const struct written *written,
+                struct err *err) {
+    char *kernel = path_join(folder, "kernel.py");
+    bool ok = file_make_dirs(folder, err) && copy_reference(folder, reference, err) &&
+              file_write(kernel, written->text, strlen(written->text), err);
+    free(kernel);
+    if (!ok)
+        return -1;
+    tell_gaps(written);
+    printf("%s/kernel.py: %s, %zu loop nest%s\n", folder,
+           written->gaps.len ? "a skeleton" : "written", written->stages,
+           written->stages == 1 ? "" : "s");
+    fflush(stdout);
+    if (!written->gaps.len)
+        return evaluate(folder);
+    printf("what is missing is marked \"To be written\" in it\n");
+    return CLI_KERNEL_FAILED;
+}
+
+static int write_task(const struct cli *cli, const char *folder, const char *reference) {
+    struct err err = {0};
+    size_t size = 0;
+    const struct device_generation *generation =
+        device_generation_find(cli_value(cli, "device") ? cli_value(cli, "device") : "trn2");
+    char *graph = record(reference, &size, &err);
+    struct write_spec spec = {.graph = {graph, size},
+                              .name = path_base(folder),
+                              .sbuf_bytes = (double)generation->sbuf_partition_bytes};
+    struct written *written = graph ? write_kernel(&spec, &err) : NULL;
+    int status = written ? keep(folder, reference, written, &err) : -1;
+    written_free(written);
+    free(graph);
+    return status < 0 ? cli_fail(cli, &err) : status;
+}
+
+int cli_new(const struct cli *cli) {
+    const char *folder = cli->args.at[0];
+    char *beside = path_join(folder, "reference.py"), *kernel = path_join(folder, "kernel.py");
+    const char *reference = cli_value(cli, "reference") ? cli_value(cli, "reference") : beside;
+    struct err err = {0};
+    int status;
+    if (file_exists(kernel))
+        err_set(&err, ERR_USAGE, "%.200s is there already; hone new never writes over a kernel",
+                kernel);
+    else if (!file_exists(reference))
+        err_set(&err, ERR_USAGE,
+                "there is no %.200s; name the reference with --reference, a Python file with "
+                "get_inputs() and forward()",
+                reference);
+    status = err.kind == ERR_NONE ? write_task(cli, folder, reference) : cli_fail(cli, &err);
+    free(beside);
+    free(kernel);
+    return status;
+}

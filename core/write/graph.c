@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "write/graph.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const struct graph_op ops[] = {
+    {"", GRAPH_OTHER, NULL, NULL},
+    {"input", GRAPH_INPUT, NULL, NULL},
+    {"constant", GRAPH_CONSTANT, NULL, NULL},
+    {"cast", GRAPH_CAST, NULL, NULL},
+    {"copy", GRAPH_CAST, NULL, NULL},
+    {"where", GRAPH_WHERE, NULL, NULL},
+    {"reshape", GRAPH_RESHAPE, NULL, NULL},
+    {"transpose", GRAPH_TRANSPOSE, NULL, NULL},
+    {"broadcast", GRAPH_BROADCAST, NULL, NULL},
+    {"slice", GRAPH_SLICE, NULL, NULL},
+    {"update", GRAPH_UPDATE, NULL, NULL},
+    {"concatenate", GRAPH_CONCATENATE, NULL, NULL},
+    {"contract", GRAPH_CONTRACT, NULL, NULL},
+    {"sum", GRAPH_REDUCE, "add", NULL},
+    {"prod", GRAPH_REDUCE, "multiply", NULL},
+    {"max", GRAPH_REDUCE, "maximum", NULL},
+    {"min", GRAPH_REDUCE, "minimum", NULL},
+    {"any", GRAPH_REDUCE, "maximum", NULL},
+    {"all", GRAPH_REDUCE, "minimum", NULL},
+    {"cumsum", GRAPH_SCAN, "add", NULL},
+    {"cumprod", GRAPH_SCAN, "multiply", NULL},
+    {"cummax", GRAPH_SCAN, "maximum", NULL},
+    {"add", GRAPH_BINARY, "add", NULL},
+    {"subtract", GRAPH_BINARY, "subtract", NULL},
+    {"multiply", GRAPH_BINARY, "multiply", NULL},
+    {"divide", GRAPH_BINARY, "divide", NULL},
+    {"maximum", GRAPH_BINARY, "maximum", NULL},
+    {"minimum", GRAPH_BINARY, "minimum", NULL},
+    {"fmax", GRAPH_BINARY, "maximum", NULL},
+    {"fmin", GRAPH_BINARY, "minimum", NULL},
+    {"power", GRAPH_BINARY, "power", NULL},
+    {"float_power", GRAPH_BINARY, "power", NULL},
+    {"equal", GRAPH_BINARY, "equal", NULL},
+    {"not_equal", GRAPH_BINARY, "not_equal", NULL},
+    {"less", GRAPH_BINARY, "less", NULL},
+    {"less_equal", GRAPH_BINARY, "less_equal", NULL},
+    {"greater", GRAPH_BINARY, "greater", NULL},
+    {"greater_equal", GRAPH_BINARY, "greater_equal", NULL},
+    {"logical_and", GRAPH_BINARY, "logical_and", NULL},
+    {"logical_or", GRAPH_BINARY, "logical_or", NULL},
+    {"logical_xor", GRAPH_BINARY, "logical_xor", NULL},
+    {"exp", GRAPH_UNARY, NULL, "exp"},
+    {"log", GRAPH_UNARY, NULL, "log"},
+    {"sqrt", GRAPH_UNARY, NULL, "sqrt"},
+    {"tanh", GRAPH_UNARY, NULL, "tanh"},
+    {"abs", GRAPH_UNARY, NULL, "abs"},
+    {"square", GRAPH_UNARY, NULL, "square"},
+    {"sign", GRAPH_UNARY, NULL, "sign"},
+    {"erf", GRAPH_UNARY, NULL, "erf"},
+    {"expit", GRAPH_UNARY, NULL, "sigmoid"},
+    {"negative", GRAPH_UNARY, NULL, NULL},
+    {"reciprocal", GRAPH_UNARY, NULL, NULL},
+    {"logical_not", GRAPH_UNARY, NULL, NULL},
+};
+
+static const struct graph_op *op_named(const char *name) {
+    for (size_t i = 1; name && i < COUNT_OF(ops); i++)
+        if (strcmp(ops[i].name, name) == 0)
+            return &ops[i];
+    return &ops[0];
+}
+
+/* The device's type for one of numpy's; NULL where there is none. */
+static const char *device_dtype(const char *name) {
+    static const char *const pairs[][2] = {{"float64", "float32"},
+                                           {"float32", "float32"},
+                                           {"float16", "float16"},
+                                           {"bool", "uint8"},
+                                           {"int64", "int32"},
+                                           {"int32", "int32"},
+                                           {"int16", "int16"},
+                                           {"int8", "int8"},
+                                           {"uint8", "uint8"},
+                                           {"uint16", "uint16"},
+                                           {"uint32", "uint32"},
+                                           {"uint64", "uint32"},
+                                           {"bfloat16", "bfloat16"},
+                                           {"float8_e4m3", "float8_e4m3"},
+                                           {"float8_e5m2", "float8_e5m2"}};
+    for (size_t i = 0; name && i < COUNT_OF(pairs); i++)
+        if (strcmp(pairs[i][0], name) == 0)
+            return pairs[i][1];
+    return NULL;
+}
+
+static const cJSON *item(const cJSON *row, const char *name) {
+    return cJSON_GetObjectItemCaseSensitive(row, name);
+}
+
+static const char *text_of(const cJSON *row, const char *name) {
+    const cJSON *found = item(row, name);
+    return cJSON_IsString(found) ? found->valuestring : NULL;
+}
+
+/* Whole numbers of a list, at most `most`; -1 for anything else. */
+static int read_ints(const cJSON *list, int *at, int most) {
+    int n = 0;
+    if (!cJSON_IsArray(list))
+        return -1;
+    for (const cJSON *one = list->child; one; one = one->next) {
+        if (n == most || !cJSON_IsNumber(one) || fabs(one->valuedouble) > 1e9)
+            return -1;
+        at[n++] = (int)one->valuedouble;
+    }
+    return n;
+}
+
+static int read_sizes(const cJSON *list, int64_t *at) {
+    int n = 0;
+    if (!cJSON_IsArray(list))
+        return -1;
+    for (const cJSON *one = list->child; one; one = one->next) {
+        if (n == GRAPH_MAX_DIMS || !cJSON_IsNumber(one) || !(one->valuedouble >= 0) ||
+            one->valuedouble > 1e12)
+            return -1;
+        at[n++] = (int64_t)one->valuedouble;
+    }
+    return n;
+}
+
+/* A recorded row says which dimensions an operation works on in one of these. */
+static bool read_axes(const cJSON *row, struct graph_node *node) {
+    static const char *const names[] = {"axes", "order"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (item(row, names[i])) {
+            node->axis_count = read_ints(item(row, names[i]), node->axes, GRAPH_MAX_DIMS);
+            return node->axis_count >= 0;
+        }
+    return true;
+}
+
+static bool read_part(const cJSON *row, struct graph_node *node) {
+    int n = 0;
+    const cJSON *part = item(row, "part");
+    for (const cJSON *one = part ? part->child : NULL; one; one = one->next) {
+        int range[3];
+        if (n == GRAPH_MAX_DIMS || read_ints(one, range, 3) != 3)
+            return false;
+        node->part[n++] = (struct graph_range){range[0], range[1], range[2]};
+    }
+    return true;
+}
+
+static bool read_terms(const cJSON *row, struct graph_node *node, struct arena *arena) {
+    const cJSON *terms = item(row, "terms");
+    if (!terms)
+        return true;
+    node->terms = arena_alloc(arena, (size_t)node->in_count + 1, sizeof *node->terms);
+    node->out = ARENA_ARRAY(arena, int, GRAPH_MAX_DIMS);
+    int n = 0;
+    for (const cJSON *one = terms->child; one; one = one->next, n++)
+        if (n == node->in_count || read_ints(one, node->terms[n], GRAPH_MAX_DIMS) < 0)
+            return false;
+    return n == node->in_count &&
+           read_ints(item(row, "out"), node->out, GRAPH_MAX_DIMS) == node->ndim;
+}
+
+static void read_fill(const cJSON *row, struct graph_node *node) {
+    const cJSON *fill = item(row, "fill");
+    node->has_fill = cJSON_IsNumber(fill) || cJSON_IsBool(fill);
+    node->fill = cJSON_IsBool(fill) ? cJSON_IsTrue(fill) : node->has_fill ? fill->valuedouble : 0;
+    if (cJSON_IsString(fill)) {
+        node->has_fill = true;
+        node->fill = strstr(fill->valuestring, "inf") ? INFINITY : NAN;
+        if (fill->valuestring[0] == '-')
+            node->fill = -node->fill;
+    }
+}
+
+static bool read_node(const cJSON *row, int index, struct graph_node *node, struct arena *arena) {
+    const char *name = text_of(row, "op");
+    if (!name)
+        return false;
+    node->name = arena_strdup(arena, name);
+    node->op = op_named(name);
+    node->ndim = read_sizes(item(row, "shape"), node->shape);
+    node->dtype = device_dtype(text_of(row, "dtype"));
+    const cJSON *in = item(row, "in"), *line = item(row, "line"), *arg = item(row, "argument");
+    node->in_count = cJSON_IsArray(in) ? cJSON_GetArraySize(in) : -1;
+    if (node->ndim < 0 || node->in_count < 0)
+        return false;
+    node->in = ARENA_ARRAY(arena, int, (size_t)node->in_count + 1);
+    if (read_ints(in, node->in, node->in_count) != node->in_count)
+        return false;
+    for (int i = 0; i < node->in_count; i++)
+        if (node->in[i] < 0 || node->in[i] >= index)
+            return false;
+    node->line = cJSON_IsNumber(line) ? line->valueint : 0;
+    node->argument = cJSON_IsNumber(arg) ? arg->valueint : -1;
+    read_fill(row, node);
+    if (!node->dtype || (node->op->kind == GRAPH_CONSTANT && !node->has_fill))
+        node->op = &ops[0];
+    return read_axes(row, node) && read_part(row, node) && read_terms(row, node, arena);
+}
+
+static bool read_arguments(const cJSON *list, struct graph *graph, struct arena *arena) {
+    int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : -1;
+    if (n < 0)
+        return false;
+    graph->arguments = ARENA_ARRAY(arena, struct graph_argument, (size_t)n + 1);
+    for (const cJSON *row = list->child; row; row = row->next) {
+        struct graph_argument *argument = &graph->arguments[graph->argument_count++];
+        const cJSON *node = item(row, "node");
+        const char *name = text_of(row, "name");
+        argument->node = cJSON_IsNumber(node) ? node->valueint : -1;
+        argument->dtype = device_dtype(text_of(row, "dtype"));
+        argument->name = name ? arena_strdup(arena, name) : NULL;
+        if (argument->node >= graph->count || (argument->node >= 0 && !argument->dtype))
+            return false;
+    }
+    return true;
+}
+
+static bool read_graph(const cJSON *made, struct graph *graph, struct arena *arena) {
+    const cJSON *nodes = item(made, "nodes"), *outputs = item(made, "outputs");
+    int count = cJSON_IsArray(nodes) ? cJSON_GetArraySize(nodes) : 0;
+    graph->nodes = ARENA_ARRAY(arena, struct graph_node, (size_t)count + 1);
+    for (const cJSON *row = count ? nodes->child : NULL; row; row = row->next, graph->count++)
+        if (!read_node(row, graph->count, &graph->nodes[graph->count], arena))
+            return false;
+    int wanted = cJSON_IsArray(outputs) ? cJSON_GetArraySize(outputs) : 0;
+    graph->outputs = ARENA_ARRAY(arena, int, (size_t)wanted + 1);
+    graph->output_count = read_ints(outputs, graph->outputs, wanted);
+    for (int i = 0; i < graph->output_count; i++)
+        if (graph->outputs[i] < 0 || graph->outputs[i] >= graph->count)
+            return false;
+    const char *result = text_of(made, "result");
+    graph->one_output = result && strcmp(result, "one") == 0;
+    return graph->output_count > 0 && read_arguments(item(made, "arguments"), graph, arena);
+}
+
+struct graph *graph_read(struct str json, struct arena *arena, struct err *err) {
+    cJSON *meta = cJSON_ParseWithLength(json.at, json.len);
+    struct graph *graph = ARENA_NEW(arena, struct graph);
+    const char *refused = text_of(meta, "refused");
+    const cJSON *line = item(meta, "line");
+    const cJSON *made = item(meta, "graph");
+    if (refused)
+        err_set(err, ERR_USAGE, "reference.py:%d: cannot be recorded: %.300s",
+                cJSON_IsNumber(line) ? line->valueint : 0, refused);
+    else if (cJSON_GetArraySize(item(made, "nodes")) > GRAPH_MAX_NODES)
+        err_set(err, ERR_USAGE,
+                "forward takes %d operations on arrays; more than %d are not written out",
+                cJSON_GetArraySize(item(made, "nodes")), GRAPH_MAX_NODES);
+    else if (!read_graph(made, graph, arena))
+        err_set(err, ERR_ENVIRONMENT, "what was recorded of the reference cannot be read");
+    else
+        refused = NULL, err = NULL;
+    cJSON_Delete(meta);
+    return err ? NULL : graph;
+}
+
+int64_t graph_size(const struct graph_node *node) {
+    int64_t size = 1;
+    for (int i = 0; i < node->ndim; i++)
+        size *= node->shape[i];
+    return size;
+}

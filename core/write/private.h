@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to this folder: a kernel while it is written. */
+#ifndef HONE_WRITE_PRIVATE_H
+#define HONE_WRITE_PRIVATE_H
+
+#include "write/view.h"
+
+#define PARTITIONS 128
+#define WRITE_MAX_LOOPS 16
+
+/* Memory of a kernel in HBM. */
+struct buffer {
+    char *name;
+    const char *dtype;
+    int64_t shape[GRAPH_MAX_DIMS];
+    int ndim;
+    bool is_parameter, is_output;
+};
+/* What is known of a node's array while the kernel is written. */
+struct value {
+    bool has_view;   /* its elements lie in a buffer */
+    bool has_number; /* all its elements are one number */
+    bool is_root;    /* computed by a stage of its own; other nodes of a stage stay in SBUF */
+    int users;
+    int only_user; /* where there is one */
+    double number;
+    struct view view;
+};
+struct writer {
+    struct arena *arena;
+    struct graph *graph;
+    const struct write_spec *spec;
+    struct value *values;
+    VEC(struct buffer) buffers;
+    struct buf out;
+    int indent;
+    struct written *written;
+};
+
+/* Appends a line at the indentation of the moment. */
+void write_line(struct writer *writer, const char *format, ...) CC_PRINTF(2, 3);
+void write_blank(struct writer *writer);
+/* The view of a node's array, which is put into a buffer first where it lies in none. False, with a
+ * gap told, where that cannot be. */
+bool write_view(struct writer *writer, int node, struct view *view);
+void write_gap(struct writer *writer, const struct graph_node *node, const char *why);
+
+/* A loop variable's part of an address, and the largest value that it has. */
+struct term {
+    const char *variable;
+    int64_t stride, most;
+};
+/* One tile of a buffer: `rows` partitions of stride `row`, `counts` of `strides` along the free
+ * dimensions, at an offset that consists of a number and terms. */
+struct access {
+    int buffer;
+    int64_t offset;
+    struct term terms[WRITE_MAX_LOOPS];
+    int term_count;
+    const char *rows; /* a number or a variable, which is at most PARTITIONS */
+    int64_t row;
+    const char *cols[VIEW_MAX_FACTORS]; /* as many as cols_most, where they are a variable */
+    int64_t strides[VIEW_MAX_FACTORS], cols_most;
+    int col_count;
+};
+/* "x[m:m + 128, 0:512]", or an access pattern where slices do not say it; in the arena. */
+const char *write_access(struct writer *writer, const struct access *access);
+void access_add(struct access *access, const char *variable, int64_t stride, int64_t most);
+
+/* rows.c: element-wise operations, reductions and scans over tiles of rows. */
+bool rows_is_fusable(enum graph_kind kind);
+/* The node that a root's stage cannot compute beside the rest and that must be a root, too; -1 when
+ * there is none. */
+int rows_conflict(struct writer *writer, int root);
+bool rows_emit(struct writer *writer, int root, const struct view *to);
+/* Copies an array to where `to` says. */
+bool rows_copy(struct writer *writer, int node, const struct view *to);
+
+/* product.c */
+bool product_emit(struct writer *writer, int node, const struct view *to);
+
+#endif

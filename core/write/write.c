@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of stages: which arrays are put into HBM, where, and what the kernel around them looks
+ * like. */
+#include "write/private.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+static bool is_taken(const struct writer *writer, const char *name) {
+    for (size_t i = 0; i < writer->buffers.len; i++)
+        if (strcmp(writer->buffers.at[i].name, name) == 0)
+            return true;
+    static const char *const words[] = {"nl", "nisa", "nki", "kernel", "rows", "cols", "r",
+                                        "c",  "m",    "n",   "k",      "min",  "range"};
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(words[i], name) == 0)
+            return true;
+    return false;
+}
+
+static char *unique_name(struct writer *writer, const char *base) {
+    char *name = arena_strdup(writer->arena, base);
+    for (int i = 2; is_taken(writer, name); i++)
+        name = arena_printf(writer->arena, "%s_%d", base, i);
+    return name;
+}
+
+static int add_buffer(struct writer *writer, const char *base, const char *dtype,
+                      const int64_t *shape, int ndim) {
+    struct buffer buffer = {.name = unique_name(writer, base), .dtype = dtype, .ndim = ndim};
+    memcpy(buffer.shape, shape, (size_t)ndim * sizeof *shape);
+    if (ndim == 0) {
+        buffer.ndim = 1;
+        buffer.shape[0] = 1;
+    }
+    *vec_push(&writer->buffers) = buffer;
+    return (int)writer->buffers.len - 1;
+}
+
+static bool is_output(const struct graph *graph, int node) {
+    for (int i = 0; i < graph->output_count; i++)
+        if (graph->outputs[i] == node)
+            return true;
+    return false;
+}
+
+static void print_shape(struct buf *text, const struct buffer *buffer) {
+    buf_putc(text, '(');
+    for (int d = 0; d < buffer->ndim; d++)
+        buf_printf(text, "%s%lld", d ? ", " : "", (long long)buffer->shape[d]);
+    buf_puts(text, buffer->ndim == 1 ? ",)" : ")");
+}
+
+/* A new buffer and its line in the kernel; `base` is made unique. Returns its number. */
+static int new_buffer(struct writer *writer, const char *base, const struct graph_node *node) {
+    bool output = is_output(writer->graph, (int)(node - writer->graph->nodes));
+    int number = add_buffer(writer, output ? "out" : base, node->dtype, node->shape, node->ndim);
+    struct buffer *buffer = &writer->buffers.at[number];
+    buffer->is_output = output;
+    struct buf shape = {0};
+    print_shape(&shape, buffer);
+    write_line(writer, "%s = nl.ndarray(%s, dtype=nl.%s, buffer=nl.%s)", buffer->name, shape.at,
+               buffer->dtype, output ? "shared_hbm" : "private_hbm");
+    buf_free(&shape);
+    return number;
+}
+
+void write_gap(struct writer *writer, const struct graph_node *node, const char *why) {
+    struct write_gap gap = {.line = node->line};
+    snprintf(gap.what, sizeof gap.what, "%s%s%s", node->name, *why ? ": " : "", why);
+    *vec_push(&writer->written->gaps) = gap;
+    write_line(writer, "# To be written: %s (line %d of the reference).", gap.what, gap.line);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static bool is_view_kind(enum graph_kind kind) {
+    return kind == GRAPH_RESHAPE || kind == GRAPH_TRANSPOSE || kind == GRAPH_BROADCAST ||
+           kind == GRAPH_SLICE;
+}
+
+/* The array's own buffer: where its only user is a concatenation, the part of that one's. */
+static struct view new_place(struct writer *writer, int node);
+
+static struct view part_of_concatenation(struct writer *writer, int node, int whole) {
+    const struct graph_node *joined = &writer->graph->nodes[whole];
+    struct value *value = &writer->values[whole];
+    if (!value->has_view) {
+        value->view = new_place(writer, whole);
+        value->has_view = true;
+    }
+    struct graph_range part[GRAPH_MAX_DIMS];
+    for (int d = 0; d < joined->ndim; d++)
+        part[d] = (struct graph_range){0, joined->shape[d], 1};
+    int axis = joined->axes[0];
+    for (int i = 0; i < joined->in_count && joined->in[i] != node; i++)
+        part[axis].first += writer->graph->nodes[joined->in[i]].shape[axis];
+    part[axis].count = writer->graph->nodes[node].shape[axis];
+    struct view view;
+    if (view_part(&value->view, part, &view))
+        return view;
+    const struct graph_node *row = &writer->graph->nodes[node];
+    return view_whole(new_buffer(writer, row->name, row), row->shape, row->ndim);
+}
+
+static struct view new_place(struct writer *writer, int node) {
+    const struct graph_node *row = &writer->graph->nodes[node];
+    const struct value *value = &writer->values[node];
+    bool joins = value->users == 1 && !is_output(writer->graph, node) &&
+                 writer->graph->nodes[value->only_user].op->kind == GRAPH_CONCATENATE;
+    if (joins)
+        return part_of_concatenation(writer, node, value->only_user);
+    char base[40];
+    snprintf(base, sizeof base, "%s_%d_hbm", row->name, node);
+    return view_whole(new_buffer(writer, base, row), row->shape, row->ndim);
+}
+
+bool write_view(struct writer *writer, int node, struct view *view) {
+    struct value *value = &writer->values[node];
+    if (!value->has_view) {
+        struct view place = new_place(writer, node);
+        if (!rows_copy(writer, node, &place))
+            return false;
+        value->view = place;
+        value->has_view = true;
+    }
+    *view = value->view;
+    return true;
+}
+
+static bool take_view(struct writer *writer, int index) {
+    const struct graph_node *node = &writer->graph->nodes[index];
+    struct value *value = &writer->values[index], *source = &writer->values[node->in[0]];
+    if (source->has_number) {
+        value->has_number = true;
+        value->number = source->number;
+        return true;
+    }
+    struct view from;
+    if (!write_view(writer, node->in[0], &from))
+        return false;
+    if (!view_through(node, &from, &value->view)) {
+        /* No strides say it: once more, in order. */
+        const struct graph_node *old = &writer->graph->nodes[node->in[0]];
+        char base[40];
+        snprintf(base, sizeof base, "%s_%d_hbm", old->name, node->in[0]);
+        struct view place = view_whole(new_buffer(writer, base, old), old->shape, old->ndim);
+        if (!rows_copy(writer, node->in[0], &place) || !view_through(node, &place, &value->view)) {
+            write_gap(writer, node, "its pattern has too many strides");
+            return false;
+        }
+        source->view = place;
+    }
+    value->has_view = true;
+    return true;
+}
+
+static bool take_concatenation(struct writer *writer, int index) {
+    const struct graph_node *node = &writer->graph->nodes[index];
+    struct value *value = &writer->values[index];
+    if (!value->has_view) {
+        value->view = new_place(writer, index);
+        value->has_view = true;
+    }
+    struct graph_range part[GRAPH_MAX_DIMS];
+    for (int d = 0; d < node->ndim; d++)
+        part[d] = (struct graph_range){0, node->shape[d], 1};
+    int axis = node->axes[0];
+    part[axis].count = 0;
+    for (int i = 0; i < node->in_count; i++) {
+        struct view place;
+        part[axis].first += part[axis].count;
+        part[axis].count = writer->graph->nodes[node->in[i]].shape[axis];
+        const struct value *given = &writer->values[node->in[i]];
+        bool there = given->has_view && given->view.buffer == value->view.buffer;
+        if (!there &&
+            (!view_part(&value->view, part, &place) || !rows_copy(writer, node->in[i], &place))) {
+            write_gap(writer, node, "its parts do not fit");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The updates below one that no other node sees write the same buffer. */
+static bool is_own_base(const struct writer *writer, int base) {
+    const struct graph_node *row = &writer->graph->nodes[base];
+    return row->op->kind == GRAPH_UPDATE && writer->values[base].users == 1 &&
+           !is_output(writer->graph, base);
+}
+
+static bool take_update(struct writer *writer, int index) {
+    const struct graph_node *node = &writer->graph->nodes[index];
+    struct value *value = &writer->values[index];
+    int base = node->in[0];
+    if (is_own_base(writer, base)) {
+        value->view = writer->values[base].view;
+    } else {
+        value->view = new_place(writer, index);
+        if (!rows_copy(writer, base, &value->view))
+            return false;
+    }
+    struct view place;
+    value->has_view = true;
+    if (view_part(&value->view, node->part, &place) && rows_copy(writer, node->in[1], &place))
+        return true;
+    write_gap(writer, node, "the part does not fit");
+    return false;
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+static bool take_stage(struct writer *writer, int index) {
+    struct value *value = &writer->values[index];
+    struct view place = new_place(writer, index);
+    bool product = writer->graph->nodes[index].op->kind == GRAPH_CONTRACT;
+    value->view = place;
+    if (!(product ? product_emit(writer, index, &place) : rows_emit(writer, index, &place)))
+        return false;
+    value->has_view = true;
+    writer->written->stages++;
+    return true;
+}
+
+/* What is missing is memory that nobody writes, so that the rest can be printed. */
+static void leave_out(struct writer *writer, int index) {
+    const struct graph_node *node = &writer->graph->nodes[index];
+    struct value *value = &writer->values[index];
+    if (value->has_view)
+        return;
+    if (!node->dtype)
+        writer->graph->nodes[index].dtype = "float32";
+    char base[48];
+    snprintf(base, sizeof base, "missing_%d", index);
+    value->view = view_whole(new_buffer(writer, base, node), node->shape, node->ndim);
+    value->has_view = true;
+}
+
+static bool take_node(struct writer *writer, int index) {
+    const struct graph_node *node = &writer->graph->nodes[index];
+    struct value *value = &writer->values[index];
+    switch (node->op->kind) {
+    case GRAPH_INPUT: return value->has_view;
+    case GRAPH_CONSTANT:
+        value->has_number = true;
+        value->number = node->fill;
+        return true;
+    case GRAPH_CONCATENATE: return take_concatenation(writer, index);
+    case GRAPH_UPDATE: return take_update(writer, index);
+    case GRAPH_CONTRACT: return take_stage(writer, index);
+    case GRAPH_OTHER: write_gap(writer, node, ""); return false;
+    default: break;
+    }
+    if (is_view_kind(node->op->kind))
+        return take_view(writer, index);
+    return !value->is_root || take_stage(writer, index);
+}
+
+static void count_users(struct writer *writer) {
+    const struct graph *graph = writer->graph;
+    for (int i = 0; i < graph->count; i++)
+        for (int k = 0; k < graph->nodes[i].in_count; k++) {
+            struct value *value = &writer->values[graph->nodes[i].in[k]];
+            bool again = value->users && value->only_user == i;
+            value->users += !again;
+            value->only_user = i;
+            value->is_root |= !rows_is_fusable(graph->nodes[i].op->kind);
+        }
+    for (int i = 0; i < graph->output_count; i++) {
+        writer->values[graph->outputs[i]].is_root = true;
+        writer->values[graph->outputs[i]].users++;
+    }
+}
+
+/* A stage computes what fits together; what does not becomes a stage before it. */
+static void choose_roots(struct writer *writer) {
+    count_users(writer);
+    for (int i = writer->graph->count; i-- > 0;) {
+        if (!rows_is_fusable(writer->graph->nodes[i].op->kind) || !writer->values[i].is_root)
+            continue;
+        for (int cut; (cut = rows_conflict(writer, i)) >= 0;)
+            writer->values[cut].is_root = true;
+    }
+}
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+/* The view of an input, from that of what transform_to_nki_inputs made of it: each step of it is
+ * taken back. */
+static bool undo_transform(struct writer *writer, int node, struct view view) {
+    const struct graph_node *row = &writer->graph->nodes[node];
+    struct view before;
+    if (row->op->kind == GRAPH_INPUT) {
+        writer->values[node].view = view;
+        return writer->values[node].has_view = true;
+    }
+    const struct graph_node *source = row->in_count == 1 ? &writer->graph->nodes[row->in[0]] : NULL;
+    if (row->op->kind == GRAPH_RESHAPE) {
+        if (!view_reshape(&view, source->shape, source->ndim, &before))
+            return false;
+    } else if (row->op->kind == GRAPH_TRANSPOSE) {
+        before = view;
+        for (int d = 0; d < row->ndim; d++)
+            before.dims[row->axes[d]] = view.dims[d];
+    } else if (row->op->kind == GRAPH_CAST) {
+        before = view;
+    } else {
+        return false;
+    }
+    return undo_transform(writer, row->in[0], before);
+}
+
+static bool take_parameters(struct writer *writer, struct err *err) {
+    const struct graph *graph = writer->graph;
+    for (int i = 0; i < graph->argument_count; i++) {
+        const struct graph_argument *argument = &graph->arguments[i];
+        static const int64_t one = 1;
+        const struct graph_node *node = argument->node < 0 ? NULL : &graph->nodes[argument->node];
+        char base[24];
+        snprintf(base, sizeof base, "x%d", i);
+        int buffer = add_buffer(writer, argument->name ? argument->name : base,
+                                node ? argument->dtype : "float32", node ? node->shape : &one,
+                                node ? node->ndim : 1);
+        writer->buffers.at[buffer].is_parameter = true;
+        if (node &&
+            !undo_transform(writer, argument->node, view_whole(buffer, node->shape, node->ndim)))
+            return err_set(err, ERR_USAGE,
+                           "transform_to_nki_inputs does more than reshape and transpose argument "
+                           "%d of forward: such kernels are not written",
+                           i);
+    }
+    for (int i = 0; i < graph->count; i++)
+        if (graph->nodes[i].op->kind == GRAPH_INPUT && !writer->values[i].has_view)
+            return err_set(err, ERR_USAGE,
+                           "argument %d of forward is none of the kernel's after "
+                           "transform_to_nki_inputs",
+                           graph->nodes[i].argument);
+    return true;
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+static void print_head(struct writer *writer) {
+    write_line(writer, "import nki");
+    write_line(writer, "import nki.isa as nisa");
+    write_line(writer, "import nki.language as nl");
+    write_blank(writer);
+    write_blank(writer);
+    write_line(writer, "@nki.jit");
+    struct buf names = {0}, shapes = {0};
+    for (size_t i = 0; i < writer->buffers.len; i++) {
+        const struct buffer *buffer = &writer->buffers.at[i];
+        buf_printf(&names, "%s%s", i ? ", " : "", buffer->name);
+        buf_printf(&shapes, "\n    %s: ", buffer->name);
+        if (writer->graph->arguments[i].node >= 0)
+            print_shape(&shapes, buffer);
+        else
+            buf_puts(&shapes, "a number, written into the kernel as it was");
+    }
+    write_line(writer, "def kernel(%s):", names.at ? names.at : "");
+    write_line(writer, "    \"\"\"%s, as its reference computes it.", writer->spec->name);
+    write_line(writer, "%s", shapes.at ? shapes.at : "");
+    write_line(writer, "    \"\"\"");
+    buf_free(&names);
+    buf_free(&shapes);
+}
+
+static void print_return(struct writer *writer) {
+    const struct graph *graph = writer->graph;
+    struct buf names = {0};
+    for (int i = 0; i < graph->output_count; i++)
+        buf_printf(&names, "%s%s", i ? ", " : "",
+                   writer->buffers.at[writer->values[graph->outputs[i]].view.buffer].name);
+    write_line(writer, "return %s", names.at);
+    buf_free(&names);
+}
+
+/* A result that is a view of something else, or a number, is copied to a buffer of its own. */
+static bool place_output(struct writer *writer, int index) {
+    const struct graph_node *node = &writer->graph->nodes[index];
+    struct value *value = &writer->values[index];
+    if (value->has_view && writer->buffers.at[value->view.buffer].is_output &&
+        node->op->kind != GRAPH_RESHAPE && !is_view_kind(node->op->kind))
+        return true;
+    struct view place = view_whole(new_buffer(writer, "out", node), node->shape, node->ndim);
+    if (!rows_copy(writer, index, &place))
+        return false;
+    value->view = place;
+    return value->has_view = true;
+}
+
+static void write_all(struct writer *writer) {
+    writer->indent = 1;
+    choose_roots(writer);
+    for (int i = 0; i < writer->graph->count; i++)
+        if (!take_node(writer, i))
+            leave_out(writer, i);
+    for (int i = 0; i < writer->graph->output_count; i++)
+        (void)place_output(writer, writer->graph->outputs[i]);
+    print_return(writer);
+}
+
+static bool has_empty(const struct graph *graph) {
+    for (int i = 0; i < graph->count; i++)
+        if (graph_size(&graph->nodes[i]) == 0)
+            return true;
+    return false;
+}
+
+struct written *write_kernel(const struct write_spec *spec, struct err *err) {
+    struct writer writer = {.arena = arena_new(), .spec = spec};
+    writer.graph = graph_read(spec->graph, writer.arena, err);
+    if (writer.graph && has_empty(writer.graph)) {
+        err_set(err, ERR_USAGE,
+                "an array of forward has no elements: such kernels are not written");
+        writer.graph = NULL;
+    }
+    struct written *written = NULL;
+    if (writer.graph) {
+        writer.values = ARENA_ARRAY(writer.arena, struct value, (size_t)writer.graph->count + 1);
+        written = writer.written = mem_alloc(1, sizeof *written);
+        if (take_parameters(&writer, err)) {
+            print_head(&writer);
+            write_all(&writer);
+            written->text = buf_take(&writer.out);
+        } else {
+            written_free(written);
+            written = NULL;
+        }
+    }
+    buf_free(&writer.out);
+    vec_free(&writer.buffers);
+    arena_free(writer.arena);
+    return written;
+}
+
+void written_free(struct written *written) {
+    if (!written)
+        return;
+    vec_free(&written->gaps);
+    free(written->text);
+    free(written);
+}

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hone new: kernels written from references alone are what their references compute, on every seed;
+what cannot be written is said with its line."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HONE = os.path.abspath(sys.argv.pop(1))
+HEAD = "import numpy as np\n"
+
+
+def inputs_of(*shapes):
+    made = ", ".join(f"np.random.normal(size={shape}).astype(np.float32)" for shape in shapes)
+    return f"def get_inputs():\n    return [{made}]\n"
+
+
+# Shapes that are no multiples of a tile among them.
+WRITTEN = {
+    "layer_norm": inputs_of((200, 96), (96,), (96,)) + """
+def forward(x, gain, bias):
+    mean = np.mean(x, axis=-1, keepdims=True)
+    return (x - mean) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * gain + bias
+""",
+    "group_norm": inputs_of((2, 8, 50)) + """
+def forward(x):
+    groups = x.reshape(2, 4, -1)
+    groups = groups - groups.mean(axis=2, keepdims=True)
+    return (groups / np.sqrt((groups ** 2).mean(axis=2)[..., None] + 1e-5)).reshape(x.shape)
+""",
+    "attention": inputs_of((2, 3, 160, 64), (2, 3, 160, 64), (2, 3, 160, 64)) + """
+def forward(q, k, v):
+    scores = np.einsum("bhqd,bhkd->bhqk", q, k) / np.sqrt(q.shape[-1])
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return (e / e.sum(-1, keepdims=True)) @ v
+""",
+    "halves": inputs_of((3, 10, 8), (10, 4), (10, 4)) + """
+def forward(x, cos, sin):
+    half = x.shape[-1] // 2
+    out = np.empty_like(x)
+    out[..., :half] = x[..., :half] * cos - x[..., half:] * sin
+    out[..., half:] = x[..., half:] * cos + x[..., :half] * sin
+    return out
+""",
+    "convolution": inputs_of((2, 3, 10, 10), (4, 3, 3, 3), (4,)) + """
+def forward(x, w, b):
+    n, c, h, wide = x.shape
+    out = np.zeros((n, 4, h - 2, wide - 2), dtype=np.float32)
+    for i in range(3):
+        for j in range(3):
+            part = x[:, :, i:i + h - 2, j:j + wide - 2].reshape(n, c, -1)
+            out += np.matmul(w[:, :, i, j], part).reshape(out.shape)
+    out += b[None, :, None, None]
+    return out.reshape(n, 4, 4, 2, 4, 2).max(axis=(3, 5))
+""",
+    "running_sum": inputs_of((140, 300)) + "def forward(x):\n    return np.cumsum(x, axis=1)\n",
+    "mlp": inputs_of((300, 200), (200, 640), (640, 200), (200,)) + """
+def forward(x, up, down, bias):
+    hidden = x @ up
+    hidden = hidden / (1 + np.exp(-hidden))
+    return hidden @ down + bias + x
+""",
+    "columns": inputs_of((150, 40), (150, 7)) + """
+def forward(x, y):
+    return x.sum(axis=0), x.T @ y, np.where(x > 0, x, 0.1 * x).max(axis=0)
+""",
+    "adam": inputs_of((1000, 37), (1000, 37), (1000, 37)) + """
+def forward(p, g, m):
+    m = 0.9 * m + 0.1 * g
+    return p - 0.01 * m / (np.abs(m) + 1e-3), np.concatenate([m, g * 2], axis=1)
+""",
+    "whole": inputs_of((64, 5000)) + """
+def forward(x):
+    return np.sqrt((x * x).sum()), x / x.max()
+""",
+}
+SKELETONS = {
+    "sorted": (inputs_of((4, 6)) + "def forward(x):\n    return np.sort(x * 2, axis=1) + 1\n", 5,
+               "sort"),
+}
+
+
+class New(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.environ = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.folder.name, "cache"),
+                            XDG_STATE_HOME=os.path.join(self.folder.name, "state"))
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_new(self, name, text, *options):
+        reference = os.path.join(self.folder.name, name + "_reference.py")
+        with open(reference, "w", encoding="utf-8") as file:
+            file.write(HEAD + text)
+        return subprocess.run([HONE, "new", name, "--reference", reference, *options],
+                              capture_output=True, text=True, cwd=self.folder.name,
+                              env=self.environ, timeout=300, check=False)
+
+    def kernel(self, name):
+        with open(os.path.join(self.folder.name, name, "kernel.py"), encoding="utf-8") as file:
+            return file.read()
+
+    def test_written_kernels_are_correct(self):
+        for name, text in WRITTEN.items():
+            with self.subTest(name):
+                done = self.run_new(name, text)
+                said = done.stdout + done.stderr
+                kept = self.kernel(name) if done.returncode == 1 else ""
+                self.assertEqual(done.returncode, 0, said + kept)
+                self.assertIn("correct   yes: 5 seeds", said)
+
+    def test_what_cannot_be_written_is_said(self):
+        for name, (text, line, word) in SKELETONS.items():
+            with self.subTest(name):
+                done = self.run_new(name, text)
+                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                self.assertIn(f"reference.py:{line}: {word} cannot be written yet", done.stderr)
+                self.assertIn("# To be written: " + word, self.kernel(name))
+
+    def test_what_cannot_be_recorded_is_said(self):
+        done = self.run_new("branch", inputs_of((4, 4)) + "def forward(x):\n"
+                            "    return x if x[0, 0] > 0 else -x\n")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("reference.py:5: cannot be recorded: the truth", done.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "branch")))
+
+    def test_a_kernel_is_never_written_over(self):
+        text = inputs_of((4, 4)) + "def forward(x):\n    return x + 1\n"
+        self.assertEqual(self.run_new("twice", text).returncode, 0)
+        again = self.run_new("twice", text)
+        self.assertEqual(again.returncode, 2)
+        self.assertIn("never writes over", again.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
