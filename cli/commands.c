@@ -45,7 +45,7 @@
     {                                                                                             \
         "pessimistic", NULL, NULL,                                                                \
             "The device model takes fitted and guessed constants at the end of their range that " \
-            "makes kernels slower.",                                                              \
+            "makes kernels slower. A session keeps what it began with.",                          \
             false                                                                                 \
     }
 #define OPTION_TARGET                                                                              \
@@ -166,6 +166,7 @@ static const struct cli_option run_options[] = {
     OPTION_SEARCH,
     OPTION_REFERENCE,
     OPTION_KERNEL_NAME_KEPT,
+    OPTION_PESSIMISTIC,
     {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
     {"tolerance", "X", NULL,
      "The largest relative L2 error that counts as correct. Default: TOLERANCE of the reference, "

@@ -320,6 +320,21 @@ static void print_latency(struct buf *out, const struct runner_result *result) {
     buf_puts(out, " on hardware\n");
 }
 
+/* What the latency rests on that nobody documented or measured. */
+static void print_rests(struct buf *out, const struct runner_result *result) {
+    double fitted = NAN, guessed = NAN;
+    for (size_t i = 0; i < result->metrics.len; i++) {
+        const struct runner_metric *metric = &result->metrics.at[i];
+        if (!strcmp(metric->name, "fitted_rules_percent"))
+            fitted = metric->value;
+        else if (!strcmp(metric->name, "guessed_rules_percent"))
+            guessed = metric->value;
+    }
+    if (isfinite(fitted) && isfinite(guessed))
+        buf_printf(out, "rests on  fitted rules for %.0f %%, guessed ones for %.0f %%\n", fitted,
+                   guessed);
+}
+
 static void print_limit(struct buf *out, const struct sim *sim) {
     struct buf why = {0};
     if (is_too_slow(sim, &why))
@@ -400,6 +415,7 @@ static void print_text(const struct sim *sim) {
     if (result->wall[0])
         buf_printf(&raw, "wall      %s\n", result->wall);
     print_latency(&raw, result);
+    print_rests(&raw, result);
     print_limit(&raw, sim);
     print_prediction(&raw, sim);
     print_outputs(&raw, result);

@@ -85,6 +85,7 @@ static bool options_read(struct run *run, struct tune_options *options) {
     options->search = cli_value(cli, "search");
     options->seeds = cli_value(cli, "seeds");
     options->fresh = cli_has(cli, "fresh");
+    options->pessimistic = cli_has(cli, "pessimistic");
     run->changed = cli_value(cli, "changed");
     options->config = run->config;
     options->gate = TUNE_GATE_AUTO;

@@ -27,6 +27,15 @@ static void keep_metrics(const struct device_profile *profile, struct arena *are
     }
 }
 
+static struct device_constants constants_for(const struct rewrite_request *request) {
+    struct device_constants constants = *device_constants_of(request->generation);
+    if (request->pessimistic) {
+        device_constants_worsen(&constants, DEVICE_FITTED);
+        device_constants_worsen(&constants, DEVICE_GUESSED);
+    }
+    return constants;
+}
+
 void rewrite_estimate(const struct rewrite_request *request, struct str source, struct arena *arena,
                       const volatile int *cancel, struct rewrite_estimate *estimate) {
     *estimate = (struct rewrite_estimate){.why = "the device model rejects it"};
@@ -41,9 +50,10 @@ void rewrite_estimate(const struct rewrite_request *request, struct str source, 
         .fold_least = FOLD_LEAST,
     };
     struct device_kernel kernel = {0};
+    struct device_constants constants = constants_for(request);
     struct nki_tree *tree = nki_parse(request->path ? request->path : "kernel.py", source, &diags);
     if (!tree->errors && device_generation_of(request->generation) &&
-        device_kernel_time(tree, &options, NULL, &diags, &kernel))
+        device_kernel_time(tree, &options, &constants, &diags, &kernel))
         keep_metrics(kernel.profile, arena, estimate);
     for (size_t i = 0; i < diags.all.len; i++)
         if (diags.all.at[i].severity == DIAG_ERROR) {

@@ -125,9 +125,26 @@ static void draw_bound(struct tui_area area, int row, const struct profile_pair 
         tui_say_right(area, row, area.cols - 1, "roofline %.0f %%", from * 100);
 }
 
+/* How far a modelled latency can be believed, and the gain: rows that are there when it is known.
+ */
+static int draw_doubt(struct tui_area area, int row, const struct profile_pair *pair) {
+    const struct tune_attempt *shown = pair->b ? pair->b : pair->a;
+    struct tui_area ink = tui_ink(area, TUI_DIM);
+    if (shown->modelled && shown->low_us > 0)
+        tui_say(ink, row++, 1, "on hardware %s to %s (8 of 10)", show_latency(shown->low_us).text,
+                show_latency(shown->high_us).text);
+    struct tune_rests rests = tune_gain_rests(pair->a, pair->b);
+    if (isfinite(rests.fitted) && isfinite(rests.guessed))
+        tui_say(ink, row++, 1, "gain rests on fitted rules %.0f %%, guessed %.0f %%",
+                100 * rests.fitted, 100 * rests.guessed);
+    return row;
+}
+
 void profile_pair_draw(struct tui_area area, const struct profile_pair *pair) {
     int row = draw_values(area, 0, pair->a, pair->b);
-    draw_bound(area, draw_engines(area, row, pair->a, pair->b), pair);
+    row = draw_engines(area, row, pair->a, pair->b);
+    draw_bound(area, row, pair);
+    draw_doubt(area, row + 1, pair);
 }
 
 void pane_profile_note(const struct views *views, struct buf *note) {
@@ -170,7 +187,9 @@ void pane_profile_draw(struct views *views, struct tui_area area) {
     }
     int row = draw_values(area, 0, a, b);
     row = draw_engines(area, row, a, b);
-    draw_bound(area, row, &(struct profile_pair){a, b, tune_roof_of(views->state)});
+    struct profile_pair pair = {a, b, tune_roof_of(views->state)};
+    draw_bound(area, row, &pair);
+    row = draw_doubt(area, row + 1, &pair) - 1;
     struct tui_rect rest = {row + 2, 0, MIN_OF(area.rows - row - 2, 6), area.cols};
     if (rest.rows >= 3)
         draw_progress(views, tui_area_part(area, rest));

@@ -72,6 +72,14 @@ struct device_profile *device_time(const struct device_image *image) CC_MUST_USE
 /* The same with other constants than the generation's own (NULL: its own). */
 struct device_profile *device_time_with(const struct device_image *image,
                                         const struct device_constants *constants) CC_MUST_USE;
+/* Shares of the latency, 0 to 1, that rest on fitted and on guessed constants: by how much of a
+ * small worsening of all of them it grows. The rest is documented or measured; constants that are
+ * not those of constants.def were measured on a host. */
+struct device_rests {
+    double fitted, guessed;
+};
+struct device_rests device_rests_of(const struct device_image *image,
+                                    const struct device_constants *constants);
 /* Only its latency, in microseconds. This takes a fraction of the time. */
 double device_latency(const struct device_image *image, const struct device_constants *constants);
 void device_profile_free(struct device_profile *profile); /* accepts NULL */

@@ -19,6 +19,7 @@ struct rewrite_request {
     const char *path, *function; /* function NULL: the kernel of the file */
     struct str source;
     enum nki_generation generation;
+    bool pessimistic; /* the model's fitted and guessed constants at their unfavourable end */
     const struct nki_input *inputs; /* the kernel's arguments; shapes are enough */
     size_t n_inputs;
     double latency_us, floor_us; /* 0: unknown */

@@ -118,6 +118,17 @@ static void use_task_floor(struct evaluation *evaluation) {
     events_metric("task_flops", 2 * (work->fp32 + work->bf16 + work->fp8), "flops");
 }
 
+/* Two more schedules: where one takes long, nobody waits for them. */
+#define MOST_FOR_RESTS 400000
+
+static void tell_rests(const struct evaluation *evaluation) {
+    if (evaluation->program->instrs.len > MOST_FOR_RESTS)
+        return;
+    struct device_rests rests = device_rests_of(evaluation->image, &evaluation->constants);
+    events_metric("fitted_rules_percent", 100 * rests.fitted, "%");
+    events_metric("guessed_rules_percent", 100 * rests.guessed, "%");
+}
+
 static void time_kernel(struct evaluation *evaluation) {
     uint64_t start = clock_monotonic_ns();
     events_phase("time", -1);
@@ -126,6 +137,7 @@ static void time_kernel(struct evaluation *evaluation) {
     use_task_floor(evaluation);
     tell_sample(evaluation->profile->latency_us, false);
     take_profile(evaluation);
+    tell_rests(evaluation);
     events_phase("time", seconds_since(start));
     write_profile(evaluation);
 }

@@ -82,6 +82,8 @@ void apply_session(struct tune_state *state, const struct tune_event *event, int
         state->tolerance = session->tolerance;
     if (session->seed_names)
         state->allows_seed = !strcmp(session->seed_names, "yes");
+    if (session->pessimistic)
+        state->is_pessimistic = !strcmp(session->pessimistic, "yes");
     seeds_set(state, &session->seeds);
     origins_set(state, &session->origins);
     search_set(state, session);

@@ -397,6 +397,7 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     context->path = keep(context, tune_kernel_file(state));
     context->reference_path = keep(context, tune_reference_file(state));
     context->device = keep(context, state->device);
+    context->pessimistic = state->is_pessimistic;
     context->latency_us = context->floor_us = NAN;
     const struct tune_attempt *from = tune_state_attempt(state, context->attempt);
     context->source = keep(context, from ? tune_source(state, from) : state->kernel_source);

@@ -27,6 +27,8 @@ struct tune_options {
     const char *proposer;        /* [rewriter] */
     const char *search;          /* [greedy] */
     const char *precision;       /* [keep]: inputs' precision is kept; "any" */
+    bool pessimistic;            /* the model's fitted and guessed constants at their unfavourable
+                                  * end, for a session that begins [that of the configuration] */
     const char *seeds;           /* "0,21,42" [0,21,42,63,84] */
     double tolerance;            /* [the task's] */
     int rounds;                  /* [50]; for a session that exists: so many more */

@@ -276,6 +276,17 @@ static void seed_names_put(struct source *source) {
     origin_put(source, "seed_names", &origin);
 }
 
+/* Only where it is so. */
+static void pessimistic_put(struct source *source) {
+    struct config_origin origin;
+    const char *set = config_get(source->options->config, "search", "pessimistic", &origin);
+    bool given = source->options->pessimistic;
+    if (!given && (!set || strcmp(set, "yes") != 0))
+        return;
+    source->session->pessimistic = "yes";
+    origin_put(source, "pessimistic", given ? NULL : &origin);
+}
+
 bool tune_options_begin(struct tune_event_session *session, struct arena *arena,
                         const struct tune_options *options, struct err *err) {
     struct source source = {.options = options, .session = session, .arena = arena};
@@ -285,6 +296,7 @@ bool tune_options_begin(struct tune_event_session *session, struct arena *arena,
     struct tune_width width = search_put(&source, value_of(&source, "search", options->search));
     session->precision = value_of(&source, "precision", options->precision);
     seed_names_put(&source);
+    pessimistic_put(&source);
     session->tolerance = number_of(&source, "tolerance", options->tolerance);
     double rounds = number_of(&source, "rounds", options->rounds);
     session->rounds = !isnan(rounds) ? (int)rounds : is_beam(&width) ? ROUNDS_BEAM : ROUNDS;

@@ -92,6 +92,7 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
         job->request.function = arena_strdup(job->arena, context->function);
     job->request.source = str_of(arena_strdup(job->arena, context->source ? context->source : ""));
     job->request.generation = generation_of(context->device);
+    job->request.pessimistic = context->pessimistic;
     read_profile(job, context);
     read_inputs(job, context->reference_path);
     for (size_t i = 0; i < context->closed.len; i++)

@@ -48,6 +48,16 @@ void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
 struct tune_event_summary tune_summary_tell(const struct tune_state *state, const char *why,
                                             struct arena *arena) CC_MUST_USE;
 
+/* rests.c: of what a modelled attempt gains on its parent, the shares (0 to 1) that rest on fitted
+ * and on guessed constants of the device model; NAN: not known, or it gains nothing. */
+struct tune_rests {
+    double fitted, guessed;
+};
+struct tune_rests tune_gain_rests(const struct tune_attempt *parent,
+                                  const struct tune_attempt *attempt);
+/* "24 % of the gain rests on fitted rules, 5 % on guessed ones"; nothing when not known. */
+void tune_rests_print(struct buf *out, const struct tune_rests *rests);
+
 /* roof.c: what no correct kernel of this task can beat, as far as its correct attempts tell: the
  * least of their floors, and the least FLOPs of their matrix products, which are those that the
  * result needs; transposes are not among them. NAN: not known. */

@@ -308,8 +308,9 @@ struct tune_state {
     const char *python, *numpy;           /* versions that made the inputs; NULL: not told */
     const char *model; /* JSON: the kernel is timed inside a model; NULL: on its own */
     const char *precision, *target, *device, *proposer, *search;
-    const char *nki;  /* release of NKI on the target, "0.3.0"; NULL: not known, or sim */
-    bool allows_seed; /* candidates may also use what the seed kernel uses beyond the list */
+    const char *nki;     /* release of NKI on the target, "0.3.0"; NULL: not known, or sim */
+    bool is_pessimistic; /* the model's fitted and guessed constants at their unfavourable end */
+    bool allows_seed;    /* candidates may also use what the seed kernel uses beyond the list */
     double tolerance;
     double menu_keep; /* share of the strategies that a planner is shown */
     VEC(int64_t) seeds;

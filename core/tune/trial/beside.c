@@ -93,6 +93,7 @@ static void start(struct question *question, const struct tune_attempt *attempt)
                              .reference_path = tune_reference_file(state),
                              .device = state->device,
                              .constants = question->beside->own.constants,
+                             .pessimistic = state->is_pessimistic,
                              .no_verify = true,
                              .time_limit_s = LIMIT_S};
     struct runner_callbacks callbacks = {NULL, on_done, question};

@@ -375,6 +375,7 @@ static void evaluation_start(struct tune_work work, bool rest, struct runner_job
     job->kernel_name = state->function;
     job->reference_path = tune_reference_file(state);
     job->device = state->device;
+    job->pessimistic = session->place.modelled && state->is_pessimistic;
     job->tolerance = state->tolerance > 0 ? state->tolerance : 0;
     job->artifact_folder = evaluation->folder;
     job->session = state->id;
@@ -762,6 +763,11 @@ static void benchmark_end(struct tune_session *session, int lane, bool again) {
     if (attempt->modelled)
         buf_puts(&text, " (modelled)");
     buf_printf(&text, ", %.3fx of attempt %d", attempt->vs_parent, attempt->parent);
+    struct tune_rests rests =
+        tune_gain_rests(tune_state_attempt(session->state, attempt->parent), attempt);
+    if (isfinite(rests.fitted))
+        buf_puts(&text, "; ");
+    tune_rests_print(&text, &rests);
     tune_step_done(session, lane, TUNE_STEP_BENCHMARK, TUNE_IS_OK, "%s", text.at);
     buf_free(&text);
 }
