@@ -131,12 +131,21 @@ static void end_early(struct target_run *run) {
         run->timer = loop_timer_start(run->target->loop, 0, 0, tell_early, run);
 }
 
-static void start_waiting(struct target *target) {
-    for (size_t i = 0; i < target->runs.len && target->running < target->board->info.parallel;
-         i++) {
+/* The oldest that waits, those that are to be first before the others; NULL: none does. */
+static struct target_run *next_waiting(const struct target *target) {
+    struct target_run *next = NULL;
+    for (size_t i = 0; i < target->runs.len; i++) {
         struct target_run *run = target->runs.at[i];
-        if (run->running || run->timer)
-            continue;
+        bool waits = !run->running && !run->timer;
+        if (waits && (!next || (run->kept.job.first && !next->kept.job.first)))
+            next = run;
+    }
+    return next;
+}
+
+static void start_waiting(struct target *target) {
+    struct target_run *run;
+    while (target->running < target->board->info.parallel && (run = next_waiting(target))) {
         struct runner_callbacks callbacks = {on_event, on_done, run};
         run->running = target->kind->start(target->self, &run->kept.job, &callbacks, &run->early);
         if (run->running)

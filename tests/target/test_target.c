@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "task/workbench.h"
 
+#include <stdlib.h>
+
 #include "loop/testing.h"
 #include "target/target.h"
 
@@ -8,6 +10,7 @@
 
 struct outcome {
     struct err failure;
+    int *ended, before; /* how many ended before it; NULL: nobody asks */
     int done;
     int *running, most; /* how many ran at once */
 };
@@ -22,6 +25,8 @@ static void on_done(void *data, struct runner_result *result) {
     struct outcome *outcome = data;
     outcome->failure = result->failure;
     outcome->done++;
+    if (outcome->ended)
+        outcome->before = (*outcome->ended)++;
     --*outcome->running;
 }
 
@@ -52,6 +57,28 @@ static const char *const slow[] = {
     "cat >/dev/null; echo '@hone {\"event\":\"phase\",\"name\":\"time\"}'; sleep 0.1;"
     "echo '@hone {\"event\":\"result\"}'",
     NULL};
+
+static void what_is_to_be_first_does_not_wait_for_the_others(void **state) {
+    (void)state;
+    struct loop *loop = loop_new();
+    struct target *target = target_open(loop, "sim", NULL, NULL);
+    int parallel = target_describe(target)->parallel, running = 0, ended = 0;
+    int n = 4 * parallel;
+    struct outcome *outcomes = mem_alloc((size_t)n, sizeof *outcomes);
+    for (int i = 0; i < n; i++) {
+        outcomes[i] = (struct outcome){.running = &running, .ended = &ended};
+        struct runner_job job = {.kernel_path = "k", .command = slow, .first = i == n - 1};
+        struct runner_callbacks callbacks = {on_event, on_done, &outcomes[i]};
+        assert_non_null(target_start(target, &job, &callbacks, NULL));
+    }
+    assert_true(loop_run_until_idle(loop, PATIENCE_MS));
+    assert_int_equal(ended, n);
+    /* It is started as soon as one of the first ended; the others still wait then. */
+    assert_true(outcomes[n - 1].before < n - parallel);
+    free(outcomes);
+    target_free(target);
+    loop_free(loop);
+}
 
 static void runs_wait_their_turn(void **state) {
     (void)state;
@@ -148,6 +175,7 @@ int main(void) {
         cmocka_unit_test(an_unknown_target_is_refused_with_what_there_is),
         cmocka_unit_test(sim_describes_itself),
         cmocka_unit_test(runs_wait_their_turn),
+        cmocka_unit_test(what_is_to_be_first_does_not_wait_for_the_others),
         cmocka_unit_test(waiting_and_running_ones_can_be_cancelled),
         cmocka_unit_test(a_runner_that_cannot_start_is_told_later),
         cmocka_unit_test(freeing_a_target_ends_its_runs_silently),

@@ -58,6 +58,7 @@ struct runner_job {
     const char *constants;       /* a host's constants for the device model (calibrate): a JSON
                                   * object of numbers by name; NULL: the device's own; not for
                                   * hosts */
+    bool first;                  /* it does not wait for others that wait their turn. Not sent */
     bool pessimistic;            /* the device model's fitted and guessed constants go to that end
                                   * of their range which makes kernels slower; not for hosts */
     const char *artifact_folder; /* where profile.json goes; NULL: none is written */

@@ -162,6 +162,13 @@ double tune_beside_latency(const struct tune_session *session, int attempt) {
     return result ? result->latency_us : (double)NAN;
 }
 
+bool tune_beside_unsure(const struct tune_session *session, const struct tune_attempt *attempt) {
+    const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
+    double is = tune_beside_latency(session, attempt->id);
+    double was = parent ? parent->modelled_us : (double)NAN;
+    return fmax(was / is, is / was) < device_edit_least(DEVICE_EDIT_TILING);
+}
+
 static double known(double us) {
     return us > 0 ? us : (double)NAN;
 }

@@ -59,6 +59,9 @@ void tune_beside_ask(struct tune_session *session, const struct tune_attempt *at
 bool tune_beside_pends(const struct tune_session *session, int attempt);
 /* The latency it gives; NAN when there is no answer. */
 double tune_beside_latency(const struct tune_session *session, int attempt);
+/* Whether the model cannot tell the attempt from its parent: only the place can. False also when it
+ * said nothing of one of them. */
+bool tune_beside_unsure(const struct tune_session *session, const struct tune_attempt *attempt);
 /* Puts its answer, if there is one, where the measured result has none. */
 void tune_beside_fill(const struct tune_work *work, int attempt);
 void tune_beside_free(struct tune_session *session);
