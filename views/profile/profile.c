@@ -135,8 +135,8 @@ static int draw_doubt(struct tui_area area, int row, const struct profile_pair *
                 show_latency(shown->high_us).text);
     struct tune_rests rests = tune_gain_rests(pair->a, pair->b);
     if (isfinite(rests.fitted) && isfinite(rests.guessed))
-        tui_say(ink, row++, 1, "gain rests on fitted rules %.0f %%, guessed %.0f %%",
-                100 * rests.fitted, 100 * rests.guessed);
+        tui_say(ink, row++, 1, "gain: %.0f %% on fitted rules, %.0f %% guessed", 100 * rests.fitted,
+                100 * rests.guessed);
     return row;
 }
 
