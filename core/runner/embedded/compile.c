@@ -118,11 +118,12 @@ static void use_task_floor(struct evaluation *evaluation) {
     events_metric("task_flops", 2 * (work->fp32 + work->bf16 + work->fp8), "flops");
 }
 
-/* Two more schedules: where one takes long, nobody waits for them. */
+/* Two more schedules: where one takes long, nobody waits for them. Of a folded program a part
+ * would stand for the whole. */
 #define MOST_FOR_RESTS 400000
 
 static void tell_rests(const struct evaluation *evaluation) {
-    if (evaluation->program->instrs.len > MOST_FOR_RESTS)
+    if (evaluation->program->instrs.len > MOST_FOR_RESTS || evaluation->program->folds.len)
         return;
     struct device_rests rests = device_rests_of(evaluation->image, &evaluation->constants);
     events_metric("fitted_rules_percent", 100 * rests.fitted, "%");
