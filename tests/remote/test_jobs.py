@@ -165,8 +165,8 @@ class Killing(common.HostCase):
         job, state = self.running("a")
         row = self.call("cancel", job)[0]
         self.assertEqual((row["event"], row["was"]), ("cancelled", "running"))
-        self.assertFalse(common.is_running(state["pid"]))
-        self.assertFalse(common.is_running(state["stage"]["pid"]))
+        wait_for(lambda: not common.is_running(state["pid"]), "its end")
+        wait_for(lambda: not common.is_running(state["stage"]["pid"]), "its end")
         said = self.follow(job)
         self.assertEqual([row["event"] for row in said[-2:]], ["result", "end"])
         self.assertEqual(said[-2]["failure"]["kind"], "cancelled")
@@ -177,7 +177,7 @@ class Killing(common.HostCase):
         raw = self.path(job, "raw", "tool.out")
         wait_for(lambda: os.path.getsize(raw), "its word")
         self.call("cancel", job)
-        self.assertFalse(common.is_running(state["stage"]["pid"]))
+        wait_for(lambda: not common.is_running(state["stage"]["pid"]), "its end")
 
     def test_cancel_leaves_other_jobs_alone(self):
         first, state = self.running("a")
@@ -191,8 +191,8 @@ class Killing(common.HostCase):
         job, state = self.running("a")
         os.kill(state["pid"], signal.SIGSTOP)
         self.call("cancel", job)
-        self.assertFalse(common.is_running(state["pid"]))
-        self.assertFalse(common.is_running(state["stage"]["pid"]))
+        wait_for(lambda: not common.is_running(state["pid"]), "its end")
+        wait_for(lambda: not common.is_running(state["stage"]["pid"]), "its end")
         self.assertEqual(self.state(job)["state"], "cancelled")
 
     def test_a_job_cancelled_before_its_start_never_starts(self):

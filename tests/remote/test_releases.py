@@ -60,14 +60,15 @@ class Releases(unittest.TestCase):
             self.assertEqual((first, last), (seams.SEAMS[name].first, seams.SEAMS[name].last))
 
     def test_a_name_is_new_once_and_not_gone_before(self):
-        new = {}
-        for kind, since, found in rows_of_python():
+        new, gone = set(), set()
+        for kind, _, found in rows_of_python():
             for name in found[0].split() if kind == "NEW" else ():
-                self.assertNotIn(name, new)
+                self.assertNotIn(name, new | gone)
                 self.assertTrue(re.fullmatch(r"(nki|nl|nisa)\.[\w.]+", name), name)
-                new[name] = since
+                new.add(name)
             if kind in ("GONE", "OLD"):
-                self.assertNotIn(found[0], new)
+                gone.add(found[0])
+
 
 
 if __name__ == "__main__":

@@ -110,7 +110,8 @@ class Ends(common.HostCase):
     def test_processes_left_behind_are_ended(self):
         result = self.run_stage(["/bin/sh", "-c", "sleep 300 & echo $!; exit 0"])
         self.assertEqual(result.outcome, "ok")
-        self.assertFalse(common.is_running(int(result.out_tail)))
+        # A process that was killed still takes a moment.
+        common.wait_for(lambda: not common.is_running(int(result.out_tail)), "its end")
 
     def test_processes_that_left_the_group_and_the_session_are_ended(self):
         self.assertTrue(process.adopt_orphans())
@@ -125,7 +126,7 @@ class Ends(common.HostCase):
             "    os._exit(0)\n"
             "time.sleep(0.5)"))
         self.assertEqual(result.outcome, "ok")
-        self.assertFalse(common.is_running(int(result.out_tail)))
+        common.wait_for(lambda: not common.is_running(int(result.out_tail)), "its end")
 
     def test_a_daemon_that_holds_the_pipes_does_not_hold_the_stage(self):
         result = self.run_stage(["/bin/sh", "-c", "(sleep 300 &) ; echo done"])
