@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define MAX_ELEMENTS ((int64_t)1 << 48) /* of an array */
+
 static const struct graph_op ops[] = {
     {"", GRAPH_OTHER, NULL, NULL},
     {"input", GRAPH_INPUT, NULL, NULL},
@@ -149,7 +151,8 @@ static bool read_part(const cJSON *row, struct graph_node *node) {
     return true;
 }
 
-static bool read_terms(const cJSON *row, struct graph_node *node, struct arena *arena) {
+static bool read_terms(const cJSON *row, const struct graph_node *nodes, struct graph_node *node,
+                       struct arena *arena) {
     const cJSON *terms = item(row, "terms");
     if (!terms)
         return true;
@@ -157,10 +160,47 @@ static bool read_terms(const cJSON *row, struct graph_node *node, struct arena *
     node->out = ARENA_ARRAY(arena, int, GRAPH_MAX_DIMS);
     int n = 0;
     for (const cJSON *one = terms->child; one; one = one->next, n++)
-        if (n == node->in_count || read_ints(one, node->terms[n], GRAPH_MAX_DIMS) < 0)
+        if (n == node->in_count ||
+            read_ints(one, node->terms[n], GRAPH_MAX_DIMS) != nodes[node->in[n]].ndim)
             return false;
     return n == node->in_count &&
            read_ints(item(row, "out"), node->out, GRAPH_MAX_DIMS) == node->ndim;
+}
+
+/* The operands that each kind of operation has, by their number; 0: any. */
+static int operands_of(enum graph_kind kind) {
+    static const int counts[] = {
+        [GRAPH_UNARY] = 1,     [GRAPH_BINARY] = 2, [GRAPH_CAST] = 1,    [GRAPH_WHERE] = 3,
+        [GRAPH_REDUCE] = 1,    [GRAPH_SCAN] = 1,   [GRAPH_RESHAPE] = 1, [GRAPH_TRANSPOSE] = 1,
+        [GRAPH_BROADCAST] = 1, [GRAPH_SLICE] = 1,  [GRAPH_UPDATE] = 2,  [GRAPH_CONCATENATE] = 0};
+    return (size_t)kind < COUNT_OF(counts) ? counts[kind] : 0;
+}
+
+/* A row may have been changed in the cache: what follows relies on these. */
+static bool is_sound(const struct graph_node *nodes, const struct graph_node *node) {
+    enum graph_kind kind = node->op->kind;
+    int64_t size = 1;
+    for (int d = 0; d < node->ndim; d++)
+        if (__builtin_mul_overflow(size, node->shape[d], &size) || size > MAX_ELEMENTS)
+            return false;
+    if (operands_of(kind) && node->in_count != operands_of(kind))
+        return false;
+    const struct graph_node *source = node->in_count ? &nodes[node->in[0]] : NULL;
+    for (int i = 0; i < node->axis_count; i++)
+        if (node->axes[i] < 0 || node->axes[i] >= node->ndim)
+            return false;
+    bool whole = kind == GRAPH_TRANSPOSE || kind == GRAPH_REDUCE || kind == GRAPH_SCAN ||
+                 kind == GRAPH_UPDATE;
+    if (whole && source->ndim != node->ndim)
+        return false;
+    if (kind == GRAPH_TRANSPOSE && node->axis_count != node->ndim)
+        return false;
+    if (kind == GRAPH_CONCATENATE && (node->in_count < 1 || node->axis_count != 1))
+        return false;
+    for (int i = 0; kind == GRAPH_CONCATENATE && i < node->in_count; i++)
+        if (nodes[node->in[i]].ndim != node->ndim)
+            return false;
+    return kind != GRAPH_CONTRACT || node->terms;
 }
 
 static void read_fill(const cJSON *row, struct graph_node *node) {
@@ -175,7 +215,9 @@ static void read_fill(const cJSON *row, struct graph_node *node) {
     }
 }
 
-static bool read_node(const cJSON *row, int index, struct graph_node *node, struct arena *arena) {
+static bool read_node(const cJSON *row, struct graph *graph, struct arena *arena) {
+    int index = graph->count;
+    struct graph_node *node = &graph->nodes[index];
     const char *name = text_of(row, "op");
     if (!name)
         return false;
@@ -198,7 +240,8 @@ static bool read_node(const cJSON *row, int index, struct graph_node *node, stru
     read_fill(row, node);
     if (!node->dtype || (node->op->kind == GRAPH_CONSTANT && !node->has_fill))
         node->op = &ops[0];
-    return read_axes(row, node) && read_part(row, node) && read_terms(row, node, arena);
+    return read_axes(row, node) && read_part(row, node) &&
+           read_terms(row, graph->nodes, node, arena) && is_sound(graph->nodes, node);
 }
 
 static bool read_arguments(const cJSON *list, struct graph *graph, struct arena *arena) {
@@ -224,7 +267,7 @@ static bool read_graph(const cJSON *made, struct graph *graph, struct arena *are
     int count = cJSON_IsArray(nodes) ? cJSON_GetArraySize(nodes) : 0;
     graph->nodes = ARENA_ARRAY(arena, struct graph_node, (size_t)count + 1);
     for (const cJSON *row = count ? nodes->child : NULL; row; row = row->next, graph->count++)
-        if (!read_node(row, graph->count, &graph->nodes[graph->count], arena))
+        if (!read_node(row, graph, arena))
             return false;
     int wanted = cJSON_IsArray(outputs) ? cJSON_GetArraySize(outputs) : 0;
     graph->outputs = ARENA_ARRAY(arena, int, (size_t)wanted + 1);

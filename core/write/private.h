@@ -6,7 +6,8 @@
 #include "write/view.h"
 
 #define PARTITIONS 128
-#define WRITE_MAX_LOOPS 16
+#define WRITE_MAX_LOOPS 32
+#define WRITE_MAX_COLUMNS 24
 
 /* Memory of a kernel in HBM. */
 struct buffer {
@@ -59,8 +60,8 @@ struct access {
     int term_count;
     const char *rows; /* a number or a variable, which is at most PARTITIONS */
     int64_t row;
-    const char *cols[VIEW_MAX_FACTORS]; /* as many as cols_most, where they are a variable */
-    int64_t strides[VIEW_MAX_FACTORS], cols_most;
+    const char *cols[WRITE_MAX_COLUMNS]; /* as many as cols_most, where they are a variable */
+    int64_t strides[WRITE_MAX_COLUMNS], cols_most;
     int col_count;
 };
 /* "x[m:m + 128, 0:512]", or an access pattern where slices do not say it; in the arena. */

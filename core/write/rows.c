@@ -256,6 +256,15 @@ static void choose_partitions(struct rows *rows) {
         rows->sides[best].role = SIDE_PARTITION;
 }
 
+/* The domain as a whole can be counted. */
+static bool is_countable(const struct rows *rows) {
+    int64_t size = 1;
+    for (int d = 0; d < rows->ndim; d++)
+        if (__builtin_mul_overflow(size, rows->shape[d], &size))
+            return false;
+    return true;
+}
+
 static bool prepare(struct rows *rows, const struct view *to) {
     collect(rows, rows->root);
     for (size_t i = 0; i < rows->nodes.len; i++) {
@@ -266,6 +275,8 @@ static bool prepare(struct rows *rows, const struct view *to) {
             return false;
     }
     if (!rows->nodes.len && !join(rows, &rows->writer->graph->nodes[rows->root]))
+        return false;
+    if (!is_countable(rows))
         return false;
     size_t kept = 0;
     for (size_t i = 0; i < rows->leaves.len; i++) {

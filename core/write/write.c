@@ -110,8 +110,11 @@ static struct view part_of_concatenation(struct writer *writer, int node, int wh
 static struct view new_place(struct writer *writer, int node) {
     const struct graph_node *row = &writer->graph->nodes[node];
     const struct value *value = &writer->values[node];
+    const struct value *user = &writer->values[value->only_user];
     bool joins = value->users == 1 && !is_output(writer->graph, node) &&
                  writer->graph->nodes[value->only_user].op->kind == GRAPH_CONCATENATE;
+    /* One level is enough: a list that grows step by step would nest without an end. */
+    joins = joins && (row->op->kind != GRAPH_CONCATENATE || user->has_view);
     if (joins)
         return part_of_concatenation(writer, node, value->only_user);
     char base[40];
@@ -289,29 +292,27 @@ static void choose_roots(struct writer *writer) {
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-/* The view of an input, from that of what transform_to_nki_inputs made of it: each step of it is
- * taken back. */
-static bool undo_transform(struct writer *writer, int node, struct view view) {
-    const struct graph_node *row = &writer->graph->nodes[node];
-    struct view before;
-    if (row->op->kind == GRAPH_INPUT) {
-        writer->values[node].view = view;
-        return writer->values[node].has_view = true;
-    }
-    const struct graph_node *source = row->in_count == 1 ? &writer->graph->nodes[row->in[0]] : NULL;
+/* The view of what a step of transform_to_nki_inputs was done to, from that of its result. */
+static bool undo_step(const struct graph *graph, const struct graph_node *row, struct view *view) {
+    struct view after = *view;
     if (row->op->kind == GRAPH_RESHAPE) {
-        if (!view_reshape(&view, source->shape, source->ndim, &before))
-            return false;
-    } else if (row->op->kind == GRAPH_TRANSPOSE) {
-        before = view;
-        for (int d = 0; d < row->ndim; d++)
-            before.dims[row->axes[d]] = view.dims[d];
-    } else if (row->op->kind == GRAPH_CAST) {
-        before = view;
-    } else {
-        return false;
+        const struct graph_node *source = &graph->nodes[row->in[0]];
+        return view_reshape(&after, source->shape, source->ndim, view);
     }
-    return undo_transform(writer, row->in[0], before);
+    for (int d = 0; row->op->kind == GRAPH_TRANSPOSE && d < row->ndim; d++)
+        view->dims[row->axes[d]] = after.dims[d];
+    return row->op->kind == GRAPH_TRANSPOSE || row->op->kind == GRAPH_CAST;
+}
+
+/* The view of an input, from that of what the kernel is given. */
+static bool undo_transform(struct writer *writer, int node, struct view view) {
+    while (writer->graph->nodes[node].op->kind != GRAPH_INPUT) {
+        if (!undo_step(writer->graph, &writer->graph->nodes[node], &view))
+            return false;
+        node = writer->graph->nodes[node].in[0];
+    }
+    writer->values[node].view = view;
+    return writer->values[node].has_view = true;
 }
 
 static bool take_parameters(struct writer *writer, struct err *err) {
