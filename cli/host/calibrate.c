@@ -174,7 +174,7 @@ static bool choose_dialect(struct calibration *c, struct err *err) {
             take(c, first);
             return true;
         }
-        snprintf(why[i], sizeof why[i], "%s", why_left_out(c));
+        snprintf(why[i], sizeof why[i], "%.199s", why_left_out(c));
     }
     return err_set(err, ERR_ENVIRONMENT,
                    "no kernel compiles and runs on %s. In the %s dialect: %s. In the other: %s",
