@@ -179,9 +179,11 @@ static bool take_concatenation(struct writer *writer, int index) {
         part[axis].first += part[axis].count;
         part[axis].count = writer->graph->nodes[node->in[i]].shape[axis];
         const struct value *given = &writer->values[node->in[i]];
-        bool there = given->has_view && given->view.buffer == value->view.buffer;
-        if (!there &&
-            (!view_part(&value->view, part, &place) || !rows_copy(writer, node->in[i], &place))) {
+        bool fits = view_part(&value->view, part, &place);
+        /* An array that is joined twice was computed into its first place only. */
+        bool there = given->has_view && given->view.buffer == place.buffer &&
+                     given->view.offset == place.offset;
+        if (!fits || (!there && !rows_copy(writer, node->in[i], &place))) {
             write_gap(writer, node, "its parts do not fit");
             return false;
         }

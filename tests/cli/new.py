@@ -70,6 +70,11 @@ def forward(p, g, m):
     m = 0.9 * m + 0.1 * g
     return p - 0.01 * m / (np.abs(m) + 1e-3), np.concatenate([m, g * 2], axis=1)
 """,
+    "joined_twice": inputs_of((130, 9)) + """
+def forward(x):
+    y = x * 2
+    return np.concatenate([y, x, y], axis=1), np.concatenate([np.concatenate([-x, x]), x])
+""",
     "whole": inputs_of((64, 5000)) + """
 def forward(x):
     return np.sqrt((x * x).sum()), x / x.max()
