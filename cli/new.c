@@ -3,6 +3,7 @@
  * evaluated at once. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 #include "cli/kit/kit.h"
@@ -119,6 +120,12 @@ static int write_task(const struct cli *cli, const char *folder, const char *ref
     return status < 0 ? cli_fail(cli, &err) : status;
 }
 
+/* Python would wait for a pipe, and has no right to a device behind its wall. */
+static bool is_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 int cli_new(const struct cli *cli) {
     const char *folder = cli->args.at[0];
     char *beside = path_join(folder, "reference.py"), *kernel = path_join(folder, "kernel.py");
@@ -133,6 +140,8 @@ int cli_new(const struct cli *cli) {
                 "there is no %.200s; name the reference with --reference, a Python file with "
                 "get_inputs() and forward()",
                 reference);
+    else if (!is_file(reference))
+        err_set(&err, ERR_USAGE, "%.200s is no file; the reference is a Python file", reference);
     status = err.kind == ERR_NONE ? write_task(cli, folder, reference) : cli_fail(cli, &err);
     free(beside);
     free(kernel);

@@ -131,6 +131,14 @@ class New(unittest.TestCase):
         self.assertIn("reference.py:5: cannot be recorded: the truth", done.stderr)
         self.assertFalse(os.path.exists(os.path.join(self.folder.name, "branch")))
 
+    def test_a_reference_that_is_no_file(self):
+        for path in ("/dev/null", "."):
+            done = subprocess.run([HONE, "new", "task", "--reference", path], capture_output=True,
+                                  text=True, cwd=self.folder.name, env=self.environ, timeout=60,
+                                  check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("is no file", done.stderr)
+
     def test_a_kernel_is_never_written_over(self):
         text = inputs_of((4, 4)) + "def forward(x):\n    return x + 1\n"
         self.assertEqual(self.run_new("twice", text).returncode, 0)
