@@ -71,7 +71,14 @@
 #define OPTIONS_END \
     { NULL, NULL, NULL, NULL, false }
 
-static const struct cli_option new_options[] = {OPTION_REFERENCE, OPTION_DEVICE, {0}};
+static const struct cli_option new_options[] = {
+    OPTION_REFERENCE,
+    OPTION_DEVICE,
+    {"choose", "KEY=VALUE", NULL, "Decide one choice of the schedule yourself; may be repeated.",
+     true},
+    {"choices", NULL, NULL, "Print what can be chosen; nothing is written.", false},
+    OPTIONS_END,
+};
 static const struct cli_option sim_options[] = {
     OPTION_REFERENCE,
     OPTION_DEVICE,
@@ -320,6 +327,8 @@ const struct cli_command cli_commands[] = {
      "the same: TASK/kernel.py, with the reference beside it. The kernel is simple, a place to "
      "begin tuning; it is evaluated at once. Without --reference, TASK/reference.py is "
      "taken.\n\n"
+     "How a stage computes is a schedule of choices, such as the rows of a block: --choices lists "
+     "them with their values, --choose sets one.\n\n"
      "What hone cannot write is said with the line of the reference. The rest is written as a "
      "skeleton and the exit status is 1. An existing kernel is never written over.",
      new_options, 1, 1, false, cli_new},

@@ -104,19 +104,78 @@ static int keep(const char *folder, const char *reference, const struct written 
     return CLI_KERNEL_FAILED;
 }
 
+/* ---- the schedule ---------------------------------------------------------------------------- */
+
+static void list_choices(const struct written *written) {
+    for (size_t i = 0; i < written->choices.len; i++) {
+        const struct write_choice *choice = &written->choices.at[i];
+        printf("%-32s %lld of", choice->key, (long long)choice->value);
+        for (int k = 0; k < choice->count; k++)
+            printf(" %lld", (long long)choice->values[k]);
+        printf(": %s (line %d of the reference)\n", choice->title, choice->line);
+    }
+}
+
+typedef VEC(struct write_setting) settings_vec;
+
+static bool take_settings(const struct cli *cli, struct arena *arena, settings_vec *settings,
+                          struct err *err) {
+    for (size_t i = 0; cli_value_at(cli, "choose", i); i++) {
+        char *key = arena_strdup(arena, cli_value_at(cli, "choose", i)), *end = NULL;
+        char *equals = strchr(key, '=');
+        long long value = equals ? strtoll(equals + 1, &end, 10) : 0;
+        if (!equals || end == equals + 1 || *end)
+            return err_set(err, ERR_USAGE,
+                           "--choose %.100s: KEY=NUMBER is wanted; --choices lists "
+                           "the keys",
+                           key);
+        *equals = 0;
+        *vec_push(settings) = (struct write_setting){key, value};
+    }
+    return true;
+}
+
+/* A setting that decides nothing is a slip of the pen. */
+static bool check_settings(const struct written *written, const settings_vec *settings,
+                           struct err *err) {
+    for (size_t i = 0; i < settings->len; i++) {
+        bool met = false;
+        for (size_t k = 0; k < written->choices.len; k++)
+            met |= strcmp(written->choices.at[k].key, settings->at[i].key) == 0 &&
+                   written->choices.at[k].value == settings->at[i].value;
+        if (!met)
+            return err_set(err, ERR_USAGE, "nothing takes %.60s=%lld; --choices lists what does",
+                           settings->at[i].key, (long long)settings->at[i].value);
+    }
+    return true;
+}
+
 static int write_task(const struct cli *cli, const char *folder, const char *reference) {
     struct err err = {0};
     size_t size = 0;
+    struct arena *arena = arena_new();
+    settings_vec settings = {0};
+    bool ok = take_settings(cli, arena, &settings, &err);
     const struct device_generation *generation =
         device_generation_find(cli_value(cli, "device") ? cli_value(cli, "device") : "trn2");
-    char *graph = record(reference, &size, &err);
+    char *graph = ok ? record(reference, &size, &err) : NULL;
     struct write_spec spec = {.graph = {graph, size},
                               .name = path_base(folder),
-                              .sbuf_bytes = (double)generation->sbuf_partition_bytes};
+                              .sbuf_bytes = (double)generation->sbuf_partition_bytes,
+                              .settings = settings.at,
+                              .setting_count = settings.len};
     struct written *written = graph ? write_kernel(&spec, &err) : NULL;
-    int status = written ? keep(folder, reference, written, &err) : -1;
+    ok = written && check_settings(written, &settings, &err);
+    int status = -1;
+    if (ok && cli_has(cli, "choices")) {
+        list_choices(written);
+        status = 0;
+    } else if (ok)
+        status = keep(folder, reference, written, &err);
     written_free(written);
     free(graph);
+    vec_free(&settings);
+    arena_free(arena);
     return status < 0 ? cli_fail(cli, &err) : status;
 }
 

@@ -46,6 +46,12 @@ void write_blank(struct writer *writer);
 bool write_view(struct writer *writer, int node, struct view *view);
 void write_gap(struct writer *writer, const struct graph_node *node, const char *why);
 
+/* choose.c: asks the schedule. `values` are all legal ones, the default first; `name` is the
+ * choice's within the node's stage, `title` says what it decides ("rows of a block"). Asking twice
+ * gives the same answer and declares it once. */
+int64_t write_choose(struct writer *writer, int node, const char *name, const char *title,
+                     const int64_t *values, int count);
+
 /* A loop variable's part of an address, and the largest value that it has. */
 struct term {
     const char *variable;

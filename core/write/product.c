@@ -327,6 +327,17 @@ static void open_loops(struct product *p) {
     }
 }
 
+/* Blocks of rows that divide them evenly and leave room: the best guess first. */
+static int64_t choose_block(struct product *p, int64_t most) {
+    int64_t rows = p->main[ROW].n, values[WRITE_MAX_VALUES], count = 0;
+    for (int64_t block = most; block >= PARTITIONS && count < WRITE_MAX_VALUES; block -= PARTITIONS)
+        if (block >= rows || rows % block == 0 || block == PARTITIONS)
+            values[count++] = MIN_OF(block, rows);
+    int node = (int)(p->node - p->writer->graph->nodes);
+    return write_choose(p->writer, node, "block_rows", "rows of the left array in a block", values,
+                        (int)count);
+}
+
 /* What stays in SBUF, and how many rows a block has. */
 static void decide(struct product *p) {
     const struct side *sum = &p->main[SUMMED], *column = &p->main[COLUMN];
@@ -341,10 +352,7 @@ static void decide(struct product *p) {
     p->block = p->turns[RIGHT] && !p->stays ? 2 * PARTITIONS : 4 * PARTITIONS;
     while (p->block > PARTITIONS && tiles * (double)p->block * width > room * STAYS)
         p->block -= PARTITIONS;
-    p->block = MIN_OF(p->block, p->main[ROW].n);
-    /* A block that is not whole would need another loop. */
-    while (p->block > PARTITIONS && p->main[ROW].n % p->block)
-        p->block -= p->block % PARTITIONS ? p->block % PARTITIONS : PARTITIONS;
+    p->block = choose_block(p, p->block);
 }
 
 static bool has_extra_sums(const struct product *p) {

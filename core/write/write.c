@@ -445,6 +445,7 @@ void written_free(struct written *written) {
     if (!written)
         return;
     vec_free(&written->gaps);
+    vec_free(&written->choices);
     free(written->text);
     free(written);
 }

@@ -8,10 +8,32 @@
 
 #include "base/base.h"
 
+/* How the numbers of products may be made: as the task's dtypes say, by sums of bf16 products, or
+ * by anything that the tolerance allows. */
+enum write_precision { WRITE_KEEP, WRITE_SPLIT, WRITE_ANY };
+#define WRITE_MAX_VALUES 12
+/* One decision of the schedule: it changes how a stage computes, never what. Stages declare theirs
+ * while they are written, so which there are may depend on the others. */
+struct write_choice {
+    char key[64];      /* "matmul_4.block_rows": the stage's node and the choice's name */
+    const char *title; /* what it decides, for a person: static */
+    int line;          /* of the reference */
+    int64_t value, values[WRITE_MAX_VALUES]; /* the chosen one, and all: the default is first */
+    int count;
+};
+struct write_setting {
+    const char *key;
+    int64_t value;
+};
 struct write_spec {
     struct str graph;  /* meta.json of the recorded reference */
     const char *name;  /* of the task, for the first comment */
     double sbuf_bytes; /* of one partition, that a kernel may use */
+    enum write_precision precision;
+    /* The schedule: where a choice is named, its value instead of the default. Keys that no stage
+     * declares and values that it does not offer are passed over. */
+    const struct write_setting *settings;
+    size_t setting_count;
 };
 /* What could not be written: an operation of forward, at a line of the reference. */
 struct write_gap {
@@ -22,6 +44,7 @@ struct written {
     char *text;    /* the kernel; with gaps a skeleton: what hangs on them is missing */
     size_t stages; /* loop nests in it */
     VEC(struct write_gap) gaps;
+    VEC(struct write_choice) choices; /* that were met, in the kernel's order */
 };
 /* NULL and *err (usage) where there is no graph to write from, with the operation and the line that
  * ended its recording. */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the schedule decides: stages ask here, so that whoever searches sees every choice there is
+ * and every value that is legal. */
+#include <stdio.h>
+
+#include "write/private.h"
+
+static const struct write_choice *declared(const struct written *written, const char *key) {
+    for (size_t i = 0; i < written->choices.len; i++)
+        if (strcmp(written->choices.at[i].key, key) == 0)
+            return &written->choices.at[i];
+    return NULL;
+}
+
+static bool is_offered(const struct write_choice *choice, int64_t value) {
+    for (int i = 0; i < choice->count; i++)
+        if (choice->values[i] == value)
+            return true;
+    return false;
+}
+
+int64_t write_choose(struct writer *writer, int node, const char *name, const char *title,
+                     const int64_t *values, int count) {
+    const struct graph_node *row = &writer->graph->nodes[node];
+    struct write_choice choice = {.title = title, .line = row->line, .value = values[0]};
+    snprintf(choice.key, sizeof choice.key, "%.30s_%d.%s", row->name, node, name);
+    const struct write_choice *before = declared(writer->written, choice.key);
+    if (before)
+        return before->value;
+    for (int i = 0; i < count && choice.count < WRITE_MAX_VALUES; i++)
+        if (!is_offered(&choice, values[i]))
+            choice.values[choice.count++] = values[i];
+    for (size_t i = 0; i < writer->spec->setting_count; i++) {
+        const struct write_setting *setting = &writer->spec->settings[i];
+        if (strcmp(setting->key, choice.key) == 0 && is_offered(&choice, setting->value))
+            choice.value = setting->value;
+    }
+    *vec_push(&writer->written->choices) = choice;
+    return choice.value;
+}
