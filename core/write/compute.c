@@ -4,15 +4,9 @@
 #include "write/rows.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static const char *number_text(struct rows *rows, double number) {
-    if (isinf(number) || fabs(number) > 3.4028235e38)
-        return number > 0 ? "3.4028235e38" : "-3.4028235e38";
-    struct arena *arena = rows->writer->arena;
-    if (number == floor(number) && fabs(number) < 1e15)
-        return arena_printf(arena, "%.1f", number);
-    return arena_printf(arena, "%.9g", number);
+    return write_number(rows->writer, number);
 }
 
 void rows_declare(struct rows *rows, const struct tile *tile) {

@@ -203,16 +203,62 @@ static bool is_sound(const struct graph_node *nodes, const struct graph_node *no
     return kind != GRAPH_CONTRACT || node->terms;
 }
 
-static void read_fill(const cJSON *row, struct graph_node *node) {
-    const cJSON *fill = item(row, "fill");
-    node->has_fill = cJSON_IsNumber(fill) || cJSON_IsBool(fill);
-    node->fill = cJSON_IsBool(fill) ? cJSON_IsTrue(fill) : node->has_fill ? fill->valuedouble : 0;
-    if (cJSON_IsString(fill)) {
-        node->has_fill = true;
-        node->fill = strstr(fill->valuestring, "inf") ? INFINITY : NAN;
-        if (fill->valuestring[0] == '-')
-            node->fill = -node->fill;
+/* A number, a truth value, or one that JSON does not have, as text. */
+static bool read_number(const cJSON *given, double *number) {
+    if (cJSON_IsString(given)) {
+        *number = strstr(given->valuestring, "inf") ? INFINITY : NAN;
+        if (given->valuestring[0] == '-')
+            *number = -*number;
+        return true;
     }
+    *number = cJSON_IsTrue(given) ? 1 : cJSON_IsNumber(given) ? given->valuedouble : 0;
+    return cJSON_IsNumber(given) || cJSON_IsBool(given);
+}
+
+static bool read_numbers(const cJSON *list, double *numbers, int64_t count) {
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != count)
+        return false;
+    for (const cJSON *one = list->child; one; one = one->next)
+        if (!read_number(one, numbers++))
+            return false;
+    return true;
+}
+
+static bool read_band(const cJSON *band, struct graph_constant *constant) {
+    double offset;
+    constant->kind = CONSTANT_BAND;
+    if (!read_number(item(band, "offset"), &offset) || fabs(offset) > INT32_MAX)
+        return false;
+    constant->offset = (int64_t)offset;
+    return read_number(item(band, "below"), &constant->below) &&
+           read_number(item(band, "above"), &constant->above);
+}
+
+static bool read_plane(const cJSON *plane, int ndim, struct graph_constant *constant) {
+    double numbers[GRAPH_MAX_DIMS + 1];
+    constant->kind = CONSTANT_PLANE;
+    if (!read_numbers(plane, numbers, ndim + 1))
+        return false;
+    constant->first = numbers[0];
+    memcpy(constant->steps, numbers + 1, (size_t)ndim * sizeof *numbers);
+    return true;
+}
+
+/* What an array holds, by one of the rules of the recorder (rule_of). */
+static struct graph_constant *read_constant(const cJSON *row, const struct graph_node *node,
+                                            struct arena *arena) {
+    struct graph_constant *constant = ARENA_NEW(arena, struct graph_constant);
+    const cJSON *list = item(row, "values");
+    if (item(row, "band"))
+        return node->ndim >= 2 && read_band(item(row, "band"), constant) ? constant : NULL;
+    if (item(row, "plane"))
+        return read_plane(item(row, "plane"), node->ndim, constant) ? constant : NULL;
+    int64_t size = graph_size(node);
+    if (!list || cJSON_GetArraySize(list) != size)
+        return NULL;
+    constant->kind = CONSTANT_LIST;
+    constant->list = ARENA_ARRAY(arena, double, (size_t)size + 1);
+    return read_numbers(list, constant->list, size) ? constant : NULL;
 }
 
 static bool read_node(const cJSON *row, struct graph *graph, struct arena *arena) {
@@ -237,8 +283,10 @@ static bool read_node(const cJSON *row, struct graph *graph, struct arena *arena
             return false;
     node->line = cJSON_IsNumber(line) ? line->valueint : 0;
     node->argument = cJSON_IsNumber(arg) ? arg->valueint : -1;
-    read_fill(row, node);
-    if (!node->dtype || (node->op->kind == GRAPH_CONSTANT && !node->has_fill))
+    node->has_fill = read_number(item(row, "fill"), &node->fill);
+    if (node->op->kind == GRAPH_CONSTANT && !node->has_fill)
+        node->constant = read_constant(row, node, arena);
+    if (!node->dtype || (node->op->kind == GRAPH_CONSTANT && !node->has_fill && !node->constant))
         node->op = &ops[0];
     return read_axes(row, node) && read_part(row, node) &&
            read_terms(row, graph->nodes, node, arena) && is_sound(graph->nodes, node);

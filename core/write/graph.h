@@ -36,6 +36,14 @@ struct graph_op {
 struct graph_range {
     int64_t first, count, step;
 };
+/* A constant array that is not one number throughout. */
+struct graph_constant {
+    enum { CONSTANT_PLANE, CONSTANT_BAND, CONSTANT_LIST } kind;
+    double first, steps[GRAPH_MAX_DIMS]; /* of a plane: at the first index, and along each axis */
+    double below, above; /* of a band: where column - row <= offset, and elsewhere */
+    int64_t offset;
+    double *list;
+};
 struct graph_node {
     const struct graph_op *op;
     const char *name; /* of the operation */
@@ -50,6 +58,7 @@ struct graph_node {
     int (*terms)[GRAPH_MAX_DIMS], *out; /* of contract: a label for each dimension */
     bool has_fill;
     double fill;
+    struct graph_constant *constant; /* of a constant without fill */
 };
 struct graph_argument {
     int node; /* -1: a number */

@@ -2,6 +2,7 @@
 /* Lines of the kernel, and how a tile of a buffer is named in them. */
 #include "write/private.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -169,6 +170,14 @@ const char *write_access(struct writer *writer, const struct access *access) {
     const char *text = arena_strdup(writer->arena, out.at);
     buf_free(&out);
     return text;
+}
+
+const char *write_number(struct writer *writer, double number) {
+    if (isinf(number) || fabs(number) > 3.4028235e38)
+        return number > 0 ? "3.4028235e38" : "-3.4028235e38";
+    if (number == floor(number) && fabs(number) < 1e15)
+        return arena_printf(writer->arena, "%.1f", number);
+    return arena_printf(writer->arena, "%.9g", number);
 }
 
 void write_blank(struct writer *writer) {

@@ -44,6 +44,8 @@ void write_blank(struct writer *writer);
 /* The view of a node's array, which is put into a buffer first where it lies in none. False, with a
  * gap told, where that cannot be. */
 bool write_view(struct writer *writer, int node, struct view *view);
+/* A number as the kernel's Python has it; infinity is the largest float32. */
+const char *write_number(struct writer *writer, double number);
 void write_gap(struct writer *writer, const struct graph_node *node, const char *why);
 
 /* choose.c: asks the schedule. `values` are all legal ones, the default first; `name` is the
@@ -82,6 +84,11 @@ int rows_conflict(struct writer *writer, int root);
 bool rows_emit(struct writer *writer, int root, const struct view *to);
 /* Copies an array to where `to` says. */
 bool rows_copy(struct writer *writer, int node, const struct view *to);
+
+/* constant.c: fills a buffer of its own with a constant array that is not one number. */
+bool constant_emit(struct writer *writer, int node, const struct view *to);
+/* The list as the line that makes the node's buffer. */
+void constant_list(struct writer *writer, int node);
 
 /* product.c */
 bool product_emit(struct writer *writer, int node, const struct view *to);

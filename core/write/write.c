@@ -245,15 +245,30 @@ static void leave_out(struct writer *writer, int index) {
     value->has_view = true;
 }
 
+static bool take_constant(struct writer *writer, int index) {
+    const struct graph_node *node = &writer->graph->nodes[index];
+    struct value *value = &writer->values[index];
+    value->has_number = node->has_fill;
+    value->number = node->fill;
+    if (node->has_fill)
+        return true;
+    value->has_view = true;
+    if (node->constant->kind == CONSTANT_LIST) {
+        int buffer = add_buffer(writer, "listed", node->dtype, node->shape, node->ndim);
+        value->view = view_whole(buffer, node->shape, node->ndim);
+        constant_list(writer, index);
+        return true;
+    }
+    value->view = new_place(writer, index);
+    return constant_emit(writer, index, &value->view);
+}
+
 static bool take_node(struct writer *writer, int index) {
     const struct graph_node *node = &writer->graph->nodes[index];
     struct value *value = &writer->values[index];
     switch (node->op->kind) {
     case GRAPH_INPUT: return value->has_view;
-    case GRAPH_CONSTANT:
-        value->has_number = true;
-        value->number = node->fill;
-        return true;
+    case GRAPH_CONSTANT: return take_constant(writer, index);
     case GRAPH_CONCATENATE: return take_concatenation(writer, index);
     case GRAPH_UPDATE: return take_update(writer, index);
     case GRAPH_CONTRACT: return take_stage(writer, index);
@@ -347,10 +362,19 @@ static bool take_parameters(struct writer *writer, struct err *err) {
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
+static bool has_list(const struct graph *graph) {
+    for (int i = 0; i < graph->count; i++)
+        if (graph->nodes[i].constant && graph->nodes[i].constant->kind == CONSTANT_LIST)
+            return true;
+    return false;
+}
+
 static void print_head(struct writer *writer) {
     write_line(writer, "import nki");
     write_line(writer, "import nki.isa as nisa");
     write_line(writer, "import nki.language as nl");
+    if (has_list(writer->graph))
+        write_line(writer, "import numpy as np");
     write_blank(writer);
     write_blank(writer);
     write_line(writer, "@nki.jit");

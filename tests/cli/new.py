@@ -54,6 +54,27 @@ def forward(x, w, b):
     out += b[None, :, None, None]
     return out.reshape(n, 4, 4, 2, 4, 2).max(axis=(3, 5))
 """,
+    "causal": inputs_of((2, 150, 64), (2, 150, 64), (2, 150, 64)) + """
+def forward(q, k, v):
+    scores = np.einsum("bqd,bkd->bqk", q, k)
+    scores = scores + np.triu(np.full((150, 150), -np.inf, dtype=np.float32), k=1)
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return (e / e.sum(-1, keepdims=True)) @ v
+""",
+    "hidden": inputs_of((300, 200)) + """
+def forward(x):
+    shown = np.arange(300)[:, None] >= np.arange(200)[None, :] + 20
+    return np.where(shown, x, -1e9)
+""",
+    "ranges": inputs_of((200, 2500), (3, 200, 50)) + """
+def forward(x, y):
+    y = y + (np.arange(3 * 200 * 50).reshape(3, 200, 50) * 0.25).astype(np.float32)
+    return x * np.arange(2500, dtype=np.float32) + np.arange(200)[:, None] * 0.5, y
+""",
+    "listed": inputs_of((130, 7)) + """
+def forward(x):
+    return x * np.array([1.0, 2.5, -3.0, 0.1, 7, 9, 11], dtype=np.float32)
+""",
     "running_sum": inputs_of((140, 300)) + "def forward(x):\n    return np.cumsum(x, axis=1)\n",
     "mlp": inputs_of((300, 200), (200, 640), (640, 200), (200,)) + """
 def forward(x, up, down, bias):

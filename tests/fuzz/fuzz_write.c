@@ -46,6 +46,16 @@ static const char *const examples[] = {
         "update", "2,0",
         "64,300") ",\"part\":[[0,64,1],[0,300,1]]}," ARRAY("sort", "3",
                                                            "64,300") ",\"axes\":[1]}" ENDS("4"),
+    GRAPH ARRAY(
+        "constant", "",
+        "64,300") ",\"band\":{\"offset\":-3,\"below\":0,\"above\":\"-inf\"}}"
+                  "," ARRAY("add", "0,1", "64,300") "}," ARRAY(
+                      "constant", "",
+                      "64,300") ",\"plane\":[1,0.5,2]}," ARRAY("constant", "",
+                                                               "2") ",\"values\":[1,true]}"
+                                                                    "," ARRAY(
+                                                                        "multiply", "2,3",
+                                                                        "64,300") "}" ENDS("5"),
 };
 static const char *const pieces[] = {"-1",  "1e300",    "99999",   "[]",        "null",
                                      "64",  "300",      "\"inf\"", "broadcast", "reshape",

@@ -34,6 +34,11 @@ def constant(row):
     if "values" in row:
         return np.array([float(x) if isinstance(x, str) else x for x in row["values"]],
                         dtype).reshape(shape)
+    if "band" in row:
+        band = row["band"]
+        below = np.tri(*shape[-2:], band["offset"], dtype=bool)
+        return np.broadcast_to(np.where(below, float(band["below"]), float(band["above"])),
+                               shape).astype(dtype)
     made = np.full(shape, row["plane"][0])
     for axis, step in enumerate(row["plane"][1:]):
         along = [1] * len(shape)

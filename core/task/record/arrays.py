@@ -42,6 +42,21 @@ def plane_of(value):
     return steps if (made == value).all() else None
 
 
+def band_of(value):
+    """What an array holds that has one number where column - row <= offset in its last two
+    dimensions and another elsewhere, as a causal mask has; None for others."""
+    if value.ndim < 2 or value.dtype.kind not in "biuf":
+        return None
+    rows, columns = value.shape[-2:]
+    below, above = value.flat[value.size - columns], value.flat[columns - 1]
+    plane = value.reshape(-1, rows, columns)[0]
+    down = plane[:, 0] == below
+    offset = int((plane[0] == below).sum()) - 1 if down[0] else -int(down.argmax())
+    if not (value == np.where(np.tri(rows, columns, offset, dtype=bool), below, above)).all():
+        return None
+    return {"offset": offset, "below": plain(below), "above": plain(above)}
+
+
 def rule_of(value):
     """The shortest fact that says what a constant array holds."""
     first = value.reshape(-1)[:1]
@@ -52,6 +67,9 @@ def rule_of(value):
     if steps:
         return {"plane": steps}
     live = {"live": float(np.mean(value if value.dtype == bool else value > MASKED))}
+    band = band_of(value)
+    if band:
+        return {"band": band, **live}
     if value.size <= MAX_LISTED:
         return {"values": [plain(x) for x in value.reshape(-1)], **live}
     return {"content": hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest(), **live}
