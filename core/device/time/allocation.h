@@ -6,8 +6,9 @@
 #ifndef HONE_DEVICE_ALLOCATION_H
 #define HONE_DEVICE_ALLOCATION_H
 
-#include "device/time/cost.h"
+#include "device/cost/inner.h"
 #include "device/image/inner.h"
+#include "device/time/time.h"
 
 /* The passes of passes.def, and their bits. */
 enum pass {

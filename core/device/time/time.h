@@ -4,7 +4,7 @@
 #define HONE_DEVICE_TIME_H
 
 #include "device/image/image.h"
-#include "device/time/constants.h"
+#include "device/cost/cost.h"
 
 /* A row of the timeline: a queue that issues instructions, for an engine or for DMA. */
 struct device_queue {

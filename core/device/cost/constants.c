@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table constants.def as values of each generation, and as rows. */
-#include "device/time/constants.h"
-#include "device/time/cost.h"
+#include "device/cost/inner.h"
 
 #include <math.h>
 
@@ -10,21 +9,21 @@ static const struct device_constants tables[] = {
         .generation = NKI_GEN2,
 #define CONSTANT(field, what, unit, worse, gen2, how2, gen3, how3, gen4, how4, source) \
     .field = (gen2),
-#include "device/time/constants.def"
+#include "device/cost/constants.def"
 #undef CONSTANT
     },
     {
         .generation = NKI_GEN3,
 #define CONSTANT(field, what, unit, worse, gen2, how2, gen3, how3, gen4, how4, source) \
     .field = (gen3),
-#include "device/time/constants.def"
+#include "device/cost/constants.def"
 #undef CONSTANT
     },
     {
         .generation = NKI_GEN4,
 #define CONSTANT(field, what, unit, worse, gen2, how2, gen3, how3, gen4, how4, source) \
     .field = (gen4),
-#include "device/time/constants.def"
+#include "device/cost/constants.def"
 #undef CONSTANT
     },
 };
@@ -74,7 +73,7 @@ static const struct device_constant rows[] = {
      {KNOWN_##how2, KNOWN_##how3, KNOWN_##how4},                                       \
      source,                                                                           \
      offsetof(struct device_constants, field)},
-#include "device/time/constants.def"
+#include "device/cost/constants.def"
 #undef CONSTANT
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The constants of timing as a value. The clock takes them with each kernel, so that a host may
  * have its own. Their names, defaults and sources are in constants.def. */
-#ifndef HONE_DEVICE_CONSTANTS_H
-#define HONE_DEVICE_CONSTANTS_H
+#ifndef HONE_DEVICE_COST_H
+#define HONE_DEVICE_COST_H
 
 #include "base/base.h"
 #include "nki/nki.h"
@@ -11,7 +11,7 @@
 struct device_constants {
     enum nki_generation generation;
 #define CONSTANT(field, what, unit, worse, ...) double field;
-#include "device/time/constants.def"
+#include "device/cost/constants.def"
 #undef CONSTANT
 };
 /* The constants that constants.def has for a generation. */

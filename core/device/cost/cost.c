@@ -2,7 +2,7 @@
 /* Costs of instructions on their engines: one small function for each name in the `cost` column of
  * nki/program/instructions.def. This file knows nothing of scheduling. Cycle counts follow the cost
  * sections of neuronxcc.nki.isa (Neuron SDK 2.26) and the Trainium architecture guides. */
-#include "device/time/cost.h"
+#include "device/cost/inner.h"
 
 #include <math.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one instruction costs its engine. Private to this folder. */
-#ifndef HONE_DEVICE_COST_H
-#define HONE_DEVICE_COST_H
+/* What one instruction costs its engine; for the rooms of the device. */
+#ifndef HONE_DEVICE_COST_INNER_H
+#define HONE_DEVICE_COST_INNER_H
 
+#include "device/cost/cost.h"
 #include "device/image/inner.h"
-#include "device/time/time.h"
 
 #include <math.h>
 
@@ -28,7 +28,7 @@ struct cost_place {
     enum nki_engine engine;
     bool input_in_psum;
 };
-/* The cost of instruction i. Transfers are in dma.c. */
+/* The cost of instruction i. Transfers are in time/dma.c. */
 struct cost cost_of(const struct nki_program *program, size_t i, struct cost_place place,
                     const struct device_constants *table);
 /* Floating point operations of a matrix product as Neuron's profiler counts them; 0 for other
