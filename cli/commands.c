@@ -77,6 +77,9 @@ static const struct cli_option new_options[] = {
     {"choose", "KEY=VALUE", NULL, "Decide one choice of the schedule yourself; may be repeated.",
      true},
     {"choices", NULL, NULL, "Print what can be chosen; nothing is written.", false},
+    {"scheduled", NULL, NULL,
+     "Search the choices by the device model's clock, and write the fastest kernel found.", false},
+    {"budget", "N", NULL, "Schedules that --scheduled judges. Default: 300.", false},
     OPTIONS_END,
 };
 static const struct cli_option sim_options[] = {
@@ -328,7 +331,8 @@ const struct cli_command cli_commands[] = {
      "begin tuning; it is evaluated at once. Without --reference, TASK/reference.py is "
      "taken.\n\n"
      "How a stage computes is a schedule of choices, such as the rows of a block: --choices lists "
-     "them with their values, --choose sets one.\n\n"
+     "them with their values, --choose sets one. --scheduled searches them by the device model's "
+     "clock and prints the steps that it took, with what each saved; what --choose set stays.\n\n"
      "What hone cannot write is said with the line of the reference. The rest is written as a "
      "skeleton and the exit status is 1. An existing kernel is never written over.",
      new_options, 1, 1, false, cli_new},

@@ -9,11 +9,16 @@
 #include "cli/kit/kit.h"
 #include "device/device.h"
 #include "loop/loop.h"
+#include "runner/runner.h"
+#include "schedule/schedule.h"
 #include "task/task.h"
 #include "write/write.h"
 
 struct recorded {
     bool done;
+    struct task_inputs *inputs; /* shapes only */
+    char *graph;
+    size_t size;
     struct err err;
 };
 
@@ -22,26 +27,25 @@ static void on_shapes(void *data, struct task_inputs *inputs, const struct err *
     recorded->done = true;
     if (err)
         recorded->err = *err;
-    task_inputs_free(inputs);
+    recorded->inputs = inputs;
 }
 
 /* Has Python record the reference; its graph is in the cache then. */
-static char *record(const char *reference_path, size_t *size, struct err *err) {
+static bool record(const char *reference_path, struct recorded *recorded, struct err *err) {
     struct loop *loop = loop_new();
-    struct recorded recorded = {0};
     struct task_reference *reference =
-        task_reference_open(loop, reference_path, NULL, &recorded.err);
+        task_reference_open(loop, reference_path, NULL, &recorded->err);
     if (reference) {
-        task_reference_shapes(reference, 0, on_shapes, &recorded);
-        loop_run_until(loop, &recorded.done, 0);
+        task_reference_shapes(reference, 0, on_shapes, recorded);
+        loop_run_until(loop, &recorded->done, 0);
     }
     task_reference_free(reference);
     loop_free(loop);
-    if (recorded.err.kind != ERR_NONE) {
-        *err = recorded.err;
-        return NULL;
-    }
-    return task_graph_read(reference_path, size, err);
+    if (recorded->err.kind != ERR_NONE)
+        *err = recorded->err;
+    else
+        recorded->graph = task_graph_read(reference_path, &recorded->size, err);
+    return recorded->graph != NULL;
 }
 
 /* ---- the folder ------------------------------------------------------------------------------ */
@@ -150,32 +154,97 @@ static bool check_settings(const struct written *written, const settings_vec *se
     return true;
 }
 
-static int write_task(const struct cli *cli, const char *folder, const char *reference) {
-    struct err err = {0};
-    size_t size = 0;
+static const struct device_generation *generation_of(const struct cli *cli) {
+    return device_generation_find(cli_value(cli, "device") ? cli_value(cli, "device") : "trn2");
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
+
+static void print_step(const struct schedule_step *step) {
+    printf("  %-32s %lld -> %lld  ", step->key, (long long)step->from, (long long)step->to);
+    if (step->saved_us > 0)
+        printf("saves %.1f us", step->saved_us);
+    else
+        printf("makes way for another step");
+    printf(": %s (line %d of the reference)\n", step->title, step->line);
+}
+
+static void print_schedule(const struct schedule *found) {
+    printf("schedule: %zu judged, %zu of them refused; %s\n", found->judged, found->refused,
+           found->ended ? "no step and no pair of steps is better" : "the budget ended the search");
+    if (found->start_us > 0)
+        printf("  %.1f us as it is, %.1f us with %zu step%s\n", found->start_us, found->latency_us,
+               found->steps.len, found->steps.len == 1 ? "" : "s");
+    for (size_t i = 0; i < found->steps.len; i++)
+        print_step(&found->steps.at[i]);
+}
+
+/* Searches from the person's settings on, and adds to them what was found. False and *err when
+ * nothing could be found. */
+static bool search(const struct cli *cli, const struct recorded *recorded, struct write_spec *spec,
+                   struct schedule **found, struct err *err) {
+    double budget = SCHEDULE_BUDGET;
+    struct nki_input inputs[TASK_MAX_VALUES];
+    if (!cli_number(cli, "budget", 1, 1e6, &budget))
+        return err_set(err, ERR_USAGE, "--budget is a number of schedules");
+    for (size_t i = 0; i < recorded->inputs->count; i++)
+        runner_input_of(&recorded->inputs->values[i], &inputs[i]);
+    struct schedule_request request = {.spec = *spec,
+                                       .generation = generation_of(cli)->generation,
+                                       .inputs = inputs,
+                                       .n_inputs = recorded->inputs->count,
+                                       .budget = (size_t)budget};
+    *found = schedule_search(&request, err);
+    if (!*found)
+        return false;
+    print_schedule(*found);
+    spec->settings = (*found)->settings.at;
+    spec->setting_count = (*found)->settings.len;
+    return true;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int write_as_asked(const struct cli *cli, const char *folder, const char *reference,
+                          const struct recorded *recorded, struct err *err) {
     struct arena *arena = arena_new();
     settings_vec settings = {0};
-    bool ok = take_settings(cli, arena, &settings, &err);
-    const struct device_generation *generation =
-        device_generation_find(cli_value(cli, "device") ? cli_value(cli, "device") : "trn2");
-    char *graph = ok ? record(reference, &size, &err) : NULL;
-    struct write_spec spec = {.graph = {graph, size},
+    bool ok = take_settings(cli, arena, &settings, err);
+    struct write_spec spec = {.graph = {recorded->graph, recorded->size},
                               .name = path_base(folder),
-                              .sbuf_bytes = (double)generation->sbuf_partition_bytes,
+                              .sbuf_bytes = (double)generation_of(cli)->sbuf_partition_bytes,
                               .settings = settings.at,
                               .setting_count = settings.len};
-    struct written *written = graph ? write_kernel(&spec, &err) : NULL;
-    ok = written && check_settings(written, &settings, &err);
+    struct schedule *found = NULL;
+    struct written *written = ok ? write_kernel(&spec, err) : NULL;
+    ok = written && check_settings(written, &settings, err);
     int status = -1;
+    if (ok && cli_has(cli, "scheduled") && !written->gaps.len) {
+        ok = search(cli, recorded, &spec, &found, err);
+        written_free(written);
+        written = ok ? write_kernel(&spec, err) : NULL;
+        ok = written != NULL;
+    }
     if (ok && cli_has(cli, "choices")) {
         list_choices(written);
         status = 0;
     } else if (ok)
-        status = keep(folder, reference, written, &err);
+        status = keep(folder, reference, written, err);
+    schedule_free(found);
     written_free(written);
-    free(graph);
     vec_free(&settings);
     arena_free(arena);
+    return status;
+}
+
+static int write_task(const struct cli *cli, const char *folder, const char *reference) {
+    struct err err = {0};
+    struct recorded recorded = {0};
+    int status = -1;
+    if (record(reference, &recorded, &err))
+        status = write_as_asked(cli, folder, reference, &recorded, &err);
+    task_inputs_free(recorded.inputs);
+    free(recorded.graph);
     return status < 0 ? cli_fail(cli, &err) : status;
 }
 

@@ -137,6 +137,20 @@ class New(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, said + kept)
                 self.assertIn("correct   yes: 5 seeds", said)
 
+    def test_a_searched_kernel_is_correct(self):
+        for name in ("mlp", "attention"):
+            with self.subTest(name):
+                done = self.run_new(name, WRITTEN[name], "--scheduled", "--budget", "40")
+                said = done.stdout + done.stderr
+                self.assertEqual(done.returncode, 0, said)
+                self.assertRegex(said, r"schedule: \d+ judged, \d+ of them refused")
+                self.assertIn("correct   yes: 5 seeds", said)
+
+    def test_a_wrong_budget_is_refused(self):
+        done = self.run_new("wrong", WRITTEN["mlp"], "--scheduled", "--budget", "none")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "wrong")))
+
     def test_what_cannot_be_written_is_said(self):
         for name, (text, line, word) in SKELETONS.items():
             with self.subTest(name):
