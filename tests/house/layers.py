@@ -4,9 +4,11 @@
 Fails when a file includes what its room may not know, another room's header that is not its door
 (room/room.h, in one house room/inner.h, or a shared table, .def), or curses outside tui/term; when
 a door brings in an inner.h, by however many includes, or no other room includes one; when the
-arrows of the table make a circle, or nobody goes along one; when a folder of sources has no row,
-or a row no folder; when a room has more than ROOM files, besides what is there for tests
-(testing.h).
+arrows of the table make a circle, or nobody goes along one; when a folder of sources has no row or
+two, when a row has a folder that is not there, or is no row of three columns; when a room has more
+than ROOM files, besides what is there for tests (testing.h).
+
+Rooms that may know the same share a row. The row is held for each of them as if it stood alone.
 """
 import os
 import re
@@ -15,20 +17,34 @@ import sys
 ROOM = 25
 CURSES = re.compile(r"^(ncursesw?/.*|n?curses\.h|term\.h|panel\.h)$")
 INCLUDE = re.compile(r"^\s*#\s*include\s*[<\"]([^>\"]+)[>\"]")
-ROW = re.compile(r"^\| `([^`]+)`(?:, `[^`]+`)* \|.*\| ([^|]*) \|$")
+ROW = re.compile(r"^\| (`[^`|]+`(?:, `[^`|]+`)*) \| [^|]+ \| ([^|]+) \|$")
 
 
-def read_table(path):
+def read_row(line):
+    """The rooms of a row, and what each of them may know; None for a row that is none."""
+    row = ROW.match(line)
+    if not row:
+        return None
+    known = row.group(2)
+    names = [] if known == "nothing of ours" else re.findall(r"[\w/]+", known)
+    return [strip(room) for room in re.findall(r"`([^`]+)`", row.group(1))], names
+
+
+def read_table(path, say):
     """The rooms of ARCHITECTURE.md: each folder, and the rooms that it may know."""
     table = {}
     with open(path, encoding="utf-8") as file:
-        for line in file:
-            row = ROW.match(line)
-            if not row:
+        for number, line in enumerate(file, 1):
+            if not line.startswith("| `"):
                 continue
-            known = row.group(2).strip()
-            names = [] if known == "nothing of ours" else re.findall(r"[\w/]+", known)
-            table[strip(row.group(1))] = names
+            row = read_row(line)
+            if not row:
+                say("ARCHITECTURE.md:%d: no row of rooms, words and arrows" % number)
+                continue
+            for room in row[0]:
+                if room in table:
+                    say("ARCHITECTURE.md:%d: %s has a row already" % (number, room))
+                table[room] = row[1]
     return table
 
 
@@ -162,8 +178,8 @@ def circle(table):
 
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else "."
-    table = read_table(os.path.join(root, "ARCHITECTURE.md"))
     problems, files = [], {}
+    table = read_table(os.path.join(root, "ARCHITECTURE.md"), problems.append)
     tree = {file: read_includes(root, file) for file in sources(root)}
     for file in tree:
         files[room_of(file)] = files.get(room_of(file), 0) + (os.path.basename(file) != "testing.h")

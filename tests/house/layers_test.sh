@@ -10,7 +10,7 @@ table() {
 | room | what it is | may include |
 |---|---|---|
 | `core/base` | text | nothing of ours |
-| `core/nki/python` | values | base |
+| `core/nki/python`, `core/nki/lint` | values; checks | base |
 | `core/nki` | the language | nki/python, base |
 | `core/tune` | the loop | nki, base |
 | `tui` | toolkit | base |
@@ -32,6 +32,7 @@ rooms() {
     room core/nki/python base
     echo '#include "nki/python/inner.h"' >"$folder/core/nki/python/own.h"
     : >"$folder/core/nki/python/inner.h"
+    room core/nki/lint base
     room core/nki nki/python base
     echo '#include "nki/python/inner.h"' >>"$folder/core/nki/a.c"
     room core/tune nki base
@@ -85,6 +86,28 @@ expect "a circle" 1 core/moon/m.c '#include "base/base.h"' \
     '| `core/moon` | one | sun |
 | `core/sun` | two | moon |
 '
+expect "an upward arrow from the second room of a row" 1 core/nki/lint/l.c '#include "nki/nki.h"' \
+    "nki/lint may not include nki/nki.h"
+expect "an arrow between the rooms of a row" 1 core/nki/lint/l.c '#include "nki/python/python.h"' \
+    "nki/lint may not include nki/python/python.h"
+expect "an arrow that only the first of a row goes along" 1 core/nki/lint/a.c '' \
+    "nki/lint may know base in ARCHITECTURE.md, and includes nothing of it"
+expect "a row with one room and one that is not there" 1 core/base/b.c '' \
+    "gone is in the table of ARCHITECTURE.md and nowhere else" \
+    '| `core/nki/lost`, `core/gone` | two | nothing of ours |
+'
+expect "a room with two rows" 1 core/base/b.c '' "nki/lint has a row already" \
+    '| `core/nki/lint` | checks | base |
+'
+expect "a row without arrows" 1 core/base/b.c '' "no row of rooms, words and arrows" \
+    '| `core/nki/lost` | nobody knows | |
+'
+expect "a row without words" 1 core/base/b.c '' "no row of rooms, words and arrows" \
+    '| `core/nki/lost` | base |
+'
+expect "an arrow to no room" 1 core/moon/m.c '' "moon may know sun, which is no room" \
+    '| `core/moon` | one | sun |
+'
 expect "curses in a view" 1 views/v.c '#include <ncurses.h>' "only tui/term may know curses"
 expect "curses in tui itself" 1 tui/canvas.c '# include <curses.h>' "only tui/term may know curses"
 expect "curses in tui/term" 0 tui/term/t.c '#include <curses.h>' "no arrow the wrong way"
@@ -94,4 +117,27 @@ expect "a house's inside from a room in it" 0 tui/term/t.c '#include "tui/inner.
     "no arrow the wrong way"
 expect "a house's inside from elsewhere" 1 views/v.c '#include "tui/inner.h"' \
     "the public header is tui/tui.h"
+crowded() {  # a room with so many files besides its tests' header, and what the check says
+    rm -rf "${folder:?}"/*
+    rooms
+    table >"$folder/ARCHITECTURE.md"
+    : >"$folder/tui/testing.h"
+    for number in $(seq 3 "$1"); do
+        : >"$folder/tui/file$number.c"
+    done
+    /usr/bin/python3 "$check" "$folder" 2>&1
+}
+said=$(crowded 26)
+if [[ "$said" == *"tui has 26 files; a room has 25 at most"* ]]; then
+    echo "ok a full room"
+else
+    echo "FAILED a full room: $said"
+    failed=1
+fi
+if said=$(crowded 25); then
+    echo "ok a room with all the files it may have"
+else
+    echo "FAILED a room with all the files it may have: $said"
+    failed=1
+fi
 exit "$failed"
