@@ -9,15 +9,18 @@
 struct tune_evaluation;
 struct tune_work;
 
-/* evaluate.c: the profile (baseline), verify and benchmark steps. */
+/* baseline.c, verify.c, benchmark.c: the steps that run a kernel. */
 void tune_baseline_start(struct tune_session *session, int lane);
 void tune_verify_start(struct tune_session *session, int lane);
 void tune_benchmark_start(struct tune_session *session, int lane);
 /* Whether it was faster at first, but not in the second evaluation, which has to confirm it. */
 bool tune_not_again(const struct tune_attempt *attempt);
 
-/* Starts the evaluation once more; `waiting` is one that waits to, and stays the caller's. */
+/* evaluate.c: starts the evaluation once more; `waiting` is one that waits to, and stays the
+ * caller's. */
 void tune_evaluation_repeat(const struct tune_evaluation *waiting);
+/* The model or the compiler answered: what waited for it goes on. */
+void tune_evaluation_go_on(struct tune_session *session);
 
 /* again.c: an evaluation on this machine ended with this failure. True: that says nothing about the
  * kernel and is dealt with (the evaluation begins again, or the loop pauses). False: the kernel is
@@ -33,6 +36,7 @@ void tune_disturbed_tell(const struct tune_evaluation *evaluation, const struct 
 void tune_inspect(struct tune_session *session, int lane);
 /* Tells in the log what the seed kernel uses beyond what candidates may use. */
 void tune_beyond_tell(struct tune_session *session);
+/* verify.c */
 void tune_verify_go_on(struct tune_session *session, int lane);
 /* The candidate is not run: `why` stands in place of a compiler's complaint. */
 void tune_verify_refuse(struct tune_session *session, int lane, const char *why);
@@ -42,15 +46,13 @@ void tune_diagnostic_emit(const struct tune_work *work, int attempt, const struc
 /* hear.c: a runner_event_fn for a struct tune_evaluation. */
 void tune_evaluation_hear(void *evaluation, const struct runner_event *event);
 
-/* Metrics, lines and bounds of a result as events have them; their texts are the result's. */
+/* tell.c: metrics, lines and bounds of a result as events have them. Texts stay the result's. */
 struct tune_profile {
     struct tune_metric *metrics;
     struct tune_line_cost *lines;
     struct tune_bound *bounds;
 };
 struct tune_profile tune_result_profile(struct arena *arena, const struct runner_result *result);
-/* The model answered: what waited for it goes on. */
-void tune_evaluation_go_on(struct tune_session *session);
 
 /* beside.c: the device model beside a place that measures. It is asked for what a device does not
  * tell: the floor, and what each line costs. */
