@@ -80,6 +80,7 @@ static const struct cli_option new_options[] = {
     {"scheduled", NULL, NULL,
      "Search the choices by the device model's clock, and write the fastest kernel found.", false},
     {"budget", "N", NULL, "Schedules that --scheduled judges. Default: 300.", false},
+    {"no-sim", NULL, NULL, "Do not evaluate the kernel.", false},
     OPTIONS_END,
 };
 static const struct cli_option sim_options[] = {

@@ -36,7 +36,8 @@ struct workbench {
     enum target_state noted; /* state of the place, for the list of hosts */
     struct tune_recent *recent;
     size_t n_recent;
-    char *task; /* the task that a VIEWS_OPEN named */
+    char *task;          /* the task that a VIEWS_OPEN named */
+    struct begin *begin; /* a task is being written; NULL */
     struct loop_watch *input;
     struct loop_signal *signals[COUNT_OF(signals)];
     struct loop_timer *frame, *settle, *moving, *clock;
@@ -295,6 +296,29 @@ static void switch_session(struct workbench *bench, const char *task) {
         views_say(bench->views, true, "%s", err.text);
 }
 
+/* ---- a new task ----------------------------------------------------------------------------- */
+
+static void on_begun(void *data, const char *folder, const char *why) {
+    struct workbench *bench = data;
+    if (!why)
+        switch_session(bench, folder);
+    else if (folder)
+        views_say(bench->views, true, "%s/kernel.py is a skeleton: %s", folder, why);
+    else
+        views_say(bench->views, true, "%s", why);
+    begin_free(bench->begin);
+    bench->begin = NULL;
+    draw(bench);
+}
+
+static void begin_task(struct workbench *bench, const struct views_request *request) {
+    struct err err = {0};
+    begin_free(bench->begin);
+    bench->begin = begin_start(bench->loop, request->name, request->task, on_begun, bench, &err);
+    if (!bench->begin)
+        views_say(bench->views, true, "%s", err.text);
+}
+
 /* ---- the editor ----------------------------------------------------------------------------- */
 
 static void on_input(void *data, int events);
@@ -348,6 +372,7 @@ static void serve(struct workbench *bench, const struct views_request *request) 
     case VIEWS_EDIT: edit(bench, request); break;
     case VIEWS_OPEN: switch_session(bench, request->task); break;
     case VIEWS_LEAVE: leave_session(bench); break;
+    case VIEWS_NEW: begin_task(bench, request); break;
     }
 }
 
@@ -486,6 +511,7 @@ static void say_last(struct workbench *bench) {
 static void close_all(struct workbench *bench) {
     tui_term_free(bench->term);
     say_last(bench);
+    begin_free(bench->begin);
     views_free(bench->views);
     tune_preflight_free(bench->preflight);
     tune_session_close(bench->session);

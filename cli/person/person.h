@@ -5,6 +5,7 @@
 #define HONE_CLI_PERSON_PERSON_H
 
 #include "cli/person/ask.h"
+#include "cli/person/begin.h"
 #include "cli/person/editor.h"
 #include "cli/person/gate.h"
 #include "cli/person/lines.h"

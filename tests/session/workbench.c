@@ -296,6 +296,30 @@ static void write_in(const char *folder, const char *name, const char *text) {
     free(path);
 }
 
+/* From a numpy reference to an open task; what cannot be written is said with its line. */
+static void a_reference_becomes_a_task(void **state) {
+    write_in("mine", "halves.py",
+             "import numpy as np\ndef get_inputs():\n    return [np.ones((8, 16), np.float32)]\n"
+             "def forward(x):\n    return x / 2\n");
+    write_in("mine", "sorted.py",
+             "import numpy as np\ndef get_inputs():\n    return [np.ones((8, 16), np.float32)]\n"
+             "def forward(x):\n    return np.sort(x)\n");
+    struct terminal *terminal = start_hone(*state, 100, 30);
+    expect(terminal, "? keys");
+    terminal_type(terminal, ":sessions\r");
+    expect(terminal, "choose a task");
+    terminal_type(terminal, "n");
+    expect(terminal, ": new");
+    terminal_type(terminal, "mine/nowhere.py\r");
+    expect(terminal, "there is no mine/nowhere.py");
+    terminal_type(terminal, ":new mine/sorted.py\r");
+    expect(terminal, "mine/sorted/kernel.py is a skeleton: reference.py:5: sort cannot be");
+    terminal_type(terminal, ":new mine/halves.py here\r");
+    expect(terminal, "here, as its reference computes it");
+    assert_true(file_exists("here/kernel.py") && file_exists("here/reference.py"));
+    terminal_free(terminal);
+}
+
 /* The files of nki-kernel-agent as it writes them, imported, approved and in the next prompt. */
 static void what_another_agent_learnt_enters_the_prompt(void **state) {
     struct place *place = *state;
@@ -424,6 +448,7 @@ int main(void) {
         TEST(a_terminal_without_a_name_is_taken_for_an_xterm),
         TEST(the_editor_has_the_terminal_and_gives_it_back),
         TEST(a_round_is_seen_and_decided),
+        TEST(a_reference_becomes_a_task),
         TEST(what_another_agent_learnt_enters_the_prompt),
         TEST(a_round_of_several_lanes_is_decided),
         TEST(a_killed_session_shows_the_same_again),

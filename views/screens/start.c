@@ -4,6 +4,7 @@
 
 struct start {
     struct tui_list list;
+    struct buf reference, folder; /* of the task that is to be written */
 };
 
 static struct start *own(const struct views *views) {
@@ -53,12 +54,11 @@ static void start_draw(struct views *views, struct tui_area area) {
     rows_draw(views, inside, list, (int)views->model.n_recent, draw_recent);
     if (list->count == 0)
         tui_say(tui_ink(inside, TUI_DIM), 1, 2,
-                "nothing here yet: start hone with a folder that "
-                "has kernel.py and reference.py");
+                "nothing here yet: start hone with a folder that has kernel.py and reference.py, "
+                "or press n");
     struct tui_area status = tui_area_part(area, (struct tui_rect){area.rows - 2, 0, 1, area.cols});
     tui_say(tui_ink(status, TUI_DIM), 0, 2,
-            "your own: hone FOLDER (with kernel.py and "
-            "reference.py), or hone kernel.py --reference FILE");
+            "your own: hone FOLDER (kernel.py, reference.py); no kernel yet: n writes one");
     chrome_keys(views, bottom);
 }
 
@@ -77,6 +77,38 @@ static void do_sessions(struct views *views, struct str args, struct views_reque
     (void)args;
     views_leave(views, VIEWS_LEAVE, request);
 }
+
+/* Its key is the one of the next match, while something is searched for. */
+static void do_new(struct views *views, struct str args, struct views_request *request) {
+    struct start *start = own(views);
+    struct str rest = str_trim(args), word;
+    if (rest.len == 0 && find_any(views)) {
+        find_next(views, rest, request);
+        return;
+    }
+    if (!str_next(&rest, ' ', &word) || word.len == 0) {
+        views_open_line(views, false, "new ");
+        return;
+    }
+    rest = str_trim(rest);
+    buf_clear(&start->reference);
+    buf_add(&start->reference, word.at, word.len);
+    buf_clear(&start->folder);
+    buf_add(&start->folder, rest.at, rest.len);
+    views_say(views, false, "writing a kernel for %.*s", (int)MIN_OF(word.len, 200), word.at);
+    *request = (struct views_request){
+        .wish = VIEWS_NEW, .name = start->reference.at, .task = rest.len ? start->folder.at : NULL};
+}
+
+static void start_forget(struct views *views) {
+    buf_free(&own(views)->reference);
+    buf_free(&own(views)->folder);
+}
+
+static const struct command commands[] = {
+    {"new", "new task", "write a first kernel from a numpy reference: new REFERENCE [FOLDER]",
+     WHERE_OWN, PLACE_OPEN, TUNE_ACTIONS, do_new, NULL, NULL},
+};
 
 static struct tui_list *start_list(struct views *views) {
     return &own(views)->list;
@@ -98,6 +130,9 @@ const struct screen start_screen = {
     .draw = start_draw,
     .list = start_list,
     .line_of = start_line,
-    .keys = "n next-match\nN previous-match\n",
+    .keys = "n new\nN previous-match\n",
+    .commands = commands,
+    .n_commands = COUNT_OF(commands),
+    .forget = start_forget,
     .enter = start_enter,
 };
