@@ -163,6 +163,11 @@ static void print_as_pattern(struct writer *writer, const struct access *access,
 
 const char *write_access(struct writer *writer, const struct access *access) {
     struct buf out = {0};
+    const struct buffer *buffer = &writer->buffers.at[access->buffer];
+    if (buffer->is_made) { /* somebody wants it in memory */
+        write_apart(writer, buffer->node);
+        return "";
+    }
     if (!print_as_slices(writer, access, &out)) {
         buf_clear(&out);
         print_as_pattern(writer, access, &out);

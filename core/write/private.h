@@ -16,6 +16,8 @@ struct buffer {
     int64_t shape[GRAPH_MAX_DIMS];
     int ndim;
     bool is_parameter, is_output;
+    bool is_made; /* lies nowhere: the tiles of node's product are made where they are used */
+    int node;
 };
 /* What is known of a node's array while the kernel is written. */
 struct value {
@@ -26,6 +28,8 @@ struct value {
     int only_user; /* where there is one */
     double number;
     struct view view;
+    bool is_made;            /* a product whose tiles are made in the one stage that uses it */
+    struct product *product; /* of such a node */
 };
 struct writer {
     struct arena *arena;
@@ -36,6 +40,8 @@ struct writer {
     struct buf out;
     int indent;
     struct written *written;
+    bool *apart; /* nodes that could not be made where they are used */
+    bool again;  /* one was found: all is written once more */
 };
 
 /* Appends a line at the indentation of the moment. */
@@ -46,6 +52,8 @@ void write_blank(struct writer *writer);
 bool write_view(struct writer *writer, int node, struct view *view);
 /* A number as the kernel's Python has it; infinity is the largest float32. */
 const char *write_number(struct writer *writer, double number);
+/* From now on the node is computed by a stage of its own, and the kernel is written once more. */
+void write_apart(struct writer *writer, int node);
 void write_gap(struct writer *writer, const struct graph_node *node, const char *why);
 
 /* choose.c: asks the schedule. `values` are all legal ones, the default first; `name` is the
@@ -90,7 +98,24 @@ bool constant_emit(struct writer *writer, int node, const struct view *to);
 /* The list as the line that makes the node's buffer. */
 void constant_list(struct writer *writer, int node);
 
-/* product.c */
+/* product.c: a product as a stage of its own. */
 bool product_emit(struct writer *writer, int node, const struct view *to);
+
+/* product_tile.c: a product that is no stage of its own; the stage that uses it has its tiles made.
+ * First its view, whose strides tell the sides of the product apart; NULL where there is none. */
+struct product *product_made(struct writer *writer, int node, struct view *view);
+/* Whether tiles may lie along what has this stride. */
+bool product_has_tiles_along(const struct product *product, int64_t stride);
+/* Says what has the strides of the tiles' rows, on the partitions, and of their columns, and where
+ * the view begins. False where there are no such tiles. */
+bool product_match(struct product *product, int64_t row_stride, int64_t column_stride,
+                   int64_t offset);
+/* Once loops over all but rows are open, which `outer` has: brings what stays into SBUF, of which
+ * `room` bytes a partition may be taken. False where that cannot be. */
+bool product_enter(struct product *product, const struct access *outer, double room);
+/* In the loop over rows: brings the rows' operand. */
+void product_begin_rows(struct product *product, const struct access *access);
+/* Fills a tile in SBUF with a part of those rows. */
+void product_fill(struct product *product, const struct access *access, const char *tile);
 
 #endif

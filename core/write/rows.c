@@ -243,13 +243,24 @@ static void choose_columns(struct rows *rows) {
     rows->sides[last].is_column = true;
 }
 
+/* Products that are made here have tiles along one of their sides only. */
+static bool fits_products(const struct rows *rows, int side) {
+    for (size_t i = 0; i < rows->leaves.len; i++) {
+        const struct leaf *leaf = &rows->leaves.at[i];
+        if (leaf->product && !product_has_tiles_along(leaf->product, leaf->strides[side]))
+            return false;
+    }
+    return true;
+}
+
 /* Of the row sides the longest one lies on the partitions; the others are loops. */
 static void choose_partitions(struct rows *rows) {
     int best = -1;
     for (int s = 0; s < rows->side_count; s++) {
         struct side *side = &rows->sides[s];
         side->role = side->is_column ? SIDE_COLUMN : SIDE_LOOP;
-        if (!side->is_column && (best < 0 || side->n > rows->sides[best].n))
+        if (!side->is_column && fits_products(rows, s) &&
+            (best < 0 || side->n > rows->sides[best].n))
             best = s;
     }
     if (best >= 0)
@@ -262,6 +273,33 @@ static bool is_countable(const struct rows *rows) {
     for (int d = 0; d < rows->ndim; d++)
         if (__builtin_mul_overflow(size, rows->shape[d], &size))
             return false;
+    return true;
+}
+
+/* The product whose tiles are made for a view, if it lies nowhere. */
+static struct product *product_behind(const struct writer *writer, const struct view *view) {
+    const struct buffer *buffer = &writer->buffers.at[view->buffer];
+    return buffer->is_made ? writer->values[buffer->node].product : NULL;
+}
+
+/* Whether the tiles of products that are made here lie as the stage's do. */
+static bool match_products(const struct rows *rows) {
+    for (size_t i = 0; i < rows->leaves.len; i++) {
+        const struct leaf *leaf = &rows->leaves.at[i];
+        int64_t row = 0, column = 0;
+        int columns = 0;
+        for (int s = 0; s < rows->side_count; s++) {
+            if (rows->sides[s].role == SIDE_PARTITION)
+                row = leaf->strides[s];
+            if (rows->sides[s].role != SIDE_COLUMN)
+                continue;
+            column = leaf->strides[s];
+            columns++;
+        }
+        if (leaf->product &&
+            (columns != 1 || !product_match(leaf->product, row, column, leaf->view.offset)))
+            return false;
+    }
     return true;
 }
 
@@ -289,6 +327,7 @@ static bool prepare(struct rows *rows, const struct view *to) {
         view = rows->writer->values[leaf.node].view;
         if (!view_spread(&view, rows->shape, rows->ndim, &leaf.view))
             return false;
+        leaf.product = product_behind(rows->writer, &view);
         rows->leaves.at[kept++] = leaf;
     }
     rows->leaves.len = kept;
@@ -301,7 +340,7 @@ static bool prepare(struct rows *rows, const struct view *to) {
     merge_sides(rows);
     choose_columns(rows);
     choose_partitions(rows);
-    return true;
+    return match_products(rows);
 }
 
 /* ---- the stage, printed ---------------------------------------------------------------------- */
@@ -319,37 +358,6 @@ static bool reads_row_constant(const struct rows *rows, const struct leaf *leaf)
         if (rows->sides[s].role != SIDE_COLUMN && leaf->strides[s])
             return false;
     return true;
-}
-
-/* Loops over what lies neither on partitions nor in the free dimension. */
-static void open_loops(struct rows *rows) {
-    struct writer *w = rows->writer;
-    for (int s = 0; s < rows->side_count; s++) {
-        struct side *side = &rows->sides[s];
-        if (side->role != SIDE_LOOP || side->n == 1)
-            continue;
-        side->variable = arena_printf(w->arena, "i%d", s);
-        side->most = side->n - 1;
-        write_line(w, "for %s in range(%lld):", side->variable, (long long)side->n);
-        w->indent++;
-    }
-    rows->count = "1";
-    for (int s = 0; s < rows->side_count; s++) {
-        struct side *side = &rows->sides[s];
-        if (side->role != SIDE_PARTITION)
-            continue;
-        rows->count = arena_printf(w->arena, "%lld", (long long)MIN_OF(side->n, PARTITIONS));
-        if (side->n <= PARTITIONS)
-            continue;
-        side->variable = "r";
-        side->most = side->n - PARTITIONS;
-        write_line(w, "for r in range(0, %lld, %d):", (long long)side->n, PARTITIONS);
-        w->indent++;
-        if (side->n % PARTITIONS) {
-            write_line(w, "rows = min(%d, %lld - r)", PARTITIONS, (long long)side->n);
-            rows->count = "rows";
-        }
-    }
 }
 
 static void open_chunks(struct rows *rows) {
@@ -377,7 +385,7 @@ static void open_chunks(struct rows *rows) {
     }
 }
 
-static const char *access_of(struct rows *rows, const struct leaf *leaf, bool narrow) {
+static struct access access_of(struct rows *rows, const struct leaf *leaf, bool narrow) {
     struct access access = {.buffer = leaf->view.buffer,
                             .offset = leaf->view.offset,
                             .rows = rows->count,
@@ -404,7 +412,81 @@ static const char *access_of(struct rows *rows, const struct leaf *leaf, bool na
         access.col_count = 1;
         access.strides[0] = 1;
     }
+    return access;
+}
+
+static const char *place_of(struct rows *rows, const struct leaf *leaf, bool narrow) {
+    struct access access = access_of(rows, leaf, narrow);
     return write_access(rows->writer, &access);
+}
+
+/* What a partition of SBUF has left for each product whose tiles are made here. */
+static double room_for_product(const struct rows *rows, int products) {
+    double width =
+        (double)(rows->in_chunks ? MIN_OF(column_elements(rows), CHUNK) : column_elements(rows));
+    double wide = (double)rows->leaves.len;
+    for (size_t i = 0; i < rows->nodes.len; i++)
+        wide += rows->writer->graph->nodes[rows->nodes.at[i]].op->kind != GRAPH_REDUCE;
+    return (rows->writer->spec->sbuf_bytes * 0.9 - wide * 4 * width) / products;
+}
+
+static bool enter_products(struct rows *rows) {
+    int products = 0;
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        products += rows->leaves.at[i].product != NULL;
+    for (size_t i = 0; i < rows->leaves.len; i++) {
+        const struct leaf *leaf = &rows->leaves.at[i];
+        struct access access = access_of(rows, leaf, false);
+        if (leaf->product &&
+            !product_enter(leaf->product, &access, room_for_product(rows, products)))
+            return false;
+    }
+    return true;
+}
+
+static void begin_product_rows(struct rows *rows) {
+    for (size_t i = 0; i < rows->leaves.len; i++) {
+        const struct leaf *leaf = &rows->leaves.at[i];
+        struct access access = access_of(rows, leaf, false);
+        if (leaf->product)
+            product_begin_rows(leaf->product, &access);
+    }
+}
+
+/* Loops over what lies neither on partitions nor in the free dimension. */
+static void open_loops(struct rows *rows) {
+    struct writer *w = rows->writer;
+    for (int s = 0; s < rows->side_count; s++) {
+        struct side *side = &rows->sides[s];
+        if (side->role != SIDE_LOOP || side->n == 1)
+            continue;
+        side->variable = arena_printf(w->arena, "i%d", s);
+        side->most = side->n - 1;
+        write_line(w, "for %s in range(%lld):", side->variable, (long long)side->n);
+        w->indent++;
+    }
+    rows->count = "1";
+}
+
+/* The loop over tiles of rows. */
+static void open_rows(struct rows *rows) {
+    struct writer *w = rows->writer;
+    for (int s = 0; s < rows->side_count; s++) {
+        struct side *side = &rows->sides[s];
+        if (side->role != SIDE_PARTITION)
+            continue;
+        rows->count = arena_printf(w->arena, "%lld", (long long)MIN_OF(side->n, PARTITIONS));
+        if (side->n <= PARTITIONS)
+            continue;
+        side->variable = "r";
+        side->most = side->n - PARTITIONS;
+        write_line(w, "for r in range(0, %lld, %d):", (long long)side->n, PARTITIONS);
+        w->indent++;
+        if (side->n % PARTITIONS) {
+            write_line(w, "rows = min(%d, %lld - r)", PARTITIONS, (long long)side->n);
+            rows->count = "rows";
+        }
+    }
 }
 
 /* An array that is one element wide along the columns. */
@@ -425,7 +507,12 @@ static void load_leaf(struct rows *rows, struct leaf *leaf) {
     *tile = (struct tile){.narrow = narrow, .dtype = narrow ? "float32" : buffer->dtype};
     tile->name = arena_printf(w->arena, "%s_t%d", buffer->name, leaf->node);
     rows_declare(rows, tile);
-    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", tile->name, access_of(rows, leaf, narrow));
+    if (leaf->product) {
+        struct access access = access_of(rows, leaf, narrow);
+        product_fill(leaf->product, &access, tile->name);
+        return;
+    }
+    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", tile->name, place_of(rows, leaf, narrow));
 }
 
 static void load_leaves(struct rows *rows, bool constant) {
@@ -477,7 +564,7 @@ static void tell(struct rows *rows) {
 static void store(struct rows *rows, const struct tile *tile) {
     const struct leaf *out = &rows->leaves.at[rows->leaves.len - 1];
     bool narrow = tile->narrow;
-    write_line(rows->writer, "nisa.dma_copy(dst=%s, src=%s)", access_of(rows, out, narrow),
+    write_line(rows->writer, "nisa.dma_copy(dst=%s, src=%s)", place_of(rows, out, narrow),
                tile->name);
 }
 
@@ -529,16 +616,32 @@ static bool emit(struct rows *rows, const struct view *to) {
     if (!rows->in_chunks)
         load_ahead(rows);
     open_loops(rows);
-    bool ok = emit_body(rows);
+    bool ok = enter_products(rows);
+    open_rows(rows);
+    begin_product_rows(rows);
+    ok = ok && emit_body(rows);
     w->indent = indent;
     return ok;
+}
+
+/* A stage that could not be written with products made in it is tried without. */
+static bool put_apart(const struct rows *rows) {
+    bool any = false;
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        if (rows->leaves.at[i].product) {
+            write_apart(rows->writer,
+                        rows->writer->buffers.at[rows->leaves.at[i].view.buffer].node);
+            any = true;
+        }
+    return any;
 }
 
 bool rows_emit(struct writer *writer, int root, const struct view *to) {
     struct rows rows = {.writer = writer, .root = root};
     size_t gaps = writer->written->gaps.len;
     bool ok = emit(&rows, to);
-    if (!ok && writer->written->gaps.len == gaps)
+    bool apart = !ok && put_apart(&rows);
+    if (!ok && !apart && writer->written->gaps.len == gaps)
         write_gap(writer, &writer->graph->nodes[root], "its arrays do not divide into tiles");
     rows_free(&rows);
     return ok;

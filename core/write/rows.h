@@ -12,6 +12,7 @@ struct leaf {
     int node; /* -1: the result */
     struct view view;
     int64_t strides[ROWS_MAX_SIDES];
+    struct product *product; /* its tiles are made here; NULL: they lie in a buffer */
 };
 enum side_role { SIDE_LOOP, SIDE_PARTITION, SIDE_COLUMN };
 /* A part of the domain along which every array has one stride. */

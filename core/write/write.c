@@ -219,8 +219,24 @@ static bool take_update(struct writer *writer, int index) {
 
 /* ---- stages ---------------------------------------------------------------------------------- */
 
+void write_apart(struct writer *writer, int node) {
+    writer->apart[node] = true;
+    writer->again = true;
+}
+
+/* A product that is made where it is used has a view, but lies nowhere. */
+static bool take_made(struct writer *writer, int index) {
+    struct value *value = &writer->values[index];
+    value->product = product_made(writer, index, &value->view);
+    if (!value->product)
+        write_apart(writer, index);
+    return value->has_view = value->product != NULL;
+}
+
 static bool take_stage(struct writer *writer, int index) {
     struct value *value = &writer->values[index];
+    if (value->is_made)
+        return take_made(writer, index);
     struct view place = new_place(writer, index);
     bool product = writer->graph->nodes[index].op->kind == GRAPH_CONTRACT;
     value->view = place;
@@ -304,6 +320,44 @@ static void choose_roots(struct writer *writer) {
             continue;
         for (int cut; (cut = rows_conflict(writer, i)) >= 0;)
             writer->values[cut].is_root = true;
+    }
+}
+
+/* The one stage that uses a node, through nodes that it computes beside others; -1: there are
+ * several, or one that is not of rows. */
+static int stage_of_users(const struct writer *writer, int node) {
+    int stage = -2;
+    for (int i = node + 1; i < writer->graph->count; i++) {
+        const struct graph_node *user = &writer->graph->nodes[i];
+        bool uses = false;
+        for (int k = 0; k < user->in_count; k++)
+            uses |= user->in[k] == node;
+        if (!uses)
+            continue;
+        int own = i;
+        if (!rows_is_fusable(user->op->kind))
+            return -1;
+        if (!writer->values[i].is_root)
+            own = stage_of_users(writer, i);
+        if (own < 0 || (stage >= 0 && stage != own))
+            return -1;
+        stage = own;
+    }
+    return stage;
+}
+
+/* Products that one stage of rows uses are made in it, tile by tile, where the schedule says so. */
+static void choose_made(struct writer *writer) {
+    static const int64_t values[] = {1, 0};
+    for (int i = 0; i < writer->graph->count; i++) {
+        const struct graph_node *node = &writer->graph->nodes[i];
+        bool output = is_output(writer->graph, i) || node->ndim < 2;
+        if (node->op->kind != GRAPH_CONTRACT || output || writer->apart[i] ||
+            stage_of_users(writer, i) < 0)
+            continue;
+        writer->values[i].is_made = write_choose(
+            writer, i, "made_in_place",
+            "made tile by tile where it is used (1), or put into HBM first (0)", values, 2);
     }
 }
 
@@ -423,7 +477,8 @@ static bool place_output(struct writer *writer, int index) {
 static void write_all(struct writer *writer) {
     writer->indent = 1;
     choose_roots(writer);
-    for (int i = 0; i < writer->graph->count; i++)
+    choose_made(writer);
+    for (int i = 0; i < writer->graph->count && !writer->again; i++)
         if (!take_node(writer, i))
             leave_out(writer, i);
     for (int i = 0; i < writer->graph->output_count; i++)
@@ -438,6 +493,28 @@ static bool has_empty(const struct graph *graph) {
     return false;
 }
 
+/* Once, from the parameters on. False where there is no kernel; again is set where all has to be
+ * written once more. */
+static bool write_once(struct writer *writer, struct err *err) {
+    writer->values = ARENA_ARRAY(writer->arena, struct value, (size_t)writer->graph->count + 1);
+    writer->written = mem_alloc(1, sizeof *writer->written);
+    writer->again = false;
+    writer->indent = 0;
+    buf_clear(&writer->out);
+    writer->buffers.len = 0;
+    bool ok = take_parameters(writer, err);
+    if (ok) {
+        print_head(writer);
+        write_all(writer);
+        writer->written->text = buf_take(&writer->out);
+    }
+    if (!ok || writer->again) {
+        written_free(writer->written);
+        writer->written = NULL;
+    }
+    return ok;
+}
+
 struct written *write_kernel(const struct write_spec *spec, struct err *err) {
     struct writer writer = {.arena = arena_new(), .spec = spec};
     writer.graph = graph_read(spec->graph, writer.arena, err);
@@ -446,23 +523,15 @@ struct written *write_kernel(const struct write_spec *spec, struct err *err) {
                 "an array of forward has no elements: such kernels are not written");
         writer.graph = NULL;
     }
-    struct written *written = NULL;
     if (writer.graph) {
-        writer.values = ARENA_ARRAY(writer.arena, struct value, (size_t)writer.graph->count + 1);
-        written = writer.written = mem_alloc(1, sizeof *written);
-        if (take_parameters(&writer, err)) {
-            print_head(&writer);
-            write_all(&writer);
-            written->text = buf_take(&writer.out);
-        } else {
-            written_free(written);
-            written = NULL;
-        }
+        writer.apart = ARENA_ARRAY(writer.arena, bool, (size_t)writer.graph->count + 1);
+        while (write_once(&writer, err) && writer.again)
+            continue;
     }
     buf_free(&writer.out);
     vec_free(&writer.buffers);
     arena_free(writer.arena);
-    return written;
+    return writer.written;
 }
 
 void written_free(struct written *written) {

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to this folder: a product of two arrays while it is written. The rows of the left one lie
+ * in the columns of the stationary operand, both have what is summed over on the partitions, and
+ * PSUM adds up. */
+#ifndef HONE_WRITE_PRODUCT_H
+#define HONE_WRITE_PRODUCT_H
+
+#include "write/private.h"
+
+#define PRODUCT_MAX_SIDES 24
+#define PRODUCT_MOVING \
+    512 /* columns of the moving operand; a PSUM bank holds so many sums of fp32 */
+
+enum which { LEFT, RIGHT, RESULT, ARRAYS };
+enum class { BATCH, ROW, COLUMN, SUMMED, CLASSES };
+/* A part of the product's domain along which each array has one stride. */
+struct product_side {
+    enum class class;
+    int label;
+    int64_t n, strides[ARRAYS];
+};
+/* Tiles along a side: where one begins, which is a variable or "0", and how long it is. */
+struct span {
+    const char *at, *size;
+    int64_t most, width; /* the largest of both */
+};
+struct product {
+    struct writer *writer;
+    const struct graph_node *node;
+    struct view views[ARRAYS];
+    struct product_side sides[PRODUCT_MAX_SIDES]; /* the ones that are loops */
+    int count;
+    struct product_side main[CLASSES]; /* the ones that become tiles */
+    struct term loops[PRODUCT_MAX_SIDES][ARRAYS];
+    int loop_count;
+    const char *dtype;
+    bool turns[2];    /* the array lies with its summed elements side by side */
+    bool stays;       /* all of the right array is loaded first */
+    int64_t block;    /* rows that are multiplied while a part of the right array is there */
+    struct span rows; /* of the left array that are in SBUF, where tiles are made one by one */
+    const char *name; /* what its tiles are called by: names of several products differ */
+};
+/* product.c: finds what the product goes along; `to` is where its result lies. False, with a gap
+ * told, where it cannot be written. */
+bool product_open(struct product *p, struct writer *writer, int node, const struct view *to);
+struct access product_access(const struct product *p, enum which which);
+/* A view for a result that lies nowhere: strides that tell which side of the product they belong
+ * to. False where the product cannot be written. */
+bool product_layout(struct writer *writer, int node, struct view *view);
+
+/* product_load.c: the operand's tiles in SBUF, called `name`: summed elements on the partitions,
+ * then their tiles, then the span of its other side. */
+void product_load(struct product *p, enum which which, const char *name, const struct span *span);
+/* Opens a loop over tiles of a side. */
+struct span product_tiles(struct writer *w, const char *variable, const char *size, int64_t n,
+                          int64_t tile);
+/* "n:n + width" */
+const char *product_slice(const struct writer *w, const struct span *span);
+/* "n // 128": the number of a tile */
+const char *product_tile_of(const struct writer *w, const struct span *span);
+void product_declare(const struct product *p, const char *name, const char *shape,
+                     const char *dtype, const char *memory);
+/* A tile of an array in HBM, with a side on the partitions and one in the free dimension. */
+const char *product_piece(const struct product *p, enum which which, const struct span *on,
+                          int64_t on_stride, const struct span *along, int64_t along_stride);
+
+/* product_emit.c: bytes of a partition that a span of an operand takes. */
+double product_bytes(const struct product *p, double elements);
+/* Adds up PSUM tiles "sums" of up to 128 rows of the left tile each, for a span of columns. */
+void product_multiply(struct product *p, const struct span *rows, const struct span *columns);
+
+#endif

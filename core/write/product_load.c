@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operands of a product in SBUF. What is summed over has to lie on the partitions: an array
+ * that has it side by side in memory is loaded as it lies, and turned over by the Tensor engine. */
+#include "write/product.h"
+
+#define GROUP 4 /* pieces that are turned before they leave PSUM: a bank holds so many */
+
+static bool begins_at_zero(const struct span *span) {
+    return strcmp(span->at, "0") == 0;
+}
+
+static const char *number(const struct writer *w, int64_t value) {
+    return arena_printf(w->arena, "%lld", (long long)value);
+}
+
+struct span product_tiles(struct writer *w, const char *variable, const char *size, int64_t n,
+                          int64_t tile) {
+    struct span span = {.at = "0", .size = number(w, MIN_OF(n, tile)), .width = MIN_OF(n, tile)};
+    if (n <= tile)
+        return span;
+    write_line(w, "for %s in range(0, %lld, %lld):", variable, (long long)n, (long long)tile);
+    w->indent++;
+    span.at = variable;
+    span.most = n - tile;
+    if (n % tile == 0)
+        return span;
+    write_line(w, "%s = min(%lld, %lld - %s)", size, (long long)tile, (long long)n, variable);
+    span.size = size;
+    return span;
+}
+
+const char *product_slice(const struct writer *w, const struct span *span) {
+    if (begins_at_zero(span))
+        return arena_printf(w->arena, "0:%s", span->size);
+    return arena_printf(w->arena, "%s:%s + %s", span->at, span->at, span->size);
+}
+
+const char *product_tile_of(const struct writer *w, const struct span *span) {
+    return begins_at_zero(span) ? "0" : arena_printf(w->arena, "%s // %d", span->at, PARTITIONS);
+}
+
+void product_declare(const struct product *p, const char *name, const char *shape,
+                     const char *dtype, const char *memory) {
+    write_line(p->writer, "%s = nl.ndarray((%s), dtype=nl.%s, buffer=nl.%s)", name, shape, dtype,
+               memory);
+}
+
+static void add_span(struct access *access, const struct span *span, int64_t stride) {
+    if (!begins_at_zero(span))
+        access_add(access, span->at, stride, span->most);
+}
+
+const char *product_piece(const struct product *p, enum which which, const struct span *on,
+                          int64_t on_stride, const struct span *along, int64_t along_stride) {
+    struct access access = product_access(p, which);
+    add_span(&access, on, on_stride);
+    add_span(&access, along, along_stride);
+    access.cols_most = along->width;
+    access.rows = on->size;
+    access.row = on_stride;
+    access.cols[0] = along->size;
+    access.strides[0] = along_stride ? along_stride : 1;
+    access.col_count = 1;
+    return write_access(p->writer, &access);
+}
+
+static const struct product_side *own_side(const struct product *p, enum which which) {
+    return &p->main[which == LEFT ? ROW : COLUMN];
+}
+
+/* ---- turned ---------------------------------------------------------------------------------- */
+
+struct turn {
+    const char *name, *raw;
+    struct span rows; /* within the tile */
+};
+
+/* Turns over `count` pieces of up to 128 columns of the raw rows from `k` on; they leave PSUM at
+ * once. */
+static void turn_pieces(struct product *p, const struct turn *turn, const char *k, int64_t count,
+                        int64_t depth) {
+    struct writer *w = p->writer;
+    int indent = w->indent;
+    const char *rows = turn->rows.size;
+    product_declare(
+        p, "turned",
+        arena_printf(w->arena, "%lld, %lld, %s", (long long)depth, (long long)count, rows),
+        p->dtype, "psum");
+    const char *q = "0", *from = k;
+    if (count > 1) {
+        write_line(w, "for q in range(%lld):", (long long)count);
+        w->indent++;
+        q = "q";
+        from = strcmp(k, "0") ? arena_printf(w->arena, "%s + q * %d", k, PARTITIONS)
+                              : arena_printf(w->arena, "q * %d", PARTITIONS);
+    }
+    const struct span columns = {.at = from, .size = number(w, depth)};
+    write_line(w, "nisa.nc_transpose(dst=turned[0:%lld, %s, 0:%s], data=%s[0:%s, %s])",
+               (long long)depth, q, rows, turn->raw, rows, product_slice(w, &columns));
+    w->indent = indent;
+    const char *tile = strcmp(k, "0") ? arena_printf(w->arena, "%s // %d", k, PARTITIONS) : "0";
+    const char *tiles =
+        count == 1 ? tile : arena_printf(w->arena, "%s:%s + %lld", tile, tile, (long long)count);
+    write_line(w, "nisa.tensor_copy(dst=%s[0:%lld, %s, %s], src=turned%s)", turn->name,
+               (long long)depth, tiles, product_slice(w, &turn->rows),
+               count == 1 ? arena_printf(w->arena, "[0:%lld, 0, 0:%s]", (long long)depth, rows)
+                          : "");
+}
+
+/* All columns of raw rows, in groups as large as PSUM takes at once. */
+static void turn_rows(struct product *p, const struct turn *turn) {
+    struct writer *w = p->writer;
+    int64_t n = p->main[SUMMED].n, whole = n / PARTITIONS, group = GROUP;
+    int indent = w->indent;
+    while (group > 1 && whole % group)
+        group--;
+    if (whole) {
+        struct span k = product_tiles(w, "k", "depth", whole * PARTITIONS, group * PARTITIONS);
+        turn_pieces(p, turn, k.at, group, PARTITIONS);
+        w->indent = indent;
+    }
+    if (n % PARTITIONS)
+        turn_pieces(p, turn, number(w, whole * PARTITIONS), 1, n % PARTITIONS);
+}
+
+/* A loop over 128 rows each of a span. */
+static struct span open_rows(struct writer *w, const struct span *span) {
+    long long rows;
+    if (str_to_int(str_of(span->size), &rows))
+        return product_tiles(w, "j", "wide", rows, PARTITIONS);
+    write_line(w, "for j in range(0, %s, %d):", span->size, PARTITIONS);
+    w->indent++;
+    write_line(w, "wide = min(%d, %s - j)", PARTITIONS, span->size);
+    return (struct span){"j", "wide", MAX_OF(span->width - PARTITIONS, 0), PARTITIONS};
+}
+
+static void load_turned(struct product *p, enum which which, const char *name,
+                        const struct span *span) {
+    struct writer *w = p->writer;
+    const struct product_side *sum = &p->main[SUMMED], *own = own_side(p, which);
+    int indent = w->indent;
+    struct turn turn = {name, arena_printf(w->arena, "raw%s", p->name), open_rows(w, span)};
+    product_declare(p, turn.raw,
+                    arena_printf(w->arena, "%s, %lld", turn.rows.size, (long long)sum->n), p->dtype,
+                    "sbuf");
+    struct access access = product_access(p, which);
+    add_span(&access, span, own->strides[which]);
+    add_span(&access, &turn.rows, own->strides[which]);
+    access.rows = turn.rows.size;
+    access.row = own->strides[which];
+    access.cols[0] = number(w, sum->n);
+    access.strides[0] = sum->strides[which];
+    access.col_count = 1;
+    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", turn.raw, write_access(w, &access));
+    turn_rows(p, &turn);
+    w->indent = indent;
+}
+
+/* ---- as it lies ------------------------------------------------------------------------------ */
+
+static void load_straight(struct product *p, enum which which, const char *name,
+                          const struct span *span) {
+    struct writer *w = p->writer;
+    const struct product_side *sum = &p->main[SUMMED], *own = own_side(p, which);
+    int indent = w->indent;
+    struct span k = product_tiles(w, "k", "depth", sum->n, PARTITIONS);
+    write_line(w, "nisa.dma_copy(dst=%s[0:%s, %s, 0:%s], src=%s)", name, k.size,
+               product_tile_of(w, &k), span->size,
+               product_piece(p, which, &k, sum->strides[which], span, own->strides[which]));
+    w->indent = indent;
+}
+
+void product_load(struct product *p, enum which which, const char *name, const struct span *span) {
+    int64_t n = p->main[SUMMED].n, tiles = (n + PARTITIONS - 1) / PARTITIONS;
+    product_declare(p, name,
+                    arena_printf(p->writer->arena, "%lld, %lld, %s",
+                                 (long long)MIN_OF(n, PARTITIONS), (long long)tiles, span->size),
+                    p->dtype, "sbuf");
+    (p->turns[which] ? load_turned : load_straight)(p, which, name, span);
+}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hone new on products of arrays: every choice of the schedule, on sizes that are no multiples of
+tiles, gives a kernel that is what its reference computes and that strict checks accept."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HONE = os.path.abspath(sys.argv.pop(1))
+HEAD = "import numpy as np\n"
+
+
+def inputs_of(*shapes):
+    made = ", ".join(f"np.random.normal(size={shape}).astype(np.float32)" for shape in shapes)
+    return f"def get_inputs():\n    return [{made}]\n"
+
+
+# Each with a part of the kernel that says that its product is made as meant.
+PRODUCTS = {
+    "plain": (inputs_of((200, 300), (300, 700)) + """
+def forward(x, w):
+    return x @ w
+""", "left = "),
+    "turned": (inputs_of((300, 130), (700, 300)) + """
+def forward(x, w):
+    return x.T @ w.T
+""", "nc_transpose"),
+    "softmax": (inputs_of((2, 200, 96), (2, 96, 600)) + """
+def forward(x, w):
+    y = x @ w
+    e = np.exp(y - y.max(axis=2, keepdims=True))
+    return e / e.sum(axis=2, keepdims=True)
+""", "left_2"),
+    "gated": (inputs_of((300, 200), (200, 640), (200, 640)) + """
+def forward(x, up, gate):
+    g = x @ gate
+    return g / (1 + np.exp(-g)) * (x @ up)
+""", "left_3"),
+    "biased": (inputs_of((140, 60), (60, 3000), (3000,)) + """
+def forward(x, w, b):
+    return np.maximum(x @ w + b, 0)
+""", "left_3"),
+    # The sums go along the rows of the product: its arrays change places.
+    "other_way": (inputs_of((300, 64), (64, 150)) + """
+def forward(x, w):
+    y = x @ w
+    return y / np.abs(y).sum(axis=0, keepdims=True)
+""", "left_2"),
+    "grouped": (inputs_of((2, 2, 150, 40), (2, 260, 40)) + """
+def forward(q, k):
+    k = np.repeat(k[:, None], 2, axis=1)
+    scores = np.einsum("ghqd,ghkd->ghqk", q, k)
+    return scores / np.sqrt((scores ** 2).mean(axis=-1, keepdims=True) + 1e-5)
+""", "left_"),
+    "used_twice": (inputs_of((150, 70), (70, 200)) + """
+def forward(x, w):
+    y = x @ w
+    return y / np.sqrt((y * y).sum(axis=1, keepdims=True)), (y + 1).max(axis=0)
+""", "contract"),
+}
+
+
+class Products(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.environ = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.folder.name, "cache"),
+                            XDG_STATE_HOME=os.path.join(self.folder.name, "state"))
+        self.made = 0
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_hone(self, *arguments):
+        return subprocess.run([HONE, *arguments], capture_output=True, text=True,
+                              cwd=self.folder.name, env=self.environ, timeout=300, check=False)
+
+    def reference_of(self, name, text):
+        path = os.path.join(self.folder.name, name + "_reference.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(HEAD + text)
+        return path
+
+    def written(self, reference, *options):
+        """A task folder with a kernel that was found correct, and its text."""
+        self.made += 1
+        folder = f"task_{self.made}"
+        done = self.run_hone("new", folder, "--reference", reference, *options)
+        self.assertEqual(done.returncode, 0, f"{options}\n{done.stdout}{done.stderr}")
+        self.assertIn("correct   yes: 5 seeds", done.stdout)
+        path = os.path.join(self.folder.name, folder, "kernel.py")
+        strict = self.run_hone("check", path, "--strict")
+        self.assertEqual(strict.returncode, 0, strict.stdout + strict.stderr)
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+    def schedules_of(self, reference):
+        """As few schedules as have every value of every choice; products stay where they are."""
+        listed = self.run_hone("new", "none", "--reference", reference, "--choices")
+        others = {}
+        for line in listed.stdout.splitlines():
+            key, value, values = re.match(r"(\S+) +(-?\d+) of((?: -?\d+)+)", line).groups()
+            if not key.endswith("made_in_place"):
+                others[key] = [other for other in values.split() if other != value]
+        for i in range(max(map(len, others.values()), default=0)):
+            yield [f"{key}={values[i % len(values)]}" for key, values in others.items() if values]
+
+    def test_every_choice_is_correct(self):
+        for name, (text, part) in PRODUCTS.items():
+            reference = self.reference_of(name, text)
+            with self.subTest(name):
+                self.assertIn(part, self.written(reference))
+            for schedule in self.schedules_of(reference):
+                with self.subTest(name, schedule=schedule):
+                    self.written(reference, *[part for choice in schedule
+                                              for part in ("--choose", choice)])
+
+    def test_a_product_through_hbm_is_correct(self):
+        for name in ("softmax", "gated"):
+            reference = self.reference_of(name, PRODUCTS[name][0])
+            listed = self.run_hone("new", "none", "--reference", reference, "--choices").stdout
+            for key in re.findall(r"\S+\.made_in_place", listed):
+                with self.subTest(name, key=key):
+                    self.assertIn("private_hbm",
+                                  self.written(reference, "--choose", key + "=0"))
+
+
+if __name__ == "__main__":
+    unittest.main()
