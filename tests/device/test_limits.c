@@ -222,6 +222,22 @@ static void pattern_count(struct build *b, int n) {
     RUN(b, IOTA, tile(sbuf(b, DTYPE_INT32, 64, 4)), integers(pattern, 2));
 }
 
+static void scattered_sources(struct build *b, int n) {
+    uint32_t y = build_output(b, F32, 10, 2);
+    struct nki_ap *dst = arena_dup(b->program->arena, build_all(b, y), sizeof *dst);
+    struct nki_indirect *by = ARENA_NEW(b->program->arena, struct nki_indirect);
+    *by = (struct nki_indirect){
+        .vector = true, .index = sbuf(b, DTYPE_INT32, 3, 1), .step = 2, .limit = 10};
+    dst->count[0] = 3;
+    dst->indirect = by;
+    const struct nki_ap **srcs = ARENA_ARRAY(b->program->arena, const struct nki_ap *, 3);
+    for (int i = 0; i < 3; i++)
+        srcs[i] = sbuf(b, F32, 3, 2);
+    RUN(b, DMA_COMPUTE, tile(dst),
+        (struct nki_operand){.kind = NKI_OPERAND_APS, .n = (uint32_t)n, .aps = srcs},
+        func(NKI_FUNC_ADD));
+}
+
 static const struct rule {
     build_fn *build;
     int good, bad;
@@ -271,6 +287,7 @@ static const struct rule {
     {out_of_bounds, 36, 37, "which has 400", "err_tensor_access_out_of_bound"},
     {hbm_size, 12, 13, "13.0 GiB, a core of trn2 has 12", "NCC_EOOM001"},
     {missing_operand, 0, 1, "op0=nl.add needs operand0", ""},
+    {scattered_sources, 2, 3, "3 srcs; with a tile of indices it must be two", ""},
     {pattern_count, 4, 5, "pattern makes 5 elements", ""},
 };
 

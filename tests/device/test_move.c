@@ -177,6 +177,40 @@ static void dma_adds_sources(void **state) {
     build_end(&b);
 }
 
+/* y[index] += x, where y has ten rows of two. */
+static bool add_to_rows(struct build *b, const float rows[3]) {
+    uint32_t index = build_loaded(b, DTYPE_INT32, 3, 1, rows);
+    uint32_t x = build_loaded(b, DTYPE_FLOAT32, 3, 2, (const float[]){1, 2, 3, 4, 5, 6});
+    uint32_t y = build_output(b, DTYPE_FLOAT32, 10, 2);
+    uint32_t zero = build_tile(b, NKI_SBUF, DTYPE_FLOAT32, 10, 2);
+    RUN(b, MEMSET, tile(build_all(b, zero)), number(0));
+    build_copy(b, build_all(b, y), build_all(b, zero));
+    const struct nki_ap *dst = indirect(b, y, index, 3, true);
+    const struct nki_ap **srcs = ARENA_ARRAY(b->program->arena, const struct nki_ap *, 2);
+    srcs[0] = build_all(b, x), srcs[1] = dst;
+    RUN(b, DMA_COMPUTE, tile(dst),
+        (struct nki_operand){.kind = NKI_OPERAND_APS, .n = 2, .aps = srcs}, func(NKI_FUNC_ADD));
+    return build_run(b);
+}
+
+static void dma_adds_to_rows_named_once(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    assert_true(add_to_rows(&b, (const float[]){4, 0, 9}));
+    assert_true(build_value(&b, 0, 8) == 1 && build_value(&b, 0, 0) == 3);
+    assert_true(build_value(&b, 0, 19) == 6 && build_value(&b, 0, 2) == 0);
+    build_end(&b);
+}
+
+static void dma_refuses_a_row_named_twice(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    assert_false(add_to_rows(&b, (const float[]){4, 0, 4}));
+    assert_int_equal(b.err.kind, ERR_KERNEL);
+    assert_non_null(strstr(b.err.text, "dma_compute: row 4 is named twice"));
+    build_end(&b);
+}
+
 /* ---- transposes and shuffles ---------------------------------------------------------------- */
 
 static void transposes_exchange_partition_and_free(void **state) {
@@ -590,6 +624,8 @@ int main(void) {
         cmocka_unit_test(rows_out_of_bounds_may_be_skipped),
         cmocka_unit_test(a_scalar_index_moves_the_start),
         cmocka_unit_test(dma_adds_sources),
+        cmocka_unit_test(dma_adds_to_rows_named_once),
+        cmocka_unit_test(dma_refuses_a_row_named_twice),
         cmocka_unit_test(transposes_exchange_partition_and_free),
         cmocka_unit_test(a_transpose_may_widen),
         cmocka_unit_test(a_shuffle_spreads_one_partition),

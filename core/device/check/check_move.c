@@ -64,6 +64,26 @@ void check_dma_transpose(struct check *c) {
         check_error(c, "", "hwdge transposes 2-byte types, not %s", dtype_name(src->dtype));
 }
 
+static bool is_scattered(const struct nki_ap *ap) {
+    return ap->indirect && ap->indirect->vector;
+}
+
+/* By a tile of indices, a sum is read, changed and written: dst and one other source. */
+static void check_scattered_sum(struct check *c, const struct nki_ap *dst,
+                                const struct nki_operand *srcs) {
+    bool scattered = is_scattered(dst);
+    for (uint32_t i = 0; i < srcs->n; i++)
+        scattered |= is_scattered(srcs->aps[i]);
+    if (!scattered)
+        return;
+    if (srcs->n != 2)
+        check_error(c, "", "%u srcs; with a tile of indices it must be two, of which one is dst",
+                    srcs->n);
+    const struct nki_operand *unique = &c->instr->operands[NKI_DMA_COMPUTE_unique_indices];
+    if (unique->kind == NKI_OPERAND_BOOL && !unique->i)
+        check_error(c, "", "unique_indices=False is not possible; name every row once");
+}
+
 void check_dma_compute(struct check *c) {
     const struct nki_operand *srcs = &c->instr->operands[NKI_DMA_COMPUTE_srcs];
     const struct nki_ap *dst = check_tile(c, NKI_DMA_COMPUTE_dst);
@@ -74,6 +94,7 @@ void check_dma_compute(struct check *c) {
         if (dtype_kind(srcs->aps[i]->dtype) == 'x')
             check_error(c, "NCC_ESPP004", "%s cannot be added", dtype_name(srcs->aps[i]->dtype));
     }
+    check_scattered_sum(c, dst, srcs);
     if (check_func(c, NKI_DMA_COMPUTE_reduce_op) != NKI_FUNC_ADD)
         check_error(c, "", "reduce_op=nl.%s: only add is possible",
                     nki_func_name(check_func(c, NKI_DMA_COMPUTE_reduce_op)));

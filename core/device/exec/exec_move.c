@@ -146,12 +146,31 @@ bool exec_dma_copy(struct exec *x) {
     return keep_skipped(x, &dst, &src) && view_copy(x, &dst, &src);
 }
 
-/* Writes the sums to the rows of dst that its indices name, in order: a row named twice keeps the
- * last. */
+static int compare_rows(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Each row is read, changed and written by itself, so of a row that is named twice one of the sums
+ * is lost, and nobody knows which. */
+static bool rows_are_unique(struct exec *x, const int64_t *rows, size_t n) {
+    int64_t *sorted = arena_alloc(x->scratch, n, sizeof *sorted);
+    memcpy(sorted, rows, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare_rows);
+    for (size_t i = 1; i < n; i++)
+        if (sorted[i] >= 0 && sorted[i] == sorted[i - 1])
+            return exec_fail(x,
+                             "row %lld is named twice, and one of its sums would be lost: name "
+                             "every row once",
+                             (long long)sorted[i]);
+    return true;
+}
+
+/* Writes the sums to the rows of dst that its indices name. */
 static bool scatter_add(struct exec *x, const struct view *dst, const float *sum, size_t n) {
     const struct nki_ap *ap = x->instr->operands[NKI_DMA_COMPUTE_dst].ap;
     int64_t *rows;
-    if (!read_rows(x, ap, &rows))
+    if (!read_rows(x, ap, &rows) || !rows_are_unique(x, rows, (size_t)dst->count[0]))
         return false;
     size_t per_row = n / (size_t)dst->count[0];
     for (int64_t i = 0; i < dst->count[0]; i++) {

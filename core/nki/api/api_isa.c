@@ -137,8 +137,25 @@ static bool list_operand(struct isa_call *c, struct value v, struct nki_operand 
                                         total);
 }
 
+/* The scales of dma_compute. Only 1.0 is possible (nki.isa reference), so they need no operand. */
+static bool put_scales(struct isa_call *c, struct value v) {
+    bool list = v.kind == VALUE_LIST || v.kind == VALUE_TUPLE;
+    size_t n = list ? v.seq->items.len : v.kind != VALUE_NONE;
+    for (size_t i = 0; i < n; i++) {
+        double scale;
+        if (!api_want_number(list ? v.seq->items.at[i] : v, &scale) || scale != 1)
+            return interp_error(c->build.in, c->build.node, "",
+                                "nisa.dma_compute: scale %zu is not 1.0, the only one possible; "
+                                "multiply before, with nisa.tensor_scalar",
+                                i);
+    }
+    return true;
+}
+
 static bool put_value(struct isa_call *c, int k, struct value v) {
     struct nki_operand *out = &c->build.operand[k];
+    if (c->build.op == NKI_OP_DMA_COMPUTE && k == NKI_DMA_COMPUTE_scales)
+        return put_scales(c, v);
     double number;
     switch (v.kind) {
     case VALUE_NONE: return true;
