@@ -109,52 +109,71 @@ bool nl_atomic_rmw(struct interp *in, const struct call *call, struct value *res
     return api_emit(&b);
 }
 
-/* The DMA engine transposes elements of two bytes. Wider ones are fetched one by one, through an
- * access pattern with swapped dimensions. */
+/* The source with its two dimensions exchanged. */
+static const struct tensor *exchanged(struct interp *in, const struct tensor *src) {
+    struct tensor turned;
+    tensor_read(&turned, src);
+    turned.dim[0] = src->dim[1];
+    turned.dim[1] = src->dim[0];
+    for (const struct tensor_bound *old = turned.bounds; old; old = old->next) {
+        struct tensor_bound *bound = arena_dup(interp_arena(in), old, sizeof *old);
+        bound->at.c[0] = old->at.c[1];
+        bound->at.c[1] = old->at.c[0];
+        bound->next = turned.bounds == old ? NULL : turned.bounds;
+        turned.bounds = bound;
+    }
+    return tensor_keep(in, &turned);
+}
+
+/* The DMA engine transposes elements of two bytes. fp32 is loaded as it lies and turned on the
+ * Tensor engine: a batched product with nl.load_transpose2d has the same counts of instructions as
+ * the one with products by the identity (kda-for-trainium). The rest is fetched element by element.
+ */
+static bool load_turned(const struct api_op *op, const struct tensor *src,
+                        const struct index_expr *mask, struct value *result) {
+    struct interp *in = op->in;
+    int64_t shape[2] = {src->dim[1].size, src->dim[0].size};
+    if (src->dtype == DTYPE_FLOAT32 && !mask && shape[0] <= NKI_PARTITIONS &&
+        shape[1] <= NKI_PARTITIONS) {
+        struct tensor *loaded =
+            tensor_tile(in, op->node, NKI_SBUF, src->dtype, (int64_t[]){shape[1], shape[0]}, 2);
+        return loaded && api_copy(in, op->node, loaded, src, NULL) &&
+               api_lower_transpose(op, loaded, result);
+    }
+    struct tensor *tile =
+        tensor_tile(in, op->node, NKI_SBUF, op->dtype ? op->dtype : src->dtype, shape, 2);
+    if (!tile)
+        return false;
+    if (dtype_bytes(src->dtype) == 2 && tile->dtype == src->dtype && !mask) {
+        struct api_build b;
+        api_start(&b, in, op->node, NKI_OP_DMA_TRANSPOSE);
+        api_put_tensor(&b, NKI_DMA_TRANSPOSE_dst, tile);
+        api_put_tensor(&b, NKI_DMA_TRANSPOSE_src, src);
+        if (!api_emit(&b))
+            return false;
+    } else if (!api_copy(in, op->node, tile, exchanged(in, src), mask)) {
+        return false;
+    }
+    *result = api_produced(in, op->node, tile, mask);
+    return true;
+}
+
 bool nl_load_transpose2d(struct interp *in, const struct call *call, struct value *result) {
     struct value v[3];
     const struct tensor *src;
-    enum dtype dtype;
     const struct index_expr *mask;
+    struct api_op op = {.in = in, .node = call->node};
     if (!api_bind(in, call, "src, *, mask=None, dtype=None", v) ||
         !api_want_tensor(in, call->node, "the source of nl.load_transpose2d", v[0], &src) ||
         !api_want_mask(in, call->node, v[1], &mask) ||
-        !api_want_dtype(in, call->node, v[2], &dtype))
+        !api_want_dtype(in, call->node, v[2], &op.dtype))
         return false;
     if (src->n_dims != 2)
         return interp_error(in, call->node, "",
                             "nl.load_transpose2d takes two dimensions; the "
                             "source has shape %s",
                             tensor_shape_text(in, src));
-    int64_t shape[2] = {src->dim[1].size, src->dim[0].size};
-    struct tensor *tile =
-        tensor_tile(in, call->node, NKI_SBUF, dtype ? dtype : src->dtype, shape, 2);
-    struct tensor turned;
-    if (!tile)
-        return false;
-    if (dtype_bytes(src->dtype) == 2 && tile->dtype == src->dtype && !mask) {
-        struct api_build b;
-        api_start(&b, in, call->node, NKI_OP_DMA_TRANSPOSE);
-        api_put_tensor(&b, NKI_DMA_TRANSPOSE_dst, tile);
-        api_put_tensor(&b, NKI_DMA_TRANSPOSE_src, src);
-        if (!api_emit(&b))
-            return false;
-    } else {
-        tensor_read(&turned, src);
-        turned.dim[0] = src->dim[1];
-        turned.dim[1] = src->dim[0];
-        for (const struct tensor_bound *old = turned.bounds; old; old = old->next) {
-            struct tensor_bound *bound = arena_dup(interp_arena(in), old, sizeof *old);
-            bound->at.c[0] = old->at.c[1];
-            bound->at.c[1] = old->at.c[0];
-            bound->next = turned.bounds == old ? NULL : turned.bounds;
-            turned.bounds = bound;
-        }
-        if (!api_copy(in, call->node, tile, tensor_keep(in, &turned), mask))
-            return false;
-    }
-    *result = api_produced(in, call->node, tile, mask);
-    return true;
+    return load_turned(&op, src, mask, result);
 }
 
 bool nl_transpose(struct interp *in, const struct call *call, struct value *result) {
