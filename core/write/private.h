@@ -106,16 +106,18 @@ bool product_emit(struct writer *writer, int node, const struct view *to);
 struct product *product_made(struct writer *writer, int node, struct view *view);
 /* Whether tiles may lie along what has this stride. */
 bool product_has_tiles_along(const struct product *product, int64_t stride);
-/* Says what has the strides of the tiles' rows, on the partitions, and of their columns, and where
- * the view begins. False where there are no such tiles. */
-bool product_match(struct product *product, int64_t row_stride, int64_t column_stride,
+/* Says what has the strides of the tiles' rows, on the partitions, and of their columns, how many
+ * rows there are, and where the view begins. False where there are no such tiles. */
+bool product_match(struct product *product, int64_t rows, int64_t row_stride, int64_t column_stride,
                    int64_t offset);
 /* Once loops over all but rows are open, which `outer` has: brings what stays into SBUF, of which
- * `room` bytes a partition may be taken. False where that cannot be. */
-bool product_enter(struct product *product, const struct access *outer, double room);
+ * `room` bytes a partition may be taken. Says whether tiles are whole rows. False where that cannot
+ * be. */
+bool product_enter(struct product *product, const struct access *outer, double room,
+                   bool whole_rows);
 /* In the loop over rows: brings the rows' operand. */
 void product_begin_rows(struct product *product, const struct access *access);
-/* Fills a tile in SBUF with a part of those rows. */
+/* Declares a tile in SBUF, and fills it with a part of those rows. */
 void product_fill(struct product *product, const struct access *access, const char *tile);
 
 #endif

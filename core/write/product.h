@@ -34,11 +34,14 @@ struct product {
     struct term loops[PRODUCT_MAX_SIDES][ARRAYS];
     int loop_count;
     const char *dtype;
-    bool turns[2];    /* the array lies with its summed elements side by side */
-    bool stays;       /* all of the right array is loaded first */
-    int64_t block;    /* rows that are multiplied while a part of the right array is there */
-    struct span rows; /* of the left array that are in SBUF, where tiles are made one by one */
-    const char *name; /* what its tiles are called by: names of several products differ */
+    bool turns[2];      /* the array lies with its summed elements side by side */
+    bool stays;         /* all of the right array is loaded first */
+    int64_t block;      /* rows that are multiplied while a part of the right array is there */
+    struct span rows;   /* of the left array that are in SBUF, where tiles are made one by one */
+    int64_t tiled_rows; /* that the stage which uses the tiles goes over in one loop */
+    bool left_stays;    /* all of the left array is loaded before the loop over its rows */
+    bool ahead;         /* a tile is made while the one before is worked on */
+    const char *name;   /* what its tiles are called by: names of several products differ */
 };
 /* product.c: finds what the product goes along; `to` is where its result lies. False, with a gap
  * told, where it cannot be written. */

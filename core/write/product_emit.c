@@ -82,7 +82,7 @@ void product_multiply(struct product *p, const struct span *rows, const struct s
                "nisa.nc_matmul(dst=%s[0:%s, %s, 0:%s], stationary=left%s[0:%s, %s, %s], "
                "moving=%s)",
                name, i.size, product_tile_of(w, &i), columns->size, p->name, k.size,
-               product_tile_of(w, &k), product_slice(w, &i), right);
+               product_tile_of(w, &k), product_slice(w, p->left_stays ? rows : &i), right);
     w->indent = indent;
 }
 

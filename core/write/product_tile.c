@@ -96,7 +96,9 @@ static bool move_start(struct product *p, int64_t offset) {
     return true;
 }
 
-bool product_match(struct product *p, int64_t row_stride, int64_t column_stride, int64_t offset) {
+bool product_match(struct product *p, int64_t rows, int64_t row_stride, int64_t column_stride,
+                   int64_t offset) {
+    p->tiled_rows = rows;
     if (is_main(p, COLUMN, row_stride) && is_main(p, ROW, column_stride))
         swap(p);
     return is_main(p, ROW, row_stride) && is_main(p, COLUMN, column_stride) &&
@@ -104,6 +106,10 @@ bool product_match(struct product *p, int64_t row_stride, int64_t column_stride,
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
+
+static const char *named(const struct product *p, const char *what) {
+    return arena_printf(p->writer->arena, "%s%s", what, p->name);
+}
 
 static bool add_loop(struct product *p, const struct term *term) {
     int64_t times;
@@ -128,22 +134,6 @@ static bool choose_stays(struct product *p, double room) {
                         values, p->turns[RIGHT] ? 1 : 2);
 }
 
-bool product_enter(struct product *p, const struct access *outer, double room) {
-    for (int i = 0; i < outer->term_count; i++)
-        if (!add_loop(p, &outer->terms[i]))
-            return false;
-    p->name = arena_printf(p->writer->arena, "_%d", node_of(p));
-    p->block = PARTITIONS;
-    p->stays = choose_stays(p, room);
-    if (!p->stays && p->turns[RIGHT])
-        return false;
-    int64_t n = p->main[COLUMN].n;
-    struct span all = {"0", arena_printf(p->writer->arena, "%lld", (long long)n), 0, n};
-    if (p->stays)
-        product_load(p, RIGHT, arena_printf(p->writer->arena, "right%s", p->name), &all);
-    return true;
-}
-
 /* The variable that says where a tile begins along a side: one of the stage's, or a new one. */
 static const char *start_of(struct product *p, const struct access *access, enum class class,
                             const char *name) {
@@ -165,13 +155,6 @@ static const char *start_of(struct product *p, const struct access *access, enum
     name = arena_printf(w->arena, "%s%s", name, p->name);
     write_line(w, "%s = %s", name, start);
     return name;
-}
-
-void product_begin_rows(struct product *p, const struct access *access) {
-    int64_t n = p->main[ROW].n, width = MIN_OF(n, PARTITIONS);
-    struct span rows = {start_of(p, access, ROW, "row"), access->rows, n - width, width};
-    p->rows = rows;
-    product_load(p, LEFT, arena_printf(p->writer->arena, "left%s", p->name), &rows);
 }
 
 /* Sums leave PSUM by the engine that the schedule says. */
@@ -198,7 +181,7 @@ static void evacuate(struct product *p, const char *to, const char *from, const 
     w->indent -= how == 2;
 }
 
-void product_fill(struct product *p, const struct access *access, const char *tile) {
+static void fill(struct product *p, const struct access *access, const char *tile) {
     struct writer *w = p->writer;
     int indent = w->indent;
     const char *from = start_of(p, access, COLUMN, "column");
@@ -226,4 +209,111 @@ void product_fill(struct product *p, const struct access *access, const char *ti
              arena_printf(w->arena, "sums%s[0:%s, 0, 0:%s]", p->name, access->rows, part.size),
              part.at);
     w->indent = indent;
+}
+static void declare_tile(const struct product *p, const struct access *access, const char *tile) {
+    product_declare(p, tile,
+                    arena_printf(p->writer->arena, "%s, %s", access->rows, access->cols[0]),
+                    p->node->dtype, "sbuf");
+}
+
+/* Whether a tile is made before the one that the stage works on is done with. Where tiles are parts
+ * of rows, the next part is begun early enough by itself. */
+static bool choose_ahead(struct product *p, bool whole_rows) {
+    static const int64_t values[] = {1, 0};
+    return whole_rows && p->main[ROW].n > PARTITIONS && p->tiled_rows == p->main[ROW].n &&
+           write_choose(p->writer, node_of(p), "ahead",
+                        "a tile is made while the one before is worked on (1), or when it is "
+                        "wanted (0)",
+                        values, 2);
+}
+
+/* Makes the tile of rows that come next. */
+static void make_ahead(struct product *p, const struct span *rows) {
+    int64_t n = p->main[COLUMN].n;
+    const char *width = arena_printf(p->writer->arena, "%lld", (long long)n);
+    struct access access = {.rows = rows->size, .cols = {width}, .cols_most = n};
+    p->rows = *rows;
+    if (!p->left_stays)
+        product_load(p, LEFT, named(p, "left"), rows);
+    declare_tile(p, &access, named(p, "ready"));
+    fill(p, &access, named(p, "ready"));
+}
+
+static void make_first(struct product *p) {
+    const char *size = arena_printf(p->writer->arena, "%d", PARTITIONS);
+    make_ahead(p, &(struct span){"0", size, 0, PARTITIONS});
+}
+
+static void take_ready(struct product *p, const struct access *access, const char *tile) {
+    struct writer *w = p->writer;
+    int indent = w->indent;
+    long long n = p->main[ROW].n;
+    write_line(w, "%s = %s", tile, named(p, "ready"));
+    write_line(w, "ahead = %s + %d", start_of(p, access, ROW, "row"), PARTITIONS);
+    write_line(w, "if ahead < %lld: # the next tile, while this one is worked on", n);
+    w->indent++;
+    struct span rows = {"ahead", arena_printf(w->arena, "%d", PARTITIONS), n - PARTITIONS,
+                        PARTITIONS};
+    if (n % PARTITIONS) {
+        write_line(w, "coming = min(%d, %lld - ahead)", PARTITIONS, n);
+        rows.size = "coming";
+    }
+    make_ahead(p, &rows);
+    w->indent = indent;
+}
+
+static struct span whole(const struct product *p, enum class class) {
+    int64_t n = p->main[class].n;
+    return (struct span){"0", arena_printf(p->writer->arena, "%lld", (long long)n), 0, n};
+}
+
+/* Rows that are there before the loop over them need no engine in it. */
+static bool choose_left_stays(struct product *p, double room) {
+    double right = product_bytes(p, (double)(p->stays ? p->main[COLUMN].n : PRODUCT_MOVING));
+    bool fits = product_bytes(p, (double)p->main[ROW].n) <= (room - right) / 2;
+    const int64_t values[] = {fits, 0};
+    return p->tiled_rows == p->main[ROW].n &&
+           write_choose(p->writer, node_of(p), "left_stays",
+                        "all of the left array is in SBUF (1), or a tile of rows at a time (0)",
+                        values, 2);
+}
+
+bool product_enter(struct product *p, const struct access *outer, double room, bool whole_rows) {
+    for (int i = 0; i < outer->term_count; i++)
+        if (!add_loop(p, &outer->terms[i]))
+            return false;
+    p->name = arena_printf(p->writer->arena, "_%d", node_of(p));
+    p->block = PARTITIONS;
+    p->stays = choose_stays(p, room);
+    if (!p->stays && p->turns[RIGHT])
+        return false;
+    p->left_stays = choose_left_stays(p, room);
+    struct span rows = whole(p, ROW), columns = whole(p, COLUMN);
+    if (p->stays)
+        product_load(p, RIGHT, named(p, "right"), &columns);
+    if (p->left_stays)
+        product_load(p, LEFT, named(p, "left"), &rows);
+    p->ahead = choose_ahead(p, whole_rows);
+    if (p->ahead)
+        make_first(p);
+    return true;
+}
+
+void product_begin_rows(struct product *p, const struct access *access) {
+    if (p->ahead)
+        return;
+    int64_t n = p->main[ROW].n, width = MIN_OF(n, PARTITIONS);
+    struct span rows = {start_of(p, access, ROW, "row"), access->rows, n - width, width};
+    p->rows = rows;
+    if (!p->left_stays)
+        product_load(p, LEFT, named(p, "left"), &rows);
+}
+
+void product_fill(struct product *p, const struct access *access, const char *tile) {
+    if (p->ahead) {
+        take_ready(p, access, tile);
+        return;
+    }
+    declare_tile(p, access, tile);
+    fill(p, access, tile);
 }

@@ -286,18 +286,20 @@ static struct product *product_behind(const struct writer *writer, const struct 
 static bool match_products(const struct rows *rows) {
     for (size_t i = 0; i < rows->leaves.len; i++) {
         const struct leaf *leaf = &rows->leaves.at[i];
-        int64_t row = 0, column = 0;
+        int64_t row = 0, column = 0, count = 0;
         int columns = 0;
         for (int s = 0; s < rows->side_count; s++) {
-            if (rows->sides[s].role == SIDE_PARTITION)
+            if (rows->sides[s].role == SIDE_PARTITION) {
                 row = leaf->strides[s];
+                count = rows->sides[s].n;
+            }
             if (rows->sides[s].role != SIDE_COLUMN)
                 continue;
             column = leaf->strides[s];
             columns++;
         }
         if (leaf->product &&
-            (columns != 1 || !product_match(leaf->product, row, column, leaf->view.offset)))
+            (columns != 1 || !product_match(leaf->product, count, row, column, leaf->view.offset)))
             return false;
     }
     return true;
@@ -437,8 +439,8 @@ static bool enter_products(struct rows *rows) {
     for (size_t i = 0; i < rows->leaves.len; i++) {
         const struct leaf *leaf = &rows->leaves.at[i];
         struct access access = access_of(rows, leaf, false);
-        if (leaf->product &&
-            !product_enter(leaf->product, &access, room_for_product(rows, products)))
+        if (leaf->product && !product_enter(leaf->product, &access,
+                                            room_for_product(rows, products), !rows->in_chunks))
             return false;
     }
     return true;
@@ -506,12 +508,12 @@ static void load_leaf(struct rows *rows, struct leaf *leaf) {
     bool narrow = is_narrow_leaf(rows, leaf);
     *tile = (struct tile){.narrow = narrow, .dtype = narrow ? "float32" : buffer->dtype};
     tile->name = arena_printf(w->arena, "%s_t%d", buffer->name, leaf->node);
-    rows_declare(rows, tile);
     if (leaf->product) {
         struct access access = access_of(rows, leaf, narrow);
         product_fill(leaf->product, &access, tile->name);
         return;
     }
+    rows_declare(rows, tile);
     write_line(w, "nisa.dma_copy(dst=%s, src=%s)", tile->name, place_of(rows, leaf, narrow));
 }
 
