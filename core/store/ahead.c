@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PIECE 512  /* events in a piece */
+#define PIECE 1024 /* events in a piece */
 #define WORTH 2048 /* fewer events are read at once */
 #define MOST_THREADS 4
-#define PIECES 3 /* for each thread: read but not taken yet */
+#define PIECES 6     /* for each thread: read but not taken yet, while the loop draws */
+#define MOST_TYPE 48 /* characters of an event's type, with room */
 
 /* The thread that reads the piece writes it until is_read. Afterwards it belongs to whoever takes
  * the events. */
@@ -30,6 +31,7 @@ struct reader {
     struct store_ahead *ahead;
     pthread_t thread;
     sqlite3 *db;
+    struct store_wide *wide;
     sqlite3_stmt *rows, *before;
     struct buf scratch;
 };
@@ -58,6 +60,7 @@ static bool reader_open(struct reader *reader) {
         return false;
     sqlite3_db_config(reader->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_busy_timeout(reader->db, 2000);
+    reader->wide = store_wide_begin(reader->db);
     return sqlite3_prepare_v2(reader->db,
                               "SELECT " STORE_COLUMNS ", hash FROM events"
                               " WHERE seq > ? AND seq <= ? ORDER BY seq",
@@ -69,7 +72,8 @@ static bool reader_open(struct reader *reader) {
 static void reader_close(struct reader *reader) {
     sqlite3_finalize(reader->rows);
     sqlite3_finalize(reader->before);
-    sqlite3_close_v2(reader->db);
+    sqlite3_close(reader->db);
+    free(reader->wide);
     buf_free(&reader->scratch);
 }
 
@@ -78,6 +82,7 @@ static bool before_read(struct reader *reader, int64_t seq, struct store_link *l
     *link = (struct store_link){.seq = seq};
     if (!seq)
         return true;
+    store_wide_forget(reader->wide);
     sqlite3_bind_int64(reader->before, 1, seq);
     bool found = sqlite3_step(reader->before) == SQLITE_ROW &&
                  sqlite3_column_bytes(reader->before, 0) == HASH_BYTES;
@@ -87,24 +92,44 @@ static bool before_read(struct reader *reader, int64_t seq, struct store_link *l
     return found;
 }
 
+/* The texts of the row are not terminated. Those that were hashed are: they are in the scratch. */
 static bool row_make(struct reader *reader, struct piece *piece, const struct store_row *row,
                      const struct store_link *link) {
-    struct store_event event = {row->seq, row->wall_ms, row->type.at, row->payload.at};
-    if (!event.type || !event.payload)
+    char type[MOST_TYPE];
+    if (!row->type.at || !row->payload.at || row->type.len >= sizeof type)
         return false;
+    memcpy(type, row->type.at, row->type.len);
+    type[row->type.len] = '\0';
+    struct store_event event = {row->seq, row->wall_ms, type,
+                                store_link_payload(&reader->scratch, row)};
     *vec_push(&piece->events) =
         (struct store_made){event.seq, event.wall_ms, reader->ahead->make(piece->arena, &event)};
     *vec_push(&piece->links) = *link;
     return true;
 }
 
+/* As store_row_read, without SQLite's own copies. */
+static struct store_row row_read(sqlite3_stmt *rows) {
+    struct str texts[3];
+    for (int i = 0; i < 3; i++) {
+        texts[i].at = sqlite3_column_blob(rows, i + 2);
+        texts[i].len = (size_t)sqlite3_column_bytes(rows, i + 2);
+    }
+    return (struct store_row){.seq = sqlite3_column_int64(rows, 0),
+                              .wall_ms = sqlite3_column_int64(rows, 1),
+                              .type = texts[0],
+                              .payload = texts[1],
+                              .hash = texts[2]};
+}
+
 static bool rows_read(struct reader *reader, struct piece *piece, int64_t upto) {
     struct store_link at = piece->before, link;
     int code;
+    store_wide_forget(reader->wide);
     sqlite3_bind_int64(reader->rows, 1, at.seq);
     sqlite3_bind_int64(reader->rows, 2, upto);
     while ((code = sqlite3_step(reader->rows)) == SQLITE_ROW) {
-        struct store_row row = store_row_read(reader->rows);
+        struct store_row row = row_read(reader->rows);
         store_link_make(&reader->scratch, &at, &row, &link);
         if (!store_row_is(&row, &link) || !row_make(reader, piece, &row, &link))
             break;

@@ -25,13 +25,18 @@ static char *text_put(char *to, struct str text) {
 
 void store_link_make(struct buf *scratch, const struct store_link *before,
                      const struct store_row *row, struct store_link *link) {
-    vec_reserve(scratch, HASH_BYTES + 4 * NUMBER + row->type.len + row->payload.len);
+    vec_reserve(scratch, HASH_BYTES + 4 * NUMBER + row->type.len + row->payload.len + 1);
     memcpy(scratch->at, before->hash, HASH_BYTES);
     char *to = number_put(scratch->at + HASH_BYTES, (uint64_t)row->seq);
     to = number_put(to, (uint64_t)row->wall_ms);
     to = text_put(text_put(to, row->type), row->payload);
+    *to = '\0'; /* for store_link_payload */
     link->seq = row->seq;
     hash_bytes(scratch->at, (size_t)(to - scratch->at), link->hash);
+}
+
+const char *store_link_payload(const struct buf *scratch, const struct store_row *row) {
+    return scratch->at + HASH_BYTES + 4 * NUMBER + row->type.len;
 }
 
 bool store_row_is(const struct store_row *row, const struct store_link *link) {

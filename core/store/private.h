@@ -108,10 +108,20 @@ bool store_tables_clear(struct store *store, struct err *err) CC_MUST_USE;
  * are not. *checked and *unknown: how many could be compared, and how many could not. */
 bool store_sums_check(struct store *store, int64_t *checked, int64_t *unknown, struct buf *what);
 
+/* wide.c: from now on the connection reads its file in large pieces. NULL: it does not. Free the
+ * result with free when the connection is closed. Forget: another process may have written. Call it
+ * before each statement. */
+struct store_wide;
+struct store_wide *store_wide_begin(sqlite3 *db) CC_MUST_USE;
+void store_wide_forget(struct store_wide *wide); /* accepts NULL */
+
 /* chain.c: the place in the chain of an event that follows `before`. `scratch` saves an
  * allocation. */
 void store_link_make(struct buf *scratch, const struct store_link *before,
                      const struct store_row *row, struct store_link *link);
+/* The row's payload, terminated, in the scratch of the last store_link_make, which was of this
+ * row. */
+const char *store_link_payload(const struct buf *scratch, const struct store_row *row);
 /* Whether the row has the hash that it should. */
 bool store_row_is(const struct store_row *row, const struct store_link *link);
 struct store_row store_row_read(sqlite3_stmt *rows);

@@ -163,16 +163,21 @@ static void texts_and_numbers_are_kept_exactly(void **state) {
 /* Where hone itself reads a number, every bit is as strtod's. */
 static void numbers_are_read_as_strtod_does(void **state) {
     (void)state;
-    static const char *const odd[] = {"-0",
-                                      "0.0000",
-                                      "9007199254740993",
-                                      "9007199254740992.5",
-                                      "9223372036854775808",
-                                      "9999999999999999999e27",
-                                      "1e-27",
-                                      "4.35",
-                                      "0.1e1",
-                                      "18014398509481985e1"};
+    static const char *const odd[] = {
+        "-0",
+        "0.0000",
+        "9007199254740993",
+        "9007199254740992.5",
+        "9223372036854775808",
+        "9999999999999999999e27",
+        "1e-27",
+        "4.35",
+        "0.1e1",
+        "18014398509481985e1",
+        "0.00084892138842869306",
+        "0.00000000000000000000015155773581267531",
+        "0.00000000000000000000000000000000000000000000000000000000015",
+        "000000000000000000000000000000000000000000000000000000000012"};
     uint64_t random = 88172645463325252u;
     int read = 0;
     for (size_t i = 0; i < 30000; i++) {
@@ -196,6 +201,8 @@ static void numbers_are_read_as_strtod_does(void **state) {
             fail_msg("%s is %.17g, not %.17g", text, its, mine);
     }
     assert_true(read > 15000);
+    double small = 0; /* as most times in seconds are: zeros in front do not count as digits */
+    assert_true(tune_event_number(STR("0.0015155773581267531"), &small));
     static const char *const none[] = {"",   "-",   ".",   "1.",    ".5",
                                        "1e", "1e+", "--1", "1.2.3", "0x1"};
     for (size_t i = 0; i < COUNT_OF(none); i++) {

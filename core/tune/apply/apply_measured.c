@@ -28,16 +28,29 @@ static double median_of(const double *values, size_t count) {
      lines_set((state), (attempt), (from)->lines.at, (from)->lines.count),       \
      bounds_set((state), (attempt), (from)->bounds.at, (from)->bounds.count))
 
+static bool is_named(const struct tune_metric *row, const struct tune_metric *like) {
+    return row->unit && like->unit && !strcmp(row->name, like->name) &&
+           !strcmp(row->unit, like->unit);
+}
+
+/* Attempts mostly have the names of the one before, in the same order: these are kept already. */
 static void metrics_set(struct tune_state *state, struct tune_attempt *attempt,
                         const struct tune_metric *rows, size_t count) {
+    const struct tune_attempt *last = tune_state_attempt(state, attempt->id - 1);
     attempt->metrics.len = 0;
     vec_reserve(&attempt->metrics, count);
     for (size_t i = 0; i < count; i++) {
         if (!rows[i].name)
             continue;
+        size_t at = attempt->metrics.len;
+        const struct tune_metric *like =
+            last && at < last->metrics.len ? &last->metrics.at[at] : NULL;
         struct tune_metric *row = vec_push(&attempt->metrics);
         *row = rows[i];
-        tune_part_keep(TUNE_PART_METRIC, row, state->own->texts);
+        if (like && is_named(row, like))
+            *row = (struct tune_metric){like->name, like->unit, row->value};
+        else
+            tune_part_keep(TUNE_PART_METRIC, row, state->own->texts);
     }
 }
 

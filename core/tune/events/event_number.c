@@ -9,6 +9,7 @@
 #include "tune/events/event_table.h"
 
 #define MOST_DIGITS 19 /* of an integer that 64 bits hold */
+#define MOST_READ 60   /* characters; one with more leaves a rest that is no number */
 #define MOST_TENS 27   /* 5^27 < 2^64 */
 #define BITS 53        /* of a double's digits */
 
@@ -45,31 +46,35 @@ static bool exponent_read(struct str text, int *tens) {
     return true;
 }
 
-/* Adds digits to those before, and returns how many there were. More than 19 are too many; then the
- * sum does not matter. */
-static int digits_read(struct str *text, uint64_t *digits) {
-    size_t at = 0;
+/* Adds digits to those before, and returns how many there were. *count grows by those that count:
+ * not by zeros at the beginning. With more than 19 of those the sum does not matter. */
+static int digits_read(struct str *text, uint64_t *digits, int *count) {
+    size_t at = 0, most = MIN_OF(text->len, (size_t)MOST_READ);
     uint64_t sum = *digits;
-    for (; at < text->len && is_digit(text->at[at]); at++)
+    int counted = *count;
+    for (; at < most && is_digit(text->at[at]); at++) {
         sum = sum * 10 + (uint64_t)(text->at[at] - '0');
+        counted += counted || sum;
+    }
     *digits = sum;
+    *count = counted;
     *text = (struct str){text->at + at, text->len - at};
-    return at > MOST_DIGITS ? MOST_DIGITS + 1 : (int)at;
+    return (int)at;
 }
 
 /* Splits the text; false when it is no such number, or one with more digits. */
 static bool decimal_read(struct str text, struct decimal *decimal) {
     *decimal = (struct decimal){.minus = text.len && *text.at == '-'};
     struct str rest = {text.at + decimal->minus, text.len - decimal->minus};
-    int whole = digits_read(&rest, &decimal->digits), part = 0;
+    int count = 0, whole = digits_read(&rest, &decimal->digits, &count), part = 0;
     if (whole && rest.len && *rest.at == '.') {
         rest = (struct str){rest.at + 1, rest.len - 1};
-        part = digits_read(&rest, &decimal->digits);
+        part = digits_read(&rest, &decimal->digits, &count);
         if (!part)
             return false;
     }
     decimal->tens = -part;
-    if (!whole || whole + part > MOST_DIGITS)
+    if (!whole || count > MOST_DIGITS)
         return false;
     return !rest.len || ((*rest.at == 'e' || *rest.at == 'E') &&
                          exponent_read((struct str){rest.at + 1, rest.len - 1}, &decimal->tens));

@@ -294,7 +294,24 @@ static void list_read(struct scan *scan, const struct tune_field *field, void *v
 
 /* ------------------------------------------------------------------------------------ objects */
 
+/* A word that stands there without escapes, as all of ours do; false: none does. */
+static bool word_expect(struct scan *scan, const struct tune_words *words, int *value) {
+    for (size_t i = 0; i < words->count; i++) {
+        const char *at = scan->at + 1, *word = words->at[i];
+        while (*word && *word == *at)
+            word++, at++;
+        if (*word || *at != '"')
+            continue;
+        *value = (int)i;
+        scan->at = at + 1;
+        return true;
+    }
+    return false;
+}
+
 static void word_read(struct scan *scan, const struct tune_words *words, int *value) {
+    if (word_expect(scan, words, value))
+        return;
     const char *word = text_read(scan);
     for (size_t i = 0; word && i < words->count; i++)
         if (!strcmp(words->at[i], word))

@@ -99,15 +99,20 @@ const char *tune_event_type(enum tune_event_is is) {
     return (unsigned)is < TUNE_EVENTS ? events[is].name : NULL;
 }
 
+/* Most names differ within their first two letters. */
+static bool is_named(enum tune_event_is is, const char *type) {
+    const char *name = events[is].name;
+    return name[0] == type[0] && name[1] == type[1] && !strcmp(name, type);
+}
+
 enum tune_event_is tune_event_find(const char *type) {
     static const enum tune_event_is often[] = {TUNE_EVENT_LOG, TUNE_EVENT_PROGRESS, TUNE_EVENT_STEP,
                                                TUNE_EVENT_STEP_END, TUNE_EVENT_SEED};
     for (size_t i = 0; i < COUNT_OF(often); i++)
-        if (!strcmp(events[often[i]].name, type))
+        if (is_named(often[i], type))
             return often[i];
     int is = 0;
-    while (is < TUNE_EVENTS && (events[is].name[0] != type[0] || events[is].name[1] != type[1] ||
-                                strcmp(events[is].name, type) != 0))
+    while (is < TUNE_EVENTS && !is_named((enum tune_event_is)is, type))
         is++;
     return (enum tune_event_is)is;
 }
