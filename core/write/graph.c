@@ -18,9 +18,14 @@ static const struct graph_op ops[] = {
     {"transpose", GRAPH_TRANSPOSE, NULL, NULL},
     {"broadcast", GRAPH_BROADCAST, NULL, NULL},
     {"slice", GRAPH_SLICE, NULL, NULL},
+    {"windows", GRAPH_WINDOWS, NULL, NULL},
     {"update", GRAPH_UPDATE, NULL, NULL},
     {"concatenate", GRAPH_CONCATENATE, NULL, NULL},
     {"contract", GRAPH_CONTRACT, NULL, NULL},
+    {"argmax", GRAPH_ARGUMENT, "maximum", NULL},
+    {"argmin", GRAPH_ARGUMENT, "minimum", NULL},
+    {"gather", GRAPH_GATHER, NULL, NULL},
+    {"gather_along", GRAPH_GATHER_ALONG, NULL, NULL},
     {"sum", GRAPH_REDUCE, "add", NULL},
     {"prod", GRAPH_REDUCE, "multiply", NULL},
     {"max", GRAPH_REDUCE, "maximum", NULL},
@@ -63,7 +68,7 @@ static const struct graph_op ops[] = {
     {"logical_not", GRAPH_UNARY, NULL, NULL},
 };
 
-static const struct graph_op *op_named(const char *name) {
+const struct graph_op *graph_op_named(const char *name) {
     for (size_t i = 1; name && i < COUNT_OF(ops); i++)
         if (strcmp(ops[i].name, name) == 0)
             return &ops[i];
@@ -170,10 +175,25 @@ static bool read_terms(const cJSON *row, const struct graph_node *nodes, struct 
 /* The operands that each kind of operation has, by their number; 0: any. */
 static int operands_of(enum graph_kind kind) {
     static const int counts[] = {
-        [GRAPH_UNARY] = 1,     [GRAPH_BINARY] = 2, [GRAPH_CAST] = 1,    [GRAPH_WHERE] = 3,
-        [GRAPH_REDUCE] = 1,    [GRAPH_SCAN] = 1,   [GRAPH_RESHAPE] = 1, [GRAPH_TRANSPOSE] = 1,
-        [GRAPH_BROADCAST] = 1, [GRAPH_SLICE] = 1,  [GRAPH_UPDATE] = 2,  [GRAPH_CONCATENATE] = 0};
+        [GRAPH_UNARY] = 1,     [GRAPH_BINARY] = 2,   [GRAPH_CAST] = 1,    [GRAPH_WHERE] = 3,
+        [GRAPH_REDUCE] = 1,    [GRAPH_SCAN] = 1,     [GRAPH_RESHAPE] = 1, [GRAPH_TRANSPOSE] = 1,
+        [GRAPH_BROADCAST] = 1, [GRAPH_SLICE] = 1,    [GRAPH_UPDATE] = 2,  [GRAPH_CONCATENATE] = 0,
+        [GRAPH_WINDOWS] = 1,   [GRAPH_ARGUMENT] = 1, [GRAPH_GATHER] = 2,  [GRAPH_GATHER_ALONG] = 2};
     return (size_t)kind < COUNT_OF(counts) ? counts[kind] : 0;
+}
+
+static bool are_windows(const struct graph_node *source, const struct graph_node *node) {
+    if (node->ndim != source->ndim + node->axis_count)
+        return false;
+    int64_t left[GRAPH_MAX_DIMS];
+    memcpy(left, source->shape, sizeof left);
+    for (int i = 0; i < node->axis_count; i++) {
+        int64_t window = node->shape[source->ndim + i];
+        if (node->axes[i] >= source->ndim || window < 1 || window > left[node->axes[i]])
+            return false;
+        left[node->axes[i]] -= window - 1;
+    }
+    return memcmp(left, node->shape, (size_t)source->ndim * sizeof *left) == 0;
 }
 
 /* A row may have been changed in the cache: what follows relies on these. */
@@ -190,8 +210,13 @@ static bool is_sound(const struct graph_node *nodes, const struct graph_node *no
         if (node->axes[i] < 0 || node->axes[i] >= node->ndim)
             return false;
     bool whole = kind == GRAPH_TRANSPOSE || kind == GRAPH_REDUCE || kind == GRAPH_SCAN ||
-                 kind == GRAPH_UPDATE;
+                 kind == GRAPH_UPDATE || kind == GRAPH_ARGUMENT || kind == GRAPH_GATHER_ALONG;
     if (whole && source->ndim != node->ndim)
+        return false;
+    if (kind == GRAPH_WINDOWS && !are_windows(source, node))
+        return false;
+    bool one_axis = kind == GRAPH_ARGUMENT || kind == GRAPH_GATHER || kind == GRAPH_GATHER_ALONG;
+    if (one_axis && (node->axis_count != 1 || node->axes[0] >= source->ndim))
         return false;
     if (kind == GRAPH_TRANSPOSE && node->axis_count != node->ndim)
         return false;
@@ -268,7 +293,7 @@ static bool read_node(const cJSON *row, struct graph *graph, struct arena *arena
     if (!name)
         return false;
     node->name = arena_strdup(arena, name);
-    node->op = op_named(name);
+    node->op = graph_op_named(name);
     node->ndim = read_sizes(item(row, "shape"), node->shape);
     node->dtype = device_dtype(text_of(row, "dtype"));
     const cJSON *in = item(row, "in"), *line = item(row, "line"), *arg = item(row, "argument");
@@ -346,6 +371,8 @@ struct graph *graph_read(struct str json, struct arena *arena, struct err *err) 
     else
         refused = NULL, err = NULL;
     cJSON_Delete(meta);
+    if (!err)
+        graph_lower(graph, arena);
     return err ? NULL : graph;
 }
 

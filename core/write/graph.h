@@ -23,8 +23,13 @@ enum graph_kind {
     GRAPH_TRANSPOSE,
     GRAPH_BROADCAST,
     GRAPH_SLICE,
+    GRAPH_WINDOWS,
     GRAPH_UPDATE,
-    GRAPH_CONCATENATE
+    GRAPH_CONCATENATE,
+    /* Only until graph_lower has said them by the others: */
+    GRAPH_ARGUMENT,    /* the place of the largest or smallest */
+    GRAPH_GATHER,      /* whole slices by index */
+    GRAPH_GATHER_ALONG /* one element of each row by index */
 };
 /* A row for each operation that is written. */
 struct graph_op {
@@ -75,5 +80,11 @@ struct graph {
 /* In the arena. NULL and *err (usage) for what is no graph, or one that was not recorded. */
 struct graph *graph_read(struct str json, struct arena *arena, struct err *err) CC_MUST_USE;
 int64_t graph_size(const struct graph_node *node);
+/* The row of an operation; the one of GRAPH_OTHER for a name that is not written. */
+const struct graph_op *graph_op_named(const char *name);
+
+/* lower.c: choosing by index, said with comparisons, sums and products, as no engine jumps. What
+ * cannot be said so stays and becomes a gap. */
+void graph_lower(struct graph *graph, struct arena *arena);
 
 #endif

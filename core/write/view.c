@@ -125,11 +125,33 @@ bool view_spread(const struct view *source, const int64_t *shape, int ndim, stru
     return true;
 }
 
+/* Windows overlap: the same elements are met along two dimensions. */
+static bool view_windows(const struct graph_node *node, const struct view *source,
+                         struct view *out) {
+    int ndim = source->ndim;
+    *out = *source;
+    out->ndim = node->ndim;
+    for (int i = 0; i < node->axis_count; i++) {
+        struct dimension *along = &out->dims[node->axes[i]], *window = &out->dims[ndim + i];
+        int64_t n = node->shape[ndim + i];
+        *window = (struct dimension){0};
+        if (n == 1)
+            continue;
+        if (along->count != 1)
+            return false;
+        window->at[window->count++] = (struct factor){n, along->at[0].stride};
+        along->at[0].n -= n - 1;
+        along->count = along->at[0].n > 1;
+    }
+    return true;
+}
+
 bool view_through(const struct graph_node *node, const struct view *source, struct view *out) {
     switch (node->op->kind) {
     case GRAPH_RESHAPE: return view_reshape(source, node->shape, node->ndim, out);
     case GRAPH_BROADCAST: return view_spread(source, node->shape, node->ndim, out);
     case GRAPH_SLICE: return view_part(source, node->part, out);
+    case GRAPH_WINDOWS: return view_windows(node, source, out);
     case GRAPH_TRANSPOSE:
         *out = *source;
         for (int d = 0; d < node->ndim; d++)

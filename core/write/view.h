@@ -24,8 +24,8 @@ struct view {
 };
 /* All of a buffer of that shape. */
 struct view view_whole(int buffer, const int64_t *shape, int ndim);
-/* The view of a node of kind reshape, transpose, broadcast or slice, of its source's. False where
- * no strides say it: the source has to be copied first. */
+/* The view of a node of kind reshape, transpose, broadcast, slice or windows, of its source's.
+ * False where no strides say it: the source has to be copied first. */
 bool view_through(const struct graph_node *node, const struct view *source, struct view *out);
 bool view_reshape(const struct view *source, const int64_t *shape, int ndim, struct view *out);
 /* The part of an array that ranges of its dimensions name. */

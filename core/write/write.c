@@ -80,7 +80,7 @@ void write_gap(struct writer *writer, const struct graph_node *node, const char 
 
 static bool is_view_kind(enum graph_kind kind) {
     return kind == GRAPH_RESHAPE || kind == GRAPH_TRANSPOSE || kind == GRAPH_BROADCAST ||
-           kind == GRAPH_SLICE;
+           kind == GRAPH_SLICE || kind == GRAPH_WINDOWS;
 }
 
 /* The array's own buffer: where its only user is a concatenation, the part of that one's. */

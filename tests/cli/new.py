@@ -71,6 +71,26 @@ def forward(x, y):
     y = y + (np.arange(3 * 200 * 50).reshape(3, 200, 50) * 0.25).astype(np.float32)
     return x * np.arange(2500, dtype=np.float32) + np.arange(200)[:, None] * 0.5, y
 """,
+    "cross_entropy": inputs_of((256, 300)).replace(
+        "]", ", np.random.randint(0, 300, size=256)]") + """
+def forward(x, wanted):
+    most = x.max(axis=1, keepdims=True)
+    all_of = np.log(np.exp(x - most).sum(axis=1)) + most[:, 0]
+    return all_of - x[np.arange(256), wanted]
+""",
+    "routing": inputs_of((200, 64), (64, 16)) + """
+def forward(x, w):
+    scores = x @ w
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    p = e / e.sum(-1, keepdims=True)
+    best = np.argmax(p, axis=-1)
+    return np.take_along_axis(p, best[:, None], axis=-1), best.astype(np.float32)
+""",
+    "embedding": inputs_of((300, 70)).replace(
+        "]", ", np.random.randint(0, 300, size=(3, 50))]") + """
+def forward(table, token):
+    return table[token] * 2
+""",
     "listed": inputs_of((130, 7)) + """
 def forward(x):
     return x * np.array([1.0, 2.5, -3.0, 0.1, 7, 9, 11], dtype=np.float32)

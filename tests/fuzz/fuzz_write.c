@@ -27,6 +27,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     "\"outputs\":[" at "],\"result\":\"one\"}}"
 #define GRAPH "{\"graph\":{\"nodes\":[" ARRAY("input", "", "64,300") ",\"argument\":0},"
 
+/* Constants. */
+#define BAND \
+    ARRAY("constant", "", "64,300") ",\"band\":{\"offset\":-3,\"below\":0,\"above\":\"-inf\"}},"
+#define SUM ARRAY("add", "0,1", "64,300") "},"
+#define PLANE ARRAY("constant", "", "64,300") ",\"plane\":[1,0.5,2]},"
+#define LIST ARRAY("constant", "", "2") ",\"values\":[1,true]},"
+#define SCALED ARRAY("multiply", "2,3", "64,300") "}"
+/* Choosing by index. */
+#define BEST ARRAY("argmax", "0", "64,1") ",\"axes\":[1]},"
+#define CHOSEN ARRAY("gather_along", "0,1", "64,1") ",\"axes\":[1]},"
+#define FLAT ARRAY("reshape", "1", "64") "},"
+#define ROWS ARRAY("gather", "0,3", "64,300") ",\"axes\":[0]},"
+#define WINDOWS ARRAY("windows", "4", "64,298,3") ",\"axes\":[1]}"
+
 static const char *const examples[] = {
     GRAPH ARRAY("max", "0", "64,1") ",\"axes\":[1]}," ARRAY("subtract", "0,1", "64,300") "}," ARRAY(
         "exp", "2", "64,300") "}," ARRAY("cumsum", "3", "64,300") ",\"axes\":[1]}" ENDS("4"),
@@ -56,6 +70,8 @@ static const char *const examples[] = {
                                                                     "," ARRAY(
                                                                         "multiply", "2,3",
                                                                         "64,300") "}" ENDS("5"),
+    GRAPH BAND SUM PLANE LIST SCALED ENDS("5"),
+    GRAPH BEST CHOSEN FLAT ROWS WINDOWS ENDS("2"),
 };
 static const char *const pieces[] = {"-1",  "1e300",    "99999",   "[]",        "null",
                                      "64",  "300",      "\"inf\"", "broadcast", "reshape",

@@ -512,6 +512,8 @@ def get_part(array, key):
     items = key if isinstance(key, tuple) else (key,)
     if numbers is not None and not any(isinstance(item, Traced) for item in items):
         return Traced.known(numbers[key])
+    if takes_one_of_each(array, items):
+        return FUNCTIONS["take_along_axis"](array, traced(items[1]).reshape(-1, 1), 1).reshape(-1)
     at, index, rest = one_array_index(array, items)
     if index.dtype == bool:
         if index.real() is None or index.ndim != 1:
@@ -519,6 +521,16 @@ def get_part(array, key):
         index = Traced.known(np.flatnonzero(index.real()))
     array = array.through(Part(rest, array.shape))
     return FUNCTIONS["take"](array, index, axis=at)
+
+
+def takes_one_of_each(array, items):
+    """x[np.arange(len(x)), index]: an element of each row."""
+    if len(items) != 2 or array.ndim != 2 or not all(
+            isinstance(item, (Traced, np.ndarray)) and item.ndim == 1 for item in items):
+        return False
+    rows = traced(items[0]).real()
+    return items[1].dtype.kind in "iu" and items[1].shape == (array.shape[0],) and (
+        rows is not None and np.array_equal(rows, np.arange(array.shape[0])))
 
 
 def one_array_index(array, items):
@@ -562,6 +574,8 @@ def set_part(array, key, value):
 
 
 def scatter(array, items, value):
+    if takes_one_of_each(array, items):
+        return FUNCTIONS["take_along_axis"](array, traced(items[1]).reshape(-1, 1), 1).reshape(-1)
     at, index, rest = one_array_index(array, items)
     if any(item != slice(None) for item in rest) or index.dtype == bool:
         raise Untraced("writing to chosen elements")
