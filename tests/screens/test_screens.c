@@ -150,7 +150,7 @@ static const struct scene lane_scenes[] = {
     {"lanes-verifying", "verifying", "{ { Tab", NO_PLACE, false},
     {"lanes-verifying-list", "verifying", "{ { l", NO_PLACE, false},
     {"lanes-verifying-device", "verifying", "{ { 4", NO_PLACE, false},
-    {"lanes-decided", "decided", "{ { Tab Tab", NO_PLACE, false},
+    {"lanes-decided", "decided", "{ {", NO_PLACE, false},
     {"lanes-decided-list", "decided", "{ { l", NO_PLACE, false},
     {"lanes-decided-one", "decided", "{ { [", NO_PLACE, false},
     {"lanes-history", "decided", "{ { 7 Down Down", NO_PLACE, false},

@@ -20,6 +20,7 @@ struct workbench {
     enum pane pane;
     bool zoomed, hunks;
     int hunk, step;            /* step: the one looked at, -1: none */
+    int stop;                  /* the gate at which the loop stood when last drawn, -1: none */
     enum tune_step hunks_step; /* the loop's step when the person began to go through hunks */
     struct tui_list panes[PANE_COUNT];
     struct tui_rect pane_spots[PANE_COUNT], step_spots[TUNE_STEPS];

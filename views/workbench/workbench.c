@@ -15,6 +15,14 @@ static const struct {
     [PANE_PROFILE] = {"profile", pane_profile_draw, pane_profile_note},
 };
 
+/* Where a person looks when the loop stops at a step's gate. */
+static const enum pane matters[TUNE_STEPS] = {
+    [TUNE_STEP_PROFILE] = PANE_PROFILE,    [TUNE_STEP_PLAN] = PANE_PROPOSAL,
+    [TUNE_STEP_REWRITE] = PANE_PROPOSAL,   [TUNE_STEP_VERIFY] = PANE_DEVICE,
+    [TUNE_STEP_BENCHMARK] = PANE_PROFILE,  [TUNE_STEP_DECIDE] = PANE_PROFILE,
+    [TUNE_STEP_SUMMARISE] = PANE_PROPOSAL, [TUNE_STEP_REFLECT] = PANE_PROPOSAL,
+};
+
 struct workbench *workbench_of(const struct views *views) {
     return views->own[VIEW_WORKBENCH];
 }
@@ -31,7 +39,7 @@ static void workbench_forget(struct views *views) {
     bench->proposed = NULL;
     bench->costs_seq = -1;
     bench->hunks = bench->zoomed = bench->kernel_moved = false;
-    bench->step = -1;
+    bench->step = bench->stop = -1;
     for (int i = 0; i < PANE_COUNT; i++)
         bench->panes[i] = (struct tui_list){.follow = i == PANE_DEVICE};
 }
@@ -101,6 +109,20 @@ static void end_hunks(struct views *views) {
         bench->hunks = false;
 }
 
+/* Where one pane shows, a new stop brings the one that matters, once: Tab still goes to others. A
+ * zoomed proposal makes room for what came of it; other panes stay zoomed until a person goes. */
+static void show_what_waits(struct views *views, bool tabs) {
+    struct workbench *bench = workbench_of(views);
+    int stop = views->state->wait == TUNE_WAIT_GATE ? (int)views->state->wait_step : -1;
+    if (stop >= 0 && stop != bench->stop) {
+        if (bench->pane == PANE_PROPOSAL && matters[stop] != PANE_PROPOSAL)
+            bench->zoomed = false;
+        if (tabs && !bench->zoomed)
+            bench->pane = matters[stop];
+    }
+    bench->stop = stop;
+}
+
 static void workbench_draw(struct views *views, struct tui_area area) {
     struct workbench *bench = workbench_of(views);
     end_hunks(views);
@@ -117,12 +139,14 @@ static void workbench_draw(struct views *views, struct tui_area area) {
     chrome_header(views, tui_area_part(area, parts[0]));
     workbench_steps(views, tui_area_part(area, parts[1]));
     struct tui_area body = tui_area_part(area, parts[2]);
+    bool tabs = body.cols < 100 || body.rows < 20;
+    show_what_waits(views, tabs);
     for (int i = 0; i < PANE_COUNT; i++)
         bench->pane_spots[i] = (struct tui_rect){0, 0, 0, 0};
     if (bench->zoomed) {
         tui_frame_edges(body, true);
         draw_pane(views, body, bench->pane);
-    } else if (body.cols < 100 || body.rows < 20) {
+    } else if (tabs) {
         draw_tabs(views, body);
     } else {
         draw_grid(views, body);
