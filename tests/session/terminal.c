@@ -111,6 +111,12 @@ static bool pump(struct terminal *terminal, int wait_ms) {
     return true;
 }
 
+void terminal_read(struct terminal *terminal, int for_ms) {
+    uint64_t end = clock_monotonic_ns() + (uint64_t)for_ms * 1000000, now;
+    while ((now = clock_monotonic_ns()) < end && terminal->fd >= 0)
+        pump(terminal, (int)((end - now) / 1000000) + 1);
+}
+
 void terminal_free(struct terminal *terminal) {
     if (!terminal->ended) {
         kill(-terminal->pid, SIGKILL);
@@ -203,6 +209,14 @@ int terminal_wait_exit(struct terminal *terminal, bool stopped) {
             return -1;
         pump(terminal, 20);
     }
+}
+
+bool terminal_ended(struct terminal *terminal, int *status) {
+    if (waitpid(terminal->pid, status, WNOHANG) != terminal->pid)
+        return false;
+    terminal->ended = true;
+    terminal_read(terminal, 50);
+    return true;
 }
 
 void terminal_hang_up(struct terminal *terminal) {

@@ -17,6 +17,8 @@ void terminal_type(struct terminal *terminal, const char *bytes);
 void terminal_resize(struct terminal *terminal, int cols, int rows);
 /* Reads until the text is on the screen (or, with `there` false, is gone). False after 20 s. */
 bool terminal_wait(struct terminal *terminal, const char *text, bool there);
+/* Reads for so many milliseconds, whatever comes. */
+void terminal_read(struct terminal *terminal, int for_ms);
 /* The screen as text, in rows without trailing blanks. Valid until the next call. */
 const char *terminal_screen(struct terminal *terminal);
 bool terminal_is_alternate(
@@ -30,6 +32,8 @@ pid_t terminal_pid(const struct terminal *terminal);
 /* Waits until the program ended (or, with `stopped`, was stopped). Returns its status as waitpid
  * gives it; -1 after 20 s. */
 int terminal_wait_exit(struct terminal *terminal, bool stopped);
+/* True when the program ended; its status as waitpid gives it. Does not wait. */
+bool terminal_ended(struct terminal *terminal, int *status);
 /* Closes the terminal's side, as a lost connection does. */
 void terminal_hang_up(struct terminal *terminal);
 
