@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chosen edit becomes a new source. */
+/* A chosen edit, or a kernel written anew, becomes a new source. */
 #include "rewrite/private.h"
 
 /* What came out must parse and keep the limits, unless the kernel broke them before. */
@@ -42,6 +42,8 @@ bool rewrite_apply(const struct rewrite_request *request, const char *key, struc
     struct buf source = {0};
     struct rewrite_request step = *request;
     bool ok = true;
+    if (str_starts(rest, REWRITE_ANEW))
+        return rewrite_anew_apply(request, key, out, err);
     while (ok && str_next(&rest, '+', &part)) {
         struct buf next = {0};
         ok = apply_one(&step, part, &next, err);

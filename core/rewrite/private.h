@@ -24,4 +24,11 @@ struct rewrite_estimate {
     const char *why; /* arena; the first error */
 };
 
+/* anew.c: the offer to write the kernel anew, whose texts go into the arena. */
+void rewrite_anew_offer(const struct rewrite_request *request, double now_us, struct arena *arena,
+                        struct rewrite_offer *offer);
+/* Writes the kernel that such a key names, with the name of the request's kernel. */
+bool rewrite_anew_apply(const struct rewrite_request *request, const char *key, struct buf *out,
+                        struct err *err);
+
 #endif

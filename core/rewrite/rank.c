@@ -194,6 +194,18 @@ static void try_pairs(struct ranking *ranking, const struct rewrite_model *model
     }
 }
 
+/* The kernel written anew competes with the edits. */
+static void try_anew(struct ranking *ranking) {
+    const struct rewrite_anew *anew = ranking->request->anew;
+    if (!anew || !anew->found ||
+        anew->found->latency_us >= ranking->base.latency_us * (1 - MIN_GAIN))
+        return;
+    struct rewrite_offer offer;
+    rewrite_anew_offer(ranking->request, ranking->base.latency_us, ranking->offers->arena, &offer);
+    if (!is_closed(ranking, offer.key))
+        *vec_push(&ranking->offers->all) = offer;
+}
+
 static int by_latency(const void *a, const void *b) {
     const struct rewrite_offer *left = a, *right = b;
     if (left->latency != right->latency)
@@ -213,6 +225,7 @@ bool rewrite_offers_make(const struct rewrite_request *request, const struct rew
     offers->modelled = ranking.base.latency_us > 0;
     offers->declined = model->declined.len;
     try_singles(&ranking, model);
+    try_anew(&ranking);
     if (offers->modelled && !offers->all.len)
         try_pairs(&ranking, model);
     if (offers->all.len)

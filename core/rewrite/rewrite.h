@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The embedded rewriter: source-to-source transformations of NKI kernels, ranked by the device
- * model. It knows the language and the device, and nothing of the loop that asks it. */
+ * model, and kernels written anew from what the reference computes. It knows the language and the
+ * device, and nothing of the loop that asks it. */
 #ifndef HONE_REWRITE_REWRITE_H
 #define HONE_REWRITE_REWRITE_H
 
 #include "rewrite/facts/facts.h"
 #include "rewrite/moves/moves.h"
+#include "schedule/schedule.h"
+
+/* What a kernel can be written anew from: the graph of its reference and what the search over its
+ * schedules found. Everything in it stays the caller's. */
+struct rewrite_anew {
+    struct str graph; /* meta.json of the recorded reference */
+    const char *task; /* its name, for the first comment */
+    enum write_precision precision;
+    const struct schedule *found; /* NULL: it is not offered, and keys still work */
+};
+/* Searches the schedules of request->anew for the request's generation, inputs and pessimism.
+ * `budget` and the errors as for schedule_search. */
+struct schedule *rewrite_anew_search(const struct rewrite_request *request, size_t budget,
+                                     const volatile int *cancel, struct err *err) CC_MUST_USE;
 
 /* An edit that can be made, and what is expected of it. Texts live in the offers' arena. */
 struct rewrite_offer {
@@ -33,7 +48,9 @@ struct rewrite_screen {
     double budget_s;            /* wall clock */
 };
 /* Finds the edits of the menu and ranks them: by the model as far as the budget goes. Where no
- * single edit is faster, pairs are tried. False with *err when the source does not parse. */
+ * single edit is faster, pairs are tried. The kernel written anew is among them where the model
+ * calls it faster; its key names every choice of its schedule. False with *err when the source does
+ * not parse. */
 bool rewrite_offers_make(const struct rewrite_request *request, const struct rewrite_screen *screen,
                          struct rewrite_offers *offers, struct err *err) CC_MUST_USE;
 

@@ -5,6 +5,20 @@
 
 #include "write/private.h"
 
+static const char *const precisions[] = {
+    [WRITE_KEEP] = "keep", [WRITE_SPLIT] = "split", [WRITE_ANY] = "any"};
+
+const char *write_precision_word(enum write_precision precision) {
+    return precisions[precision];
+}
+
+enum write_precision write_precision_of(const char *word) {
+    for (size_t i = 0; word && i < COUNT_OF(precisions); i++)
+        if (strcmp(precisions[i], word) == 0)
+            return (enum write_precision)i;
+    return WRITE_KEEP;
+}
+
 static const struct write_choice *declared(const struct written *written, const char *key) {
     for (size_t i = 0; i < written->choices.len; i++)
         if (strcmp(written->choices.at[i].key, key) == 0)

@@ -442,7 +442,8 @@ static void print_head(struct writer *writer) {
         else
             buf_puts(&shapes, "a number, written into the kernel as it was");
     }
-    write_line(writer, "def kernel(%s):", names.at ? names.at : "");
+    const char *function = writer->spec->function ? writer->spec->function : "kernel";
+    write_line(writer, "def %s(%s):", function, names.at ? names.at : "");
     write_line(writer, "    \"\"\"%s, as its reference computes it.", writer->spec->name);
     write_line(writer, "%s", shapes.at ? shapes.at : "");
     write_line(writer, "    \"\"\"");

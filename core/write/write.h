@@ -11,6 +11,11 @@
 /* How the numbers of products may be made: as the task's dtypes say, by sums of bf16 products, or
  * by anything that the tolerance allows. */
 enum write_precision { WRITE_KEEP, WRITE_SPLIT, WRITE_ANY };
+/* "keep", "split", "any" */
+const char *write_precision_word(enum write_precision precision);
+/* WRITE_KEEP for NULL and for what is none of the words. */
+enum write_precision write_precision_of(const char *word);
+
 #define WRITE_MAX_VALUES 12
 /* One decision of the schedule: it changes how a stage computes, never what. Stages declare theirs
  * while they are written, so which there are may depend on the others. */
@@ -26,9 +31,10 @@ struct write_setting {
     int64_t value;
 };
 struct write_spec {
-    struct str graph;  /* meta.json of the recorded reference */
-    const char *name;  /* of the task, for the first comment */
-    double sbuf_bytes; /* of one partition, that a kernel may use */
+    struct str graph;     /* meta.json of the recorded reference */
+    const char *name;     /* of the task, for the first comment */
+    const char *function; /* the kernel's name; NULL: "kernel" */
+    double sbuf_bytes;    /* of one partition, that a kernel may use */
     enum write_precision precision;
     /* The schedule: where a choice is named, its value instead of the default. Keys that no stage
      * declares and values that it does not offer are passed over. */

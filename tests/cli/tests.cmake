@@ -22,6 +22,10 @@ set_tests_properties(cli/new PROPERTIES LABELS session TIMEOUT 300)
 add_test(NAME cli/products COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/products.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/products PROPERTIES LABELS session TIMEOUT 300)
+# The loop with kernels written anew.
+add_test(NAME cli/anew COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/anew.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/anew PROPERTIES LABELS session TIMEOUT 300)
 if(TARGET hone)
   add_test(NAME cli/install COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/install.py
            ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})

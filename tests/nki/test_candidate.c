@@ -96,6 +96,9 @@ static void another_dialect_and_names_the_release_lost_are_found(void **state) {
     nki_lint_candidate(now, &options, &diags);
     assert_int_equal(diags.all.len, 1);
     assert_string_equal(diags.all.at[0].code, "hone-candidate-dialect");
+    options.any_dialect = true;
+    nki_lint_candidate(now, &options, &diags);
+    assert_int_equal(diags.all.len, 1); /* nothing more */
     nki_tree_free(now);
     nki_tree_free(legacy);
     diag_free(&diags);

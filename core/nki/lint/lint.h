@@ -29,6 +29,7 @@ void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *option
 struct nki_candidate_options {
     const struct nki_tree *original; /* ? the kernel it comes from */
     bool allows_original;  /* the candidate may use what the original uses beyond the list */
+    bool any_dialect;      /* the candidate may be in another dialect than the original */
     bool looks_for_types;  /* finds narrower types by name too, for when no program can tell */
     const char *release;   /* ? as in nki_lint_options */
     const char *path;      /* ? of the kernel: files beside it may be imported, except */

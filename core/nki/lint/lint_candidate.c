@@ -260,7 +260,8 @@ void nki_lint_candidate(const struct nki_tree *tree, const struct nki_candidate_
     find(tree, options, &found);
     find_errors(tree, options->release, &found);
     if (original && !original->errors) {
-        check_dialect(tree, original, diags);
+        if (!options->any_dialect)
+            check_dialect(tree, original, diags);
         find(original, options, &before);
         find_errors(original, options->release, &before);
     }

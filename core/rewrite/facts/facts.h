@@ -14,6 +14,7 @@ struct rewrite_line {
     const char *engine;
 };
 
+struct rewrite_anew;
 /* What is to be rewritten. Everything in it stays the caller's. */
 struct rewrite_request {
     const char *path, *function; /* function NULL: the kernel of the file */
@@ -26,6 +27,7 @@ struct rewrite_request {
     const struct rewrite_line *lines;
     size_t n_lines;
     const char *bound; /* the engine that limits it ("vector", "dma"); NULL: unknown */
+    const struct rewrite_anew *anew; /* what it could be written anew from; NULL: nothing */
 };
 
 #endif

@@ -29,6 +29,8 @@ static const struct rewrite_row *rewrite_row_find(struct str id) {
 
 const char *rewrite_strategy(const char *key) {
     struct str rest = str_of(key), id = {0};
+    if (str_starts(rest, REWRITE_ANEW))
+        return "anew";
     const struct rewrite_row *row = str_next(&rest, ':', &id) ? rewrite_row_find(id) : NULL;
     return !row ? NULL : row->strategy ? row->strategy : row->id;
 }

@@ -6,6 +6,9 @@
 /* Which way an edit moves its metric. */
 enum rewrite_direction { REWRITE_DOWN, REWRITE_UP };
 
+/* What the keys of kernels begin with that are written anew from the reference. */
+#define REWRITE_ANEW "anew:"
+
 /* The strategy that the key of an offer carries out; NULL for a key of another kind. */
 const char *rewrite_strategy(const char *key);
 

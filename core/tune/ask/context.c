@@ -386,6 +386,12 @@ static void menu_print(struct tune_context *context, const struct tune_state *st
     section_add(context, "dead ends", &avoid);
 }
 
+/* NKI 0.2 was the first whose kernels of the package nki look as they do today. */
+static bool takes_current(const struct tune_state *state) {
+    bool here = !state->target || strcmp(state->target, "sim") == 0;
+    return here || (state->nki && nki_release_compare(state->nki, "0.2") >= 0);
+}
+
 /* `call`: the question that the context is for, where it was put already; else -1. */
 static struct tune_context *proposal_context(const struct tune_state *state, int lane, int call) {
     struct tune_context *context = mem_alloc(1, sizeof *context);
@@ -398,6 +404,8 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     context->reference_path = keep(context, tune_reference_file(state));
     context->device = keep(context, state->device);
     context->pessimistic = state->is_pessimistic;
+    context->precision = keep(context, state->precision ? state->precision : "keep");
+    context->takes_current = takes_current(state);
     context->latency_us = context->floor_us = NAN;
     const struct tune_attempt *from = tune_state_attempt(state, context->attempt);
     context->source = keep(context, from ? tune_source(state, from) : state->kernel_source);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rewriter as a proposer: turns a context into a request, what the menu finds into ranked
- * plans, and a chosen plan into a candidate. It decides nothing about correctness or speed: the
- * runner does. */
+/* The rewriter as a proposer: turns a context into a request, what the menu finds and the kernel
+ * written anew into ranked plans, and a chosen plan into a candidate. It decides nothing about
+ * correctness or speed: the runner does. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,6 +9,7 @@
 #include "rewrite/rewrite.h"
 #include "runner/runner.h"
 #include "task/task.h"
+#include "tune/proposer/anew.h"
 #include "tune/proposer/inner.h"
 
 #define MAX_PLANS 8
@@ -21,12 +22,14 @@ struct job {
     struct arena *arena; /* copies of what the context said */
     struct rewrite_request request;
     struct task_inputs *values;
+    struct anew *anew; /* what can be written anew; NULL: nothing */
     VEC(const char *) closed;
     const char *key; /* of the plan to carry out; NULL: make plans */
     VEC(struct tune_plan) plans;
     struct buf source;
     volatile int cancelled;
-    char summary[200]; /* of the ranking, for the log */
+    char summary[200];     /* of the ranking, for the log */
+    struct buf was_judged; /* what the search over schedules says; "": it was made before */
     struct err err;
     bool ok;
 };
@@ -35,6 +38,7 @@ struct rewriter {
     struct tune_proposer proposer;
     struct loop *loop;
     struct job *job;
+    struct anew *anew; /* of the last plan */
 };
 
 /* ---- the request ---------------------------------------------------------------------------- */
@@ -95,6 +99,7 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
     job->request.pessimistic = context->pessimistic;
     read_profile(job, context);
     read_inputs(job, context->reference_path);
+    job->anew = anew_take(&rewriter->anew, context);
     for (size_t i = 0; i < context->closed.len; i++)
         *vec_push(&job->closed) = arena_strdup(job->arena, context->closed.at[i].key);
     rewriter->job = job;
@@ -106,6 +111,8 @@ static void job_free(struct job *job) {
     vec_free(&job->closed);
     vec_free(&job->plans);
     buf_free(&job->source);
+    buf_free(&job->was_judged);
+    anew_drop(job->anew);
     arena_free(job->arena);
     mem_free_(job);
 }
@@ -162,6 +169,8 @@ static void make_plans(struct job *job) {
 
 static void work(void *data) {
     struct job *job = data;
+    if (job->anew)
+        anew_fill(job->anew, &job->request, !job->key, &job->cancelled, &job->was_judged);
     if (job->key)
         job->ok = rewrite_apply(&job->request, job->key, &job->source, &job->err);
     else
@@ -175,6 +184,8 @@ static void answer(struct job *job) {
         tune_reply_candidate(job->reply, buf_str(&job->source));
     } else {
         tune_reply_log(job->reply, job->summary);
+        if (job->was_judged.len)
+            tune_reply_log(job->reply, job->was_judged.at);
         tune_reply_plans(job->reply, job->plans.at, job->plans.len);
     }
 }
@@ -224,7 +235,9 @@ static void cancel(void *self, struct tune_reply *reply) {
 }
 
 static void destroy(void *self) {
+    struct rewriter *rewriter = self;
     cancel(self, NULL);
+    anew_drop(rewriter->anew);
     mem_free_(self);
 }
 

@@ -12,6 +12,7 @@
 #include "task/task.h"
 #include "runner/runner.h"
 #include "tune/session/inner.h"
+#include "tune/sums/sums.h"
 #include "tune/trial/trial.h"
 
 /* A kernel that needs more is left to the runner. */
@@ -24,7 +25,7 @@ struct inspection {
     struct arena *arena;
     const char *path, *reference, *function, *source, *original;
     const char *device, *release; /* release: NKI on the target; NULL */
-    bool keeps_precision, allows_original;
+    bool keeps_precision, allows_original, any_dialect;
     struct task_inputs *values; /* shapes; NULL: not known */
     struct nki_input *inputs;
     struct nki_facts *facts; /* of the original; made by the first inspection */
@@ -100,6 +101,7 @@ static void work(void *data) {
     struct nki_tree *tree = nki_parse(own->path, str_of(own->source), &own->diags);
     struct nki_candidate_options options = {.original = original,
                                             .allows_original = own->allows_original,
+                                            .any_dialect = own->any_dialect,
                                             .release = own->release,
                                             .looks_for_types = own->keeps_precision && !own->values,
                                             .path = own->path,
@@ -215,6 +217,17 @@ static void cancel(struct tune_inspection *inspection) {
     inspection_free(own);
 }
 
+/* A kernel that was written anew from the reference may be in another dialect than the first one,
+ * and so may what is made of it. */
+static bool takes_any_dialect(const struct tune_state *state, const struct tune_attempt *attempt) {
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    if (attempt->plan.strategy && strcmp(attempt->plan.strategy, "anew") == 0)
+        return true;
+    const char *first = tune_memory_dialect(state->kernel_source);
+    const char *now = parent ? tune_memory_dialect(tune_source(state, parent)) : NULL;
+    return first && now && strcmp(first, now) != 0;
+}
+
 static struct inspection *inspection_new(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_attempt_in(state, lane);
@@ -230,6 +243,7 @@ static struct inspection *inspection_new(struct tune_session *session, int lane)
     own->device = keep(own, device_name(state->device));
     own->release = keep(own, state->nki);
     own->allows_original = state->allows_seed;
+    own->any_dialect = takes_any_dialect(state, attempt);
     own->keeps_precision = !state->precision || strcmp(state->precision, "any") != 0;
     if (session->original)
         own->facts = mem_dup(session->original, sizeof *own->facts);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel written anew from what the reference computes, as an offer among the edits. Its key
+ * has the whole schedule, so that the same kernel comes out of it without another search. */
+#include "rewrite/private.h"
+
+#include <stdlib.h>
+
+#include "device/device.h"
+
+#define MOST_SETTINGS 512
+
+/* As the kernel that it replaces is called; in the arena. */
+static const char *function_of(const struct rewrite_request *request, struct arena *arena) {
+    if (request->function)
+        return arena_strdup(arena, request->function);
+    struct diag_list ignored = {0};
+    struct nki_tree *tree = nki_parse("kernel.py", request->source, &ignored);
+    const struct nki_node *kernel = nki_find_kernel(tree, NULL, NULL);
+    struct str name = kernel ? kernel->function_def.name : str_of("kernel");
+    const char *kept = arena_strndup(arena, name.at, name.len);
+    nki_tree_free(tree);
+    diag_free(&ignored);
+    return kept;
+}
+
+static struct write_spec spec_of(const struct rewrite_request *request, struct arena *arena) {
+    return (struct write_spec){
+        .graph = request->anew->graph,
+        .name = request->anew->task ? request->anew->task : "The task",
+        .function = function_of(request, arena),
+        .sbuf_bytes = (double)device_generation_of(request->generation)->sbuf_partition_bytes,
+        .precision = request->anew->precision};
+}
+
+struct schedule *rewrite_anew_search(const struct rewrite_request *request, size_t budget,
+                                     const volatile int *cancel, struct err *err) {
+    struct arena *arena = arena_new();
+    struct schedule_request search = {.spec = spec_of(request, arena),
+                                      .generation = request->generation,
+                                      .pessimistic = request->pessimistic,
+                                      .inputs = request->inputs,
+                                      .n_inputs = request->n_inputs,
+                                      .budget = budget,
+                                      .cancel = cancel};
+    struct schedule *found = schedule_search(&search, err);
+    arena_free(arena);
+    return found;
+}
+
+/* ---- the offer ------------------------------------------------------------------------------- */
+
+static const char *print_key(const struct rewrite_anew *anew, struct arena *arena) {
+    struct buf key = {0};
+    buf_printf(&key, REWRITE_ANEW "%s", write_precision_word(anew->precision));
+    for (size_t i = 0; i < anew->found->settings.len; i++)
+        buf_printf(&key, ",%s=%lld", anew->found->settings.at[i].key,
+                   (long long)anew->found->settings.at[i].value);
+    const char *kept = arena_strdup(arena, key.at);
+    buf_free(&key);
+    return kept;
+}
+
+static void print_us(struct buf *out, double us) {
+    clock_print_duration(out, us * 1e-6);
+}
+
+static void print_step(struct buf *out, const struct schedule_step *step) {
+    buf_printf(out, " %s (line %d of the reference): %lld instead of %lld, ", step->title,
+               step->line, (long long)step->to, (long long)step->from);
+    if (step->saved_us > 0) {
+        buf_puts(out, "saves ");
+        print_us(out, step->saved_us);
+    } else {
+        buf_puts(out, "makes way for another step");
+    }
+    buf_putc(out, '.');
+}
+
+static const char *print_what(const struct rewrite_anew *anew, struct arena *arena) {
+    const struct schedule *found = anew->found;
+    struct buf out = {0};
+    buf_printf(&out,
+               "Replaces the whole kernel by one that is written from what the reference computes, "
+               "in the current dialect; precision: %s. No line of the kernel is kept, only its "
+               "name and its arguments.",
+               write_precision_word(anew->precision));
+    if (found->steps.len) {
+        buf_puts(&out, " As it is written first it would take ");
+        print_us(&out, found->start_us);
+        buf_puts(&out, ". Steps of its schedule:");
+    }
+    for (size_t i = 0; i < found->steps.len; i++)
+        print_step(&out, &found->steps.at[i]);
+    const char *kept = arena_strdup(arena, out.at);
+    buf_free(&out);
+    return kept;
+}
+
+static const char *print_why(const struct rewrite_anew *anew, double now_us, struct arena *arena) {
+    struct buf out = {0};
+    buf_puts(&out, "Computed by the device model: ");
+    print_us(&out, anew->found->latency_us);
+    buf_puts(&out, " instead of ");
+    print_us(&out, now_us);
+    buf_printf(&out, "; %zu schedules were judged, %s.", anew->found->judged,
+               anew->found->ended ? "and no step and no pair of steps is better"
+                                  : "then the budget ended");
+    const char *kept = arena_strdup(arena, out.at);
+    buf_free(&out);
+    return kept;
+}
+
+static int count_lines(struct str text) {
+    int lines = 0;
+    for (struct str line; str_next(&text, '\n', &line);)
+        lines++;
+    return lines;
+}
+
+void rewrite_anew_offer(const struct rewrite_request *request, double now_us, struct arena *arena,
+                        struct rewrite_offer *offer) {
+    const struct rewrite_anew *anew = request->anew;
+    double change = anew->found->latency_us / now_us - 1;
+    *offer = (struct rewrite_offer){.key = print_key(anew, arena),
+                                    .title = "Write the kernel anew from the reference",
+                                    .what = print_what(anew, arena),
+                                    .why = print_why(anew, now_us, arena),
+                                    .first_line = 1,
+                                    .last_line = count_lines(request->source),
+                                    .metric = "latency",
+                                    .direction = REWRITE_DOWN,
+                                    .size = -change,
+                                    .latency = change,
+                                    .modelled = true};
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+/* "keep,matmul_4.block_rows=256": false where it is none. */
+static bool read_key(const char *key, struct arena *arena, struct write_spec *spec) {
+    char *rest = arena_strdup(arena, key + strlen(REWRITE_ANEW));
+    struct write_setting *settings = ARENA_ARRAY(arena, struct write_setting, MOST_SETTINGS);
+    char *save = NULL, *part = strtok_r(rest, ",", &save);
+    if (!part)
+        return false;
+    spec->precision = write_precision_of(part);
+    while ((part = strtok_r(NULL, ",", &save))) {
+        char *equals = strchr(part, '='), *end = NULL;
+        if (!equals || spec->setting_count == MOST_SETTINGS)
+            return false;
+        *equals = 0;
+        settings[spec->setting_count++] =
+            (struct write_setting){part, strtoll(equals + 1, &end, 10)};
+        if (end == equals + 1 || *end)
+            return false;
+    }
+    spec->settings = settings;
+    return true;
+}
+
+bool rewrite_anew_apply(const struct rewrite_request *request, const char *key, struct buf *out,
+                        struct err *err) {
+    if (!request->anew)
+        return err_set(err, ERR_KERNEL, "what the reference computes is not recorded any more");
+    struct arena *arena = arena_new();
+    struct write_spec spec = spec_of(request, arena);
+    bool ok = read_key(key, arena, &spec) ||
+              err_set(err, ERR_KERNEL, "\"%.100s\" names no schedule", key);
+    struct written *written = ok ? write_kernel(&spec, err) : NULL;
+    ok = written != NULL;
+    if (ok && written->gaps.len)
+        ok = err_set(err, ERR_KERNEL, "%s (line %d of the reference) cannot be written",
+                     written->gaps.at[0].what, written->gaps.at[0].line);
+    if (ok)
+        buf_puts(out, written->text);
+    written_free(written);
+    arena_free(arena);
+    return ok;
+}

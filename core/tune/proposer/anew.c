@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search over schedules takes longer than a plan may, so it is made once: what it finds depends
+ * on the reference and on the settings, and not on the kernel of the moment. */
+#include "tune/proposer/anew.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "task/task.h"
+#include "tune/proposer/inner.h"
+
+#define BUDGET 160 /* schedules: what is found later seldom pays for the wait */
+
+struct anew {
+    atomic_int holders;
+    pthread_mutex_t works; /* held by the job that fills it */
+    char *reference_path, *task, *device, *precision;
+    bool pessimistic;
+    bool was_read, was_searched;
+    char *graph;
+    struct schedule *found;
+    struct rewrite_anew view;
+    struct err err; /* why nothing was found */
+};
+
+/* ---- who holds it ---------------------------------------------------------------------------- */
+
+static bool same(const char *a, const char *b) {
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool is_of(const struct anew *anew, const struct tune_context *context) {
+    return same(anew->reference_path, context->reference_path) &&
+           same(anew->device, context->device) && same(anew->precision, context->precision) &&
+           anew->pessimistic == context->pessimistic;
+}
+
+static struct anew *anew_new(const struct tune_context *context) {
+    struct anew *anew = mem_alloc(1, sizeof *anew);
+    atomic_init(&anew->holders, 1);
+    pthread_mutex_init(&anew->works, NULL);
+    anew->reference_path = mem_strdup(context->reference_path);
+    anew->task = mem_strdup(context->task);
+    anew->device = mem_strdup(context->device);
+    anew->precision = mem_strdup(context->precision);
+    anew->pessimistic = context->pessimistic;
+    return anew;
+}
+
+struct anew *anew_take(struct anew **kept, const struct tune_context *context) {
+    if (!context->reference_path || !context->takes_current)
+        return NULL;
+    if (!*kept || !is_of(*kept, context)) {
+        anew_drop(*kept);
+        *kept = anew_new(context);
+    }
+    atomic_fetch_add(&(*kept)->holders, 1);
+    return *kept;
+}
+
+void anew_drop(struct anew *anew) {
+    if (!anew || atomic_fetch_sub(&anew->holders, 1) > 1)
+        return;
+    pthread_mutex_destroy(&anew->works);
+    schedule_free(anew->found);
+    free(anew->graph);
+    free(anew->reference_path);
+    free(anew->task);
+    free(anew->device);
+    free(anew->precision);
+    free(anew);
+}
+
+/* ---- what it has ----------------------------------------------------------------------------- */
+
+static void read_graph(struct anew *anew) {
+    size_t size = 0;
+    anew->graph = task_graph_read(anew->reference_path, &size, &anew->err);
+    anew->view = (struct rewrite_anew){.graph = {anew->graph, size},
+                                       .task = anew->task,
+                                       .precision = write_precision_of(anew->precision)};
+    anew->was_read = true;
+}
+
+static void search(struct anew *anew, struct rewrite_request *request, const volatile int *cancel) {
+    anew->err = (struct err){0};
+    anew->found = rewrite_anew_search(request, BUDGET, cancel, &anew->err);
+    anew->was_searched = !*cancel;
+    anew->view.found = anew->found;
+}
+
+static void tell(const struct anew *anew, struct buf *summary) {
+    const struct schedule *found = anew->found;
+    if (!found) {
+        buf_printf(summary, "no kernel was written anew from the reference: %s", anew->err.text);
+        return;
+    }
+    buf_printf(summary,
+               "judged %zu schedules of a kernel written anew from the reference: ", found->judged);
+    clock_print_duration(summary, found->latency_us * 1e-6);
+    buf_printf(summary, " on the device model%s", found->ended ? "" : "; the budget ended");
+}
+
+void anew_fill(struct anew *anew, struct rewrite_request *request, bool searches,
+               const volatile int *cancel, struct buf *summary) {
+    pthread_mutex_lock(&anew->works);
+    if (!anew->was_read)
+        read_graph(anew);
+    if (anew->graph)
+        request->anew = &anew->view;
+    if (searches && !anew->was_searched && request->inputs) {
+        if (anew->graph)
+            search(anew, request, cancel);
+        anew->was_searched |= !anew->graph;
+        if (anew->was_searched)
+            tell(anew, summary);
+    }
+    pthread_mutex_unlock(&anew->works);
+}

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop writes a kernel anew from its reference where that is faster, whatever dialect the
+kernel is in, and goes on from it."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HONE = os.path.abspath(sys.argv.pop(1))
+REFERENCE = """
+import numpy as np
+
+def get_inputs():
+    return [np.random.normal(size=(256, 256)).astype(np.float32) for _ in range(2)]
+
+def forward(x, w):
+    return np.matmul(x, w)
+"""
+# Loads both tiles again for each small product; the spelling is one that no edit matches.
+KERNEL = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+@nki.jit
+def slow_product(x, w):
+    out = nl.ndarray((256, 256), dtype=x.dtype, buffer=nl.shared_hbm)
+    i, j = nl.mgrid[0:32, 0:32]
+    for m in nl.affine_range(8):
+        for n in nl.affine_range(8):
+            total = nl.zeros((nl.par_dim(32), 32), nl.float32, buffer=nl.psum)
+            for k in nl.affine_range(8):
+                total += nl.matmul(nl.load(x[m * 32 + i, k * 32 + j]),
+                                   nl.load(w[k * 32 + i, n * 32 + j]))
+            nl.store(out[m * 32 + i, n * 32 + j], nl.copy(total, dtype=x.dtype))
+    return out
+"""
+
+
+class Anew(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        home = self.folder.name
+        self.environ = dict(os.environ, XDG_CACHE_HOME=os.path.join(home, "cache"),
+                            XDG_STATE_HOME=os.path.join(home, "state"),
+                            XDG_CONFIG_HOME=os.path.join(home, "config"))
+        self.task = os.path.join(home, "product")
+        os.mkdir(self.task)
+        for name, text in (("kernel.py", KERNEL), ("reference.py", REFERENCE)):
+            with open(os.path.join(self.task, name), "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_loop(self, *options):
+        done = subprocess.run([HONE, "run", self.task, "--json", *options], capture_output=True,
+                              text=True, env=self.environ, timeout=250, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_the_loop_writes_it_anew_and_goes_on(self):
+        events = self.run_loop("--rounds", "2")
+        plans = [event for event in events if event["event"] == "plans"]
+        first = plans[0]["plans"][0]
+        self.assertEqual(first["strategy"], "anew", first)
+        self.assertIn("Write the kernel anew from the reference", first["title"])
+        self.assertIn("Replaces the whole kernel", first["what"])
+        self.assertIn("Computed by the device model", first["why"])
+        self.assertLess(first["latency"], 0)
+        kernel = next(event for event in events if event["event"] == "candidate")["source"]
+        self.assertIn("import nki\n", kernel)
+        self.assertIn("def slow_product(x, w):", kernel)
+        kept = [event for event in events if event["event"] == "decided"]
+        self.assertEqual(kept[0]["status"], "keep", kept[0])
+        # What is proposed next is about the new kernel, and its dialect is no obstacle.
+        self.assertFalse([event for event in events
+                          if "hone-candidate-dialect" in json.dumps(event)])
+
+    def test_the_search_is_the_same_each_time(self):
+        def plan():
+            events = self.run_loop("--rounds", "1", "--session",
+                                   tempfile.mkdtemp(dir=self.folder.name))
+            return next(event for event in events if event["event"] == "plans")["plans"][0]["key"]
+        self.assertEqual(plan(), plan())
+
+
+if __name__ == "__main__":
+    unittest.main()
