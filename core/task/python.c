@@ -323,10 +323,24 @@ void python_program(struct buf *out) {
     buf_puts(out, "main()\n");
 }
 
+/* The program comes on stdin, before the requests: an argument has at most 128 KiB on Linux. Bytes
+ * are read as they lie there, since what is buffered would be missing from the requests. */
+static void print_start(struct buf *out, size_t bytes) {
+    buf_printf(out,
+               "import os, sys\n"
+               "text = b''\n"
+               "while len(text) < %zu:\n"
+               "    piece = os.read(0, %zu - len(text))\n"
+               "    text += piece or sys.exit(1)\n"
+               "exec(compile(text, '<string>', 'exec'))\n",
+               bytes, bytes);
+}
+
 static void launch(struct python *python, struct err *err) {
-    struct buf program = {0};
+    struct buf program = {0}, start = {0};
     python_program(&program);
-    const char *argv[] = {python->candidates.at[python->candidate], "-c", program.at,
+    print_start(&start, program.len);
+    const char *argv[] = {python->candidates.at[python->candidate], "-c", start.at,
                           python->reference_path, NULL};
     char *base = task_user_base();
     const char *env[] = {"PYTHONDONTWRITEBYTECODE=1",
@@ -350,7 +364,10 @@ static void launch(struct python *python, struct err *err) {
         python->child = loop_child_start(python->loop, &spec, err);
     while (!python->child && python->wall && wall_weaken(python->wall));
     free(base);
+    if (python->child)
+        (void)loop_child_write(python->child, program.at, program.len);
     buf_free(&program);
+    buf_free(&start);
     if (python->child && !python->watch)
         python->watch = loop_timer_start(python->loop, WATCH_MS, WATCH_MS, watch, python);
 }
