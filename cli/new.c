@@ -76,9 +76,11 @@ static bool copy_reference(const char *folder, const char *reference_path, struc
 }
 
 static void tell_gaps(const struct written *written) {
-    for (size_t i = 0; i < written->gaps.len; i++)
-        fprintf(stderr, "reference.py:%d: %s cannot be written yet\n", written->gaps.at[i].line,
-                written->gaps.at[i].what);
+    for (size_t i = 0; i < written->gaps.len; i++) {
+        const struct write_gap *gap = &written->gaps.at[i];
+        fprintf(stderr, "reference.py:%d: %s cannot be written yet%s%s\n", gap->line, gap->what,
+                *gap->why ? ": " : "", gap->why);
+    }
 }
 
 static int evaluate(const char *folder) {

@@ -69,11 +69,24 @@ static int new_buffer(struct writer *writer, const char *base, const struct grap
     return number;
 }
 
+static bool is_told(const struct written *written, const struct write_gap *gap) {
+    for (size_t i = 0; i < written->gaps.len; i++) {
+        const struct write_gap *told = &written->gaps.at[i];
+        if (told->line == gap->line && strcmp(told->what, gap->what) == 0 &&
+            strcmp(told->why, gap->why) == 0)
+            return true;
+    }
+    return false;
+}
+
 void write_gap(struct writer *writer, const struct graph_node *node, const char *why) {
     struct write_gap gap = {.line = node->line};
-    snprintf(gap.what, sizeof gap.what, "%s%s%s", node->name, *why ? ": " : "", why);
-    *vec_push(&writer->written->gaps) = gap;
-    write_line(writer, "# To be written: %s (line %d of the reference).", gap.what, gap.line);
+    snprintf(gap.what, sizeof gap.what, "%s", node->name);
+    snprintf(gap.why, sizeof gap.why, "%s", why);
+    if (!is_told(writer->written, &gap))
+        *vec_push(&writer->written->gaps) = gap;
+    write_line(writer, "# To be written: %s%s%s (line %d of the reference).", gap.what,
+               *why ? ": " : "", gap.why, gap.line);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -261,6 +274,13 @@ static void leave_out(struct writer *writer, int index) {
     value->has_view = true;
 }
 
+/* What a person can do about an operation that is not written. */
+static const char *why_not(const struct graph_node *node) {
+    return strcmp(node->name, "constant") == 0
+               ? "a table of numbers, which forward should be given as an argument"
+               : "";
+}
+
 static bool take_constant(struct writer *writer, int index) {
     const struct graph_node *node = &writer->graph->nodes[index];
     struct value *value = &writer->values[index];
@@ -288,7 +308,7 @@ static bool take_node(struct writer *writer, int index) {
     case GRAPH_CONCATENATE: return take_concatenation(writer, index);
     case GRAPH_UPDATE: return take_update(writer, index);
     case GRAPH_CONTRACT: return take_stage(writer, index);
-    case GRAPH_OTHER: write_gap(writer, node, ""); return false;
+    case GRAPH_OTHER: write_gap(writer, node, why_not(node)); return false;
     default: break;
     }
     if (is_view_kind(node->op->kind))

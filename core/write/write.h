@@ -43,7 +43,7 @@ struct write_spec {
 };
 /* What could not be written: an operation of forward, at a line of the reference. */
 struct write_gap {
-    char what[120];
+    char what[40], why[120]; /* why: "" where there is no more to say */
     int line;
 };
 struct written {

@@ -124,6 +124,8 @@ def forward(x):
 SKELETONS = {
     "sorted": (inputs_of((4, 6)) + "def forward(x):\n    return np.sort(x * 2, axis=1) + 1\n", 5,
                "sort"),
+    "table": (inputs_of((5000,)) + "def forward(x):\n    return x * np.cos(np.arange(5000.0))\n", 5,
+              "constant"),
 }
 
 
@@ -178,6 +180,7 @@ class New(unittest.TestCase):
                 self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
                 self.assertIn(f"reference.py:{line}: {word} cannot be written yet", done.stderr)
                 self.assertIn("# To be written: " + word, self.kernel(name))
+                self.assertEqual(done.stderr.count("cannot be written yet"), 1)
 
     def test_what_cannot_be_recorded_is_said(self):
         done = self.run_new("branch", inputs_of((4, 4)) + "def forward(x):\n"
