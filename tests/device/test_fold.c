@@ -40,6 +40,7 @@ struct random {
     struct buf text;
     int tiles; /* of the loop: t0 .. */
     int width;
+    bool open; /* copies leave their engine to the compiler */
 };
 
 static uint32_t draw(struct random *r, uint32_t below) {
@@ -50,7 +51,8 @@ static uint32_t draw(struct random *r, uint32_t below) {
 static const char *place(struct random *r) {
     static const char *const places[] = {
         "i", "(i % 4)", "(i % 6)", "(i * 3 + 1) % 8", "(i // 2) % 3", "(i // 3)", "m"};
-    return places[draw(r, COUNT_OF(places))];
+    uint32_t first = r->open ? 1 : 0; /* its rounds are more than x has room for */
+    return places[first + draw(r, COUNT_OF(places) - first)];
 }
 
 /* A tile of this round, or one from before the loop. */
@@ -77,7 +79,8 @@ static void add_load(struct random *r) {
 }
 
 static void add_product(struct random *r) {
-    static const char *const engines[] = {"vector", "scalar"};
+    static const char *const engines[] = {", engine=nisa.engine.vector",
+                                          ", engine=nisa.engine.scalar", ""};
     char a[16], b[16];
     const char *left = some(r, a), *right = some(r, b);
     buf_printf(
@@ -86,9 +89,8 @@ static void add_product(struct random *r) {
         "        nisa.nc_matmul(dst=p, stationary=%s[0:128, 0:64], moving=%s[0:128, 0:64])\n",
         left, right);
     int tile = new_tile(r);
-    buf_printf(&r->text,
-               "        nisa.tensor_copy(dst=t%d[0:64, 0:64], src=p, engine=nisa.engine.%s)\n",
-               tile, engines[draw(r, 2)]);
+    buf_printf(&r->text, "        nisa.tensor_copy(dst=t%d[0:64, 0:64], src=p%s)\n", tile,
+               engines[r->open ? 2 : draw(r, 2)]);
 }
 
 static void add_step(struct random *r) {
@@ -140,6 +142,8 @@ static void add_loop(struct random *r) {
     r->width = widths[draw(r, COUNT_OF(widths))];
     buf_printf(&r->text, "    for i in range(n):\n        m = i %% 5\n");
     add_load(r);
+    if (r->open)
+        add_product(r);
     for (int left = 2 + (int)draw(r, 5); left; left--)
         add_step(r);
 }
@@ -289,6 +293,40 @@ static void random_legacy(void **state) {
     assert_true(steady >= 3);
 }
 
+/* Which engine copies out of PSUM depends on what each has done so far. This repeats after more
+ * rounds than the loop's own places do. */
+static void random_choices(void **state) {
+    (void)state;
+    int steady = 0;
+    for (uint32_t seed = 0; seed < 10; seed++) {
+        struct random r = {.seed = seed * 104729 + 7, .open = true};
+        buf_puts(&r.text, HEAD);
+        add_loop(&r);
+        buf_puts(&r.text, TAIL);
+        steady += compare(r.text.at, 3000 + (int64_t)draw(&r, 60), 1500);
+        buf_free(&r.text);
+    }
+    assert_true(steady >= 4);
+}
+
+/* Copies that go to Vector and to Scalar by turns, in no simple ratio. */
+static void choices_of_both_engines(void **state) {
+    (void)state;
+    static const char text[] =
+        HEAD "    b = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.sbuf)\n"
+             "    nisa.dma_copy(dst=b, src=x[0:128, 0:128])\n"
+             "    for i in range(n):\n"
+             "        p = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.psum)\n"
+             "        for k in range(4):\n"
+             "            nisa.nc_matmul(dst=p, stationary=b[0:128, 0:128], moving=b)\n"
+             "        t = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.sbuf)\n"
+             "        nisa.tensor_copy(dst=t, src=p)\n"
+             "        nisa.tensor_scalar(dst=t[0:128, 0:64], data=t[0:128, 0:64], op0=nl.add, "
+             "operand0=0.5)\n"
+             "        nisa.dma_copy(dst=y[0:128, 0:64], src=t[0:128, 0:64])\n" TAIL;
+    assert_true(compare(text, 9000, 6000));
+}
+
 /* ---- what must not be folded ---------------------------------------------------------------- */
 
 #define TILE "        t = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)\n"
@@ -410,6 +448,7 @@ static void errors_in_rounds_left_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_current),     cmocka_unit_test(random_legacy),
+        cmocka_unit_test(random_choices),     cmocka_unit_test(choices_of_both_engines),
         cmocka_unit_test(rounds_that_differ), cmocka_unit_test(data_that_moves),
         cmocka_unit_test(many_rounds),        cmocka_unit_test(errors_in_rounds_left_out),
     };

@@ -4,6 +4,7 @@
  * allocation.c carries it out. */
 #include "device/time/allocation.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- zeroing as a flag ---------------------------------------------------------------------- */
@@ -87,10 +88,12 @@ static bool leaves_psum(const struct device_image *image, uint32_t i) {
            image->program->storages.at[src->ap->storage].space == NKI_PSUM;
 }
 
+/* In whole ns: nobody knows the compiler's estimate better. Only so do its choices in a long loop
+ * repeat after some time, and the loop can be folded. */
 static double busy_on(const struct allocation *allocation, uint32_t i, enum nki_engine engine,
                       const struct device_constants *table) {
     struct cost_place place = {engine, allocation->input_in_psum && allocation->input_in_psum[i]};
-    return cost_of(allocation->image->program, i, place, table).interval_ns;
+    return rint(cost_of(allocation->image->program, i, place, table).interval_ns);
 }
 
 static enum nki_engine less_busy(const struct allocation *allocation, uint32_t i,
