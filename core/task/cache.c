@@ -312,6 +312,36 @@ struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed,
     return inputs;
 }
 
+/* Rows that hold: name, size, content. */
+static void depends_tell(const char *meta_path, const char *beside, task_name_fn *fn, void *data) {
+    char *text = file_read(meta_path, META_LIMIT, NULL, NULL);
+    cJSON *meta = text ? cJSON_Parse(text) : NULL;
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(meta, "depends");
+    for (const cJSON *row = rows ? rows->child : NULL; row; row = row->next) {
+        const cJSON *name = cJSON_GetArrayItem(row, 0);
+        char *path = cJSON_IsString(name) ? path_join(beside, name->valuestring) : NULL;
+        if (path && depend_holds(path, cJSON_GetArrayItem(row, 1), cJSON_GetArrayItem(row, 2)))
+            fn(data, name->valuestring);
+        free(path);
+    }
+    cJSON_Delete(meta);
+    free(text);
+}
+
+void task_reference_read(const char *reference_path, int64_t seed, task_name_fn *fn, void *data) {
+    static const char *const made[] = {"shapes/meta.json", "inputs/meta.json", "outputs/meta.json"};
+    char *of = task_cache_of(reference_path, NULL), *beside = path_folder(reference_path);
+    char *folder = of ? task_cache_seed(of, seed) : NULL;
+    for (size_t i = 0; folder && i < COUNT_OF(made); i++) {
+        char *path = path_join(folder, made[i]);
+        depends_tell(path, beside, fn, data);
+        free(path);
+    }
+    free(folder);
+    free(beside);
+    free(of);
+}
+
 char *task_graph_read(const char *reference_path, size_t *size, struct err *err) {
     char *of = task_cache_of(reference_path, err);
     if (!of)

@@ -11,7 +11,6 @@
 
 #include "task/imports.h"
 
-#define MAX_FILE_BYTES ((size_t)16 << 20)
 #define MAX_MODULE 1000 /* characters of a dotted name */
 
 /* ------------------------------------------------------------------------------------ the paths */
@@ -82,7 +81,7 @@ static void found(struct finder *finder, const char *path) {
     size_t size = 0;
     char *text = NULL;
     bool full = !file && finder->closure->files.len >= TASK_MAX_FILES;
-    if (!file && !full && (text = file_read(plain, MAX_FILE_BYTES, &size, NULL))) {
+    if (!file && !full && (text = file_read(plain, TASK_MAX_FILE_BYTES, &size, NULL))) {
         file = file_put(finder->closure, plain, text, size);
         file->by_text = finder->by_text;
     } else if (!file && !full && finder->by_text) {
@@ -276,7 +275,7 @@ static bool begin(struct task_closure *closure, const char *path, const char *te
     struct task_file *file = file_at(closure, plain);
     char *copy = file   ? NULL
                  : text ? mem_strdup(text)
-                        : file_read(plain, MAX_FILE_BYTES, &size, err);
+                        : file_read(plain, TASK_MAX_FILE_BYTES, &size, err);
     if (copy)
         file = file_put(closure, plain, copy, size);
     if (file) {

@@ -13,6 +13,7 @@
 #include "base/base.h"
 
 #define TASK_MAX_FILES 100
+#define TASK_MAX_FILE_BYTES ((size_t)16 << 20) /* a larger one is not kept */
 
 /* Whose file it is. A file is both where kernel and reference import it. */
 enum task_of { TASK_OF_KERNEL = 1, TASK_OF_REFERENCE = 2 };

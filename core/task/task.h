@@ -91,6 +91,11 @@ void task_inputs_free(struct task_inputs *inputs); /* accepts NULL */
  * `shapes_only` no data is mapped, and any seed of that reference will do. */
 struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed,
                                        bool shapes_only) CC_MUST_USE;
+/* Calls fn for each file in or below the reference's folder that it read or imported when it made
+ * what the cache has of the seed, however it came to the name, and that is still as it was then.
+ * The name is below that folder; one may come twice. */
+typedef void task_name_fn(void *data, const char *name);
+void task_reference_read(const char *reference_path, int64_t seed, task_name_fn *fn, void *data);
 
 /* What was recorded of the reference (record/graph.py) as JSON; a new string. It is in the cache
  * once shapes or inputs of a seed were made. NULL and *err (environment) when it is not. */

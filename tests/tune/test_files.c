@@ -2,6 +2,7 @@
 /* The files of a task: what is kept of them, what is noticed when they change, and who decides. */
 #include <sqlite3.h>
 
+#include "task/cache.h"
 #include "tune/fake.h"
 
 #include <sys/stat.h>
@@ -217,6 +218,97 @@ static void the_sessions_own_can_be_kept(void **unused) {
     fake_end(&fake);
 }
 
+/* What the cache of references has after the reference ran: found for any reference by its own
+ * hash. */
+static void has_read(struct fake *fake, const char *name, const char *text) {
+    char *reference = path_join(fake->folder, "reference.py");
+    setenv("XDG_CACHE_HOME", fake->folder, 1);
+    struct sha256 sum;
+    char hex[65];
+    sha256_begin(&sum);
+    sha256_add(&sum, text, strlen(text));
+    sha256_end(&sum, hex);
+    char *of = task_cache_of(reference, NULL);
+    char *seed = task_cache_seed(of, fake_state(fake)->seeds.at[0]);
+    char *folder = path_join(seed, "outputs"), *meta = path_join(folder, "meta.json");
+    struct buf json = {0};
+    buf_printf(&json, "{\"depends\":[[\"%s\",%zu,\"%s\"],[\"../x\",1,\"\"],[7]]}", name,
+               strlen(text), hex);
+    assert_true(file_make_dirs(folder, NULL));
+    assert_true(file_write(meta, json.at, json.len, NULL));
+    buf_free(&json);
+    free(meta);
+    free(folder);
+    free(seed);
+    free(of);
+    free(reference);
+}
+
+static const struct tune_task_file *file_named(const struct tune_state *state, const char *name) {
+    for (size_t i = 0; i < state->files.len; i++)
+        if (!strcmp(state->files.at[i].name, name))
+            return &state->files.at[i];
+    return NULL;
+}
+
+/* A name that is put together at run time shows when the reference runs. */
+static void what_the_reference_was_seen_to_read_is_kept(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    fake_file(fake.folder, "weights_7.txt", "1 2 3\n");
+    has_read(&fake, "weights_7.txt", "1 2 3\n");
+    start(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_true(state->finished && state->best == 2);
+    assert_int_equal(state->files.len, 5);
+    assert_non_null(file_named(state, "weights_7.txt"));
+    assert_string_equal(file_named(state, "weights_7.txt")->of, "reference reads");
+    fake_file(fake.folder, "weights_7.txt", "1 2 4\n");
+    again(&fake);
+    state = fake_state(&fake);
+    assert_int_equal(state->changed.len, 1);
+    assert_string_equal(state->changed.at[0].diff, "@@ -1,1 +1,1 @@\n-1 2 3\n+1 2 4\n");
+    fake_end(&fake);
+}
+
+/* One that was changed since is not what was read: the reference runs again and tells. */
+static void what_changed_since_it_was_read_is_not_taken_for_it(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    fake_file(fake.folder, "weights_7.txt", "1 2 5\n");
+    has_read(&fake, "weights_7.txt", "1 2 3\n");
+    start(&fake);
+    assert_null(file_named(fake_state(&fake), "weights_7.txt"));
+    fake_end(&fake);
+}
+
+static void what_only_a_candidate_imports_is_kept(void **unused) {
+    (void)unused;
+    static const struct fake_plan one[] = {
+        {"better", "import tiles\ndef kernel(): x = '''\n    # latency 800\n'''\n", 0.4, NULL}};
+    struct fake fake;
+    fake_begin(&fake, one, 1, TUNE_GATE_AUTO);
+    tune_session_close(fake.session);
+    fake_file(fake.folder, "kernel.py", KERNEL);
+    fake_file(fake.folder, "helper.py", "A = 1\nB = 2\n");
+    fake_file(fake.folder, "tiles.py", "T = 128\n");
+    fake.options.fresh = true;
+    fake_open(&fake);
+    assert_null(file_named(fake_state(&fake), "tiles.py"));
+    start(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->attempts.len, 2);
+    assert_non_null(file_named(state, "tiles.py"));
+    assert_string_equal(file_named(state, "tiles.py")->of, "kernel imports");
+    fake.options.fresh = false;
+    fake_file(fake.folder, "tiles.py", "T = 64\n");
+    again(&fake);
+    assert_int_equal(fake_state(&fake)->changed.len, 1);
+    fake_end(&fake);
+}
+
 static void a_change_under_an_evaluation_makes_it_void(void **unused) {
     (void)unused;
     struct fake fake;
@@ -300,6 +392,9 @@ int main(void) {
         cmocka_unit_test(data_that_is_read_is_kept_as_it_is),
         cmocka_unit_test(what_is_taken_in_is_measured_anew),
         cmocka_unit_test(the_sessions_own_can_be_kept),
+        cmocka_unit_test(what_the_reference_was_seen_to_read_is_kept),
+        cmocka_unit_test(what_changed_since_it_was_read_is_not_taken_for_it),
+        cmocka_unit_test(what_only_a_candidate_imports_is_kept),
         cmocka_unit_test(a_change_under_an_evaluation_makes_it_void),
         cmocka_unit_test(a_session_of_an_older_hone_gets_its_files),
         cmocka_unit_test(a_kernel_of_the_session_in_the_place_of_the_first_is_no_change),

@@ -5,17 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/exchange/inner.h"
+#include "tune/exchange/private.h"
 #include "tune/session/inner.h"
 #include "tune/state/state.h"
 
-#define MAX_FILE ((size_t)16 << 20)
 #define MAX_DIFF_LINES 400 /* of a file */
 #define MAX_DIFF_BYTES ((size_t)32 << 10)
 #define KEPT "task" /* folder of the session's own copies */
 
 /* Words of an event: kernel or reference itself, or whose import it is. */
-static const char *of_word(const struct task_file *file) {
+const char *tune_files_word(const struct task_file *file) {
     if (file->is_start)
         return file->of & TASK_OF_KERNEL ? "kernel" : "reference";
     if (file->by_text)
@@ -42,29 +41,25 @@ bool tune_file_name_is_safe(const char *name) {
 
 /* --------------------------------------------------------------------------- what is on disk */
 
-/* The files as they lie on disk now; with `own_kernel`, the kernel is the source that the session
- * has. */
-static struct task_closure *closure_now(const struct tune_session *session, bool own_kernel,
-                                        struct err *err) {
+struct task_closure *tune_files_now(const struct tune_session *session, const char *source,
+                                    struct err *err) {
     const char *kernel = session->kernel_now, *reference = session->reference_now;
     char *folder = path_folder(reference ? reference : "x"), *beside = NULL;
     if (session->is_builtin) { /* no file: it stands for one beside its reference */
         beside = path_join(folder, "kernel.py");
         kernel = beside;
     }
-    bool own = own_kernel || session->is_builtin || !file_exists(kernel);
-    struct task_start start = {.kernel_path = kernel,
-                               .kernel_text = own ? session->state->kernel_source : NULL,
-                               .reference_path = reference};
+    if (!source && (session->is_builtin || !file_exists(kernel)))
+        source = session->state->kernel_source;
+    struct task_start start = {
+        .kernel_path = kernel, .kernel_text = source, .reference_path = reference};
     struct task_closure *closure = task_closure_find(&start, err);
     free(beside);
     free(folder);
     return closure;
 }
 
-/* The folder below which the session's names are, as things lie now; NULL when that cannot be
- * told. */
-static char *root_now(const struct tune_session *session) {
+char *tune_files_root(const struct tune_session *session) {
     const struct tune_state *state = session->state;
     const char *anchor = session->is_builtin ? session->reference_now : session->kernel_now;
     const char *of = session->is_builtin ? "reference" : "kernel", *name = NULL;
@@ -104,7 +99,7 @@ static bool closure_emit(struct tune_session *session, const struct task_closure
     for (size_t i = 0; i < closure->files.len; i++)
         rows[i] = (struct tune_event_task_file){.name = closure->files.at[i].name,
                                                 .hash = closure->files.at[i].hash.hex,
-                                                .of = of_word(&closure->files.at[i])};
+                                                .of = tune_files_word(&closure->files.at[i])};
     bool ok = tune_emit(session, TUNE_ALL_LANES,
                         TUNE_EVENT_AS(CLOSURE, CLOSURE_FILES, closure,
                                       .files = {rows, closure->files.len, true}, .taken = taken));
@@ -131,14 +126,14 @@ static void tell_left(struct tune_session *session, const struct task_closure *c
         tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "files",
                       "%.300s is too large to be kept with the session (%zu MB at most): a change "
                       "in it is not noticed, and hone export leaves it out",
-                      closure->left.at[i], MAX_FILE >> 20);
+                      closure->left.at[i], TASK_MAX_FILE_BYTES >> 20);
 }
 
 void tune_files_begin(struct tune_session *session) {
     struct err err = {0};
     if (session->state->files.len || !session->state->kernel_source)
         return;
-    struct task_closure *closure = closure_now(session, true, &err);
+    struct task_closure *closure = tune_files_now(session, session->state->kernel_source, &err);
     if (closure)
         reference_as_it_was(session->state, closure);
     if (!closure || !artefacts_put(session, closure, &err))
@@ -172,7 +167,7 @@ bool tune_files_take(struct tune_session *session) {
                 "%.200s is gone. Put it back and take it in, or keep the "
                 "session's files (k)",
                 session->kernel_now);
-    struct task_closure *closure = gone ? NULL : closure_now(session, false, &err);
+    struct task_closure *closure = gone ? NULL : tune_files_now(session, NULL, &err);
     bool ok = closure && artefacts_put(session, closure, &err);
     struct tune_event event = tune_event_empty(TUNE_EVENT_SESSION);
     event.form = TUNE_FORM_SESSION_SOURCE;
@@ -273,7 +268,7 @@ static void file_compare(struct changes *changes, const char *root,
     const struct tune_session *session = changes->session;
     char *path = path_join(root, file->name);
     size_t size = 0;
-    char *text = file_read(path, MAX_FILE, &size, NULL);
+    char *text = file_read(path, TASK_MAX_FILE_BYTES, &size, NULL);
     struct hash hash = hash_content(text ? text : "", size);
     bool same = text && !strcmp(hash.hex, file->hash);
     /* The kernel's own source is in the log. */
@@ -294,7 +289,8 @@ static bool is_known(const struct tune_state *state, const char *name) {
 
 /* Whether an import that led to no file of the task leads to one now. */
 static void new_files(struct changes *changes, const char *root) {
-    struct task_closure *closure = closure_now(changes->session, true, NULL);
+    struct task_closure *closure =
+        tune_files_now(changes->session, changes->session->state->kernel_source, NULL);
     size_t len = strlen(root);
     for (size_t i = 0; closure && i < closure->files.len; i++) {
         const struct task_file *file = &closure->files.at[i];
@@ -309,7 +305,7 @@ static void new_files(struct changes *changes, const char *root) {
 
 static void changes_find(struct changes *changes) {
     const struct tune_state *state = changes->session->state;
-    char *root = root_now(changes->session);
+    char *root = tune_files_root(changes->session);
     for (size_t i = 0; root && i < state->files.len; i++)
         if (tune_file_name_is_safe(state->files.at[i].name))
             file_compare(changes, root, &state->files.at[i]);
@@ -388,25 +384,4 @@ bool tune_files_place(struct tune_session *session, struct err *err) {
     if (ok)
         use_own(session);
     return ok;
-}
-
-void tune_files_versions(struct tune_session *session) {
-    const struct tune_state *state = session->state;
-    const char *path = tune_reference_file(state);
-    int64_t seed = state->seeds.len ? state->seeds.at[0] : 0;
-    struct task_inputs *inputs = path ? task_inputs_cached(path, seed, true) : NULL;
-    bool told = inputs && inputs->python[0] && inputs->numpy[0];
-    bool same = told && state->python && state->numpy && !strcmp(state->python, inputs->python) &&
-                !strcmp(state->numpy, inputs->numpy);
-    if (told && !same && state->python)
-        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "files",
-                      "the inputs now come from Python %s with numpy %s; before, they came from "
-                      "Python %s with numpy %s",
-                      inputs->python, inputs->numpy, state->python,
-                      state->numpy ? state->numpy : "?");
-    if (told && !same)
-        tune_emit(session, TUNE_ALL_LANES,
-                  TUNE_EVENT_AS(CLOSURE, CLOSURE_VERSIONS, closure, .python = inputs->python,
-                                .numpy = inputs->numpy));
-    task_inputs_free(inputs);
 }

@@ -22,14 +22,19 @@ void tune_experiment_print(const struct tune_state *state, const struct tune_att
  * yet. Check: whether they are on disk as the session has them; where they are not, the event
  * "changed" has stopped the loop by then, with `again` the step that ran begins again. Take: those
  * on disk count from now on. Place: where they are read from, on disk or from the session's own
- * copies. Versions: notes which Python and numpy made the inputs, once they are there. */
+ * copies. */
 void tune_files_begin(struct tune_session *session);
 bool tune_files_check(struct tune_session *session, bool again);
 bool tune_files_take(struct tune_session *session);
 bool tune_files_place(struct tune_session *session, struct err *err) CC_MUST_USE;
-void tune_files_versions(struct tune_session *session);
 /* "common/tiles.py" is, "../x" and "/x" are not. */
 bool tune_file_name_is_safe(const char *name);
+
+/* found.c: files that turned out to belong to the task when it ran (what the reference read or
+ * imported, and what a candidate with that source imports; NULL: no candidate) join those of the
+ * session. Versions: notes which Python and numpy made the inputs, once they are there. */
+void tune_files_found(struct tune_session *session, const char *source);
+void tune_files_versions(struct tune_session *session);
 
 /* remember.c: the optimisation memory as a file, and what the loop does to it. */
 /* rewrites.json, piece by piece, until fn returns false. */

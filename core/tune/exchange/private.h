@@ -20,6 +20,14 @@ bool tune_row_write(struct tune_session *session, const struct tune_attempt *att
 /* The same of several, now or, where there are many, in slices. */
 void tune_derive_chosen(struct tune_session *session, const struct tune_chosen *chosen);
 
+/* files.c: the task's files as they lie on disk now, and the kernel with that source (NULL: as it
+ * is on disk). The folder below which the session's names of files are; NULL when that cannot be
+ * told; free it with free. The word of an event for whose file it is. */
+struct task_closure *tune_files_now(const struct tune_session *session, const char *source,
+                                    struct err *err) CC_MUST_USE;
+char *tune_files_root(const struct tune_session *session) CC_MUST_USE;
+const char *tune_files_word(const struct task_file *file);
+
 /* slices.c. Begin: false where it is little and can be done at once. Take: false where no slices
  * are under way, else these follow them. */
 bool tune_slices_begin(struct tune_session *session, const struct tune_chosen *chosen,

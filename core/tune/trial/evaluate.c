@@ -74,6 +74,9 @@ static void settle(struct tune_evaluation *evaluation, struct runner_result *res
     tune_device_time_emit(evaluation, result);
     tune_evaluation_settled(session, evaluation->work.lane, evaluation->attempt);
     bool holds = session->halted || tune_files_check(session, true);
+    const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
+    if (holds && !session->halted)
+        tune_files_found(session, tune_source(session->state, attempt));
     if (holds && !session->halted && !tune_disturbed(evaluation, &result->failure) &&
         !place_failed(session, evaluation, result)) {
         failure_judge(result);

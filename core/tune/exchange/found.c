@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of a task shows only when it runs: files whose names are put together at run time, files
+ * that only a candidate imports, and which Python made the inputs. The files join those of the
+ * session, so that a change in them is noticed, too, and an export has them. */
+#include <stdlib.h>
+
+#include "tune/exchange/private.h"
+#include "tune/session/inner.h"
+#include "tune/state/state.h"
+
+struct found {
+    struct tune_session *session;
+    struct arena *arena;
+    char *root;                            /* the folder below which names of files are */
+    const char *folder;                    /* of the reference; NULL: of nothing */
+    VEC(struct tune_event_task_file) rows; /* the session's files and those that are new */
+};
+
+static bool is_known(const struct found *found, const char *name) {
+    for (size_t i = 0; i < found->rows.len; i++)
+        if (!strcmp(found->rows.at[i].name, name))
+            return true;
+    return false;
+}
+
+/* The name below the root; NULL: it lies elsewhere. */
+static const char *name_of(const struct found *found, const char *path) {
+    size_t len = strlen(found->root);
+    bool below = !strncmp(path, found->root, len) && path[len] == '/';
+    return below && tune_file_name_is_safe(path + len + 1) ? path + len + 1 : NULL;
+}
+
+static void file_add(struct found *found, const char *path, const char *of) {
+    const char *name = name_of(found, path);
+    size_t size = 0;
+    struct hash hash;
+    struct err err = {0};
+    if (!name || is_known(found, name) || found->rows.len >= TASK_MAX_FILES)
+        return;
+    char *text = file_read(path, TASK_MAX_FILE_BYTES, &size, &err);
+    if (text && store_artefact_put(found->session->store, text, size, &hash, &err))
+        *vec_push(&found->rows) =
+            (struct tune_event_task_file){.name = arena_strdup(found->arena, name),
+                                          .hash = arena_strdup(found->arena, hash.hex),
+                                          .of = of};
+    else
+        tune_emit_log(found->session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "files",
+                      "%.200s belongs to this task but is not kept: %.300s", name, err.text);
+    free(text);
+}
+
+static void on_read(void *data, const char *name) {
+    struct found *found = data;
+    char *joined = path_join(found->folder, name), *path = task_path_plain(joined);
+    file_add(found, path, str_ends(str_of(name), ".py") ? "reference imports" : "reference reads");
+    free(path);
+    free(joined);
+}
+
+static void what_the_reference_read(struct found *found) {
+    const struct tune_state *state = found->session->state;
+    const char *reference = tune_reference_file(state);
+    char *folder = reference ? path_folder(reference) : NULL;
+    found->folder = folder;
+    for (size_t i = 0; folder && i < state->seeds.len; i++)
+        task_reference_read(reference, state->seeds.at[i], on_read, found);
+    free(folder);
+}
+
+static void what_the_candidate_imports(struct found *found, const char *source) {
+    struct task_closure *closure = tune_files_now(found->session, source, NULL);
+    for (size_t i = 0; closure && i < closure->files.len; i++)
+        if (!closure->files.at[i].is_start)
+            file_add(found, closure->files.at[i].path, tune_files_word(&closure->files.at[i]));
+    task_closure_free(closure);
+}
+
+static void files_emit(struct found *found, size_t before) {
+    struct buf names = {0};
+    for (size_t i = before; i < found->rows.len; i++)
+        buf_printf(&names, "%s%s", i > before ? ", " : "", found->rows.at[i].name);
+    if (tune_emit(found->session, TUNE_ALL_LANES,
+                  TUNE_EVENT_AS(CLOSURE, CLOSURE_FILES, closure,
+                                .files = {found->rows.at, found->rows.len, true})))
+        tune_emit_log(found->session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "files",
+                      "this task also uses %.400s: kept with the session", names.at);
+    buf_free(&names);
+}
+
+void tune_files_found(struct tune_session *session, const char *source) {
+    const struct tune_state *state = session->state;
+    struct found found = {.session = session};
+    /* The session's own copies are what counts then; a change that waits for an answer comes
+     * first. */
+    if (!state->files.len || state->keeps_files || state->changed.len || state->read_only ||
+        !(found.root = tune_files_root(session)))
+        return;
+    found.arena = arena_new();
+    for (size_t i = 0; i < state->files.len; i++)
+        *vec_push(&found.rows) = (struct tune_event_task_file){.name = state->files.at[i].name,
+                                                               .hash = state->files.at[i].hash,
+                                                               .of = state->files.at[i].of};
+    size_t before = found.rows.len;
+    what_the_reference_read(&found);
+    if (source)
+        what_the_candidate_imports(&found, source);
+    if (found.rows.len > before)
+        files_emit(&found, before);
+    vec_free(&found.rows);
+    arena_free(found.arena);
+    free(found.root);
+}
+
+void tune_files_versions(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const char *path = tune_reference_file(state);
+    int64_t seed = state->seeds.len ? state->seeds.at[0] : 0;
+    struct task_inputs *inputs = path ? task_inputs_cached(path, seed, true) : NULL;
+    bool told = inputs && inputs->python[0] && inputs->numpy[0];
+    bool same = told && state->python && state->numpy && !strcmp(state->python, inputs->python) &&
+                !strcmp(state->numpy, inputs->numpy);
+    if (told && !same && state->python)
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "files",
+                      "the inputs now come from Python %s with numpy %s; before, they came from "
+                      "Python %s with numpy %s",
+                      inputs->python, inputs->numpy, state->python,
+                      state->numpy ? state->numpy : "?");
+    if (told && !same)
+        tune_emit(session, TUNE_ALL_LANES,
+                  TUNE_EVENT_AS(CLOSURE, CLOSURE_VERSIONS, closure, .python = inputs->python,
+                                .numpy = inputs->numpy));
+    task_inputs_free(inputs);
+}
