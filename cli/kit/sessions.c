@@ -2,6 +2,7 @@
 #include "cli/kit/sessions.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/store.h"
 
@@ -13,11 +14,25 @@ static bool was_session(const char *folder) {
     return was;
 }
 
+/* The path as tasks are named by it: from the root, without slashes at the end (completion adds
+ * them), and with what "." and ".." stand for. */
+static char *task_place(const char *path) {
+    char *whole = path_absolute(path);
+    for (size_t len = strlen(whole); len > 1 && whole[len - 1] == '/'; len--)
+        whole[len - 1] = 0;
+    const char *base = path_base(whole);
+    char *real = strcmp(base, ".") == 0 || strcmp(base, "..") == 0 ? realpath(whole, NULL) : NULL;
+    if (!real)
+        return whole;
+    free(whole);
+    return real;
+}
+
 char *cli_session_of(const char *path) {
     if (was_session(path))
         return mem_strdup(path);
     bool dir = file_is_dir(path);
-    char *whole = path_absolute(path);
+    char *whole = task_place(path);
     char *folder = dir ? mem_strdup(whole) : path_folder(whole);
     struct buf name = {0};
     buf_puts(&name, path_base(whole));

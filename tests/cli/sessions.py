@@ -85,6 +85,16 @@ class Sessions(unittest.TestCase):
         self.run_rounds()
         self.assertEqual(hone("session", "check", self.task).returncode, 0)
 
+    def test_a_task_is_found_however_its_folder_is_written(self):
+        self.run_rounds()
+        inside = self.task / "inside"
+        inside.mkdir()
+        for where, word in ((FOLDER, f"{self.task.name}/"), (FOLDER, f"./{self.task.name}//"),
+                            (self.task, "."), (self.task, "./"), (inside, "..")):
+            done = hone("session", "check", word, cwd=where)
+            self.assertEqual(done.returncode, 0, f"{word}: {done.stderr}")
+            self.assertIn("is whole", done.stdout)
+
     def test_a_change_that_concerns_no_event_is_told(self):
         self.run_rounds()
         path = self.session / "session.db"
