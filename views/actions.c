@@ -252,7 +252,10 @@ static void ask_revert(struct views *views, int id) {
     const struct tune_action revert = {.kind = TUNE_ACT_REVERT, .attempt = id};
     struct err err = {0};
     if (!attempt) {
-        views_say(views, true, "there is no attempt %d; 7 shows them all", id);
+        if (id < 0)
+            views_say(views, true, "no attempt is chosen; 7 shows them all");
+        else
+            views_say(views, true, "there is no attempt %d; 7 shows them all", id);
         return;
     }
     if (!tune_act_check(views->state, &revert, &err)) {

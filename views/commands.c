@@ -383,6 +383,28 @@ static void say_where(struct views *views, const struct command *command) {
     views_say(views, true, "'%s' is not possible on this screen", command->name);
 }
 
+/* What changes a step's outcome where nothing of it is text. */
+static const char *const instead_of_editing[TUNE_STEPS] = {
+    [TUNE_STEP_PROFILE] = "w writes the next kernel yourself",
+    [TUNE_STEP_BENCHMARK] = "m measures again, o overrules, w writes the next kernel yourself",
+    [TUNE_STEP_DECIDE] = "o overrules, m measures again, w writes the next kernel yourself",
+    [TUNE_STEP_SUMMARISE] = "8 shows the experience, and e there edits it",
+    [TUNE_STEP_REFLECT] = "6 shows the note, and e there edits it",
+};
+
+static void say_why_not(struct views *views, const struct command *command) {
+    const struct tune_state *state = views->state;
+    const char *instead = command->can == can_edit && state->wait == TUNE_WAIT_GATE
+                              ? instead_of_editing[state->wait_step]
+                              : NULL;
+    if (instead)
+        views_say(views, true, "nothing is edited at %s: %s", tune_step_word(state->wait_step),
+                  instead);
+    else
+        views_say(views, true, "'%s' has nothing to work on now (what it does: %s)", command->name,
+                  command->help);
+}
+
 void command_run(struct views *views, const struct command *command, struct str args,
                  struct views_request *request) {
     if (!command_is_here(views, command)) {
@@ -398,8 +420,7 @@ void command_run(struct views *views, const struct command *command, struct str 
         return;
     }
     if (command->can && views->state && !command->can(views)) {
-        views_say(views, true, "'%s' has nothing to work on now (what it does: %s)", command->name,
-                  command->help);
+        say_why_not(views, command);
         return;
     }
     if (command->run)

@@ -18,6 +18,7 @@ static void messages_answer(void **unused) {
     assert_true(shows(views, "", "TILE_M = 128"));
     assert_true(shows(views, "Enter Enter", "start the loop, which measures it first"));
     assert_true(shows(views, "7 : r e v e r t Space 0 Enter", "there is no attempt 0"));
+    assert_true(shows(views, "R", "no attempt is chosen; 7 shows them all"));
     assert_true(shows(views, "u", "there is nothing to take back"));
     views_free(views);
     tune_state_free(state);
@@ -31,6 +32,11 @@ static void messages_answer(void **unused) {
     assert_int_equal(views->over.is, OVERLAY_NONE);
     assert_true(shows(views, "4 f F", "no line of compile, warning and above"));
     assert_true(shows(views, "f F F F : f i l t e r Space z z Enter", "no line has 'zz'"));
+    views_free(views);
+    tune_state_free(state);
+    state = replay_of("lanes.events", "decided", &now_ms);
+    views = views_that_act(state);
+    assert_true(shows(views, "{ { e", "nothing is edited at decide: o overrules, m measures"));
     buf_free(&done);
     views_free(views);
     tune_state_free(state);
