@@ -9,15 +9,13 @@ import os
 import random
 import time
 
-from hone_runner import hold, stage
+from hone_runner import generations, hold, stage
 from hone_runner.context import Failed
 from hone_runner.sdk import (advice, bench, canary, compile as compiling, execute, grammar, measure,
                              reference, routes, source, verdict)
 
 SEEDS = (0, 21, 42, 63, 84)
 MAX_SEEDS = 64
-DEVICES = {"trn1": "trn1", "gen2": "trn1", "inf2": "trn1", "trn2": "trn2", "gen3": "trn2",
-           "trn3": "trn3", "gen4": "trn3"}
 MAX_DIAGNOSTICS = 20
 
 
@@ -28,7 +26,8 @@ class Evaluation:
         self.context, self.job = context, context.job
         self.events = context.events
         self.verdict = verdict.blank()
-        self.device = DEVICES.get(self.job.get("device") or "trn2")
+        self.generation = generations.find(self.job.get("device") or "trn2")
+        self.device = self.generation.name if self.generation else None
         own = source.decorator_lnc(str(self.job.get("kernel_text")), self.job.get("kernel_name"))
         self.lnc = int(context.number("lnc", own or 1, 1, 2))
         self.tolerance = 0.0
@@ -49,8 +48,8 @@ class Evaluation:
             host = context.environment
             self.route = routes.route_for(host.route, host.release)
         if self.device is None:
-            raise Failed("usage", "there is no device %s; there are trn1, trn2 and trn3"
-                         % self.job.get("device"))
+            raise Failed("usage", "there is no device %s; there are %s"
+                         % (self.job.get("device"), generations.names()))
         if not host.chosen or self.route is None:
             raise Failed("environment", host.why if not host.chosen else
                          "the environment %s has neither nki nor neuronx-cc" % host.chosen.path)
@@ -344,7 +343,7 @@ class Evaluation:
         for name, value, unit in found.metrics:
             self.events.metric(name, value, unit)
         if self.job.get("artifact_folder"):
-            head = {"kernel": self.program.name, "generation": measure.GENERATIONS[self.device],
+            head = {"kernel": self.program.name, "generation": self.generation.alias,
                     "latency_us": self.latency_us(), "kernel_file": self.program.kernel.path}
             measure.write_artifacts(self.context, found, self.program, head)
 

@@ -11,7 +11,8 @@ import re
 COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|/\*.*?\*/', re.S)
 # Where a table lies when the runner is run from the source tree; in the archive all tables are
 # beside this file.
-SOURCES = {"messages.def": "../../messages", "releases.def": "../../../nki/lint"}
+SOURCES = {"generations.def": "../../../nki/program", "messages.def": "../../messages",
+           "releases.def": "../../../nki/lint"}
 
 
 def text_of(name):

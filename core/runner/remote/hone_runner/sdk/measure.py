@@ -14,7 +14,6 @@ from hone_runner.context import Failed
 from . import arrays, bench, compile as compiling, execute, keys, profile, summary
 
 JSON_INSTRUCTIONS = 250000      # above it the full JSON is gigabytes
-GENERATIONS = {"trn1": "gen2", "trn2": "gen3", "trn3": "gen4"}
 
 
 class Measured:
