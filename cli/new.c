@@ -30,7 +30,7 @@ static void on_shapes(void *data, struct task_inputs *inputs, const struct err *
     recorded->inputs = inputs;
 }
 
-/* Has Python record the reference; its graph is in the cache then. */
+/* Python records the reference. Afterwards its graph is in the cache. */
 static bool record(const char *reference_path, struct recorded *recorded, struct err *err) {
     struct loop *loop = loop_new();
     struct task_reference *reference =
@@ -50,7 +50,8 @@ static bool record(const char *reference_path, struct recorded *recorded, struct
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
-/* The reference and what it imports, beside the kernel; nothing where it lies there already. */
+/* Copies the reference and what it imports to the folder of the kernel, unless they are there
+ * already. */
 static bool copy_reference(const char *folder, const char *reference_path, struct err *err) {
     char *place = path_join(folder, "reference.py");
     char *plain = task_path_plain(place), *given = task_path_plain(reference_path);
@@ -142,7 +143,7 @@ static bool take_settings(const struct cli *cli, struct arena *arena, settings_v
     return true;
 }
 
-/* A setting that decides nothing is a slip of the pen. */
+/* A setting that no part of the kernel reads is taken for a typing error. */
 static bool check_settings(const struct written *written, const settings_vec *settings,
                            struct err *err) {
     for (size_t i = 0; i < settings->len; i++) {
@@ -251,7 +252,7 @@ static int write_task(const struct cli *cli, const char *folder, const char *ref
     return status < 0 ? cli_fail(cli, &err) : status;
 }
 
-/* Python would wait for a pipe, and has no right to a device behind its wall. */
+/* Python would wait for a pipe for ever, and behind its wall it may not open a device. */
 static bool is_file(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fit: least squares over the logarithms of latencies and constants, by Levenberg's and
  * Marquardt's method with derivatives by differences. Each constant is held to its value in
- * constants.def as firmly as that is known; the further the rows take it away, the less it is held
- * (a Cauchy prior), so that few constants move, and those that do move all the way. */
+ * constants.def: the better that value is known, the more firmly. The further the rows move it, the
+ * weaker the hold becomes (a Cauchy prior). So few constants move, and those that move are not held
+ * back. */
 #include "calibrate/calibrate.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define FAR_STEP 0.12 /* of a constant, for a derivative: across the steps that a latency has */
+#define FAR_STEP 0.12 /* of a logarithm, for a derivative; wide, as latencies go in steps */
 #define NEAR_STEP 0.03
-#define SEEN 0.05         /* a row changes by that share of a constant's change at least */
-#define TOGETHER 0.995    /* cosine of what two constants do: the rows cannot tell them apart */
-#define FIRMEST 0.01      /* how far off a documented constant is taken to be */
-#define LEAST_ERROR 0.005 /* of a row: what the model leaves out */
-#define TOLD 0.1          /* the rows tell of a constant: by themselves, as precisely as that */
+#define SEEN 0.05      /* a row sees a constant that changes it by this share of its own change */
+#define TOGETHER 0.995 /* cosine of the effects of two constants that rows cannot tell apart */
+#define FIRMEST 0.01   /* least doubt about a constant, also a documented one */
+#define LEAST_ERROR 0.005 /* of a row at least, for what the model leaves out */
+#define TOLD 0.1          /* rows see a constant that they alone find this precisely */
 #define MOST_STEPS 25
-#define ENOUGH 1e-4  /* the sum of squares falls by less: done */
-#define NINETY 1.645 /* standard deviations that nine of ten lie within */
+#define ENOUGH 1e-4  /* the fit is done when the sum of squares falls by less */
+#define NINETY 1.645 /* standard deviations around the mean that hold nine cases of ten */
 
 struct fitting {
     struct calibrate_row *rows;
@@ -29,7 +30,7 @@ struct fitting {
     double *slope;                            /* rows x n: change of a row's logarithm with x */
     double *residual, *trial;                 /* of rows: logarithm of model over measured */
     double *matrix, *step;                    /* n x n; n */
-    double error;                             /* of all rows, at least */
+    double error;                             /* of each row, at least */
     double stride;                            /* of a derivative */
     const volatile int *cancel;
 };
@@ -95,7 +96,7 @@ static double cosine_of(const struct fitting *f, size_t a, size_t b) {
     return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
 }
 
-/* Of two that the rows cannot tell apart the one that is known less well stands for both. */
+/* When rows cannot tell two constants apart, the one that is known less well moves for both. */
 static bool has_stand_in(const struct fitting *f, size_t c, const bool *out) {
     for (size_t other = 0; other < f->n; other++)
         if (other != c && !out[other] && cosine_of(f, c, other) > TOGETHER &&
@@ -171,7 +172,7 @@ static void solve(const double *m, size_t n, double *x) {
     }
 }
 
-/* Steps until the cost falls no more. */
+/* Takes steps until the cost no longer falls. */
 static void descend(struct fitting *f) {
     double damping = 1e-3;
     find_residuals(f, f->x, f->residual);
@@ -206,7 +207,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Median of what rows are off. */
+/* The median of how far the rows are off. */
 static double median_of(const struct fitting *f, const double *residual) {
     double *all = mem_alloc(f->count + 1, sizeof *all);
     for (size_t r = 0; r < f->count; r++)
@@ -279,7 +280,7 @@ static void tell(struct fitting *f, struct calibrate_fit *fit) {
     for (size_t c = 0; c < f->n; c++) {
         struct calibrate_constant *told = told_of(fit, f->constants[c]);
         double deviation = deviation_of(f, c), wide = NINETY * deviation;
-        /* What the rows alone tell: without what was known before. */
+        /* The rows alone: the hold, which stands for what was known before, is taken off. */
         told->seen = 1 / (deviation * deviation) - hold_of(f, c) > 1 / (TOLD * TOLD);
         told->low = told->is * exp(-wide);
         told->high = told->is * exp(wide);
@@ -306,7 +307,7 @@ bool calibrate_fit(struct calibrate_row *rows, size_t count, enum nki_generation
     find_slopes(&f);
     keep_seen(&f);
     descend(&f);
-    /* What stays unexplained is how far the rows can be believed. */
+    /* What the first descent leaves unexplained is taken as the error of the rows. */
     f.error = fmax(f.error, 1.48 * median_of(&f, f.residual));
     f.stride = NEAR_STEP;
     descend(&f);

@@ -9,9 +9,10 @@
 
 #define FORMAT "hone-constants"
 #define MAX_FILE ((size_t)1 << 20)
-#define MOST_RATIO 1e3 /* a constant that is off by more is damage */
+#define MOST_RATIO 1e3 /* a constant that differs more from constants.def is a damaged one */
 
-/* Letters, digits and what names of hosts have; anything else could be another folder. */
+/* What may stand in a file's name. Other characters of a host's name could lead to another
+ * folder. */
 static bool is_plain(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            strchr("@._-", c);
@@ -104,7 +105,7 @@ static double number_of(const cJSON *object, const char *name) {
     return cJSON_IsNumber(item) && isfinite(item->valuedouble) ? item->valuedouble : 0;
 }
 
-/* The list of the file as the object that a job has. */
+/* The list in the file as the JSON object that a job carries. */
 static const char *job_text(struct arena *arena, const cJSON *list) {
     cJSON *object = cJSON_CreateObject();
     const cJSON *row;
@@ -165,7 +166,7 @@ void calibrate_record_free(struct calibrate_record *record) {
     *record = (struct calibrate_record){0};
 }
 
-/* Whether a number can be that constant at all. */
+/* Whether a number is possible for that constant. */
 static bool is_sane(const struct device_constant *row, const struct device_constants *base,
                     double value) {
     double usual = device_constant_value(base, row);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of the suite: which function of suite/ with which arguments sees which constants.
- * Each is small, and one thing in it takes most of its time. */
+/* The kernels of the suite: functions of suite/ and the arguments they are run with. Each is small,
+ * and most of its time goes into one thing, whose constants it shows. */
 #include "calibrate/calibrate.h"
 
 #define F32(name, columns) \

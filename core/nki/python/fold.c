@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folding: of a long loop whose rounds are alike (regular.c) only some are evaluated, and the
- * program says how many were left out. The first period is evaluated apart: what a kernel makes
- * once, it makes there. After the gap comes at least one whole period, so that every place that
- * moves with the index is also seen at its end. */
+ * program says how many were left out. The first period counts apart, because a kernel may make
+ * something there that it makes only once. At least one whole period is evaluated after the gap. So
+ * the program also has the last place of everything that moves with the index. */
 #include "nki/python/inner.h"
 
 #define LEAST_KEPT 3  /* periods */
-#define MOST_FOLDS 64 /* loops of a program: each is looked for in the schedule */
+#define MOST_FOLDS 64 /* folded loops of a program; the schedule looks for each of them */
 
 struct fold fold_begin(struct interp *in, const struct nki_node *loop, const struct iteration *it) {
     struct fold fold = {.loop = loop};
@@ -29,7 +29,7 @@ void fold_end(struct fold *fold, struct interp *in) {
     fold->state = FOLD_NOT;
 }
 
-/* After the first round. */
+/* After the first round: whether folding saves enough, and how many periods are kept. */
 static void find_period(struct fold *fold, struct interp *in, const struct iteration *it) {
     fold->period = loop_period(in, fold->loop);
     size_t made = in->program->instrs.len - fold->base;
@@ -75,7 +75,8 @@ static void leave_out(struct fold *fold, struct interp *in, struct iteration *it
     fold->state = FOLD_REST;
 }
 
-/* At the end of a period. */
+/* At the end of a period: the first begins the count, and after the last that is kept the gap
+ * follows. */
 static void end_period(struct fold *fold, struct interp *in, struct iteration *it) {
     const struct nki_program *program = in->program;
     int64_t ended = it->at / fold->period;

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the rounds of a loop differ only in where they read and write. That is so when its body
- * hands nothing from one round to the next, decides nothing by the loop's index, and uses what is
- * made of the index only to say which part of a tensor is meant, in sums, products with constants,
- * quotients and remainders. Then all rounds of one remainder do the same at places that move by
- * the same step from round to round. What cannot be seen to be so is taken not to be. */
+/* Whether the rounds of a loop differ only in where they read and write. That is so under three
+ * conditions. The body hands nothing from one round to the next. It decides nothing by the loop's
+ * index. It uses the index only to say which part of a tensor is meant, by sums, products with
+ * constants, quotients and remainders. Then rounds that are a period apart do the same, at places
+ * that lie a fixed step apart. Where the code does not show that, the answer is no. */
 #include "nki/python/inner.h"
 
 #include <stdlib.h>
 
-#define MOST_ROUNDS 512 /* in a period: more are not worth looking for */
-#define MOST_PASSES 4   /* over the body, until no more names are found to vary */
+#define MOST_ROUNDS 512 /* in a period; a longer one saves too little */
+#define MOST_PASSES 4   /* over the body: each finds more names that vary */
 
 enum form { FORM_OTHER, FORM_NUMBER, FORM_TENSOR, FORM_KEY };
 
 /* What an expression gives. A number that varies is (step * index + constant) / divisor, rounded
  * down or taken modulo something. */
 struct seen {
-    bool varies; /* with the loop's index */
+    bool varies; /* it changes with the loop's index */
     enum form form;
     int64_t divisor;
 };
 
 struct name {
-    bool varies, assigned; /* assigned: above what is being looked at */
-    bool looped;           /* by a loop within the body: it has several values in a round */
-    bool formed;           /* something has been assigned, of this form: */
+    bool varies, assigned; /* assigned: in this round, above the statement that is looked at */
+    bool looped;           /* it is an inner loop's target and has several values in a round */
+    bool formed;           /* a form is known, the next member */
     enum form form;        /* FORM_OTHER where there were several */
     uint8_t stores;        /* places that assign it */
     int64_t divisor;
@@ -58,8 +58,8 @@ static struct name *own_name(const struct look *look, const struct nki_node *nod
     return own && ref.slot < look->n_names ? &look->names[ref.slot] : NULL;
 }
 
-/* What a name, a constant or a module's attribute stood for in the round before; false: nobody
- * knows. Nothing is evaluated. */
+/* The value that a name, a constant or a module's attribute had in the round before. Nothing is
+ * evaluated for that; false when it is not known. */
 static bool peek(const struct look *look, const struct nki_node *node, struct value *value) {
     const struct cell *cell = cell_of(look, node);
     struct value module;
@@ -130,7 +130,8 @@ static struct seen look_at_name(struct look *look, const struct nki_node *node) 
     return (struct seen){name->varies, form, name->divisor};
 }
 
-/* a // c and a % c: what a is made of repeats after so many rounds. */
+/* a // c and a % c. They repeat after a number of rounds, which the period becomes a multiple
+ * of. */
 static struct seen divide(struct look *look, struct seen a, const struct nki_node *by,
                           enum nki_binary op) {
     int64_t number, whole;
@@ -155,7 +156,7 @@ static struct seen look_at_binary(struct look *look, const struct nki_node *node
         both.form = FORM_NUMBER;
     if (!both.varies || look->refused)
         return both;
-    if (both.form == FORM_TENSOR) { /* an instruction: no number of it may vary */
+    if (both.form == FORM_TENSOR) { /* an instruction: its numbers must be the same each round */
         bool fine = (!a.varies || a.form == FORM_TENSOR) && (!b.varies || b.form == FORM_TENSOR);
         return fine ? both : refuse(look);
     }
@@ -244,7 +245,7 @@ static bool is_named(const char *name, const char *const *names, size_t n) {
     return false;
 }
 
-/* Functions that do the same whenever they are called with the same arguments. */
+/* Functions whose result depends on their arguments alone. */
 static bool is_plain(struct value callee) {
     static const char *const builtins[] = {"range", "len", "min", "max", "abs", "int", "float"};
     static const char *const others[] = {
@@ -262,7 +263,8 @@ static bool is_plain(struct value callee) {
     return ours && !strstr(name, "register") && !is_named(name, others, COUNT_OF(others));
 }
 
-/* Taken for a tensor what is none may be used less. */
+/* What is not known to be a number or a key counts as a tensor. That is safe: less is allowed with
+ * a tensor. */
 static enum form form_of_call(struct value callee) {
     static const char *const numbers[] = {"len", "min", "max", "abs", "int", "float", "nl.arange"};
     if (callee.kind == VALUE_NATIVE && is_named(callee.native->name, numbers, COUNT_OF(numbers)))
@@ -369,7 +371,7 @@ static void look_at_for(struct look *look, const struct nki_node *stmt) {
     look_at_block(look, &stmt->for_.body);
 }
 
-/* target op= value: of a list it would change what other names have. */
+/* target op= value. A list would be changed in place, for all names that stand for it. */
 static void look_at_update(struct look *look, const struct nki_node *stmt) {
     const struct nki_node *target = stmt->aug_assign.target;
     struct value old;
@@ -424,7 +426,8 @@ static void count_stores(struct look *look) {
     }
 }
 
-/* Until no more names are found to vary: an inner loop may hand on what stands below. */
+/* Passes over the body until no more names are found to vary. One is not enough: an inner loop may
+ * read above what it assigns below. */
 static bool look_at_body(struct look *look) {
     struct name *index = own_name(look, look->loop->for_.target);
     for (int pass = 0; pass < MOST_PASSES && !look->refused; pass++) {

@@ -6,7 +6,7 @@
 #include "tune/session/inner.h"
 #include "tune/trial/trial.h"
 
-#define SAME 1.0005 /* latencies that differ by less are called the same */
+#define SAME 1.0005 /* a smaller ratio of two latencies counts as none */
 
 static bool counts_of(const struct tune_attempt *attempt, struct device_counts *counts) {
     static const char *const names[] = {"hardware_flops",
