@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the reference computes, as a graph: forward runs once on arrays that record.
-
-A Traced stands for an array whose numbers nobody has: it knows its shape and type, and every
-operation on it becomes a node of the graph. What is made of constants alone is computed as ever.
-Where forward asks for a number of an input the recording ends, with the line and the operation that
-asked. This follows harness.py and outline.py in one file. doc/inside.md lists the operations."""
+"""What the reference computes, as a graph: forward runs once on arrays that record. A Traced stands
+for an array whose numbers are not known. It knows its shape and type, and every operation on it
+becomes a node of the graph. What is made of constants alone is computed as usual. When forward
+asks for a number of an input, the recording ends and names the line and the operation. This text
+is run behind harness.py and outline.py, as one file with them. doc/inside.md lists the
+operations."""
 
 MAX_NODES = 200_000
 MAX_LISTED = 4096       # elements of a constant that are listed where no rule makes them
 MASKED = -1e4           # what a mask adds to what it hides, or less
-TRACE_S = 30            # a recording that takes longer is given up
+TRACE_S = 30            # seconds; a recording that takes longer is given up
 
 
 class Untraced(Unknown):
@@ -21,7 +21,7 @@ class Untraced(Unknown):
 
 
 def plain(value):
-    """A number as JSON has it; what JSON does not have is text."""
+    """A number as JSON writes it. Infinities and the like, which JSON lacks, become text."""
     value = value.item() if isinstance(value, (np.ndarray, np.generic)) else value
     return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -43,8 +43,8 @@ def plane_of(value):
 
 
 def band_of(value):
-    """What an array holds that has one number where column - row <= offset in its last two
-    dimensions and another elsewhere, as a causal mask has; None for others."""
+    """The description of an array like a causal mask: one number where column - row <= offset in
+    its last two dimensions, another number elsewhere. None for other arrays."""
     if value.ndim < 2 or value.dtype.kind not in "biuf":
         return None
     rows, columns = value.shape[-2:]
@@ -58,7 +58,7 @@ def band_of(value):
 
 
 def rule_of(value):
-    """The shortest fact that says what a constant array holds."""
+    """The shortest description of what a constant array holds."""
     first = value.reshape(-1)[:1]
     if value.size == 0 or (value == first[0]).all() or (first[0] != first[0] and
                                                         np.isnan(value).all()):
@@ -117,7 +117,7 @@ RECORDING = Recording()
 
 
 class Part:
-    """A basic index: every axis as (first, count, step), and the shape that numpy gives it."""
+    """A basic index: (first, count, step) of every axis, and the shape of the result in numpy."""
 
     def __init__(self, key, shape):
         key = key if isinstance(key, tuple) else (key,)
@@ -150,7 +150,7 @@ class Part:
         self.ranges.append((first % extent, 1, 1))
 
     def apart(self, ranges):
-        """Do the two parts of one array share nothing?"""
+        """Whether two parts of one array have no element in common."""
         def ends(r):
             last = r[0] + (r[1] - 1) * r[2]
             return min(r[0], last), max(r[0], last)
@@ -161,7 +161,7 @@ class Part:
         return array[self.key]
 
     def forth(self, node):
-        """The node of the part. What was just written there needs no reading."""
+        """The node of the part. If it was just written, that is the node that was written."""
         row = RECORDING.rows[node]
         while row["op"] == "update" and not self.whole and self.counts:
             ranges = [tuple(r) for r in row["part"]]
@@ -217,7 +217,7 @@ class Order:
 
 
 class Spread:
-    """Axes of one element repeated; numpy does not let such an array be written."""
+    """Axes of one element, repeated. As in numpy, nothing can be written to such an array."""
 
     def __init__(self, shape):
         self.shape = shape
@@ -259,8 +259,8 @@ def permuted(node, order):
 
 
 class Traced(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of which either a node or, where it comes from constants alone, the numbers are
-    known. A view leads to what it is a view of: who writes one writes the other."""
+    """An array. It has a node, or its numbers when it comes from constants alone. A view knows the
+    array that it shows a part of: writing to one writes to the other."""
 
     __array_priority__ = 1000
     __hash__ = None
@@ -286,7 +286,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return None if whole is None else self.way.real(whole)
 
     def now(self):
-        """The node that holds its value at this moment."""
+        """The node with its present value."""
         if self.parent is not None:
             whole = self.parent.now()
             if whole != self.seen:
@@ -299,7 +299,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return Traced(way.shape, self.dtype, parent=self, way=way)
 
     def write(self, value):
-        """value: anything of a shape that spreads to this one."""
+        """Writes to all of it. The value's shape may be any that numpy would spread to this one."""
         value = as_type(spread(value, self.shape), self.dtype)
         numbers, mine = numbers_of(value), self.real()
         if numbers is not None and mine is not None:
@@ -313,7 +313,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         else:
             self.node, self.numbers = node, None
 
-    # What numpy asks.
+    # The names that numpy asks for.
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
         made = traced_ufunc(ufunc, method, inputs, options)
@@ -489,7 +489,7 @@ def is_basic(key):
 
 
 def tidy(key):
-    """Numbers that are known stand for themselves."""
+    """The numbers of a Traced that has them; everything else as it is."""
     def one(item):
         if isinstance(item, (list, range)):
             item = np.asarray(item)

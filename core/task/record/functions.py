@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other functions of numpy, by arrays.py and operations.py; this follows them in one file."""
+"""The other functions of numpy, made of what arrays.py and operations.py have. This text is run
+behind them, as one file."""
 
 FUNCTIONS, METHODS = {}, {}
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recording forward: numpy as the reference sees it, its inputs, and the graph that comes out. This
-follows functions.py in one file."""
+text is run behind functions.py, as one file with it."""
 
 # ------------------------------------------------------------------------ numpy, as forward sees it
 
 
 class ArrayKind(type):
-    """isinstance(x, numpy.ndarray) holds for what records, too."""
+    """Makes isinstance(x, numpy.ndarray) true for arrays that record."""
 
     def __instancecheck__(cls, value):
         return isinstance(value, (np.ndarray, Traced))
@@ -23,7 +23,8 @@ class NdArray(metaclass=ArrayKind):
 
 
 def making(name):
-    """A function that makes an array, which forward may write to later."""
+    """Wraps a function of numpy that makes an array. Its result records, as forward may write to it
+    later."""
     def make(*args, **kwargs):
         made = getattr(np, name)(*args, **kwargs)
         return Traced.known(made) if isinstance(made, np.ndarray) else made
@@ -89,14 +90,15 @@ class Recorded(Reference):
                 "result": type(made).__name__ if isinstance(made, (list, tuple)) else "one"}
 
     def forget(self):
-        """Modules beside the reference are loaded anew: they know numpy by its old name."""
+        """Forgets the modules that lie beside the reference, so that they are loaded again: those
+        loaded before hold the real numpy."""
         folder = os.path.dirname(self.path) + os.sep
         for name, module in list(sys.modules.items()):
             if str(getattr(module, "__file__", None) or "").startswith(folder):
                 del sys.modules[name]
 
     def some_inputs(self, seed):
-        """Inputs without their numbers; where get_inputs needs those, the ones of this seed."""
+        """The inputs without their numbers. If get_inputs needs numbers, the inputs of this seed."""
         try:
             return self.begin(seed)
         except Unknown:
@@ -105,7 +107,7 @@ class Recorded(Reference):
             return self.given
 
     def argument(self, i, value):
-        """An argument of forward: arrays record, numbers stand for themselves."""
+        """An argument of forward: an array becomes one that records, a number stays a number."""
         if isinstance(value, (list, tuple)):
             return type(value)(self.argument(i, item) for item in value)
         if not isinstance(value, (np.ndarray, Traced)) or not value.ndim:
@@ -113,7 +115,7 @@ class Recorded(Reference):
         return Traced.of(RECORDING.add("input", [], value.shape, value.dtype, argument=i))
 
     def kernel_arguments(self, given):
-        """The kernel's arguments: nodes, or numbers as they are."""
+        """The kernel's arguments: the nodes of arrays, and numbers as they are."""
         transform = self.names.get("transform_to_nki_inputs")
         values = transform(list(given)) if transform else given
         values = [values] if isinstance(values, Traced) else values
@@ -129,7 +131,7 @@ class Recorded(Reference):
 
 
     def name_of(self, node):
-        """The name that forward has for what an argument was made from."""
+        """The name of forward's parameter from which an argument of the kernel was made."""
         rows, code = RECORDING.rows, getattr(self.names["forward"], "__code__", None)
         while len(rows[node]["in"]) == 1:
             node = rows[node]["in"][0]
@@ -139,7 +141,7 @@ class Recorded(Reference):
 
 
 def reached(graph):
-    """The graph without what no output needs; the kernel's arguments stay."""
+    """The nodes that some output needs, and the kernel's arguments."""
     needed, todo = set(), list(graph["outputs"]) + [row["node"] for row in graph["arguments"]
                                                     if "node" in row]
     while todo:
@@ -164,7 +166,8 @@ def refusal(what, line):
 
 
 def record_to(folder, reference, seed):
-    """Writes folder/graph with the graph and its work, or with what could not be recorded."""
+    """Writes the file `graph` in the folder: the graph and its least work, or why nothing was
+    recorded."""
     started = time.monotonic()
     recorded = Recorded(reference.path)
     recorded.given = reference.inputs
@@ -182,8 +185,8 @@ def record_to(folder, reference, seed):
 
 
 def graph_of(reference, request):
-    """The graph of a reference, the same for all seeds, from the cache or recorded in a child; None
-    when the child did not come to its end, or has to see the inputs first."""
+    """The graph of a reference, which is the same for all seeds. It comes from the cache or is
+    recorded in a child. None when the child did not reach its end, or needs the inputs first."""
     folder, beside = os.path.dirname(request["folder"]), os.path.dirname(reference.path)
     for recorded in (False, True):
         found = read_arrays(folder, "graph", beside)
@@ -202,6 +205,6 @@ def graph_of(reference, request):
 
 
 def facts_of(reference, request):
-    """What stands beside the inputs in their meta.json; harness.py asks."""
+    """What meta.json says beside the inputs; harness.py calls this."""
     graph = graph_of(reference, request) or {"refused": "recording it took too long", "line": 0}
     return {key: graph[key] for key in ("work", "refused", "line") if key in graph}

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What numpy's element-wise functions, reductions and products become: nodes of the graph. This
-follows arrays.py in one file."""
+text is run behind arrays.py, as one file with it."""
 
 # ------------------------------------------------------------------------------------------ ufuncs
 
 
 def sample_of(value):
-    """One element in as many dimensions: what numpy makes of types shows in it."""
+    """One element in as many dimensions. numpy's operations on it show the type of the result."""
     if isinstance(value, Traced):
         return np.ones((1,) * value.ndim, value.dtype)
     return value[(slice(0, 1),) * value.ndim] if isinstance(value, np.ndarray) else value
@@ -93,8 +93,8 @@ def accumulate_by(ufunc, array, axis=0, dtype=None, **_):
 
 
 def contract(terms, wanted, operands):
-    """An einsum whose terms are lists of labels: no label twice in a term, extents of one are
-    spread. Labels that are not wanted are summed over."""
+    """An einsum whose terms are lists of labels. No label stands twice in a term; an extent of one
+    is spread; labels that the result does not have are summed over."""
     operands, terms = [traced(x) for x in operands], [list(term) for term in terms]
     extent = {}
     for term, operand in zip(terms, operands):
@@ -176,7 +176,8 @@ def einsum(spec, *operands, **_):
 
 
 def expand_dots(term, ndim):
-    """The indices of a term; the axes that `...` stands for are numbers, the last one -1."""
+    """The indices of a term. The axes that `...` stands for become negative numbers; the last one
+    is -1."""
     before, dots, after = term.partition("...")
     hidden = ndim - len(before) - len(after) if dots else 0
     return [*before, *range(-hidden, 0), *after]

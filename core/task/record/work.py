@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The least work of a reference, from its graph. This follows functions.py in one file."""
+"""The least work of a reference, from its graph. This text is run behind functions.py, as one file
+with it."""
 
 
 class Work:
-    """What any kernel of the graph has to do: inputs that matter read once, outputs written once,
-    and its products. Of several orders of a chain of products the cheapest counts, and of products
-    that a constant mask hides none; so it is never more than what is needed."""
+    """What every kernel of the graph has to do: read the inputs that matter once, write the outputs
+    once, and compute the products. A chain of products counts in its cheapest order, and results
+    that a constant mask hides do not count. So it is never more than what is needed."""
 
     def __init__(self, graph):
         self.graph, self.nodes = graph, graph["nodes"]
@@ -27,14 +28,15 @@ class Work:
                 "multiply_adds": {"fp32": products[4], "bf16": products[2], "fp8": products[1]}}
 
     def width(self, node):
-        """Bytes of an element as the kernel may hold it: an input's type is the kernel's."""
+        """Bytes of an element as a kernel may hold it. For an input that is the type that the
+        kernel is given."""
         while node not in self.kernel_type and self.nodes[node]["op"] in MOVEMENTS:
             node = self.nodes[node]["in"][0]
         name = self.kernel_type.get(node, self.nodes[node]["dtype"])
         return raw_type(name).itemsize if name in OWN_DTYPES or name in PLAIN_DTYPES else 4
 
     def read_bytes(self):
-        """Of each of the kernel's arguments what the outputs need."""
+        """Bytes that the outputs need of each of the kernel's arguments."""
         needed, todo = set(), list(self.graph["outputs"])
         while todo:
             node = todo.pop()
@@ -71,7 +73,7 @@ class Work:
     # Products.
 
     def joins(self, node):
-        """Is it a link of a chain of products that the product behind it counts?"""
+        """Whether a product is a link of a chain: then the product that uses it counts it."""
         users = self.users[node]
         return len(users) == 1 and node not in self.graph["outputs"] and \
             self.nodes[users[0]]["op"] == "contract"
@@ -81,7 +83,7 @@ class Work:
         return cheapest(terms, out, extent) * self.live(node)
 
     def chain(self, node):
-        """One product of all factors: links are put in place of what they make."""
+        """All factors of a product, with the factors of a link in its place."""
         row = self.nodes[node]
         terms, extent, out = [], {}, list(row["out"])
         for term, source in zip(row["terms"], row["in"]):
@@ -120,8 +122,8 @@ MOVEMENTS = {"reshape", "transpose", "broadcast", "slice", "gather", "concatenat
 
 
 def cheapest(terms, out, extent):
-    """Multiply-adds of a product of several factors in its best order, two at a time; more than
-    four factors are taken from the left."""
+    """Multiply-adds of a product of several factors, two at a time, in the cheapest order. More
+    than four factors are multiplied from the left."""
     def cost(labels):
         return float(math.prod(extent[label] for label in labels))
     if len(terms) <= 1:
