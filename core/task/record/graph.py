@@ -98,7 +98,7 @@ class Recorded(Reference):
                 del sys.modules[name]
 
     def some_inputs(self, seed):
-        """The inputs without their numbers. If get_inputs needs numbers, the inputs of this seed."""
+        """The inputs without their numbers; the inputs of this seed if get_inputs needs numbers."""
         try:
             return self.begin(seed)
         except Unknown:
