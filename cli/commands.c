@@ -77,6 +77,10 @@ static const struct cli_option new_options[] = {
     {"choose", "KEY=VALUE", NULL, "Decide one choice of the schedule yourself; may be repeated.",
      true},
     {"choices", NULL, NULL, "Print what can be chosen; nothing is written.", false},
+    {"precision", "CLASS", "keep|split|any",
+     "How products of fp32 may be made: as they are; also as sums of bf16 products, whose error is "
+     "far below the tolerance; by anything the tolerance allows. Default: keep.",
+     false},
     {"scheduled", NULL, NULL,
      "Search the choices by the device model's clock, and write the fastest kernel found.", false},
     {"budget", "N", NULL, "Schedules that --scheduled judges. Default: 300.", false},

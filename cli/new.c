@@ -216,6 +216,8 @@ static int write_as_asked(const struct cli *cli, const char *folder, const char 
     bool ok = take_settings(cli, arena, &settings, err);
     struct write_spec spec = {.graph = {recorded->graph, recorded->size},
                               .name = path_base(folder),
+                              .precision = write_precision_of(cli_value(cli, "precision")),
+                              .tolerance = recorded->inputs ? recorded->inputs->tolerance : 0,
                               .sbuf_bytes = (double)generation_of(cli)->sbuf_partition_bytes,
                               .settings = settings.at,
                               .setting_count = settings.len};

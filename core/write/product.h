@@ -35,6 +35,8 @@ struct product {
     int loop_count;
     const char *dtype;
     bool turns[2];      /* the array lies with its summed elements side by side */
+    bool halves;        /* each product is made of bf16 products of high and low halves */
+    bool narrow;        /* operands of fp32 are rounded to bf16 */
     bool stays;         /* all of the right array is loaded first */
     int64_t block;      /* rows that are multiplied while a part of the right array is there */
     struct span rows;   /* of the left array that are in SBUF, where tiles are made one by one */
@@ -54,6 +56,10 @@ bool product_layout(struct writer *writer, int node, struct view *view);
 /* product_load.c: the operand's tiles in SBUF, called `name`: summed elements on the partitions,
  * then their tiles, then the span of its other side. */
 void product_load(struct product *p, enum which which, const char *name, const struct span *span);
+/* A piece of an operand into a part of its tile, with a span of summed elements on the
+ * partitions. */
+void product_load_piece(struct product *p, enum which which, const char *name, const char *part,
+                        const struct span *k, const struct span *span);
 /* Opens a loop over tiles of a side. */
 struct span product_tiles(struct writer *w, const char *variable, const char *size, int64_t n,
                           int64_t tile);
@@ -63,12 +69,26 @@ const char *product_slice(const struct writer *w, const struct span *span);
 const char *product_tile_of(const struct writer *w, const struct span *span);
 void product_declare(const struct product *p, const char *name, const char *shape,
                      const char *dtype, const char *memory);
-/* A tile of an array in HBM, with a side on the partitions and one in the free dimension. */
-const char *product_piece(const struct product *p, enum which which, const struct span *on,
-                          int64_t on_stride, const struct span *along, int64_t along_stride);
+
+/* product_split.c: how the schedule wants products of fp32. */
+void product_choose_numbers(struct product *p);
+/* Lines that bring numbers into an operand's tile, from fp32 in SBUF or PSUM; `part` is the index
+ * of both of its halves. */
+void product_take(struct product *p, const char *name, const char *part, const char *from,
+                  bool in_psum);
+/* The dtype of an operand's tiles, or of its halves. */
+const char *product_dtype(const struct product *p);
+void product_declare_operand(struct product *p, const char *name, const char *shape);
+/* The lines that multiply; operands have their index behind their name. */
+void product_multiply_tiles(struct product *p, const char *sums, const char *left_part,
+                            const char *right_part);
 
 /* product_emit.c: bytes of a partition that a span of an operand takes. */
 double product_bytes(const struct product *p, double elements);
+/* Lines that copy sums out of PSUM by the engine that the schedule says, of which `first` is the
+ * best guess; `turn` counts the tiles, NULL: there is one. */
+void product_evacuate(struct product *p, int64_t first, const char *to, const char *from,
+                      const char *turn);
 /* Adds up PSUM tiles "sums" of up to 128 rows of the left tile each, for a span of columns. */
 void product_multiply(struct product *p, const struct span *rows, const struct span *columns);
 

@@ -11,7 +11,7 @@ static const char *number(const struct writer *w, int64_t value) {
 
 double product_bytes(const struct product *p, double elements) {
     double tiles = (double)((p->main[SUMMED].n + PARTITIONS - 1) / PARTITIONS);
-    return tiles * elements * (strcmp(p->dtype, "float32") == 0 ? 4 : 2);
+    return tiles * elements * (p->halves || strcmp(product_dtype(p), "float32") == 0 ? 4 : 2);
 }
 
 /* ---- what is decided ------------------------------------------------------------------------- */
@@ -39,23 +39,20 @@ static void decide(struct product *p) {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* The tile of the right array in SBUF that a product takes: all of it stays, its columns were
- * loaded for all that is summed, or a piece is loaded for each product. */
-static const char *right_tile(struct product *p, const struct span *k, const struct span *columns) {
+/* The part of the right tiles that a product takes: all of the array stays, its columns were loaded
+ * for all that is summed, or a piece is loaded for each product. */
+static const char *right_part(struct product *p, const struct span *k, const struct span *columns) {
     struct writer *w = p->writer;
-    const char *name = arena_printf(w->arena, "right%s", p->name);
     if (p->stays)
-        return arena_printf(w->arena, "%s[0:%s, %s, %s]", name, k->size, product_tile_of(w, k),
+        return arena_printf(w->arena, "[0:%s, %s, %s]", k->size, product_tile_of(w, k),
                             product_slice(w, columns));
     if (p->turns[RIGHT])
-        return arena_printf(w->arena, "%s[0:%s, %s, 0:%s]", name, k->size, product_tile_of(w, k),
+        return arena_printf(w->arena, "[0:%s, %s, 0:%s]", k->size, product_tile_of(w, k),
                             columns->size);
-    product_declare(p, name, arena_printf(w->arena, "%s, %s", k->size, columns->size), p->dtype,
-                    "sbuf");
-    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", name,
-               product_piece(p, RIGHT, k, p->main[SUMMED].strides[RIGHT], columns,
-                             p->main[COLUMN].strides[RIGHT]));
-    return name;
+    const char *name = arena_printf(w->arena, "right%s", p->name);
+    product_declare_operand(p, name, arena_printf(w->arena, "%s, %s", k->size, columns->size));
+    product_load_piece(p, RIGHT, name, "", k, columns);
+    return "";
 }
 
 void product_multiply(struct product *p, const struct span *rows, const struct span *columns) {
@@ -65,25 +62,51 @@ void product_multiply(struct product *p, const struct span *rows, const struct s
     /* Each block of rows begins with a bank: a product stays within one. */
     const char *width = banks > 1 ? number(w, PRODUCT_MOVING) : columns->size;
     const char *name = arena_printf(w->arena, "sums%s", p->name);
-    product_declare(
-        p, name,
+    const char *shape =
         banks > 1 ? arena_printf(w->arena, "%d, %lld, %s", PARTITIONS, (long long)banks, width)
-                  : arena_printf(w->arena, "%s, 1, %s", rows->size, width),
-        "float32", "psum");
+                  : arena_printf(w->arena, "%s, 1, %s", rows->size, width);
+    product_declare(p, name, shape, "float32", "psum");
     if (!p->stays && p->turns[RIGHT])
         product_load(p, RIGHT, arena_printf(w->arena, "right%s", p->name), columns);
     struct span k = product_tiles(w, "k", "depth", p->main[SUMMED].n, PARTITIONS);
-    const char *right = right_tile(p, &k, columns);
+    const char *right = right_part(p, &k, columns);
     struct span i = *rows;
     i.at = "0";
     if (banks > 1)
         i = product_tiles(w, "i", "high", rows->width, PARTITIONS);
-    write_line(w,
-               "nisa.nc_matmul(dst=%s[0:%s, %s, 0:%s], stationary=left%s[0:%s, %s, %s], "
-               "moving=%s)",
-               name, i.size, product_tile_of(w, &i), columns->size, p->name, k.size,
-               product_tile_of(w, &k), product_slice(w, p->left_stays ? rows : &i), right);
+    product_multiply_tiles(p,
+                           arena_printf(w->arena, "%s[0:%s, %s, 0:%s]", name, i.size,
+                                        product_tile_of(w, &i), columns->size),
+                           arena_printf(w->arena, "[0:%s, %s, %s]", k.size, product_tile_of(w, &k),
+                                        product_slice(w, p->left_stays ? rows : &i)),
+                           right);
     w->indent = indent;
+}
+
+void product_evacuate(struct product *p, int64_t first, const char *to, const char *from,
+                      const char *turn) {
+    struct writer *w = p->writer;
+    const int64_t values[] = {first, 0, 1, 2};
+    int64_t how = write_choose(w, (int)(p->node - w->graph->nodes), "leaves_by",
+                               "sums leave PSUM by Scalar (0), by Vector (1), or by both in turn "
+                               "(2)",
+                               values, 4);
+    if (how == 2 && !turn)
+        how = 0;
+    if (how == 2) {
+        write_line(w, "if %s %% 2:", turn);
+        w->indent++;
+    }
+    if (how)
+        write_line(w, "nisa.tensor_copy(dst=%s, src=%s)", to, from);
+    if (how == 2) {
+        w->indent--;
+        write_line(w, "else:");
+        w->indent++;
+    }
+    if (how != 1)
+        write_line(w, "nisa.activation(dst=%s, op=nl.copy, data=%s)", to, from);
+    w->indent -= how == 2;
 }
 
 static void store(struct product *p, const struct span *rows, const struct span *columns) {
@@ -95,8 +118,14 @@ static void store(struct product *p, const struct span *rows, const struct span 
         i = product_tiles(w, "i", "high", rows->width, PARTITIONS);
     product_declare(p, "done", arena_printf(w->arena, "%s, %s", i.size, columns->size),
                     p->node->dtype, "sbuf");
-    write_line(w, "nisa.tensor_copy(dst=done, src=sums[0:%s, %s, 0:%s])", i.size,
-               product_tile_of(w, &i), columns->size);
+    const char *turn = strcmp(i.at, "0") ? arena_printf(w->arena, "(i // %d)", PARTITIONS)
+                       : strcmp(columns->at, "0")
+                           ? arena_printf(w->arena, "(n // %d)", PRODUCT_MOVING)
+                           : NULL;
+    product_evacuate(p, !p->halves, "done",
+                     arena_printf(w->arena, "sums[0:%s, %s, 0:%s]", i.size, product_tile_of(w, &i),
+                                  columns->size),
+                     turn);
     struct access access = product_access(p, RESULT);
     const struct product_side *row = &p->main[ROW], *column = &p->main[COLUMN];
     if (strcmp(rows->at, "0"))

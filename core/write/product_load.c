@@ -50,8 +50,9 @@ static void add_span(struct access *access, const struct span *span, int64_t str
         access_add(access, span->at, stride, span->most);
 }
 
-const char *product_piece(const struct product *p, enum which which, const struct span *on,
-                          int64_t on_stride, const struct span *along, int64_t along_stride) {
+/* A tile of an array in HBM, with a side on the partitions and one in the free dimension. */
+static const char *piece_of(const struct product *p, enum which which, const struct span *on,
+                            int64_t on_stride, const struct span *along, int64_t along_stride) {
     struct access access = product_access(p, which);
     add_span(&access, on, on_stride);
     add_span(&access, along, along_stride);
@@ -101,10 +102,13 @@ static void turn_pieces(struct product *p, const struct turn *turn, const char *
     const char *tile = strcmp(k, "0") ? arena_printf(w->arena, "%s // %d", k, PARTITIONS) : "0";
     const char *tiles =
         count == 1 ? tile : arena_printf(w->arena, "%s:%s + %lld", tile, tile, (long long)count);
-    write_line(w, "nisa.tensor_copy(dst=%s[0:%lld, %s, %s], src=turned%s)", turn->name,
-               (long long)depth, tiles, product_slice(w, &turn->rows),
-               count == 1 ? arena_printf(w->arena, "[0:%lld, 0, 0:%s]", (long long)depth, rows)
-                          : "");
+    product_take(p, turn->name,
+                 arena_printf(w->arena, "[0:%lld, %s, %s]", (long long)depth, tiles,
+                              product_slice(w, &turn->rows)),
+                 count > 1
+                     ? "turned"
+                     : arena_printf(w->arena, "turned[0:%lld, 0, 0:%s]", (long long)depth, rows),
+                 true);
 }
 
 /* All columns of raw rows, in groups as large as PSUM takes at once. */
@@ -158,23 +162,50 @@ static void load_turned(struct product *p, enum which which, const char *name,
 
 /* ---- as it lies ------------------------------------------------------------------------------ */
 
+void product_load_piece(struct product *p, enum which which, const char *name, const char *part,
+                        const struct span *k, const struct span *span) {
+    struct writer *w = p->writer;
+    const char *piece = piece_of(p, which, k, p->main[SUMMED].strides[which], span,
+                                 own_side(p, which)->strides[which]);
+    if (!p->halves && !p->narrow) {
+        write_line(w, "nisa.dma_copy(dst=%s%s, src=%s)", name, part, piece);
+        return;
+    }
+    product_declare(p, "raw", arena_printf(w->arena, "%s, %s", k->size, span->size), p->dtype,
+                    "sbuf");
+    write_line(w, "nisa.dma_copy(dst=raw, src=%s)", piece);
+    product_take(p, name, part, "raw", false);
+}
+
+/* What is split is loaded in parts that leave room beside it. */
+static struct span open_parts(const struct product *p, const struct span *span) {
+    long long exact;
+    bool splits = p->halves || p->narrow;
+    if (!splits || strcmp(span->at, "0") || !str_to_int(str_of(span->size), &exact))
+        return *span;
+    return product_tiles(p->writer, "s", "part", exact, 4 * PRODUCT_MOVING);
+}
+
 static void load_straight(struct product *p, enum which which, const char *name,
                           const struct span *span) {
     struct writer *w = p->writer;
-    const struct product_side *sum = &p->main[SUMMED], *own = own_side(p, which);
     int indent = w->indent;
-    struct span k = product_tiles(w, "k", "depth", sum->n, PARTITIONS);
-    write_line(w, "nisa.dma_copy(dst=%s[0:%s, %s, 0:%s], src=%s)", name, k.size,
-               product_tile_of(w, &k), span->size,
-               product_piece(p, which, &k, sum->strides[which], span, own->strides[which]));
+    struct span k = product_tiles(w, "k", "depth", p->main[SUMMED].n, PARTITIONS);
+    struct span part = open_parts(p, span), within = part;
+    if (strcmp(span->at, "0"))
+        within.at = "0";
+    product_load_piece(p, which, name,
+                       arena_printf(w->arena, "[0:%s, %s, %s]", k.size, product_tile_of(w, &k),
+                                    product_slice(w, &within)),
+                       &k, &part);
     w->indent = indent;
 }
 
 void product_load(struct product *p, enum which which, const char *name, const struct span *span) {
     int64_t n = p->main[SUMMED].n, tiles = (n + PARTITIONS - 1) / PARTITIONS;
-    product_declare(p, name,
-                    arena_printf(p->writer->arena, "%lld, %lld, %s",
-                                 (long long)MIN_OF(n, PARTITIONS), (long long)tiles, span->size),
-                    p->dtype, "sbuf");
+    product_declare_operand(p, name,
+                            arena_printf(p->writer->arena, "%lld, %lld, %s",
+                                         (long long)MIN_OF(n, PARTITIONS), (long long)tiles,
+                                         span->size));
     (p->turns[which] ? load_turned : load_straight)(p, which, name, span);
 }

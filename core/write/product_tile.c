@@ -157,30 +157,6 @@ static const char *start_of(struct product *p, const struct access *access, enum
     return name;
 }
 
-/* Sums leave PSUM by the engine that the schedule says. */
-static void evacuate(struct product *p, const char *to, const char *from, const char *at) {
-    static const int64_t values[] = {0, 1, 2};
-    struct writer *w = p->writer;
-    int64_t how = write_choose(p->writer, node_of(p), "leaves_by",
-                               "sums leave PSUM by Scalar (0), by Vector (1), or by both in turn "
-                               "(2)",
-                               values, strcmp(at, "0") ? 3 : 2);
-    if (how == 2) {
-        write_line(w, "if %s // %d %% 2:", at, PRODUCT_MOVING);
-        w->indent++;
-    }
-    if (how)
-        write_line(w, "nisa.tensor_copy(dst=%s, src=%s)", to, from);
-    if (how == 2) {
-        w->indent--;
-        write_line(w, "else:");
-        w->indent++;
-    }
-    if (how != 1)
-        write_line(w, "nisa.activation(dst=%s, op=nl.copy, data=%s)", to, from);
-    w->indent -= how == 2;
-}
-
 static void fill(struct product *p, const struct access *access, const char *tile) {
     struct writer *w = p->writer;
     int indent = w->indent;
@@ -205,9 +181,10 @@ static void fill(struct product *p, const struct access *access, const char *til
         columns.at = from;
     }
     product_multiply(p, &p->rows, &columns);
-    evacuate(p, arena_printf(w->arena, "%s[0:%s, %s]", tile, access->rows, product_slice(w, &part)),
-             arena_printf(w->arena, "sums%s[0:%s, 0, 0:%s]", p->name, access->rows, part.size),
-             part.at);
+    product_evacuate(
+        p, 0, arena_printf(w->arena, "%s[0:%s, %s]", tile, access->rows, product_slice(w, &part)),
+        arena_printf(w->arena, "sums%s[0:%s, 0, 0:%s]", p->name, access->rows, part.size),
+        strcmp(part.at, "0") ? arena_printf(w->arena, "n // %d", PRODUCT_MOVING) : NULL);
     w->indent = indent;
 }
 static void declare_tile(const struct product *p, const struct access *access, const char *tile) {

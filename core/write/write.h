@@ -36,6 +36,7 @@ struct write_spec {
     const char *function; /* the kernel's name; NULL: "kernel" */
     double sbuf_bytes;    /* of one partition, that a kernel may use */
     enum write_precision precision;
+    double tolerance; /* the largest relative L2 error that counts as correct; 0: 2e-5 */
     /* The schedule: where a choice is named, its value instead of the default. Keys that no stage
      * declares and values that it does not offer are passed over. */
     const struct write_setting *settings;

@@ -95,13 +95,13 @@ class Products(unittest.TestCase):
         with open(path, encoding="utf-8") as file:
             return file.read()
 
-    def schedules_of(self, reference):
-        """As few schedules as have every value of every choice; products stay where they are."""
-        listed = self.run_hone("new", "none", "--reference", reference, "--choices")
+    def schedules_of(self, reference, *options):
+        """As few schedules as have every value of every choice of how a product is computed."""
+        listed = self.run_hone("new", "none", "--reference", reference, "--choices", *options)
         others = {}
         for line in listed.stdout.splitlines():
             key, value, values = re.match(r"(\S+) +(-?\d+) of((?: -?\d+)+)", line).groups()
-            if not key.endswith("made_in_place"):
+            if not key.endswith(("made_in_place", "numbers")):
                 others[key] = [other for other in values.split() if other != value]
         for i in range(max(map(len, others.values()), default=0)):
             yield [f"{key}={values[i % len(values)]}" for key, values in others.items() if values]
@@ -115,6 +115,35 @@ class Products(unittest.TestCase):
                 with self.subTest(name, schedule=schedule):
                     self.written(reference, *[part for choice in schedule
                                               for part in ("--choose", choice)])
+
+    def test_products_of_halves_are_correct(self):
+        for name in ("plain", "turned", "grouped", "biased"):
+            reference = self.reference_of(name, PRODUCTS[name][0])
+            with self.subTest(name):
+                self.assertIn("_low[", self.written(reference, "--precision", "split"))
+            for schedule in list(self.schedules_of(reference, "--precision", "split"))[:1]:
+                with self.subTest(name, schedule=schedule):
+                    self.written(reference, "--precision", "split",
+                                 *[part for choice in schedule for part in ("--choose", choice)])
+
+    def numbers_of(self, tolerance, precision):
+        text = f"TOLERANCE = {tolerance}\n" + PRODUCTS["plain"][0]
+        reference = self.reference_of(f"plain_{tolerance}", text)
+        listed = self.run_hone("new", "none", "--reference", reference, "--choices",
+                               "--precision", precision).stdout
+        found = re.search(r"\.numbers +(\d) of((?: \d)+)", listed)
+        return found and found.group(2).split()
+
+    def test_an_error_keeps_a_margin_to_the_tolerance(self):
+        """Halves err by sqrt(3) u^2 / 3 = 8.8e-6, bf16 by sqrt(2 / 3) u = 3.2e-3; twice that is
+        allowed, and nothing of it where the numbers are to be kept."""
+        self.assertIsNone(self.numbers_of(1e-2, "keep"))
+        self.assertEqual(self.numbers_of(2e-5, "split"), ["3", "0"])
+        self.assertIsNone(self.numbers_of(1.7e-5, "split"))
+        self.assertEqual(self.numbers_of(6e-3, "any"), ["3", "0"])
+        self.assertEqual(self.numbers_of(7e-3, "any"), ["1", "3", "0"])
+        reference = self.reference_of("narrow", "TOLERANCE = 1e-2\n" + PRODUCTS["plain"][0])
+        self.assertIn("dtype=nl.bfloat16", self.written(reference, "--precision", "any"))
 
     def test_a_product_through_hbm_is_correct(self):
         for name in ("softmax", "gated"):

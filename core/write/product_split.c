@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of fp32 by products of bf16, which the Tensor engine makes four times as fast. A number
+ * is the sum of a high half, its nearest bf16, and a low half, the bf16 nearest to what is missing;
+ * of the four products of halves the one of both low halves is left out. */
+#include "write/product.h"
+
+#include <math.h>
+
+#define UNIT 0x1p-8    /* roundoff of bf16: the largest relative error of rounding to 8 bits */
+#define MARGIN 2       /* an error is to be so many times smaller than the tolerance */
+#define TOLERANCE 2e-5 /* of a task that names none (task/verdict) */
+
+enum numbers { NUMBERS_KEPT = 0, NUMBERS_NARROW = 1, NUMBERS_HALVES = 3 };
+
+/* The relative L2 error of a sum of products whose terms err independently. Rounding errs by at
+ * most u in each number, and evenly, so by u / sqrt(3) in the mean square (Higham, Accuracy and
+ * Stability of Numerical Algorithms, 2.2 and 2.8). With one bf16 for each operand that is
+ * sqrt(2) u / sqrt(3). Of halves, what is left of each operand and the product of the low halves
+ * are u^2 / 3 each: sqrt(3) u^2 / 3. Accumulation is in fp32 as before. */
+static double error_of(enum numbers numbers) {
+    return numbers == NUMBERS_NARROW ? sqrt(2.0 / 3) * UNIT : sqrt(3) * UNIT * UNIT / 3;
+}
+
+static bool is_precise_enough(const struct product *p, enum numbers numbers) {
+    double tolerance = p->writer->spec->tolerance;
+    return error_of(numbers) * MARGIN <= (tolerance > 0 ? tolerance : TOLERANCE);
+}
+
+void product_choose_numbers(struct product *p) {
+    enum write_precision precision = p->writer->spec->precision;
+    int64_t values[3];
+    int count = 0;
+    if (precision == WRITE_KEEP || strcmp(p->dtype, "float32"))
+        return;
+    if (precision == WRITE_ANY && is_precise_enough(p, NUMBERS_NARROW))
+        values[count++] = NUMBERS_NARROW;
+    if (is_precise_enough(p, NUMBERS_HALVES))
+        values[count++] = NUMBERS_HALVES;
+    if (!count)
+        return;
+    values[count++] = NUMBERS_KEPT;
+    int64_t how = write_choose(p->writer, (int)(p->node - p->writer->graph->nodes), "numbers",
+                               "products as they are (0), as three of bf16 halves (3), or as one "
+                               "of bf16 (1)",
+                               values, count);
+    p->halves = how == NUMBERS_HALVES;
+    p->narrow = how == NUMBERS_NARROW;
+}
+
+const char *product_dtype(const struct product *p) {
+    return p->halves || p->narrow ? "bfloat16" : p->dtype;
+}
+
+void product_declare_operand(struct product *p, const char *name, const char *shape) {
+    product_declare(p, name, shape, product_dtype(p), "sbuf");
+    if (p->halves)
+        product_declare(p, arena_printf(p->writer->arena, "%s_low", name), shape, "bfloat16",
+                        "sbuf");
+}
+
+/* High halves of what lies in SBUF are best made by GpSimd, which nobody else waits for here. */
+static void take_high(struct product *p, const char *to, const char *from, bool in_psum) {
+    static const int64_t values[] = {2, 0, 1}, of_psum[] = {0, 1};
+    struct writer *w = p->writer;
+    int node = (int)(p->node - w->graph->nodes);
+    int64_t how = in_psum ? write_choose(w, node, "turned_high_by",
+                                         "high halves of turned pieces are made by Scalar (0) or "
+                                         "by Vector (1)",
+                                         of_psum, 2)
+                          : write_choose(w, node, "high_by",
+                                         "high halves are made by Scalar (0), by Vector (1) or by "
+                                         "GpSimd (2)",
+                                         values, 3);
+    if (how == 0)
+        write_line(w, "nisa.activation(dst=%s, op=nl.copy, data=%s)", to, from);
+    else
+        write_line(w, "nisa.tensor_copy(dst=%s, src=%s%s)", to, from,
+                   how == 2 ? ", engine=nisa.gpsimd_engine" : "");
+}
+
+void product_take(struct product *p, const char *name, const char *part, const char *from,
+                  bool in_psum) {
+    struct writer *w = p->writer;
+    if (!p->halves) {
+        write_line(w, "nisa.tensor_copy(dst=%s%s, src=%s)", name, part, from);
+        return;
+    }
+    take_high(p, arena_printf(w->arena, "%s%s", name, part), from, in_psum);
+    write_line(w, "nisa.tensor_tensor(dst=%s_low%s, data1=%s, data2=%s%s, op=nl.subtract)", name,
+               part, from, name, part);
+}
+
+void product_multiply_tiles(struct product *p, const char *sums, const char *left_part,
+                            const char *right_part) {
+    /* The stationary operand is the same in the first two. */
+    static const char *const halves[][2] = {{"", ""}, {"", "_low"}, {"_low", ""}};
+    for (size_t i = 0; i < (p->halves ? COUNT_OF(halves) : 1); i++)
+        write_line(p->writer, "nisa.nc_matmul(dst=%s, stationary=left%s%s%s, moving=right%s%s%s)",
+                   sums, p->name, halves[i][0], left_part, p->name, halves[i][1], right_part);
+}
