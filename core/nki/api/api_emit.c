@@ -432,7 +432,6 @@ static bool spread_row(struct interp *in, const struct nki_node *node, const str
         api_put_tensor(&b, NKI_NC_MATMUL_dst, psum);
         api_put_tensor(&b, NKI_NC_MATMUL_stationary, ones);
         api_put_tensor(&b, NKI_NC_MATMUL_moving, columns(in, row, at, n));
-        api_put(&b, NKI_NC_MATMUL_is_stationary_onezero, operand_bool(true));
         api_put(&b, NKI_NC_MATMUL_accumulate, operand_bool(false));
         if (!api_emit(&b) || !api_copy(in, node, columns(in, tile, at, n), psum, NULL))
             return false;
