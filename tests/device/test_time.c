@@ -342,6 +342,39 @@ static void a_reduction_costs_the_same_in_every_activation(void **state) {
     build_end(&b);
 }
 
+/* Copies of 512 columns on Vector by type, memory and step: elements a cycle. */
+static const struct copy_rate {
+    enum dtype dtype;
+    enum nki_space src;
+    int step;
+    double rate;
+} copy_rates[] = {
+    {DTYPE_BFLOAT16, NKI_SBUF, 1, 4},  {DTYPE_BFLOAT16, NKI_SBUF, 2, 2},
+    {DTYPE_BFLOAT16, NKI_PSUM, 1, 2},  {DTYPE_BFLOAT16, NKI_PSUM, 2, 1},
+    {DTYPE_FLOAT32, NKI_SBUF, 1, 1.6}, {DTYPE_FLOAT32, NKI_SBUF, 2, 1},
+};
+
+static void fast_modes_go_by_type_memory_and_step(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(copy_rates); i++) {
+        const struct copy_rate *r = &copy_rates[i];
+        struct build b = build_start("trn2");
+        const struct device_constants *table = device_constants_of(b.generation->generation);
+        uint32_t src = build_tile(&b, r->src, r->dtype, 128, 512 * r->step);
+        uint32_t dst = build_tile(&b, NKI_SBUF, r->dtype, 128, 512);
+        struct nki_ap *from = build_all(&b, src);
+        from->count[from->n_dims - 1] = 512;
+        from->step[from->n_dims - 1] = r->step;
+        RUN(&b, TENSOR_COPY, tile(build_all(&b, dst)), tile(from));
+        struct cost_place place = {.engine = NKI_ENGINE_VECTOR};
+        double ns = cost_of(b.program, 0, place, table).interval_ns - table->vector_fixed_ns;
+        double rate = 512 * table->vector_element_ns / ns;
+        if (fabs(rate - r->rate) > 0.01)
+            fail_msg("row %zu: %.2f elements a cycle, not %.1f", i, rate, r->rate);
+        build_end(&b);
+    }
+}
+
 /* ---- against slow versions ------------------------------------------------------------------ */
 
 #define N_TILES 3
@@ -531,6 +564,7 @@ int main(void) {
         cmocka_unit_test(what_does_not_fit_is_refused_in_the_current_dialect),
         cmocka_unit_test(instructions_cost_what_was_measured),
         cmocka_unit_test(a_reduction_costs_the_same_in_every_activation),
+        cmocka_unit_test(fast_modes_go_by_type_memory_and_step),
         cmocka_unit_test(random_programs_agree_with_the_slow_version),
         cmocka_unit_test(nothing_starts_before_what_it_depends_on),
     };

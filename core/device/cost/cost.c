@@ -53,28 +53,51 @@ static struct cost stream(const struct work *work, double units, double extra_ns
     return (struct cost){.interval_ns = interval, .latency_ns = interval + latency};
 }
 
-/* Whether all operands that stream are in SBUF, with elements of `bytes` bytes. */
-static bool sbuf_only(const struct work *work, size_t bytes) {
+/* Whether the elements of the innermost dimension lie side by side. */
+static bool is_contiguous(const struct nki_ap *ap) {
+    for (int d = ap->n_dims - 1; d > 0; d--)
+        if (ap->count[d] != 1)
+            return ap->step[d] == 1;
+    return true;
+}
+
+/* Whether the elements of all operands that stream are `bytes` bytes wide. Counts those in PSUM,
+ * and those that do not lie side by side. */
+static bool all_are(const struct work *work, size_t bytes, int *in_psum, int *strided) {
+    *in_psum = *strided = 0;
     for (size_t k = 0; k < work->instr->n_operands; k++) {
         const struct nki_ap *ap = ap_at(work, k);
         if (!ap || nki_ap_free(ap) < 2)
             continue;
-        if (space_of(work, ap) != NKI_SBUF || dtype_bytes(ap->dtype) != bytes)
+        *in_psum += space_of(work, ap) != NKI_SBUF;
+        *strided += !is_contiguous(ap);
+        if (dtype_bytes(ap->dtype) != bytes)
             return false;
     }
     return true;
 }
 
-/* Vector engine, one streamed input: newer ones run faster on 16-bit and 32-bit operands in
- * SBUF. */
-static double one_input_units(const struct work *work) {
+/* Whether all operands that stream are in SBUF, with elements of `bytes` bytes. */
+static bool sbuf_only(const struct work *work, size_t bytes) {
+    int in_psum, strided;
+    return all_are(work, bytes, &in_psum, &strided) && !in_psum;
+}
+
+/* How many times as fast as one element a cycle the Vector engine takes one streamed input. */
+static double fast_mode(const struct work *work) {
+    const struct device_constants *t = work->table;
+    int in_psum, strided;
     if (work->engine != NKI_ENGINE_VECTOR)
-        return (double)work->n;
-    if (sbuf_only(work, 2))
-        return (double)work->n / work->table->vector_fast_16bit;
-    if (sbuf_only(work, 4))
-        return (double)work->n / work->table->vector_fast_fp32;
-    return (double)work->n;
+        return 1;
+    if (all_are(work, 2, &in_psum, &strided) && in_psum + strided == 0)
+        return t->vector_fast_16bit;
+    if (all_are(work, 2, &in_psum, &strided) && (in_psum == 0 || (in_psum == 1 && !strided)))
+        return t->vector_fast_16bit_part;
+    return all_are(work, 4, &in_psum, &strided) && !in_psum && !strided ? t->vector_fast_fp32 : 1;
+}
+
+static double one_input_units(const struct work *work) {
+    return (double)work->n / fast_mode(work);
 }
 
 static struct cost cost_one_input(const struct work *work) {
