@@ -516,6 +516,42 @@ static void nothing_starts_before_what_it_depends_on(void **state) {
     }
 }
 
+/* Two stores of the same tile. The first one needs all DMA engines, of which one is busy for long;
+ * the second one needs another engine only, and ends before it. */
+static void a_tile_is_kept_for_an_older_store(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    uint32_t in = build_input(&b, DTYPE_FLOAT32, 8, 16000, NULL);
+    uint32_t wide = build_output(&b, DTYPE_FLOAT32, 128, 64),
+             narrow = build_output(&b, DTYPE_FLOAT32, 8, 64);
+    uint32_t other = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 128, 16000);
+    uint32_t t = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 8, 64);
+    RUN(&b, MEMSET, tile(build_all(&b, t)), number(1));
+    build_copy(&b, build_part(&b, other, 120, 8, 0, 16000), build_all(&b, in));
+    struct nki_ap *elements = build_part(&b, wide, 0, 8, 0, 64);
+    elements->step[1] = 2;
+    build_copy(&b, elements, build_all(&b, t));
+    build_copy(&b, build_all(&b, narrow), build_all(&b, t));
+    RUN(&b, MEMSET, tile(build_all(&b, t)), number(2));
+    struct device_image *image = device_load(b.program, b.generation, &b.diags);
+    assert_non_null(image);
+    const struct device_constants *table = device_constants_of(b.generation->generation);
+    struct allocation *allocation = allocation_make(image, table, 0);
+    struct issue_cost *costs = issue_costs(allocation, table);
+    struct depends *depends = depends_make(allocation, costs);
+    struct schedule schedule = {allocation, depends, table, costs};
+    struct timeline *time = timeline_make(&schedule, -1);
+    size_t last = allocation->issues.len - 1;
+    assert_true(time->visible[last - 2] > time->visible[last - 1] + 100);
+    assert_true(time->start[last] >= time->visible[last - 2]);
+    timeline_free(time);
+    depends_free(depends);
+    free(costs);
+    allocation_free(allocation);
+    device_unload(image);
+    build_end(&b);
+}
+
 /* ---- doubt ---------------------------------------------------------------------------------- */
 
 /* What was never measured has no range: neither trn3, nor the current dialect on trn1. Where a
@@ -567,6 +603,7 @@ int main(void) {
         cmocka_unit_test(fast_modes_go_by_type_memory_and_step),
         cmocka_unit_test(random_programs_agree_with_the_slow_version),
         cmocka_unit_test(nothing_starts_before_what_it_depends_on),
+        cmocka_unit_test(a_tile_is_kept_for_an_older_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dependencies through memory: for each issue, the earlier issues that it must wait for. They
  * follow from what each read and wrote of a block (ranges of bytes and partitions). Of the reads of
- * one queue, only the newest of the same bytes is kept, because queues run in order. Where the
- * compiler may reorder, such reads are made to start in order. */
+ * one engine, only the newest of the same bytes is kept, because engines run in order. Where the
+ * compiler may reorder, such reads are made to start in order. Transfers out of a tile are all
+ * kept: they start in order, but an older one may end later, on another DMA engine. */
 #include "device/time/allocation.h"
 
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct access {
     uint32_t issue;
     uint8_t queue;
     bool write;
+    bool overtaken; /* a read that a newer one of the same queue may end before */
 };
 struct history {
     VEC(struct access) all;
@@ -72,7 +74,7 @@ static void touch(struct depends *depends, struct history *history, uint32_t fro
             add_producer(depends, from, old->issue);
         bool replaced = access.write ? covers(&access.range, &old->range)
                                      : !old->write && old->queue == access.queue &&
-                                           covers(&access.range, &old->range);
+                                           !old->overtaken && covers(&access.range, &old->range);
         if (!replaced || old->issue == access.issue)
             history->all.at[kept++] = *old;
         else if (!waits && orders)
@@ -142,6 +144,8 @@ static void touch_operand(struct depends *depends, struct memory *memory,
                           struct access access) {
     access.range = range_of(allocation->image->program, operand->ap);
     access.write = operand->is_dst;
+    access.overtaken = (access.queue == QUEUE_DMA_IN || access.queue == QUEUE_DMA_OUT) &&
+                       !allocation_is_in(allocation->image, operand->first, NKI_HBM);
     for (uint32_t b = operand->first; b < operand->first + operand->count; b++)
         touch(depends, history_of(memory, allocation->alias[b]), depends->base[access.issue],
               access);
