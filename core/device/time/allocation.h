@@ -126,6 +126,8 @@ struct transfer {
     bool reads_hbm, writes_hbm;
     bool software; /* GpSimd writes its descriptors */
 };
+/* Who makes the descriptors of transfer i, as far as the kernel says it (NKI DGE guide). */
+enum nki_dge_mode transfer_dge(const struct device_image *image, size_t i);
 struct transfer transfer_of(const struct allocation *allocation, size_t i,
                             const struct device_constants *table);
 struct transfer transfer_of_spill(const struct device_image *image, const struct issue *issue,

@@ -44,6 +44,15 @@ static uint32_t engine_of(const struct device_generation *generation, uint32_t p
     return partition * generation->dma_engines / NKI_PARTITIONS % generation->dma_engines;
 }
 
+enum nki_dge_mode transfer_dge(const struct device_image *image, size_t i) {
+    const struct nki_instr *instr = &image->program->instrs.at[i];
+    size_t k = instr->op == NKI_OP_DMA_COPY        ? NKI_DMA_COPY_dge_mode
+               : instr->op == NKI_OP_DMA_TRANSPOSE ? NKI_DMA_TRANSPOSE_dge_mode
+                                                   : instr->n_operands;
+    bool asked = k < instr->n_operands && instr->operands[k].kind == NKI_OPERAND_ENUM;
+    return asked ? (enum nki_dge_mode)instr->operands[k].i : NKI_DGE_UNKNOWN;
+}
+
 struct transfer transfer_of(const struct allocation *allocation, size_t i,
                             const struct device_constants *table) {
     const struct device_image *image = allocation->image;
@@ -52,7 +61,8 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
     int64_t run = INT64_MAX, runs = 1;
     size_t bytes = 1;
     uint32_t partition = 0;
-    bool reads = false, writes = false, software = false;
+    bool reads = false, writes = false;
+    bool software = !allocation->reorders && transfer_dge(image, i) == NKI_DGE_SWDGE;
     const struct nki_program *program = image->program;
     bool transposes = program->instrs.at[i].op == NKI_OP_DMA_TRANSPOSE;
     for (size_t k = 0; k < n; k++) {

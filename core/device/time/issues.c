@@ -63,12 +63,14 @@ static enum nki_engine issuer_of(const struct allocation *allocation, const stru
     return own ? (enum nki_engine)asked : NKI_ENGINE_SYNC;
 }
 
-static double issue_ns(const struct allocation *allocation, const struct issue_cost *cost,
-                       const struct device_constants *table) {
+static double issue_ns(const struct allocation *allocation, const struct issue *issue,
+                       const struct issue_cost *cost, const struct device_constants *table) {
     if (cost->transfer.software)
         return (double)cost->transfer.descriptors * table->dma_software_ns;
     /* The legacy compiler lays descriptors down before the kernel starts. */
-    bool is_static = allocation->reorders || cost->issuer == NKI_ENGINE_GPSIMD;
+    bool is_static = allocation->reorders || cost->issuer == NKI_ENGINE_GPSIMD ||
+                     (issue->kind == ISSUE_INSTR &&
+                      transfer_dge(allocation->image, issue->instr) == NKI_DGE_NONE);
     return is_static ? table->dma_static_issue_ns : table->dma_issue_ns;
 }
 
@@ -80,7 +82,7 @@ static struct issue_cost cost_of_transfer(const struct allocation *allocation,
     cost.transfer = spill ? transfer_of_spill(allocation->image, issue, table)
                           : transfer_of(allocation, issue->instr, table);
     cost.issuer = (uint8_t)issuer_of(allocation, issue, &cost.transfer);
-    cost.issue_ns = cost_on_grid(issue_ns(allocation, &cost, table));
+    cost.issue_ns = cost_on_grid(issue_ns(allocation, issue, &cost, table));
     /* The legacy compiler makes GpSimd issue both, but a store waits for an engine, and a load for
      * nobody. */
     bool waits = cost.queue == QUEUE_DMA_OUT && allocation->reorders;
