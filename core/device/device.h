@@ -35,6 +35,11 @@ bool device_kernel_time(const struct nki_tree *tree, const struct nki_specialise
                         const struct device_constants *constants, struct diag_list *diags,
                         struct device_kernel *kernel);
 void device_kernel_free(struct device_kernel *kernel);
+/* Only the latency, in microseconds, that the profile of device_kernel_time would have, in a part
+ * of the time. 0 with errors in *diags. */
+double device_kernel_latency(const struct nki_tree *tree,
+                             const struct nki_specialise_options *options,
+                             const struct device_constants *constants, struct diag_list *diags);
 /* For who does that step by step: options->fold_rounds to begin with (NULL), then after a program
  * that did not become steady; 0: all. */
 uint32_t device_fold_rounds(const struct nki_program *before);

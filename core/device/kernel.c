@@ -30,35 +30,63 @@ void device_forget(struct diag_list *diags, size_t from) {
     }
 }
 
-static bool make(const struct nki_tree *tree, const struct nki_specialise_options *options,
-                 const struct device_constants *constants, struct diag_list *diags,
+/* What a kernel is timed with, and what came out. */
+struct asked {
+    const struct nki_tree *tree;
+    const struct device_constants *constants;
+    struct diag_list *diags;
+    bool only_latency;
+    double us; /* 0: it did not become steady, or there was an error */
+};
+
+static bool make(struct asked *asked, const struct nki_specialise_options *options,
                  struct device_kernel *kernel) {
+    const struct nki_tree *tree = asked->tree;
+    struct diag_list *diags = asked->diags;
     *kernel = (struct device_kernel){.program = nki_specialise(tree, options, diags)};
     if (kernel->program)
         kernel->image =
             device_load(kernel->program, device_generation_of(options->generation), diags);
-    if (kernel->image)
-        kernel->profile =
-            constants ? device_time_with(kernel->image, constants) : device_time(kernel->image);
-    return kernel->profile != NULL;
+    if (kernel->image && asked->only_latency)
+        asked->us = device_time_latency(kernel->image, asked->constants);
+    else if (kernel->image)
+        kernel->profile = asked->constants ? device_time_with(kernel->image, asked->constants)
+                                           : device_time(kernel->image);
+    return kernel->profile || asked->us > 0;
+}
+
+static bool time_it(struct asked *asked, const struct nki_specialise_options *options,
+                    struct device_kernel *kernel) {
+    struct nki_specialise_options mine = *options;
+    size_t findings = asked->diags->all.len;
+    bool folded = false;
+    mine.was_folded = &folded;
+    mine.fold_rounds = device_fold_rounds(NULL);
+    while (!make(asked, &mine, kernel) && folded) {
+        /* An error is found again, as it is told when all is evaluated. */
+        mine.fold_rounds = kernel->image ? device_fold_rounds(kernel->program) : 0;
+        folded = mine.fold_rounds != 0;
+        device_kernel_free(kernel);
+        device_forget(asked->diags, findings);
+        if (!folded)
+            return make(asked, &mine, kernel);
+    }
+    return kernel->profile || asked->us > 0;
 }
 
 bool device_kernel_time(const struct nki_tree *tree, const struct nki_specialise_options *options,
                         const struct device_constants *constants, struct diag_list *diags,
                         struct device_kernel *kernel) {
-    struct nki_specialise_options mine = *options;
-    size_t findings = diags->all.len;
-    bool folded = false;
-    mine.was_folded = &folded;
-    mine.fold_rounds = device_fold_rounds(NULL);
-    while (!make(tree, &mine, constants, diags, kernel) && folded) {
-        /* An error is found again, as it is told when all is evaluated. */
-        mine.fold_rounds = kernel->image ? device_fold_rounds(kernel->program) : 0;
-        folded = mine.fold_rounds != 0;
-        device_kernel_free(kernel);
-        device_forget(diags, findings);
-        if (!folded)
-            return make(tree, &mine, constants, diags, kernel);
-    }
-    return kernel->profile != NULL;
+    struct asked asked = {tree, constants, diags, false, 0};
+    return time_it(&asked, options, kernel);
+}
+
+double device_kernel_latency(const struct nki_tree *tree,
+                             const struct nki_specialise_options *options,
+                             const struct device_constants *constants, struct diag_list *diags) {
+    struct asked asked = {tree, constants, diags, true, 0};
+    struct device_kernel kernel;
+    (void)time_it(&asked, options, &kernel);
+    device_kernel_free(&kernel);
+    return asked.us;
 }

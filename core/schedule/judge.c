@@ -102,11 +102,9 @@ static void time_point(struct batch *batch, size_t at) {
         device_constants_worsen(&constants, DEVICE_FITTED);
         device_constants_worsen(&constants, DEVICE_GUESSED);
     }
-    struct device_kernel kernel = {0};
     struct nki_tree *tree = nki_parse("kernel.py", str_of(point->written->text), &diags);
-    if (!tree->errors && device_kernel_time(tree, &options, &constants, &diags, &kernel))
-        point->latency_us = kernel.profile->latency_us;
-    device_kernel_free(&kernel);
+    if (!tree->errors)
+        point->latency_us = device_kernel_latency(tree, &options, &constants, &diags);
     nki_tree_free(tree);
     diag_free(&diags);
 }

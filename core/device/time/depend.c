@@ -61,24 +61,32 @@ static void add_producer(struct depends *depends, uint32_t from, uint32_t issue)
     *vec_push(&depends->producer) = issue;
 }
 
+/* An access to what an older one has touched too; whether it takes its place. */
+static bool meet(struct depends *depends, uint32_t from, const struct access *old,
+                 const struct access *access) {
+    bool waits = old->write || access->write;
+    if (waits)
+        add_producer(depends, from, old->issue);
+    bool replaced =
+        covers(&access->range, &old->range) &&
+        (access->write || (!old->write && old->queue == access->queue && !old->overtaken));
+    if (replaced && !waits && depends->orders)
+        add_producer(depends, from, old->issue | DEPENDS_ORDER);
+    return replaced;
+}
+
 /* Collects what the access waits for, and drops from the history what it replaces. */
 static void touch(struct depends *depends, struct history *history, uint32_t from,
                   struct access access) {
     size_t kept = 0;
-    bool orders = depends->orders;
     for (size_t i = 0; i < history->all.len; i++) {
-        struct access *old = &history->all.at[i];
+        const struct access *old = &history->all.at[i];
         bool meets = old->issue != access.issue && overlap(&old->range, &access.range);
-        bool waits = meets && (old->write || access.write);
-        if (waits)
-            add_producer(depends, from, old->issue);
-        bool replaced = access.write ? covers(&access.range, &old->range)
-                                     : !old->write && old->queue == access.queue &&
-                                           !old->overtaken && covers(&access.range, &old->range);
-        if (!replaced || old->issue == access.issue)
-            history->all.at[kept++] = *old;
-        else if (!waits && orders)
-            add_producer(depends, from, old->issue | DEPENDS_ORDER);
+        if (meets && meet(depends, from, old, &access))
+            continue;
+        if (kept != i)
+            history->all.at[kept] = *old;
+        kept++;
     }
     history->all.len = kept;
     if (history->all.len >= MOST_ACCESSES) {

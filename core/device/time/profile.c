@@ -569,6 +569,19 @@ struct device_profile *device_time_without(const struct device_image *image,
     return NULL;
 }
 
+double device_time_latency(const struct device_image *image,
+                           const struct device_constants *constants) {
+    struct device_constants on_grid = device_constants_on_grid(
+        constants ? constants : device_constants_of(image->generation->generation));
+    struct timing timing = {image, &on_grid, 0};
+    struct folded folded;
+    if (!folded_make(&timing, -1, &folded))
+        return 0;
+    double us = (folded.latency_ns + on_grid.start_ns + on_grid.end_ns) / 1e3;
+    folded_free(&folded);
+    return us;
+}
+
 double device_latency(const struct device_image *image, const struct device_constants *constants) {
     if (!constants)
         constants = device_constants_of(image->generation->generation);

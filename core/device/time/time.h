@@ -80,7 +80,12 @@ struct device_rests {
 };
 struct device_rests device_rests_of(const struct device_image *image,
                                     const struct device_constants *constants);
-/* Only its latency, in microseconds. This takes a fraction of the time. */
+/* Only the latency of device_time_with, in microseconds, from one schedule; 0 where that has no
+ * profile. */
+double device_time_latency(const struct device_image *image,
+                           const struct device_constants *constants);
+/* The latency of a program of which nothing was left out, in microseconds, with times that are not
+ * rounded, as a fit of the constants needs it. */
 double device_latency(const struct device_image *image, const struct device_constants *constants);
 void device_profile_free(struct device_profile *profile); /* accepts NULL */
 /* What a task needs whatever its kernel does: bytes, and products by the width of their

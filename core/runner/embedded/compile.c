@@ -150,12 +150,9 @@ static double time_incumbent(struct evaluation *evaluation) {
     struct nki_tree *tree =
         nki_parse("incumbent.py", str_of(evaluation->job.incumbent_text), &diags);
     struct nki_specialise_options options = options_for(evaluation, evaluation->job.kernel_name);
-    struct device_kernel kernel = {0};
     options.fold_least = FOLD_LEAST;
-    if (!tree->errors &&
-        device_kernel_time(tree, &options, &evaluation->constants, &diags, &kernel))
-        us = kernel.profile->latency_us;
-    device_kernel_free(&kernel);
+    if (!tree->errors)
+        us = device_kernel_latency(tree, &options, &evaluation->constants, &diags);
     nki_tree_free(tree);
     diag_free(&diags);
     return us;
