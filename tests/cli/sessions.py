@@ -58,6 +58,30 @@ class Sessions(unittest.TestCase):
         data[at] ^= 1
         path.write_bytes(data)
 
+    def test_a_task_is_found_by_the_folder_one_stands_in(self):
+        self.run_rounds()
+        for path in (".", "../" + self.task.name + "/"):
+            done = hone("session", "check", path, cwd=self.task)
+            self.assertEqual(done.returncode, 0, path + done.stdout + done.stderr)
+
+    def test_what_a_reference_reads_by_a_computed_name_is_exported(self):
+        reads = ("import importlib\nimport os\n"
+                 "importlib.import_module('pa' + 'rts')\n"
+                 "np.loadtxt(os.path.join(os.path.dirname(__file__), 'sc' + 'ale.txt'))\n")
+        (self.task / "reference.py").write_text(REFERENCE + reads)
+        (self.task / "parts.py").write_text("A = 1\n")
+        (self.task / "scale.txt").write_text("1 2 3\n")
+        self.run_rounds()
+        out = FOLDER / "computed"
+        done = hone("export", self.task, "--output", out)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual((out / "scale.txt").read_text(), "1 2 3\n")
+        self.assertEqual((out / "parts.py").read_text(), "A = 1\n")
+        (self.task / "parts.py").write_text("A = 2\n")
+        done = hone("run", self.task, "--rounds", "1")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("parts.py changed on disk", done.stdout + done.stderr)
+
     def test_a_whole_session_is_told_so(self):
         self.run_rounds()
         done = hone("session", "check", self.task)
