@@ -41,19 +41,14 @@ void find_mark(const struct views *views, struct tui_area area, int row, int col
     }
 }
 
-static bool row_matches(const struct views *views, int row) {
-    const struct screen *screen = screen_here(views);
-    size_t len;
-    return find_in(views, screen->line_of(views, row), 0, &len) != SIZE_MAX ||
-           (screen->word_of && find_in(views, screen->word_of(views, row), 0, &len) != SIZE_MAX);
-}
-
 /* The next row with a match after (step 1) or before (step -1) `from`, going on at the other end;
  * -1: none. */
 static int find_row(const struct views *views, const struct tui_list *list, int from, int step) {
+    const struct screen *screen = screen_here(views);
+    size_t len;
     for (int i = 1; i <= list->count; i++) {
         int row = ((from + step * i) % list->count + list->count) % list->count;
-        if (row_matches(views, row))
+        if (find_in(views, screen->line_of(views, row), 0, &len) != SIZE_MAX)
             return row;
     }
     return -1;

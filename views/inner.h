@@ -110,8 +110,6 @@ struct screen {
     struct tui_list *(*list)(struct views *views); /* what the movement keys move */
     void (*moved)(struct views *views, enum tui_move how);
     struct str (*line_of)(const void *views, int row); /* of the list, for searching */
-    /* The word that stands beside that line, which a search finds as well: a status, an engine. */
-    struct str (*word_of)(const void *views, int row);
     /* Searching that goes beyond the list. `here`: the row under the cursor counts, too. */
     void (*find)(struct views *views, int step, bool here);
     /* The filter of the list, which is about to change: rows have to be worked out again. */

@@ -6,11 +6,13 @@
 #include "task/closure.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "task/imports.h"
 
+#define SUM_PIECE ((size_t)1 << 20)
 #define MAX_MODULE 1000 /* characters of a dotted name */
 
 /* ------------------------------------------------------------------------------------ the paths */
@@ -68,11 +70,13 @@ static struct task_file *file_put(struct task_closure *closure, const char *path
     return file;
 }
 
-static void left_add(struct task_closure *closure, const char *path) {
+static void left_add(struct task_closure *closure, const char *path, unsigned of) {
     for (size_t i = 0; i < closure->left.len; i++)
-        if (strcmp(closure->left.at[i], path) == 0)
+        if (strcmp(closure->left.at[i].path, path) == 0) {
+            closure->left.at[i].of |= of;
             return;
-    *vec_push(&closure->left) = mem_strdup(path);
+        }
+    *vec_push(&closure->left) = (struct task_left){.path = mem_strdup(path), .of = of};
 }
 
 static void found(struct finder *finder, const char *path) {
@@ -85,7 +89,7 @@ static void found(struct finder *finder, const char *path) {
         file = file_put(finder->closure, plain, text, size);
         file->by_text = finder->by_text;
     } else if (!file && !full && finder->by_text) {
-        left_add(finder->closure, plain);
+        left_add(finder->closure, plain, finder->of);
     }
     if (file)
         file->of |= finder->of;
@@ -264,6 +268,8 @@ static void name_all(struct task_closure *closure) {
     closure->root = buf_take(&root);
     for (size_t i = 0; i < closure->files.len; i++)
         closure->files.at[i].name = mem_strdup(closure->files.at[i].path + len + 1);
+    for (size_t i = 0; i < closure->left.len; i++) /* below the file that names it */
+        closure->left.at[i].name = mem_strdup(closure->left.at[i].path + len + 1);
 }
 
 /* ---------------------------------------------------------------------------------------- doors */
@@ -317,8 +323,10 @@ void task_closure_free(struct task_closure *closure) {
         free(closure->files.at[i].name);
         free(closure->files.at[i].text);
     }
-    for (size_t i = 0; i < closure->left.len; i++)
-        free(closure->left.at[i]);
+    for (size_t i = 0; i < closure->left.len; i++) {
+        free(closure->left.at[i].path);
+        free(closure->left.at[i].name);
+    }
     vec_free(&closure->left);
     vec_free(&closure->files);
     free(closure->root);
@@ -330,6 +338,24 @@ const struct task_file *task_closure_named(const struct task_closure *closure, c
         if (strcmp(closure->files.at[i].name, name) == 0)
             return &closure->files.at[i];
     return NULL;
+}
+
+bool task_file_sum(const char *path, int64_t *size, struct hash *hash) {
+    FILE *file = fopen(path, "rb");
+    char *piece = file ? mem_alloc(1, SUM_PIECE) : NULL;
+    struct hash_stream *stream = hash_begin();
+    size_t got;
+    *size = 0;
+    while (file && (got = fread(piece, 1, SUM_PIECE, file)) > 0) {
+        hash_add(stream, piece, got);
+        *size += (int64_t)got;
+    }
+    bool ok = file && !ferror(file);
+    *hash = hash_end(stream);
+    if (file)
+        fclose(file);
+    free(piece);
+    return ok;
 }
 
 static int by_name(const void *a, const void *b) {

@@ -28,9 +28,14 @@ struct task_file {
     bool is_start; /* the kernel itself, or the reference itself */
     bool by_text;  /* named by a string, no import: data, or a module */
 };
+/* A file that is too large to be kept. */
+struct task_left {
+    char *path, *name; /* as of a file */
+    unsigned of;
+};
 struct task_closure {
     VEC(struct task_file) files; /* kernel and reference first, then in the order they were found */
-    VEC(char *) left;            /* paths of data that is too large to keep */
+    VEC(struct task_left) left;  /* data that strings name */
     char *root;                  /* the folder that holds all of them */
 };
 
@@ -47,6 +52,9 @@ struct task_start {
  * task. An import that leads to no readable file is passed over. */
 struct task_closure *task_closure_find(const struct task_start *start, struct err *err) CC_MUST_USE;
 void task_closure_free(struct task_closure *closure); /* accepts NULL */
+/* Size and hash of a file of any size, read piece by piece; the hash is not that of an artefact.
+ * False when it cannot be read. */
+bool task_file_sum(const char *path, int64_t *size, struct hash *hash) CC_MUST_USE;
 /* A hash of the names and contents of the files that are `of` it. Where they lie does not
  * matter. */
 struct hash task_closure_hash(const struct task_closure *closure, unsigned of);

@@ -284,6 +284,51 @@ static void what_changed_since_it_was_read_is_not_taken_for_it(void **unused) {
     fake_end(&fake);
 }
 
+/* Of a file that is too large to be kept there is the hash: a change shows, and who keeps the
+ * session's files needs the one that was. */
+static void a_change_of_a_large_file_is_noticed(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    tune_session_close(fake.session);
+    char *large = path_join(fake.folder, "large.bin");
+    fake_file(fake.folder, "large.bin", "x");
+    assert_int_equal(truncate(large, (off_t)17 << 20), 0);
+    fake_file(fake.folder, "reference.py", "W = np.fromfile('large.bin')\n");
+    fake.options.fresh = true;
+    fake_open(&fake);
+    fake.options.fresh = false;
+    const struct tune_state *state = fake_state(&fake);
+    assert_non_null(file_named(state, "large.bin"));
+    assert_int_equal(file_named(state, "large.bin")->left_bytes, 17 << 20);
+    start(&fake);
+    assert_true(state->finished && !state->changed.len);
+    FILE *file = fopen(large, "r+b");
+    assert_true(file && fputc('y', file) == 'y' && fclose(file) == 0);
+    again(&fake);
+    state = fake_state(&fake);
+    assert_int_equal(state->changed.len, 1);
+    assert_string_equal(state->changed.at[0].name, "large.bin");
+    struct tune_action keep = {.kind = TUNE_ACT_KEEP_FILES};
+    struct err err = {0};
+    assert_false(tune_session_act(fake.session, &keep, &err));
+    assert_non_null(strstr(err.text, "put it back"));
+    assert_true(state->changed.len == 1 && !state->keeps_files);
+    file = fopen(large, "r+b");
+    assert_true(file && fputc('x', file) == 'x' && fclose(file) == 0);
+    fake_file(fake.folder, "helper.py", "A = broken(\n");
+    fake_act(&fake, keep); /* now it can be copied */
+    assert_true(state->keeps_files);
+    char *kept = path_join(tune_session_folder(fake.session), "task/large.bin");
+    int64_t size = 0;
+    struct hash hash;
+    assert_true(task_file_sum(kept, &size, &hash));
+    assert_string_equal(hash.hex, file_named(state, "large.bin")->hash);
+    free(kept);
+    free(large);
+    fake_end(&fake);
+}
+
 static void what_only_a_candidate_imports_is_kept(void **unused) {
     (void)unused;
     static const struct fake_plan one[] = {
@@ -394,6 +439,7 @@ int main(void) {
         cmocka_unit_test(the_sessions_own_can_be_kept),
         cmocka_unit_test(what_the_reference_was_seen_to_read_is_kept),
         cmocka_unit_test(what_changed_since_it_was_read_is_not_taken_for_it),
+        cmocka_unit_test(a_change_of_a_large_file_is_noticed),
         cmocka_unit_test(what_only_a_candidate_imports_is_kept),
         cmocka_unit_test(a_change_under_an_evaluation_makes_it_void),
         cmocka_unit_test(a_session_of_an_older_hone_gets_its_files),

@@ -245,7 +245,6 @@ static void draw_hot(struct views *views, struct tui_area area,
         tui_say_right(area, row, 13, "%.1f %%", cost->share * 100);
         tui_say_right(tui_ink(area, TUI_DIM), row, 24, "%s", show_latency(cost->us).text);
         tui_say(tui_ink(area, TUI_DIM), row, 26, "%s", cost->engine ? cost->engine : "");
-        find_mark(views, area, row, 26, str_of(cost->engine ? cost->engine : ""));
         struct str text = str_trim(source_line(&profile->source, cost->line));
         source_draw_line(tui_area_part(area, (struct tui_rect){row, 34, 1, area.cols - 34}), 0,
                          views->shift, text, 0);
@@ -429,18 +428,6 @@ static struct str profile_line(const void *data, int row) {
     return there ? str_trim(source_line(&profile->source, profile->hot.at[row])) : STR("");
 }
 
-/* The engine that the line keeps busy. */
-static struct str profile_word(const void *data, int row) {
-    const struct views *views = data;
-    const struct profile *profile = profile_of(views);
-    const struct tune_attempt *attempt = tune_state_attempt(views->state, profile->attempt);
-    bool there = profile->part == PROFILE_LINES && row >= 0 && (size_t)row < profile->hot.len;
-    for (size_t i = 0; there && attempt && i < attempt->lines.len; i++)
-        if (attempt->lines.at[i].line == profile->hot.at[row] && attempt->lines.at[i].engine)
-            return str_of(attempt->lines.at[i].engine);
-    return STR("");
-}
-
 static struct tui_list *profile_list(struct views *views) {
     return &profile_of(views)->list;
 }
@@ -481,7 +468,6 @@ const struct screen profile_screen = {
     .moving = profile_moving,
     .list = profile_list,
     .line_of = profile_line,
-    .word_of = profile_word,
     .sideways = profile_sideways,
     .enter = profile_enter,
     .words = GLOSSARY_METRIC,

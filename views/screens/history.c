@@ -56,18 +56,6 @@ static struct str history_line(const void *data, int row) {
     return str_of(attempt ? title_of(attempt) : import && import->title ? import->title : "");
 }
 
-static const char *status_of(const struct tune_attempt *attempt) {
-    return attempt->id == 0 ? "seed" : tune_status_word(attempt->status);
-}
-
-static struct str history_word(const void *data, int row) {
-    const struct views *views = data;
-    bool there = row >= 0 && (size_t)row < own(views)->rows.len;
-    const struct tune_attempt *attempt =
-        there ? tune_state_attempt(views->state, own(views)->rows.at[row]) : NULL;
-    return str_of(attempt ? status_of(attempt) : "");
-}
-
 static void push(struct views *views, int id, int depth) {
     *vec_push(&own(views)->rows) = id;
     *vec_push(&own(views)->depth) = (uint8_t)MIN_OF(depth, MAX_DEPTH);
@@ -217,8 +205,8 @@ static void draw_attempt(struct views *views, struct tui_area area, int row,
                         : " ");
     tui_say(strong, row, COL_ID, "#%d", attempt->id);
     tui_say(tui_ink(area, rows_status_look(attempt->status).role), row, COL_STATUS, "%s %s",
-            rows_status_look(attempt->status).glyph, status_of(attempt));
-    find_mark(views, area, row, COL_STATUS + 2, str_of(status_of(attempt)));
+            rows_status_look(attempt->status).glyph,
+            attempt->id == 0 ? "seed" : tune_status_word(attempt->status));
     draw_verdict(area, row, COL_VERDICT, &attempt->verdict);
     tui_say_right(strong, row, COL_LATENCY, "%s", show_latency(attempt->latency_us).text);
     tui_say_right(best ? tui_ink(area, TUI_GOOD) : strong, row, COL_SPEEDUP, "%s",
@@ -535,7 +523,6 @@ const struct screen history_screen = {
     .above = draw_sparkline,
     .list = history_list,
     .line_of = history_line,
-    .word_of = history_word,
     .filter = history_filter_by,
     .enter = history_enter,
     .attempt = history_attempt,

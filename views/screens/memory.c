@@ -23,7 +23,6 @@ static void draw_experience(struct views *views, struct tui_area area, int row, 
         [TUNE_EXPERIENCE_EXPIRED] = TUI_DIM,
         [TUNE_EXPERIENCE_DELETED] = TUI_DIM};
     tui_say(tui_ink(area, roles[item->is]), row, 1, "%s", tune_experience_word(item->is));
-    find_mark(views, area, row, 1, str_of(tune_experience_word(item->is)));
     tui_say_right(tui_ink(area, item->speedup >= 1                  ? TUI_GOOD
                                 : item->speedup < 1 || item->closed ? TUI_BAD
                                                                     : TUI_DIM),
@@ -214,12 +213,6 @@ static struct str memory_line(const void *data, int row) {
     return str_of(there ? views->state->memory.at[row].title : "");
 }
 
-static struct str memory_word(const void *data, int row) {
-    const struct views *views = data;
-    bool there = row >= 0 && (size_t)row < views->state->memory.len;
-    return str_of(there ? tune_experience_word(views->state->memory.at[row].is) : "");
-}
-
 static void memory_forget(struct views *views) {
     own(views)->list = (struct tui_list){0};
 }
@@ -251,7 +244,6 @@ const struct screen memory_screen = {
     .draw = memory_draw,
     .list = memory_list,
     .line_of = memory_line,
-    .word_of = memory_word,
     .edit = edit_memory,
     .can_edit = has_memory,
 };

@@ -40,7 +40,6 @@ static void draw_note(struct views *views, struct tui_area area, int row, int in
     tui_say(tui_ink(area, TUI_DIM), row, 3, "round %-3d", note->round);
     tui_say(tui_ink(area, categories[note->category].role), row, 13, "%s %s",
             categories[note->category].glyph, tune_category_word(note->category));
-    find_mark(views, area, row, 15, str_of(tune_category_word(note->category)));
     tui_say(ink, row, 31, "%s", note_held(views, note));
     tui_put_short(ink, row, (struct tui_rect){0, 40, 1, area.cols - 42}, str_of(note->lesson));
     find_mark(views, area, row, 40, str_of(note->lesson));
@@ -129,12 +128,6 @@ static struct str notes_line(const void *data, int row) {
     return str_of(there ? views->state->notes.at[row].lesson : "");
 }
 
-static struct str notes_word(const void *data, int row) {
-    const struct views *views = data;
-    bool there = row >= 0 && (size_t)row < views->state->notes.len;
-    return str_of(there ? tune_category_word(views->state->notes.at[row].category) : "");
-}
-
 static void notes_forget(struct views *views) {
     own(views)->list = (struct tui_list){0};
 }
@@ -164,7 +157,6 @@ const struct screen notes_screen = {
     .draw = notes_draw,
     .list = notes_list,
     .line_of = notes_line,
-    .word_of = notes_word,
     .edit = edit_note,
     .can_edit = has_notes,
 };

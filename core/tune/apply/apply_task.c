@@ -144,7 +144,8 @@ void apply_closure(struct tune_state *state, const struct tune_event *event, int
             *vec_push(&state->files) =
                 (struct tune_task_file){.name = tune_keep(state, file->name),
                                         .hash = tune_keep(state, file->hash),
-                                        .of = tune_keep(state, file->of ? file->of : "")};
+                                        .of = tune_keep(state, file->of ? file->of : ""),
+                                        .left_bytes = MAX_OF(file->left, 0)};
     }
     if (closure->taken)
         files_taken(state);

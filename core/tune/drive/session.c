@@ -54,6 +54,8 @@ static bool files_chosen(struct tune_session *session, enum tune_action_kind kin
 
 static bool act_do(struct tune_session *session, const struct tune_action *action,
                    struct err *err) {
+    if (action->kind == TUNE_ACT_KEEP_FILES && !tune_files_restore(session, err))
+        return false;
     bool again = session->halted && action->kind == TUNE_ACT_START && session->state->running;
     session->halted = false;
     session->state->trouble = NULL;

@@ -28,7 +28,7 @@
 #include "tune/exchange/bundle.h"
 #include "tune/session/inner.h"
 #include "tune/state/state.h"
-#include "tune/exchange/inner.h"
+#include "tune/exchange/private.h"
 #include "tune/read/read.h"
 
 #define PIECES ((size_t)64 << 10) /* bytes that are written at once */
@@ -230,6 +230,8 @@ static bool put_readme(struct bundle *bundle) {
     if (best && !isnan(best->latency_us) && best->id > 0 && !isnan(best->speedup))
         buf_printf(&text, ", %.3fx against the kernel as it came", best->speedup);
     buf_puts(&text, best && !isnan(best->latency_us) ? ".\n\n" : "Nothing was measured yet.\n\n");
+    if (bundle->task.lacks.at)
+        buf_puts(&text, bundle->task.lacks.at);
     buf_puts(&text, "To evaluate it again, in this folder:\n\n    ");
     if (state->model) /* the device model cannot do it */
         buf_puts(&text, "hone run . --target HOST --rounds 1");
@@ -280,9 +282,13 @@ static bool put_session(struct bundle *bundle) {
 
 static bool put_task(struct bundle *bundle) {
     bool ok = true;
-    for (size_t i = 0; ok && i < bundle->task.files.len; i++)
-        ok = put(bundle, bundle->task.files.at[i].name, bundle->task.files.at[i].text,
-                 bundle->task.files.at[i].size);
+    for (size_t i = 0; ok && i < bundle->task.files.len; i++) {
+        const struct bundle_file *file = &bundle->task.files.at[i];
+        char *path = path_join(bundle->folder, file->name);
+        ok = file->from ? tune_large_copy(file->from, path, file->hash, bundle->err)
+                        : put(bundle, file->name, file->text, file->size);
+        free(path);
+    }
     return ok;
 }
 

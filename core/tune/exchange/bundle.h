@@ -25,13 +25,15 @@ void bundle_places_free(struct bundle_places *places);
 struct store;
 struct bundle_file {
     char *name, *of; /* below the bundle's folder; "kernel", "reference", or whose import it is */
-    char *text;
+    char *text;      /* NULL: it is copied */
     size_t size;
+    char *from, *hash; /* where a file lies that is too large to be kept; NULL */
 };
 struct bundle_task {
     VEC(struct bundle_file) files;
     const char *kernel, *reference; /* names; NULL: there is none */
     bool flat;                      /* hone sim on the folder finds them by itself */
+    struct buf lacks;               /* lines about files that are not there any more */
 };
 /* All files of the task, with `source` as its kernel (NULL: its own). False and *err where one that
  * the session keeps is gone or damaged. Free with bundle_task_free in any case. */

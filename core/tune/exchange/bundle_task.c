@@ -5,12 +5,37 @@
 #include <stdlib.h>
 
 #include "tune/exchange/bundle.h"
-#include "tune/exchange/inner.h"
+#include "tune/exchange/private.h"
 #include "tune/session/inner.h"
 
 static void add(struct bundle_task *task, const char *name, const char *of, char *text,
                 size_t size) {
-    *vec_push(&task->files) = (struct bundle_file){mem_strdup(name), mem_strdup(of), text, size};
+    *vec_push(&task->files) = (struct bundle_file){
+        .name = mem_strdup(name), .of = mem_strdup(of), .text = text, .size = size};
+}
+
+/* One of which the session has only the hash lies where it was measured with, or is lacking. */
+static void add_large(struct bundle_task *task, const struct tune_state *state,
+                      const struct tune_task_file *file) {
+    char *root = tune_files_root_of(state, state->kernel_path, "kernel");
+    if (!root)
+        root = tune_files_root_of(state, state->reference_path, "reference");
+    char *from = root ? path_join(root, file->name) : NULL;
+    struct hash hash;
+    int64_t size;
+    bool same = from && task_file_sum(from, &size, &hash) && !strcmp(hash.hex, file->hash);
+    if (same) {
+        add(task, file->name, file->of, NULL, 0);
+        task->files.at[task->files.len - 1].from = from;
+        task->files.at[task->files.len - 1].hash = mem_strdup(file->hash);
+    } else {
+        buf_printf(&task->lacks,
+                   "It also needs %s (%lld bytes). The file is too large to be kept with the "
+                   "session, and it was no longer there as it was: put it into its place.\n\n",
+                   file->name, (long long)file->left_bytes);
+        free(from);
+    }
+    free(root);
 }
 
 /* Those that the session keeps. False and *err where one of them is gone or damaged. */
@@ -19,9 +44,12 @@ static bool from_session(struct bundle_task *task, const struct tune_state *stat
     for (size_t i = 0; i < state->files.len; i++) {
         const struct tune_task_file *file = &state->files.at[i];
         size_t size = 0;
-        char *text = tune_file_name_is_safe(file->name)
-                         ? store_artefact_read(store, file->hash, &size, err)
-                         : NULL;
+        bool safe = tune_file_name_is_safe(file->name);
+        if (safe && file->left_bytes) {
+            add_large(task, state, file);
+            continue;
+        }
+        char *text = safe ? store_artefact_read(store, file->hash, &size, err) : NULL;
         if (!text)
             return err_prefix(err, "%.100s of this task", file->name);
         add(task, file->name, file->of, text, size);
@@ -128,6 +156,9 @@ void bundle_task_free(struct bundle_task *task) {
         free(task->files.at[i].name);
         free(task->files.at[i].of);
         free(task->files.at[i].text);
+        free(task->files.at[i].from);
+        free(task->files.at[i].hash);
     }
     vec_free(&task->files);
+    buf_free(&task->lacks);
 }

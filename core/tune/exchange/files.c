@@ -13,14 +13,18 @@
 #define MAX_DIFF_BYTES ((size_t)32 << 10)
 #define KEPT "task" /* folder of the session's own copies */
 
+const char *tune_files_read_word(unsigned of) {
+    return of == (TASK_OF_KERNEL | TASK_OF_REFERENCE) ? "both read"
+           : of == TASK_OF_KERNEL                     ? "kernel reads"
+                                                      : "reference reads";
+}
+
 /* Words of an event: kernel or reference itself, or whose import it is. */
 const char *tune_files_word(const struct task_file *file) {
     if (file->is_start)
         return file->of & TASK_OF_KERNEL ? "kernel" : "reference";
     if (file->by_text)
-        return file->of == (TASK_OF_KERNEL | TASK_OF_REFERENCE) ? "both read"
-               : file->of == TASK_OF_KERNEL                     ? "kernel reads"
-                                                                : "reference reads";
+        return tune_files_read_word(file->of);
     return file->of == (TASK_OF_KERNEL | TASK_OF_REFERENCE) ? "both import"
            : file->of == TASK_OF_KERNEL                     ? "kernel imports"
                                                             : "reference imports";
@@ -59,10 +63,8 @@ struct task_closure *tune_files_now(const struct tune_session *session, const ch
     return closure;
 }
 
-char *tune_files_root(const struct tune_session *session) {
-    const struct tune_state *state = session->state;
-    const char *anchor = session->is_builtin ? session->reference_now : session->kernel_now;
-    const char *of = session->is_builtin ? "reference" : "kernel", *name = NULL;
+char *tune_files_root_of(const struct tune_state *state, const char *anchor, const char *of) {
+    const char *name = NULL;
     for (size_t i = 0; i < state->files.len; i++)
         if (!strcmp(state->files.at[i].of, of))
             name = state->files.at[i].name;
@@ -78,6 +80,12 @@ char *tune_files_root(const struct tune_session *session) {
     return NULL;
 }
 
+char *tune_files_root(const struct tune_session *session) {
+    return session->is_builtin
+               ? tune_files_root_of(session->state, session->reference_now, "reference")
+               : tune_files_root_of(session->state, session->kernel_now, "kernel");
+}
+
 /* --------------------------------------------------------------------------------- writing down */
 
 static bool artefacts_put(struct tune_session *session, const struct task_closure *closure,
@@ -91,18 +99,36 @@ static bool artefacts_put(struct tune_session *session, const struct task_closur
     return ok;
 }
 
+/* Those that are kept, and behind them those of which only the hash is. */
+static size_t rows_of(struct tune_session *session, struct arena *arena,
+                      const struct task_closure *closure, struct tune_event_task_file *rows) {
+    size_t count = 0;
+    for (size_t i = 0; i < closure->files.len; i++)
+        rows[count++] = (struct tune_event_task_file){.name = closure->files.at[i].name,
+                                                      .hash = closure->files.at[i].hash.hex,
+                                                      .of = tune_files_word(&closure->files.at[i])};
+    for (size_t i = 0; i < closure->left.len; i++) {
+        const struct task_left *left = &closure->left.at[i];
+        struct hash hash;
+        int64_t size;
+        if (tune_large_sum(session, left->path, &size, &hash))
+            rows[count++] = (struct tune_event_task_file){.name = left->name,
+                                                          .hash = arena_strdup(arena, hash.hex),
+                                                          .of = tune_files_read_word(left->of),
+                                                          .left = size};
+    }
+    return count;
+}
+
 static bool closure_emit(struct tune_session *session, const struct task_closure *closure,
                          bool taken) {
     struct arena *arena = arena_new();
     struct tune_event_task_file *rows =
-        ARENA_ARRAY(arena, struct tune_event_task_file, closure->files.len + 1);
-    for (size_t i = 0; i < closure->files.len; i++)
-        rows[i] = (struct tune_event_task_file){.name = closure->files.at[i].name,
-                                                .hash = closure->files.at[i].hash.hex,
-                                                .of = tune_files_word(&closure->files.at[i])};
+        ARENA_ARRAY(arena, struct tune_event_task_file, closure->files.len + closure->left.len + 1);
+    size_t count = rows_of(session, arena, closure, rows);
     bool ok = tune_emit(session, TUNE_ALL_LANES,
-                        TUNE_EVENT_AS(CLOSURE, CLOSURE_FILES, closure,
-                                      .files = {rows, closure->files.len, true}, .taken = taken));
+                        TUNE_EVENT_AS(CLOSURE, CLOSURE_FILES, closure, .files = {rows, count, true},
+                                      .taken = taken));
     arena_free(arena);
     return ok;
 }
@@ -120,13 +146,12 @@ static void reference_as_it_was(const struct tune_state *state, struct task_clos
     }
 }
 
-/* A change of files that are too large to be kept goes without notice. */
 static void tell_left(struct tune_session *session, const struct task_closure *closure) {
     for (size_t i = 0; i < closure->left.len; i++)
-        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "files",
-                      "%.300s is too large to be kept with the session (%zu MB at most): a change "
-                      "in it is not noticed, and hone export leaves it out",
-                      closure->left.at[i], TASK_MAX_FILE_BYTES >> 20);
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "files",
+                      "%.300s is too large to be kept with the session (%zu MB at most): only its "
+                      "hash is. A change in it is noticed; hone export copies it from there",
+                      closure->left.at[i].path, TASK_MAX_FILE_BYTES >> 20);
 }
 
 void tune_files_begin(struct tune_session *session) {
@@ -263,11 +288,35 @@ static bool is_attempts(const struct tune_state *state, const char *hash) {
     return false;
 }
 
+/* A file of which only the hash is kept. */
+static void large_compare(struct changes *changes, const char *path,
+                          const struct tune_task_file *file) {
+    struct buf text = {0};
+    struct hash hash;
+    int64_t size = 0;
+    bool there = tune_large_sum(changes->session, path, &size, &hash);
+    if (there && size == file->left_bytes && !strcmp(hash.hex, file->hash))
+        return;
+    buf_printf(&text, "%lld bytes, %lld before: too large for its lines to be shown\n",
+               (long long)size, (long long)file->left_bytes);
+    *vec_push(&changes->rows) = (struct tune_event_file_change){
+        .name = arena_strdup(changes->arena, file->name),
+        .was = arena_strdup(changes->arena, file->hash),
+        .now = there ? arena_strdup(changes->arena, hash.hex) : NULL,
+        .diff = arena_strdup(changes->arena, text.at)};
+    buf_free(&text);
+}
+
 static void file_compare(struct changes *changes, const char *root,
                          const struct tune_task_file *file) {
     const struct tune_session *session = changes->session;
     char *path = path_join(root, file->name);
     size_t size = 0;
+    if (file->left_bytes) {
+        large_compare(changes, path, file);
+        free(path);
+        return;
+    }
     char *text = file_read(path, TASK_MAX_FILE_BYTES, &size, NULL);
     struct hash hash = hash_content(text ? text : "", size);
     bool same = text && !strcmp(hash.hex, file->hash);
@@ -343,9 +392,28 @@ bool tune_files_check(struct tune_session *session, bool again) {
 
 /* ---------------------------------------------------------------------------- the session's own */
 
+/* There is no copy: the file itself is taken, as long as it is what it was. */
+static bool restore_large(struct tune_session *session, const struct tune_task_file *file,
+                          struct err *err) {
+    char *root = tune_files_root(session), *from = root ? path_join(root, file->name) : NULL;
+    char *own = path_join(store_folder(session->store), KEPT), *to = path_join(own, file->name);
+    struct hash hash;
+    int64_t size;
+    bool there = tune_large_sum(session, to, &size, &hash) && !strcmp(hash.hex, file->hash);
+    bool ok = there || (from ? tune_large_copy(from, to, file->hash, err)
+                             : err_set(err, ERR_USAGE, "%.200s is nowhere", file->name));
+    free(to);
+    free(own);
+    free(from);
+    free(root);
+    return ok;
+}
+
 static bool restore_one(struct tune_session *session, const struct tune_task_file *file,
                         struct err *err) {
     size_t size;
+    if (file->left_bytes && tune_file_name_is_safe(file->name))
+        return restore_large(session, file, err);
     char *text = artefact_text(session, file->hash, &size);
     char *name = path_join(KEPT, file->name);
     bool ok = tune_file_name_is_safe(file->name) && text;
@@ -372,15 +440,21 @@ static void use_own(struct tune_session *session) {
     free(own);
 }
 
+bool tune_files_restore(struct tune_session *session, struct err *err) {
+    const struct tune_state *state = session->state;
+    bool ok = true;
+    for (size_t i = 0; ok && i < state->files.len; i++)
+        ok = restore_one(session, &state->files.at[i], err);
+    return ok;
+}
+
 bool tune_files_place(struct tune_session *session, struct err *err) {
     struct tune_state *state = session->state;
-    bool ok = true;
     state->kernel_file = session->is_builtin ? NULL : tune_keep(state, session->kernel_now);
     state->reference_file = tune_keep(state, session->reference_now);
     if (!state->keeps_files)
         return true;
-    for (size_t i = 0; ok && i < state->files.len; i++)
-        ok = restore_one(session, &state->files.at[i], err);
+    bool ok = tune_files_restore(session, err);
     if (ok)
         use_own(session);
     return ok;

@@ -3,6 +3,7 @@
  * that only a candidate imports, and which Python made the inputs. The files join those of the
  * session, so that a change in them is noticed, too, and an export has them. */
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "tune/exchange/private.h"
 #include "tune/session/inner.h"
@@ -30,12 +31,30 @@ static const char *name_of(const struct found *found, const char *path) {
     return below && tune_file_name_is_safe(path + len + 1) ? path + len + 1 : NULL;
 }
 
+/* Of a file that is too large only the hash is kept; false: it is not. */
+static bool large_add(struct found *found, const char *path, const char *name, const char *of) {
+    struct stat st;
+    struct hash hash;
+    int64_t size;
+    if (stat(path, &st) != 0 || st.st_size <= (off_t)TASK_MAX_FILE_BYTES ||
+        !tune_large_sum(found->session, path, &size, &hash))
+        return false;
+    *vec_push(&found->rows) =
+        (struct tune_event_task_file){.name = arena_strdup(found->arena, name),
+                                      .hash = arena_strdup(found->arena, hash.hex),
+                                      .of = of,
+                                      .left = size};
+    return true;
+}
+
 static void file_add(struct found *found, const char *path, const char *of) {
     const char *name = name_of(found, path);
     size_t size = 0;
     struct hash hash;
     struct err err = {0};
     if (!name || is_known(found, name) || found->rows.len >= TASK_MAX_FILES)
+        return;
+    if (large_add(found, path, name, of))
         return;
     char *text = file_read(path, TASK_MAX_FILE_BYTES, &size, &err);
     if (text && store_artefact_put(found->session->store, text, size, &hash, &err))
@@ -72,13 +91,16 @@ static void what_the_candidate_imports(struct found *found, const char *source) 
     for (size_t i = 0; closure && i < closure->files.len; i++)
         if (!closure->files.at[i].is_start)
             file_add(found, closure->files.at[i].path, tune_files_word(&closure->files.at[i]));
+    for (size_t i = 0; closure && i < closure->left.len; i++)
+        file_add(found, closure->left.at[i].path, tune_files_read_word(closure->left.at[i].of));
     task_closure_free(closure);
 }
 
 static void files_emit(struct found *found, size_t before) {
     struct buf names = {0};
     for (size_t i = before; i < found->rows.len; i++)
-        buf_printf(&names, "%s%s", i > before ? ", " : "", found->rows.at[i].name);
+        buf_printf(&names, "%s%s%s", i > before ? ", " : "", found->rows.at[i].name,
+                   found->rows.at[i].left ? " (only its hash: it is too large)" : "");
     if (tune_emit(found->session, TUNE_ALL_LANES,
                   TUNE_EVENT_AS(CLOSURE, CLOSURE_FILES, closure,
                                 .files = {found->rows.at, found->rows.len, true})))
@@ -97,9 +119,11 @@ void tune_files_found(struct tune_session *session, const char *source) {
         return;
     found.arena = arena_new();
     for (size_t i = 0; i < state->files.len; i++)
-        *vec_push(&found.rows) = (struct tune_event_task_file){.name = state->files.at[i].name,
-                                                               .hash = state->files.at[i].hash,
-                                                               .of = state->files.at[i].of};
+        *vec_push(&found.rows) =
+            (struct tune_event_task_file){.name = state->files.at[i].name,
+                                          .hash = state->files.at[i].hash,
+                                          .of = state->files.at[i].of,
+                                          .left = state->files.at[i].left_bytes};
     size_t before = found.rows.len;
     what_the_reference_read(&found);
     if (source)

@@ -121,6 +121,7 @@ struct tune_session {
     struct tune_opening *opening; /* of a log that is still being read; NULL */
     struct tune_early *early;     /* what comes behind that; NULL */
     struct tune_slices *slices;   /* derived files that are being made; NULL */
+    struct tune_large *large;     /* hashes of files that are too large to be kept; NULL */
     bool unread;                  /* it could not be opened */
     struct tune_ingest *ingests;  /* profiles being put away */
     bool advancing, halted, closing;

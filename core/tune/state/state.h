@@ -281,6 +281,7 @@ struct tune_origin {
 struct tune_task_file {
     const char *name, *hash; /* below the task's folder; in artifacts/ */
     const char *of;          /* "kernel", "reference imports", as in the event */
+    int64_t left_bytes;      /* of a file too large to be kept: only its hash is; 0 */
 };
 struct tune_file_change {
     const char *name, *was, *now, *diff; /* hashes; was NULL: new, now NULL: gone */
