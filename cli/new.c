@@ -219,6 +219,7 @@ static int write_as_asked(const struct cli *cli, const char *folder, const char 
                               .precision = write_precision_of(cli_value(cli, "precision")),
                               .tolerance = recorded->inputs ? recorded->inputs->tolerance : 0,
                               .sbuf_bytes = (double)generation_of(cli)->sbuf_partition_bytes,
+                              .bias_is_tile = generation_of(cli)->generation == NKI_GEN2,
                               .settings = settings.at,
                               .setting_count = settings.len};
     struct schedule *found = NULL;

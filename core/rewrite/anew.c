@@ -29,6 +29,7 @@ static struct write_spec spec_of(const struct rewrite_request *request, struct a
         .name = request->anew->task ? request->anew->task : "The task",
         .function = function_of(request, arena),
         .sbuf_bytes = (double)device_generation_of(request->generation)->sbuf_partition_bytes,
+        .bias_is_tile = request->generation == NKI_GEN2,
         .precision = request->anew->precision};
 }
 

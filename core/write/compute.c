@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions of one operation on tiles. Numbers go into the instruction, one element a row is the
- * operand of tensor_scalar, and what divides is inverted first, as the engines have no division. */
+/* One operation on tiles. Numbers and one element a row go into the instruction; what divides is
+ * inverted first, as the engines have no division. */
 #include "write/rows.h"
 
 #include <math.h>
+
+#define LEAST_INVERTED 0x1p-42 /* from here on Scalar's table of reciprocals is documented */
 
 static const char *number_text(struct rows *rows, double number) {
     return write_number(rows->writer, number);
 }
 
-void rows_declare(struct rows *rows, const struct tile *tile) {
-    write_line(rows->writer, "%s = nl.ndarray((%s, %s), dtype=nl.%s, buffer=nl.sbuf)", tile->name,
-               rows->count, tile->narrow ? "1" : rows->width, tile->dtype);
-}
-
-static struct tile new_tile(struct rows *rows, const char *base, const char *dtype, bool narrow) {
-    struct tile tile = {.dtype = dtype, .narrow = narrow};
-    tile.name = arena_printf(rows->writer->arena, "%s_h%d", base, ++rows->helpers);
-    rows_declare(rows, &tile);
-    return tile;
+static const struct graph_node *row_of(const struct rows *rows, int node) {
+    return &rows->writer->graph->nodes[node];
 }
 
 static bool is_bool(const char *alu) {
     return strstr(alu, "equal") || strstr(alu, "less") || strstr(alu, "greater") ||
            strstr(alu, "logical");
+}
+
+static bool is_float(const char *dtype) {
+    return strstr(dtype, "float") != NULL;
 }
 
 static struct tile *operand(struct rows *rows, int node) {
@@ -36,225 +34,404 @@ static struct tile *operand(struct rows *rows, int node) {
     return tile;
 }
 
-/* A tile as wide as the stage, filled with a number or with one element for each row. */
-static struct tile widened(struct rows *rows, const struct tile *tile, const char *dtype) {
+/* An operand that holds its elements. */
+static struct tile *whole(struct rows *rows, int node) {
+    struct tile *tile = operand(rows, node);
+    tile_make_plain(rows, tile);
+    return tile;
+}
+
+struct tile rows_widened(struct rows *rows, struct tile *tile, const char *dtype) {
+    tile_make_plain(rows, tile);
     if (!tile->is_number && !tile->narrow)
         return *tile;
-    struct tile wide = new_tile(rows, "wide", dtype, false);
-    write_line(rows->writer, "nisa.memset(dst=%s, value=%s)", wide.name,
-               number_text(rows, tile->is_number ? tile->number : 0));
+    struct tile wide = rows_helper(rows, "wide", dtype, false);
+    rows_fill(rows, &wide, tile->is_number ? tile->number : 0);
     if (tile->narrow)
-        write_line(rows->writer, "nisa.tensor_scalar(dst=%s, data=%s, op0=nl.add, operand0=%s)",
-                   wide.name, wide.name, tile->name);
+        rows_scalar(rows, &wide, &wide, (struct scalar_ops){.op0 = "add", .by0 = tile->name});
     return wide;
 }
 
 struct tile *rows_result(struct rows *rows, int node) {
-    struct tile *tile = operand(rows, node);
-    if (!tile->is_number)
-        return tile;
-    const struct graph_node *row = &rows->writer->graph->nodes[node];
-    struct tile filled = widened(rows, tile, row->dtype ? row->dtype : "float32");
-    *tile = filled;
+    struct tile *tile = whole(rows, node);
+    if (tile->is_number) {
+        const struct graph_node *row = row_of(rows, node);
+        *tile = rows_widened(rows, tile, row->dtype ? row->dtype : "float32");
+    }
     return tile;
 }
+
+static struct tile declare_node(struct rows *rows, int node, bool narrow) {
+    const struct graph_node *row = row_of(rows, node);
+    bool logical = (row->op->alu && is_bool(row->op->alu)) || strcmp(row->dtype, "uint8") == 0;
+    const char *name = arena_printf(rows->writer->arena, "%s_%d", row->name, node);
+    return rows_tile(rows, name, logical || narrow ? "float32" : row->dtype, narrow);
+}
+
+static void keep(struct rows *rows, int node, struct tile tile) {
+    rows->tiles[node] = tile;
+}
+
+/* ---- functions of the Scalar engine ---------------------------------------------------------- */
+
+static void sum_beside(struct rows *rows, int node, const struct tile *terms) {
+    int sum = rows->plans[node].sum;
+    if (!sum || terms->narrow || rows->tiles[sum].name)
+        return;
+    keep(rows, sum, declare_node(rows, sum, true));
+}
+
+/* dst = function(tile), with what is pending, and with the sum of its rows where that is wanted. */
+static void activate(struct rows *rows, int node, const char *function, struct tile *tile) {
+    const char *scale, *bias;
+    tile_scale_and_bias(rows, tile, &scale, &bias);
+    struct tile dst = declare_node(rows, node, tile->narrow);
+    sum_beside(rows, node, &dst);
+    int sum = rows->plans[node].sum;
+    bool sums = sum && !dst.narrow;
+    rows_activate(rows, function, &dst, tile, scale, bias, sums ? rows->tiles[sum].name : NULL);
+    keep(rows, node, dst);
+}
+
+/* A square is Scalar's where that engine has time; Vector multiplies. */
+static void square(struct rows *rows, int node, struct tile *tile) {
+    bool sums = rows->plans[node].sum && !tile->narrow;
+    bool pending = tile->bias != 0 || tile->plus || tile->by;
+    if (!tile->narrow && rows_on_scalar(rows, 1 + sums + 0.63 * pending, 1, false))
+        activate(rows, node, "square", tile);
+    else
+        tile_multiply(rows, node, *tile, *tile);
+}
+
+static bool is_only_scaled(const struct tile *tile) {
+    return tile->bias == 0 && !tile->by && !tile->plus;
+}
+
+/* Multiples of one tile make a square of it. */
+static void multiply(struct rows *rows, int node, struct tile *a, struct tile *b) {
+    bool is_square = a->name == b->name && is_only_scaled(a) && is_only_scaled(b);
+    if (!is_square) {
+        tile_multiply(rows, node, *a, *b);
+        return;
+    }
+    struct tile of = *a;
+    of.scale = 1;
+    square(rows, node, &of);
+    struct tile made = rows->tiles[node];
+    keep(rows, node, tile_scaled(rows, made, a->scale * b->scale));
+}
+
+static bool may_invert_on_scalar(struct rows *rows, int node, int of) {
+    static const int64_t engines[] = {1, 0};
+    if (rows_at_least(rows->writer, of) < LEAST_INVERTED)
+        return false;
+    return write_choose(rows->writer, node, "inverse",
+                        "reciprocals on the Scalar engine (1), exact ones on Vector (0)", engines,
+                        2);
+}
+
+/* 1 / tile, for a node that divides by node `of`. */
+static struct tile inverse(struct rows *rows, int node, int of) {
+    struct tile tile = *operand(rows, of);
+    bool scalar = !tile.narrow && may_invert_on_scalar(rows, node, of);
+    if (!scalar && (tile.bias != 0 || tile.plus || tile.by)) {
+        tile_make_plain(rows, &tile);
+        keep(rows, of, tile);
+    }
+    const char *scale = NULL, *bias = NULL;
+    if (scalar)
+        tile_scale_and_bias(rows, &tile, &scale, &bias);
+    struct tile made = rows_helper(rows, "inverse", "float32", tile.narrow);
+    if (scalar)
+        rows_activate(rows, "reciprocal", &made, &tile, scale, bias, NULL);
+    else
+        rows_reciprocal(rows, &made, &tile);
+    return scalar ? made : tile_scaled(rows, made, 1 / tile.scale);
+}
+
+/* ---- operations of two ----------------------------------------------------------------------- */
 
 static void scalar_op(struct rows *rows, const struct tile *dst, const struct tile *data,
-                      const char *alu, const char *by) {
-    write_line(rows->writer, "nisa.tensor_scalar(dst=%s, data=%s, op0=nl.%s, operand0=%s)",
-               dst->name, data->name, alu, by);
+                      const char *alu, const char *by, bool reverse) {
+    rows_scalar(rows, dst, data, (struct scalar_ops){.op0 = alu, .by0 = by, .reverse0 = reverse});
 }
 
-static void reversed_op(struct rows *rows, const struct tile *dst, const struct tile *data,
-                        const char *alu, const char *by) {
-    write_line(rows->writer,
-               "nisa.tensor_scalar(dst=%s, data=%s, op0=nl.%s, operand0=%s, reverse0=True)",
-               dst->name, data->name, alu, by);
-}
-
-static void tile_op(struct rows *rows, const struct tile *dst, const struct tile *a,
-                    const struct tile *b, const char *alu) {
-    write_line(rows->writer, "nisa.tensor_tensor(dst=%s, data1=%s, data2=%s, op=nl.%s)", dst->name,
-               a->name, b->name, alu);
-}
-
-static struct tile inverse(struct rows *rows, const struct tile *of) {
-    struct tile made = new_tile(rows, "inverse", "float32", of->narrow);
-    write_line(rows->writer, "nisa.reciprocal(dst=%s, data=%s)", made.name, of->name);
-    return made;
-}
-
-static void power_by_number(struct rows *rows, const struct tile *dst, const struct tile *a,
-                            double power) {
+static bool compute_power(struct rows *rows, int node, struct tile *a, double power) {
     if (power == 2)
-        tile_op(rows, dst, a, a, "multiply");
+        square(rows, node, a);
     else if (power == 0.5)
-        write_line(rows->writer, "nisa.activation(dst=%s, op=nl.sqrt, data=%s)", dst->name,
-                   a->name);
+        activate(rows, node, "sqrt", a);
     else if (power == -1)
-        write_line(rows->writer, "nisa.reciprocal(dst=%s, data=%s)", dst->name, a->name);
-    else
-        scalar_op(rows, dst, a, "power", number_text(rows, power));
+        keep(rows, node, inverse(rows, node, row_of(rows, node)->in[0]));
+    else if (power == 1)
+        keep(rows, node, *a);
+    else {
+        tile_make_plain(rows, a);
+        struct tile dst = declare_node(rows, node, a->narrow);
+        scalar_op(rows, &dst, a, "power", number_text(rows, power), false);
+        keep(rows, node, dst);
+    }
+    return true;
 }
 
-static void with_number(struct rows *rows, const struct tile *dst, const struct tile *a,
-                        const char *alu, double number) {
-    if (strcmp(alu, "power") == 0)
-        power_by_number(rows, dst, a, number);
-    else if (strcmp(alu, "divide") == 0)
-        scalar_op(rows, dst, a, "multiply", number_text(rows, 1 / number));
-    else
-        scalar_op(rows, dst, a, alu, number_text(rows, number));
+/* max(scale * x + bias, c) is scale * max(x, (c - bias) / scale) + bias, a minimum where the scale
+ * is negative. */
+static void limit(struct rows *rows, int node, struct tile *tile, const char *alu, double number) {
+    if (tile->by || tile->plus)
+        tile_make_plain(rows, tile);
+    bool is_max = (strcmp(alu, "maximum") == 0) == (tile->scale > 0);
+    struct tile dst = declare_node(rows, node, tile->narrow);
+    scalar_op(rows, &dst, tile, is_max ? "maximum" : "minimum",
+              number_text(rows, (number - tile->bias) / tile->scale), false);
+    dst.scale = tile->scale;
+    dst.bias = tile->bias;
+    keep(rows, node, dst);
 }
 
-/* A number on the left: what does not commute is turned round. */
-static void from_number(struct rows *rows, const struct tile *dst, double number,
-                        const struct tile *b, const char *alu) {
-    bool commutes = !strcmp(alu, "add") || !strcmp(alu, "multiply") || !strcmp(alu, "maximum") ||
-                    !strcmp(alu, "minimum");
-    if (strcmp(alu, "divide") == 0) {
-        struct tile inverted = number == 1 ? *dst : new_tile(rows, "inverse", "float32", b->narrow);
-        write_line(rows->writer, "nisa.reciprocal(dst=%s, data=%s)", inverted.name, b->name);
-        if (number != 1)
-            scalar_op(rows, dst, &inverted, "multiply", number_text(rows, number));
-    } else if (commutes) {
-        scalar_op(rows, dst, b, alu, number_text(rows, number));
+/* Numbers that need no instruction of their own. */
+static bool join_number(struct rows *rows, int node, struct tile *a, const char *alu, double number,
+                        bool is_left) {
+    if (!strcmp(alu, "add"))
+        keep(rows, node, tile_moved(*a, number));
+    else if (!strcmp(alu, "subtract"))
+        keep(rows, node,
+             is_left ? tile_moved(tile_scaled(rows, *a, -1), number) : tile_moved(*a, -number));
+    else if (!strcmp(alu, "multiply"))
+        keep(rows, node, tile_scaled(rows, *a, number));
+    else if (!strcmp(alu, "divide") && !is_left)
+        keep(rows, node, tile_scaled(rows, *a, 1 / number));
+    else if (!strcmp(alu, "divide"))
+        keep(rows, node, tile_scaled(rows, inverse(rows, node, row_of(rows, node)->in[1]), number));
+    else if (!strcmp(alu, "maximum") || !strcmp(alu, "minimum"))
+        limit(rows, node, a, alu, number);
+    else if (!strcmp(alu, "power") && !is_left)
+        compute_power(rows, node, a, number);
+    else
+        return false;
+    return true;
+}
+
+static bool join_tiles(struct rows *rows, int node, struct tile *a, struct tile *b,
+                       const char *alu) {
+    const struct graph_node *row = row_of(rows, node);
+    if (!strcmp(alu, "add"))
+        tile_add(rows, node, *a, *b);
+    else if (!strcmp(alu, "subtract"))
+        tile_add(rows, node, *a, tile_scaled(rows, *b, -1));
+    else if (!strcmp(alu, "multiply") && row->in[0] == row->in[1])
+        square(rows, node, a);
+    else if (!strcmp(alu, "multiply"))
+        multiply(rows, node, a, b);
+    else if (!strcmp(alu, "divide"))
+        tile_multiply(rows, node, *a, inverse(rows, node, row->in[1]));
+    else
+        return false;
+    return true;
+}
+
+/* Operators that are taken as they are. */
+static void by_operator(struct rows *rows, int node, struct tile *a, struct tile *b,
+                        const char *alu) {
+    bool narrow = (a->is_number || a->narrow) && (b->is_number || b->narrow);
+    struct tile inverted, dst = declare_node(rows, node, narrow);
+    if (strcmp(alu, "divide") == 0 && b->is_number) {
+        scalar_op(rows, &dst, a, "multiply", number_text(rows, 1 / b->number), false);
+    } else if (b->is_number) {
+        scalar_op(rows, &dst, a, alu, number_text(rows, b->number), false);
     } else {
-        reversed_op(rows, dst, b, alu, number_text(rows, number));
+        if (strcmp(alu, "divide") == 0) {
+            inverted = rows_helper(rows, "inverse", "float32", b->narrow);
+            rows_reciprocal(rows, &inverted, b);
+            b = &inverted;
+            alu = "multiply";
+        }
+        if (a->is_number)
+            scalar_op(rows, &dst, b, alu, number_text(rows, a->number), true);
+        else if (a->narrow == b->narrow)
+            rows_tensor(rows, &dst, a, b, alu);
+        else if (b->narrow)
+            scalar_op(rows, &dst, a, alu, b->name, false);
+        else
+            scalar_op(rows, &dst, b, alu, a->name, true);
     }
-}
-
-static void of_tiles(struct rows *rows, const struct tile *dst, const struct tile *a,
-                     const struct tile *b, const char *alu) {
-    struct tile inverted;
-    if (strcmp(alu, "divide") == 0) {
-        inverted = inverse(rows, b);
-        b = &inverted;
-        alu = "multiply";
-    }
-    if (a->narrow == b->narrow)
-        tile_op(rows, dst, a, b, alu);
-    else if (b->narrow)
-        scalar_op(rows, dst, a, alu, b->name);
-    else
-        reversed_op(rows, dst, b, alu, a->name);
-}
-
-static struct tile *declare_node(struct rows *rows, int node, bool narrow) {
-    const struct graph_node *row = &rows->writer->graph->nodes[node];
-    struct tile *tile = &rows->tiles[node];
-    bool logical = (row->op->alu && is_bool(row->op->alu)) || strcmp(row->dtype, "uint8") == 0;
-    *tile = (struct tile){.narrow = narrow, .dtype = logical || narrow ? "float32" : row->dtype};
-    tile->name = arena_printf(rows->writer->arena, "%s_%d", row->name, node);
-    rows_declare(rows, tile);
-    return tile;
+    keep(rows, node, dst);
 }
 
 static bool compute_binary(struct rows *rows, int node, const struct graph_node *row) {
     struct tile *a = operand(rows, row->in[0]), *b = operand(rows, row->in[1]);
-    bool narrow = (a->is_number || a->narrow) && (b->is_number || b->narrow);
-    if (a->is_number && b->is_number) {
-        struct tile wide = widened(rows, a, "float32");
-        rows->tiles[row->in[0]] = wide;
-        a = &rows->tiles[row->in[0]];
-        narrow = false;
-    }
-    struct tile *dst = declare_node(rows, node, narrow);
-    if (b->is_number)
-        with_number(rows, dst, a, row->op->alu, b->number);
-    else if (a->is_number)
-        from_number(rows, dst, a->number, b, row->op->alu);
+    const char *alu = row->op->alu;
+    if (a->is_number && b->is_number)
+        *a = rows_widened(rows, a, "float32");
+    bool pends = is_float(row->dtype);
+    if (pends && b->is_number && join_number(rows, node, a, alu, b->number, false))
+        return true;
+    if (pends && a->is_number && join_number(rows, node, b, alu, a->number, true))
+        return true;
+    if (pends && !a->is_number && !b->is_number && join_tiles(rows, node, a, b, alu))
+        return true;
+    tile_make_plain(rows, a);
+    tile_make_plain(rows, b);
+    by_operator(rows, node, a, b, alu);
+    return true;
+}
+
+/* ---- forms and operations of one ------------------------------------------------------------- */
+
+static bool are_opposite(const struct tile *a, const struct tile *b) {
+    return a->name == b->name && a->scale == -b->scale && a->bias == -b->bias && !a->by && !b->by &&
+           !a->plus && !b->plus;
+}
+
+static void multiply_into(struct rows *rows, int node, struct tile *by, struct tile tile) {
+    if (by && by->is_number)
+        keep(rows, node, tile_scaled(rows, tile, by->number));
+    else if (by)
+        tile_multiply(rows, node, *by, tile);
     else
-        of_tiles(rows, dst, a, b, row->op->alu);
+        keep(rows, node, tile);
+}
+
+/* a / (1 + exp(z)) is a * sigmoid(-z), and silu(a) where z is -a. */
+static bool compute_form(struct rows *rows, int node, const struct graph_node *row) {
+    const struct plan *plan = &rows->plans[node];
+    struct tile *by = row->in_count == 2 ? operand(rows, row->in[0]) : NULL;
+    struct tile of = *operand(rows, plan->of);
+    if (of.is_number)
+        of = rows_widened(rows, &of, "float32");
+    bool roots = plan->form == FORM_RSQRT;
+    if (!roots && by && !by->is_number && !of.narrow && are_opposite(by, &of)) {
+        activate(rows, node, "silu", by);
+        return true;
+    }
+    of = roots ? of : tile_scaled(rows, of, -1);
+    const char *scale, *bias;
+    tile_scale_and_bias(rows, &of, &scale, &bias);
+    struct tile made = rows_helper(rows, roots ? "rsqrt" : "sigmoid", "float32", of.narrow);
+    rows_activate(rows, roots ? "rsqrt" : "sigmoid", &made, &of, scale, bias, NULL);
+    multiply_into(rows, node, by, made);
     return true;
 }
 
 static bool compute_unary(struct rows *rows, int node, const struct graph_node *row) {
-    struct tile *a = rows_result(rows, row->in[0]);
-    struct tile *dst = declare_node(rows, node, a->narrow);
-    if (row->op->activation)
-        write_line(rows->writer, "nisa.activation(dst=%s, op=nl.%s, data=%s)", dst->name,
-                   row->op->activation, a->name);
-    else if (strcmp(row->name, "reciprocal") == 0)
-        write_line(rows->writer, "nisa.reciprocal(dst=%s, data=%s)", dst->name, a->name);
-    else if (strcmp(row->name, "negative") == 0)
-        scalar_op(rows, dst, a, "multiply", "-1.0");
-    else
-        scalar_op(rows, dst, a, "equal", "0.0");
+    struct tile *a = operand(rows, row->in[0]);
+    if (a->is_number)
+        a = rows_result(rows, row->in[0]);
+    bool pends = is_float(row->dtype) && is_float(a->dtype);
+    if (!pends)
+        tile_make_plain(rows, a);
+    if (strcmp(row->name, "square") == 0 && pends) {
+        square(rows, node, a);
+    } else if (row->op->activation) {
+        activate(rows, node, row->op->activation, a);
+    } else if (strcmp(row->name, "reciprocal") == 0) {
+        keep(rows, node, inverse(rows, node, row->in[0]));
+    } else if (strcmp(row->name, "negative") == 0 && pends) {
+        keep(rows, node, tile_scaled(rows, *a, -1));
+    } else {
+        tile_make_plain(rows, a);
+        struct tile dst = declare_node(rows, node, a->narrow);
+        bool negative = strcmp(row->name, "negative") == 0;
+        scalar_op(rows, &dst, a, negative ? "multiply" : "equal", negative ? "-1.0" : "0.0", false);
+        keep(rows, node, dst);
+    }
     return true;
 }
 
 static bool compute_cast(struct rows *rows, int node, const struct graph_node *row) {
     struct tile *a = operand(rows, row->in[0]);
     if (a->is_number || a->narrow || strcmp(a->dtype, row->dtype) == 0) {
-        rows->tiles[node] = *a;
+        keep(rows, node, *a);
         return true;
     }
-    struct tile *dst = declare_node(rows, node, false);
-    write_line(rows->writer, "nisa.tensor_copy(dst=%s, src=%s)", dst->name, a->name);
+    tile_make_plain(rows, a);
+    struct tile dst = declare_node(rows, node, false);
+    rows_copy_tile(rows, &dst, a);
+    keep(rows, node, dst);
     return true;
 }
 
 /* The second choice everywhere, then the first one where the condition holds. */
 static bool compute_where(struct rows *rows, int node, const struct graph_node *row) {
-    struct tile condition = widened(rows, operand(rows, row->in[0]), "float32");
-    struct tile first = widened(rows, operand(rows, row->in[1]), row->dtype);
-    struct tile second = *operand(rows, row->in[2]);
-    struct tile chosen = new_tile(rows, "chosen", "uint8", false);
-    write_line(rows->writer, "nisa.tensor_copy(dst=%s, src=%s)", chosen.name, condition.name);
-    struct tile *dst = declare_node(rows, node, false);
-    if (second.is_number)
-        write_line(rows->writer, "nisa.memset(dst=%s, value=%s)", dst->name,
-                   number_text(rows, second.number));
-    else {
-        second = widened(rows, &second, row->dtype);
-        write_line(rows->writer, "nisa.tensor_copy(dst=%s, src=%s)", dst->name, second.name);
+    struct tile condition = rows_widened(rows, operand(rows, row->in[0]), "float32");
+    struct tile first = rows_widened(rows, operand(rows, row->in[1]), row->dtype);
+    struct tile second = *whole(rows, row->in[2]);
+    struct tile chosen = rows_helper(rows, "chosen", "uint8", false);
+    rows_copy_tile(rows, &chosen, &condition);
+    struct tile dst = declare_node(rows, node, false);
+    if (second.is_number) {
+        rows_fill(rows, &dst, second.number);
+    } else {
+        second = rows_widened(rows, &second, row->dtype);
+        rows_copy_tile(rows, &dst, &second);
     }
-    if (strcmp(first.dtype, dst->dtype) != 0) {
-        struct tile same = new_tile(rows, "same", dst->dtype, false);
-        write_line(rows->writer, "nisa.tensor_copy(dst=%s, src=%s)", same.name, first.name);
+    if (strcmp(first.dtype, dst.dtype) != 0) {
+        struct tile same = rows_helper(rows, "same", dst.dtype, false);
+        rows_copy_tile(rows, &same, &first);
         first = same;
     }
-    write_line(rows->writer, "nisa.tensor_copy_predicated(dst=%s, src=%s, predicate=%s)", dst->name,
-               first.name, chosen.name);
+    rows_choose_elements(rows, &dst, &first, &chosen);
+    keep(rows, node, dst);
     return true;
 }
 
+/* ---- along rows ------------------------------------------------------------------------------ */
+
+static const char *opposite(const char *alu) {
+    if (strcmp(alu, "maximum") == 0)
+        return "minimum";
+    return strcmp(alu, "minimum") == 0 ? "maximum" : alu;
+}
+
+/* Sums and extremes of scaled tiles are scaled sums and extremes. */
 static bool compute_reduce(struct rows *rows, int node, const struct graph_node *row) {
-    struct tile *a = rows_result(rows, row->in[0]);
-    if (a->narrow) {
-        struct tile wide = widened(rows, a, "float32");
-        rows->tiles[row->in[0]] = wide;
-        a = &rows->tiles[row->in[0]];
-    }
-    struct tile *dst = declare_node(rows, node, true);
-    write_line(rows->writer, "nisa.tensor_reduce(dst=%s, op=nl.%s, data=%s, axis=1)", dst->name,
-               row->op->alu, a->name);
+    if (rows->tiles[node].name) /* made beside its terms */
+        return true;
+    struct tile a = *operand(rows, row->in[0]);
+    const char *alu = row->op->alu;
+    bool adds = strcmp(alu, "add") == 0, multiplies = strcmp(alu, "multiply") == 0;
+    if (a.is_number || a.narrow)
+        a = rows_widened(rows, &a, "float32");
+    if (a.by || a.plus || multiplies || !is_float(a.dtype) || (adds && rows->in_chunks))
+        tile_make_plain(rows, &a);
+    struct tile dst = declare_node(rows, node, true);
+    write_line(rows->writer, "nisa.tensor_reduce(dst=%s, op=nl.%s, data=%s, axis=1)", dst.name,
+               a.scale < 0 ? opposite(alu) : alu, a.name);
+    rows_busy(rows, 1, 0, false);
+    dst.scale = a.scale;
+    dst.bias = adds ? a.bias * (double)rows_column_elements(rows) : a.bias;
+    keep(rows, node, dst);
     return true;
 }
 
 static bool compute_scan(struct rows *rows, int node, const struct graph_node *row) {
-    struct tile a = widened(rows, rows_result(rows, row->in[0]), "float32");
-    struct tile *dst = declare_node(rows, node, false);
+    struct tile a = rows_widened(rows, rows_result(rows, row->in[0]), "float32");
+    struct tile dst = declare_node(rows, node, false);
     bool product = strcmp(row->op->alu, "multiply") == 0;
-    struct tile other = new_tile(rows, product ? "zeros" : "ones", "float32", false);
-    write_line(rows->writer, "nisa.memset(dst=%s, value=%s)", other.name, product ? "0.0" : "1.0");
+    struct tile other = rows_helper(rows, product ? "zeros" : "ones", "float32", false);
+    rows_fill(rows, &other, product ? 0 : 1);
     if (product)
         write_line(rows->writer,
                    "nisa.tensor_tensor_scan(dst=%s, data0=%s, data1=%s, initial=1.0, "
                    "op0=nl.multiply, op1=nl.add)",
-                   dst->name, a.name, other.name);
+                   dst.name, a.name, other.name);
     else
         write_line(rows->writer,
                    "nisa.tensor_tensor_scan(dst=%s, data0=%s, data1=%s, initial=%s, "
                    "op0=nl.multiply, op1=nl.%s)",
-                   dst->name, other.name, a.name,
+                   dst.name, other.name, a.name,
                    strcmp(row->op->alu, "maximum") ? "0.0" : "-3.4028235e38", row->op->alu);
+    rows_busy(rows, 2, 0, false);
+    keep(rows, node, dst);
     return true;
 }
 
 bool rows_compute(struct rows *rows, int node) {
-    const struct graph_node *row = &rows->writer->graph->nodes[node];
+    const struct graph_node *row = row_of(rows, node);
+    enum form form = rows->plans[node].form;
+    if (form == FORM_UNUSED)
+        return true;
+    if (form != FORM_PLAIN)
+        return compute_form(rows, node, row);
     switch (row->op->kind) {
     case GRAPH_BINARY: return compute_binary(rows, node, row);
     case GRAPH_UNARY: return compute_unary(rows, node, row);
@@ -269,15 +446,16 @@ bool rows_compute(struct rows *rows, int node) {
 /* ---- a reduction piece by piece -------------------------------------------------------------- */
 
 void rows_begin_sum(struct rows *rows, struct tile *sum) {
-    const char *alu = rows->writer->graph->nodes[rows->root].op->alu;
-    *sum = new_tile(rows, "total", "float32", true);
-    const char *first = strcmp(alu, "add") == 0        ? "0.0"
-                        : strcmp(alu, "multiply") == 0 ? "1.0"
-                        : strcmp(alu, "maximum") == 0  ? "-3.4028235e38"
-                                                       : "3.4028235e38";
-    write_line(rows->writer, "nisa.memset(dst=%s, value=%s)", sum->name, first);
+    const char *alu = row_of(rows, rows->roots[0])->op->alu;
+    *sum = rows_helper(rows, "total", "float32", true);
+    rows_fill(rows, sum,
+              strcmp(alu, "add") == 0        ? 0
+              : strcmp(alu, "multiply") == 0 ? 1
+              : strcmp(alu, "maximum") == 0  ? -INFINITY
+                                             : INFINITY);
 }
 
-void rows_add_sum(struct rows *rows, const struct tile *sum, const struct tile *part) {
-    tile_op(rows, sum, sum, part, rows->writer->graph->nodes[rows->root].op->alu);
+void rows_add_sum(struct rows *rows, const struct tile *sum, struct tile *part) {
+    tile_make_plain(rows, part);
+    rows_tensor(rows, sum, sum, part, row_of(rows, rows->roots[0])->op->alu);
 }

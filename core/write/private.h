@@ -26,6 +26,7 @@ struct value {
     bool is_root;    /* computed by a stage of its own; other nodes of a stage stay in SBUF */
     int users;
     int only_user; /* where there is one */
+    int leader;    /* of a root: the last result of its stage */
     double number;
     struct view view;
     bool is_made;            /* a product whose tiles are made in the one stage that uses it */
@@ -84,12 +85,25 @@ struct access {
 const char *write_access(struct writer *writer, const struct access *access);
 void access_add(struct access *access, const char *variable, int64_t stride, int64_t most);
 
+/* roots.c: which arrays stages put into HBM, and which of them share a stage. */
+#define WRITE_MAX_MATES 8
+void write_choose_roots(struct writer *writer);
+/* The results of a stage in order, at most WRITE_MAX_MATES; returns how many. */
+int write_mates(const struct writer *writer, int leader, int *mates);
+
 /* rows.c: element-wise operations, reductions and scans over tiles of rows. */
 bool rows_is_fusable(enum graph_kind kind);
-/* The node that a root's stage cannot compute beside the rest and that must be a root, too; -1 when
- * there is none. */
-int rows_conflict(struct writer *writer, int root);
-bool rows_emit(struct writer *writer, int root, const struct view *to);
+/* The node that a stage cannot compute beside its roots and that must be a root, too; -1 when there
+ * is none. */
+int rows_conflict(struct writer *writer, const int *roots, int count);
+/* Whether the stage of a root reads a node's array from HBM. */
+bool rows_reads(struct writer *writer, int root, int node);
+/* Whether the stages of two roots read a common array, or the second one reads the first. */
+bool rows_share(struct writer *writer, int first, int second);
+/* Whether one stage can compute them: they have one domain, and its tiles fit. */
+bool rows_can_share(struct writer *writer, const int *roots, int count);
+/* Computes roots, ascending, and puts each where its view says. */
+bool rows_emit(struct writer *writer, const int *roots, int count, const struct view *to);
 /* Copies an array to where `to` says. */
 bool rows_copy(struct writer *writer, int node, const struct view *to);
 

@@ -256,6 +256,7 @@ static bool choose_left_stays(struct product *p, double room) {
 }
 
 bool product_enter(struct product *p, const struct access *outer, double room, bool whole_rows) {
+    p->loop_count = 0; /* a stage may be written twice */
     for (int i = 0; i < outer->term_count; i++)
         if (!add_loop(p, &outer->terms[i]))
             return false;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stage over tiles of rows: operations that go element by element, with reductions and scans
  * along dimensions that then lie whole in the free dimension of a tile. Row dimensions become
- * partitions and loops. */
+ * partitions and loops. Several results of one domain are computed by one stage. */
 #include "write/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define CHUNK                                                                          \
-    2048 /* elements of a tile along the free dimension where nothing needs them whole \
-          */
+/* Elements of a tile along the free dimension where nothing needs them whole. */
+#define CHUNK 2048
+#define ENOUGH 4096      /* larger tiles gain nothing by themselves */
+#define WORTH_PIECES 512 /* columns of a tile that are worth more than one instruction */
+#define TEMPORARIES 3    /* tiles that live at once beside what is read and written */
 
 bool rows_is_fusable(enum graph_kind kind) {
     return kind == GRAPH_UNARY || kind == GRAPH_BINARY || kind == GRAPH_CAST ||
@@ -18,9 +20,16 @@ bool rows_is_fusable(enum graph_kind kind) {
 
 /* ---- what a stage consists of ---------------------------------------------------------------- */
 
-static bool is_inner(const struct writer *writer, int node, int root) {
-    return rows_is_fusable(writer->graph->nodes[node].op->kind) &&
-           (node == root || !writer->values[node].is_root);
+static bool is_root_here(const struct rows *rows, int node) {
+    for (int i = 0; i < rows->root_count; i++)
+        if (rows->roots[i] == node)
+            return true;
+    return false;
+}
+
+static bool is_inner(const struct rows *rows, int node) {
+    return rows_is_fusable(rows->writer->graph->nodes[node].op->kind) &&
+           (is_root_here(rows, node) || !rows->writer->values[node].is_root);
 }
 
 static int by_number(const void *a, const void *b) {
@@ -28,18 +37,20 @@ static int by_number(const void *a, const void *b) {
 }
 
 /* The nodes of a stage in order, and what they read. */
-static void collect(struct rows *rows, int root) {
+static void collect(struct rows *rows) {
     if (rows->is_copy) {
-        *vec_push(&rows->leaves) = (struct leaf){.node = root};
+        *vec_push(&rows->leaves) = (struct leaf){.node = rows->roots[0]};
         return;
     }
     VEC(int) todo = {0};
     char *seen = arena_alloc(rows->writer->arena, (size_t)rows->writer->graph->count + 1, 1);
-    *vec_push(&todo) = root;
-    seen[root] = 1;
+    for (int i = 0; i < rows->root_count; i++) {
+        *vec_push(&todo) = rows->roots[i];
+        seen[rows->roots[i]] = 1;
+    }
     while (todo.len) {
         int node = todo.at[--todo.len];
-        if (!is_inner(rows->writer, node, root)) {
+        if (!is_inner(rows, node)) {
             *vec_push(&rows->leaves) = (struct leaf){.node = node};
             continue;
         }
@@ -58,36 +69,7 @@ static void collect(struct rows *rows, int root) {
 static void rows_free(struct rows *rows) {
     vec_free(&rows->leaves);
     vec_free(&rows->nodes);
-}
-
-/* Spreads the stage's domain to a node's shape; false where they do not fit. */
-static bool join(struct rows *rows, const struct graph_node *node) {
-    if (node->ndim > rows->ndim) {
-        int more = node->ndim - rows->ndim;
-        memmove(rows->shape + more, rows->shape, (size_t)rows->ndim * sizeof *rows->shape);
-        for (int d = 0; d < more; d++)
-            rows->shape[d] = 1;
-        rows->ndim = node->ndim;
-    }
-    int extra = rows->ndim - node->ndim;
-    for (int d = 0; d < node->ndim; d++) {
-        int64_t *side = &rows->shape[d + extra];
-        if (*side == 1)
-            *side = node->shape[d];
-        else if (node->shape[d] != 1 && node->shape[d] != *side)
-            return false;
-    }
-    return true;
-}
-
-/* Dimensions along which the node reduces, counted from the last: bit 0 is the last one. */
-static unsigned axes_of(const struct writer *writer, int node) {
-    const struct graph_node *row = &writer->graph->nodes[node];
-    unsigned bits = 0;
-    if (row->op->kind == GRAPH_REDUCE || row->op->kind == GRAPH_SCAN)
-        for (int i = 0; i < row->axis_count; i++)
-            bits |= 1u << (row->ndim - 1 - row->axes[i]);
-    return bits;
+    vec_free(&rows->either);
 }
 
 /* Elements of a tile that hold a whole row, in SBUF's bytes. */
@@ -100,23 +82,30 @@ static bool row_fits(const struct rows *rows) {
     return elements * 4 * tiles <= rows->writer->spec->sbuf_bytes * 0.9;
 }
 
-int rows_conflict(struct writer *writer, int root) {
-    struct rows rows = {.writer = writer, .root = root};
-    collect(&rows, root);
+static bool is_among(const int *roots, int count, int node) {
+    for (int i = 0; i < count; i++)
+        if (roots[i] == node)
+            return true;
+    return false;
+}
+
+int rows_conflict(struct writer *writer, const int *roots, int count) {
+    struct rows rows = {.writer = writer, .roots = roots, .root_count = count};
+    collect(&rows);
     int cut = -1;
     for (size_t i = rows.nodes.len; cut < 0 && i-- > 0;) {
         int node = rows.nodes.at[i];
         const struct graph_node *row = &writer->graph->nodes[node];
-        unsigned axes = axes_of(writer, node);
+        unsigned axes = rows_axes(writer, node);
         const struct graph_node *whole = axes ? &writer->graph->nodes[row->in[0]] : row;
-        bool fits = join(&rows, whole) && (!axes || !rows.columns || axes == rows.columns);
+        bool fits = rows_join(&rows, whole) && (!axes || !rows.columns || axes == rows.columns);
         if (!fits)
-            cut = node == root ? row->in[0] : node;
+            cut = is_among(roots, count, node) ? row->in[0] : node;
         rows.columns |= axes;
     }
     /* A row that is too long is reduced piece by piece, in a stage of its own. */
     for (size_t i = 0; cut < 0 && !row_fits(&rows) && i < rows.nodes.len; i++)
-        if (axes_of(writer, rows.nodes.at[i]) && rows.nodes.at[i] != root)
+        if (rows_axes(writer, rows.nodes.at[i]) && !is_among(roots, count, rows.nodes.at[i]))
             cut = rows.nodes.at[i];
     if (cut >= 0 &&
         (!rows_is_fusable(writer->graph->nodes[cut].op->kind) || writer->values[cut].is_root))
@@ -125,147 +114,72 @@ int rows_conflict(struct writer *writer, int root) {
     return cut;
 }
 
-/* ---- the domain, divided --------------------------------------------------------------------- */
-
-static int by_size(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+static bool has_leaf(const struct rows *rows, int node) {
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        if (rows->leaves.at[i].node == node)
+            return true;
+    return false;
 }
 
-/* Sizes of factors, outermost first, into which all arrays divide a dimension. */
-static int common_factors(const struct rows *rows, int d, int64_t *sizes) {
-    int64_t cuts[64];
-    int n = 0;
-    cuts[n++] = 1;
-    for (size_t i = 0; i < rows->leaves.len; i++) {
-        const struct dimension *dim = &rows->leaves.at[i].view.dims[d];
-        int64_t inner = 1;
-        for (int f = dim->count; f-- > 0 && n < 63;)
-            cuts[n++] = inner *= dim->at[f].n;
+bool rows_reads(struct writer *writer, int root, int node) {
+    struct rows rows = {.writer = writer, .roots = &root, .root_count = 1};
+    collect(&rows);
+    bool reads = has_leaf(&rows, node);
+    rows_free(&rows);
+    return reads;
+}
+
+static bool is_constant(const struct graph_node *node) {
+    return node->op->kind == GRAPH_CONSTANT;
+}
+
+bool rows_share(struct writer *writer, int first, int second) {
+    struct rows a = {.writer = writer, .roots = &first, .root_count = 1};
+    struct rows b = {.writer = writer, .roots = &second, .root_count = 1};
+    collect(&a);
+    collect(&b);
+    bool shares = has_leaf(&b, first);
+    for (size_t i = 0; i < a.leaves.len; i++)
+        shares |= !is_constant(&writer->graph->nodes[a.leaves.at[i].node]) &&
+                  has_leaf(&b, a.leaves.at[i].node);
+    rows_free(&a);
+    rows_free(&b);
+    return shares;
+}
+
+/* The shape of a stage's domain, and how many tiles it would hold at once. */
+static bool measure(struct rows *rows) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < rows->nodes.len; i++) {
+        const struct graph_node *row = &rows->writer->graph->nodes[rows->nodes.at[i]];
+        unsigned axes = rows_axes(rows->writer, rows->nodes.at[i]);
+        ok = (!axes || !rows->columns || axes == rows->columns) && rows_join(rows, row) &&
+             (!axes || rows_join(rows, &rows->writer->graph->nodes[row->in[0]]));
+        rows->columns |= axes;
     }
-    cuts[n++] = rows->shape[d];
-    qsort(cuts, (size_t)n, sizeof *cuts, by_size);
-    int count = 0;
-    for (int i = n; i-- > 1;) {
-        if (cuts[i] == cuts[i - 1])
-            continue;
-        if (cuts[i] % cuts[i - 1] || count == VIEW_MAX_FACTORS)
-            return -1;
-        sizes[count++] = cuts[i] / cuts[i - 1];
-    }
-    return count;
+    return ok;
 }
 
-static bool divide(struct rows *rows) {
-    for (int d = 0; d < rows->ndim; d++) {
-        int64_t sizes[VIEW_MAX_FACTORS], strides[VIEW_MAX_FACTORS];
-        int count = common_factors(rows, d, sizes);
-        if (count < 0 || rows->side_count + count > ROWS_MAX_SIDES)
-            return false;
-        for (size_t i = 0; i < rows->leaves.len; i++) {
-            struct leaf *leaf = &rows->leaves.at[i];
-            if (!dimension_refine(&leaf->view.dims[d], sizes, count, strides))
-                return false;
-            for (int f = 0; f < count; f++)
-                leaf->strides[rows->side_count + f] = strides[f];
-        }
-        for (int f = 0; f < count; f++)
-            rows->sides[rows->side_count++] = (struct side){
-                .n = sizes[f], .is_column = rows->columns >> (rows->ndim - 1 - d) & 1};
-    }
-    return true;
+static bool same_domain(const struct rows *a, const struct rows *b) {
+    return a->ndim == b->ndim && a->columns == b->columns &&
+           memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
 }
 
-static void remove_side(struct rows *rows, int at) {
-    rows->side_count--;
-    memmove(&rows->sides[at], &rows->sides[at + 1],
-            (size_t)(rows->side_count - at) * sizeof *rows->sides);
-    for (size_t i = 0; i < rows->leaves.len; i++) {
-        int64_t *strides = rows->leaves.at[i].strides;
-        memmove(&strides[at], &strides[at + 1], (size_t)(rows->side_count - at) * sizeof *strides);
+bool rows_can_share(struct writer *writer, const int *roots, int count) {
+    struct rows all = {.writer = writer, .roots = roots, .root_count = count};
+    collect(&all);
+    bool ok = measure(&all) && row_fits(&all) && all.leaves.len + (size_t)count <= 12;
+    for (int i = 0; ok && i < count; i++) {
+        struct rows one = {.writer = writer, .roots = &roots[i], .root_count = 1};
+        collect(&one);
+        ok = measure(&one) && same_domain(&one, &all);
+        rows_free(&one);
     }
+    rows_free(&all);
+    return ok;
 }
 
-/* Neighbours of one kind that every array runs through in one go become one. */
-static void merge_sides(struct rows *rows) {
-    for (int s = 0; s + 1 < rows->side_count;) {
-        bool fits = rows->sides[s].is_column == rows->sides[s + 1].is_column;
-        for (size_t i = 0; fits && i < rows->leaves.len; i++) {
-            const int64_t *strides = rows->leaves.at[i].strides;
-            fits = strides[s] == strides[s + 1] * rows->sides[s + 1].n;
-        }
-        if (!fits) {
-            s++;
-            continue;
-        }
-        rows->sides[s + 1].n *= rows->sides[s].n;
-        remove_side(rows, s);
-    }
-}
-
-static void insert_side(struct rows *rows, int at, int64_t n) {
-    memmove(&rows->sides[at + 1], &rows->sides[at],
-            (size_t)(rows->side_count - at) * sizeof *rows->sides);
-    for (size_t i = 0; i < rows->leaves.len; i++) {
-        int64_t *strides = rows->leaves.at[i].strides;
-        memmove(&strides[at + 1], &strides[at], (size_t)(rows->side_count - at) * sizeof *strides);
-        strides[at] *= rows->sides[at + 1].n / n;
-    }
-    rows->side_count++;
-    rows->sides[at].n = n;
-    rows->sides[at + 1].n /= n;
-    rows->sides[at].role = rows->sides[at + 1].role = SIDE_LOOP;
-}
-
-/* The largest divisor that is not above `most`. */
-static int64_t divisor(int64_t n, int64_t most) {
-    for (int64_t d = most < n ? most : n; d > 1; d--)
-        if (n % d == 0)
-            return d;
-    return 1;
-}
-
-/* Where nothing needs whole rows, the innermost side is the free dimension; where it is all there
- * is, it is folded over the partitions. */
-static void choose_columns(struct rows *rows) {
-    if (rows->columns || rows->side_count == 0)
-        return;
-    int last = rows->side_count - 1;
-    if (rows->side_count == 1 && rows->sides[0].n > PARTITIONS) {
-        int64_t n = rows->sides[0].n, wide = divisor(n, CHUNK);
-        if (n / wide < PARTITIONS)
-            wide = n / divisor(n, PARTITIONS);
-        if (wide < n) {
-            insert_side(rows, 0, n / wide);
-            last = 1;
-        }
-    }
-    rows->sides[last].is_column = true;
-}
-
-/* Products that are made here have tiles along one of their sides only. */
-static bool fits_products(const struct rows *rows, int side) {
-    for (size_t i = 0; i < rows->leaves.len; i++) {
-        const struct leaf *leaf = &rows->leaves.at[i];
-        if (leaf->product && !product_has_tiles_along(leaf->product, leaf->strides[side]))
-            return false;
-    }
-    return true;
-}
-
-/* Of the row sides the longest one lies on the partitions; the others are loops. */
-static void choose_partitions(struct rows *rows) {
-    int best = -1;
-    for (int s = 0; s < rows->side_count; s++) {
-        struct side *side = &rows->sides[s];
-        side->role = side->is_column ? SIDE_COLUMN : SIDE_LOOP;
-        if (!side->is_column && fits_products(rows, s) &&
-            (best < 0 || side->n > rows->sides[best].n))
-            best = s;
-    }
-    if (best >= 0)
-        rows->sides[best].role = SIDE_PARTITION;
-}
+/* ---- the arrays of a stage ------------------------------------------------------------------- */
 
 /* The domain as a whole can be counted. */
 static bool is_countable(const struct rows *rows) {
@@ -305,19 +219,7 @@ static bool match_products(const struct rows *rows) {
     return true;
 }
 
-static bool prepare(struct rows *rows, const struct view *to) {
-    collect(rows, rows->root);
-    for (size_t i = 0; i < rows->nodes.len; i++) {
-        const struct graph_node *row = &rows->writer->graph->nodes[rows->nodes.at[i]];
-        unsigned axes = axes_of(rows->writer, rows->nodes.at[i]);
-        rows->columns |= axes;
-        if (!join(rows, row) || (axes && !join(rows, &rows->writer->graph->nodes[row->in[0]])))
-            return false;
-    }
-    if (!rows->nodes.len && !join(rows, &rows->writer->graph->nodes[rows->root]))
-        return false;
-    if (!is_countable(rows))
-        return false;
+static bool spread_leaves(struct rows *rows, const struct view *to) {
     size_t kept = 0;
     for (size_t i = 0; i < rows->leaves.len; i++) {
         struct leaf leaf = rows->leaves.at[i];
@@ -333,27 +235,66 @@ static bool prepare(struct rows *rows, const struct view *to) {
         rows->leaves.at[kept++] = leaf;
     }
     rows->leaves.len = kept;
-    struct leaf out = {.node = -1};
-    if (!view_spread(to, rows->shape, rows->ndim, &out.view))
+    for (int i = 0; i < rows->root_count; i++) {
+        struct leaf out = {.node = rows->roots[i], .is_result = true};
+        if (!view_spread(&to[i], rows->shape, rows->ndim, &out.view))
+            return false;
+        *vec_push(&rows->leaves) = out;
+    }
+    return true;
+}
+
+static bool has_inner_columns(const struct rows *rows) {
+    for (size_t i = 0; i < rows->nodes.len; i++) {
+        int node = rows->nodes.at[i];
+        bool is_scan = rows->writer->graph->nodes[node].op->kind == GRAPH_SCAN;
+        if (rows_axes(rows->writer, node) &&
+            (rows->root_count > 1 || node != rows->roots[0] || is_scan))
+            return true;
+    }
+    return false;
+}
+
+/* Columns of a tile where nothing needs whole rows: two tiles of everything fit. */
+static int64_t choose_width(struct rows *rows) {
+    static const int64_t widths[] = {8192, 4096, 3072, 2048, 1024, 512};
+    int64_t values[COUNT_OF(widths)];
+    int count = 0;
+    bool products = false; /* a part of a row takes several of their tiles */
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        products |= rows->leaves.at[i].product != NULL;
+    double tiles = 2 * (double)(rows->leaves.len + TEMPORARIES);
+    for (size_t i = 0; i < COUNT_OF(widths) - products; i++)
+        if ((double)widths[i] * 4 * tiles <= rows->writer->spec->sbuf_bytes * 0.95)
+            values[count++] = widths[i];
+    if (!count)
+        return CHUNK;
+    if (values[0] > ENOUGH && count > 1) { /* offered, but gains nothing by itself */
+        values[0] = values[1];
+        values[1] = widths[0];
+    }
+    return write_choose(rows->writer, rows->roots[rows->root_count - 1], "columns",
+                        "columns of a tile at most", values, count);
+}
+
+static bool prepare(struct rows *rows, const struct view *to) {
+    collect(rows);
+    if (!measure(rows))
         return false;
-    *vec_push(&rows->leaves) = out;
-    if (!divide(rows))
+    if (!rows->nodes.len && !rows_join(rows, &rows->writer->graph->nodes[rows->roots[0]]))
         return false;
-    merge_sides(rows);
-    choose_columns(rows);
-    choose_partitions(rows);
+    if (!is_countable(rows) || !spread_leaves(rows, to) || !rows_divide(rows))
+        return false;
+    rows->chunk = CHUNK;
+    if (!has_inner_columns(rows) && !rows->is_copy)
+        rows->chunk = choose_width(rows);
+    rows_choose_sides(rows, rows->chunk);
+    int64_t n = rows_column_elements(rows);
+    rows->in_chunks = !has_inner_columns(rows) && (rows->columns == 0 || n > rows->chunk);
     return match_products(rows);
 }
 
 /* ---- the stage, printed ---------------------------------------------------------------------- */
-
-static int64_t column_elements(const struct rows *rows) {
-    int64_t n = 1;
-    for (int s = 0; s < rows->side_count; s++)
-        if (rows->sides[s].role == SIDE_COLUMN)
-            n *= rows->sides[s].n;
-    return n;
-}
 
 static bool reads_row_constant(const struct rows *rows, const struct leaf *leaf) {
     for (int s = 0; s < rows->side_count; s++)
@@ -364,25 +305,29 @@ static bool reads_row_constant(const struct rows *rows, const struct leaf *leaf)
 
 static void open_chunks(struct rows *rows) {
     struct writer *w = rows->writer;
-    int64_t n = column_elements(rows);
+    int64_t n = rows_column_elements(rows), most = rows->chunk;
     int columns = 0;
-    for (int s = 0; s < rows->side_count; s++)
-        columns += rows->sides[s].role == SIDE_COLUMN;
-    rows->width = arena_printf(w->arena, "%lld", (long long)n);
-    if (!rows->in_chunks || n <= CHUNK || columns != 1)
-        return;
-    int64_t chunk = divisor(n, CHUNK) >= CHUNK / 4 ? divisor(n, CHUNK) : CHUNK;
+    struct side *along = NULL;
     for (int s = 0; s < rows->side_count; s++)
         if (rows->sides[s].role == SIDE_COLUMN) {
-            rows->sides[s].variable = "c";
-            rows->sides[s].most = n - chunk;
+            along = &rows->sides[s];
+            columns++;
         }
-    rows->chunk = chunk;
-    write_line(w, "for c in range(0, %lld, %lld):", (long long)n, (long long)chunk);
+    rows->width = arena_printf(w->arena, "%lld", (long long)n);
+    bool cuts = rows->in_chunks && n > most && columns == 1;
+    rows->chunk = n;
+    if (!cuts)
+        return;
+    int64_t even = rows_divisor(n, most);
+    rows->chunk = even >= most / 4 ? even : most;
+    along->variable = "c";
+    along->most = n - rows->chunk;
+    write_line(w, "for c in range(0, %lld, %lld):", (long long)n, (long long)rows->chunk);
     w->indent++;
-    rows->width = arena_printf(w->arena, "%lld", (long long)chunk);
-    if (n % chunk) {
-        write_line(w, "cols = min(%lld, %lld - c)", (long long)chunk, (long long)n);
+    rows->width = arena_printf(w->arena, "%lld", (long long)rows->chunk);
+    rows->uneven = n % rows->chunk;
+    if (rows->uneven) {
+        write_line(w, "cols = min(%lld, %lld - c)", (long long)rows->chunk, (long long)n);
         rows->width = "cols";
     }
 }
@@ -424,8 +369,8 @@ static const char *place_of(struct rows *rows, const struct leaf *leaf, bool nar
 
 /* What a partition of SBUF has left for each product whose tiles are made here. */
 static double room_for_product(const struct rows *rows, int products) {
-    double width =
-        (double)(rows->in_chunks ? MIN_OF(column_elements(rows), CHUNK) : column_elements(rows));
+    double width = (double)(rows->in_chunks ? MIN_OF(rows_column_elements(rows), rows->chunk)
+                                            : rows_column_elements(rows));
     double wide = (double)rows->leaves.len;
     for (size_t i = 0; i < rows->nodes.len; i++)
         wide += rows->writer->graph->nodes[rows->nodes.at[i]].op->kind != GRAPH_REDUCE;
@@ -493,35 +438,37 @@ static void open_rows(struct rows *rows) {
 
 /* An array that is one element wide along the columns. */
 static bool is_narrow_leaf(const struct rows *rows, const struct leaf *leaf) {
-    if (!rows->columns)
-        return false;
+    int64_t n = 1;
     for (int s = 0; s < rows->side_count; s++)
-        if (rows->sides[s].role == SIDE_COLUMN && rows->sides[s].n > 1 && leaf->strides[s])
-            return false;
-    return true;
+        if (rows->sides[s].role == SIDE_COLUMN) {
+            n *= rows->sides[s].n;
+            if (rows->sides[s].n > 1 && leaf->strides[s])
+                return false;
+        }
+    return rows->columns || (n > 1 && !rows->is_copy);
 }
 
 static void load_leaf(struct rows *rows, struct leaf *leaf) {
     struct writer *w = rows->writer;
     const struct buffer *buffer = &w->buffers.at[leaf->view.buffer];
-    struct tile *tile = &rows->tiles[leaf->node];
     bool narrow = is_narrow_leaf(rows, leaf);
-    *tile = (struct tile){.narrow = narrow, .dtype = narrow ? "float32" : buffer->dtype};
-    tile->name = arena_printf(w->arena, "%s_t%d", buffer->name, leaf->node);
+    const char *name = arena_printf(w->arena, "%s_t%d", buffer->name, leaf->node);
+    struct tile *tile = &rows->tiles[leaf->node];
     if (leaf->product) {
         struct access access = access_of(rows, leaf, narrow);
-        product_fill(leaf->product, &access, tile->name);
+        product_fill(leaf->product, &access, name);
+        *tile = (struct tile){.name = name, .dtype = buffer->dtype, .narrow = narrow, .scale = 1};
         return;
     }
-    rows_declare(rows, tile);
+    *tile = rows_tile(rows, name, narrow ? "float32" : buffer->dtype, narrow);
     write_line(w, "nisa.dma_copy(dst=%s, src=%s)", tile->name, place_of(rows, leaf, narrow));
 }
 
 static void load_leaves(struct rows *rows, bool constant) {
-    for (size_t i = 0; i + 1 < rows->leaves.len; i++) {
+    for (size_t i = 0; i < rows->leaves.len; i++) {
         struct leaf *leaf = &rows->leaves.at[i];
         bool ahead = !rows->in_chunks && reads_row_constant(rows, leaf);
-        if (ahead == constant)
+        if (!leaf->is_result && ahead == constant)
             load_leaf(rows, leaf);
     }
 }
@@ -533,7 +480,8 @@ static void load_ahead(struct rows *rows) {
         if (rows->sides[s].role == SIDE_PARTITION)
             n = rows->sides[s].n;
     rows->count = arena_printf(rows->writer->arena, "%lld", (long long)MIN_OF(n, PARTITIONS));
-    rows->width = arena_printf(rows->writer->arena, "%lld", (long long)column_elements(rows));
+    rows->width = arena_printf(rows->writer->arena, "%lld", (long long)rows_column_elements(rows));
+    rows->loaded_ahead = false;
     if (n > PARTITIONS && n % PARTITIONS)
         return; /* the last tile has fewer rows */
     load_leaves(rows, true);
@@ -563,58 +511,72 @@ static void tell(struct rows *rows) {
     buf_free(&text);
 }
 
-static void store(struct rows *rows, const struct tile *tile) {
-    const struct leaf *out = &rows->leaves.at[rows->leaves.len - 1];
-    bool narrow = tile->narrow;
+static void store(struct rows *rows, int result, struct tile *tile) {
+    struct leaf *out = &rows->leaves.at[rows->leaves.len - (size_t)rows->root_count];
+    out += result;
+    bool narrow = is_narrow_leaf(rows, out);
+    if (tile->narrow && !narrow)
+        *tile = rows_widened(rows, tile, tile->dtype);
     write_line(rows->writer, "nisa.dma_copy(dst=%s, src=%s)", place_of(rows, out, narrow),
                tile->name);
 }
 
-static bool has_inner_columns(const struct rows *rows) {
-    for (size_t i = 0; i < rows->nodes.len; i++)
-        if (axes_of(rows->writer, rows->nodes.at[i]) &&
-            (rows->nodes.at[i] != rows->root ||
-             rows->writer->graph->nodes[rows->root].op->kind == GRAPH_SCAN))
-            return true;
-    return false;
+static void close_chunks(struct rows *rows) {
+    for (int s = 0; s < rows->side_count; s++)
+        if (rows->sides[s].role == SIDE_COLUMN && rows->sides[s].variable) {
+            rows->writer->indent--;
+            rows->sides[s].variable = NULL;
+        }
+}
+
+static bool compute(struct rows *rows) {
+    int result = 0;
+    for (size_t i = 0; i < rows->nodes.len; i++) {
+        int node = rows->nodes.at[i];
+        if (!rows_compute(rows, node))
+            return false;
+        if (is_root_here(rows, node))
+            store(rows, result++, rows_result(rows, node));
+    }
+    return true;
 }
 
 static bool emit_body(struct rows *rows) {
-    struct writer *w = rows->writer;
-    bool reduces = w->graph->nodes[rows->root].op->kind == GRAPH_REDUCE && rows->nodes.len > 0;
+    int root = rows->roots[0];
+    bool sums = rows->in_chunks && rows->nodes.len && rows->root_count == 1 &&
+                rows->writer->graph->nodes[root].op->kind == GRAPH_REDUCE;
     struct tile sum = {0};
-    if (reduces && rows->in_chunks)
+    if (sums)
         rows_begin_sum(rows, &sum);
     open_chunks(rows);
     load_leaves(rows, false);
     if (!rows->loaded_ahead)
         load_leaves(rows, true);
+    if (!sums && rows->nodes.len)
+        return compute(rows);
     for (size_t i = 0; i < rows->nodes.len; i++)
         if (!rows_compute(rows, rows->nodes.at[i]))
             return false;
-    struct tile *result = rows_result(rows, rows->root);
-    if (reduces && rows->in_chunks) {
+    struct tile *result = rows_result(rows, root);
+    if (sums) {
         rows_add_sum(rows, &sum, result);
-        for (int s = 0; s < rows->side_count; s++)
-            if (rows->sides[s].role == SIDE_COLUMN && rows->sides[s].variable) {
-                w->indent--;
-                rows->sides[s].variable = NULL;
-            }
+        close_chunks(rows);
         result = &sum;
     }
-    store(rows, result);
+    store(rows, 0, result);
     return true;
 }
 
-static bool emit(struct rows *rows, const struct view *to) {
-    struct writer *w = rows->writer;
-    rows->tiles = ARENA_ARRAY(w->arena, struct tile, (size_t)w->graph->count + 1);
-    if (!prepare(rows, to))
-        return false;
-    rows->in_chunks =
-        !has_inner_columns(rows) && (rows->columns == 0 || column_elements(rows) > CHUNK);
-    tell(rows);
-    int indent = w->indent;
+/* The stage once; what it prints may be thrown away. */
+static bool emit_once(struct rows *rows) {
+    size_t count = (size_t)rows->writer->graph->count + 1;
+    int indent = rows->writer->indent;
+    int64_t chunk = rows->chunk;
+    memset(rows->tiles, 0, count * sizeof *rows->tiles);
+    rows->helpers = 0;
+    rows->either_met = 0;
+    for (int s = 0; s < rows->side_count; s++)
+        rows->sides[s].variable = NULL;
     if (!rows->in_chunks)
         load_ahead(rows);
     open_loops(rows);
@@ -622,8 +584,75 @@ static bool emit(struct rows *rows, const struct view *to) {
     open_rows(rows);
     begin_product_rows(rows);
     ok = ok && emit_body(rows);
-    w->indent = indent;
+    rows->writer->indent = indent;
+    rows->tile_columns = rows->chunk;
+    rows->chunk = chunk;
     return ok;
+}
+
+/* Instructions that either engine can run go to Scalar while that makes the busier one less busy,
+ * the ones that Vector spends most time on first. */
+static void balance(struct rows *rows) {
+    rows->on_scalar = ARENA_ARRAY(rows->writer->arena, bool, rows->either.len + 1);
+    struct busy busy = rows->busy;
+    for (size_t i = 0; i < rows->either.len; i++)
+        busy.vector += rows->either.at[i].vector;
+    for (;;) {
+        const struct busy *best = NULL;
+        for (size_t i = 0; i < rows->either.len; i++) {
+            const struct busy *at = &rows->either.at[i];
+            bool gains = MAX_OF(busy.vector - at->vector, busy.scalar + at->scalar) <
+                         MAX_OF(busy.vector, busy.scalar);
+            if (!rows->on_scalar[i] && gains && (!best || at->vector > best->vector))
+                best = at;
+        }
+        if (!best)
+            return;
+        rows->on_scalar[best - rows->either.at] = true;
+        busy.vector -= best->vector;
+        busy.scalar += best->scalar;
+    }
+}
+
+/* Where Scalar and Vector take turns on a tile, each would wait for the other. */
+static int64_t choose_pieces(struct rows *rows) {
+    static const int64_t values[] = {2, 1, 4};
+    bool turns = rows->busy.scalar > 0.3 * rows->busy.vector && rows->busy.vector > 0;
+    if (!rows->in_chunks || rows->columns || rows->is_copy || rows->uneven ||
+        rows->tile_columns % 4 || !turns)
+        return 1;
+    return write_choose(rows->writer, rows->roots[rows->root_count - 1], "pieces",
+                        "instructions that share the columns of a tile", values, 3);
+}
+
+static bool chooses_engines(struct rows *rows) {
+    static const int64_t values[] = {1, 0};
+    return rows->either.len &&
+           write_choose(rows->writer, rows->roots[rows->root_count - 1], "balance",
+                        "what Scalar can run is shared with it (1) or left to Vector (0)", values,
+                        2);
+}
+
+static bool emit(struct rows *rows, const struct view *to) {
+    struct writer *w = rows->writer;
+    rows->tiles = ARENA_ARRAY(w->arena, struct tile, (size_t)w->graph->count + 1);
+    rows->plans = ARENA_ARRAY(w->arena, struct plan, (size_t)w->graph->count + 1);
+    if (!prepare(rows, to))
+        return false;
+    rows_plan(rows);
+    tell(rows);
+    size_t length = w->out.len;
+    rows->pieces = 1;
+    if (!emit_once(rows))
+        return false;
+    rows->pieces = choose_pieces(rows);
+    if (chooses_engines(rows))
+        balance(rows);
+    else if (rows->pieces == 1)
+        return true;
+    w->out.len = length;
+    w->out.at[length] = 0;
+    return emit_once(rows);
 }
 
 /* A stage that could not be written with products made in it is tried without. */
@@ -638,19 +667,20 @@ static bool put_apart(const struct rows *rows) {
     return any;
 }
 
-bool rows_emit(struct writer *writer, int root, const struct view *to) {
-    struct rows rows = {.writer = writer, .root = root};
+bool rows_emit(struct writer *writer, const int *roots, int count, const struct view *to) {
+    struct rows rows = {.writer = writer, .roots = roots, .root_count = count};
     size_t gaps = writer->written->gaps.len;
     bool ok = emit(&rows, to);
     bool apart = !ok && put_apart(&rows);
     if (!ok && !apart && writer->written->gaps.len == gaps)
-        write_gap(writer, &writer->graph->nodes[root], "its arrays do not divide into tiles");
+        write_gap(writer, &writer->graph->nodes[roots[count - 1]],
+                  "its arrays do not divide into tiles");
     rows_free(&rows);
     return ok;
 }
 
 bool rows_copy(struct writer *writer, int node, const struct view *to) {
-    struct rows rows = {.writer = writer, .root = node, .is_copy = true};
+    struct rows rows = {.writer = writer, .roots = &node, .root_count = 1, .is_copy = true};
     bool ok = emit(&rows, to);
     if (!ok)
         write_gap(writer, &writer->graph->nodes[node], "it cannot be copied to where it belongs");

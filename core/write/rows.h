@@ -7,9 +7,10 @@
 
 #define ROWS_MAX_SIDES 24
 
-/* An array that a stage reads; the last one is what it writes. */
+/* An array that a stage reads or, after those, writes. */
 struct leaf {
-    int node; /* -1: the result */
+    int node;
+    bool is_result;
     struct view view;
     int64_t strides[ROWS_MAX_SIDES];
     struct product *product; /* its tiles are made here; NULL: they lie in a buffer */
@@ -23,18 +24,35 @@ struct side {
     const char *variable; /* of the loop over it; NULL: none */
     int64_t most;         /* that it is */
 };
-/* A tile in SBUF, or a number. */
+/* A tile in SBUF, or a number. What a node is may lie a factor and a summand away from what the
+ * tile holds: element * scale * by + bias + plus. The instruction that reads it applies them, as
+ * most take a factor or a summand along. */
 struct tile {
     const char *name, *dtype;
     bool narrow; /* one element of each row */
     bool is_number;
     double number;
+    double scale, bias;
+    const char *by, *plus; /* tiles of one float32 for each row; NULL: none */
+};
+/* How a node is computed. */
+enum form { FORM_UNUSED, FORM_PLAIN, FORM_SIGMOID, FORM_RSQRT };
+struct plan {
+    enum form form;
+    bool is_inside; /* the stage computes it */
+    int of;         /* the node that a form other than FORM_PLAIN takes */
+    int sum;        /* the sum of this node's rows, which its own instruction may make; 0: none */
+};
+/* What engines are busy with, in nanoseconds a tile: to balance, not to tell. */
+struct busy {
+    double vector, scalar;
 };
 struct rows {
     struct writer *writer;
-    int root;
+    const int *roots; /* ascending */
+    int root_count;
     VEC(int) nodes;
-    VEC(struct leaf) leaves;
+    VEC(struct leaf) leaves;       /* the results are the last ones, in the order of roots */
     int64_t shape[GRAPH_MAX_DIMS]; /* of the domain */
     int ndim;
     unsigned columns; /* dimensions that reductions go along; bit 0 is the last one */
@@ -44,19 +62,84 @@ struct rows {
     bool in_chunks;            /* rows are taken piece by piece */
     bool loaded_ahead;         /* what is the same for all rows */
     const char *count, *width; /* rows and columns of a tile: numbers or variables */
-    int64_t chunk;             /* columns of a piece */
+    int64_t chunk;             /* columns of a tile, the most there are */
+    int64_t tile_columns;      /* as they were printed last */
+    bool uneven;               /* the last tile has fewer columns */
+    int64_t pieces;            /* instructions that a tile takes */
+    bool in_pieces;            /* the one that is printed is one of several */
     struct tile *tiles;        /* by node */
+    struct plan *plans;        /* by node */
     int helpers;               /* tiles that stand for no node, so far */
+    /* Instructions that either Vector or Scalar can run, in order. They are weighed in a first pass
+     * that prints into nothing. */
+    VEC(struct busy) either;
+    bool *on_scalar;
+    size_t either_met;
+    struct busy busy; /* of the instructions that have no choice */
 };
 
-/* Prints the line that makes a tile. */
-void rows_declare(struct rows *rows, const struct tile *tile);
+/* domain.c: the sides that the arrays of a stage divide its domain into; false where they cannot.
+ */
+bool rows_join(struct rows *rows, const struct graph_node *node);
+unsigned rows_axes(const struct writer *writer, int node);
+bool rows_divide(struct rows *rows);
+void rows_choose_sides(struct rows *rows, int64_t width);
+int64_t rows_divisor(int64_t n, int64_t most);
+/* Columns of the domain's tiles together. */
+int64_t rows_column_elements(const struct rows *rows);
+
+/* pattern.c: which nodes are needed, and by which form. */
+void rows_plan(struct rows *rows);
+/* Every element of the node is known to be at least this. */
+double rows_at_least(struct writer *writer, int node);
+
+/* instruction.c: lines that are instructions. Tiles are taken as they are, factors aside. */
+struct tile rows_tile(struct rows *rows, const char *name, const char *dtype, bool narrow);
+struct tile rows_helper(struct rows *rows, const char *base, const char *dtype, bool narrow);
+/* dst = op(data * scale + bias) on Scalar; `sum` gets the rows' sums where it is not NULL. */
+void rows_activate(struct rows *rows, const char *op, const struct tile *dst,
+                   const struct tile *data, const char *scale, const char *bias, const char *sum);
+/* dst = (data op0 by0) op1 by1 on Vector, or where `scalar` says so on Scalar; op1 may be NULL. */
+struct scalar_ops {
+    const char *op0, *by0, *op1, *by1;
+    bool reverse0, scalar;
+};
+void rows_scalar(struct rows *rows, const struct tile *dst, const struct tile *data,
+                 struct scalar_ops ops);
+void rows_tensor(struct rows *rows, const struct tile *dst, const struct tile *a,
+                 const struct tile *b, const char *alu);
+/* dst = (a op0 by) op1 b */
+void rows_fused(struct rows *rows, const struct tile *dst, const struct tile *a, const char *op0,
+                const char *by, const char *op1, const struct tile *b);
+void rows_reciprocal(struct rows *rows, const struct tile *dst, const struct tile *data);
+void rows_copy_tile(struct rows *rows, const struct tile *dst, const struct tile *data);
+void rows_fill(struct rows *rows, const struct tile *dst, double number);
+/* dst = from where `where` is not 0; the rest of dst stays. */
+void rows_choose_elements(struct rows *rows, const struct tile *dst, const struct tile *from,
+                          const struct tile *where);
+/* Whether an instruction that either engine can run goes to Scalar. */
+bool rows_on_scalar(struct rows *rows, double vector_units, double scalar_units, bool narrow);
+void rows_busy(struct rows *rows, double vector_units, double scalar_units, bool narrow);
+
+/* factor.c: tiles with factors and summands. Results are declared under the node's name. */
+/* Applies what is pending; the tile then holds the node's elements. */
+void tile_make_plain(struct rows *rows, struct tile *tile);
+/* As operands of an activation: "2.0" or the name of a tile of one element a row. */
+void tile_scale_and_bias(struct rows *rows, struct tile *tile, const char **scale,
+                         const char **bias);
+void tile_add(struct rows *rows, int node, struct tile a, struct tile b);
+void tile_multiply(struct rows *rows, int node, struct tile a, struct tile b);
+struct tile tile_scaled(struct rows *rows, struct tile tile, double by);
+struct tile tile_moved(struct tile tile, double by);
+
 /* compute.c: prints what computes a node from the tiles of its operands; false with a gap told. */
 bool rows_compute(struct rows *rows, int node);
-/* The node's tile; of a number one that is filled with it. */
+/* The node's tile, which holds its elements; of a number one that is filled with it. */
 struct tile *rows_result(struct rows *rows, int node);
+/* A tile as wide as the stage, filled with one element for each row or with a number. */
+struct tile rows_widened(struct rows *rows, struct tile *tile, const char *dtype);
 /* A reduction piece by piece. */
 void rows_begin_sum(struct rows *rows, struct tile *sum);
-void rows_add_sum(struct rows *rows, const struct tile *sum, const struct tile *part);
+void rows_add_sum(struct rows *rows, const struct tile *sum, struct tile *part);
 
 #endif

@@ -246,20 +246,6 @@ static bool take_made(struct writer *writer, int index) {
     return value->has_view = value->product != NULL;
 }
 
-static bool take_stage(struct writer *writer, int index) {
-    struct value *value = &writer->values[index];
-    if (value->is_made)
-        return take_made(writer, index);
-    struct view place = new_place(writer, index);
-    bool product = writer->graph->nodes[index].op->kind == GRAPH_CONTRACT;
-    value->view = place;
-    if (!(product ? product_emit(writer, index, &place) : rows_emit(writer, index, &place)))
-        return false;
-    value->has_view = true;
-    writer->written->stages++;
-    return true;
-}
-
 /* What is missing is memory that nobody writes, so that the rest can be printed. */
 static void leave_out(struct writer *writer, int index) {
     const struct graph_node *node = &writer->graph->nodes[index];
@@ -279,6 +265,33 @@ static const char *why_not(const struct graph_node *node) {
     return strcmp(node->name, "constant") == 0
                ? "a table of numbers, which forward should be given as an argument"
                : "";
+}
+
+static bool take_product(struct writer *writer, int index) {
+    struct value *value = &writer->values[index];
+    if (value->is_made)
+        return take_made(writer, index);
+    value->view = new_place(writer, index);
+    value->has_view = product_emit(writer, index, &value->view);
+    writer->written->stages += value->has_view;
+    return value->has_view;
+}
+
+/* All results of a stage, when its last one is due. */
+static bool take_rows(struct writer *writer, int leader) {
+    int mates[WRITE_MAX_MATES];
+    struct view places[WRITE_MAX_MATES];
+    int count = write_mates(writer, leader, mates);
+    for (int i = 0; i < count; i++)
+        places[i] = writer->values[mates[i]].view = new_place(writer, mates[i]);
+    bool ok = rows_emit(writer, mates, count, places);
+    for (int i = 0; i < count; i++) {
+        writer->values[mates[i]].has_view = ok;
+        if (!ok)
+            leave_out(writer, mates[i]);
+    }
+    writer->written->stages += ok;
+    return ok;
 }
 
 static bool take_constant(struct writer *writer, int index) {
@@ -307,40 +320,13 @@ static bool take_node(struct writer *writer, int index) {
     case GRAPH_CONSTANT: return take_constant(writer, index);
     case GRAPH_CONCATENATE: return take_concatenation(writer, index);
     case GRAPH_UPDATE: return take_update(writer, index);
-    case GRAPH_CONTRACT: return take_stage(writer, index);
+    case GRAPH_CONTRACT: return take_product(writer, index);
     case GRAPH_OTHER: write_gap(writer, node, why_not(node)); return false;
     default: break;
     }
     if (is_view_kind(node->op->kind))
         return take_view(writer, index);
-    return !value->is_root || take_stage(writer, index);
-}
-
-static void count_users(struct writer *writer) {
-    const struct graph *graph = writer->graph;
-    for (int i = 0; i < graph->count; i++)
-        for (int k = 0; k < graph->nodes[i].in_count; k++) {
-            struct value *value = &writer->values[graph->nodes[i].in[k]];
-            bool again = value->users && value->only_user == i;
-            value->users += !again;
-            value->only_user = i;
-            value->is_root |= !rows_is_fusable(graph->nodes[i].op->kind);
-        }
-    for (int i = 0; i < graph->output_count; i++) {
-        writer->values[graph->outputs[i]].is_root = true;
-        writer->values[graph->outputs[i]].users++;
-    }
-}
-
-/* A stage computes what fits together; what does not becomes a stage before it. */
-static void choose_roots(struct writer *writer) {
-    count_users(writer);
-    for (int i = writer->graph->count; i-- > 0;) {
-        if (!rows_is_fusable(writer->graph->nodes[i].op->kind) || !writer->values[i].is_root)
-            continue;
-        for (int cut; (cut = rows_conflict(writer, i)) >= 0;)
-            writer->values[cut].is_root = true;
-    }
+    return !value->is_root || value->leader != index || take_rows(writer, index);
 }
 
 /* The one stage that uses a node, through nodes that it computes beside others; -1: there are
@@ -354,7 +340,7 @@ static int stage_of_users(const struct writer *writer, int node) {
             uses |= user->in[k] == node;
         if (!uses)
             continue;
-        int own = i;
+        int own = writer->values[i].leader;
         if (!rows_is_fusable(user->op->kind))
             return -1;
         if (!writer->values[i].is_root)
@@ -497,7 +483,7 @@ static bool place_output(struct writer *writer, int index) {
 
 static void write_all(struct writer *writer) {
     writer->indent = 1;
-    choose_roots(writer);
+    write_choose_roots(writer);
     choose_made(writer);
     for (int i = 0; i < writer->graph->count && !writer->again; i++)
         if (!take_node(writer, i))

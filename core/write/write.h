@@ -35,6 +35,7 @@ struct write_spec {
     const char *name;     /* of the task, for the first comment */
     const char *function; /* the kernel's name; NULL: "kernel" */
     double sbuf_bytes;    /* of one partition, that a kernel may use */
+    bool bias_is_tile;    /* the Scalar engine takes no number as a summand: trn1 */
     enum write_precision precision;
     double tolerance; /* the largest relative L2 error that counts as correct; 0: 2e-5 */
     /* The schedule: where a choice is named, its value instead of the default. Keys that no stage

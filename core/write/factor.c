@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles that lie a factor and a summand away from what they stand for. Multiplying by a number or
+ * adding one costs nothing here: whatever reads the tile takes it along. */
+#include "write/rows.h"
+
+#include <math.h>
+
+/* What is pending stays near 1, so that nothing overflows that the reference keeps in range. */
+#define NEAR 0x1p40
+
+static const char *number(struct rows *rows, double value) {
+    return write_number(rows->writer, value);
+}
+
+static bool is_plain(const struct tile *tile) {
+    return tile->scale == 1 && tile->bias == 0 && !tile->by && !tile->plus;
+}
+
+static bool is_near(double value) {
+    return value == 0 || (fabs(value) < NEAR && fabs(value) > 1 / NEAR);
+}
+
+/* A tile of one element a row: of * scale + bias. */
+static const char *narrow_of(struct rows *rows, const char *of, double scale, double bias) {
+    if (scale == 1 && bias == 0)
+        return of;
+    struct tile source = {.name = of, .narrow = true};
+    struct tile made = rows_helper(rows, "row", "float32", true);
+    struct scalar_ops ops = {.op0 = "multiply", .by0 = number(rows, scale)};
+    if (scale == 1)
+        ops = (struct scalar_ops){.op0 = "add", .by0 = number(rows, bias)};
+    else if (bias != 0)
+        ops.op1 = "add", ops.by1 = number(rows, bias);
+    rows_scalar(rows, &made, &source, ops);
+    return made.name;
+}
+
+void tile_scale_and_bias(struct rows *rows, struct tile *tile, const char **scale,
+                         const char **bias) {
+    *scale = tile->by ? narrow_of(rows, tile->by, tile->scale, 0) : number(rows, tile->scale);
+    *bias = tile->plus ? narrow_of(rows, tile->plus, 1, tile->bias) : number(rows, tile->bias);
+    if (rows->writer->spec->bias_is_tile && !tile->plus && tile->bias != 0) {
+        struct tile made = rows_helper(rows, "bias", "float32", true);
+        rows_fill(rows, &made, tile->bias);
+        *bias = made.name;
+    }
+}
+
+static struct scalar_ops pending_ops(struct rows *rows, const struct tile *tile) {
+    bool scaled = tile->by || tile->scale != 1, moved = tile->plus || tile->bias != 0;
+    const char *by =
+        tile->by ? narrow_of(rows, tile->by, tile->scale, 0) : number(rows, tile->scale);
+    const char *plus =
+        tile->plus ? narrow_of(rows, tile->plus, 1, tile->bias) : number(rows, tile->bias);
+    if (!scaled)
+        return (struct scalar_ops){.op0 = "add", .by0 = plus};
+    return (struct scalar_ops){
+        .op0 = "multiply", .by0 = by, .op1 = moved ? "add" : NULL, .by1 = moved ? plus : NULL};
+}
+
+void tile_make_plain(struct rows *rows, struct tile *tile) {
+    if (tile->is_number || is_plain(tile))
+        return;
+    struct scalar_ops ops = pending_ops(rows, tile);
+    struct tile made = rows_helper(rows, "whole", tile->dtype, tile->narrow);
+    ops.scalar = !tile->narrow && !rows->writer->spec->bias_is_tile &&
+                 rows_on_scalar(rows, 0.63, 1, tile->narrow);
+    rows_scalar(rows, &made, tile, ops);
+    *tile = made;
+}
+
+struct tile tile_scaled(struct rows *rows, struct tile tile, double by) {
+    bool is_far = by == 0 || !is_near(by) || !is_near(tile.scale * by);
+    if (is_far)
+        tile_make_plain(rows, &tile);
+    if (tile.plus) { /* the summand is a tile, too */
+        tile.plus = narrow_of(rows, tile.plus, by, tile.bias * by);
+        tile.bias = 0;
+    }
+    tile.scale *= by;
+    tile.bias *= by;
+    if (is_far)
+        tile_make_plain(rows, &tile);
+    return tile;
+}
+
+struct tile tile_moved(struct tile tile, double by) {
+    tile.bias += by;
+    return tile;
+}
+
+static struct tile declared(struct rows *rows, int node, bool narrow) {
+    const struct graph_node *row = &rows->writer->graph->nodes[node];
+    const char *name = arena_printf(rows->writer->arena, "%s_%d", row->name, node);
+    return rows_tile(rows, name, narrow ? "float32" : row->dtype, narrow);
+}
+
+/* a + b, b one element a row: it becomes a's summand. */
+static void add_narrow(struct rows *rows, int node, struct tile a, struct tile b) {
+    tile_make_plain(rows, &b);
+    if (a.plus) {
+        struct tile sum = rows_helper(rows, "row", "float32", true);
+        struct tile plus = {.name = a.plus, .narrow = true};
+        rows_tensor(rows, &sum, &plus, &b, "add");
+        b.name = sum.name;
+    }
+    a.plus = b.name;
+    rows->tiles[node] = a;
+}
+
+static void multiply_narrow(struct rows *rows, int node, struct tile a, struct tile b) {
+    tile_make_plain(rows, &b);
+    if (a.plus || a.bias != 0)
+        tile_make_plain(rows, &a);
+    if (a.by) {
+        struct tile product = rows_helper(rows, "row", "float32", true);
+        struct tile by = {.name = a.by, .narrow = true};
+        rows_tensor(rows, &product, &by, &b, "multiply");
+        b.name = product.name;
+    }
+    a.by = b.name;
+    rows->tiles[node] = a;
+}
+
+/* Two multiples of one tile: x - 0.1 * x. */
+static bool add_multiples(struct rows *rows, int node, struct tile *a, const struct tile *b) {
+    if (a->name != b->name || a->by || b->by || a->plus || b->plus ||
+        !is_near(a->scale + b->scale) || a->scale + b->scale == 0)
+        return false;
+    a->scale += b->scale;
+    a->bias += b->bias;
+    rows->tiles[node] = *a;
+    return true;
+}
+
+/* Takes the tile's own factor or summand into an instruction of two tiles; both is too much. */
+static const char *factor_of(struct rows *rows, const struct tile *tile, double scale) {
+    return tile->by ? narrow_of(rows, tile->by, scale, 0) : number(rows, scale);
+}
+
+/* One of the tiles is taken as it is, or subtracted: (small * scale) + large. */
+static bool join_units(struct rows *rows, int node, const struct tile *a, const struct tile *b,
+                       struct tile *dst) {
+    bool a_is_unit = fabs(a->scale) == 1 && !a->by, b_is_unit = fabs(b->scale) == 1 && !b->by;
+    const struct tile *large = b_is_unit && (!a_is_unit || a->scale == -1) ? b : a;
+    const struct tile *small = large == a ? b : a;
+    if ((!a_is_unit && !b_is_unit) || (a->scale == -1 && b->scale == -1) || !is_near(small->scale))
+        return false;
+    *dst = declared(rows, node, a->narrow);
+    dst->bias = a->bias + b->bias;
+    bool plain = small->scale == 1 && !small->by;
+    if (plain && large->scale == 1)
+        rows_tensor(rows, dst, a, b, "add");
+    else if (plain)
+        rows_tensor(rows, dst, small, large, "subtract");
+    else if (large->scale == 1 && small->scale == -1 && !small->by)
+        rows_tensor(rows, dst, large, small, "subtract");
+    else
+        rows_fused(rows, dst, small, "multiply", factor_of(rows, small, small->scale),
+                   large->scale == 1 ? "add" : "subtract", large);
+    return true;
+}
+
+/* The larger scale stays pending: scale * ((small * times) + large). */
+static struct tile join_scaled(struct rows *rows, int node, struct tile *a, struct tile *b) {
+    bool swaps = b->by || (!a->by && fabs(b->scale) < fabs(a->scale));
+    struct tile *small = swaps ? b : a, *large = swaps ? a : b;
+    if (!is_near(small->scale / large->scale)) {
+        tile_make_plain(rows, small);
+        tile_make_plain(rows, large);
+    }
+    struct tile dst = declared(rows, node, a->narrow);
+    double times = small->scale / large->scale;
+    if (times == 1 && !small->by)
+        rows_tensor(rows, &dst, small, large, "add");
+    else
+        rows_fused(rows, &dst, small, "multiply", factor_of(rows, small, times), "add", large);
+    dst.scale = large->scale;
+    dst.bias = a->bias + b->bias;
+    return dst;
+}
+
+void tile_add(struct rows *rows, int node, struct tile a, struct tile b) {
+    if (add_multiples(rows, node, &a, &b))
+        return;
+    if (a.narrow != b.narrow) {
+        add_narrow(rows, node, a.narrow ? b : a, a.narrow ? a : b);
+        return;
+    }
+    if (a.plus)
+        tile_make_plain(rows, &a);
+    if (b.plus)
+        tile_make_plain(rows, &b);
+    if (a.by && b.by)
+        tile_make_plain(rows, &b);
+    struct tile dst;
+    if (!join_units(rows, node, &a, &b, &dst))
+        dst = join_scaled(rows, node, &a, &b);
+    rows->tiles[node] = dst;
+}
+
+/* What is added before the product with another tile: (x + bias / scale) * y. */
+static const char *summand_of(struct rows *rows, const struct tile *tile) {
+    return tile->plus ? narrow_of(rows, tile->plus, 1 / tile->scale, tile->bias / tile->scale)
+                      : number(rows, tile->bias / tile->scale);
+}
+
+void tile_multiply(struct rows *rows, int node, struct tile a, struct tile b) {
+    if (a.narrow != b.narrow) {
+        multiply_narrow(rows, node, a.narrow ? b : a, a.narrow ? a : b);
+        return;
+    }
+    struct tile *both[] = {&a, &b};
+    for (int i = 0; i < 2; i++)
+        if ((both[i]->by && (both[i]->plus || both[i]->bias != 0)) ||
+            !is_near(both[i]->bias / both[i]->scale))
+            tile_make_plain(rows, both[i]);
+    bool pending_a = a.by || a.plus || a.bias != 0, pending_b = b.by || b.plus || b.bias != 0;
+    if ((pending_a && pending_b) || !is_near(a.scale * b.scale)) {
+        tile_make_plain(rows, &b);
+        pending_b = false;
+    }
+    struct tile *with = pending_b ? &b : &a, *other = pending_b ? &a : &b;
+    const char *by = with->by ? with->by : pending_a || pending_b ? summand_of(rows, with) : NULL;
+    struct tile dst = declared(rows, node, a.narrow);
+    double scale = a.scale * b.scale;
+    if (!by && scale == 1)
+        rows_tensor(rows, &dst, &a, &b, "multiply");
+    else if (!by)
+        rows_fused(rows, &dst, &a, "multiply", number(rows, scale), "multiply", &b);
+    else
+        rows_fused(rows, &dst, with, with->by ? "multiply" : "add", by, "multiply", other);
+    dst.scale = by ? scale : 1;
+    rows->tiles[node] = dst;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What nodes of a stage are for: sigmoid, silu and inverse roots, which have instructions of their
+ * own; sums of rows that an instruction makes beside its result; bounds that follow from the graph
+ * alone. */
+#include "write/rows.h"
+
+#include <math.h>
+
+#define DEEPEST 16            /* operands of operands that a bound is followed through */
+#define LEAST_OF_ROOT 0x1p-87 /* rsqrt's table is documented from here on */
+
+static const struct graph_node *row_of(const struct writer *writer, int node) {
+    return &writer->graph->nodes[node];
+}
+
+static bool is_named(const struct writer *writer, int node, const char *name) {
+    return strcmp(row_of(writer, node)->name, name) == 0;
+}
+
+static bool is_number(const struct writer *writer, int node, double number) {
+    const struct value *value = &writer->values[node];
+    return value->has_number && value->number == number;
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+static double least(struct writer *writer, int node, int depth);
+
+static double least_of_product(struct writer *writer, const struct graph_node *row, int depth) {
+    double a = least(writer, row->in[0], depth), b = least(writer, row->in[1], depth);
+    if (row->in[0] == row->in[1])
+        return a > 0 ? a * a : 0;
+    return a >= 0 && b >= 0 ? a * b : -INFINITY;
+}
+
+static double least_of_binary(struct writer *writer, const struct graph_node *row, int depth) {
+    const char *alu = row->op->alu;
+    const struct value *second = &writer->values[row->in[1]];
+    if (strcmp(alu, "multiply") == 0)
+        return least_of_product(writer, row, depth);
+    double a = least(writer, row->in[0], depth);
+    if (strcmp(alu, "power") == 0)
+        return second->has_number && fmod(second->number, 2) == 0 ? 0 : -INFINITY;
+    if (strcmp(alu, "subtract") == 0)
+        return second->has_number ? a - second->number : -INFINITY;
+    double b = least(writer, row->in[1], depth);
+    if (strcmp(alu, "divide") == 0 && second->has_number)
+        return second->number > 0 && a >= 0 ? a / second->number : -INFINITY;
+    if (strcmp(alu, "divide") == 0)
+        return a >= 0 && b >= 0 ? 0 : -INFINITY;
+    if (strcmp(alu, "add") == 0)
+        return a + b;
+    if (strcmp(alu, "maximum") == 0)
+        return MAX_OF(a, b);
+    return strcmp(alu, "minimum") == 0 ? MIN_OF(a, b) : -INFINITY;
+}
+
+static double least_of_reduction(struct writer *writer, const struct graph_node *row, int depth) {
+    double of = least(writer, row->in[0], depth);
+    double count = (double)graph_size(row_of(writer, row->in[0])) / (double)graph_size(row);
+    if (strcmp(row->op->alu, "add") == 0)
+        return of >= 0 ? of * count : -INFINITY;
+    return strcmp(row->op->alu, "multiply") == 0 ? -INFINITY : of;
+}
+
+static double least_of_unary(const struct graph_node *row) {
+    static const char *const positive[] = {"exp", "sqrt", "abs", "square", "expit"};
+    for (size_t i = 0; i < COUNT_OF(positive); i++)
+        if (strcmp(row->name, positive[i]) == 0)
+            return 0;
+    return strcmp(row->name, "tanh") == 0 ? -1 : -INFINITY;
+}
+
+static double least(struct writer *writer, int node, int depth) {
+    const struct graph_node *row = row_of(writer, node);
+    if (writer->values[node].has_number)
+        return writer->values[node].number;
+    if (depth == 0)
+        return -INFINITY;
+    switch (row->op->kind) {
+    case GRAPH_CONSTANT: return row->has_fill ? row->fill : -INFINITY;
+    case GRAPH_UNARY: return least_of_unary(row);
+    case GRAPH_BINARY: return least_of_binary(writer, row, depth - 1);
+    case GRAPH_REDUCE: return least_of_reduction(writer, row, depth - 1);
+    case GRAPH_CAST:
+    case GRAPH_RESHAPE:
+    case GRAPH_TRANSPOSE:
+    case GRAPH_BROADCAST:
+    case GRAPH_SLICE: return least(writer, row->in[0], depth - 1);
+    default: return -INFINITY;
+    }
+}
+
+double rows_at_least(struct writer *writer, int node) {
+    return least(writer, node, DEEPEST);
+}
+
+/* ---- forms ----------------------------------------------------------------------------------- */
+
+static bool is_inside(const struct rows *rows, int node) {
+    return rows->plans[node].is_inside;
+}
+
+/* 1 + exp(z): z; otherwise -1. */
+static int exponent_of(const struct rows *rows, int node) {
+    const struct writer *w = rows->writer;
+    const struct graph_node *row = row_of(w, node);
+    if (!is_inside(rows, node) || !is_named(w, node, "add"))
+        return -1;
+    for (int i = 0; i < 2; i++)
+        if (is_number(w, row->in[i], 1) && is_inside(rows, row->in[1 - i]) &&
+            is_named(w, row->in[1 - i], "exp"))
+            return row_of(w, row->in[1 - i])->in[0];
+    return -1;
+}
+
+/* What the node divides by; -1 where it divides by nothing. */
+static int divisor_of(const struct rows *rows, int node) {
+    const struct graph_node *row = row_of(rows->writer, node);
+    if (is_named(rows->writer, node, "reciprocal"))
+        return row->in[0];
+    return is_named(rows->writer, node, "divide") ? row->in[1] : -1;
+}
+
+static void find_form(struct rows *rows, int node) {
+    struct plan *plan = &rows->plans[node];
+    plan->form = FORM_PLAIN;
+    int by = divisor_of(rows, node);
+    if (by < 0)
+        return;
+    int exponent = exponent_of(rows, by);
+    if (exponent >= 0) {
+        plan->form = FORM_SIGMOID;
+        plan->of = exponent;
+    } else if (is_inside(rows, by) && is_named(rows->writer, by, "sqrt") &&
+               rows_at_least(rows->writer, row_of(rows->writer, by)->in[0]) > LEAST_OF_ROOT) {
+        plan->form = FORM_RSQRT;
+        plan->of = row_of(rows->writer, by)->in[0];
+    }
+}
+
+static void need(struct rows *rows, int node) {
+    if (is_inside(rows, node) && rows->plans[node].form == FORM_UNUSED)
+        rows->plans[node].form = FORM_PLAIN;
+}
+
+static void need_operands(struct rows *rows, int node) {
+    const struct graph_node *row = row_of(rows->writer, node);
+    const struct plan *plan = &rows->plans[node];
+    bool divides = divisor_of(rows, node) >= 0 && plan->form != FORM_PLAIN;
+    for (int i = 0; i < row->in_count; i++)
+        if (!divides || (i == 0 && row->in_count == 2))
+            need(rows, row->in[i]);
+    if (divides)
+        need(rows, plan->of);
+}
+
+/* Sums of rows whose terms come out of an instruction of the Scalar engine, which can add up. */
+static void find_sums(struct rows *rows) {
+    const struct writer *w = rows->writer;
+    for (size_t i = 0; i < rows->nodes.len; i++) {
+        int node = rows->nodes.at[i];
+        const struct graph_node *row = row_of(w, node);
+        if (row->op->kind != GRAPH_REDUCE || strcmp(row->op->alu, "add") ||
+            rows->plans[node].form == FORM_UNUSED)
+            continue;
+        struct plan *term = &rows->plans[row->in[0]];
+        if (term->form == FORM_PLAIN && rows_axes(w, node) == rows->columns && !term->sum)
+            term->sum = node;
+    }
+}
+
+void rows_plan(struct rows *rows) {
+    for (size_t i = 0; i < rows->nodes.len; i++)
+        rows->plans[rows->nodes.at[i]].is_inside = true;
+    for (int i = 0; i < rows->root_count; i++)
+        need(rows, rows->roots[i]);
+    for (size_t i = rows->nodes.len; i-- > 0;) {
+        int node = rows->nodes.at[i];
+        if (rows->plans[node].form == FORM_UNUSED)
+            continue;
+        find_form(rows, node);
+        need_operands(rows, node);
+    }
+    find_sums(rows);
+}

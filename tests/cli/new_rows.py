@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hone new: row operations under every choice of their schedule are what numpy computes. The
+references are made of the forms that are computed otherwise than they are written: factors and
+summands that wait for an instruction that takes them, sigmoids, inverse roots, shared stages."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HONE = os.path.abspath(sys.argv.pop(1))
+HEAD = "import numpy as np\n"
+
+
+def inputs_of(*shapes):
+    made = ", ".join(f"np.random.normal(size={shape}).astype(np.float32)" for shape in shapes)
+    return f"def get_inputs():\n    return [{made}]\n"
+
+
+WRITTEN = {
+    # A number is taken along by whatever reads the array, whichever side it is on.
+    "factors": inputs_of((130, 70), (130, 70)) + """
+def forward(x, y):
+    a = (2 * x - 3) * (0.5 * y + 1) - x * 0.1
+    b = 1.5 - np.maximum(-2 * x + 1, 0.3) + np.minimum(0.2 * y, 4 - y)
+    c = (x - 0.1 * x) * (3 - (x + x)) + (y - y * 4) * y
+    return a, b * 1e-3, -c, (x * 0.25 - y) * -1.0
+""",
+    # One element a row is such a factor or summand, too, and so is one of each column.
+    "rows": inputs_of((150, 33), (150, 1), (33,), (150, 1)) + """
+def forward(x, c, w, d):
+    a = (x - c) * w + (x * d) * w
+    b = (x * c + w) - (x - d) * 2
+    return a * (b * c), np.exp(0.1 * (x - c)) * d, (c * 2 + d) * x, c + d * x - w
+""",
+    "flat": inputs_of((61, 60, 300), (61, 60, 300)) + """
+def forward(x, y):
+    return np.sqrt(0.3 * x * x + 0.1) / (np.abs(y) + 0.5) - 0.01 * x, y * 2
+""",
+    "gates": inputs_of((257, 40), (257, 40)) + """
+def forward(x, y):
+    a = x / (1 + np.exp(-x))
+    b = y * (1 / (np.exp(0.5 - 2 * x) + 1))
+    return a * b, 3 / (1 + np.exp(y)), np.tanh(x * 0.5 + 1) * 0.5
+""",
+    "roots": inputs_of((129, 200), (200,)) + """
+def forward(x, g):
+    mean = np.mean(x, axis=-1, keepdims=True)
+    spread = np.mean((x - mean) ** 2, axis=-1, keepdims=True)
+    root = np.sqrt(np.mean(np.square(x), axis=-1, keepdims=True) + 1e-5)
+    return (x - mean) / np.sqrt(spread + 1e-5) * g, g * x / root, (x / np.sqrt(x * x + 2)) ** 3
+""",
+    "softmax": inputs_of((70, 300)) + """
+def forward(x):
+    e = np.exp((x - x.max(axis=-1, keepdims=True)) / 4)
+    return e / e.sum(axis=-1, keepdims=True), (2 - 3 * x).max(axis=1), (1 - x).sum(axis=1)
+""",
+    # Results that read the same arrays come out of one stage, but not before what they need.
+    "shared": inputs_of((90, 64), (90, 64), (64, 64)) + """
+def forward(x, y, w):
+    first = x * y + 1
+    second = first @ w
+    third = x - y
+    return first * 2, second + third, third * first, np.concatenate([x * y, x + y], axis=0)
+""",
+    # Short rows lie beside each other in a partition.
+    "heads": inputs_of((3, 500, 2, 8), (500, 8)) + """
+def forward(x, c):
+    turned = np.transpose(x, (0, 2, 1, 3))
+    return turned[..., :4] * c[:, :4] - turned[..., 4:] * c[:, 4:], np.exp(turned)
+""",
+    "kinds": """
+def get_inputs():
+    x, y = [np.random.normal(size=(40, 50)).astype(np.float32) for _ in range(2)]
+    return [x, y, np.random.randint(-9, 9, size=(40, 50)).astype(np.int32)]
+
+def forward(x, y, n):
+    return n + n * 2 - 3, (x > y * 0.5), np.where(2 * x > y, -x, 0.5 * y), -n
+""",
+}
+
+
+class NewRows(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.environ = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.folder.name, "cache"),
+                            XDG_STATE_HOME=os.path.join(self.folder.name, "state"))
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_new(self, task, name, *options):
+        reference = os.path.join(self.folder.name, name + "_reference.py")
+        with open(reference, "w", encoding="utf-8") as file:
+            file.write(HEAD + WRITTEN[name])
+        return subprocess.run([HONE, "new", task, "--reference", reference, *options],
+                              capture_output=True, text=True, cwd=self.folder.name,
+                              env=self.environ, timeout=300, check=False)
+
+    def kernel(self, task):
+        with open(os.path.join(self.folder.name, task, "kernel.py"), encoding="utf-8") as file:
+            return file.read()
+
+    def check(self, task, name, *options):
+        done = self.run_new(task, name, *options)
+        said = done.stdout + done.stderr
+        kept = self.kernel(task) if done.returncode == 1 else ""
+        self.assertEqual(done.returncode, 0, said + kept)
+        self.assertIn("correct   yes: 5 seeds", said)
+
+    def test_every_choice_is_correct(self):
+        for name in WRITTEN:
+            with self.subTest(name):
+                self.check(name, name)
+                listed = self.run_new(name + "_list", name, "--choices").stdout
+                for key, default, values in re.findall(r"^(\S+) +(-?\d+) of ([-\d ]+):", listed,
+                                                       re.M):
+                    for value in values.split():
+                        if value != default:
+                            with self.subTest(f"{key}={value}"):
+                                self.check(f"{name}_{key}_{value}", name, "--choose",
+                                           f"{key}={value}")
+
+    def test_kernels_are_written_for_older_devices(self):
+        for name in ("factors", "roots", "gates"):
+            self.check(name + "_trn1", name, "--device", "trn1")
+
+    def test_what_is_written_passes_the_strict_check(self):
+        self.check("strict", "roots")
+        done = subprocess.run([HONE, "check", "--strict", "strict"], capture_output=True,
+                              text=True, cwd=self.folder.name, env=self.environ, timeout=60,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_forms_that_have_an_instruction_take_it(self):
+        self.check("gates", "gates")
+        text = self.kernel("gates")
+        self.assertIn("op=nl.silu", text)
+        self.assertNotIn("nisa.reciprocal", text)
+        self.check("softmax", "softmax")
+        self.assertIn("nisa.activation_reduce", self.kernel("softmax"))
+
+
+if __name__ == "__main__":
+    unittest.main()
