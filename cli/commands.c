@@ -3,6 +3,14 @@
  * completion.c turn the table into help, manual and completion. */
 #include "cli/cli.h"
 
+#define OPTION_PRECISION                                                                          \
+    {                                                                                             \
+        "precision", "WHICH", "keep|split|any",                                                   \
+            "How exact the kernel computes. keep: never in narrower types than the first kernel " \
+            "or the reference; split: products of fp32 may be sums of bf16 products; any: "       \
+            "whatever the tolerance takes. Default: keep.",                                       \
+            false                                                                                 \
+    }
 #define OPTION_DEVICE                                                                             \
     {                                                                                             \
         "device", "NAME", "trn1|trn2|trn3", "The generation of the device model. Default: trn2.", \
@@ -74,13 +82,10 @@
 static const struct cli_option new_options[] = {
     OPTION_REFERENCE,
     OPTION_DEVICE,
+    OPTION_PRECISION,
     {"choose", "KEY=VALUE", NULL, "Decide one choice of the schedule yourself; may be repeated.",
      true},
     {"choices", NULL, NULL, "Print what can be chosen; nothing is written.", false},
-    {"precision", "CLASS", "keep|split|any",
-     "How products of fp32 may be made: as they are; also as sums of bf16 products, whose error is "
-     "far below the tolerance; by anything the tolerance allows. Default: keep.",
-     false},
     {"scheduled", NULL, NULL,
      "Search the choices by the device model's clock, and write the fastest kernel found.", false},
     {"budget", "N", NULL, "Schedules that --scheduled judges. Default: 300.", false},
@@ -181,6 +186,7 @@ static const struct cli_option run_options[] = {
     OPTION_SEARCH,
     OPTION_REFERENCE,
     OPTION_KERNEL_NAME_KEPT,
+    OPTION_PRECISION,
     OPTION_PESSIMISTIC,
     {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
     {"tolerance", "X", NULL,

@@ -83,6 +83,7 @@ static bool options_read(struct run *run, struct tune_options *options) {
     options->target = cli_value(cli, "target");
     options->proposer = cli_value(cli, "proposer");
     options->search = cli_value(cli, "search");
+    options->precision = cli_value(cli, "precision");
     options->seeds = cli_value(cli, "seeds");
     options->fresh = cli_has(cli, "fresh");
     options->pessimistic = cli_has(cli, "pessimistic");

@@ -30,7 +30,8 @@ static struct write_spec spec_of(const struct rewrite_request *request, struct a
         .function = function_of(request, arena),
         .sbuf_bytes = (double)device_generation_of(request->generation)->sbuf_partition_bytes,
         .bias_is_tile = request->generation == NKI_GEN2,
-        .precision = request->anew->precision};
+        .precision = request->anew->precision,
+        .tolerance = request->anew->tolerance};
 }
 
 struct schedule *rewrite_anew_search(const struct rewrite_request *request, size_t budget,

@@ -15,6 +15,7 @@ struct rewrite_anew {
     struct str graph; /* meta.json of the recorded reference */
     const char *task; /* its name, for the first comment */
     enum write_precision precision;
+    double tolerance;             /* relative L2 that counts as correct; 0: unknown */
     const struct schedule *found; /* NULL: it is not offered, and keys still work */
 };
 /* Searches the schedules of request->anew for the request's generation, inputs and pessimism.

@@ -62,6 +62,13 @@ endif()
 add_executable(bench_states ${CMAKE_SOURCE_DIR}/tests/bench/states.c)
 target_link_libraries(bench_states PRIVATE hone_all)
 
+# How far the rewriter comes from published baselines; HONE_CHECKOUTS has their repositories.
+if(TARGET hone)
+  add_test(NAME bench/baselines COMMAND /usr/bin/python3
+    ${CMAKE_SOURCE_DIR}/tests/bench/baselines.py $<TARGET_FILE:hone>)
+  set_tests_properties(bench/baselines PROPERTIES LABELS bench TIMEOUT 7200 SKIP_RETURN_CODE 77)
+endif()
+
 # How fast the clock is and how it grows with the kernel; build it with the release preset.
 add_executable(bench_clock_speed ${CMAKE_SOURCE_DIR}/tests/bench/clock_speed.c)
 target_link_libraries(bench_clock_speed PRIVATE hone_all)

@@ -175,11 +175,11 @@ static struct nki_facts facts_of(const char *front, const char *body, enum dtype
     Y TILE("a", "float32") TILE("b", "float32") TILE("c", "float32") LOAD("a", "x") LOAD("b", "w") \
         ADD("c", "a", "b") STORE("c")
 
-static void expect(const struct nki_facts *before, const struct nki_facts *after, bool keeps,
-                   const char *codes) {
+static void expect(const struct nki_facts *before, const struct nki_facts *after,
+                   enum nki_precision precision, const char *codes) {
     struct diag_list diags = {0};
     struct buf found = {0};
-    nki_facts_compare(after, before, keeps, "k.py", &diags);
+    nki_facts_compare(after, before, precision, "k.py", &diags);
     for (size_t i = 0; i < diags.all.len; i++)
         buf_printf(&found, "%s%s", i ? " " : "", strrchr(diags.all.at[i].code, '-') + 1);
     if (strcmp(found.at ? found.at : "", codes) != 0)
@@ -216,10 +216,10 @@ static void work_that_is_left_out_is_found(void **state) {
     struct nki_facts honest = facts_of(fronts[0], HONEST, DTYPE_FLOAT32);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct nki_facts facts = facts_of(fronts[0], rows[i].body, DTYPE_FLOAT32);
-        expect(&honest, &facts, true, rows[i].codes);
+        expect(&honest, &facts, NKI_PRECISION_KEEP, rows[i].codes);
     }
     struct nki_facts half = facts_of(fronts[0], rows[4].body, DTYPE_FLOAT32);
-    expect(&half, &half, true, ""); /* so did the original */
+    expect(&half, &half, NKI_PRECISION_KEEP, ""); /* so did the original */
 }
 
 static void legacy_kernels_are_followed_too(void **state) {
@@ -229,19 +229,19 @@ static void legacy_kernels_are_followed_too(void **state) {
     struct buf text = {0};
     buf_printf(&text, "%s    nl.store(y, nl.add(nl.load(x), nl.load(w)))\n", y);
     struct nki_facts honest = facts_of(fronts[1], text.at, DTYPE_FLOAT32);
-    expect(&honest, &honest, true, "");
+    expect(&honest, &honest, NKI_PRECISION_KEEP, "");
     buf_clear(&text);
     buf_printf(&text,
                "%s    a = nl.load(x)\n    b = nl.load(w)\n"
                "    nl.store(y, nl.zeros((128, 128), dtype=nl.float32, buffer=nl.sbuf))\n",
                y);
     struct nki_facts constant = facts_of(fronts[1], text.at, DTYPE_FLOAT32);
-    expect(&honest, &constant, true, "constant");
+    expect(&honest, &constant, NKI_PRECISION_KEEP, "constant");
     buf_clear(&text);
     buf_printf(&text, "%s    nl.store(y, nl.add(nl.load(x), nl.load(w), dtype=nl.bfloat16))\n", y);
     struct nki_facts narrow = facts_of(fronts[1], text.at, DTYPE_FLOAT32);
-    expect(&honest, &narrow, true, "precision");
-    expect(&honest, &narrow, false, "");
+    expect(&honest, &narrow, NKI_PRECISION_KEEP, "precision");
+    expect(&honest, &narrow, NKI_PRECISION_ANY, "");
     buf_free(&text);
 }
 
@@ -252,13 +252,44 @@ static void narrower_types_are_found_unless_the_policy_allows_them(void **state)
         LOAD("b", "w") ADD("c", "a", "b") STORE("c")
     struct nki_facts honest = facts_of(fronts[0], HONEST, DTYPE_FLOAT32);
     struct nki_facts cast = facts_of(fronts[0], CAST, DTYPE_FLOAT32);
-    expect(&honest, &cast, true, "precision");
-    expect(&honest, &cast, false, "");
-    expect(&cast, &cast, true, "");
+    expect(&honest, &cast, NKI_PRECISION_KEEP, "precision");
+    expect(&honest, &cast, NKI_PRECISION_ANY, "");
+    expect(&honest, &cast, NKI_PRECISION_SPLIT, "");
+    expect(&cast, &cast, NKI_PRECISION_KEEP, "");
     /* The inputs themselves are bfloat16, so nothing becomes narrower. */
     struct nki_facts wide = facts_of(fronts[0], HONEST, DTYPE_BFLOAT16);
     struct nki_facts same = facts_of(fronts[0], CAST, DTYPE_BFLOAT16);
-    expect(&wide, &same, true, "");
+    expect(&wide, &same, NKI_PRECISION_KEEP, "");
+}
+
+#define PSUM "    p = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.psum)\n"
+#define MULTIPLY(a, b) "    nisa.nc_matmul(dst=p, stationary=" a ", moving=" b ")\n"
+#define PARTS(dtype) \
+    Y PSUM TILE("a", dtype) TILE("b", dtype) TILE("c", "float32") LOAD("a", "x") LOAD("b", "w")
+#define RESULT "    nisa.tensor_copy(dst=c, src=p)\n" STORE("c")
+
+/* High by high, high by low and low by high are three, of which two are the least. */
+static void split_products_are_counted(void **state) {
+    (void)state;
+    static const double needed = 128. * 128 * 128;
+    static const struct {
+        const char *body;
+        size_t findings;
+    } rows[] = {
+        {PARTS("float32") MULTIPLY("a", "b") RESULT, 0},
+        {PARTS("bfloat16") MULTIPLY("a", "b") RESULT, 1}, /* one is no sum */
+        {PARTS("bfloat16") MULTIPLY("a", "b") MULTIPLY("a", "b") RESULT, 0},
+        {PARTS("bfloat16") MULTIPLY("a", "b") MULTIPLY("a", "b") MULTIPLY("b", "a") RESULT, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct nki_facts facts = facts_of(fronts[0], rows[i].body, DTYPE_FLOAT32);
+        struct diag_list diags = {0};
+        nki_facts_check_split(&facts, needed, "k.py", &diags);
+        assert_int_equal(diags.all.len, rows[i].findings);
+        if (diags.all.len)
+            assert_string_equal(diags.all.at[0].code, "hone-candidate-precision");
+        diag_free(&diags);
+    }
 }
 
 int main(void) {
@@ -269,6 +300,7 @@ int main(void) {
         cmocka_unit_test(work_that_is_left_out_is_found),
         cmocka_unit_test(legacy_kernels_are_followed_too),
         cmocka_unit_test(narrower_types_are_found_unless_the_policy_allows_them),
+        cmocka_unit_test(split_products_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static void inspect(const struct rewrite_request *request, struct str source, co
     struct nki_tree *tree = nki_parse("kernel.py", source, &diags);
     struct nki_candidate_options options = {.original = original};
     nki_lint_candidate(tree, &options, &diags);
-    nki_facts_compare(&run->facts, &expected->facts, true, "kernel.py", &diags);
+    nki_facts_compare(&run->facts, &expected->facts, NKI_PRECISION_KEEP, "kernel.py", &diags);
     if (diags.errors)
         fail_msg("%s [%s]\n" STR_FMT, diags.all.at[0].message, diags.all.at[0].code,
                  STR_ARG(source));

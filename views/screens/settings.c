@@ -211,7 +211,7 @@ static void collect(struct views *views) {
     struct setting *tolerance = add_text(views, "tolerance", text, ":tolerance 2e-5");
     set_origin(views, tolerance, "tolerance", TUNE_BY_HAND_TOLERANCE);
     struct setting *precision =
-        add_text(views, "precision", state->precision, ":precision keep, or any");
+        add_text(views, "precision", state->precision, ":precision keep, split or any");
     set_origin(views, precision, "precision", TUNE_BY_HAND_PRECISION);
     add_budgets(views);
     add_text(views, "device", state->device, "hone --device, when a session begins");

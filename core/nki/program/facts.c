@@ -163,6 +163,18 @@ static void write_operand(struct follow *follow, const struct nki_instr *instr, 
 
 /* A product is a sum in float32, whatever its operands are. A transpose on the same engine is
  * not. */
+static void count_product(struct nki_facts *facts, const struct nki_instr *instr) {
+    const struct nki_operand *still = &instr->operands[NKI_NC_MATMUL_stationary];
+    const struct nki_operand *moving = &instr->operands[NKI_NC_MATMUL_moving];
+    if (still->kind != NKI_OPERAND_AP || moving->kind != NKI_OPERAND_AP)
+        return;
+    bool narrow = still->ap->dtype == DTYPE_BFLOAT16 && moving->ap->dtype == DTYPE_BFLOAT16;
+    bool wide = still->ap->dtype == DTYPE_FLOAT32 || moving->ap->dtype == DTYPE_FLOAT32;
+    if (narrow || wide)
+        facts->multiply_adds[narrow] +=
+            (double)nki_ap_free(still->ap) * (double)nki_ap_count(moving->ap);
+}
+
 static void note_product(struct follow *follow, const struct nki_instr *instr, enum dtype *widest) {
     struct nki_facts *facts = follow->facts;
     bool scaled = instr->op == NKI_OP_NC_MATMUL_MX;
@@ -172,6 +184,7 @@ static void note_product(struct follow *follow, const struct nki_instr *instr, e
     if (!scaled && moves->kind == NKI_OPERAND_BOOL && moves->i)
         return;
     *widest = DTYPE_FLOAT32;
+    count_product(facts, instr);
     for (size_t i = NKI_NC_MATMUL_stationary; i <= NKI_NC_MATMUL_moving; i++) {
         enum dtype dtype =
             instr->operands[i].kind == NKI_OPERAND_AP ? instr->operands[i].ap->dtype : DTYPE_NONE;
@@ -289,32 +302,47 @@ static void compare_reads(const struct nki_facts *candidate, const struct nki_fa
 }
 
 static void compare_casts(const struct nki_facts *candidate, const struct nki_facts *original,
-                          const char *file, struct diag_list *diags) {
+                          enum nki_precision precision, const char *file, struct diag_list *diags) {
+    static const char *const words[] = {"keep", "split", "any"};
+    bool splits = precision == NKI_PRECISION_SPLIT;
     for (int from = 0; from < DTYPE_COUNT; from++)
         for (int to = 0; to < DTYPE_COUNT; to++)
-            if (candidate->cast[from][to] && !original->cast[from][to])
+            if (candidate->cast[from][to] && !original->cast[from][to] &&
+                !(splits && from == DTYPE_FLOAT32 && to == DTYPE_BFLOAT16))
                 diag_add(diags, DIAG_ERROR, "hone-candidate-precision", file,
                          candidate->cast[from][to], 1,
                          "numbers in %s become %s here, which the original never does, and the "
-                         "precision policy is \"keep\"; keep %s",
-                         dtype_name((enum dtype)from), dtype_name((enum dtype)to),
+                         "precision policy is \"%s\"; keep %s",
+                         dtype_name((enum dtype)from), dtype_name((enum dtype)to), words[precision],
                          dtype_name((enum dtype)from));
     if (original->narrowest && candidate->narrowest &&
-        mantissa(candidate->narrowest) < mantissa(original->narrowest))
+        mantissa(candidate->narrowest) < mantissa(original->narrowest) &&
+        !(splits && candidate->narrowest == DTYPE_BFLOAT16))
         diag_add(diags, DIAG_ERROR, "hone-candidate-precision", file, candidate->narrowest_line, 1,
                  "this matrix product takes %s, those of the original take %s, and the precision "
-                 "policy is \"keep\"; keep %s",
+                 "policy is \"%s\"; keep %s",
                  dtype_name(candidate->narrowest), dtype_name(original->narrowest),
-                 dtype_name(original->narrowest));
+                 words[precision], dtype_name(original->narrowest));
+}
+
+void nki_facts_check_split(const struct nki_facts *candidate, double needed, const char *file,
+                           struct diag_list *diags) {
+    double wide = candidate->multiply_adds[0], narrow = candidate->multiply_adds[1];
+    if (candidate->narrowest == DTYPE_BFLOAT16 && wide + narrow / 2 < needed * 0.99)
+        diag_add(diags, DIAG_ERROR, "hone-candidate-precision", file, candidate->narrowest_line, 1,
+                 "%.3g multiply-adds in bfloat16 and %.3g in float32 stand for %.3g in float32, "
+                 "and the precision policy is \"split\": multiply the high and the low parts of "
+                 "both operands, and add the products in float32",
+                 narrow, wide, needed);
 }
 
 void nki_facts_compare(const struct nki_facts *candidate, const struct nki_facts *original,
-                       bool keeps_precision, const char *file, struct diag_list *diags) {
+                       enum nki_precision precision, const char *file, struct diag_list *diags) {
     size_t first = diags->all.len;
     for (size_t i = 0; i < candidate->n_outputs && i < original->n_outputs; i++)
         compare_output(candidate, original, i, file, diags);
     compare_reads(candidate, original, file, diags);
-    if (keeps_precision)
-        compare_casts(candidate, original, file, diags);
+    if (precision != NKI_PRECISION_ANY)
+        compare_casts(candidate, original, precision, file, diags);
     nki_sort_findings(diags, first);
 }

@@ -430,12 +430,20 @@ struct nki_facts {
     int cast[DTYPE_COUNT][DTYPE_COUNT];
     enum dtype narrowest; /* operand of a matrix product; NONE: there is no product */
     int narrowest_line;
+    double multiply_adds[2]; /* of products of float32, and of bfloat16 */
 };
+/* What a candidate may do with the types of numbers: no narrower ones; products of float32 as sums
+ * of products of bfloat16; anything that the tolerance takes. */
+enum nki_precision { NKI_PRECISION_KEEP, NKI_PRECISION_SPLIT, NKI_PRECISION_ANY };
 void nki_facts_find(const struct nki_program *program, struct nki_facts *facts);
 /* Compares a candidate with the kernel it comes from. It finds an output that depends on no input
- * or is not written everywhere, an input that is no longer read and, with keeps_precision, types
- * that are narrower than before. Adds errors with codes "hone-candidate-..." for `file`. */
+ * or is not written everywhere, an input that is no longer read and types that are narrower than
+ * the precision allows. Adds errors with codes "hone-candidate-..." for `file`. */
 void nki_facts_compare(const struct nki_facts *candidate, const struct nki_facts *original,
-                       bool keeps_precision, const char *file, struct diag_list *diags);
+                       enum nki_precision precision, const char *file, struct diag_list *diags);
+/* With split: finds products of bfloat16 that are too few to be sums for those of float32. Two for
+ * each is the least. `needed`: multiply-adds of float32 that the task cannot do without. */
+void nki_facts_check_split(const struct nki_facts *candidate, double needed, const char *file,
+                           struct diag_list *diags);
 
 #endif

@@ -406,6 +406,7 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     context->pessimistic = state->is_pessimistic;
     context->precision = keep(context, state->precision ? state->precision : "keep");
     context->takes_current = takes_current(state);
+    context->tolerance = state->tolerance;
     context->latency_us = context->floor_us = NAN;
     const struct tune_attempt *from = tune_state_attempt(state, context->attempt);
     context->source = keep(context, from ? tune_source(state, from) : state->kernel_source);

@@ -27,7 +27,7 @@ struct tune_context {
     const char *reference_path; /* its inputs' shapes are in the task cache; NULL */
     const char *bound_by;       /* what limits it now: "Vector", "DMA"; NULL */
     int first_line, last_line;  /* that the plan is about; 0: not known */
-    double latency_us, floor_us;
+    double latency_us, floor_us, tolerance;
     /* Directions not to take again: keys of plans that failed, were reverted or were rejected on
      * this parent, or on an earlier one where the edit is the same. */
     VEC(struct tune_closed) closed;

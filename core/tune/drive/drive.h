@@ -26,7 +26,7 @@ struct tune_options {
     const struct config *config; /* defaults, hosts and clusters; outlives the session. [none] */
     const char *proposer;        /* [rewriter] */
     const char *search;          /* [greedy] */
-    const char *precision;       /* [keep]: inputs' precision is kept; "any" */
+    const char *precision;       /* [keep]: inputs' precision is kept; "split", "any" */
     bool pessimistic;            /* the model's fitted and guessed constants at their unfavourable
                                   * end, for a session that begins [that of the configuration] */
     const char *seeds;           /* "0,21,42" [0,21,42,63,84] */

@@ -16,6 +16,7 @@ struct anew {
     atomic_int holders;
     pthread_mutex_t works; /* held by the job that fills it */
     char *reference_path, *task, *device, *precision;
+    double tolerance;
     bool pessimistic;
     bool was_read, was_searched;
     char *graph;
@@ -33,7 +34,7 @@ static bool same(const char *a, const char *b) {
 static bool is_of(const struct anew *anew, const struct tune_context *context) {
     return same(anew->reference_path, context->reference_path) &&
            same(anew->device, context->device) && same(anew->precision, context->precision) &&
-           anew->pessimistic == context->pessimistic;
+           anew->pessimistic == context->pessimistic && anew->tolerance == context->tolerance;
 }
 
 static struct anew *anew_new(const struct tune_context *context) {
@@ -45,6 +46,7 @@ static struct anew *anew_new(const struct tune_context *context) {
     anew->device = mem_strdup(context->device);
     anew->precision = mem_strdup(context->precision);
     anew->pessimistic = context->pessimistic;
+    anew->tolerance = context->tolerance;
     return anew;
 }
 
@@ -79,7 +81,8 @@ static void read_graph(struct anew *anew) {
     anew->graph = task_graph_read(anew->reference_path, &size, &anew->err);
     anew->view = (struct rewrite_anew){.graph = {anew->graph, size},
                                        .task = anew->task,
-                                       .precision = write_precision_of(anew->precision)};
+                                       .precision = write_precision_of(anew->precision),
+                                       .tolerance = anew->tolerance};
     anew->was_read = true;
 }
 

@@ -222,10 +222,15 @@ static void best_text(const struct tune_state *state, const char *folder, struct
     clock_print_duration(out, best->latency_us * 1e-6);
     buf_printf(out, "  %.2fx  attempt %d%s", best->speedup, best->id,
                best->modelled ? " (modelled)" : "");
-    if (!isnan(best->floor_us)) {
+    bool splits = state->precision && !strcmp(state->precision, "split");
+    bool any = state->precision && !strcmp(state->precision, "any");
+    double floor_us = splits ? best->floor_split_us : any ? best->floor_any_us : best->floor_us;
+    if (!isnan(floor_us)) {
         buf_puts(out, ", floor ");
-        clock_print_duration(out, best->floor_us * 1e-6);
+        clock_print_duration(out, floor_us * 1e-6);
     }
+    if (splits || any)
+        buf_printf(out, ", precision %s", state->precision);
     buf_putc(out, '\n');
     if (tune_predicted(best)) {
         buf_puts(out, "compiler predicts ");

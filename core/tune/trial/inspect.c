@@ -25,7 +25,8 @@ struct inspection {
     struct arena *arena;
     const char *path, *reference, *function, *source, *original;
     const char *device, *release; /* release: NKI on the target; NULL */
-    bool keeps_precision, allows_original, any_dialect;
+    enum nki_precision precision;
+    bool allows_original, any_dialect;
     struct task_inputs *values; /* shapes; NULL: not known */
     struct nki_input *inputs;
     struct nki_facts *facts; /* of the original; made by the first inspection */
@@ -83,7 +84,9 @@ static void check_program(struct inspection *own, const struct nki_tree *tree,
     if (program && own->facts) {
         struct nki_facts *facts = mem_alloc(1, sizeof *facts);
         nki_facts_find(program, facts);
-        nki_facts_compare(facts, own->facts, own->keeps_precision, own->path, &own->diags);
+        nki_facts_compare(facts, own->facts, own->precision, own->path, &own->diags);
+        if (own->precision == NKI_PRECISION_SPLIT && own->values->work.known)
+            nki_facts_check_split(facts, own->values->work.fp32, own->path, &own->diags);
         free(facts);
     }
     if (program)
@@ -99,13 +102,14 @@ static void work(void *data) {
     /* The list holds even when the seed kernel does not parse: code that the parser does not take
      * cannot be looked at, so it is not run. */
     struct nki_tree *tree = nki_parse(own->path, str_of(own->source), &own->diags);
-    struct nki_candidate_options options = {.original = original,
-                                            .allows_original = own->allows_original,
-                                            .any_dialect = own->any_dialect,
-                                            .release = own->release,
-                                            .looks_for_types = own->keeps_precision && !own->values,
-                                            .path = own->path,
-                                            .reference = own->reference};
+    struct nki_candidate_options options = {
+        .original = original,
+        .allows_original = own->allows_original,
+        .any_dialect = own->any_dialect,
+        .release = own->release,
+        .looks_for_types = own->precision == NKI_PRECISION_KEEP && !own->values,
+        .path = own->path,
+        .reference = own->reference};
     nki_lint_candidate(tree, &options, &own->diags);
     if (own->values && !own->diags.errors && !original->errors)
         check_program(own, tree, original);
@@ -228,6 +232,13 @@ static bool takes_any_dialect(const struct tune_state *state, const struct tune_
     return first && now && strcmp(first, now) != 0;
 }
 
+static enum nki_precision precision_of(const struct tune_state *state) {
+    const char *word = state->precision ? state->precision : "keep";
+    return !strcmp(word, "any")     ? NKI_PRECISION_ANY
+           : !strcmp(word, "split") ? NKI_PRECISION_SPLIT
+                                    : NKI_PRECISION_KEEP;
+}
+
 static struct inspection *inspection_new(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_attempt_in(state, lane);
@@ -244,7 +255,7 @@ static struct inspection *inspection_new(struct tune_session *session, int lane)
     own->release = keep(own, state->nki);
     own->allows_original = state->allows_seed;
     own->any_dialect = takes_any_dialect(state, attempt);
-    own->keeps_precision = !state->precision || strcmp(state->precision, "any") != 0;
+    own->precision = precision_of(state);
     if (session->original)
         own->facts = mem_dup(session->original, sizeof *own->facts);
     inputs_find(own, state);
