@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import importlib.util
 import inspect
+import os
 import sys
 
 from . import arrays, source
@@ -52,6 +53,9 @@ class Call:
         spec = importlib.util.spec_from_file_location("kernel", self.path)
         module = importlib.util.module_from_spec(spec)
         sys.modules["kernel"] = module
+        folder = os.path.dirname(self.path)
+        if sum(name.endswith(".py") for name in os.listdir(folder)) > 1:
+            sys.path.insert(0, folder)          # it imports what helpers.py put beside it
         spec.loader.exec_module(module)
         self.kernel = getattr(module, self.node.name)
         self.raw = self.kernel

@@ -12,7 +12,7 @@ import shutil
 from hone_runner import children, keep, stage
 from hone_runner.context import Failed
 
-from . import advice, arrays, compilerlog, grammar, predict, routes, shown
+from . import advice, arrays, compilerlog, grammar, helpers, predict, routes, shown
 
 VERSION = 2                 # of what lies in the cache
 
@@ -44,6 +44,7 @@ class Kernel:
     has the compiler's messages about it."""
 
     shown = True
+    helpers = ()
 
     def __init__(self, context, text, name, file, label="kernel"):
         self.text, self.name, self.file, self.label = text, name, file, label
@@ -52,6 +53,14 @@ class Kernel:
         self.path = os.path.join(self.folder, safe_name(file))
         with open(self.path, "w", encoding="utf-8") as out:
             out.write(text)
+
+    def put_helpers(self, reference):
+        """Puts the files beside it that it imports. reference: path of the task's reference, in
+        whose folder they are, or None."""
+        if reference:
+            self.helpers = helpers.put(self.text, os.path.dirname(reference), self.folder,
+                                       os.path.basename(reference))
+        return self
 
 
 def safe_name(file):
@@ -91,7 +100,7 @@ class Compiler:
         parts = [VERSION, kernel.text, kernel.name, arrays.signature(meta), self.device, self.lnc,
                  self.flags, own_flags(), self.ways.compile(),
                  sorted(host.packages.items()), host.chosen and host.chosen.path,
-                 host.release, self.route.name]
+                 host.release, self.route.name] + ([kernel.helpers] if kernel.helpers else [])
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:40]
 
     def compile(self, kernel, inputs, hints=None):
