@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arguments of what a person can do: how they are asked for, the sentence for a wrong one, and
- * how the event holds them. What an action does is in act.c. */
+ * how the event holds them. What actions do is in the files beside this one. */
 #include <math.h>
 
 #include "tune/act/private.h"

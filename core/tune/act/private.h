@@ -12,6 +12,24 @@ bool tune_act_read(const struct tune_event_act *event, struct tune_action *act) 
 bool tune_act_is_of_lane(enum tune_action_kind kind);
 size_t tune_act_index_limit(const struct tune_state *state, const struct tune_action *action);
 
+/* can.c: whether an action makes sense now, about this lane; whether the loop waits at a gate after
+ * one of these steps; whether a model is asked for the candidate of the lane. */
+bool tune_act_can(const struct tune_state *state, int lane, enum tune_action_kind kind);
+bool tune_act_at_gate(const struct tune_state *state, enum tune_step first, enum tune_step last);
+bool tune_act_is_asked(const struct tune_state *state, int lane);
+
+/* proposal.c: the loop runs and waits for nothing. An edited text's first line, and the rest; both
+ * are the state's. */
+void tune_act_go_on(struct tune_state *state);
+void tune_act_text_split(struct tune_state *state, const char *text, const char **first,
+                         const char **rest);
+
+/* What each action does (actions.def): proposal.c, settings.c, lessons.c, undo.c. */
+#define ACTION(id, when, does, undo) \
+    void tune_do_##does(struct tune_state *state, const struct tune_action *act);
+#include "tune/act/actions.def"
+#undef ACTION
+
 /* undo.c: puts aside what a step may change. Takes back a person's last step with what the loop
  * decided since, or does it again; or the last step alone, a person's or the loop's. */
 void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index, int lane,

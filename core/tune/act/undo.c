@@ -293,3 +293,23 @@ bool tune_back_of(const struct tune_state *state, struct tune_back *back) {
                                .index = (int)own->undo.len};
     return true;
 }
+
+void tune_do_undo(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    tune_undo_step(state, false);
+}
+
+void tune_do_redo(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    tune_undo_step(state, true);
+}
+
+void tune_do_take_back(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    tune_undo_last(state, false);
+}
+
+void tune_do_do_again(struct tune_state *state, const struct tune_action *act) {
+    (void)act;
+    tune_undo_last(state, true);
+}

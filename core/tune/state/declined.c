@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person left out of a candidate that was taken: the lines and the reason, as rejections
- * that later prompts show. Which hunks are left out is decided in act.c. */
+ * that later prompts show. Which hunks are left out is decided in act/proposal.c. */
 #include "tune/state/inner.h"
 
 #define HUNK_LINES 20 /* of each side of a declined hunk that are kept */
