@@ -85,6 +85,10 @@ struct access {
 const char *write_access(struct writer *writer, const struct access *access);
 void access_add(struct access *access, const char *variable, int64_t stride, int64_t most);
 
+/* late.c: the graph with factors of products' operands applied to their results, in the arena;
+ * becomes the writer's. */
+struct graph *write_late(struct writer *writer, const struct graph *graph);
+
 /* roots.c: which arrays stages put into HBM, and which of them share a stage. */
 #define WRITE_MAX_MATES 8
 void write_choose_roots(struct writer *writer);

@@ -160,9 +160,10 @@ static bool measure(struct rows *rows) {
     return ok;
 }
 
-static bool same_domain(const struct rows *a, const struct rows *b) {
-    return a->ndim == b->ndim && a->columns == b->columns &&
-           memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+/* What goes element by element may be computed where rows lie whole. */
+static bool fits_domain(const struct rows *one, const struct rows *all) {
+    return one->ndim == all->ndim && (one->columns == all->columns || !one->columns) &&
+           memcmp(one->shape, all->shape, (size_t)one->ndim * sizeof *one->shape) == 0;
 }
 
 bool rows_can_share(struct writer *writer, const int *roots, int count) {
@@ -172,7 +173,7 @@ bool rows_can_share(struct writer *writer, const int *roots, int count) {
     for (int i = 0; ok && i < count; i++) {
         struct rows one = {.writer = writer, .roots = &roots[i], .root_count = 1};
         collect(&one);
-        ok = measure(&one) && same_domain(&one, &all);
+        ok = measure(&one) && fits_domain(&one, &all);
         rows_free(&one);
     }
     rows_free(&all);

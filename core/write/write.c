@@ -502,9 +502,10 @@ static bool has_empty(const struct graph *graph) {
 
 /* Once, from the parameters on. False where there is no kernel; again is set where all has to be
  * written once more. */
-static bool write_once(struct writer *writer, struct err *err) {
-    writer->values = ARENA_ARRAY(writer->arena, struct value, (size_t)writer->graph->count + 1);
+static bool write_once(struct writer *writer, const struct graph *graph, struct err *err) {
     writer->written = mem_alloc(1, sizeof *writer->written);
+    writer->graph = write_late(writer, graph);
+    writer->values = ARENA_ARRAY(writer->arena, struct value, (size_t)writer->graph->count + 1);
     writer->again = false;
     writer->indent = 0;
     buf_clear(&writer->out);
@@ -531,8 +532,9 @@ struct written *write_kernel(const struct write_spec *spec, struct err *err) {
         writer.graph = NULL;
     }
     if (writer.graph) {
-        writer.apart = ARENA_ARRAY(writer.arena, bool, (size_t)writer.graph->count + 1);
-        while (write_once(&writer, err) && writer.again)
+        const struct graph *graph = writer.graph;
+        writer.apart = ARENA_ARRAY(writer.arena, bool, 2 * (size_t)graph->count + 1);
+        while (write_once(&writer, graph, err) && writer.again)
             continue;
     }
     buf_free(&writer.out);

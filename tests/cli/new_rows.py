@@ -70,6 +70,15 @@ def forward(x, c):
     turned = np.transpose(x, (0, 2, 1, 3))
     return turned[..., :4] * c[:, :4] - turned[..., 4:] * c[:, 4:], np.exp(turned)
 """,
+    # What the rows of a product's operand have in common goes over its result.
+    "late": inputs_of((2, 70, 40), (2, 40, 30), (40,), (2, 70, 1), (130, 50), (50, 130)) + """
+def forward(x, v, g, c, a, b):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    rms = np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + 1e-5)
+    kept = x * c
+    wide = (a @ (b * (b.sum(axis=0) * 0.01))) @ a
+    return (e / e.sum(-1, keepdims=True)) @ v, (x / rms * g) @ v, kept @ v, kept, wide
+""",
     "kinds": """
 def get_inputs():
     x, y = [np.random.normal(size=(40, 50)).astype(np.float32) for _ in range(2)]
@@ -140,6 +149,18 @@ class NewRows(unittest.TestCase):
         self.assertNotIn("nisa.reciprocal", text)
         self.check("softmax", "softmax")
         self.assertIn("nisa.activation_reduce", self.kernel("softmax"))
+
+    def test_a_division_goes_over_the_smaller_result(self):
+        self.check("late", "late")
+        self.check("early", "late", *[part for key in self.late_keys()
+                                      for part in ("--choose", key + "=0")])
+        self.assertNotEqual(self.kernel("late"), self.kernel("early"))
+
+    def late_keys(self):
+        listed = self.run_new("late_list", "late", "--choices").stdout
+        keys = re.findall(r"^(\S+\.late) +1 of 1 0:", listed, re.M)
+        self.assertEqual(len(keys), 3, listed)
+        return keys
 
 
 if __name__ == "__main__":

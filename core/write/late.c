@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Late normalisation: (x / r) @ w is (x @ w) / r where r is the same for all that is summed over.
+ * The product then reads x as it is, and the division goes over its result. */
+#include <stdio.h>
+
+#include "write/private.h"
+
+#define DEEPEST 4 /* factors of an operand that are looked through */
+
+struct late {
+    struct writer *writer;
+    const struct graph *from;
+    struct graph *to;
+    int *users;
+    int *new_of; /* by node of `from` */
+};
+/* A factor of a contraction's operand: node `by` multiplies or divides node `of` in `place`, which
+ * is what the operation `user` reads there. */
+struct factor_found {
+    int place, by, of, user, slot;
+};
+
+static const struct graph_node *row_of(const struct late *late, int node) {
+    return &late->from->nodes[node];
+}
+
+static bool same_shape(const struct graph_node *a, const struct graph_node *b) {
+    return a->ndim == b->ndim &&
+           memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+}
+
+/* Whether the factor meets the result's elements as it met those of operand `term`: along each of
+ * its dimensions both have one label, in one place from the end. */
+static bool meets_result(const struct late *late, int product, int term, int factor) {
+    const struct graph_node *result = row_of(late, product), *by = row_of(late, factor);
+    const struct graph_node *operand = row_of(late, result->in[term]);
+    if (by->op->kind == GRAPH_CONSTANT || by->ndim > operand->ndim || by->ndim > result->ndim)
+        return false;
+    for (int d = 1; d <= by->ndim; d++)
+        if (by->shape[by->ndim - d] != 1 &&
+            result->terms[term][operand->ndim - d] != result->out[result->ndim - d])
+            return false;
+    return true;
+}
+
+/* The operation's array and its factor, where the factor can be applied later. */
+static bool is_scaling(const struct late *late, int product, int term, int node, int *of, int *by) {
+    const struct graph_node *row = row_of(late, node);
+    bool divides = strcmp(row->name, "divide") == 0,
+         multiplies = strcmp(row->name, "multiply") == 0;
+    if (!divides && !multiplies)
+        return false;
+    for (int i = 0; i < (divides ? 1 : 2); i++) {
+        *of = row->in[i];
+        *by = row->in[1 - i];
+        if (same_shape(row_of(late, *of), row) && meets_result(late, product, term, *by))
+            return true;
+    }
+    return false;
+}
+
+/* Looks through the factors that the operand consists of, as far as nobody else uses them. */
+static bool find(const struct late *late, int product, int term, struct factor_found *found) {
+    int user = product, slot = term;
+    for (int depth = 0; depth < DEEPEST; depth++) {
+        int node = row_of(late, user)->in[slot];
+        const struct graph_node *row = row_of(late, node);
+        if (row->op->kind != GRAPH_BINARY || late->users[node] != 1 ||
+            (strcmp(row->name, "divide") && strcmp(row->name, "multiply")))
+            return false;
+        *found = (struct factor_found){.place = node, .user = user, .slot = slot};
+        if (is_scaling(late, product, term, node, &found->of, &found->by))
+            return true;
+        if (!same_shape(row_of(late, row->in[0]), row))
+            return false;
+        user = node;
+        slot = 0;
+    }
+    return false;
+}
+
+static bool is_wanted(const struct late *late, int product) {
+    static const int64_t values[] = {1, 0};
+    return write_choose(late->writer, product, "late",
+                        "the result is divided by what its rows have in common (1), or the array "
+                        "before (0)",
+                        values, 2);
+}
+
+/* Nodes are changed in the copy only. */
+static void replace_input(struct late *late, int node, int slot, int by) {
+    struct graph_node *row = &late->to->nodes[late->new_of[node]];
+    int *in = ARENA_ARRAY(late->writer->arena, int, (size_t)row->in_count + 1);
+    memcpy(in, row->in, (size_t)row->in_count * sizeof *in);
+    in[slot] = by;
+    row->in = in;
+}
+
+static void apply(struct late *late, int product, const struct factor_found *found) {
+    struct graph *to = late->to;
+    int result = late->new_of[product], scaled = to->count++;
+    replace_input(late, found->user, found->slot, late->new_of[found->of]);
+    to->nodes[scaled] = to->nodes[late->new_of[found->place]];
+    struct graph_node *row = &to->nodes[scaled];
+    row->ndim = to->nodes[result].ndim;
+    memcpy(row->shape, to->nodes[result].shape, sizeof row->shape);
+    row->dtype = to->nodes[result].dtype;
+    row->in = ARENA_ARRAY(late->writer->arena, int, 3);
+    row->in[0] = result;
+    row->in[1] = late->new_of[found->by];
+    row->in_count = 2;
+    late->new_of[product] = scaled;
+}
+
+/* Takes the place of the operation that is not added: nodes keep their numbers under both choices,
+ * and with them the keys of other choices. */
+static void leave_place(struct late *late) {
+    late->to->nodes[late->to->count++] = (struct graph_node){
+        .op = graph_op_named("constant"), .name = "constant", .dtype = "float32", .has_fill = true};
+}
+
+static void copy_node(struct late *late, int node) {
+    const struct graph_node *row = row_of(late, node);
+    struct graph_node *copy = &late->to->nodes[late->to->count];
+    *copy = *row;
+    copy->in = ARENA_ARRAY(late->writer->arena, int, (size_t)row->in_count + 1);
+    for (int i = 0; i < row->in_count; i++)
+        copy->in[i] = late->new_of[row->in[i]];
+    late->new_of[node] = late->to->count++;
+}
+
+static void count_users(struct late *late) {
+    for (int i = 0; i < late->from->count; i++)
+        for (int k = 0; k < row_of(late, i)->in_count; k++)
+            late->users[row_of(late, i)->in[k]]++;
+    for (int i = 0; i < late->from->output_count; i++)
+        late->users[late->from->outputs[i]]++;
+}
+
+static void copy_ends(struct late *late) {
+    struct arena *arena = late->writer->arena;
+    const struct graph *from = late->from;
+    struct graph *to = late->to;
+    to->outputs = ARENA_ARRAY(arena, int, (size_t)from->output_count + 1);
+    for (int i = 0; i < from->output_count; i++)
+        to->outputs[i] = late->new_of[from->outputs[i]];
+    to->arguments = ARENA_ARRAY(arena, struct graph_argument, (size_t)from->argument_count + 1);
+    for (int i = 0; i < from->argument_count; i++) {
+        to->arguments[i] = from->arguments[i];
+        if (from->arguments[i].node >= 0)
+            to->arguments[i].node = late->new_of[from->arguments[i].node];
+    }
+}
+
+/* A product with the factor of one of its operands taken out, where there is one. */
+static void take_factor(struct late *late, int node) {
+    const struct graph_node *row = row_of(late, node);
+    struct factor_found found;
+    if (row->op->kind != GRAPH_CONTRACT || row->in_count != 2 || !row->dtype ||
+        strcmp(row->dtype, "float32"))
+        return;
+    if (!find(late, node, 0, &found) && !find(late, node, 1, &found))
+        return;
+    if (is_wanted(late, late->new_of[node]))
+        apply(late, node, &found);
+    else
+        leave_place(late);
+}
+
+struct graph *write_late(struct writer *writer, const struct graph *graph) {
+    struct arena *arena = writer->arena;
+    size_t count = (size_t)graph->count;
+    struct late late = {.writer = writer, .from = graph, .to = ARENA_NEW(arena, struct graph)};
+    *late.to = *graph;
+    late.to->count = 0;
+    late.to->nodes = ARENA_ARRAY(arena, struct graph_node, 2 * count + 1);
+    late.users = ARENA_ARRAY(arena, int, count + 1);
+    late.new_of = ARENA_ARRAY(arena, int, count + 1);
+    count_users(&late);
+    writer->graph = late.to;
+    for (int i = 0; i < graph->count; i++) {
+        copy_node(&late, i);
+        take_factor(&late, i);
+    }
+    copy_ends(&late);
+    return late.to;
+}
