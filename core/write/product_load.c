@@ -73,6 +73,7 @@ static const struct product_side *own_side(const struct product *p, enum which w
 
 struct turn {
     const char *name, *raw;
+    const char *tile; /* of the raw rows, with a comma behind it; "": there is one */
     struct span rows; /* within the tile */
 };
 
@@ -96,8 +97,8 @@ static void turn_pieces(struct product *p, const struct turn *turn, const char *
                               : arena_printf(w->arena, "q * %d", PARTITIONS);
     }
     const struct span columns = {.at = from, .size = number(w, depth)};
-    write_line(w, "nisa.nc_transpose(dst=turned[0:%lld, %s, 0:%s], data=%s[0:%s, %s])",
-               (long long)depth, q, rows, turn->raw, rows, product_slice(w, &columns));
+    write_line(w, "nisa.nc_transpose(dst=turned[0:%lld, %s, 0:%s], data=%s[0:%s, %s%s])",
+               (long long)depth, q, rows, turn->raw, rows, turn->tile, product_slice(w, &columns));
     w->indent = indent;
     const char *tile = strcmp(k, "0") ? arena_printf(w->arena, "%s // %d", k, PARTITIONS) : "0";
     const char *tiles =
@@ -138,26 +139,85 @@ static struct span open_rows(struct writer *w, const struct span *span) {
     return (struct span){"j", "wide", MAX_OF(span->width - PARTITIONS, 0), PARTITIONS};
 }
 
-static void load_turned(struct product *p, enum which which, const char *name,
-                        const struct span *span) {
-    struct writer *w = p->writer;
+/* Where the raw rows of a span lie in HBM: `tiles` times 128 of them, or one tile of `rows`. */
+static const char *raw_rows(struct product *p, enum which which, const struct span *span,
+                            const struct span *rows, int64_t tiles) {
     const struct product_side *sum = &p->main[SUMMED], *own = own_side(p, which);
-    int indent = w->indent;
-    struct turn turn = {name, arena_printf(w->arena, "raw%s", p->name), open_rows(w, span)};
-    product_declare(p, turn.raw,
-                    arena_printf(w->arena, "%s, %lld", turn.rows.size, (long long)sum->n), p->dtype,
-                    "sbuf");
     struct access access = product_access(p, which);
     add_span(&access, span, own->strides[which]);
-    add_span(&access, &turn.rows, own->strides[which]);
-    access.rows = turn.rows.size;
+    add_span(&access, rows, own->strides[which]);
+    access.rows = tiles > 1 ? number(p->writer, PARTITIONS) : rows->size;
     access.row = own->strides[which];
-    access.cols[0] = number(w, sum->n);
-    access.strides[0] = sum->strides[which];
-    access.col_count = 1;
-    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", turn.raw, write_access(w, &access));
-    turn_rows(p, &turn);
-    w->indent = indent;
+    if (tiles > 1) {
+        access.cols[access.col_count] = number(p->writer, tiles);
+        access.strides[access.col_count++] = own->strides[which] * PARTITIONS;
+    }
+    access.cols[access.col_count] = number(p->writer, sum->n);
+    access.strides[access.col_count++] = sum->strides[which];
+    return write_access(p->writer, &access);
+}
+
+/* Tiles of rows that one transfer brings: as many as the transfer's start is worth. */
+static int64_t tiles_at_once(struct product *p, enum which which, const struct span *span) {
+    static const char *const names[] = {[LEFT] = "left_transfer", [RIGHT] = "right_transfer"};
+    int64_t values[WRITE_MAX_VALUES], tiles = span->width / PARTITIONS;
+    long long exact;
+    int count = 0;
+    double most = p->writer->spec->sbuf_bytes / 16 / (4 * (double)p->main[SUMMED].n);
+    if (!str_to_int(str_of(span->size), &exact) || exact % PARTITIONS)
+        return 1;
+    for (int64_t n = MIN_OF(tiles, 64); n > 0 && count < WRITE_MAX_VALUES; n--)
+        if (tiles % n == 0 && (n == 1 || (double)n <= most))
+            values[count++] = n;
+    return write_choose(p->writer, (int)(p->node - p->writer->graph->nodes), names[which],
+                        "tiles of 128 rows that one transfer brings before they are turned", values,
+                        count);
+}
+
+static void turn_one_by_one(struct product *p, enum which which, struct turn *turn,
+                            const struct span *span) {
+    struct writer *w = p->writer;
+    turn->rows = open_rows(w, span);
+    turn->tile = "";
+    product_declare(
+        p, turn->raw,
+        arena_printf(w->arena, "%s, %lld", turn->rows.size, (long long)p->main[SUMMED].n), p->dtype,
+        "sbuf");
+    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", turn->raw,
+               raw_rows(p, which, span, &turn->rows, 1));
+    turn_rows(p, turn);
+}
+
+static void turn_several(struct product *p, enum which which, struct turn *turn,
+                         const struct span *span, int64_t tiles) {
+    struct writer *w = p->writer;
+    struct span rows = product_tiles(w, "j", "wide", span->width, tiles * PARTITIONS);
+    product_declare(p, turn->raw,
+                    arena_printf(w->arena, "%d, %lld, %lld", PARTITIONS, (long long)tiles,
+                                 (long long)p->main[SUMMED].n),
+                    p->dtype, "sbuf");
+    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", turn->raw,
+               raw_rows(p, which, span, &rows, tiles));
+    write_line(w, "for t in range(%lld):", (long long)tiles);
+    w->indent++;
+    turn->tile = "t, ";
+    turn->rows = (struct span){.size = number(w, PARTITIONS), .width = PARTITIONS};
+    turn->rows.at = strcmp(rows.at, "0")
+                        ? arena_printf(w->arena, "%s + t * %d", rows.at, PARTITIONS)
+                        : arena_printf(w->arena, "t * %d", PARTITIONS);
+    turn_rows(p, turn);
+}
+
+static void load_turned(struct product *p, enum which which, const char *name,
+                        const struct span *span) {
+    int indent = p->writer->indent;
+    struct turn turn = {.name = name, .raw = arena_printf(p->writer->arena, "raw%s", p->name)};
+    int64_t tiles = tiles_at_once(p, which, span);
+    if (tiles > 1)
+        turn_several(p, which, &turn, span, tiles);
+    else
+        turn_one_by_one(p, which, &turn, span);
+    p->writer->indent = indent;
 }
 
 /* ---- as it lies ------------------------------------------------------------------------------ */
