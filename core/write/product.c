@@ -157,11 +157,11 @@ bool product_open(struct product *p, struct writer *writer, int index, const str
         if (!write_view(writer, node->in[i], &p->views[i]))
             return false;
     p->dtype = operand_dtype(p);
-    product_choose_numbers(p);
     const char *why = find_sides(p);
     if (why)
         write_gap(writer, node, why);
     find_turns(p);
+    product_choose_numbers(p);
     return !why;
 }
 

@@ -378,15 +378,15 @@ static double room_for_product(const struct rows *rows, int products) {
     return (rows->writer->spec->sbuf_bytes * 0.9 - wide * 4 * width) / products;
 }
 
-static bool enter_products(struct rows *rows) {
+static bool enter_products(struct rows *rows, bool whole_rows) {
     int products = 0;
     for (size_t i = 0; i < rows->leaves.len; i++)
         products += rows->leaves.at[i].product != NULL;
     for (size_t i = 0; i < rows->leaves.len; i++) {
         const struct leaf *leaf = &rows->leaves.at[i];
         struct access access = access_of(rows, leaf, false);
-        if (leaf->product && !product_enter(leaf->product, &access,
-                                            room_for_product(rows, products), !rows->in_chunks))
+        if (leaf->product &&
+            !product_enter(leaf->product, &access, room_for_product(rows, products), whole_rows))
             return false;
     }
     return true;
@@ -458,6 +458,7 @@ static void load_leaf(struct rows *rows, struct leaf *leaf) {
     if (leaf->product) {
         struct access access = access_of(rows, leaf, narrow);
         product_fill(leaf->product, &access, name);
+        rows_busy(rows, 0, 1, false); /* its sums leave PSUM by Scalar, unless it is told not to */
         *tile = (struct tile){.name = name, .dtype = buffer->dtype, .narrow = narrow, .scale = 1};
         return;
     }
@@ -530,14 +531,14 @@ static void close_chunks(struct rows *rows) {
         }
 }
 
-static bool compute(struct rows *rows) {
-    int result = 0;
-    for (size_t i = 0; i < rows->nodes.len; i++) {
+/* The nodes from one on to another; `result` counts the results that were stored. */
+static bool compute(struct rows *rows, size_t from, size_t to, int *result) {
+    for (size_t i = from; i < to; i++) {
         int node = rows->nodes.at[i];
         if (!rows_compute(rows, node))
             return false;
         if (is_root_here(rows, node))
-            store(rows, result++, rows_result(rows, node));
+            store(rows, (*result)++, rows_result(rows, node));
     }
     return true;
 }
@@ -553,8 +554,9 @@ static bool emit_body(struct rows *rows) {
     load_leaves(rows, false);
     if (!rows->loaded_ahead)
         load_leaves(rows, true);
+    int results = 0;
     if (!sums && rows->nodes.len)
-        return compute(rows);
+        return compute(rows, 0, rows->nodes.len, &results);
     for (size_t i = 0; i < rows->nodes.len; i++)
         if (!rows_compute(rows, rows->nodes.at[i]))
             return false;
@@ -566,6 +568,145 @@ static bool emit_body(struct rows *rows) {
     }
     store(rows, 0, result);
     return true;
+}
+
+/* ---- two phases ------------------------------------------------------------------------------ */
+
+static struct side *partition_side(struct rows *rows) {
+    for (int s = 0; s < rows->side_count; s++)
+        if (rows->sides[s].role == SIDE_PARTITION)
+            return &rows->sides[s];
+    return NULL;
+}
+
+/* The nodes up to a reduction, which is the one after `from` others; 0: there is none. */
+static size_t up_to_reduction(const struct rows *rows, size_t from) {
+    for (size_t i = from; i < rows->nodes.len; i++)
+        if (rows->writer->graph->nodes[rows->nodes.at[i]].op->kind == GRAPH_REDUCE)
+            return i + 1;
+    return 0;
+}
+
+/* Whether the next tile of rows is begun before this one is done with. Engines take their
+ * instructions in order: of two reductions with work between them, as a softmax has, the first one
+ * of a tile would wait for all that the other engines still do with the tile before. */
+static bool has_phases(struct rows *rows) {
+    static const int64_t values[] = {1, 0};
+    const struct side *side = partition_side(rows);
+    bool makes = false;
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        makes |= rows->leaves.at[i].product != NULL;
+    size_t first = up_to_reduction(rows, 0);
+    return makes && !rows->in_chunks && side && side->n > PARTITIONS && first &&
+           up_to_reduction(rows, first) &&
+           write_choose(rows->writer, rows->roots[rows->root_count - 1], "phases",
+                        "the next tile is begun before this one is done with (1), or not (0)",
+                        values, 2);
+}
+
+/* What the first phase made is called "now_" later on: its names are those of the next tile then.
+ */
+static void rename_tiles(struct rows *rows, const struct tile *before) {
+    struct buf said = {0};
+    for (int i = 0; i < rows->writer->graph->count; i++) {
+        struct tile *tile = &rows->tiles[i];
+        const char **names[] = {&tile->name, &tile->by, &tile->plus};
+        bool made = tile->name != before[i].name;
+        for (size_t k = 0; k < COUNT_OF(names) && made; k++) {
+            if (!*names[k])
+                continue;
+            const char *now = arena_printf(rows->writer->arena, "now_%s", *names[k]);
+            const char *line = arena_printf(rows->writer->arena, "%s = %s\n", now, *names[k]);
+            if (!said.at || !strstr(said.at, line))
+                write_line(rows->writer, "%s = %s", now, *names[k]);
+            buf_puts(&said, line);
+            *names[k] = now;
+        }
+    }
+    buf_free(&said);
+}
+
+static void load(struct rows *rows) {
+    begin_product_rows(rows);
+    load_leaves(rows, false);
+    if (!rows->loaded_ahead)
+        load_leaves(rows, true);
+}
+
+/* How far the stage was printed, and on which tile. */
+struct progress {
+    struct tile *tiles;
+    int helpers;
+    size_t either_met;
+    const char *variable, *count;
+};
+
+static void change_places(struct rows *rows, struct progress *other) {
+    struct side *side = partition_side(rows);
+    struct progress here = {rows->tiles, rows->helpers, rows->either_met, side->variable,
+                            rows->count};
+    rows->tiles = other->tiles;
+    rows->helpers = other->helpers;
+    rows->either_met = other->either_met;
+    side->variable = other->variable;
+    rows->count = other->count;
+    *other = here;
+}
+
+/* Begins the part of the loop that is for the next tile. */
+static void open_next(struct rows *rows, struct progress *other, const char *why) {
+    write_line(rows->writer, "if ahead < %lld:  # %s", (long long)partition_side(rows)->n, why);
+    rows->writer->indent++;
+    change_places(rows, other);
+}
+
+static void close_next(struct rows *rows, struct progress *other) {
+    rows->writer->indent--;
+    change_places(rows, other);
+}
+
+/* The loop over rows once its first tile is begun. */
+static bool emit_steady(struct rows *rows, struct progress next, int results) {
+    struct writer *w = rows->writer;
+    size_t first = up_to_reduction(rows, 0), second = up_to_reduction(rows, first);
+    const struct side *side = partition_side(rows);
+    size_t either = rows->either.len;
+    struct busy busy = rows->busy;
+    int again = 0;
+    next.variable = "ahead";
+    next.count = side->n % PARTITIONS ? "coming" : rows->count;
+    open_rows(rows);
+    rename_tiles(rows, next.tiles);
+    write_line(w, "ahead = r + %d", PARTITIONS);
+    open_next(rows, &next, "the next tile comes while this one is worked on");
+    if (side->n % PARTITIONS)
+        write_line(w, "coming = min(%d, %lld - ahead)", PARTITIONS, (long long)side->n);
+    load(rows);
+    close_next(rows, &next);
+    rows->busy = busy;
+    bool ok = compute(rows, first, second, &results);
+    busy = rows->busy;
+    size_t met = rows->either.len;
+    open_next(rows, &next, "and is reduced before this one ends");
+    ok = ok && compute(rows, 0, first, &again);
+    close_next(rows, &next);
+    rows->busy = busy; /* all this was counted with the first tile */
+    rows->either.len = rows->on_scalar ? either : met;
+    return ok && compute(rows, second, rows->nodes.len, &results);
+}
+
+/* The first tile, and the loop. */
+static bool emit_phases(struct rows *rows) {
+    size_t count = (size_t)rows->writer->graph->count + 1;
+    struct progress next = {.tiles = ARENA_ARRAY(rows->writer->arena, struct tile, count),
+                            .helpers = rows->helpers,
+                            .either_met = rows->either_met};
+    int results = 0;
+    open_chunks(rows);
+    rows->count = arena_printf(rows->writer->arena, "%d", PARTITIONS);
+    memcpy(next.tiles, rows->tiles, count * sizeof *next.tiles);
+    load(rows);
+    return compute(rows, 0, up_to_reduction(rows, 0), &results) && emit_steady(rows, next, results);
 }
 
 /* The stage once; what it prints may be thrown away. */
@@ -581,10 +722,15 @@ static bool emit_once(struct rows *rows) {
     if (!rows->in_chunks)
         load_ahead(rows);
     open_loops(rows);
-    bool ok = enter_products(rows);
-    open_rows(rows);
-    begin_product_rows(rows);
-    ok = ok && emit_body(rows);
+    bool phases = has_phases(rows);
+    bool ok = enter_products(rows, !rows->in_chunks && !phases);
+    if (phases) {
+        ok = ok && emit_phases(rows);
+    } else {
+        open_rows(rows);
+        begin_product_rows(rows);
+        ok = ok && emit_body(rows);
+    }
     rows->writer->indent = indent;
     rows->tile_columns = rows->chunk;
     rows->chunk = chunk;
