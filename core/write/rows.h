@@ -93,7 +93,7 @@ void rows_plan(struct rows *rows);
 /* Every element of the node is known to be at least this. */
 double rows_at_least(struct writer *writer, int node);
 
-/* instruction.c: lines that are instructions. Tiles are taken as they are, factors aside. */
+/* tile.c: lines that are instructions. Tiles are taken as they are, factors aside. */
 struct tile rows_tile(struct rows *rows, const char *name, const char *dtype, bool narrow);
 struct tile rows_helper(struct rows *rows, const char *base, const char *dtype, bool narrow);
 /* dst = op(data * scale + bias) on Scalar; `sum` gets the rows' sums where it is not NULL. */
@@ -108,9 +108,6 @@ void rows_scalar(struct rows *rows, const struct tile *dst, const struct tile *d
                  struct scalar_ops ops);
 void rows_tensor(struct rows *rows, const struct tile *dst, const struct tile *a,
                  const struct tile *b, const char *alu);
-/* dst = (a op0 by) op1 b */
-void rows_fused(struct rows *rows, const struct tile *dst, const struct tile *a, const char *op0,
-                const char *by, const char *op1, const struct tile *b);
 void rows_reciprocal(struct rows *rows, const struct tile *dst, const struct tile *data);
 void rows_copy_tile(struct rows *rows, const struct tile *dst, const struct tile *data);
 void rows_fill(struct rows *rows, const struct tile *dst, double number);
@@ -121,7 +118,7 @@ void rows_choose_elements(struct rows *rows, const struct tile *dst, const struc
 bool rows_on_scalar(struct rows *rows, double vector_units, double scalar_units, bool narrow);
 void rows_busy(struct rows *rows, double vector_units, double scalar_units, bool narrow);
 
-/* factor.c: tiles with factors and summands. Results are declared under the node's name. */
+/* Tiles with factors and summands. Results are declared under the node's name. */
 /* Applies what is pending; the tile then holds the node's elements. */
 void tile_make_plain(struct rows *rows, struct tile *tile);
 /* As operands of an activation: "2.0" or the name of a tile of one element a row. */

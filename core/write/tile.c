@@ -1,9 +1,176 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles that lie a factor and a summand away from what they stand for. Multiplying by a number or
- * adding one costs nothing here: whatever reads the tile takes it along. */
+/* Instructions on the tiles of a stage over rows, and which of two engines runs one. Tiles may lie
+ * a factor and a summand away from what they stand for: multiplying by a number or adding one costs
+ * nothing here, as whatever reads the tile takes it along. The times weigh engines against each
+ * other; the clock judges the kernel. Sources: architecture guides (clocks of the engines, fast
+ * modes of Vector) and instruction costs of neuronxcc.nki.isa 2.26. */
 #include "write/rows.h"
 
 #include <math.h>
+
+#define VECTOR_FIXED 62
+#define VECTOR_ELEMENT 1.04
+#define SCALAR_FIXED 140
+#define SCALAR_ELEMENT 0.83
+#define ONE_INPUT 0.63 /* Vector streams one input in SBUF faster than two */
+#define RECIPROCAL 7
+
+static void declare(struct rows *rows, const struct tile *tile) {
+    write_line(rows->writer, "%s = nl.ndarray((%s, %s), dtype=nl.%s, buffer=nl.sbuf)", tile->name,
+               rows->count, tile->narrow ? "1" : rows->width, tile->dtype);
+}
+
+struct tile rows_tile(struct rows *rows, const char *name, const char *dtype, bool narrow) {
+    struct tile tile = {.name = name, .dtype = dtype, .narrow = narrow, .scale = 1};
+    declare(rows, &tile);
+    return tile;
+}
+
+struct tile rows_helper(struct rows *rows, const char *base, const char *dtype, bool narrow) {
+    const char *name = arena_printf(rows->writer->arena, "%s_h%d", base, ++rows->helpers);
+    return rows_tile(rows, name, dtype, narrow);
+}
+
+/* ---- engines --------------------------------------------------------------------------------- */
+
+static struct busy time_of(const struct rows *rows, double vector_units, double scalar_units,
+                           bool narrow) {
+    double n = narrow ? 1 : (double)rows->chunk;
+    return (struct busy){VECTOR_FIXED + VECTOR_ELEMENT * n * vector_units,
+                         SCALAR_FIXED + SCALAR_ELEMENT * n * scalar_units};
+}
+
+void rows_busy(struct rows *rows, double vector_units, double scalar_units, bool narrow) {
+    struct busy time = time_of(rows, vector_units, scalar_units, narrow);
+    rows->busy.vector += vector_units > 0 ? time.vector : 0;
+    rows->busy.scalar += scalar_units > 0 ? time.scalar : 0;
+}
+
+bool rows_on_scalar(struct rows *rows, double vector_units, double scalar_units, bool narrow) {
+    size_t at = rows->either_met++;
+    if (rows->on_scalar)
+        return at < rows->either.len && rows->on_scalar[at];
+    *vec_push(&rows->either) = time_of(rows, vector_units, scalar_units, narrow);
+    return false;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* A tile in pieces takes an instruction for each: other engines go on with the first ones before
+ * the last one is done. */
+static void begin(struct rows *rows, const struct tile *dst) {
+    struct writer *w = rows->writer;
+    rows->in_pieces = rows->pieces > 1 && !dst->narrow;
+    if (!rows->in_pieces)
+        return;
+    write_line(w, "for p in range(0, %lld, %lld):", (long long)rows->chunk,
+               (long long)(rows->chunk / rows->pieces));
+    w->indent++;
+}
+
+static void end(struct rows *rows) {
+    rows->writer->indent -= rows->in_pieces;
+}
+
+static const char *name_of(struct rows *rows, const struct tile *tile) {
+    if (!rows->in_pieces || tile->narrow)
+        return tile->name;
+    return arena_printf(rows->writer->arena, "%s[0:%s, p:p + %lld]", tile->name, rows->count,
+                        (long long)(rows->chunk / rows->pieces));
+}
+
+void rows_activate(struct rows *rows, const char *op, const struct tile *dst,
+                   const struct tile *data, const char *scale, const char *bias, const char *sum) {
+    struct buf line = {0};
+    begin(rows, dst);
+    buf_printf(&line, "nisa.activation%s(dst=%s, op=nl.%s, data=%s", sum ? "_reduce" : "",
+               name_of(rows, dst), op, name_of(rows, data));
+    if (bias && strcmp(bias, "0.0"))
+        buf_printf(&line, ", bias=%s", bias);
+    if (scale && strcmp(scale, "1.0"))
+        buf_printf(&line, ", scale=%s", scale);
+    if (sum)
+        buf_printf(&line, ", reduce_op=nl.add, reduce_res=%s", sum);
+    write_line(rows->writer, "%s)", line.at);
+    buf_free(&line);
+    end(rows);
+    rows_busy(rows, 0, 1, dst->narrow);
+}
+
+void rows_scalar(struct rows *rows, const struct tile *dst, const struct tile *data,
+                 struct scalar_ops ops) {
+    struct buf line = {0};
+    begin(rows, dst);
+    buf_printf(&line, "nisa.tensor_scalar(dst=%s, data=%s, op0=nl.%s, operand0=%s",
+               name_of(rows, dst), name_of(rows, data), ops.op0, ops.by0);
+    if (ops.reverse0)
+        buf_puts(&line, ", reverse0=True");
+    if (ops.op1)
+        buf_printf(&line, ", op1=nl.%s, operand1=%s", ops.op1, ops.by1);
+    if (ops.scalar)
+        buf_puts(&line, ", engine=nisa.engine.scalar");
+    write_line(rows->writer, "%s)", line.at);
+    buf_free(&line);
+    end(rows);
+    bool on_gpsimd = strcmp(ops.op0, "power") == 0;
+    rows_busy(rows, ops.scalar || on_gpsimd ? 0 : ONE_INPUT, ops.scalar ? 1 : 0, dst->narrow);
+}
+
+void rows_tensor(struct rows *rows, const struct tile *dst, const struct tile *a,
+                 const struct tile *b, const char *alu) {
+    begin(rows, dst);
+    write_line(rows->writer, "nisa.tensor_tensor(dst=%s, data1=%s, data2=%s, op=nl.%s)",
+               name_of(rows, dst), name_of(rows, a), name_of(rows, b), alu);
+    end(rows);
+    rows_busy(rows, strcmp(alu, "power") ? 1 : 0, 0, dst->narrow);
+}
+
+/* dst = (a op0 by) op1 b */
+static void fused(struct rows *rows, const struct tile *dst, const struct tile *a, const char *op0,
+                  const char *by, const char *op1, const struct tile *b) {
+    begin(rows, dst);
+    write_line(rows->writer,
+               "nisa.scalar_tensor_tensor(dst=%s, data=%s, op0=nl.%s, operand0=%s, op1=nl.%s, "
+               "operand1=%s)",
+               name_of(rows, dst), name_of(rows, a), op0, by, op1, name_of(rows, b));
+    end(rows);
+    rows_busy(rows, 1, 0, dst->narrow);
+}
+
+void rows_reciprocal(struct rows *rows, const struct tile *dst, const struct tile *data) {
+    begin(rows, dst);
+    write_line(rows->writer, "nisa.reciprocal(dst=%s, data=%s)", name_of(rows, dst),
+               name_of(rows, data));
+    end(rows);
+    rows_busy(rows, RECIPROCAL, 0, dst->narrow);
+}
+
+void rows_copy_tile(struct rows *rows, const struct tile *dst, const struct tile *data) {
+    begin(rows, dst);
+    write_line(rows->writer, "nisa.tensor_copy(dst=%s, src=%s)", name_of(rows, dst),
+               name_of(rows, data));
+    end(rows);
+    rows_busy(rows, ONE_INPUT, 0, dst->narrow);
+}
+
+void rows_fill(struct rows *rows, const struct tile *dst, double number) {
+    begin(rows, dst);
+    write_line(rows->writer, "nisa.memset(dst=%s, value=%s)", name_of(rows, dst),
+               write_number(rows->writer, number));
+    end(rows);
+    rows_busy(rows, 1, 0, dst->narrow);
+}
+
+void rows_choose_elements(struct rows *rows, const struct tile *dst, const struct tile *from,
+                          const struct tile *where) {
+    begin(rows, dst);
+    write_line(rows->writer, "nisa.tensor_copy_predicated(dst=%s, src=%s, predicate=%s)",
+               name_of(rows, dst), name_of(rows, from), name_of(rows, where));
+    end(rows);
+    rows_busy(rows, 1, 0, dst->narrow);
+}
+
+/* ---- factors and summands -------------------------------------------------------------------- */
 
 /* What is pending stays near 1, so that nothing overflows that the reference keeps in range. */
 #define NEAR 0x1p40
@@ -156,8 +323,8 @@ static bool join_units(struct rows *rows, int node, const struct tile *a, const 
     else if (large->scale == 1 && small->scale == -1 && !small->by)
         rows_tensor(rows, dst, large, small, "subtract");
     else
-        rows_fused(rows, dst, small, "multiply", factor_of(rows, small, small->scale),
-                   large->scale == 1 ? "add" : "subtract", large);
+        fused(rows, dst, small, "multiply", factor_of(rows, small, small->scale),
+              large->scale == 1 ? "add" : "subtract", large);
     return true;
 }
 
@@ -174,7 +341,7 @@ static struct tile join_scaled(struct rows *rows, int node, struct tile *a, stru
     if (times == 1 && !small->by)
         rows_tensor(rows, &dst, small, large, "add");
     else
-        rows_fused(rows, &dst, small, "multiply", factor_of(rows, small, times), "add", large);
+        fused(rows, &dst, small, "multiply", factor_of(rows, small, times), "add", large);
     dst.scale = large->scale;
     dst.bias = a->bias + b->bias;
     return dst;
@@ -227,9 +394,9 @@ void tile_multiply(struct rows *rows, int node, struct tile a, struct tile b) {
     if (!by && scale == 1)
         rows_tensor(rows, &dst, &a, &b, "multiply");
     else if (!by)
-        rows_fused(rows, &dst, &a, "multiply", number(rows, scale), "multiply", &b);
+        fused(rows, &dst, &a, "multiply", number(rows, scale), "multiply", &b);
     else
-        rows_fused(rows, &dst, with, with->by ? "multiply" : "add", by, "multiply", other);
+        fused(rows, &dst, with, with->by ? "multiply" : "add", by, "multiply", other);
     dst.scale = by ? scale : 1;
     rows->tiles[node] = dst;
 }
