@@ -194,7 +194,8 @@ static void a_finding_in_an_imported_file_opens_that_file(void **unused) {
     views_set_model(views, &model);
     replay_keys(views, "4 End");
     assert_true(shows(views, "Enter", "which the session has no copy of"));
-    *vec_push(&state->files) = (struct tune_task_file){"lib/helper.py", "5e5f", "kernel imports"};
+    *vec_push(&state->files) =
+        (struct tune_task_file){.name = "lib/helper.py", .hash = "5e5f", .of = "kernel imports"};
     model.artefact = helper_text;
     views_set_model(views, &model);
     assert_true(shows(views, "4 End Enter", "helper.py, line 42"));

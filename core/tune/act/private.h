@@ -30,12 +30,10 @@ void tune_act_text_split(struct tune_state *state, const char *text, const char 
 #include "tune/act/actions.def"
 #undef ACTION
 
-/* undo.c: puts aside what a step may change. Takes back a person's last step with what the loop
- * decided since, or does it again; or the last step alone, a person's or the loop's. */
+/* undo.c: puts aside what a step may change. Whether a person's or the loop's last step can be done
+ * again. */
 void tune_undo_push(struct tune_state *state, enum tune_undo_kind kind, size_t index, int lane,
                     const char *what);
-void tune_undo_step(struct tune_state *state, bool redo);
-void tune_undo_last(struct tune_state *state, bool redo);
 bool tune_undo_can_again(const struct tune_state *state);
 
 #endif

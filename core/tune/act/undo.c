@@ -251,7 +251,8 @@ static void exchange(struct tune_state *state, struct tune_undo step, bool redo)
     counts_show(state);
 }
 
-void tune_undo_step(struct tune_state *state, bool redo) {
+/* Takes back a person's last step with what the loop decided since, or does it again. */
+static void undo_step(struct tune_state *state, bool redo) {
     struct tune_private *own = state->own;
     while (!redo && own->undo.len && own->undo.at[own->undo.len - 1].by_loop)
         undo_take(own);
@@ -264,7 +265,8 @@ bool tune_undo_can_again(const struct tune_state *state) {
     return state->own->redo.len && !state->own->redo_stale;
 }
 
-void tune_undo_last(struct tune_state *state, bool redo) {
+/* Takes back the last step alone, a person's or the loop's, or does it again. */
+static void undo_last(struct tune_state *state, bool redo) {
     struct tune_private *own = state->own;
     if (redo ? !tune_undo_can_again(state) : !own->undo.len)
         return;
@@ -296,20 +298,20 @@ bool tune_back_of(const struct tune_state *state, struct tune_back *back) {
 
 void tune_do_undo(struct tune_state *state, const struct tune_action *act) {
     (void)act;
-    tune_undo_step(state, false);
+    undo_step(state, false);
 }
 
 void tune_do_redo(struct tune_state *state, const struct tune_action *act) {
     (void)act;
-    tune_undo_step(state, true);
+    undo_step(state, true);
 }
 
 void tune_do_take_back(struct tune_state *state, const struct tune_action *act) {
     (void)act;
-    tune_undo_last(state, false);
+    undo_last(state, false);
 }
 
 void tune_do_do_again(struct tune_state *state, const struct tune_action *act) {
     (void)act;
-    tune_undo_last(state, true);
+    undo_last(state, true);
 }
