@@ -22,6 +22,7 @@ struct rewrite_estimate {
     } metrics[REWRITE_MAX_METRICS];
     size_t n_metrics;
     const char *why; /* arena; the first error */
+    double work;     /* instructions that were made for it */
 };
 
 /* anew.c: the offer to write the kernel anew, whose texts go into the arena. */

@@ -13,6 +13,10 @@
 #define MAX_INSTRUCTIONS 500000 /* of a kernel that is modelled while ranking */
 #define FOLD_LEAST 20000        /* instructions; for fewer, looking for a steady state costs more */
 #define MIN_GAIN 0.004          /* of the latency; less is not worth a round */
+#define LEAST_WORK 1000         /* of a kernel, in instructions: its text is read, too */
+#define FAR 1.3                 /* times as fast: edits seldom get there */
+#define MUCH 0.03               /* of the latency: more than the clock may err by */
+#define MAX_BEFORE 7            /* edits before the kernel written anew */
 #define MAX_FIRSTS 6            /* edits that are tried as the first of a pair */
 
 /* ---- the model's view of a source ----------------------------------------------------------- */
@@ -60,6 +64,7 @@ void rewrite_estimate(const struct rewrite_request *request, struct str source, 
             estimate->why = arena_strdup(arena, diags.all.at[i].message);
             break;
         }
+    estimate->work = LEAST_WORK + (kernel.program ? (double)kernel.program->instrs.len : 0);
     device_kernel_free(&kernel);
     nki_tree_free(tree);
     diag_free(&diags);
@@ -79,12 +84,13 @@ struct ranking {
     const struct rewrite_screen *screen;
     struct rewrite_offers *offers;
     struct rewrite_estimate base;
-    int64_t ends_us;
+    double work; /* that was done */
 };
 
-static bool goes_on(const struct ranking *ranking) {
+static bool goes_on(struct ranking *ranking) {
     const volatile int *cancel = ranking->screen->cancel;
-    return !(cancel && *cancel) && (int64_t)(clock_monotonic_ns() / 1000) < ranking->ends_us;
+    ranking->offers->ended |= ranking->work >= ranking->screen->budget;
+    return !(cancel && *cancel) && !ranking->offers->ended;
 }
 
 static bool is_closed(const struct ranking *ranking, const char *key) {
@@ -142,6 +148,7 @@ static bool try_site(struct ranking *ranking, const struct rewrite_model *model,
         if (ranking->offers->modelled)
             rewrite_estimate(ranking->request, buf_str(&out), ranking->offers->arena,
                              ranking->screen->cancel, &after);
+        ranking->work += after.work;
         added =
             !ranking->offers->modelled ||
             (after.latency_us > 0 && after.latency_us < ranking->base.latency_us * (1 - MIN_GAIN));
@@ -194,16 +201,41 @@ static void try_pairs(struct ranking *ranking, const struct rewrite_model *model
     }
 }
 
-/* The kernel written anew competes with the edits. */
-static void try_anew(struct ranking *ranking) {
+/* Where the kernel written anew stands among the edits, which are sorted: before all when it is far
+ * faster than the best of them. Otherwise edits that bring much come first, as several of them one
+ * after the other may end below it; edits that bring little come after it. */
+static size_t place_of_anew(const struct rewrite_offers *offers, const struct rewrite_offer *anew) {
+    size_t at = 0;
+    if (offers->all.len && (1 + anew->latency) * FAR < 1 + offers->all.at[0].latency)
+        return 0;
+    while (at < offers->all.len && at < MAX_BEFORE && offers->all.at[at].latency <= -MUCH)
+        at++;
+    return at;
+}
+
+static void add_anew(struct ranking *ranking) {
     const struct rewrite_anew *anew = ranking->request->anew;
+    struct rewrite_offers *offers = ranking->offers;
     if (!anew || !anew->found ||
         anew->found->latency_us >= ranking->base.latency_us * (1 - MIN_GAIN))
         return;
     struct rewrite_offer offer;
-    rewrite_anew_offer(ranking->request, ranking->base.latency_us, ranking->offers->arena, &offer);
-    if (!is_closed(ranking, offer.key))
-        *vec_push(&ranking->offers->all) = offer;
+    rewrite_anew_offer(ranking->request, ranking->base.latency_us, offers->arena, &offer);
+    if (is_closed(ranking, offer.key))
+        return;
+    size_t at = place_of_anew(offers, &offer);
+    (void)vec_push(&offers->all);
+    memmove(&offers->all.at[at + 1], &offers->all.at[at],
+            (offers->all.len - 1 - at) * sizeof *offers->all.at);
+    offers->all.at[at] = offer;
+}
+
+static void keep_declined(const struct rewrite_model *model, struct rewrite_offers *offers) {
+    for (size_t i = 0; i < model->declined.len; i++) {
+        const struct rewrite_decline *row = &model->declined.at[i];
+        *vec_push(&offers->declined) = (struct rewrite_declined){
+            row->row, row->line, arena_strdup(offers->arena, row->reason)};
+    }
 }
 
 static int by_latency(const void *a, const void *b) {
@@ -219,17 +251,16 @@ bool rewrite_offers_make(const struct rewrite_request *request, const struct rew
     struct rewrite_model *model = rewrite_model_new(request, err);
     if (!model)
         return false;
-    ranking.ends_us = (int64_t)(clock_monotonic_ns() / 1000) + (int64_t)(screen->budget_s * 1e6);
     rewrite_find_all(model);
     rewrite_estimate(request, request->source, offers->arena, screen->cancel, &ranking.base);
     offers->modelled = ranking.base.latency_us > 0;
-    offers->declined = model->declined.len;
+    keep_declined(model, offers);
     try_singles(&ranking, model);
-    try_anew(&ranking);
     if (offers->modelled && !offers->all.len)
         try_pairs(&ranking, model);
     if (offers->all.len)
         qsort(offers->all.at, offers->all.len, sizeof *offers->all.at, by_latency);
+    add_anew(&ranking);
     rewrite_model_free(model);
     return true;
 }

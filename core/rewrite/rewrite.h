@@ -33,11 +33,21 @@ struct rewrite_offer {
     double latency; /* relative change of the latency, negative: faster */
     bool modelled;  /* the device model made the numbers; else the profile alone */
 };
+struct rewrite_declined {
+    const char *id; /* of the transformation */
+    int line;
+    const char *reason;
+};
 struct rewrite_offers {
     struct arena *arena;
-    VEC(struct rewrite_offer) all; /* best first */
-    size_t looked_at;              /* edits that were tried */
-    size_t declined;               /* places where a precondition failed */
+    VEC(struct rewrite_offer)
+    all;              /* best first; the kernel written anew after edits that bring
+                       * much, unless it is far faster */
+    size_t looked_at; /* edits that were tried */
+    /* Places where a precondition failed, in the order in which they were looked at; texts in the
+     * arena. */
+    VEC(struct rewrite_declined) declined;
+    bool ended;    /* the budget ended before all edits were looked at */
     bool modelled; /* the device model takes the kernel; then only what it calls faster is listed */
 };
 /* Which keys not to offer. */
@@ -46,7 +56,7 @@ struct rewrite_screen {
     rewrite_closed_fn *is_closed; /* NULL: none are */
     const void *data;
     const volatile int *cancel; /* may be NULL */
-    double budget_s;            /* wall clock */
+    double budget; /* instructions of all kernels that are timed: the same on every machine */
 };
 /* Finds the edits of the menu and ranks them: by the model as far as the budget goes. Where no
  * single edit is faster, pairs are tried. The kernel written anew is among them where the model

@@ -78,6 +78,13 @@ class Anew(unittest.TestCase):
         self.assertFalse([event for event in events
                           if "hone-candidate-dialect" in json.dumps(event)])
 
+    def test_nothing_left_is_explained(self):
+        events = self.run_loop("--rounds", "12")
+        said = [event.get("text", "") for event in events if event["event"] == "log"]
+        self.assertIn("nothing left to propose", json.dumps(events[-4:]))
+        self.assertTrue([text for text in said if text.startswith("what is left above the floor")
+                         and "most of the time is at line" in text], said)
+
     def test_the_search_is_the_same_each_time(self):
         def plan():
             events = self.run_loop("--rounds", "1", "--session",

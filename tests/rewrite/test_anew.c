@@ -60,7 +60,7 @@ static bool is_anew(const void *data, const char *key) {
 static struct rewrite_offer offer_of(const struct rewrite_request *request, bool is_closed,
                                      struct arena *arena) {
     struct rewrite_offers offers = {.arena = arena};
-    struct rewrite_screen screen = {.is_closed = is_closed ? is_anew : NULL, .budget_s = 60};
+    struct rewrite_screen screen = {.is_closed = is_closed ? is_anew : NULL, .budget = 1e9};
     struct rewrite_offer found = {.key = ""};
     struct err err = {0};
     if (!rewrite_offers_make(request, &screen, &offers, &err))
@@ -69,6 +69,7 @@ static struct rewrite_offer offer_of(const struct rewrite_request *request, bool
         if (is_anew(NULL, offers.all.at[i].key))
             found = offers.all.at[i];
     vec_free(&offers.all);
+    vec_free(&offers.declined);
     return found;
 }
 

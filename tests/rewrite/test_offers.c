@@ -39,13 +39,14 @@ static void make(const struct rewrite_screen *screen, struct rewrite_offers *off
 
 static void unmake(struct rewrite_offers *offers) {
     vec_free(&offers->all);
+    vec_free(&offers->declined);
     arena_free(offers->arena);
 }
 
 static void the_fastest_edit_comes_first(void **state) {
     (void)state;
     struct rewrite_offers offers = {0};
-    make(&(struct rewrite_screen){.budget_s = 60}, &offers);
+    make(&(struct rewrite_screen){.budget = 1e9}, &offers);
     assert_true(offers.modelled);
     assert_true(offers.all.len >= 3);
     assert_true(offers.looked_at > offers.all.len);
@@ -62,9 +63,9 @@ static void the_fastest_edit_comes_first(void **state) {
 static void a_closed_direction_is_not_offered_again(void **state) {
     (void)state;
     struct rewrite_offers offers = {0}, others = {0};
-    make(&(struct rewrite_screen){.budget_s = 60}, &offers);
+    make(&(struct rewrite_screen){.budget = 1e9}, &offers);
     const char *first = offers.all.at[0].key;
-    make(&(struct rewrite_screen){.budget_s = 60, .is_closed = is_key, .data = first}, &others);
+    make(&(struct rewrite_screen){.budget = 1e9, .is_closed = is_key, .data = first}, &others);
     assert_true(others.all.len + 1 == offers.all.len);
     for (size_t i = 0; i < others.all.len; i++)
         assert_string_not_equal(others.all.at[i].key, first);
@@ -76,7 +77,7 @@ static void a_cancelled_ranking_ends_early(void **state) {
     (void)state;
     struct rewrite_offers offers = {0};
     const volatile int cancel = 1;
-    make(&(struct rewrite_screen){.budget_s = 60, .cancel = &cancel}, &offers);
+    make(&(struct rewrite_screen){.budget = 1e9, .cancel = &cancel}, &offers);
     assert_int_equal(offers.all.len, 0);
     unmake(&offers);
 }
@@ -100,8 +101,25 @@ static void an_estimate_knows_why_not(void **state) {
     arena_free(arena);
 }
 
+/* A budget is in instructions: it ends at the same edit each time. */
+static void a_budget_ends_and_says_so(void **state) {
+    (void)state;
+    struct rewrite_offers all = {0}, some = {0}, again = {0};
+    make(&(struct rewrite_screen){.budget = 1e9}, &all);
+    make(&(struct rewrite_screen){.budget = 3000}, &some);
+    make(&(struct rewrite_screen){.budget = 3000}, &again);
+    assert_false(all.ended);
+    assert_true(some.ended && some.looked_at > 0 && some.looked_at < all.looked_at);
+    assert_int_equal(some.looked_at, again.looked_at);
+    assert_int_equal(some.all.len, again.all.len);
+    unmake(&all);
+    unmake(&some);
+    unmake(&again);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_budget_ends_and_says_so),
         cmocka_unit_test(the_fastest_edit_comes_first),
         cmocka_unit_test(a_closed_direction_is_not_offered_again),
         cmocka_unit_test(a_cancelled_ranking_ends_early),

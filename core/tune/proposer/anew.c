@@ -10,7 +10,9 @@
 #include "task/task.h"
 #include "tune/proposer/inner.h"
 
-#define BUDGET 160 /* schedules: what is found later seldom pays for the wait */
+#define BUDGET 160      /* schedules: what is found later seldom pays for the wait */
+#define SPLIT_BUDGET 40 /* to say what another precision would bring */
+#define WORTH_TELLING 0.97
 
 struct anew {
     atomic_int holders;
@@ -93,6 +95,26 @@ static void search(struct anew *anew, struct rewrite_request *request, const vol
     anew->view.found = anew->found;
 }
 
+/* What sums of bf16 products would bring, for the person to decide: it is said once, at the start,
+ * and only where it matters. */
+static void tell_split(const struct anew *anew, const struct rewrite_request *request,
+                       const volatile int *cancel, struct buf *summary) {
+    if (anew->view.precision != WRITE_KEEP || !anew->found || *cancel)
+        return;
+    struct rewrite_anew view = anew->view;
+    struct rewrite_request split = *request;
+    view.precision = WRITE_SPLIT;
+    split.anew = &view;
+    struct schedule *found = rewrite_anew_search(&split, SPLIT_BUDGET, cancel, NULL);
+    if (found && found->latency_us < anew->found->latency_us * WORTH_TELLING) {
+        buf_puts(summary, "\nin precision split (products of fp32 as sums of bf16 products, within "
+                          "the tolerance) it would take ");
+        clock_print_duration(summary, found->latency_us * 1e-6);
+        buf_puts(summary, "; you decide: :precision split, or --precision split");
+    }
+    schedule_free(found);
+}
+
 static void tell(const struct anew *anew, struct buf *summary) {
     const struct schedule *found = anew->found;
     if (!found) {
@@ -116,8 +138,10 @@ void anew_fill(struct anew *anew, struct rewrite_request *request, bool searches
         if (anew->graph)
             search(anew, request, cancel);
         anew->was_searched |= !anew->graph;
-        if (anew->was_searched)
+        if (anew->was_searched) {
             tell(anew, summary);
+            tell_split(anew, request, cancel, summary);
+        }
     }
     pthread_mutex_unlock(&anew->works);
 }

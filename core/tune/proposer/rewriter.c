@@ -4,6 +4,7 @@
  * correctness or speed: the runner does. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "loop/loop.h"
 #include "rewrite/rewrite.h"
@@ -13,7 +14,8 @@
 #include "tune/proposer/inner.h"
 
 #define MAX_PLANS 8
-#define PLAN_BUDGET_S 2.5 /* for ranking with the device model */
+#define PLAN_BUDGET 3e6 /* instructions, for ranking with the device model */
+#define MOST_REASONS 4  /* that are told when nothing is left */
 
 /* One request under way, on a worker thread. It lives on when it is cancelled. */
 struct job {
@@ -30,6 +32,7 @@ struct job {
     volatile int cancelled;
     char summary[200];     /* of the ranking, for the log */
     struct buf was_judged; /* what the search over schedules says; "": it was made before */
+    struct buf left;       /* why nothing is left, in lines */
     struct err err;
     bool ok;
 };
@@ -112,6 +115,7 @@ static void job_free(struct job *job) {
     vec_free(&job->plans);
     buf_free(&job->source);
     buf_free(&job->was_judged);
+    buf_free(&job->left);
     anew_drop(job->anew);
     arena_free(job->arena);
     mem_free_(job);
@@ -148,12 +152,69 @@ static void add_plan(struct job *job, const struct rewrite_offer *offer) {
     };
 }
 
+/* ---- when nothing is left -------------------------------------------------------------------- */
+
+static int by_share(const void *a, const void *b) {
+    const struct rewrite_line *left = a, *right = b;
+    if (left->share != right->share)
+        return left->share > right->share ? -1 : 1;
+    return left->line - right->line;
+}
+
+static void tell_gap(struct job *job) {
+    const struct rewrite_request *request = &job->request;
+    struct rewrite_line *lines = ARENA_ARRAY(job->arena, struct rewrite_line, request->n_lines + 1);
+    if (!(request->latency_us > 0) || !(request->floor_us > 0))
+        return;
+    buf_puts(&job->left, "what is left above the floor: ");
+    clock_print_duration(&job->left, (request->latency_us - request->floor_us) * 1e-6);
+    buf_printf(&job->left, " (%.2f times the floor)", request->latency_us / request->floor_us);
+    if (request->n_lines)
+        memcpy(lines, request->lines, request->n_lines * sizeof *lines);
+    qsort(lines, request->n_lines, sizeof *lines, by_share);
+    for (size_t i = 0; i < request->n_lines && i < MOST_REASONS; i++)
+        buf_printf(&job->left, "%s %d (%.0f %%%s%s)", i ? "," : "; most of the time is at line",
+                   lines[i].line, lines[i].share * 100, lines[i].engine ? " " : "",
+                   lines[i].engine ? lines[i].engine : "");
+    buf_putc(&job->left, '\n');
+}
+
+static bool was_told(const struct rewrite_offers *offers, size_t at) {
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(offers->declined.at[i].reason, offers->declined.at[at].reason) == 0)
+            return true;
+    return false;
+}
+
+/* The reasons why edits were not tried, each once. */
+static void tell_declined(struct job *job, const struct rewrite_offers *offers) {
+    size_t told = 0;
+    for (size_t i = 0; i < offers->declined.len && told < MOST_REASONS; i++) {
+        const struct rewrite_declined *row = &offers->declined.at[i];
+        if (was_told(offers, i))
+            continue;
+        buf_printf(&job->left, "not possible: %s, line %d: %s\n", row->id, row->line, row->reason);
+        told++;
+    }
+}
+
+static void tell_left(struct job *job, const struct rewrite_offers *offers) {
+    tell_gap(job);
+    if (offers->ended)
+        buf_puts(&job->left, "not all edits were tried: the kernel has so many instructions that "
+                             "the budget for timing them ended\n");
+    if (!offers->modelled)
+        buf_puts(&job->left, "the device model does not take this kernel, so nothing was timed\n");
+    tell_declined(job, offers);
+    if (job->closed.len)
+        buf_printf(&job->left, "%zu direction%s closed before by their results or by you\n",
+                   job->closed.len, job->closed.len == 1 ? " was" : "s were");
+}
+
 static void make_plans(struct job *job) {
     struct rewrite_offers offers = {.arena = job->arena};
-    struct rewrite_screen screen = {.is_closed = is_closed_key,
-                                    .data = job,
-                                    .cancel = &job->cancelled,
-                                    .budget_s = PLAN_BUDGET_S};
+    struct rewrite_screen screen = {
+        .is_closed = is_closed_key, .data = job, .cancel = &job->cancelled, .budget = PLAN_BUDGET};
     job->ok = rewrite_offers_make(&job->request, &screen, &offers, &job->err);
     for (size_t i = 0; i < offers.all.len && i < MAX_PLANS; i++)
         add_plan(job, &offers.all.at[i]);
@@ -163,8 +224,11 @@ static void make_plans(struct job *job) {
              !offers.modelled      ? "can be made"
              : offers.all.len == 1 ? "is faster on the device model"
                                    : "are faster on the device model",
-             offers.declined, offers.declined == 1 ? "" : "s");
+             offers.declined.len, offers.declined.len == 1 ? "" : "s");
+    if (job->ok && !offers.all.len)
+        tell_left(job, &offers);
     vec_free(&offers.all);
+    vec_free(&offers.declined);
 }
 
 static void work(void *data) {
@@ -177,6 +241,17 @@ static void work(void *data) {
         make_plans(job);
 }
 
+static void tell_lines(struct tune_reply *reply, const struct buf *text) {
+    struct str rest = buf_str(text), line;
+    while (str_next(&rest, '\n', &line)) {
+        struct buf one = {0};
+        buf_add(&one, line.at, line.len);
+        if (line.len)
+            tune_reply_log(reply, one.at);
+        buf_free(&one);
+    }
+}
+
 static void answer(struct job *job) {
     if (!job->ok) {
         tune_reply_failed(job->reply, job->err.text);
@@ -184,8 +259,8 @@ static void answer(struct job *job) {
         tune_reply_candidate(job->reply, buf_str(&job->source));
     } else {
         tune_reply_log(job->reply, job->summary);
-        if (job->was_judged.len)
-            tune_reply_log(job->reply, job->was_judged.at);
+        tell_lines(job->reply, &job->was_judged);
+        tell_lines(job->reply, &job->left);
         tune_reply_plans(job->reply, job->plans.at, job->plans.len);
     }
 }
