@@ -329,6 +329,40 @@ static void a_change_of_a_large_file_is_noticed(void **unused) {
     fake_end(&fake);
 }
 
+/* Nothing was measured with another one, so nothing is asked. */
+static void a_reference_that_comes_later_is_taken(void **unused) {
+    (void)unused;
+    for (int reopens = 0; reopens < 2; reopens++) {
+        struct fake fake;
+        fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+        tune_session_close(fake.session);
+        char *reference = path_join(fake.folder, "reference.py");
+        (void)!unlink(reference);
+        fake_file(fake.folder, "kernel.py", KERNEL);
+        fake_file(fake.folder, "helper.py", "A = 1\n");
+        fake.options.fresh = true;
+        fake_open(&fake);
+        fake.options.fresh = false;
+        assert_null(file_named(fake_state(&fake), "reference.py"));
+        assert_null(tune_reference_file(fake_state(&fake)));
+        fake_file(fake.folder, "reference.py", "import maths\ndef get_inputs(): pass\n");
+        if (reopens)
+            again(&fake);
+        start(&fake);
+        const struct tune_state *state = fake_state(&fake);
+        assert_int_equal(state->changed.len, 0);
+        assert_non_null(file_named(state, "reference.py"));
+        assert_string_equal(tune_reference_file(state), reference);
+        assert_non_null(state->reference_source);
+        assert_true(state->finished && state->best == 2);
+        fake_file(fake.folder, "reference.py", "def get_inputs(): other\n");
+        again(&fake); /* another one is asked about */
+        assert_int_equal(fake_state(&fake)->changed.len, 1);
+        free(reference);
+        fake_end(&fake);
+    }
+}
+
 static void what_only_a_candidate_imports_is_kept(void **unused) {
     (void)unused;
     static const struct fake_plan one[] = {
@@ -440,6 +474,7 @@ int main(void) {
         cmocka_unit_test(what_the_reference_was_seen_to_read_is_kept),
         cmocka_unit_test(what_changed_since_it_was_read_is_not_taken_for_it),
         cmocka_unit_test(a_change_of_a_large_file_is_noticed),
+        cmocka_unit_test(a_reference_that_comes_later_is_taken),
         cmocka_unit_test(what_only_a_candidate_imports_is_kept),
         cmocka_unit_test(a_change_under_an_evaluation_makes_it_void),
         cmocka_unit_test(a_session_of_an_older_hone_gets_its_files),

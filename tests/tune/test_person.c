@@ -196,6 +196,12 @@ static void hunks_can_be_left_out(void **unused) {
     fake_act(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = (int)last));
     assert_string_equal(tune_lane_of(state, 0)->candidate.source,
                         tune_lane_of(state, 0)->candidate.proposed);
+    for (size_t i = 0; i <= last; i++)
+        fake_act(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = (int)i));
+    assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_APPROVE))); /* nothing is left to try */
+    assert_int_equal(state->wait, TUNE_WAIT_GATE);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = (int)last));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
     fake_end(&fake);
 }
 
@@ -204,6 +210,11 @@ static void what_was_left_out_is_told_with_its_reason(void **unused) {
     struct fake fake;
     const struct tune_state *state = to_plan_gate(&fake);
     fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    struct buf two = {0}; /* hunks: one may be left out */
+    buf_printf(&two, "%s# more\n", tune_lane_of(state, 0)->candidate.proposed);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_EDIT_KERNEL, .text = two.at));
+    buf_free(&two);
+    assert_int_equal(tune_lane_of(state, 0)->candidate.hunks.len, 2);
     size_t before = state->rejections.len;
     fake_act(&fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = 0, .text = "it is right as it is"));
     fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));

@@ -131,6 +131,24 @@ static bool lane_check(const struct tune_state *state, const struct tune_action 
                    tune_action_name(action->kind), lane + 1, count);
 }
 
+static bool is_empty(const struct tune_lane *lane) {
+    const struct tune_candidate *candidate = &lane->candidate;
+    size_t left = 0;
+    for (size_t i = 0; i < candidate->hunks.len; i++)
+        left += candidate->hunks.at[i].left;
+    return !lane->closed && candidate->exists && left && left == candidate->hunks.len;
+}
+
+/* Only a new action is refused, not one that an older log has: a replay never comes here. */
+static bool change_check(const struct tune_state *state, struct err *err) {
+    bool empty = false;
+    for (size_t i = 0; state->wait_step == TUNE_STEP_REWRITE && i < state->lanes.len; i++)
+        empty = empty || is_empty(&state->lanes.at[i]);
+    return !empty || err_set(err, ERR_USAGE,
+                             "every hunk is left out, so there is nothing to try: take one in "
+                             "again, or reject the change");
+}
+
 bool tune_act_check(const struct tune_state *state, const struct tune_action *action,
                     struct err *err) {
     if ((unsigned)action->kind >= TUNE_ACTIONS)
@@ -142,6 +160,8 @@ bool tune_act_check(const struct tune_state *state, const struct tune_action *ac
         return false;
     if (!tune_can(state, action->lane, action->kind))
         return not_now(state, action->kind, err);
+    if (action->kind == TUNE_ACT_APPROVE && !change_check(state, err))
+        return false;
     if (reads(action->kind, "text") && !text_check(action, err))
         return false;
     if (action->kind == TUNE_ACT_SWEEP && !sweep_check(state, action->text, err))

@@ -373,15 +373,44 @@ static bool is_told(const struct tune_state *state, const struct changes *change
     return same;
 }
 
+/* A task that had no reference has one now: there is nothing to ask, because nothing was measured
+ * with another. */
+static bool is_first_reference(const struct tune_state *state, const struct changes *changes) {
+    bool has = state->reference_source != NULL;
+    for (size_t i = 0; i < state->files.len; i++)
+        has = has || !strcmp(state->files.at[i].of, "reference");
+    for (size_t i = 0; i < changes->rows.len; i++)
+        has = has || changes->rows.at[i].was;
+    return !has && changes->rows.len;
+}
+
+static void reference_look(struct tune_session *session) {
+    char *folder = session->kernel_now ? path_folder(session->kernel_now) : NULL;
+    char *beside = folder ? path_join(folder, "reference.py") : NULL;
+    if (!session->reference_now && !session->is_builtin && beside && file_exists(beside))
+        session->reference_now = mem_strdup(beside);
+    free(beside);
+    free(folder);
+}
+
+static bool reference_take(struct tune_session *session) {
+    struct err err = {0};
+    tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "files",
+                  "there is a reference now: it is taken in");
+    return tune_files_take(session) && tune_files_place(session, &err);
+}
+
 bool tune_files_check(struct tune_session *session, bool again) {
     const struct tune_state *state = session->state;
     struct changes changes = {.session = session};
     if (!state->files.len || state->keeps_files || state->read_only)
         return true;
     changes.arena = arena_new();
+    reference_look(session);
     changes_find(&changes);
-    bool none = !changes.rows.len;
-    if (!is_told(state, &changes))
+    bool first = !again && is_first_reference(state, &changes);
+    bool none = !changes.rows.len || (first && reference_take(session));
+    if (!(first && none) && !is_told(state, &changes))
         tune_emit(session, TUNE_ALL_LANES,
                   TUNE_EVENT(CHANGED, changed, .files = {changes.rows.at, changes.rows.len, true},
                              .again = again && !none));

@@ -61,7 +61,7 @@ void tune_baseline_settle(struct tune_session *session, struct tune_evaluation *
         else if (result->failure.kind == ERR_USAGE && !tune_reference_file(session->state))
             tune_give_up(
                 session, lane, true,
-                "no reference: put reference.py beside the kernel and open it again, or use "
+                "no reference: put reference.py beside the kernel and go on, or open it again with "
                 "--reference FILE");
         else
             tune_give_up(session, lane, true, "the seed kernel could not be evaluated: %s", wrong);
