@@ -44,6 +44,11 @@ static bool is_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+static bool is_too_large(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_size > (off_t)TASK_MAX_FILE_BYTES;
+}
+
 /* ------------------------------------------------------------------------------------ the files */
 
 struct finder {
@@ -85,7 +90,8 @@ static void found(struct finder *finder, const char *path) {
     size_t size = 0;
     char *text = NULL;
     bool full = !file && finder->closure->files.len >= TASK_MAX_FILES;
-    if (!file && !full && (text = file_read(plain, TASK_MAX_FILE_BYTES, &size, NULL))) {
+    bool large = !file && is_too_large(plain); /* it is not read to find that out */
+    if (!file && !full && !large && (text = file_read(plain, TASK_MAX_FILE_BYTES, &size, NULL))) {
         file = file_put(finder->closure, plain, text, size);
         file->by_text = finder->by_text;
     } else if (!file && !full && finder->by_text) {
