@@ -41,6 +41,7 @@ struct product {
     int64_t block;      /* rows that are multiplied while a part of the right array is there */
     struct span rows;   /* of the left array that are in SBUF, where tiles are made one by one */
     int64_t tiled_rows; /* that the stage which uses the tiles goes over in one loop */
+    bool left_early;    /* rows are turned over a tile before they are multiplied */
     bool left_stays;    /* all of the left array is loaded before the loop over its rows */
     bool ahead;         /* a tile is made while the one before is worked on */
     const char *name;   /* what its tiles are called by: names of several products differ */

@@ -104,6 +104,7 @@ void product_multiply_tiles(struct product *p, const char *sums, const char *lef
     /* The stationary operand is the same in the first two. */
     static const char *const halves[][2] = {{"", ""}, {"", "_low"}, {"_low", ""}};
     for (size_t i = 0; i < (p->halves ? COUNT_OF(halves) : 1); i++)
-        write_line(p->writer, "nisa.nc_matmul(dst=%s, stationary=left%s%s%s, moving=right%s%s%s)",
-                   sums, p->name, halves[i][0], left_part, p->name, halves[i][1], right_part);
+        write_line(p->writer, "nisa.nc_matmul(dst=%s, stationary=%sleft%s%s%s, moving=right%s%s%s)",
+                   sums, p->left_early ? "now_" : "", p->name, halves[i][0], left_part, p->name,
+                   halves[i][1], right_part);
 }

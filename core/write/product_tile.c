@@ -204,14 +204,58 @@ static bool choose_ahead(struct product *p, bool whole_rows) {
                         values, 2);
 }
 
+/* Whether the rows' operand is turned a tile early: the Tensor engine takes its instructions in
+ * order, and would wait until what it turned has left PSUM. */
+static bool choose_left_early(struct product *p) {
+    static const int64_t values[] = {1, 0};
+    return !p->left_stays && p->turns[LEFT] && p->main[ROW].n > PARTITIONS &&
+           p->tiled_rows == p->main[ROW].n &&
+           write_choose(p->writer, node_of(p), "left_early",
+                        "rows are turned over before the products of the tile before (1), or when "
+                        "they are wanted (0)",
+                        values, 2);
+}
+
+/* Rows from `at` on, where a tile of them may still be missing. */
+static struct span rows_from(struct product *p, const char *at, const char *size) {
+    struct writer *w = p->writer;
+    long long n = p->main[ROW].n;
+    struct span rows = {at, arena_printf(w->arena, "%d", PARTITIONS), n - PARTITIONS, PARTITIONS};
+    if (n % PARTITIONS) {
+        write_line(w, "%s = min(%d, %lld - %s)", size, PARTITIONS, n, at);
+        rows.size = size;
+    }
+    return rows;
+}
+
+/* The rows' operand for a tile, and what is early of the next one. */
+static void load_rows(struct product *p, const struct span *rows) {
+    struct writer *w = p->writer;
+    int indent = w->indent;
+    if (p->left_stays)
+        return;
+    if (!p->left_early) {
+        product_load(p, LEFT, named(p, "left"), rows);
+        return;
+    }
+    write_line(w, "now_%s = %s", named(p, "left"), named(p, "left"));
+    if (p->halves)
+        write_line(w, "now_%s_low = %s_low", named(p, "left"), named(p, "left"));
+    write_line(w, "%s = %s + %d", named(p, "later"), rows->at, PARTITIONS);
+    write_line(w, "if %s < %lld:", named(p, "later"), (long long)p->main[ROW].n);
+    w->indent++;
+    struct span later = rows_from(p, named(p, "later"), named(p, "left_rows"));
+    product_load(p, LEFT, named(p, "left"), &later);
+    w->indent = indent;
+}
+
 /* Makes the tile of rows that come next. */
 static void make_ahead(struct product *p, const struct span *rows) {
     int64_t n = p->main[COLUMN].n;
     const char *width = arena_printf(p->writer->arena, "%lld", (long long)n);
     struct access access = {.rows = rows->size, .cols = {width}, .cols_most = n};
     p->rows = *rows;
-    if (!p->left_stays)
-        product_load(p, LEFT, named(p, "left"), rows);
+    load_rows(p, rows);
     declare_tile(p, &access, named(p, "ready"));
     fill(p, &access, named(p, "ready"));
 }
@@ -271,6 +315,9 @@ bool product_enter(struct product *p, const struct access *outer, double room, b
         product_load(p, RIGHT, named(p, "right"), &columns);
     if (p->left_stays)
         product_load(p, LEFT, named(p, "left"), &rows);
+    p->left_early = choose_left_early(p);
+    if (p->left_early)
+        product_load(p, LEFT, named(p, "left"), &(struct span){"0", "128", 0, PARTITIONS});
     p->ahead = choose_ahead(p, whole_rows);
     if (p->ahead)
         make_first(p);
@@ -283,8 +330,7 @@ void product_begin_rows(struct product *p, const struct access *access) {
     int64_t n = p->main[ROW].n, width = MIN_OF(n, PARTITIONS);
     struct span rows = {start_of(p, access, ROW, "row"), access->rows, n - width, width};
     p->rows = rows;
-    if (!p->left_stays)
-        product_load(p, LEFT, named(p, "left"), &rows);
+    load_rows(p, &rows);
 }
 
 void product_fill(struct product *p, const struct access *access, const char *tile) {

@@ -378,6 +378,11 @@ static double room_for_product(const struct rows *rows, int products) {
     return (rows->writer->spec->sbuf_bytes * 0.9 - wide * 4 * width) / products;
 }
 
+/* Whether a tile has all columns. */
+static bool has_whole_rows(const struct rows *rows) {
+    return !rows->in_chunks || rows_column_elements(rows) <= rows->chunk;
+}
+
 static bool enter_products(struct rows *rows, bool whole_rows) {
     int products = 0;
     for (size_t i = 0; i < rows->leaves.len; i++)
@@ -723,7 +728,7 @@ static bool emit_once(struct rows *rows) {
         load_ahead(rows);
     open_loops(rows);
     bool phases = has_phases(rows);
-    bool ok = enter_products(rows, !rows->in_chunks && !phases);
+    bool ok = enter_products(rows, has_whole_rows(rows) && !phases);
     if (phases) {
         ok = ok && emit_phases(rows);
     } else {
