@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A kernel written from what its reference computes: the graph that core/task/record made of
  * forward becomes stages, each a loop nest over tiles, and the stages are printed as NKI of the
- * current dialect. What lies between two stages is kept in HBM. Simple and right rather than fast:
- * it is where tuning begins. Knows neither tasks nor sessions. */
+ * current dialect. What lies between two stages is kept in HBM; a product that one stage of rows
+ * uses is made in that stage. It is where tuning begins. Knows neither tasks nor sessions. */
 #ifndef HONE_WRITE_H
 #define HONE_WRITE_H
 

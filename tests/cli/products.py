@@ -101,6 +101,17 @@ class Products(unittest.TestCase):
         with open(path, encoding="utf-8") as file:
             return file.read()
 
+    def written_by(self, reference, schedule, *options):
+        """With a schedule; what others of it leave no room for is passed over."""
+        while True:
+            chosen = [part for choice in schedule for part in ("--choose", choice)]
+            listed = self.run_hone("new", "none", "--reference", reference, "--choices", *options,
+                                   *chosen)
+            gone = re.search(r"nothing takes (\S+=\d+)", listed.stderr)
+            if not gone:
+                return self.written(reference, *options, *chosen)
+            schedule = [choice for choice in schedule if choice != gone.group(1)]
+
     def schedules_of(self, reference, *options):
         """As few schedules as have every value of every choice of how a product is computed."""
         listed = self.run_hone("new", "none", "--reference", reference, "--choices", *options)
@@ -119,8 +130,7 @@ class Products(unittest.TestCase):
                 self.assertIn(part, self.written(reference))
             for schedule in self.schedules_of(reference):
                 with self.subTest(name, schedule=schedule):
-                    self.written(reference, *[part for choice in schedule
-                                              for part in ("--choose", choice)])
+                    self.written_by(reference, schedule)
 
     def test_products_of_halves_are_correct(self):
         for name in ("plain", "turned", "halves", "gated"):
@@ -129,8 +139,7 @@ class Products(unittest.TestCase):
                 self.assertIn("_low[", self.written(reference, "--precision", "split"))
             for schedule in list(self.schedules_of(reference, "--precision", "split"))[:1]:
                 with self.subTest(name, schedule=schedule):
-                    self.written(reference, "--precision", "split",
-                                 *[part for choice in schedule for part in ("--choose", choice)])
+                    self.written_by(reference, schedule, "--precision", "split")
 
     def numbers_of(self, tolerance, precision):
         text = f"TOLERANCE = {tolerance}\n" + PRODUCTS["plain"][0]
