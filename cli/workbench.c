@@ -80,7 +80,7 @@ static void draw(struct workbench *bench) {
     if (tui_term_is_released(bench->term))
         return;
     struct tui_canvas *canvas = tui_term_canvas(bench->term);
-    views_draw(bench->views, tui_area_all(canvas), clock_wall_ms());
+    views_draw(bench->views, tui_area_all(canvas), loop_wall_ms(bench->loop));
     tui_term_show(bench->term);
     tell_terminal(bench);
     bench->drawn_ns = clock_monotonic_ns();

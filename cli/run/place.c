@@ -34,7 +34,7 @@ static void say_place(struct run *run, const struct tune_place_view *place) {
     buf_puts(&text, status->text);
     if (status->retry_ms)
         buf_printf(&text, "; next try in %.0f s",
-                   fmax(ceil((double)(status->retry_ms - clock_wall_ms()) / 1000), 0));
+                   fmax(ceil((double)(status->retry_ms - loop_wall_ms(run->loop)) / 1000), 0));
     run_say(run, place->info->name, text.at);
     buf_free(&text);
 }

@@ -22,6 +22,8 @@ struct loop {
     VEC(struct loop_child *) children;
     size_t under_way; /* one-shot timers, jobs, children */
     bool stopped, closing;
+    int64_t wall_ms;     /* when the loop was made */
+    uint64_t elapsed_ns; /* at that moment */
 };
 
 /* Closes the handle and frees the block that it is first in. A second call does nothing. */

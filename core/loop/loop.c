@@ -91,8 +91,14 @@ struct loop *loop_new(void) {
         uv_signal_start(loop->reaper, on_child_signal, SIGCHLD) != 0)
         HONE_BUG("the event loop cannot start");
     loop->wake->data = loop->reaper->data = loop;
+    loop->wall_ms = clock_wall_ms();
+    loop->elapsed_ns = os_elapsed_ns();
     signal(SIGPIPE, SIG_IGN); /* a child that closed its input must not end hone */
     return loop;
+}
+
+int64_t loop_wall_ms(const struct loop *loop) {
+    return loop->wall_ms + (int64_t)((os_elapsed_ns() - loop->elapsed_ns) / 1000000);
 }
 
 static void close_any(uv_handle_t *handle, void *data) {

@@ -21,6 +21,10 @@ void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 /* Serves events until *done is true. False when that took more than `limit_ms` (0: no limit). */
 bool loop_run_until(struct loop *loop, const bool *done, uint64_t limit_ms);
+/* Milliseconds since 1970: the wall clock of the moment when the loop was made, and from then on a
+ * clock that nobody sets. What is stored and compared takes it, so that a wall clock that is set
+ * while hone runs uses up no budget and delays nothing. */
+int64_t loop_wall_ms(const struct loop *loop);
 
 typedef void loop_fn(void *data);
 

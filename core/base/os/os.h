@@ -81,6 +81,9 @@ void os_close_at_exec(int first);
 /* Limits of this process and its future children; 0 changes nothing. */
 bool os_limit_memory(uint64_t bytes);
 bool os_limit_cpu(double seconds);
+/* Time since some moment that nobody sets, in ns; it also passes while the machine sleeps, where
+ * the system can tell. */
+uint64_t os_elapsed_ns(void);
 /* Whether a program built like this one can live with a limit on its address space. One built with
  * AddressSanitizer cannot: it reserves terabytes. */
 bool os_can_limit_own_memory(void);

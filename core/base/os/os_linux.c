@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 char *os_executable_path(void) {
@@ -29,6 +30,12 @@ char *os_executable_path(void) {
     /* When the program was replaced while it runs (an upgrade), the link itself still leads to the
      * old one. */
     return mem_strdup(access(path, X_OK) == 0 ? path : "/proc/self/exe");
+}
+
+uint64_t os_elapsed_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 int os_cpu_count(void) {

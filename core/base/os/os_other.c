@@ -23,6 +23,10 @@ char *os_executable_path(void) {
     return NULL;
 }
 
+uint64_t os_elapsed_ns(void) {
+    return clock_monotonic_ns();
+}
+
 int os_cpu_count(void) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (int)online : 1;

@@ -139,7 +139,7 @@ static void pause_then_retry(struct host *host, const struct err *why) {
         pause_s = fmin(pause_s, host_number(host, "reach_limit_s", 120) - tried_for(host) + 0.01);
     pause_s = fmax(pause_s, 0.01);
     host->retry = loop_timer_start(host->loop, (uint64_t)(pause_s * 1000), 0, on_retry, host);
-    host->board->status.retry_ms = clock_wall_ms() + (int64_t)(pause_s * 1000);
+    host->board->status.retry_ms = loop_wall_ms(host->loop) + (int64_t)(pause_s * 1000);
     if (host->was_ready)
         target_show(host->board, TARGET_LOST, "connection to %s lost; jobs there go on (%.250s)",
                     host->spec.name, why->text);

@@ -82,7 +82,7 @@ static double under_way(const struct tune_session *session, enum tune_budget bud
     double seconds = 0;
     *running = budget == TUNE_BUDGET_WALL_S && tune_works(session) && !tune_asks_person(state);
     if (*running)
-        return fmax((double)(clock_wall_ms() - state->own->clock_ms) / 1000, 0);
+        return fmax((double)(loop_wall_ms(session->loop) - state->own->clock_ms) / 1000, 0);
     for (const struct tune_evaluation *at = session->evaluations; at; at = at->next) {
         bool runs = at->run && !at->given_up && session->place.modelled;
         if (budget != TUNE_BUDGET_DEVICE_S || !runs)

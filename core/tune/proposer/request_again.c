@@ -44,7 +44,7 @@ static bool is_worth_waiting(const struct request *self) {
 static int64_t due_of(const struct request *self, size_t which) {
     const char *name = tune_models_name(self->owner->models, self->role, which);
     const struct tune_outage *row = tune_outage_of(state_of(self), name);
-    return row && row->next_ms > clock_wall_ms() ? row->next_ms : 0;
+    return row && row->next_ms > loop_wall_ms(self->owner->loop) ? row->next_ms : 0;
 }
 
 /* The first model from `from` on that may be asked now, taking turns; else the one that may be
@@ -132,7 +132,7 @@ static void on_timer(void *data) {
 }
 
 void tune_requests_watch(struct models_proposer *owner) {
-    int64_t due_ms = 0, now_ms = clock_wall_ms();
+    int64_t due_ms = 0, now_ms = loop_wall_ms(owner->loop);
     loop_timer_stop(owner->timer);
     owner->timer = NULL;
     if (!first_waiting(owner, &due_ms) || tries(owner))
@@ -192,7 +192,7 @@ static void news_fill(struct request *self, const struct model_reply *answer,
                            : 0;
     bool counted = row && asked_ms < row->last_ms;
     news->tries = row ? row->tries + !counted : 1;
-    news->pause_s = counted ? (double)(row->next_ms - clock_wall_ms()) / 1000
+    news->pause_s = counted ? (double)(row->next_ms - loop_wall_ms(self->owner->loop)) / 1000
                             : tune_outage_pause(self->owner->wait_s, news->tries, answer->again_s);
     news->pause_s = fmax(news->pause_s, 0.001);
 }
@@ -201,7 +201,7 @@ static void news_fill(struct request *self, const struct model_reply *answer,
  * soonest. False when that would be after the limit. */
 static bool next_find(struct request *self, struct tune_outage_news *news, size_t *next) {
     const struct tune_waiting *waiting = &state_of(self)->waiting;
-    int64_t now_ms = clock_wall_ms(), due_ms = 0;
+    int64_t now_ms = loop_wall_ms(self->owner->loop), due_ms = 0;
     double pause_s = news->pause_s, waited_s = 0;
     bool only = true;
     *next = self->which;

@@ -63,7 +63,7 @@ static void log_write(struct tune_session *session, const struct tune_event *eve
 
 bool tune_emit(struct tune_session *session, int lane, const struct tune_event *event) {
     const char *type = tune_event_type(event->is);
-    int64_t seq = 0, now = clock_wall_ms();
+    int64_t seq = 0, now = loop_wall_ms(session->loop);
     struct err err = {0};
     struct buf json = {0};
     tune_event_write(event, tune_lane_tag(session->state, lane), &json);
