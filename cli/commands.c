@@ -159,6 +159,7 @@ static const struct cli_option workbench_options[] = {
     OPTION_TARGET,
     OPTION_PROPOSER,
     OPTION_SEARCH,
+    OPTION_PRECISION,
     {"rounds", "N", NULL, "Stop after this many rounds. Default: 50, 10 with a beam.", false},
     OPTIONS_LIMITS{"gate", "GATE", "ask|auto|auto-green",
                    "The gate after each step: ask waits for you, auto goes on, auto-green goes on "

@@ -560,6 +560,7 @@ int cli_workbench(const struct cli *cli) {
         .target = cli_value(cli, "target"),
         .proposer = cli_value(cli, "proposer"),
         .search = cli_value(cli, "search"),
+        .precision = cli_value(cli, "precision"),
         .session_dir = cli_value(cli, "session"),
         .fresh = cli_has(cli, "fresh"),
         .read_only = cli_has(cli, "read-only"),

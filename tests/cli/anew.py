@@ -85,6 +85,12 @@ class Anew(unittest.TestCase):
         self.assertTrue([text for text in said if text.startswith("what is left above the floor")
                          and "most of the time is at line" in text], said)
 
+    def test_the_precision_is_a_persons_decision(self):
+        events = self.run_loop("--rounds", "1", "--precision", "split")
+        plan = next(event for event in events if event["event"] == "plans")["plans"][0]
+        self.assertIn("precision: split", plan["what"])
+        self.assertTrue(plan["key"].startswith("anew:split"), plan["key"])
+
     def test_the_search_is_the_same_each_time(self):
         def plan():
             events = self.run_loop("--rounds", "1", "--session",
