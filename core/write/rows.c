@@ -43,7 +43,7 @@ static void collect(struct rows *rows) {
         return;
     }
     VEC(int) todo = {0};
-    char *seen = arena_alloc(rows->writer->arena, (size_t)rows->writer->graph->count + 1, 1);
+    char *seen = mem_alloc((size_t)rows->writer->graph->count + 1, 1);
     for (int i = 0; i < rows->root_count; i++) {
         *vec_push(&todo) = rows->roots[i];
         seen[rows->roots[i]] = 1;
@@ -63,6 +63,7 @@ static void collect(struct rows *rows) {
             }
     }
     vec_free(&todo);
+    free(seen);
     qsort(rows->nodes.at, rows->nodes.len, sizeof *rows->nodes.at, by_number);
 }
 
@@ -70,6 +71,8 @@ static void rows_free(struct rows *rows) {
     vec_free(&rows->leaves);
     vec_free(&rows->nodes);
     vec_free(&rows->either);
+    free(rows->tiles);
+    free(rows->plans);
 }
 
 /* Elements of a tile that hold a whole row, in SBUF's bytes. */
@@ -771,7 +774,7 @@ static int64_t choose_pieces(struct rows *rows) {
     static const int64_t values[] = {2, 1, 4};
     bool turns = rows->busy.scalar > 0.3 * rows->busy.vector && rows->busy.vector > 0;
     if (!rows->in_chunks || rows->columns || rows->is_copy || rows->uneven ||
-        rows->tile_columns % 4 || !turns)
+        rows->tile_columns % 4 || rows->tile_columns < WORTH_PIECES || !turns)
         return 1;
     return write_choose(rows->writer, rows->roots[rows->root_count - 1], "pieces",
                         "instructions that share the columns of a tile", values, 3);
@@ -787,8 +790,8 @@ static bool chooses_engines(struct rows *rows) {
 
 static bool emit(struct rows *rows, const struct view *to) {
     struct writer *w = rows->writer;
-    rows->tiles = ARENA_ARRAY(w->arena, struct tile, (size_t)w->graph->count + 1);
-    rows->plans = ARENA_ARRAY(w->arena, struct plan, (size_t)w->graph->count + 1);
+    rows->tiles = mem_alloc((size_t)w->graph->count + 1, sizeof *rows->tiles);
+    rows->plans = mem_alloc((size_t)w->graph->count + 1, sizeof *rows->plans);
     if (!prepare(rows, to))
         return false;
     rows_plan(rows);

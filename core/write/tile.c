@@ -245,7 +245,7 @@ struct tile tile_scaled(struct rows *rows, struct tile tile, double by) {
         tile.bias = 0;
     }
     tile.scale *= by;
-    tile.bias *= by;
+    tile.bias = tile.bias * by + 0.0; /* no -0.0 in what is printed */
     if (is_far)
         tile_make_plain(rows, &tile);
     return tile;

@@ -4,6 +4,23 @@
 #include "fuzz/fuzz.h"
 #include "write/write.h"
 
+#define MOST_SETTINGS 64
+
+/* Once more with the last value of every choice. */
+static void write_otherwise(struct write_spec spec, const struct written *before) {
+    struct write_setting settings[MOST_SETTINGS];
+    for (size_t i = 0; i < before->choices.len && i < MOST_SETTINGS; i++) {
+        const struct write_choice *choice = &before->choices.at[i];
+        settings[spec.setting_count++] =
+            (struct write_setting){choice->key, choice->values[choice->count - 1]};
+    }
+    spec.settings = settings;
+    struct written *written = write_kernel(&spec, NULL);
+    if (!written || !strstr(written->text, "def kernel("))
+        HONE_BUG("a kernel was written, but not with other choices");
+    written_free(written);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct write_spec spec = {
         .graph = {(const char *)data, size}, .name = "fuzz", .sbuf_bytes = 190000};
@@ -13,6 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         HONE_BUG("nothing was written, and nobody says why");
     if (written && !strstr(written->text, "def kernel("))
         HONE_BUG("what was written is no kernel");
+    if (written)
+        write_otherwise(spec, written);
     written_free(written);
     return 0;
 }
@@ -39,9 +58,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #define CHOSEN ARRAY("gather_along", "0,1", "64,1") ",\"axes\":[1]},"
 #define FLAT ARRAY("reshape", "1", "64") "},"
 #define ROWS ARRAY("gather", "0,3", "64,300") ",\"axes\":[0]},"
+/* Factors that wait, and one that goes over a product's result. */
+#define LEAST ARRAY("sum", "0", "64,1") ",\"axes\":[1]},"
+#define SHARE ARRAY("divide", "0,1", "64,300") "},"
+#define TURNED ARRAY("transpose", "0", "300,64") ",\"order\":[1,0]},"
+#define LATE ARRAY("contract", "2,3", "64,64") ",\"terms\":[[0,1],[1,2]],\"out\":[0,2]}"
+#define LESS ARRAY("negative", "0", "64,300") "},"
+#define POWER ARRAY("exp", "1", "64,300") "},"
+#define ONE ARRAY("constant", "", "") ",\"fill\":1},"
+#define MORE ARRAY("add", "3,2", "64,300") "},"
+#define GATE ARRAY("divide", "0,4", "64,300") "}"
 #define WINDOWS ARRAY("windows", "4", "64,298,3") ",\"axes\":[1]}"
 
 static const char *const examples[] = {
+    GRAPH LEAST SHARE TURNED LATE ENDS("4"),
+    GRAPH LESS POWER ONE MORE GATE ENDS("5,4,1"),
     GRAPH ARRAY("max", "0", "64,1") ",\"axes\":[1]}," ARRAY("subtract", "0,1", "64,300") "}," ARRAY(
         "exp", "2", "64,300") "}," ARRAY("cumsum", "3", "64,300") ",\"axes\":[1]}" ENDS("4"),
     GRAPH ARRAY("transpose", "0", "300,64") ",\"order\":[1,0]}," ARRAY(
