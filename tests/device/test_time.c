@@ -375,6 +375,22 @@ static void fast_modes_go_by_type_memory_and_step(void **state) {
     }
 }
 
+static void filling_a_tile_is_no_slower_than_copying_one(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    uint32_t t = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 128, 512);
+    RUN(&b, TENSOR_COPY, tile(build_all(&b, t)), tile(build_all(&b, t)));
+    RUN(&b, MEMSET, tile(build_all(&b, t)), number(0));
+    const struct device_constants *table = device_constants_of(b.generation->generation);
+    static const enum nki_engine engines[] = {NKI_ENGINE_VECTOR, NKI_ENGINE_GPSIMD};
+    for (size_t e = 0; e < COUNT_OF(engines); e++) {
+        struct cost_place place = {.engine = engines[e]};
+        assert_true(cost_of(b.program, 1, place, table).interval_ns <=
+                    cost_of(b.program, 0, place, table).interval_ns);
+    }
+    build_end(&b);
+}
+
 /* ---- against slow versions ------------------------------------------------------------------ */
 
 #define N_TILES 3
@@ -601,6 +617,7 @@ int main(void) {
         cmocka_unit_test(instructions_cost_what_was_measured),
         cmocka_unit_test(a_reduction_costs_the_same_in_every_activation),
         cmocka_unit_test(fast_modes_go_by_type_memory_and_step),
+        cmocka_unit_test(filling_a_tile_is_no_slower_than_copying_one),
         cmocka_unit_test(random_programs_agree_with_the_slow_version),
         cmocka_unit_test(nothing_starts_before_what_it_depends_on),
         cmocka_unit_test(a_tile_is_kept_for_an_older_store),
