@@ -303,7 +303,7 @@ COUNTS = ["hardware_flops", *(f"{engine}_engine_instruction_count"
           "dma_packet_count"]
 LEAST_ROWS = 8      # a kind of kernel with this many rows has an interval of its own
 LEAST_PAIRS = 10    # pairs of a kind, of which nine of ten must be right
-FEW_PAIRS = 100     # a kind with fewer is not believed to be better than its residuals
+FEW_PAIRS = 200     # a kind with fewer is not believed to be better than its residuals
 RATIOS = [1 + i / 100 for i in range(1, 101)]
 
 
