@@ -226,7 +226,8 @@ struct ap_shape {
     int64_t step[NKI_MAX_DIMS];
     int32_t count[NKI_MAX_DIMS];
 };
-#define SHAPES 1024 /* shapes kept, one for each hash */
+#define SHAPES 1024   /* shapes kept, one for each hash */
+#define PATTERNS 1024 /* patterns kept, in the same way */
 
 static uint64_t hash_of(const struct pattern *p) {
     uint64_t hash = (uint64_t)p->n;
@@ -265,6 +266,25 @@ static struct ap_shape *shape_of(struct interp *in, const struct pattern *p) {
     return *place = shape;
 }
 
+static bool is_same(const struct nki_ap *a, const struct nki_ap *b) {
+    return a->storage == b->storage && a->offset == b->offset && a->step == b->step &&
+           a->count == b->count && a->partition == b->partition && a->dtype == b->dtype &&
+           a->indirect == b->indirect;
+}
+
+/* A tile is mostly written once and read once or more in the same way: these share a pattern. */
+static const struct nki_ap *keep(struct interp *in, struct nki_ap ap) {
+    struct api *api = api_of(in);
+    if (!api->patterns)
+        api->patterns = ARENA_ARRAY(interp_scratch(in), const struct nki_ap *, PATTERNS);
+    uint64_t hash = ((uint64_t)ap.storage ^ (uint64_t)ap.offset << 32 ^ (uintptr_t)ap.step) *
+                    0x9e3779b97f4a7c15ULL;
+    const struct nki_ap **place = &api->patterns[hash >> 32 & (PATTERNS - 1)];
+    if (!*place || !is_same(*place, &ap))
+        *place = arena_dup(interp_arena(in), &ap, sizeof ap);
+    return *place;
+}
+
 const struct nki_ap *tensor_ap(struct interp *in, const struct nki_node *node,
                                const struct tensor *tensor, const int *order) {
     if (tensor->bounds && !tensor_check_bounds(in, node, tensor))
@@ -287,13 +307,12 @@ const struct nki_ap *tensor_ap(struct interp *in, const struct nki_node *node,
         return NULL;
     }
     struct ap_shape *shape = shape_of(in, &p);
-    struct nki_ap ap = {.storage = tensor->storage,
-                        .partition = (uint32_t)tensor->partition,
-                        .dtype = tensor->dtype,
-                        .n_dims = (uint8_t)p.n,
-                        .offset = tensor->offset,
-                        .step = shape->step,
-                        .count = shape->count,
-                        .indirect = tensor->indirect};
-    return arena_dup(interp_arena(in), &ap, sizeof ap);
+    return keep(in, (struct nki_ap){.storage = tensor->storage,
+                                    .partition = (uint32_t)tensor->partition,
+                                    .dtype = tensor->dtype,
+                                    .n_dims = (uint8_t)p.n,
+                                    .offset = tensor->offset,
+                                    .step = shape->step,
+                                    .count = shape->count,
+                                    .indirect = tensor->indirect});
 }
