@@ -52,13 +52,19 @@ static inline uint32_t build_storage(struct build *b, struct nki_storage storage
     return (uint32_t)b->program->storages.len - 1;
 }
 
+/* A declared shape, in the program's memory. */
+static inline const int64_t *build_shape(struct build *b, int rows, int columns) {
+    int64_t shape[ARRAY_MAX_DIMS] = {rows, columns};
+    return arena_dup(b->program->arena, shape, sizeof shape);
+}
+
 /* A tile [p, f] on chip. */
 static inline uint32_t build_tile(struct build *b, enum nki_space space, enum dtype dtype, int p,
                                   int f) {
     return build_storage(b, (struct nki_storage){.space = space,
                                                  .dtype = dtype,
                                                  .n_dims = 2,
-                                                 .shape = {p, f},
+                                                 .shape = build_shape(b, p, f),
                                                  .partitions = (uint32_t)p,
                                                  .blocks = 1,
                                                  .name = "tile",
@@ -71,7 +77,7 @@ static inline uint32_t build_hbm(struct build *b, enum dtype dtype, int rows, in
                                 .dtype = dtype,
                                 .n_dims = 2,
                                 .name = "hbm",
-                                .shape = {rows, columns},
+                                .shape = build_shape(b, rows, columns),
                                 .blocks = 1,
                                 .bytes = (uint64_t)rows * (uint64_t)columns * dtype_bytes(dtype)});
 }

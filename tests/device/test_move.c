@@ -502,14 +502,15 @@ static void blocks_of_a_storage_live_apart(void **state) {
     (void)state;
     struct build b = build_start("trn2");
     uint32_t output = build_output(&b, DTYPE_FLOAT32, 8, 4);
-    uint32_t t = build_storage(&b, (struct nki_storage){.space = NKI_SBUF,
-                                                        .dtype = DTYPE_FLOAT32,
-                                                        .n_dims = 3,
-                                                        .shape = {4, 8, 4},
-                                                        .partitions = 8,
-                                                        .blocks = 4,
-                                                        .block_bytes = 16,
-                                                        .name = "blocks"});
+    uint32_t t =
+        build_storage(&b, (struct nki_storage){.space = NKI_SBUF,
+                                               .dtype = DTYPE_FLOAT32,
+                                               .n_dims = 3,
+                                               .shape = (const int64_t[ARRAY_MAX_DIMS]){4, 8, 4},
+                                               .partitions = 8,
+                                               .blocks = 4,
+                                               .block_bytes = 16,
+                                               .name = "blocks"});
     struct nki_ap whole = {.storage = t,
                            .dtype = DTYPE_FLOAT32,
                            .n_dims = 2,
@@ -539,14 +540,15 @@ static void one_pattern_may_reach_over_blocks(void **state) {
     float *values = counted(8 * 12);
     struct build b = build_start("trn2");
     uint32_t input = build_input(&b, DTYPE_FLOAT32, 8, 12, values);
-    uint32_t t = build_storage(&b, (struct nki_storage){.space = NKI_SBUF,
-                                                        .dtype = DTYPE_FLOAT32,
-                                                        .n_dims = 3,
-                                                        .shape = {3, 8, 4},
-                                                        .partitions = 8,
-                                                        .blocks = 3,
-                                                        .block_bytes = 16,
-                                                        .name = "blocks"});
+    uint32_t t =
+        build_storage(&b, (struct nki_storage){.space = NKI_SBUF,
+                                               .dtype = DTYPE_FLOAT32,
+                                               .n_dims = 3,
+                                               .shape = (const int64_t[ARRAY_MAX_DIMS]){3, 8, 4},
+                                               .partitions = 8,
+                                               .blocks = 3,
+                                               .block_bytes = 16,
+                                               .name = "blocks"});
     uint32_t output = build_output(&b, DTYPE_FLOAT32, 8, 4);
     struct nki_ap all = {.storage = t,
                          .dtype = DTYPE_FLOAT32,

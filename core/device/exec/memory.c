@@ -215,7 +215,7 @@ static bool take_output(struct exec *x, uint32_t storage, struct array *output) 
     const struct nki_storage *from = storage_of(x, storage);
     uint32_t b = x->image->block_base[storage];
     *output = (struct array){.dtype = from->dtype, .ndim = from->n_dims};
-    memcpy(output->shape, from->shape, sizeof output->shape);
+    memcpy(output->shape, from->shape, (size_t)from->n_dims * sizeof *from->shape);
     uint8_t *data = memory_block(x, storage, 0, false);
     if (!data)
         return false;

@@ -21,8 +21,9 @@ struct device_block {
 /* An operand of an instruction, and the blocks it touches: [first, first + count). */
 struct block_operand {
     const struct nki_ap *ap;
-    uint32_t first, count;
-    bool is_dst, is_src, is_index;
+    uint32_t first;
+    uint32_t count : 29; /* in one word with what follows: there are very many of these */
+    bool is_dst : 1, is_src : 1, is_index : 1;
 };
 
 struct device_image {

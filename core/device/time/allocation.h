@@ -38,8 +38,8 @@ struct residence {
     uint32_t block;
     uint32_t users;      /* issues that use it */
     uint32_t first_user; /* the issue that brings it in */
-    uint64_t bytes;      /* per partition */
-    uint64_t needs;      /* of these, bytes that must be free when it begins: a tile filled in
+    uint32_t bytes;      /* per partition */
+    uint32_t needs;      /* of these, bytes that must be free when it begins: a tile filled in
                           * pieces takes over from the one before it piece by piece */
     bool psum;
 };

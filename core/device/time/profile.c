@@ -464,9 +464,10 @@ static void fill_lines(struct profiler *p) {
  * lifting it changes almost nothing. */
 #define WORTH_LIFTING 0.03
 
-/* The latency if that queue took no time; `without`: room for the schedules, made by the first. */
+/* The latency if that queue took no time. Where nothing was left out, the new schedule takes the
+ * place of the one that the profile was made of. */
 static bool latency_without(struct profiler *p, const struct timing *timing, int queue,
-                            struct timeline **without, double *ns) {
+                            double *ns) {
     struct folded folded;
     if (p->allocation->gaps.len) {
         if (!folded_make(timing, queue, &folded))
@@ -475,18 +476,14 @@ static bool latency_without(struct profiler *p, const struct timing *timing, int
         folded_free(&folded);
         return true;
     }
-    if (*without)
-        timeline_again(*without, queue);
-    else
-        *without = timeline_make(&p->folded->schedule, queue);
-    *ns = (*without)->latency_ns;
+    timeline_again(p->folded->time, queue);
+    *ns = p->folded->time->latency_ns;
     return true;
 }
 
 static void fill_bounds(struct profiler *p, const struct timing *timing) {
     static const char *const names[] = {"Tensor", "Vector", "Scalar", "GpSimd", "DMA"};
     double around = p->table->start_ns + p->table->end_ns, best = 0;
-    struct timeline *without = NULL;
     p->profile->bound = "latency";
     for (int queue = 0; queue <= QUEUE_DMA_IN; queue++) {
         bool dma = queue == QUEUE_DMA_IN;
@@ -496,7 +493,7 @@ static void fill_bounds(struct profiler *p, const struct timing *timing) {
             continue;
         double ns = p->folded->latency_ns, less = ns;
         if (critical > WORTH_LIFTING * ns)
-            p->is_steady &= latency_without(p, timing, queue, &without, &less);
+            p->is_steady &= latency_without(p, timing, queue, &less);
         ns = MIN_OF(less, ns) + around;
         *vec_push(&p->profile->bounds) = (struct device_bound){names[queue], busy, ns};
         if (p->profile->latency_us * 1e3 - ns > best) {
@@ -504,7 +501,6 @@ static void fill_bounds(struct profiler *p, const struct timing *timing) {
             p->profile->bound = names[queue];
         }
     }
-    timeline_free(without);
 }
 
 uint32_t device_pass_find(const char *name) {

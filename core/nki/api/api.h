@@ -45,6 +45,7 @@ struct api {
     struct ap_shape **shapes;           /* of access patterns (tensor_ap.c), by hash */
     const struct nki_ap **patterns;     /* the last ones themselves, by hash */
     const char **names;                 /* of storages (tensor.c), by hash */
+    const int64_t **declared;           /* their shapes, by hash */
 };
 struct api *api_of(struct interp *in);
 

@@ -69,8 +69,10 @@ static bool add_output(struct interp *in, const struct nki_node *node, struct va
     uint64_t bytes = (uint64_t)tensor_count(t) * dtype_bytes(t->dtype);
     if (bytes == storage->bytes && t->n_dims <= ARRAY_MAX_DIMS && t->dtype == storage->dtype) {
         storage->n_dims = t->n_dims;
+        int64_t *shape = ARENA_ARRAY(interp_arena(in), int64_t, ARRAY_MAX_DIMS);
         for (int d = 0; d < t->n_dims; d++)
-            storage->shape[d] = t->dim[d].size;
+            shape[d] = t->dim[d].size;
+        storage->shape = shape;
     }
     if (storage->output < 0)
         storage->output = (int32_t)program->outputs.len;

@@ -42,16 +42,32 @@ static void lay_out(struct tensor *t, const struct tensor_request *request) {
     }
 }
 
+#define SHAPES 64 /* declared shapes kept, one for each hash */
+
+/* Loops make many tiles of few shapes. */
+static const int64_t *shared_shape(struct interp *in, const int64_t shape[ARRAY_MAX_DIMS]) {
+    struct api *api = api_of(in);
+    size_t bytes = ARRAY_MAX_DIMS * sizeof *shape;
+    if (!api->declared)
+        api->declared = ARENA_ARRAY(interp_scratch(in), const int64_t *, SHAPES);
+    const int64_t **place = &api->declared[hash_quick(shape, bytes) & (SHAPES - 1)];
+    if (!*place || memcmp(*place, shape, bytes) != 0)
+        *place = arena_dup(interp_arena(in), shape, bytes);
+    return *place;
+}
+
 /* The shape that a storage declares. When an array cannot have so many dimensions, the first ones
  * are joined. */
-static void declare_shape(struct nki_storage *storage, const struct tensor_request *request) {
+static void declare_shape(struct interp *in, struct nki_storage *storage,
+                          const struct tensor_request *request) {
+    int64_t shape[ARRAY_MAX_DIMS] = {1};
     int extra = MAX_OF(request->n_dims - ARRAY_MAX_DIMS, 0);
     storage->n_dims = request->n_dims - extra;
-    storage->shape[0] = 1;
     for (int d = 0; d <= extra; d++)
-        storage->shape[0] *= request->shape[d];
+        shape[0] *= request->shape[d];
     for (int d = 1; d < storage->n_dims; d++)
-        storage->shape[d] = request->shape[d + extra];
+        shape[d] = request->shape[d + extra];
+    storage->shape = shared_shape(in, shape);
 }
 
 static bool check_request(struct interp *in, const struct nki_node *node,
@@ -117,7 +133,7 @@ struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
         .address_byte = request->address_byte,
         .name = storage_name(in, request->name),
     };
-    declare_shape(&storage, request);
+    declare_shape(in, &storage, request);
     uint64_t elements = 1;
     for (int d = 0; d < request->n_dims; d++)
         if (request->space == NKI_HBM || d > request->part)

@@ -163,9 +163,9 @@ struct nki_storage {
     enum dtype dtype;
     const char *name; /* the label, or the variable it was assigned to, or "" */
     uint32_t loc;
-    int n_dims; /* as declared, block dimensions included */
-    int64_t shape[ARRAY_MAX_DIMS];
-    uint32_t partitions; /* on chip: 1..128 in a legal program; the device checks it */
+    int n_dims;           /* as declared, block dimensions included */
+    const int64_t *shape; /* ARRAY_MAX_DIMS long, 0 past n_dims; storages share it */
+    uint32_t partitions;  /* on chip: 1..128 in a legal program; the device checks it */
     uint32_t blocks;
     uint64_t block_bytes;      /* per partition */
     uint64_t bytes;            /* HBM: whole size */
@@ -173,9 +173,9 @@ struct nki_storage {
     bool shared;               /* shared_hbm */
     int32_t input;             /* index of the kernel input; -1: it is none */
     int32_t output;            /* index of the returned tensor; -1: it is none */
-    const void *constant;      /* nl.shared_constant: data in row-major order; otherwise NULL */
     int32_t address_partition; /* manual placement; -1: automatic */
     int64_t address_byte;
+    const void *constant; /* nl.shared_constant: data in row-major order; otherwise NULL */
 };
 
 struct nki_ap;
