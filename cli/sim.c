@@ -1,31 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone sim: one evaluation on the embedded device model, as text or as one JSON object. */
-#include "cli/cli.h"
-#include "cli/kit/kit.h"
+/* hone sim: one evaluation on the embedded device model. How it is printed is in sim_json.c and
+ * sim_text.c. */
+#include "cli/sim.h"
 
-#include <cjson/cJSON.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "calibrate/calibrate.h"
 #include "device/device.h"
 #include "target/target.h"
-
-#define COSTLY_LINES 8
-
-struct sim {
-    const struct cli *cli;
-    struct cli_job job;
-    struct runner_result result;
-    struct runner_prediction prediction; /* by the SDK's compiler, where there is one */
-    struct buf unpredicted;              /* why there is no prediction */
-    struct config *config;
-    double limit_us;              /* --fail-above; 0: none */
-    struct calibrate_record host; /* of --constants */
-    bool done, predicted, shows_progress;
-};
 
 /* ---- the evaluation ------------------------------------------------------------------------- */
 
@@ -150,111 +133,9 @@ static bool place_profile(const struct sim *sim, const char *file, const char *f
     return ok;
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
+/* ---- what a limit says ---------------------------------------------------------------------- */
 
-static void add_known(cJSON *object, const char *name, double value, bool known) {
-    if (known && isfinite(value))
-        cJSON_AddNumberToObject(object, name, value);
-    else
-        cJSON_AddNullToObject(object, name);
-}
-
-static void add_seeds(cJSON *object, const struct runner_result *result) {
-    cJSON *rows = cJSON_AddArrayToObject(object, "seeds");
-    for (size_t i = 0; i < result->seeds.len; i++) {
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddNumberToObject(row, "seed", (double)result->seeds.at[i].seed);
-        add_known(row, "rel_l2", result->seeds.at[i].rel_l2, true);
-        cJSON_AddItemToArray(rows, row);
-    }
-}
-
-static void add_metrics(cJSON *object, const struct runner_result *result) {
-    cJSON *metrics = cJSON_AddObjectToObject(object, "metrics");
-    for (size_t i = 0; i < result->metrics.len; i++)
-        add_known(metrics, result->metrics.at[i].name, result->metrics.at[i].value, true);
-}
-
-static void add_elapsed(cJSON *object, const struct runner_result *result) {
-    cJSON *elapsed = cJSON_AddObjectToObject(object, "elapsed_s");
-    for (size_t i = 0; i < result->phases.len; i++)
-        cJSON_AddNumberToObject(elapsed, result->phases.at[i].name, result->phases.at[i].seconds);
-    cJSON_AddNumberToObject(elapsed, "total", result->elapsed_s);
-}
-
-/* Adds the files of --save-outputs. seed is null where the inputs were given. */
-static void add_outputs(cJSON *object, const struct sim *sim) {
-    cJSON *rows = cJSON_AddArrayToObject(object, "outputs");
-    for (size_t i = 0; i < sim->result.artifacts.len; i++) {
-        const struct runner_artifact *artifact = &sim->result.artifacts.at[i];
-        if (artifact->array.dtype == DTYPE_NONE)
-            continue;
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddStringToObject(row, "name", artifact->name);
-        bool has_seed = sim->job.job.reference_path && !sim->job.job.input_count;
-        add_known(row, "seed", (double)artifact->seed, has_seed);
-        cJSON_AddStringToObject(row, "file", artifact->path);
-        cJSON_AddStringToObject(row, "dtype", dtype_name(artifact->array.dtype));
-        cJSON *shape = cJSON_AddArrayToObject(row, "shape");
-        for (int d = 0; d < artifact->array.ndim; d++)
-            cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)artifact->array.shape[d]));
-        cJSON_AddItemToArray(rows, row);
-    }
-}
-
-static void add_prediction(cJSON *object, const struct runner_prediction *found) {
-    add_known(object, "predicted_us", found->us, found->us > 0);
-    if (!(found->us > 0))
-        return;
-    cJSON_AddStringToObject(object, "predicted_by", found->by);
-    cJSON *engines = cJSON_AddObjectToObject(object, "predicted_utilisation");
-    for (size_t i = 0; i < found->engine_count; i++)
-        add_known(engines, found->engines[i].engine, found->engines[i].percent, true);
-    add_known(object, "predicted_macs", found->macs, true);
-    add_known(object, "predicted_hbm_bytes", found->hbm_bytes, true);
-}
-
-/* Adds why there is no whole answer, and whose fault that is. */
-static void add_failure(cJSON *object, const struct err *failure) {
-    if (failure->kind == ERR_NONE)
-        return;
-    cJSON *row = cJSON_AddObjectToObject(object, "failure");
-    cJSON_AddStringToObject(row, "kind", err_kind_name(failure->kind));
-    cJSON_AddStringToObject(row, "text", failure->text);
-}
-
-static void print_json(const struct sim *sim) {
-    const struct runner_result *result = &sim->result;
-    const char *device = device_name(sim->job.job.device);
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "kernel", sim->job.task->kernel_path);
-    cJSON_AddStringToObject(object, "device", result->device[0] ? result->device : device);
-    cJSON_AddStringToObject(object, "dialect", result->dialect);
-    cli_json_answer(object, "compiles", result->verdict.compiles.answer);
-    cli_json_answer(object, "correct", result->verdict.correct.answer);
-    cli_json_answer(object, "credible", result->verdict.credible.answer);
-    cJSON_AddStringToObject(object, "wall", result->wall);
-    add_seeds(object, result);
-    add_known(object, "latency_us", result->latency_us, result->latency_us > 0);
-    add_known(object, "low_us", result->low_us, result->low_us > 0);
-    add_known(object, "high_us", result->high_us, result->high_us > 0);
-    add_known(object, "floor_us", result->floor_us, result->floor_us > 0);
-    add_known(object, "floor_split_us", result->floor_split_us, result->floor_us > 0);
-    add_known(object, "floor_any_us", result->floor_any_us, result->floor_us > 0);
-    cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
-    add_prediction(object, &sim->prediction);
-    add_metrics(object, result);
-    if (cli_has(sim->cli, "save-outputs"))
-        add_outputs(object, sim);
-    cJSON_AddItemToObject(object, "diagnostics", cli_json_diags(&result->diagnostics));
-    add_elapsed(object, result);
-    add_failure(object, &result->failure);
-    cli_json_print(object);
-}
-
-/* Prints why the latency is more than --fail-above allows, as a sentence without its end. False: it
- * is not, or there is no limit or no latency. */
-static bool is_too_slow(const struct sim *sim, struct buf *why) {
+bool cli_sim_is_too_slow(const struct sim *sim, struct buf *why) {
     if (!(sim->limit_us > 0) || !(sim->result.latency_us > sim->limit_us))
         return false;
     buf_printf(why, "%.6g µs is above %.6g µs", sim->result.latency_us, sim->limit_us);
@@ -273,157 +154,10 @@ static void explain_answers(struct sim *sim) {
             diag_add(&result->diagnostics, DIAG_ERROR, "", sim->job.task->kernel_path, 0, 0,
                      "not %s: %s", rows[i].name, rows[i].judgement->reason);
     struct buf why = {0};
-    if (is_too_slow(sim, &why))
+    if (cli_sim_is_too_slow(sim, &why))
         diag_add(&result->diagnostics, DIAG_ERROR, "", sim->job.task->kernel_path, 0, 0,
                  "too slow: %s", why.at);
     buf_free(&why);
-}
-
-/* ---- text ----------------------------------------------------------------------------------- */
-
-static void print_judgement(struct buf *out, const char *name,
-                            const struct task_judgement *judgement) {
-    buf_printf(out, "%-9s %s%s%s\n", name, task_answer_name(judgement->answer),
-               judgement->reason[0] ? ": " : "", judgement->reason);
-}
-
-/* Prints the floors in other precisions, where they are lower. */
-static void print_floors(struct buf *out, const struct runner_result *result) {
-    if (!(result->floor_any_us < result->floor_us))
-        return;
-    buf_puts(out, ", ");
-    clock_print_duration(out, result->floor_split_us * 1e-6);
-    buf_puts(out, " with fp32 products split into bf16, ");
-    clock_print_duration(out, result->floor_any_us * 1e-6);
-    buf_puts(out, " all in bf16");
-}
-
-static void print_latency(struct buf *out, const struct runner_result *result) {
-    if (!(result->latency_us > 0))
-        return;
-    buf_puts(out, "latency   ");
-    clock_print_duration(out, result->latency_us * 1e-6);
-    buf_puts(out, " (modelled); floor ");
-    clock_print_duration(out, result->floor_us * 1e-6);
-    if (result->floor_bound[0])
-        buf_printf(out, " (%s)", result->floor_bound);
-    print_floors(out, result);
-    if (result->bound[0])
-        buf_printf(out, "; limited by %s", result->bound);
-    buf_putc(out, '\n');
-    if (!(result->low_us > 0))
-        return;
-    buf_puts(out, "error     eight of ten kernels like this took ");
-    clock_print_duration(out, result->low_us * 1e-6);
-    buf_puts(out, " to ");
-    clock_print_duration(out, result->high_us * 1e-6);
-    buf_puts(out, " on hardware\n");
-}
-
-/* What the latency rests on that nobody documented or measured. */
-static void print_rests(struct buf *out, const struct runner_result *result) {
-    double fitted = NAN, guessed = NAN;
-    for (size_t i = 0; i < result->metrics.len; i++) {
-        const struct runner_metric *metric = &result->metrics.at[i];
-        if (!strcmp(metric->name, "fitted_rules_percent"))
-            fitted = metric->value;
-        else if (!strcmp(metric->name, "guessed_rules_percent"))
-            guessed = metric->value;
-    }
-    if (isfinite(fitted) && isfinite(guessed))
-        buf_printf(out, "rests on  fitted rules for %.0f %%, guessed ones for %.0f %%\n", fitted,
-                   guessed);
-}
-
-static void print_limit(struct buf *out, const struct sim *sim) {
-    struct buf why = {0};
-    if (is_too_slow(sim, &why))
-        buf_printf(out, "limit     no: %s\n", why.at);
-    else if (sim->limit_us > 0 && sim->result.latency_us > 0)
-        buf_puts(out, "limit     yes\n");
-    buf_free(&why);
-}
-
-static struct str why_not(const struct buf *said) {
-    static const char start[] = "the compiler predicts nothing: ";
-    struct str text = buf_str(said);
-    if (!str_starts(text, start))
-        return text;
-    return (struct str){text.at + sizeof start - 1, text.len - (sizeof start - 1)};
-}
-
-/* Why there is no prediction interests only those who asked for one. */
-static void print_prediction(struct buf *out, const struct sim *sim) {
-    const struct runner_prediction *found = &sim->prediction;
-    const char *set = config_get(sim->config, "defaults", "nki_python", NULL);
-    if (!(found->us > 0)) {
-        if (set && *set && sim->unpredicted.len)
-            buf_printf(out, "compiler  no prediction: " STR_FMT "\n",
-                       STR_ARG(why_not(&sim->unpredicted)));
-        return;
-    }
-    buf_puts(out, "compiler  predicts ");
-    clock_print_duration(out, found->us * 1e-6);
-    buf_printf(out, " (%s)", found->by);
-    for (size_t i = 0, said = 0; i < found->engine_count; i++)
-        if (found->engines[i].percent >= 1)
-            buf_printf(out, "%s%s %.0f %%", said++ ? ", " : ": ", found->engines[i].engine,
-                       found->engines[i].percent);
-    buf_putc(out, '\n');
-}
-
-static void print_lines(struct buf *out, const struct sim *sim) {
-    const struct runner_result *result = &sim->result;
-    if (result->lines.len)
-        buf_puts(out, "\n  share  engine   line\n");
-    for (size_t i = 0; i < result->lines.len && i < COSTLY_LINES; i++) {
-        const struct runner_line *line = &result->lines.at[i];
-        struct str rest = {sim->job.task->kernel_text, sim->job.task->kernel_len}, text = {0};
-        for (int n = 0; n < line->line; n++)
-            if (!str_next(&rest, '\n', &text))
-                text = (struct str){"", 0};
-        text = str_trim(text);
-        buf_printf(out, "%6.1f%%  %-7s %5d  %.*s\n", line->share * 100, line->engine, line->line,
-                   (int)MIN_OF(text.len, (size_t)56), text.at);
-    }
-}
-
-static void print_outputs(struct buf *out, const struct runner_result *result) {
-    for (size_t i = 0; i < result->artifacts.len; i++) {
-        const struct runner_artifact *artifact = &result->artifacts.at[i];
-        if (artifact->array.dtype == DTYPE_NONE)
-            continue;
-        buf_printf(out, "%-9s %s (%s", artifact->name, artifact->path,
-                   dtype_name(artifact->array.dtype));
-        for (int d = 0; d < artifact->array.ndim; d++)
-            buf_printf(out, "%c%lld", d ? 'x' : ' ', (long long)artifact->array.shape[d]);
-        buf_puts(out, ")\n");
-    }
-}
-
-static void print_text(const struct sim *sim) {
-    const struct runner_result *result = &sim->result;
-    struct buf raw = {0}, safe = {0};
-    cli_print_diags(&result->diagnostics, sim->job.task, &safe);
-    buf_printf(&raw, "kernel    %s (%s, %s dialect) on %s, %llu instructions\n",
-               sim->job.task->kernel_path, result->kernel_name[0] ? result->kernel_name : "?",
-               result->dialect[0] ? result->dialect : "unknown", result->device,
-               (unsigned long long)result->instructions);
-    print_judgement(&raw, "compiles", &result->verdict.compiles);
-    print_judgement(&raw, "correct", &result->verdict.correct);
-    print_judgement(&raw, "credible", &result->verdict.credible);
-    if (result->wall[0])
-        buf_printf(&raw, "wall      %s\n", result->wall);
-    print_latency(&raw, result);
-    print_rests(&raw, result);
-    print_limit(&raw, sim);
-    print_prediction(&raw, sim);
-    print_outputs(&raw, result);
-    print_lines(&raw, sim);
-    text_sanitise(&safe, buf_str(&raw));
-    fputs(safe.at, stdout);
-    buf_free(&raw);
-    buf_free(&safe);
 }
 
 /* ---- JUnit ---------------------------------------------------------------------------------- */
@@ -431,7 +165,7 @@ static void print_text(const struct sim *sim) {
 static void add_limit(struct junit *junit, const struct sim *sim) {
     struct buf name = {0}, why = {0};
     buf_printf(&name, "latency at most %.6g µs", sim->limit_us);
-    bool known = sim->result.latency_us > 0, failed = is_too_slow(sim, &why);
+    bool known = sim->result.latency_us > 0, failed = cli_sim_is_too_slow(sim, &why);
     if (!known)
         buf_puts(&why, "there is no latency");
     junit_add(junit, name.at, failed ? JUNIT_FAILED : known ? JUNIT_PASSED : JUNIT_SKIPPED, why.at);
@@ -518,7 +252,7 @@ static int exit_status(const struct sim *sim) {
     struct buf why = {0};
     if (sim->result.failure.kind != ERR_NONE)
         return cli_fail(sim->cli, &sim->result.failure);
-    bool too_slow = is_too_slow(sim, &why);
+    bool too_slow = cli_sim_is_too_slow(sim, &why);
     if (too_slow)
         fprintf(stderr, "hone sim: the kernel is too slow: %s (--fail-above)\n", why.at);
     buf_free(&why);
@@ -541,9 +275,9 @@ static int evaluate_and_print(struct sim *sim) {
         sim->result.failure = err;
     if (cli_has(sim->cli, "json")) {
         explain_answers(sim);
-        print_json(sim);
+        cli_sim_print_json(sim);
     } else if (sim->result.failure.kind == ERR_NONE || sim->result.diagnostics.all.len) {
-        print_text(sim);
+        cli_sim_print_text(sim);
     }
     return exit_status(sim);
 }
