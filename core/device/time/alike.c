@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the periods of a folded loop are alike, as its instructions and as its issues. */
+/* Whether the periods of a folded loop are alike: first its instructions, then what is issued for
+ * them. */
 #include "device/time/run.h"
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-/* An instruction, the one a period later, and how far their operands in HBM are apart there. */
+/* An instruction and the one a period later. */
 struct pair {
     const struct device_image *image;
     const struct nki_fold *fold;
     const struct nki_instr *one, *next;
-    uint32_t period; /* of `one`; the fold's `kept`: behind the gap */
+    uint32_t period; /* that `one` is in; the fold's `kept` is the one behind the gap */
 };
 
 static bool same_storage(const struct nki_storage *a, const struct nki_storage *b) {
@@ -19,7 +20,7 @@ static bool same_storage(const struct nki_storage *a, const struct nki_storage *
            a->address_byte == b->address_byte && a->input == b->input && a->output == b->output;
 }
 
-/* The same tensor from before the loop, or tiles that the two periods have made alike. */
+/* Both use one tensor from before the loop, or each the same tile of its own period. */
 static bool same_place(const struct pair *pair, const struct nki_ap *a, const struct nki_ap *b) {
     const struct nki_fold *fold = pair->fold;
     const struct nki_program *program = pair->image->program;
@@ -32,7 +33,8 @@ static bool same_place(const struct pair *pair, const struct nki_ap *a, const st
            same_storage(one, &program->storages.at[b->storage]);
 }
 
-/* A step from period to period is allowed in HBM that is only read or only written. */
+/* Operands may move from period to period only in HBM that the program only reads or only
+ * writes. */
 static bool may_move(const struct pair *pair, const struct nki_ap *ap) {
     return pair->image->program->storages.at[ap->storage].space == NKI_HBM &&
            !(pair->image->written[ap->storage] && pair->image->read[ap->storage]);
@@ -82,8 +84,8 @@ static int64_t offset_of(const struct nki_operand *operand, uint32_t i) {
     return operand->kind == NKI_OPERAND_AP ? operand->ap->offset : operand->aps[i]->offset;
 }
 
-/* Operands move by the same step from each period to the next, and over the gap by as many steps as
- * periods were left out. */
+/* Operands move by the same step from each period to the next. Over the gap they move by one step
+ * more for each period that was left out. */
 static bool moves_evenly(const struct nki_program *program, const struct nki_fold *fold, size_t i) {
     const struct nki_instr *first = &program->instrs.at[i];
     for (size_t k = 0; k < first->n_operands; k++) {
@@ -105,7 +107,7 @@ static bool moves_evenly(const struct nki_program *program, const struct nki_fol
     return true;
 }
 
-/* Nothing behind the loop's first period after the gap may use what periods before it made. */
+/* What comes after the loop's first period behind the gap may not use what earlier periods made. */
 static bool ends_apart(const struct device_image *image, const struct nki_fold *fold) {
     const struct nki_program *program = image->program;
     uint32_t made = fold->first_storage + fold->kept * fold->storages;
@@ -119,7 +121,7 @@ static bool ends_apart(const struct device_image *image, const struct nki_fold *
     return true;
 }
 
-/* Whether each part of the periods kept is like the one before, wherever in HBM it moves. */
+/* Whether each kept part is like the one before it. In HBM, places may have moved. */
 static bool are_parts_alike(const struct device_image *image, const struct nki_fold *part) {
     const struct nki_instr *instrs = image->program->instrs.at + part->first;
     for (uint32_t i = 0; i < part->kept * part->length; i++) {
@@ -175,7 +177,7 @@ static bool same_cost(const struct issue_cost *a, const struct issue_cost *b) {
            same_transfer(&a->transfer, &b->transfer);
 }
 
-/* Two lists of numbers, where those from `first` on are to differ by `by` and others not at all. */
+/* How two lists of numbers may differ: those from `first` on by `by`, the others not at all. */
 struct shifted {
     uint32_t first, by;
 };
@@ -201,7 +203,8 @@ static uint32_t residence_at(const struct allocation *allocation, uint32_t s) {
     return low;
 }
 
-/* Issue s and the one `by` later, which is behind as many new residences as `shifted` says. */
+/* Issue s and the one `by` later are alike. The later one uses residences that lie `shifted`
+ * further on. */
 static bool same_issue(const struct schedule *schedule, const struct gap *gap, uint32_t s,
                        uint32_t by, struct shifted shifted) {
     const struct allocation *allocation = schedule->allocation;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The floor: the time below which no kernel of a task can be. What has to be read and written is
- * moved once, and products take their time at the peak of the PE array. A kernel's own traffic and
- * products are one account of this. What its reference needs (core/task/record) is another. Each is
- * an upper bound of the least, so for each part the smaller one counts. */
+/* The floor: no kernel of a task can take less time. What has to be read and written is moved once,
+ * and products run at the peak of the PE array. There are two accounts of how much that is: the
+ * kernel's own traffic and products, and what its reference needs (core/task/record). The least
+ * work is at most as much as either says, so for each part the smaller number counts. */
 #include "device/time/floor.h"
 
-#define FP32_PASSES 4    /* passes of the PE array for a product in fp32, against one in bf16 */
+#define FP32_PASSES 4    /* passes of the PE array for a product in fp32; bf16 takes one */
 #define SPLIT_PRODUCTS 3 /* high x high, high x low, low x high */
 
 void floor_add_product(struct floor_parts *parts, double once_ns, int passes) {
@@ -14,8 +14,8 @@ void floor_add_product(struct floor_parts *parts, double once_ns, int passes) {
     parts->pe_ns[FLOOR_ANY] += once_ns;
 }
 
-/* What the reference needs. Results may be narrower than the reference's. Then what the kernel
- * writes counts, because it is less. */
+/* What the reference needs. When the kernel writes narrower results than the reference, the
+ * kernel's bytes count, because they are fewer. */
 static struct floor_parts parts_of(const struct device_generation *generation,
                                    const struct device_need *need) {
     struct floor_parts parts = {.read_bytes = need->read_bytes,

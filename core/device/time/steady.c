@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When a schedule repeats itself. At the start of each period of a folded loop the state of the run
- * is noted: who is free when, what waits for what, which memory is held, all by how much later or
- * further on it is than the period's first issue. Two equal states have equal futures as long as
- * the periods go on, so what lies between them repeats. Times lie on a grid (issues.c) on which
- * sums are exact: equal means equal. */
+ * is noted: who is free when, what waits for what, which memory is held. Times and numbers in it
+ * count from the period's first issue. Two equal states have equal futures as long as the periods
+ * go on, so what lies between them repeats. Times lie on a grid (issues.c) on which sums are exact,
+ * so states can be compared bit by bit. */
 #include "device/time/run.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define NO_GAP UINT32_MAX
-#define MOST_TRIES 4 /* at a number of periods that comes out even */
+/* Schedules; each hides more periods, until what is left out is a multiple of the period. */
+#define MOST_TRIES 4
 
 /* A note: the state as a hash of 128 bits. */
 struct cut {
     uint32_t turn;
-    bool noted, inside; /* inside: nothing beyond the loop has been touched so far */
+    bool noted, inside; /* inside: so far nothing behind the loop has been issued or made ready */
     double now_ns, throttled_ns;
     unsigned char state[HASH_BYTES];
 };
@@ -34,7 +35,7 @@ static void put_number(struct words *words, double number) {
     put(words, bits);
 }
 
-/* What is over has no part in what comes. */
+/* A time that is past has no effect any more: all of them count as 0. */
 static void put_time(struct words *words, double time, double now) {
     put_number(words, time > now ? time - now : 0);
 }
@@ -96,13 +97,13 @@ void steady_touch(struct run *run, uint32_t s, uint32_t touched) {
 
 /* ---- the state ------------------------------------------------------------------------------ */
 
-/* The issues that something has happened to and that are not done: [low, high). */
+/* The issues from low up to high: those that something has happened to and that are not done. */
 struct window {
-    uint32_t low, high, base, end; /* end: of the loop's periods */
+    uint32_t low, high, base, end; /* end: of the loop */
     double now;
 };
 
-/* An issue by how far it is on; those behind the loop are all the same. */
+/* An issue by its distance from the period's first one. All issues behind the loop are one. */
 static void put_issue(struct words *words, uint32_t issue, const struct window *window) {
     put(words, issue < window->end ? issue - window->base : UINT32_MAX);
 }
@@ -143,7 +144,7 @@ static int by_issue(const void *a, const void *b) {
     return x->issue < y->issue ? -1 : x->issue > y->issue;
 }
 
-/* A heap's entries in an order that does not depend on how they came there. */
+/* A heap's entries in an order that does not depend on the order in which they came. */
 static void put_heap(struct words *words, const struct heap *heap, const struct window *window,
                      bool memory) {
     size_t n = heap->all.len;
@@ -270,7 +271,8 @@ static bool same_state(const struct cut *a, const struct cut *b) {
            memcmp(a->state, b->state, sizeof a->state) == 0;
 }
 
-/* Twice, so that what reaches from one period into the next is steady as well. */
+/* The state has come back twice, so that what reaches from one period into the next is steady,
+ * too. */
 static bool repeats(const struct cut *cuts, uint32_t at, uint32_t period) {
     return same_state(&cuts[at], &cuts[at - period]) &&
            same_state(&cuts[at], &cuts[at - 2 * period]);
@@ -373,8 +375,9 @@ static void add_what_was_left_out(struct folded *folded) {
             (double)(folded->allocation->gaps.at[g].left_out / folded->steady[g].period);
 }
 
-/* Hides so many kept periods more that what is left out comes out even; false when it did. A
- * period is at most a third of what is kept, so some stay. */
+/* What is left out has to be a multiple of the period. Where it is not, as many of the kept rounds
+ * are hidden, too; true when there were some. A period is at most a third of what is kept, so some
+ * stay. */
 static bool hide_more(const struct folded *folded, uint32_t *hidden) {
     bool more = false;
     for (size_t g = 0; g < folded->allocation->gaps.len; g++) {
