@@ -177,6 +177,26 @@ const char *write_access(struct writer *writer, const struct access *access) {
     return text;
 }
 
+/* "for name in …", "name = …" */
+static bool assigns(struct str line, const char *name) {
+    line = str_trim(line);
+    if (str_starts(line, "for "))
+        line = (struct str){line.at + 4, line.len - 4};
+    size_t len = strlen(name);
+    if (!str_starts(line, name))
+        return false;
+    struct str rest = {line.at + len, line.len - len};
+    return str_starts(rest, " = ") || str_starts(rest, " in ");
+}
+
+int write_assigned(const struct writer *writer, const char *name) {
+    int times = 0;
+    struct str text = buf_str(&writer->out);
+    for (struct str line; str_next(&text, '\n', &line);)
+        times += assigns(line, name);
+    return times;
+}
+
 const char *write_number(struct writer *writer, double number) {
     if (isinf(number) || fabs(number) > 3.4028235e38)
         return number > 0 ? "3.4028235e38" : "-3.4028235e38";

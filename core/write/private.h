@@ -41,8 +41,9 @@ struct writer {
     struct buf out;
     int indent;
     struct written *written;
-    bool *apart; /* nodes that could not be made where they are used */
-    bool again;  /* one was found: all is written once more */
+    bool *apart;                /* nodes that could not be made where they are used */
+    VEC(const char *) shadowed; /* names that a line of the kernel gives to something else */
+    bool again;                 /* one of either was found: all is written once more */
 };
 
 /* Appends a line at the indentation of the moment. */
@@ -51,6 +52,8 @@ void write_blank(struct writer *writer);
 /* The view of a node's array, which is put into a buffer first where it lies in none. False, with a
  * gap told, where that cannot be. */
 bool write_view(struct writer *writer, int node, struct view *view);
+/* How often lines of the kernel assign to a name, loops among them. */
+int write_assigned(const struct writer *writer, const char *name);
 /* A number as the kernel's Python has it; infinity is the largest float32. */
 const char *write_number(struct writer *writer, double number);
 /* From now on the node is computed by a stage of its own, and the kernel is written once more. */

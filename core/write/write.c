@@ -14,8 +14,10 @@ static bool is_taken(const struct writer *writer, const char *name) {
     for (size_t i = 0; i < writer->buffers.len; i++)
         if (strcmp(writer->buffers.at[i].name, name) == 0)
             return true;
-    static const char *const words[] = {"nl", "nisa", "nki", "kernel", "rows", "cols", "r",
-                                        "c",  "m",    "n",   "k",      "min",  "range"};
+    for (size_t i = 0; i < writer->shadowed.len; i++)
+        if (strcmp(writer->shadowed.at[i], name) == 0)
+            return true;
+    static const char *const words[] = {"nl", "nisa", "nki", "np", "kernel", "min", "range"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(words[i], name) == 0)
             return true;
@@ -502,6 +504,17 @@ static bool has_empty(const struct graph *graph) {
 
 /* Once, from the parameters on. False where there is no kernel; again is set where all has to be
  * written once more. */
+/* A name of the kernel's own that is an argument's, too, would hide the argument. */
+static void find_shadowed(struct writer *writer) {
+    for (size_t i = 0; i < writer->buffers.len; i++) {
+        const struct buffer *buffer = &writer->buffers.at[i];
+        if (!buffer->is_parameter || write_assigned(writer, buffer->name) == 0)
+            continue;
+        *vec_push(&writer->shadowed) = buffer->name;
+        writer->again = true;
+    }
+}
+
 static bool write_once(struct writer *writer, const struct graph *graph, struct err *err) {
     writer->written = mem_alloc(1, sizeof *writer->written);
     writer->graph = write_late(writer, graph);
@@ -514,6 +527,7 @@ static bool write_once(struct writer *writer, const struct graph *graph, struct 
     if (ok) {
         print_head(writer);
         write_all(writer);
+        find_shadowed(writer);
         writer->written->text = buf_take(&writer->out);
     }
     if (!ok || writer->again) {
@@ -539,6 +553,7 @@ struct written *write_kernel(const struct write_spec *spec, struct err *err) {
     }
     buf_free(&writer.out);
     vec_free(&writer.buffers);
+    vec_free(&writer.shadowed);
     arena_free(writer.arena);
     return writer.written;
 }

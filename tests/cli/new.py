@@ -91,6 +91,10 @@ def forward(x, w):
 def forward(table, token):
     return table[token] * 2
 """,
+    "names": inputs_of((700, 4096), (700, 4096), (64, 200), (200, 300)) + """
+def forward(p, r, k, tile):
+    return p * r + np.exp(p), k @ tile + 1
+""",
     "listed": inputs_of((130, 7)) + """
 def forward(x):
     return x * np.array([1.0, 2.5, -3.0, 0.1, 7, 9, 11], dtype=np.float32)
