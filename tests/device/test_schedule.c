@@ -114,7 +114,7 @@ static struct random random_program(uint32_t seed, enum nki_dialect dialect, int
 struct timed {
     struct device_image *image;
     struct allocation *allocation;
-    struct issue_cost *costs;
+    struct issue_costs *costs;
     struct depends *depends;
     struct schedule schedule;
 };
@@ -125,7 +125,7 @@ static struct timed prepare(struct random *r) {
         fail_msg("%s", r->b.diags.all.at[0].message);
     const struct device_constants *table = device_constants_of(r->b.generation->generation);
     t.allocation = allocation_make(t.image, table, 0);
-    t.costs = issue_costs(t.allocation, table);
+    t.costs = issue_costs_make(t.allocation, table);
     t.depends = depends_make(t.allocation, t.costs);
     t.schedule = (struct schedule){t.allocation, t.depends, table, t.costs};
     return t;
@@ -133,7 +133,7 @@ static struct timed prepare(struct random *r) {
 
 static void discard(struct timed *t, struct random *r) {
     depends_free(t->depends);
-    free(t->costs);
+    issue_costs_free(t->costs);
     allocation_free(t->allocation);
     device_unload(t->image);
     build_end(&r->b);
@@ -167,18 +167,19 @@ struct slow {
 };
 
 static bool is_transfer(const struct slow *w, size_t s) {
-    return w->schedule->costs[s].queue == QUEUE_DMA_IN ||
-           w->schedule->costs[s].queue == QUEUE_DMA_OUT;
+    return issue_cost_at(w->schedule->costs, s)->queue == QUEUE_DMA_IN ||
+           issue_cost_at(w->schedule->costs, s)->queue == QUEUE_DMA_OUT;
 }
 
 static uint8_t issuer(const struct slow *w, size_t s) {
-    return w->schedule->costs[s].issuer;
+    return issue_cost_at(w->schedule->costs, s)->issuer;
 }
 
 /* Until when the issue waits for another one. INFINITY: the other one has not started. */
 static double wait_for(const struct slow *w, size_t s, uint32_t edge) {
     size_t p = edge & ~DEPENDS_ORDER;
-    uint8_t mine = w->schedule->costs[s].queue, other = w->schedule->costs[p].queue;
+    uint8_t mine = issue_cost_at(w->schedule->costs, s)->queue,
+            other = issue_cost_at(w->schedule->costs, p)->queue;
     if (!w->started[p])
         return INFINITY;
     if ((edge & DEPENDS_ORDER) || (mine == QUEUE_TENSOR && other == QUEUE_TENSOR))
@@ -205,7 +206,7 @@ static size_t next_of(const struct slow *w, uint8_t queue, double *at) {
     double earliest = INFINITY;
     size_t best = SIZE_MAX;
     for (size_t s = 0; s < w->n; s++) {
-        if (w->started[s] || w->schedule->costs[s].queue != queue)
+        if (w->started[s] || issue_cost_at(w->schedule->costs, s)->queue != queue)
             continue;
         double ready = ready_at(w, s);
         if (!w->allocation->reorders) {
@@ -218,13 +219,14 @@ static size_t next_of(const struct slow *w, uint8_t queue, double *at) {
     }
     *at = MAX_OF(earliest, w->queue_free[queue]);
     for (size_t s = 0; isfinite(earliest) && s < w->n && best == SIZE_MAX; s++)
-        if (!w->started[s] && w->schedule->costs[s].queue == queue && ready_at(w, s) <= *at)
+        if (!w->started[s] && issue_cost_at(w->schedule->costs, s)->queue == queue &&
+            ready_at(w, s) <= *at)
             best = s;
     return best;
 }
 
 static void run_compute(struct slow *w, size_t s, double at) {
-    const struct issue_cost *cost = &w->schedule->costs[s];
+    const struct issue_cost *cost = issue_cost_at(w->schedule->costs, s);
     const struct device_constants *table = w->schedule->table;
     double interval = cost->interval_ns, latency = cost->latency_ns, extra = 0;
     if ((int)cost->queue == w->lifted) {
@@ -255,7 +257,7 @@ static void run_compute(struct slow *w, size_t s, double at) {
 }
 
 static void run_move(struct slow *w, size_t s, double at) {
-    const struct issue_cost *cost = &w->schedule->costs[s];
+    const struct issue_cost *cost = issue_cost_at(w->schedule->costs, s);
     const struct device_constants *table = w->schedule->table;
     if (w->lifted == QUEUE_DMA_IN || w->lifted == QUEUE_DMA_OUT) {
         w->start[s] = w->end[s] = w->visible[s] = w->queue_free[cost->queue] = at;
@@ -352,7 +354,7 @@ static bool step(struct slow *w) {
         return false;
     if (w->allocation->issues.at[best].kind == ISSUE_ABSENT)
         w->start[best] = w->end[best] = w->visible[best] =
-            w->queue_free[w->schedule->costs[best].queue] = best_at;
+            w->queue_free[issue_cost_at(w->schedule->costs, best)->queue] = best_at;
     else if (is_transfer(w, best))
         run_move(w, best, best_at);
     else
@@ -452,7 +454,8 @@ static void the_slow_schedule_is_the_same(void **state) {
 static void assert_one_thing_at_a_time(const struct timed *t, const struct timeline *time) {
     for (size_t s = 0; s < t->allocation->issues.len; s++)
         for (size_t p = 0; p < s; p++)
-            if (t->costs[s].queue == t->costs[p].queue && t->costs[s].queue < QUEUE_DMA_IN)
+            if (issue_cost_at(t->costs, s)->queue == issue_cost_at(t->costs, p)->queue &&
+                issue_cost_at(t->costs, s)->queue < QUEUE_DMA_IN)
                 assert_true(time->start[s] >= time->end[p] || time->start[p] >= time->end[s]);
 }
 
@@ -460,12 +463,15 @@ static void assert_one_thing_at_a_time(const struct timed *t, const struct timel
 static void assert_engines_keep_up(const struct timed *t, const struct timeline *time) {
     double busy = 0, last = 0, first = INFINITY;
     for (size_t s = 0; s < t->allocation->issues.len; s++) {
-        if (t->costs[s].queue < QUEUE_DMA_IN || t->allocation->issues.at[s].kind == ISSUE_ABSENT)
+        if (issue_cost_at(t->costs, s)->queue < QUEUE_DMA_IN ||
+            t->allocation->issues.at[s].kind == ISSUE_ABSENT)
             continue;
-        busy += t->costs[s].transfer.engine_ns * t->costs[s].transfer.engines;
+        busy += issue_cost_at(t->costs, s)->transfer.engine_ns *
+                issue_cost_at(t->costs, s)->transfer.engines;
         first = MIN_OF(first, time->start[s]);
         last = MAX_OF(last, time->end[s]);
-        assert_true(time->end[s] - time->start[s] >= t->costs[s].transfer.engine_ns - 1e-6);
+        assert_true(time->end[s] - time->start[s] >=
+                    issue_cost_at(t->costs, s)->transfer.engine_ns - 1e-6);
     }
     assert_true(busy <= (last - first) * t->image->generation->dma_engines + 1e-3);
 }

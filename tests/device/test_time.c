@@ -443,11 +443,12 @@ static bool must_wait(const struct nki_instr *later, const struct nki_instr *ear
 static double naive_latency(const struct build *b, const struct schedule *schedule) {
     double free[QUEUE_COUNT] = {0}, visible[N_ISSUES], latency = 0;
     for (int s = 0; s < N_ISSUES; s++) {
-        const struct issue_cost *cost = &schedule->costs[s];
+        const struct issue_cost *cost = issue_cost_at(schedule->costs, s);
         double start = free[cost->queue];
         for (int p = 0; p < s; p++) {
-            double hop =
-                schedule->costs[p].queue == cost->queue ? 0 : schedule->table->semaphore_ns;
+            double hop = issue_cost_at(schedule->costs, p)->queue == cost->queue
+                             ? 0
+                             : schedule->table->semaphore_ns;
             if (must_wait(&b->program->instrs.at[s], &b->program->instrs.at[p]))
                 start = MAX_OF(start, visible[p] + hop);
         }
@@ -463,7 +464,8 @@ static void check_order(const struct build *b, const struct schedule *schedule,
     for (int s = 0; s < N_ISSUES; s++)
         for (int p = 0; p < s; p++)
             if (must_wait(&b->program->instrs.at[s], &b->program->instrs.at[p])) {
-                bool same = schedule->costs[p].queue == schedule->costs[s].queue;
+                bool same = issue_cost_at(schedule->costs, p)->queue ==
+                            issue_cost_at(schedule->costs, s)->queue;
                 double hop = same ? 0 : schedule->table->semaphore_ns;
                 assert_true(time->start[s] >= time->visible[p] + hop - 1e-6);
             }
@@ -479,10 +481,10 @@ static void random_programs_agree_with_the_slow_version(void **state) {
             assert_non_null(image);
             const struct device_constants *table = device_constants_of(b.generation->generation);
             struct allocation *allocation = allocation_make(image, table, 0);
-            struct issue_cost *costs = issue_costs(allocation, table);
+            struct issue_costs *costs = issue_costs_make(allocation, table);
             /* Who gets the port first depends on time. test_schedule.c checks that. */
-            for (size_t c = 0; c < allocation->issues.len; c++)
-                costs[c].port = false;
+            for (size_t c = 0; c < costs->all.len; c++)
+                costs->all.at[c].port = false;
             struct depends *depends = depends_make(allocation, costs);
             struct schedule schedule = {allocation, depends, table, costs};
             struct timeline *time = timeline_make(&schedule, -1);
@@ -491,7 +493,7 @@ static void random_programs_agree_with_the_slow_version(void **state) {
                 assert_true(fabs(time->latency_ns - naive_latency(&b, &schedule)) < 1e-6);
             timeline_free(time);
             depends_free(depends);
-            free(costs);
+            issue_costs_free(costs);
             allocation_free(allocation);
             device_unload(image);
             build_end(&b);
@@ -504,9 +506,10 @@ static void check_edges(const struct schedule *schedule, const struct timeline *
     for (uint32_t s = 0; s < schedule->depends->n; s++)
         for (uint32_t e = schedule->depends->base[s]; e < schedule->depends->base[s + 1]; e++) {
             uint32_t edge = schedule->depends->producer.at[e], p = edge & ~DEPENDS_ORDER;
-            bool same = schedule->costs[p].queue == schedule->costs[s].queue;
-            bool at_once =
-                (edge & DEPENDS_ORDER) || (same && schedule->costs[s].queue == QUEUE_TENSOR);
+            bool same = issue_cost_at(schedule->costs, p)->queue ==
+                        issue_cost_at(schedule->costs, s)->queue;
+            bool at_once = (edge & DEPENDS_ORDER) ||
+                           (same && issue_cost_at(schedule->costs, s)->queue == QUEUE_TENSOR);
             assert_true(p < s);
             assert_true(time->start[s] >= (at_once ? time->start[p] : time->visible[p]) - 1e-6);
         }
@@ -518,7 +521,7 @@ static void nothing_starts_before_what_it_depends_on(void **state) {
         struct loaded l = load(samples[i].text, &samples[i], "trn2");
         const struct device_constants *table = device_constants_of(NKI_GEN3);
         struct allocation *allocation = allocation_make(l.image, table, 0);
-        struct issue_cost *costs = issue_costs(allocation, table);
+        struct issue_costs *costs = issue_costs_make(allocation, table);
         struct depends *depends = depends_make(allocation, costs);
         struct schedule schedule = {allocation, depends, table, costs};
         struct timeline *time = timeline_make(&schedule, -1);
@@ -526,7 +529,7 @@ static void nothing_starts_before_what_it_depends_on(void **state) {
         check_edges(&schedule, time);
         timeline_free(time);
         depends_free(depends);
-        free(costs);
+        issue_costs_free(costs);
         allocation_free(allocation);
         unload(&l);
     }
@@ -553,7 +556,7 @@ static void a_tile_is_kept_for_an_older_store(void **state) {
     assert_non_null(image);
     const struct device_constants *table = device_constants_of(b.generation->generation);
     struct allocation *allocation = allocation_make(image, table, 0);
-    struct issue_cost *costs = issue_costs(allocation, table);
+    struct issue_costs *costs = issue_costs_make(allocation, table);
     struct depends *depends = depends_make(allocation, costs);
     struct schedule schedule = {allocation, depends, table, costs};
     struct timeline *time = timeline_make(&schedule, -1);
@@ -562,7 +565,7 @@ static void a_tile_is_kept_for_an_older_store(void **state) {
     assert_true(time->start[last] >= time->visible[last - 2]);
     timeline_free(time);
     depends_free(depends);
-    free(costs);
+    issue_costs_free(costs);
     allocation_free(allocation);
     device_unload(image);
     build_end(&b);

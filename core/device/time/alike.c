@@ -162,21 +162,6 @@ bool alike_fold(const struct device_image *image, const struct nki_fold *fold) {
 
 /* ---- issues --------------------------------------------------------------------------------- */
 
-static bool same_transfer(const struct transfer *a, const struct transfer *b) {
-    return a->engines == b->engines && a->first == b->first && a->engine_ns == b->engine_ns &&
-           a->bytes == b->bytes && a->descriptors == b->descriptors &&
-           a->reads_hbm == b->reads_hbm && a->writes_hbm == b->writes_hbm &&
-           a->software == b->software;
-}
-
-static bool same_cost(const struct issue_cost *a, const struct issue_cost *b) {
-    return a->interval_ns == b->interval_ns && a->latency_ns == b->latency_ns &&
-           a->issue_ns == b->issue_ns && a->start_ns == b->start_ns &&
-           a->active_ns == b->active_ns && a->function_set == b->function_set &&
-           a->port == b->port && a->queue == b->queue && a->issuer == b->issuer &&
-           same_transfer(&a->transfer, &b->transfer);
-}
-
 /* How two lists of numbers may differ: those from `first` on by `by`, the others not at all. */
 struct shifted {
     uint32_t first, by;
@@ -211,7 +196,7 @@ static bool same_issue(const struct schedule *schedule, const struct gap *gap, u
     const struct depends *depends = schedule->depends;
     uint32_t t = s + by, n = depends->base[s + 1] - depends->base[s];
     if (allocation->issues.at[s].kind != allocation->issues.at[t].kind ||
-        !same_cost(&schedule->costs[s], &schedule->costs[t]) ||
+        schedule->costs->of[s] != schedule->costs->of[t] ||
         depends->base[t + 1] - depends->base[t] != n ||
         !same_numbers(depends->producer.at + depends->base[s],
                       depends->producer.at + depends->base[t], n, (struct shifted){gap->first, by}))

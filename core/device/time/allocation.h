@@ -155,9 +155,17 @@ struct issue_cost {
     bool port;                      /* it needs the port that Vector and GpSimd share */
     uint8_t queue, issuer;          /* issuer: the enum nki_engine that triggers a transfer */
 };
-/* One cost for each issue, in an array that the caller frees. */
-struct issue_cost *issue_costs(const struct allocation *allocation,
-                               const struct device_constants *table);
+/* The cost of each issue. There are few different ones, and each is kept once. */
+struct issue_costs {
+    VEC(struct issue_cost) all;
+    uint32_t *of; /* per issue: which of them */
+};
+struct issue_costs *issue_costs_make(const struct allocation *allocation,
+                                     const struct device_constants *table);
+void issue_costs_free(struct issue_costs *costs); /* accepts NULL */
+static inline const struct issue_cost *issue_cost_at(const struct issue_costs *costs, size_t s) {
+    return &costs->all.at[costs->of[s]];
+}
 
 /* depend.c: which issues an issue waits for. */
 #define DEPENDS_ORDER 0x80000000u /* start after it, need not wait for its result */
@@ -169,7 +177,7 @@ struct depends {
     uint32_t *consumer;      /* issue numbers, some with DEPENDS_ORDER */
     VEC(uint32_t) producer;  /* issue numbers, some with DEPENDS_ORDER */
 };
-struct depends *depends_make(const struct allocation *allocation, const struct issue_cost *costs);
+struct depends *depends_make(const struct allocation *allocation, const struct issue_costs *costs);
 void depends_free(struct depends *depends);
 
 /* schedule.c */
@@ -188,7 +196,7 @@ struct schedule {
     const struct allocation *allocation;
     const struct depends *depends;
     const struct device_constants *table;
-    const struct issue_cost *costs;
+    const struct issue_costs *costs;
 };
 /* Times every issue. With `lifted` >= 0 that queue takes no time; both DMA queues count as one. */
 struct timeline *timeline_make(const struct schedule *schedule, int lifted);

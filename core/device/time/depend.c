@@ -202,7 +202,7 @@ static void list_consumers(struct depends *depends) {
         }
 }
 
-struct depends *depends_make(const struct allocation *allocation, const struct issue_cost *costs) {
+struct depends *depends_make(const struct allocation *allocation, const struct issue_costs *costs) {
     const struct device_image *image = allocation->image;
     struct depends *depends = mem_alloc(1, sizeof *depends);
     depends->n = allocation->issues.len;
@@ -211,7 +211,7 @@ struct depends *depends_make(const struct allocation *allocation, const struct i
     struct memory memory = memory_make(allocation);
     for (uint32_t s = 0; s < allocation->issues.len; s++) {
         const struct issue *issue = &allocation->issues.at[s];
-        struct access access = {.issue = s, .queue = costs[s].queue};
+        struct access access = {.issue = s, .queue = issue_cost_at(costs, s)->queue};
         depends->base[s] = (uint32_t)depends->producer.len;
         if (issue->kind == ISSUE_SAVE || issue->kind == ISSUE_RELOAD)
             touch_block(depends, &memory, issue->block, access);

@@ -117,10 +117,84 @@ static struct issue_cost cost_of_issue(const struct allocation *allocation,
     return result;
 }
 
-struct issue_cost *issue_costs(const struct allocation *allocation,
-                               const struct device_constants *table) {
-    struct issue_cost *costs = mem_alloc(allocation->issues.len, sizeof *costs);
-    for (size_t s = 0; s < allocation->issues.len; s++)
-        costs[s] = cost_of_issue(allocation, &allocation->issues.at[s], table);
+/* ---- costs that are the same ---------------------------------------------------------------- */
+
+static bool same_transfer(const struct transfer *a, const struct transfer *b) {
+    return a->engines == b->engines && a->first == b->first && a->engine_ns == b->engine_ns &&
+           a->bytes == b->bytes && a->descriptors == b->descriptors &&
+           a->reads_hbm == b->reads_hbm && a->writes_hbm == b->writes_hbm &&
+           a->software == b->software;
+}
+
+static bool same_cost(const struct issue_cost *a, const struct issue_cost *b) {
+    return a->interval_ns == b->interval_ns && a->latency_ns == b->latency_ns &&
+           a->issue_ns == b->issue_ns && a->start_ns == b->start_ns &&
+           a->active_ns == b->active_ns && a->function_set == b->function_set &&
+           a->port == b->port && a->queue == b->queue && a->issuer == b->issuer &&
+           same_transfer(&a->transfer, &b->transfer);
+}
+
+static uint64_t hash_of(const struct issue_cost *cost) {
+    double times[] = {cost->interval_ns, cost->latency_ns, cost->transfer.engine_ns};
+    uint64_t bits[COUNT_OF(times)], hash = cost->queue + 8 * (uint64_t)cost->transfer.first;
+    memcpy(bits, times, sizeof bits);
+    for (size_t i = 0; i < COUNT_OF(bits); i++)
+        hash = (hash ^ bits[i]) * 0x9e3779b97f4a7c15ULL;
+    return hash;
+}
+
+/* The numbers of costs, plus 1, by hash; 0: free. Half of them at least are free. */
+struct places {
+    uint32_t *at;
+    size_t size;
+};
+
+static uint32_t *place_of(const struct places *places, const struct issue_costs *costs,
+                          const struct issue_cost *cost) {
+    size_t at = hash_of(cost) >> 32 & (places->size - 1);
+    while (places->at[at] && !same_cost(&costs->all.at[places->at[at] - 1], cost))
+        at = (at + 1) & (places->size - 1);
+    return &places->at[at];
+}
+
+static void make_room(struct places *places, const struct issue_costs *costs) {
+    free(places->at);
+    places->size *= 2;
+    places->at = mem_alloc(places->size, sizeof *places->at);
+    for (uint32_t i = 0; i < costs->all.len; i++)
+        *place_of(places, costs, &costs->all.at[i]) = i + 1;
+}
+
+static uint32_t number_of(struct issue_costs *costs, struct places *places,
+                          const struct issue_cost *cost) {
+    uint32_t *place = place_of(places, costs, cost);
+    if (*place)
+        return *place - 1;
+    *vec_push(&costs->all) = *cost;
+    *place = (uint32_t)costs->all.len;
+    if (2 * costs->all.len > places->size)
+        make_room(places, costs);
+    return (uint32_t)costs->all.len - 1;
+}
+
+struct issue_costs *issue_costs_make(const struct allocation *allocation,
+                                     const struct device_constants *table) {
+    struct issue_costs *costs = mem_alloc(1, sizeof *costs);
+    struct places places = {.size = 64};
+    costs->of = mem_alloc(allocation->issues.len + 1, sizeof *costs->of);
+    make_room(&places, costs);
+    for (size_t s = 0; s < allocation->issues.len; s++) {
+        struct issue_cost cost = cost_of_issue(allocation, &allocation->issues.at[s], table);
+        costs->of[s] = number_of(costs, &places, &cost);
+    }
+    free(places.at);
     return costs;
+}
+
+void issue_costs_free(struct issue_costs *costs) {
+    if (!costs)
+        return;
+    vec_free(&costs->all);
+    free(costs->of);
+    free(costs);
 }

@@ -15,7 +15,7 @@ struct profiler {
     const struct timeline *time;
     const struct folded *folded;
     bool is_steady; /* all that is counted repeats where rounds were left out */
-    const struct issue_cost *costs;
+    const struct issue_costs *costs;
     const struct device_constants *table;
     struct device_profile *profile;
     double start_ns; /* before the first instruction */
@@ -47,8 +47,8 @@ static int by_start(const void *a, const void *b) {
 static void count_spans(struct profiler *p) {
     for (uint32_t s = 0; s < p->allocation->issues.len; s++)
         if (p->allocation->issues.at[s].kind != ISSUE_ABSENT) {
-            p->count[p->costs[s].queue]++;
-            p->number[p->costs[s].queue] += folded_weight(p->folded, s);
+            p->count[issue_cost_at(p->costs, s)->queue]++;
+            p->number[issue_cost_at(p->costs, s)->queue] += folded_weight(p->folded, s);
         }
     for (int queue = 0; queue + 1 < QUEUE_COUNT; queue++)
         p->first_span[queue + 1] = p->first_span[queue] + p->count[queue];
@@ -105,7 +105,7 @@ static void fill_spans(struct profiler *p, bool shifted) {
     size_t next[QUEUE_COUNT];
     memcpy(next, p->first_span, sizeof next);
     for (uint32_t s = 0; s < p->allocation->issues.len; s++) {
-        uint8_t queue = p->costs[s].queue;
+        uint8_t queue = issue_cost_at(p->costs, s)->queue;
         double ahead = p->start_ns + (shifted ? folded_shift(p->folded, s) : 0);
         if (p->allocation->issues.at[s].kind != ISSUE_ABSENT)
             p->profile->spans.at[next[queue]++] =
@@ -182,8 +182,8 @@ static void count_issues(struct profiler *p) {
         if (issue->kind == ISSUE_ABSENT)
             continue;
         const struct nki_instr *instr = &p->image->program->instrs.at[issue->instr];
-        if (is_dma(p->costs[s].queue)) {
-            struct transfer transfer = p->costs[s].transfer;
+        if (is_dma(issue_cost_at(p->costs, s)->queue)) {
+            struct transfer transfer = issue_cost_at(p->costs, s)->transfer;
             p->dma_transfers += weight;
             p->dma_descriptors += weight * transfer.descriptors;
             p->dma_bytes += weight * transfer.bytes;
@@ -193,7 +193,7 @@ static void count_issues(struct profiler *p) {
             continue;
         count_operands(p, issue->instr, weight);
         count_flops(p, instr, weight);
-        if (p->costs[s].queue == QUEUE_SCALAR && instr->op != NKI_OP_TENSOR_COPY)
+        if (issue_cost_at(p->costs, s)->queue == QUEUE_SCALAR && instr->op != NKI_OP_TENSOR_COPY)
             p->activations += weight;
     }
     p->hbm_write += p->allocation->spill_save_bytes;
@@ -412,11 +412,12 @@ static void walk_critical_path(struct profiler *p, struct lines *lines) {
         if (cause >= 0)
             cause = (int32_t)go_round(&way, (uint32_t)cause);
         double from = cause >= 0 ? MIN_OF(p->time->visible[cause] + way.ahead_ns, until) : 0;
-        if (cause >= 0 && p->costs[cause].queue == p->costs[s].queue)
+        if (cause >= 0 &&
+            issue_cost_at(p->costs, cause)->queue == issue_cost_at(p->costs, s)->queue)
             from = MIN_OF(p->time->end[cause] + way.ahead_ns, until);
         line = line_of(p, lines, p->allocation->issues.at[s].instr);
         line->share += until - from;
-        p->critical_ns[p->costs[s].queue] += until - from;
+        p->critical_ns[issue_cost_at(p->costs, s)->queue] += until - from;
         covered += until - from;
         until = from;
         s = cause;
@@ -442,11 +443,11 @@ static void fill_lines(struct profiler *p) {
         const struct issue *issue = &p->allocation->issues.at[s];
         struct device_line *line = line_of(p, &lines, issue->instr);
         uint64_t weight = folded_weight(p->folded, s);
-        line->engine_ns[queue_engine(p->costs[s].queue)] +=
+        line->engine_ns[queue_engine(issue_cost_at(p->costs, s)->queue)] +=
             (double)weight * (p->time->end[s] - p->time->start[s]);
         line->instructions += issue->kind == ISSUE_INSTR ? weight : 0;
-        if (is_dma(p->costs[s].queue) && issue->kind == ISSUE_INSTR) {
-            struct transfer transfer = p->costs[s].transfer;
+        if (is_dma(issue_cost_at(p->costs, s)->queue) && issue->kind == ISSUE_INSTR) {
+            struct transfer transfer = issue_cost_at(p->costs, s)->transfer;
             bool hbm = transfer.reads_hbm || transfer.writes_hbm;
             line->hbm_bytes += hbm ? weight * transfer.bytes : 0;
         }
@@ -582,14 +583,14 @@ double device_latency(const struct device_image *image, const struct device_cons
     if (!constants)
         constants = device_constants_of(image->generation->generation);
     struct allocation *allocation = allocation_make(image, constants, 0);
-    struct issue_cost *costs = issue_costs(allocation, constants);
+    struct issue_costs *costs = issue_costs_make(allocation, constants);
     struct depends *depends = depends_make(allocation, costs);
     struct schedule schedule = {allocation, depends, constants, costs};
     struct timeline *time = timeline_make(&schedule, -1);
     double us = (time->latency_ns + constants->start_ns + constants->end_ns) / 1e3;
     timeline_free(time);
     depends_free(depends);
-    free(costs);
+    issue_costs_free(costs);
     allocation_free(allocation);
     return us;
 }

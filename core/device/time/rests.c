@@ -26,19 +26,19 @@ static struct device_constants worsened(const struct device_constants *constants
 
 static double latency_ns(const struct allocation *allocation, const struct depends *depends,
                          const struct device_constants *constants) {
-    struct issue_cost *costs = issue_costs(allocation, constants);
+    struct issue_costs *costs = issue_costs_make(allocation, constants);
     struct schedule schedule = {allocation, depends, constants, costs};
     struct timeline *time = timeline_make(&schedule, -1);
     double ns = time->latency_ns + constants->start_ns + constants->end_ns;
     timeline_free(time);
-    free(costs);
+    issue_costs_free(costs);
     return ns;
 }
 
 struct device_rests device_rests_of(const struct device_image *image,
                                     const struct device_constants *constants) {
     struct allocation *allocation = allocation_make(image, constants, 0);
-    struct issue_cost *costs = issue_costs(allocation, constants);
+    struct issue_costs *costs = issue_costs_make(allocation, constants);
     struct depends *depends = depends_make(allocation, costs);
     struct device_constants fitted = worsened(constants, DEVICE_FITTED);
     struct device_constants guessed = worsened(constants, DEVICE_GUESSED);
@@ -46,7 +46,7 @@ struct device_rests device_rests_of(const struct device_image *image,
     double grown[] = {latency_ns(allocation, depends, &fitted) / ns - 1,
                       latency_ns(allocation, depends, &guessed) / ns - 1};
     depends_free(depends);
-    free(costs);
+    issue_costs_free(costs);
     allocation_free(allocation);
     return (struct device_rests){fmin(1, fmax(0, grown[0] / WORSE)),
                                  fmin(1, fmax(0, grown[1] / WORSE))};

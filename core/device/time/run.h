@@ -112,7 +112,7 @@ struct steady {
 /* A schedule of a folded program, and what was left out. */
 struct folded {
     struct allocation *allocation;
-    struct issue_cost *costs;
+    struct issue_costs *costs;
     struct depends *depends;
     struct schedule schedule;
     struct timeline *time;

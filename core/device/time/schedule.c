@@ -171,7 +171,7 @@ static double pe_slow_extra(struct run *run, double start, const struct issue_co
 }
 
 static void run_on_engine(struct run *run, uint32_t s, double start) {
-    const struct issue_cost *cost = &run->schedule->costs[s];
+    const struct issue_cost *cost = issue_cost_at(run->schedule->costs, s);
     double interval = cost->interval_ns, latency = cost->latency_ns, extra = 0;
     if ((int)cost->queue == run->lifted)
         interval = latency = 0;
@@ -195,7 +195,7 @@ static void run_on_engine(struct run *run, uint32_t s, double start) {
 
 static void run_transfer(struct run *run, uint32_t s, double at) {
     struct timeline *time = run->time;
-    const struct issue_cost *cost = &run->schedule->costs[s];
+    const struct issue_cost *cost = issue_cost_at(run->schedule->costs, s);
     const struct device_constants *table = run->schedule->table;
     struct queue_state *queue = &run->queues[cost->queue];
     if (run->lifted == QUEUE_DMA_IN || run->lifted == QUEUE_DMA_OUT) {
@@ -391,9 +391,9 @@ static struct run *run_new(const struct schedule *schedule, struct timeline *tim
     run->issues = mem_alloc(allocation->issues.len + 1, sizeof *run->issues);
     run->residences = mem_alloc(allocation->residences.len + 1, sizeof *run->residences);
     for (uint32_t s = 0; s < allocation->issues.len; s++) {
-        run->issues[s].queue = schedule->costs[s].queue;
+        run->issues[s].queue = issue_cost_at(schedule->costs, s)->queue;
         if (is_dma(run, s))
-            run->issues[s].issuer = schedule->costs[s].issuer;
+            run->issues[s].issuer = issue_cost_at(schedule->costs, s)->issuer;
         if (!allocation->reorders)
             *vec_push(&run->queues[run->issues[s].queue].order) = s;
     }

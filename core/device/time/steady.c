@@ -317,7 +317,7 @@ static bool steady_find(const struct timeline *timeline, struct steady *steady) 
 void folded_free(struct folded *folded) {
     timeline_free(folded->time);
     depends_free(folded->depends);
-    free(folded->costs);
+    issue_costs_free(folded->costs);
     free(folded->steady);
     allocation_free(folded->allocation);
     *folded = (struct folded){0};
@@ -351,7 +351,7 @@ static void schedule_it(const struct timing *timing, int lifted, const uint32_t 
     folded->allocation = allocation_hiding(timing->image, table, timing->without, hidden);
     if (!folded->allocation->is_foldable)
         return;
-    folded->costs = issue_costs(folded->allocation, table);
+    folded->costs = issue_costs_make(folded->allocation, table);
     folded->depends = depends_make(folded->allocation, folded->costs);
     folded->schedule = (struct schedule){folded->allocation, folded->depends, table, folded->costs};
     folded->time = timeline_make(&folded->schedule, lifted);
