@@ -42,11 +42,12 @@ struct workbench {
     struct loop_signal *signals[COUNT_OF(signals)];
     struct loop_timer *frame, *settle, *moving, *clock;
     uint64_t drawn_ns;
-    bool editing, waits; /* waits: for the person, as last drawn */
-    int ended_by;        /* the signal that ended it; 0 */
-    bool asked_rescue;   /* it has asked where to save a session whose files are gone */
-    bool listed;         /* the session was chosen from the start screen */
-    struct err failed;   /* why a session that was opened early cannot continue */
+    bool editing, leaving;
+    bool waits;        /* for the person, as last drawn */
+    int ended_by;      /* the signal that ended it; 0 */
+    bool asked_rescue; /* it has asked where to save a session whose files are gone */
+    bool listed;       /* the session was chosen from the start screen */
+    struct err failed; /* why a session that was opened early cannot continue */
 };
 
 static void ask_rescue(struct workbench *bench);
@@ -363,7 +364,10 @@ static void edit(struct workbench *bench, const struct views_request *request) {
 static void serve(struct workbench *bench, const struct views_request *request) {
     switch (request->wish) {
     case VIEWS_NOTHING: break;
-    case VIEWS_QUIT: loop_stop(bench->loop); break;
+    case VIEWS_QUIT:
+        bench->leaving = true;
+        loop_stop(bench->loop);
+        break;
     case VIEWS_SUSPEND: tui_term_suspend(bench->term); break;
     case VIEWS_REPAINT:
         tui_term_release(bench->term);
@@ -390,7 +394,7 @@ static void on_input(void *data, int events) {
     (void)events;
     loop_timer_stop(bench->settle);
     bench->settle = NULL;
-    while (!bench->editing && tui_term_next(bench->term, &event)) {
+    while (!bench->editing && !bench->leaving && tui_term_next(bench->term, &event)) {
         struct views_request request = views_event(bench->views, &event);
         serve(bench, &request);
         any = true;

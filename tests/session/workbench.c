@@ -40,6 +40,16 @@ static void it_comes_up_and_quits_without_a_trace(void **state) {
     terminal_free(terminal);
 }
 
+/* What comes in one read with the key that leaves. */
+static void keys_after_the_last_one_do_nothing(void **state) {
+    struct terminal *terminal = start_hone(*state, 100, 30);
+    expect(terminal, "? keys");
+    terminal_type(terminal, "qw");
+    assert_int_equal(terminal_wait_exit(terminal, false), 0);
+    assert_null(strstr(terminal_screen(terminal), "the editor"));
+    terminal_free(terminal);
+}
+
 static void a_lone_escape_closes_what_is_open(void **state) {
     struct terminal *terminal = start_hone(*state, 100, 30);
     expect(terminal, "? keys");
@@ -384,6 +394,7 @@ static void a_killed_session_shows_the_same_again(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(it_comes_up_and_quits_without_a_trace),
+        TEST(keys_after_the_last_one_do_nothing),
         TEST(a_lone_escape_closes_what_is_open),
         TEST(it_keeps_its_person),
         TEST(every_size_is_drawn),
