@@ -63,7 +63,10 @@ static uint8_t *allocate(struct exec *x, uint64_t bytes) {
             os_prefer_large_pages(at, bytes);
     }
     if (!at) {
-        exec_fail(x, "out of memory: %llu bytes for one tensor", (unsigned long long)bytes);
+        /* It is within the limit, so others have the memory: the kernel is not to blame. */
+        exec_fail(x, "this machine has no %llu bytes of memory left for one tensor",
+                  (unsigned long long)bytes);
+        x->err->kind = ERR_ENVIRONMENT;
         return NULL;
     }
     x->used += bytes;
