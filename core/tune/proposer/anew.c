@@ -122,7 +122,8 @@ static void tell(const struct anew *anew, struct buf *summary) {
         return;
     }
     buf_printf(summary,
-               "judged %zu schedules of a kernel written anew from the reference: ", found->judged);
+               "judged %zu schedule%s of a kernel written anew from the reference: ", found->judged,
+               found->judged == 1 ? "" : "s");
     clock_print_duration(summary, found->latency_us * 1e-6);
     buf_printf(summary, " on the device model%s", found->ended ? "" : "; the budget ended");
 }
