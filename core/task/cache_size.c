@@ -103,6 +103,9 @@ static int by_use(const void *a, const void *b) {
 bool task_cache_limit_read(const char *text, uint64_t *bytes) {
     struct str number = str_of(text);
     int shift = 0;
+    /* Screens say "MB". */
+    if (number.len > 1 && number.at[number.len - 1] == 'B')
+        number.len--;
     switch (number.len ? number.at[number.len - 1] : 0) {
     case 'K': shift = 10; break;
     case 'M': shift = 20; break;

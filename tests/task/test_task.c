@@ -200,8 +200,31 @@ static void the_interval_is_students(void **state) {
             .ratio));
 }
 
+static void a_cache_limit_is_read_as_people_write_it(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes; /* 0: refused */
+    } rows[] = {{"500M", 500ull << 20},
+                {"60MB", 60ull << 20},
+                {"2G", 2ull << 30},
+                {"4096", 4096},
+                {"MB", 0},
+                {"B", 0},
+                {"-2G", 0},
+                {"2 GB", 0},
+                {"99999999999G", 0}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        uint64_t bytes = 0;
+        bool ok = task_cache_limit_read(rows[i].text, &bytes);
+        assert_int_equal(ok, rows[i].bytes > 0);
+        assert_int_equal(bytes, rows[i].bytes);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cache_limit_is_read_as_people_write_it),
         cmocka_unit_test(a_folder_opens_with_its_reference),
         cmocka_unit_test(a_kernel_file_opens_with_a_given_reference_or_without),
         cmocka_unit_test(a_built_in_seed_opens_by_name),
