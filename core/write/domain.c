@@ -3,8 +3,6 @@
  * what each side becomes: partitions, columns of a tile, or a loop. */
 #include "write/rows.h"
 
-#include <stdlib.h>
-
 #define TILES 6   /* of an array at least */
 #define LEAST 512 /* columns of a tile, for the sake of transfers, where there are few */
 
@@ -38,33 +36,12 @@ unsigned rows_axes(const struct writer *writer, int node) {
     return bits;
 }
 
-static int by_size(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sizes of factors, outermost first, into which all arrays divide a dimension. */
 static int common_factors(const struct rows *rows, int d, int64_t *sizes) {
-    int64_t cuts[64];
-    int n = 0;
-    cuts[n++] = 1;
-    for (size_t i = 0; i < rows->leaves.len; i++) {
-        const struct dimension *dim = &rows->leaves.at[i].view.dims[d];
-        int64_t inner = 1;
-        for (int f = dim->count; f-- > 0 && n < 63;)
-            cuts[n++] = inner *= dim->at[f].n;
-    }
-    cuts[n++] = rows->shape[d];
-    qsort(cuts, (size_t)n, sizeof *cuts, by_size);
-    int count = 0;
-    for (int i = n; i-- > 1;) {
-        if (cuts[i] == cuts[i - 1])
-            continue;
-        if (cuts[i] % cuts[i - 1] || count == VIEW_MAX_FACTORS)
-            return -1;
-        sizes[count++] = cuts[i] / cuts[i - 1];
-    }
-    return count;
+    struct cuts cuts = {0};
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        dimension_cut(&rows->leaves.at[i].view.dims[d], &cuts);
+    return cuts_sizes(&cuts, sizes);
 }
 
 static bool divide(struct rows *rows) {

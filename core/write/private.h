@@ -3,7 +3,8 @@
 #ifndef HONE_WRITE_PRIVATE_H
 #define HONE_WRITE_PRIVATE_H
 
-#include "write/view.h"
+#include "write/graph/graph.h"
+#include "write/write.h"
 
 #define PARTITIONS 128
 #define WRITE_MAX_LOOPS 32

@@ -3,8 +3,6 @@
  * what order the arrays have them. */
 #include "write/product.h"
 
-#include <stdlib.h>
-
 /* ---- sides ----------------------------------------------------------------------------------- */
 
 static const struct dimension *dimension_of(const struct product *p, enum which which, int label) {
@@ -13,31 +11,6 @@ static const struct dimension *dimension_of(const struct product *p, enum which 
         if (labels[d] == label)
             return &p->views[which].dims[d];
     return NULL;
-}
-
-static int by_size(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static int common_sizes(const struct dimension *dims[ARRAYS], int64_t *sizes) {
-    int64_t cuts[40];
-    int n = 0, count = 0;
-    cuts[n++] = 1;
-    for (int i = 0; i < ARRAYS; i++) {
-        int64_t inner = 1;
-        for (int f = dims[i] ? dims[i]->count : 0; f-- > 0;)
-            cuts[n++] = inner *= dims[i]->at[f].n;
-    }
-    qsort(cuts, (size_t)n, sizeof *cuts, by_size);
-    for (int i = n; i-- > 1;) {
-        if (cuts[i] == cuts[i - 1])
-            continue;
-        if (cuts[i] % cuts[i - 1] || count == VIEW_MAX_FACTORS)
-            return -1;
-        sizes[count++] = cuts[i] / cuts[i - 1];
-    }
-    return count;
 }
 
 static bool add_label(struct product *p, int label) {
@@ -51,7 +24,11 @@ static bool add_label(struct product *p, int label) {
     if (class == SUMMED && !(dims[LEFT] && dims[RIGHT]))
         return false;
     int64_t sizes[VIEW_MAX_FACTORS], strides[ARRAYS][VIEW_MAX_FACTORS] = {0};
-    int count = common_sizes(dims, sizes);
+    struct cuts cuts = {0};
+    for (enum which i = LEFT; i < ARRAYS; i++)
+        if (dims[i])
+            dimension_cut(dims[i], &cuts);
+    int count = cuts_sizes(&cuts, sizes);
     if (count < 0 || p->count + count > PRODUCT_MAX_SIDES)
         return false;
     for (enum which i = LEFT; i < ARRAYS; i++)

@@ -23,8 +23,10 @@ struct product *product_made(struct writer *writer, int node, struct view *view)
 
 /* ---- what a stride stands for ---------------------------------------------------------------- */
 
-/* The side whose elements a stride steps over, and over how many; NULL: none. */
-static const struct product_side *side_at(const struct product *p, int64_t stride, int64_t *times) {
+/* The side with the largest stride of the result that steps over what a stride steps over, and over
+ * how many; with `exactly` a whole number of its elements. NULL: none. */
+static const struct product_side *side_at(const struct product *p, int64_t stride, bool exactly,
+                                          int64_t *times) {
     const struct product_side *best = NULL, *all[PRODUCT_MAX_SIDES + 2];
     int count = 0;
     for (int s = 0; s < p->count; s++)
@@ -33,7 +35,8 @@ static const struct product_side *side_at(const struct product *p, int64_t strid
     all[count++] = &p->main[COLUMN];
     for (int i = 0; i < count; i++) {
         int64_t own = all[i]->strides[RESULT];
-        bool fits = own > 0 && stride > 0 && stride % own == 0 && stride / own < all[i]->n;
+        bool fits = own > 0 && own <= stride &&
+                    (!exactly || (stride % own == 0 && stride / own < all[i]->n));
         if (fits && (!best || own > best->strides[RESULT]))
             best = all[i];
     }
@@ -75,20 +78,10 @@ static void swap(struct product *p) {
 /* Where the result begins, for the operands. */
 static bool move_start(struct product *p, int64_t offset) {
     while (offset > 0) {
-        const struct product_side *largest = NULL, *all[PRODUCT_MAX_SIDES + 2];
-        int count = 0;
-        for (int s = 0; s < p->count; s++)
-            all[count++] = &p->sides[s];
-        all[count++] = &p->main[ROW];
-        all[count++] = &p->main[COLUMN];
-        for (int i = 0; i < count; i++) {
-            int64_t own = all[i]->strides[RESULT];
-            if (own > 0 && own <= offset && (!largest || own > largest->strides[RESULT]))
-                largest = all[i];
-        }
+        int64_t times;
+        const struct product_side *largest = side_at(p, offset, false, &times);
         if (!largest)
             return false;
-        int64_t times = offset / largest->strides[RESULT];
         p->views[LEFT].offset += times * largest->strides[LEFT];
         p->views[RIGHT].offset += times * largest->strides[RIGHT];
         offset -= times * largest->strides[RESULT];
@@ -113,7 +106,7 @@ static const char *named(const struct product *p, const char *what) {
 
 static bool add_loop(struct product *p, const struct term *term) {
     int64_t times;
-    const struct product_side *side = side_at(p, term->stride, &times);
+    const struct product_side *side = side_at(p, term->stride, true, &times);
     if (!side || p->loop_count == PRODUCT_MAX_SIDES)
         return false;
     if (side == &p->main[ROW] || side == &p->main[COLUMN])
@@ -142,7 +135,7 @@ static const char *start_of(struct product *p, const struct access *access, enum
     struct buf text = {0};
     for (int i = 0; i < access->term_count; i++) {
         int64_t times;
-        if (side_at(p, access->terms[i].stride, &times) != side)
+        if (side_at(p, access->terms[i].stride, true, &times) != side)
             continue;
         buf_printf(&text, "%s%s", text.len ? " + " : "", access->terms[i].variable);
         if (times != 1)

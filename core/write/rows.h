@@ -78,6 +78,16 @@ struct rows {
     struct busy busy; /* of the instructions that have no choice */
 };
 
+/* stage.c: what a stage consists of. */
+/* The nodes of a stage in order, and what they read. */
+void rows_collect(struct rows *rows);
+/* The shape of the domain and the dimensions that are reduced; false where nodes have no common
+ * one. */
+bool rows_measure(struct rows *rows);
+bool rows_has_root(const struct rows *rows, int node);
+/* What `rows` holds; not itself. */
+void rows_free(struct rows *rows);
+
 /* domain.c: the sides that the arrays of a stage divide its domain into; false where they cannot.
  */
 bool rows_join(struct rows *rows, const struct graph_node *node);
@@ -87,6 +97,30 @@ void rows_choose_sides(struct rows *rows, int64_t width);
 int64_t rows_divisor(int64_t n, int64_t most);
 /* Columns of the domain's tiles together. */
 int64_t rows_column_elements(const struct rows *rows);
+
+/* rows_print.c: lines of a stage around those that compute. */
+/* The comment above the stage. */
+void rows_tell(struct rows *rows);
+/* Loads what is the same for all tiles. */
+void rows_load_ahead(struct rows *rows);
+/* Loops over what lies neither on partitions nor in the free dimension. */
+void rows_open_loops(struct rows *rows);
+/* Brings what stays of the products that are made here into SBUF. */
+bool rows_enter_products(struct rows *rows, bool whole_rows);
+/* The loop over tiles of rows. */
+void rows_open_tiles(struct rows *rows);
+/* The loop over parts of rows, where they are taken piece by piece. */
+void rows_open_chunks(struct rows *rows);
+/* What a tile needs of the arrays that are read. */
+void rows_load(struct rows *rows);
+/* The nodes from one on to another; `result` counts the results that were stored. */
+bool rows_compute_nodes(struct rows *rows, size_t from, size_t to, int *result);
+/* All of a tile. */
+bool rows_emit_tile(struct rows *rows);
+
+/* phases.c: whether the next tile of rows is begun before this one is done with; and its loop. */
+bool rows_has_phases(struct rows *rows);
+bool rows_emit_phases(struct rows *rows);
 
 /* pattern.c: which nodes are needed, and by which form. */
 void rows_plan(struct rows *rows);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Choosing by index, said with what tiles can do: an index is compared with the places along the
  * axis, and the one that is equal counts. */
-#include "write/graph.h"
+#include "write/graph/graph.h"
 
 #define MOST_NEW 8 /* nodes that one is said with */
 

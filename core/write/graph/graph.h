@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to this folder: the recorded graph of a reference, read. */
-#ifndef HONE_WRITE_GRAPH_H
-#define HONE_WRITE_GRAPH_H
+/* What a reference computes: its recorded graph, read, and where in a buffer the elements of an
+ * array lie. Knows nothing of kernels. */
+#ifndef HONE_WRITE_GRAPH_GRAPH_H
+#define HONE_WRITE_GRAPH_GRAPH_H
 
-#include "write/write.h"
+#include "base/base.h"
 
 #define GRAPH_MAX_DIMS 8
 #define GRAPH_MAX_NODES 4000 /* more are a loop over single elements, which nobody reads */
@@ -86,5 +87,48 @@ const struct graph_op *graph_op_named(const char *name);
 /* lower.c: choosing by index, said with comparisons, sums and products, as no engine jumps. What
  * cannot be said so stays and becomes a gap. */
 void graph_lower(struct graph *graph, struct arena *arena);
+
+/* ---- view.c: where elements lie -------------------------------------------------------------- */
+
+/* A dimension consists of factors, outermost first, each with a stride of its own; so transposing,
+ * cutting, spreading and most reshaping of an array needs no copy. */
+#define VIEW_MAX_FACTORS 8
+
+struct factor {
+    int64_t n, stride; /* strides in elements; 0: the same element n times */
+};
+struct dimension {
+    struct factor at[VIEW_MAX_FACTORS];
+    int count; /* 0: one element */
+};
+struct view {
+    int buffer;
+    int64_t offset;
+    int ndim;
+    struct dimension dims[GRAPH_MAX_DIMS];
+};
+/* All of a buffer of that shape. */
+struct view view_whole(int buffer, const int64_t *shape, int ndim);
+/* The view of a node of kind reshape, transpose, broadcast, slice or windows, of its source's.
+ * False where no strides say it: the source has to be copied first. */
+bool view_through(const struct graph_node *node, const struct view *source, struct view *out);
+bool view_reshape(const struct view *source, const int64_t *shape, int ndim, struct view *out);
+/* The part of an array that ranges of its dimensions name. */
+bool view_part(const struct view *source, const struct graph_range *part, struct view *out);
+/* The view in as many dimensions as `shape`, spread to it as numpy does. */
+bool view_spread(const struct view *source, const int64_t *shape, int ndim, struct view *out);
+/* Divides the factors of a dimension so that they have the sizes given, outermost first. */
+bool dimension_refine(const struct dimension *dimension, const int64_t *sizes, int count,
+                      int64_t *strides);
+
+/* Sizes of the blocks in which factors cut a dimension, ascending, of several arrays together. */
+struct cuts {
+    int64_t at[VIEW_MAX_FACTORS];
+    int count; /* VIEW_MAX_FACTORS + 1: there are more */
+};
+void dimension_cut(const struct dimension *dimension, struct cuts *cuts);
+/* The sizes of factors, outermost first, into which all of those arrays divide the dimension, at
+ * most VIEW_MAX_FACTORS; -1 where they do not. */
+int cuts_sizes(const struct cuts *cuts, int64_t *sizes);
 
 #endif

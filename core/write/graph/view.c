@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "write/view.h"
+/* Where the elements of an array lie: strides of what reshapes, cuts, turns and spreads it. */
+#include "write/graph/graph.h"
 
 static int64_t dimension_size(const struct dimension *dimension) {
     int64_t size = 1;
@@ -179,4 +180,36 @@ bool dimension_refine(const struct dimension *dimension, const int64_t *sizes, i
         stride *= sizes[i];
     }
     return left == 1 && at == 0;
+}
+
+static void add_cut(struct cuts *cuts, int64_t size) {
+    int at = 0;
+    if (size == 1 || cuts->count > VIEW_MAX_FACTORS)
+        return;
+    while (at < cuts->count && cuts->at[at] < size)
+        at++;
+    if (at < cuts->count && cuts->at[at] == size)
+        return;
+    if (cuts->count++ == VIEW_MAX_FACTORS)
+        return;
+    memmove(&cuts->at[at + 1], &cuts->at[at], (size_t)(cuts->count - 1 - at) * sizeof *cuts->at);
+    cuts->at[at] = size;
+}
+
+void dimension_cut(const struct dimension *dimension, struct cuts *cuts) {
+    int64_t inner = 1;
+    for (int f = dimension->count; f-- > 0;)
+        add_cut(cuts, inner *= dimension->at[f].n);
+}
+
+int cuts_sizes(const struct cuts *cuts, int64_t *sizes) {
+    if (cuts->count > VIEW_MAX_FACTORS)
+        return -1;
+    for (int i = 0; i < cuts->count; i++) {
+        int64_t inner = i ? cuts->at[i - 1] : 1;
+        if (cuts->at[i] % inner)
+            return -1;
+        sizes[cuts->count - 1 - i] = cuts->at[i] / inner;
+    }
+    return cuts->count;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "write/graph.h"
+#include "write/graph/graph.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stage over tiles of rows, printed: its loops, what it loads, what it computes and stores. */
+#include "write/rows.h"
+
+static bool reads_row_constant(const struct rows *rows, const struct leaf *leaf) {
+    for (int s = 0; s < rows->side_count; s++)
+        if (rows->sides[s].role != SIDE_COLUMN && leaf->strides[s])
+            return false;
+    return true;
+}
+
+void rows_open_chunks(struct rows *rows) {
+    struct writer *w = rows->writer;
+    int64_t n = rows_column_elements(rows), most = rows->chunk;
+    int columns = 0;
+    struct side *along = NULL;
+    for (int s = 0; s < rows->side_count; s++)
+        if (rows->sides[s].role == SIDE_COLUMN) {
+            along = &rows->sides[s];
+            columns++;
+        }
+    rows->width = arena_printf(w->arena, "%lld", (long long)n);
+    bool cuts = rows->in_chunks && n > most && columns == 1;
+    rows->chunk = n;
+    if (!cuts)
+        return;
+    int64_t even = rows_divisor(n, most);
+    rows->chunk = even >= most / 4 ? even : most;
+    along->variable = "c";
+    along->most = n - rows->chunk;
+    write_line(w, "for c in range(0, %lld, %lld):", (long long)n, (long long)rows->chunk);
+    w->indent++;
+    rows->width = arena_printf(w->arena, "%lld", (long long)rows->chunk);
+    rows->uneven = n % rows->chunk;
+    if (rows->uneven) {
+        write_line(w, "cols = min(%lld, %lld - c)", (long long)rows->chunk, (long long)n);
+        rows->width = "cols";
+    }
+}
+
+static struct access access_of(struct rows *rows, const struct leaf *leaf, bool narrow) {
+    struct access access = {.buffer = leaf->view.buffer,
+                            .offset = leaf->view.offset,
+                            .rows = rows->count,
+                            .cols_most = rows->chunk};
+    for (int s = 0; s < rows->side_count; s++) {
+        const struct side *side = &rows->sides[s];
+        if (side->variable && !(side->role == SIDE_COLUMN && narrow))
+            access_add(&access, side->variable, leaf->strides[s], side->most);
+        if (side->role == SIDE_PARTITION)
+            access.row = leaf->strides[s];
+        if (side->role != SIDE_COLUMN)
+            continue;
+        access.cols[access.col_count] =
+            narrow           ? "1"
+            : side->variable ? rows->width
+                             : arena_printf(rows->writer->arena, "%lld", (long long)side->n);
+        access.strides[access.col_count++] = leaf->strides[s];
+    }
+    if (!access.col_count) {
+        access.cols[0] = "1";
+        access.strides[access.col_count++] = 1;
+    }
+    if (narrow) {
+        access.col_count = 1;
+        access.strides[0] = 1;
+    }
+    return access;
+}
+
+static const char *place_of(struct rows *rows, const struct leaf *leaf, bool narrow) {
+    struct access access = access_of(rows, leaf, narrow);
+    return write_access(rows->writer, &access);
+}
+
+/* What a partition of SBUF has left for each product whose tiles are made here. */
+static double room_for_product(const struct rows *rows, int products) {
+    double width = (double)(rows->in_chunks ? MIN_OF(rows_column_elements(rows), rows->chunk)
+                                            : rows_column_elements(rows));
+    double wide = (double)rows->leaves.len;
+    for (size_t i = 0; i < rows->nodes.len; i++)
+        wide += rows->writer->graph->nodes[rows->nodes.at[i]].op->kind != GRAPH_REDUCE;
+    return (rows->writer->spec->sbuf_bytes * 0.9 - wide * 4 * width) / products;
+}
+
+bool rows_enter_products(struct rows *rows, bool whole_rows) {
+    int products = 0;
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        products += rows->leaves.at[i].product != NULL;
+    for (size_t i = 0; i < rows->leaves.len; i++) {
+        const struct leaf *leaf = &rows->leaves.at[i];
+        struct access access = access_of(rows, leaf, false);
+        if (leaf->product &&
+            !product_enter(leaf->product, &access, room_for_product(rows, products), whole_rows))
+            return false;
+    }
+    return true;
+}
+
+static void begin_product_rows(struct rows *rows) {
+    for (size_t i = 0; i < rows->leaves.len; i++) {
+        const struct leaf *leaf = &rows->leaves.at[i];
+        struct access access = access_of(rows, leaf, false);
+        if (leaf->product)
+            product_begin_rows(leaf->product, &access);
+    }
+}
+
+/* Loops over what lies neither on partitions nor in the free dimension. */
+void rows_open_loops(struct rows *rows) {
+    struct writer *w = rows->writer;
+    for (int s = 0; s < rows->side_count; s++) {
+        struct side *side = &rows->sides[s];
+        if (side->role != SIDE_LOOP || side->n == 1)
+            continue;
+        side->variable = arena_printf(w->arena, "i%d", s);
+        side->most = side->n - 1;
+        write_line(w, "for %s in range(%lld):", side->variable, (long long)side->n);
+        w->indent++;
+    }
+    rows->count = "1";
+}
+
+/* The loop over tiles of rows. */
+void rows_open_tiles(struct rows *rows) {
+    struct writer *w = rows->writer;
+    for (int s = 0; s < rows->side_count; s++) {
+        struct side *side = &rows->sides[s];
+        if (side->role != SIDE_PARTITION)
+            continue;
+        rows->count = arena_printf(w->arena, "%lld", (long long)MIN_OF(side->n, PARTITIONS));
+        if (side->n <= PARTITIONS)
+            continue;
+        side->variable = "r";
+        side->most = side->n - PARTITIONS;
+        write_line(w, "for r in range(0, %lld, %d):", (long long)side->n, PARTITIONS);
+        w->indent++;
+        if (side->n % PARTITIONS) {
+            write_line(w, "rows = min(%d, %lld - r)", PARTITIONS, (long long)side->n);
+            rows->count = "rows";
+        }
+    }
+}
+
+/* An array that is one element wide along the columns. */
+static bool is_narrow_leaf(const struct rows *rows, const struct leaf *leaf) {
+    int64_t n = 1;
+    for (int s = 0; s < rows->side_count; s++)
+        if (rows->sides[s].role == SIDE_COLUMN) {
+            n *= rows->sides[s].n;
+            if (rows->sides[s].n > 1 && leaf->strides[s])
+                return false;
+        }
+    return rows->columns || (n > 1 && !rows->is_copy);
+}
+
+static void load_leaf(struct rows *rows, struct leaf *leaf) {
+    struct writer *w = rows->writer;
+    const struct buffer *buffer = &w->buffers.at[leaf->view.buffer];
+    bool narrow = is_narrow_leaf(rows, leaf);
+    const char *name = arena_printf(w->arena, "%s_t%d", buffer->name, leaf->node);
+    struct tile *tile = &rows->tiles[leaf->node];
+    if (leaf->product) {
+        struct access access = access_of(rows, leaf, narrow);
+        product_fill(leaf->product, &access, name);
+        rows_busy(rows, 0, 1, false); /* its sums leave PSUM by Scalar, unless it is told not to */
+        *tile = (struct tile){.name = name, .dtype = buffer->dtype, .narrow = narrow, .scale = 1};
+        return;
+    }
+    *tile = rows_tile(rows, name, narrow ? "float32" : buffer->dtype, narrow);
+    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", tile->name, place_of(rows, leaf, narrow));
+}
+
+static void load_leaves(struct rows *rows, bool constant) {
+    for (size_t i = 0; i < rows->leaves.len; i++) {
+        struct leaf *leaf = &rows->leaves.at[i];
+        bool ahead = !rows->in_chunks && reads_row_constant(rows, leaf);
+        if (!leaf->is_result && ahead == constant)
+            load_leaf(rows, leaf);
+    }
+}
+
+void rows_load(struct rows *rows) {
+    begin_product_rows(rows);
+    load_leaves(rows, false);
+    if (!rows->loaded_ahead)
+        load_leaves(rows, true);
+}
+
+/* Constants over rows are loaded before the loops: as many partitions as a tile ever has. */
+void rows_load_ahead(struct rows *rows) {
+    int64_t n = 1;
+    for (int s = 0; s < rows->side_count; s++)
+        if (rows->sides[s].role == SIDE_PARTITION)
+            n = rows->sides[s].n;
+    rows->count = arena_printf(rows->writer->arena, "%lld", (long long)MIN_OF(n, PARTITIONS));
+    rows->width = arena_printf(rows->writer->arena, "%lld", (long long)rows_column_elements(rows));
+    rows->loaded_ahead = false;
+    if (n > PARTITIONS && n % PARTITIONS)
+        return; /* the last tile has fewer rows */
+    load_leaves(rows, true);
+    rows->loaded_ahead = true;
+}
+
+void rows_tell(struct rows *rows) {
+    struct writer *w = rows->writer;
+    struct buf text = {0};
+    int first = 0, last = 0;
+    for (size_t i = 0; i < rows->nodes.len; i++) {
+        const struct graph_node *row = &w->graph->nodes[rows->nodes.at[i]];
+        if (i < 6)
+            buf_printf(&text, "%s%s", i ? ", " : "", row->name);
+        else if (i == 6)
+            buf_puts(&text, ", ...");
+        first = !first || (row->line && row->line < first) ? row->line : first;
+        last = row->line > last ? row->line : last;
+    }
+    write_blank(w);
+    if (!rows->nodes.len)
+        write_line(w, "# A copy in the order that is needed.");
+    else if (first == last)
+        write_line(w, "# %s (line %d of the reference)", text.at, first);
+    else
+        write_line(w, "# %s (lines %d to %d of the reference)", text.at, first, last);
+    buf_free(&text);
+}
+
+static void store(struct rows *rows, int result, struct tile *tile) {
+    struct leaf *out = &rows->leaves.at[rows->leaves.len - (size_t)rows->root_count];
+    out += result;
+    bool narrow = is_narrow_leaf(rows, out);
+    if (tile->narrow && !narrow)
+        *tile = rows_widened(rows, tile, tile->dtype);
+    write_line(rows->writer, "nisa.dma_copy(dst=%s, src=%s)", place_of(rows, out, narrow),
+               tile->name);
+}
+
+static void close_chunks(struct rows *rows) {
+    for (int s = 0; s < rows->side_count; s++)
+        if (rows->sides[s].role == SIDE_COLUMN && rows->sides[s].variable) {
+            rows->writer->indent--;
+            rows->sides[s].variable = NULL;
+        }
+}
+
+/* The nodes from one on to another; `result` counts the results that were stored. */
+bool rows_compute_nodes(struct rows *rows, size_t from, size_t to, int *result) {
+    for (size_t i = from; i < to; i++) {
+        int node = rows->nodes.at[i];
+        if (!rows_compute(rows, node))
+            return false;
+        if (rows_has_root(rows, node))
+            store(rows, (*result)++, rows_result(rows, node));
+    }
+    return true;
+}
+
+bool rows_emit_tile(struct rows *rows) {
+    int root = rows->roots[0];
+    bool sums = rows->in_chunks && rows->nodes.len && rows->root_count == 1 &&
+                rows->writer->graph->nodes[root].op->kind == GRAPH_REDUCE;
+    struct tile sum = {0};
+    begin_product_rows(rows);
+    if (sums)
+        rows_begin_sum(rows, &sum);
+    rows_open_chunks(rows);
+    load_leaves(rows, false);
+    if (!rows->loaded_ahead)
+        load_leaves(rows, true);
+    int results = 0;
+    if (!sums && rows->nodes.len)
+        return rows_compute_nodes(rows, 0, rows->nodes.len, &results);
+    for (size_t i = 0; i < rows->nodes.len; i++)
+        if (!rows_compute(rows, rows->nodes.at[i]))
+            return false;
+    struct tile *result = rows_result(rows, root);
+    if (sums) {
+        rows_add_sum(rows, &sum, result);
+        close_chunks(rows);
+        result = &sum;
+    }
+    store(rows, 0, result);
+    return true;
+}
