@@ -3,12 +3,11 @@
 kernel is in, and goes on from it."""
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import unittest
 
-HONE = os.path.abspath(sys.argv.pop(1))
+from writing import Writing
+
 REFERENCE = """
 import numpy as np
 
@@ -38,25 +37,16 @@ def slow_product(x, w):
 """
 
 
-class Anew(unittest.TestCase):
+class Anew(Writing):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        home = self.folder.name
-        self.environ = dict(os.environ, XDG_CACHE_HOME=os.path.join(home, "cache"),
-                            XDG_STATE_HOME=os.path.join(home, "state"),
-                            XDG_CONFIG_HOME=os.path.join(home, "config"))
-        self.task = os.path.join(home, "product")
-        os.mkdir(self.task)
+        super().setUp()
+        os.mkdir(self.path("product"))
         for name, text in (("kernel.py", KERNEL), ("reference.py", REFERENCE)):
-            with open(os.path.join(self.task, name), "w", encoding="utf-8") as file:
+            with open(self.path("product", name), "w", encoding="utf-8") as file:
                 file.write(text)
 
-    def tearDown(self):
-        self.folder.cleanup()
-
     def run_loop(self, *options):
-        done = subprocess.run([HONE, "run", self.task, "--json", *options], capture_output=True,
-                              text=True, env=self.environ, timeout=250, check=False)
+        done = self.hone("run", "product", "--json", *options)
         self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr)
         return [json.loads(line) for line in done.stdout.splitlines()]
 

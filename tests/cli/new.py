@@ -2,19 +2,9 @@
 """hone new: kernels written from references alone are what their references compute, on every seed;
 what cannot be written is said with its line."""
 import os
-import subprocess
-import sys
-import tempfile
 import unittest
 
-HONE = os.path.abspath(sys.argv.pop(1))
-HEAD = "import numpy as np\n"
-
-
-def inputs_of(*shapes):
-    made = ", ".join(f"np.random.normal(size={shape}).astype(np.float32)" for shape in shapes)
-    return f"def get_inputs():\n    return [{made}]\n"
-
+from writing import Writing, inputs_of
 
 # Shapes that are no multiples of a tile among them.
 WRITTEN = {
@@ -133,78 +123,55 @@ SKELETONS = {
 }
 
 
-class New(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.environ = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.folder.name, "cache"),
-                            XDG_STATE_HOME=os.path.join(self.folder.name, "state"))
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def run_new(self, name, text, *options):
-        reference = os.path.join(self.folder.name, name + "_reference.py")
-        with open(reference, "w", encoding="utf-8") as file:
-            file.write(HEAD + text)
-        return subprocess.run([HONE, "new", name, "--reference", reference, *options],
-                              capture_output=True, text=True, cwd=self.folder.name,
-                              env=self.environ, timeout=300, check=False)
-
-    def kernel(self, name):
-        with open(os.path.join(self.folder.name, name, "kernel.py"), encoding="utf-8") as file:
-            return file.read()
+class New(Writing):
+    def new_of(self, name, text, *options):
+        return self.new(name, self.reference_of(name, text), *options)
 
     def test_written_kernels_are_correct(self):
         for name, text in WRITTEN.items():
             with self.subTest(name):
-                done = self.run_new(name, text)
-                said = done.stdout + done.stderr
-                kept = self.kernel(name) if done.returncode == 1 else ""
-                self.assertEqual(done.returncode, 0, said + kept)
-                self.assertIn("correct   yes: 5 seeds", said)
+                self.written(name, self.reference_of(name, text))
 
     def test_a_searched_kernel_is_correct(self):
         for name in ("mlp", "attention"):
             with self.subTest(name):
-                done = self.run_new(name, WRITTEN[name], "--scheduled", "--budget", "40")
+                done = self.new_of(name, WRITTEN[name], "--scheduled", "--budget", "40")
                 said = done.stdout + done.stderr
                 self.assertEqual(done.returncode, 0, said)
                 self.assertRegex(said, r"schedule: \d+ judged, \d+ of them refused")
                 self.assertIn("correct   yes: 5 seeds", said)
 
     def test_a_wrong_budget_is_refused(self):
-        done = self.run_new("wrong", WRITTEN["mlp"], "--scheduled", "--budget", "none")
+        done = self.new_of("wrong", WRITTEN["mlp"], "--scheduled", "--budget", "none")
         self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "wrong")))
+        self.assertFalse(os.path.exists(self.path("wrong")))
 
     def test_what_cannot_be_written_is_said(self):
         for name, (text, line, word) in SKELETONS.items():
             with self.subTest(name):
-                done = self.run_new(name, text)
+                done = self.new_of(name, text)
                 self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
                 self.assertIn(f"reference.py:{line}: {word} cannot be written yet", done.stderr)
                 self.assertIn("# To be written: " + word, self.kernel(name))
                 self.assertEqual(done.stderr.count("cannot be written yet"), 1)
 
     def test_what_cannot_be_recorded_is_said(self):
-        done = self.run_new("branch", inputs_of((4, 4)) + "def forward(x):\n"
-                            "    return x if x[0, 0] > 0 else -x\n")
+        done = self.new_of("branch", inputs_of((4, 4)) + "def forward(x):\n"
+                           "    return x if x[0, 0] > 0 else -x\n")
         self.assertEqual(done.returncode, 2)
         self.assertIn("reference.py:5: cannot be recorded: the truth", done.stderr)
-        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "branch")))
+        self.assertFalse(os.path.exists(self.path("branch")))
 
     def test_a_reference_that_is_no_file(self):
         for path in ("/dev/null", "."):
-            done = subprocess.run([HONE, "new", "task", "--reference", path], capture_output=True,
-                                  text=True, cwd=self.folder.name, env=self.environ, timeout=60,
-                                  check=False)
+            done = self.new("task", path)
             self.assertEqual(done.returncode, 2)
             self.assertIn("is no file", done.stderr)
 
     def test_a_kernel_is_never_written_over(self):
         text = inputs_of((4, 4)) + "def forward(x):\n    return x + 1\n"
-        self.assertEqual(self.run_new("twice", text).returncode, 0)
-        again = self.run_new("twice", text)
+        self.assertEqual(self.new_of("twice", text).returncode, 0)
+        again = self.new_of("twice", text)
         self.assertEqual(again.returncode, 2)
         self.assertIn("never writes over", again.stderr)
 

@@ -2,21 +2,9 @@
 """hone new: row operations under every choice of their schedule are what numpy computes. The
 references are made of the forms that are computed otherwise than they are written: factors and
 summands that wait for an instruction that takes them, sigmoids, inverse roots, shared stages."""
-import os
-import re
-import subprocess
-import sys
-import tempfile
 import unittest
 
-HONE = os.path.abspath(sys.argv.pop(1))
-HEAD = "import numpy as np\n"
-
-
-def inputs_of(*shapes):
-    made = ", ".join(f"np.random.normal(size={shape}).astype(np.float32)" for shape in shapes)
-    return f"def get_inputs():\n    return [{made}]\n"
-
+from writing import Writing, inputs_of
 
 WRITTEN = {
     # A number is taken along by whatever reads the array, whichever side it is on.
@@ -90,76 +78,39 @@ def forward(x, y, n):
 }
 
 
-class NewRows(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.environ = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.folder.name, "cache"),
-                            XDG_STATE_HOME=os.path.join(self.folder.name, "state"))
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def run_new(self, task, name, *options):
-        reference = os.path.join(self.folder.name, name + "_reference.py")
-        with open(reference, "w", encoding="utf-8") as file:
-            file.write(HEAD + WRITTEN[name])
-        return subprocess.run([HONE, "new", task, "--reference", reference, *options],
-                              capture_output=True, text=True, cwd=self.folder.name,
-                              env=self.environ, timeout=300, check=False)
-
-    def kernel(self, task):
-        with open(os.path.join(self.folder.name, task, "kernel.py"), encoding="utf-8") as file:
-            return file.read()
-
+class NewRows(Writing):
     def check(self, task, name, *options):
-        done = self.run_new(task, name, *options)
-        said = done.stdout + done.stderr
-        kept = self.kernel(task) if done.returncode == 1 else ""
-        self.assertEqual(done.returncode, 0, said + kept)
-        self.assertIn("correct   yes: 5 seeds", said)
+        return self.written(task, self.reference_of(name, WRITTEN[name]), *options)
 
     def test_every_choice_is_correct(self):
-        for name in WRITTEN:
+        for name, text in WRITTEN.items():
             with self.subTest(name):
                 self.check(name, name)
-                listed = self.run_new(name + "_list", name, "--choices").stdout
-                for key, default, values in re.findall(r"^(\S+) +(-?\d+) of ([-\d ]+):", listed,
-                                                       re.M):
-                    for value in values.split():
-                        if value != default:
-                            with self.subTest(f"{key}={value}"):
-                                self.check(f"{name}_{key}_{value}", name, "--choose",
-                                           f"{key}={value}")
+                for key, _, values in self.choices(self.reference_of(name, text)):
+                    for value in values:
+                        with self.subTest(f"{key}={value}"):
+                            self.check(f"{name}_{key}_{value}", name, "--choose",
+                                       f"{key}={value}")
 
     def test_kernels_are_written_for_older_devices(self):
         for name in ("factors", "roots", "gates"):
             self.check(name + "_trn1", name, "--device", "trn1")
 
-    def test_what_is_written_passes_the_strict_check(self):
-        self.check("strict", "roots")
-        done = subprocess.run([HONE, "check", "--strict", "strict"], capture_output=True,
-                              text=True, cwd=self.folder.name, env=self.environ, timeout=60,
-                              check=False)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
     def test_forms_that_have_an_instruction_take_it(self):
-        self.check("gates", "gates")
-        text = self.kernel("gates")
+        text = self.check("gates", "gates")
         self.assertIn("op=nl.silu", text)
         self.assertNotIn("nisa.reciprocal", text)
-        self.check("softmax", "softmax")
-        self.assertIn("nisa.activation_reduce", self.kernel("softmax"))
+        self.assertIn("nisa.activation_reduce", self.check("softmax", "softmax"))
 
     def test_a_division_goes_over_the_smaller_result(self):
-        self.check("late", "late")
-        self.check("early", "late", *[part for key in self.late_keys()
-                                      for part in ("--choose", key + "=0")])
-        self.assertNotEqual(self.kernel("late"), self.kernel("early"))
+        early = [part for key in self.late_keys() for part in ("--choose", key + "=0")]
+        self.assertNotEqual(self.check("late", "late"), self.check("early", "late", *early))
 
     def late_keys(self):
-        listed = self.run_new("late_list", "late", "--choices").stdout
-        keys = re.findall(r"^(\S+\.late) +1 of 1 0:", listed, re.M)
-        self.assertEqual(len(keys), 3, listed)
+        found = self.choices(self.reference_of("late", WRITTEN["late"]))
+        keys = [key for key, default, values in found
+                if key.endswith(".late") and (default, values) == ("1", ["0"])]
+        self.assertEqual(len(keys), 3, found)
         return keys
 
 

@@ -1,21 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """hone new on products of arrays: every choice of the schedule, on sizes that are no multiples of
 tiles, gives a kernel that is what its reference computes and that strict checks accept."""
-import os
 import re
-import subprocess
-import sys
-import tempfile
 import unittest
 
-HONE = os.path.abspath(sys.argv.pop(1))
-HEAD = "import numpy as np\n"
-
-
-def inputs_of(*shapes):
-    made = ", ".join(f"np.random.normal(size={shape}).astype(np.float32)" for shape in shapes)
-    return f"def get_inputs():\n    return [{made}]\n"
-
+from writing import Writing, inputs_of
 
 # Each with a part of the kernel that says that its product is made as meant.
 PRODUCTS = {
@@ -68,58 +57,28 @@ def forward(x, w):
 }
 
 
-class Products(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.environ = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.folder.name, "cache"),
-                            XDG_STATE_HOME=os.path.join(self.folder.name, "state"))
-        self.made = 0
+class Products(Writing):
+    made = 0
 
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def run_hone(self, *arguments):
-        return subprocess.run([HONE, *arguments], capture_output=True, text=True,
-                              cwd=self.folder.name, env=self.environ, timeout=300, check=False)
-
-    def reference_of(self, name, text):
-        path = os.path.join(self.folder.name, name + "_reference.py")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(HEAD + text)
-        return path
-
-    def written(self, reference, *options):
-        """A task folder with a kernel that was found correct, and its text."""
+    def checked(self, reference, *options):
+        """The text of a kernel in a folder of its own."""
         self.made += 1
-        folder = f"task_{self.made}"
-        done = self.run_hone("new", folder, "--reference", reference, *options)
-        self.assertEqual(done.returncode, 0, f"{options}\n{done.stdout}{done.stderr}")
-        self.assertIn("correct   yes: 5 seeds", done.stdout)
-        path = os.path.join(self.folder.name, folder, "kernel.py")
-        strict = self.run_hone("check", path, "--strict")
-        self.assertEqual(strict.returncode, 0, strict.stdout + strict.stderr)
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        return self.written(f"task_{self.made}", reference, *options)
 
-    def written_by(self, reference, schedule, *options):
+    def checked_by(self, reference, schedule, *options):
         """With a schedule; what others of it leave no room for is passed over."""
         while True:
             chosen = [part for choice in schedule for part in ("--choose", choice)]
-            listed = self.run_hone("new", "none", "--reference", reference, "--choices", *options,
-                                   *chosen)
+            listed = self.new("none", reference, "--choices", *options, *chosen)
             gone = re.search(r"nothing takes (\S+=\d+)", listed.stderr)
             if not gone:
-                return self.written(reference, *options, *chosen)
+                return self.checked(reference, *options, *chosen)
             schedule = [choice for choice in schedule if choice != gone.group(1)]
 
     def schedules_of(self, reference, *options):
         """As few schedules as have every value of every choice of how a product is computed."""
-        listed = self.run_hone("new", "none", "--reference", reference, "--choices", *options)
-        others = {}
-        for line in listed.stdout.splitlines():
-            key, value, values = re.match(r"(\S+) +(-?\d+) of((?: -?\d+)+)", line).groups()
-            if not key.endswith(("made_in_place", "numbers")):
-                others[key] = [other for other in values.split() if other != value]
+        others = {key: values for key, _, values in self.choices(reference, *options)
+                  if not key.endswith(("made_in_place", "numbers"))}
         for i in range(max(map(len, others.values()), default=0)):
             yield [f"{key}={values[i % len(values)]}" for key, values in others.items() if values]
 
@@ -127,27 +86,27 @@ class Products(unittest.TestCase):
         for name, (text, part) in PRODUCTS.items():
             reference = self.reference_of(name, text)
             with self.subTest(name):
-                self.assertIn(part, self.written(reference))
+                self.assertIn(part, self.checked(reference))
             for schedule in self.schedules_of(reference):
                 with self.subTest(name, schedule=schedule):
-                    self.written_by(reference, schedule)
+                    self.checked_by(reference, schedule)
 
     def test_products_of_halves_are_correct(self):
         for name in ("plain", "turned", "halves", "gated"):
             reference = self.reference_of(name, PRODUCTS[name][0])
             with self.subTest(name):
-                self.assertIn("_low[", self.written(reference, "--precision", "split"))
+                self.assertIn("_low[", self.checked(reference, "--precision", "split"))
             for schedule in list(self.schedules_of(reference, "--precision", "split"))[:1]:
                 with self.subTest(name, schedule=schedule):
-                    self.written_by(reference, schedule, "--precision", "split")
+                    self.checked_by(reference, schedule, "--precision", "split")
 
     def numbers_of(self, tolerance, precision):
         text = f"TOLERANCE = {tolerance}\n" + PRODUCTS["plain"][0]
         reference = self.reference_of(f"plain_{tolerance}", text)
-        listed = self.run_hone("new", "none", "--reference", reference, "--choices",
-                               "--precision", precision).stdout
-        found = re.search(r"\.numbers +(\d) of((?: \d)+)", listed)
-        return found and found.group(2).split()
+        for key, default, values in self.choices(reference, "--precision", precision):
+            if key.endswith(".numbers"):
+                return [default, *values]
+        return None
 
     def test_an_error_keeps_a_margin_to_the_tolerance(self):
         """Halves err by sqrt(3) u^2 / 3 = 8.8e-6, bf16 by sqrt(2 / 3) u = 3.2e-3; twice that is
@@ -158,16 +117,16 @@ class Products(unittest.TestCase):
         self.assertEqual(self.numbers_of(6e-3, "any"), ["3", "0"])
         self.assertEqual(self.numbers_of(7e-3, "any"), ["1", "3", "0"])
         reference = self.reference_of("narrow", "TOLERANCE = 1e-2\n" + PRODUCTS["plain"][0])
-        self.assertIn("dtype=nl.bfloat16", self.written(reference, "--precision", "any"))
+        self.assertIn("dtype=nl.bfloat16", self.checked(reference, "--precision", "any"))
 
     def test_a_product_through_hbm_is_correct(self):
         for name in ("softmax", "gated"):
             reference = self.reference_of(name, PRODUCTS[name][0])
-            listed = self.run_hone("new", "none", "--reference", reference, "--choices").stdout
-            for key in re.findall(r"\S+\.made_in_place", listed):
-                with self.subTest(name, key=key):
-                    self.assertIn("private_hbm",
-                                  self.written(reference, "--choose", key + "=0"))
+            for key, _, _ in self.choices(reference):
+                if key.endswith(".made_in_place"):
+                    with self.subTest(name, key=key):
+                        self.assertIn("private_hbm",
+                                      self.checked(reference, "--choose", key + "=0"))
 
 
 if __name__ == "__main__":
