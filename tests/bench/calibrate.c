@@ -12,7 +12,10 @@
  *
  *     ID  LATENCY_US  BOUND  METRIC=VALUE ...      or      ID  -  what went wrong
  *
- * Arguments name passes (core/device/time/passes.def) to leave out, or set constants of a
+ * With --slopes each row has low_NAME=US and high_NAME=US, too: its latency with a constant that is
+ * known as fitted at either end of its range, and latency=US with all as they are.
+ *
+ * Other arguments name passes (core/device/time/passes.def) to leave out, or set constants of a
  * generation: trn2.pe_weight_ns=0.7. With --constants it prints those of constants.def: generation,
  * name, how it is known, value, by how many percent it may be off. */
 #include "device/device.h"
@@ -25,6 +28,7 @@
 /* What the arguments change in the clock. */
 struct changes {
     uint32_t without; /* bits of passes */
+    bool slopes;
     struct device_constants constants[3];
 };
 static const char *const generations[] = {"trn1", "trn2", "trn3"};
@@ -100,7 +104,31 @@ static void print_profile(const struct device_profile *profile, size_t instructi
         printf(" %s=%.6g", profile->metrics.at[i].name, profile->metrics.at[i].value);
     for (size_t i = 0; i < profile->bounds.len; i++)
         printf(" busy_%s=%.1f", profile->bounds.at[i].name, profile->bounds.at[i].busy_ns / 1e3);
-    putchar('\n');
+}
+
+/* Rows that take longer than this to time have no slopes: a fit leaves them as they are. */
+#define SLOPES_MOST_MS 2000
+
+/* The latency with one constant moved by a share of its value. */
+static double latency_with(const struct device_image *image,
+                           const struct device_constants *constants,
+                           const struct device_constant *row, double share) {
+    struct device_constants moved = *constants;
+    *device_constant_in(&moved, row) *= 1 + share;
+    return device_latency(image, &moved);
+}
+
+static void print_slopes(const struct device_image *image,
+                         const struct device_constants *constants) {
+    const struct device_constant *row;
+    printf(" latency=%.6f", device_latency(image, constants));
+    for (size_t i = 0; (row = device_constant_at(i)); i++) {
+        struct device_known known = device_constant_known(row, constants->generation);
+        if (known.how == DEVICE_FITTED)
+            printf(" low_%s=%.6f high_%s=%.6f", row->name,
+                   latency_with(image, constants, row, -known.percent / 100), row->name,
+                   latency_with(image, constants, row, known.percent / 100));
+    }
 }
 
 static bool time_program(const struct nki_program *program,
@@ -113,7 +141,11 @@ static bool time_program(const struct nki_program *program,
     size_t g = (size_t)(generation->generation - NKI_GEN2);
     struct device_profile *profile =
         device_time_without(image, &changes->constants[g], changes->without);
-    print_profile(profile, program->instrs.len, cpu_ms() - before);
+    double took = cpu_ms() - before;
+    print_profile(profile, program->instrs.len, took);
+    if (changes->slopes && took <= SLOPES_MOST_MS)
+        print_slopes(image, &changes->constants[g]);
+    putchar('\n');
     device_profile_free(profile);
     device_unload(image);
     return true;
@@ -205,6 +237,10 @@ static bool changes_of(struct changes *changes, char **words) {
     for (int g = 0; g < 3; g++)
         changes->constants[g] = *device_constants_of((enum nki_generation)(NKI_GEN2 + g));
     for (; *words; words++) {
+        if (!strcmp(*words, "--slopes")) {
+            changes->slopes = true;
+            continue;
+        }
         uint32_t pass = device_pass_find(*words);
         changes->without |= pass;
         if (pass || set_constant(changes, *words))
