@@ -101,6 +101,10 @@ static const struct cli_option sim_options[] = {
      "The largest relative L2 error that counts as correct. Default: TOLERANCE of the reference, "
      "else 2e-5.",
      false},
+    {"lnc", "N", "1|2",
+     "Launch the kernel on so many physical cores of a logical one, as kernel[2](..) does (trn2 "
+     "and later, current dialect). Default: as the file launches it, else 1.",
+     false},
     {"no-verify", NULL, NULL, "Do not compute results: compile and time only.", false},
     {"no-time", NULL, NULL, "Do not time: compile and verify only.", false},
     OPTION_INPUT,

@@ -225,13 +225,16 @@ static int read_options(struct sim *sim) {
     const struct cli *cli = sim->cli;
     struct runner_job *job = &sim->job.job;
     int status = cli_job_open(cli, &sim->job);
+    double cores = 0;
     if (status == CLI_OK)
         status = read_limit(sim);
     if (status != CLI_OK)
         return status;
     if (!cli_number(cli, "tolerance", 1e-12, 1e6, &job->tolerance) ||
-        !cli_number(cli, "time-limit", 0.1, 1e6, &job->time_limit_s))
+        !cli_number(cli, "time-limit", 0.1, 1e6, &job->time_limit_s) ||
+        !cli_number(cli, "lnc", 1, 2, &cores))
         return CLI_WRONG_USAGE;
+    job->lnc = (int)cores;
     if (!read_constants(sim))
         return CLI_WRONG_USAGE;
     job->no_verify = cli_has(cli, "no-verify");

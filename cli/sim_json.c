@@ -97,6 +97,7 @@ void cli_sim_print_json(const struct sim *sim) {
     add_known(object, "floor_split_us", result->floor_split_us, result->floor_us > 0);
     add_known(object, "floor_any_us", result->floor_any_us, result->floor_us > 0);
     cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
+    cJSON_AddNumberToObject(object, "cores", MAX_OF(result->lnc, 1));
     add_prediction(object, &sim->prediction);
     add_metrics(object, result);
     if (cli_has(sim->cli, "save-outputs"))

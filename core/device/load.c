@@ -74,6 +74,38 @@ static void find_lives(struct device_image *image) {
     }
 }
 
+/* ---- cores ---------------------------------------------------------------------------------- */
+
+/* False when it cannot be loaded, which *diags tells. */
+static bool make_core(struct device_image *image, uint8_t number, struct diag_list *diags) {
+    const struct nki_program *whole = image->program;
+    struct device_core *core = &image->cores[number];
+    core->program = *whole;
+    core->program.cores = 1;
+    memset(&core->program.instrs, 0, sizeof core->program.instrs);
+    core->instrs = ARENA_ARRAY(image->arena, uint32_t, whole->instrs.len + 1);
+    for (uint32_t i = 0; i < whole->instrs.len; i++)
+        if (whole->instrs.at[i].core == number) {
+            core->instrs[core->program.instrs.len] = i;
+            *vec_push(&core->program.instrs) = whole->instrs.at[i];
+        }
+    core->image = device_load(&core->program, image->generation, diags);
+    return core->image != NULL;
+}
+
+/* The cores share nothing but HBM, so each is a program that the clock can time alone, beside the
+ * others. */
+static bool make_cores(struct device_image *image, struct diag_list *diags) {
+    struct diag_list again = {0}; /* all findings were told of the whole program */
+    bool ok = check_cores(image, diags);
+    if (ok)
+        image->cores = ARENA_ARRAY(image->arena, struct device_core, image->program->cores);
+    for (uint8_t k = 0; ok && k < image->program->cores; k++)
+        ok = make_core(image, k, &again);
+    diag_free(&again);
+    return ok;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 struct device_image *device_load(const struct nki_program *program,
@@ -91,6 +123,8 @@ struct device_image *device_load(const struct nki_program *program,
         find_lives(image);
         ok = device_place(image, diags);
     }
+    if (ok && program->cores > 1)
+        ok = make_cores(image, diags);
     if (ok)
         return image;
     device_unload(image);
@@ -100,6 +134,10 @@ struct device_image *device_load(const struct nki_program *program,
 void device_unload(struct device_image *image) {
     if (!image)
         return;
+    for (uint8_t k = 0; image->cores && k < image->program->cores; k++) {
+        device_unload(image->cores[k].image);
+        vec_free(&image->cores[k].program.instrs);
+    }
     vec_free(&image->operands);
     arena_free(image->arena);
 }

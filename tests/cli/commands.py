@@ -236,7 +236,7 @@ class Sim(Commands):
                                          "credible", "wall", "seeds", "latency_us", "low_us",
                                          "high_us", "floor_us",
                                          "floor_split_us", "floor_any_us", "instructions",
-                                         "predicted_us", "metrics", "diagnostics",
+                                         "cores", "predicted_us", "metrics", "diagnostics",
                                          "elapsed_s"])
             self.assertEqual(out["dialect"], name)
             self.assertIs(out["compiles"], True)

@@ -43,9 +43,13 @@ const struct device_fact *device_fact_at(size_t index) {
     return index < COUNT_OF(facts) ? &facts[index] : NULL;
 }
 
-double device_memory_bytes_per_ns(const struct device_generation *generation) {
+double device_memory_bytes_per_ns_on(const struct device_generation *generation, int cores) {
     double dma = generation->dma_engines * generation->dma_engine_bytes_per_ns;
-    return MAX_OF(dma, generation->hbm_bytes_per_ns);
+    return MAX_OF(dma, cores * generation->hbm_bytes_per_ns);
+}
+
+double device_memory_bytes_per_ns(const struct device_generation *generation) {
+    return device_memory_bytes_per_ns_on(generation, 1);
 }
 
 const struct device_generation *device_generation_find(const char *name) {

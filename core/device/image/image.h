@@ -33,6 +33,8 @@ const struct device_fact *device_fact_at(size_t index);
 /* The most bytes that a core moves to and from HBM in a nanosecond: what its DMA engines move, or
  * its share of HBM bandwidth where that is more. */
 double device_memory_bytes_per_ns(const struct device_generation *generation);
+/* The same for so many cores of one device together, which share its HBM. */
+double device_memory_bytes_per_ns_on(const struct device_generation *generation, int cores);
 /* Finds a generation by name ("trn2") or alias ("gen3"). NULL when there is none. */
 const struct device_generation *device_generation_find(const char *name);
 const struct device_generation *device_generation_of(enum nki_generation generation);

@@ -26,6 +26,13 @@ struct block_operand {
     bool is_dst : 1, is_src : 1, is_index : 1;
 };
 
+/* What one core of a launch on several does, as a program and an image of its own. */
+struct device_core {
+    struct nki_program program; /* shares all but its instructions with the whole one */
+    struct device_image *image;
+    uint32_t *instrs; /* per instruction: its number in the whole program */
+};
+
 struct device_image {
     const struct nki_program *program;
     const struct device_generation *generation;
@@ -39,6 +46,7 @@ struct device_image {
     VEC(struct block_operand)
     operands; /* of instruction i: operand_base[i] .. operand_base[i + 1] */
     uint32_t *operand_base;
+    struct device_core *cores; /* program->cores of them where that is more than 1; else NULL */
 };
 /* What instruction i reads and writes; see device_operands. */
 static inline const struct block_operand *device_block_operands(const struct device_image *image,

@@ -202,6 +202,8 @@ struct schedule {
 struct timeline *timeline_make(const struct schedule *schedule, int lifted);
 /* Times them again with another queue lifted, in the memory that the timeline has. */
 void timeline_again(struct timeline *timeline, int lifted);
+/* One that times nothing yet; see timelines_together. */
+struct timeline *timeline_new(const struct schedule *schedule);
 void timeline_free(struct timeline *timeline);
 
 #endif

@@ -29,12 +29,13 @@ static struct floor_parts parts_of(const struct device_generation *generation,
 
 void floor_set(struct device_profile *profile, const struct device_generation *generation) {
     const struct floor_parts *parts = &profile->floor_parts;
-    double hbm_ns =
-        (parts->read_bytes + parts->written_bytes) / device_memory_bytes_per_ns(generation);
-    profile->floor_us = MAX_OF(hbm_ns, parts->pe_ns[FLOOR_KEEP]) / 1e3;
-    profile->floor_split_us = MAX_OF(hbm_ns, parts->pe_ns[FLOOR_SPLIT]) / 1e3;
-    profile->floor_any_us = MAX_OF(hbm_ns, parts->pe_ns[FLOOR_ANY]) / 1e3;
-    profile->floor_bound = hbm_ns >= parts->pe_ns[FLOOR_KEEP] ? "HBM" : "Tensor";
+    int cores = MAX_OF(profile->cores, 1);
+    double hbm_ns = (parts->read_bytes + parts->written_bytes) /
+                    device_memory_bytes_per_ns_on(generation, cores);
+    profile->floor_us = MAX_OF(hbm_ns, parts->pe_ns[FLOOR_KEEP] / cores) / 1e3;
+    profile->floor_split_us = MAX_OF(hbm_ns, parts->pe_ns[FLOOR_SPLIT] / cores) / 1e3;
+    profile->floor_any_us = MAX_OF(hbm_ns, parts->pe_ns[FLOOR_ANY] / cores) / 1e3;
+    profile->floor_bound = hbm_ns >= parts->pe_ns[FLOOR_KEEP] / cores ? "HBM" : "Tensor";
 }
 
 void device_floor_of_task(struct device_profile *profile,

@@ -14,7 +14,8 @@ struct profiler {
     const struct allocation *allocation;
     const struct timeline *time;
     const struct folded *folded;
-    bool is_steady; /* all that is counted repeats where rounds were left out */
+    struct together *together; /* with the cores beside it; NULL: there is one */
+    bool is_steady;            /* all that is counted repeats where rounds were left out */
     const struct issue_costs *costs;
     const struct device_constants *table;
     struct device_profile *profile;
@@ -203,22 +204,32 @@ static void count_issues(struct profiler *p) {
 /* ---- the floor ------------------------------------------------------------------------------ */
 
 /* Of an input only what the kernel reads counts: at most its size, and at most what is moved. */
-static double input_bytes(const struct profiler *p) {
-    const struct nki_program *program = p->image->program;
-    uint64_t *read = mem_alloc(program->storages.len, sizeof *read);
-    for (uint32_t s = 0; s < p->allocation->issues.len; s++) {
+static void add_reads(const struct folded *folded, uint64_t *read) {
+    const struct allocation *allocation = folded->allocation;
+    const struct nki_program *program = allocation->image->program;
+    for (uint32_t s = 0; s < allocation->issues.len; s++) {
         size_t n;
-        if (p->allocation->issues.at[s].kind > ISSUE_ABSENT)
+        if (allocation->issues.at[s].kind > ISSUE_ABSENT)
             continue;
         const struct block_operand *operands =
-            allocation_operands(p->allocation, p->allocation->issues.at[s].instr, &n);
+            allocation_operands(allocation, allocation->issues.at[s].instr, &n);
         for (size_t k = 0; k < n; k++)
-            if (operands[k].is_src && allocation_is_in(p->image, operands[k].first, NKI_HBM) &&
+            if (operands[k].is_src &&
+                allocation_is_in(allocation->image, operands[k].first, NKI_HBM) &&
                 program->storages.at[operands[k].ap->storage].input >= 0)
-                read[operands[k].ap->storage] += folded_weight(p->folded, s) *
+                read[operands[k].ap->storage] += folded_weight(folded, s) *
                                                  (uint64_t)nki_ap_count(operands[k].ap) *
                                                  dtype_bytes(operands[k].ap->dtype);
     }
+}
+
+static double input_bytes(const struct profiler *p) {
+    const struct nki_program *program = p->image->program;
+    uint64_t *read = mem_alloc(program->storages.len, sizeof *read);
+    for (size_t k = 0; p->together && k < p->together->n; k++)
+        add_reads(&p->together->cores[k], read);
+    if (!p->together)
+        add_reads(p->folded, read);
     double bytes = 0;
     for (size_t s = 0; s < program->storages.len; s++)
         bytes += (double)MIN_OF(read[s], program->storages.at[s].bytes);
@@ -242,7 +253,8 @@ static double output_bytes(const struct device_image *image) {
 
 static void find_floor(struct profiler *p) {
     p->profile->floor_parts.read_bytes = input_bytes(p);
-    p->profile->floor_parts.written_bytes = output_bytes(p->image);
+    p->profile->floor_parts.written_bytes =
+        output_bytes(p->together ? p->together->image : p->image);
     floor_set(p->profile, p->image->generation);
 }
 
@@ -477,6 +489,10 @@ static bool latency_without(struct profiler *p, const struct timing *timing, int
         folded_free(&folded);
         return true;
     }
+    if (p->together) {
+        *ns = together_again(p->together, queue);
+        return true;
+    }
     timeline_again(p->folded->time, queue);
     *ns = p->folded->time->latency_ns;
     return true;
@@ -539,31 +555,48 @@ static bool fill_profile(struct profiler *p, const struct timing *timing) {
     return p->is_steady;
 }
 
+struct device_profile *profile_make(const struct timing *timing, struct folded *folded,
+                                    struct together *together) {
+    struct device_profile *profile = mem_alloc(1, sizeof *profile);
+    profile->arena = arena_new();
+    profile->cores = together ? (int)together->n : 1;
+    struct profiler p = {.image = timing->image,
+                         .allocation = folded->allocation,
+                         .time = folded->time,
+                         .folded = folded,
+                         .together = together,
+                         .is_steady = true,
+                         .table = timing->table,
+                         .costs = folded->costs,
+                         .profile = profile,
+                         .start_ns = timing->table->start_ns};
+    if (fill_profile(&p, timing))
+        return profile;
+    device_profile_free(profile);
+    return NULL;
+}
+
 struct device_profile *device_time_without(const struct device_image *image,
                                            const struct device_constants *table, uint32_t passes) {
     struct device_constants on_grid = device_constants_on_grid(
         table ? table : device_constants_of(image->generation->generation));
     struct timing timing = {image, &on_grid, passes};
     struct folded folded;
+    if (image->cores)
+        return cores_profile(&timing);
     if (!folded_make(&timing, -1, &folded))
         return NULL;
-    struct device_profile *profile = mem_alloc(1, sizeof *profile);
-    profile->arena = arena_new();
-    struct profiler p = {.image = image,
-                         .allocation = folded.allocation,
-                         .time = folded.time,
-                         .folded = &folded,
-                         .is_steady = true,
-                         .table = &on_grid,
-                         .costs = folded.costs,
-                         .profile = profile,
-                         .start_ns = on_grid.start_ns};
-    bool whole = fill_profile(&p, &timing);
+    struct device_profile *profile = profile_make(&timing, &folded, NULL);
     folded_free(&folded);
-    if (whole)
-        return profile;
-    device_profile_free(profile);
-    return NULL;
+    return profile;
+}
+
+static double latency_of_cores(const struct timing *timing) {
+    struct together together;
+    together_make(timing, &together);
+    double ns = together_again(&together, -1);
+    together_free(&together);
+    return (ns + timing->table->start_ns + timing->table->end_ns) / 1e3;
 }
 
 double device_time_latency(const struct device_image *image,
@@ -572,6 +605,8 @@ double device_time_latency(const struct device_image *image,
         constants ? constants : device_constants_of(image->generation->generation));
     struct timing timing = {image, &on_grid, 0};
     struct folded folded;
+    if (image->cores)
+        return latency_of_cores(&timing);
     if (!folded_make(&timing, -1, &folded))
         return 0;
     double us = (folded.latency_ns + on_grid.start_ns + on_grid.end_ns) / 1e3;
@@ -582,6 +617,8 @@ double device_time_latency(const struct device_image *image,
 double device_latency(const struct device_image *image, const struct device_constants *constants) {
     if (!constants)
         constants = device_constants_of(image->generation->generation);
+    if (image->cores)
+        return latency_of_cores(&(struct timing){image, constants, 0});
     struct allocation *allocation = allocation_make(image, constants, 0);
     struct issue_costs *costs = issue_costs_make(allocation, constants);
     struct depends *depends = depends_make(allocation, costs);

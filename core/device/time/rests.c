@@ -37,6 +37,8 @@ static double latency_ns(const struct allocation *allocation, const struct depen
 
 struct device_rests device_rests_of(const struct device_image *image,
                                     const struct device_constants *constants) {
+    if (image->cores) /* both do much the same */
+        image = image->cores[0].image;
     struct allocation *allocation = allocation_make(image, constants, 0);
     struct issue_costs *costs = issue_costs_make(allocation, constants);
     struct depends *depends = depends_make(allocation, costs);

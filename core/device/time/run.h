@@ -68,6 +68,7 @@ struct run {
     int32_t issuer_last[NKI_ENGINE_COUNT];
     struct pool sbuf, psum;
     struct pe_clock pe_clock;
+    struct hbm *hbm;  /* shared with other cores; NULL: with none */
     double port_free; /* of SBUF, for Vector or GpSimd, whichever is not port_queue */
     uint8_t port_queue;
     uint16_t function_set; /* the set of activation functions that is loaded */
@@ -130,9 +131,47 @@ struct timing {
  * of steady ones. False, with nothing to free, when too few were kept for that. */
 bool folded_make(const struct timing *timing, int lifted, struct folded *folded) CC_MUST_USE;
 void folded_free(struct folded *folded);
+/* For a program without folds: all but the schedule, whose timeline is still to be made. */
+void folded_prepare(const struct timing *timing, struct folded *folded);
 /* By how much later issue s starts in the whole program. */
 double folded_shift(const struct folded *folded, uint32_t s);
 /* How often the issue stands for one of the whole program: 1 where nothing was left out. */
 uint64_t folded_weight(const struct folded *folded, uint32_t s);
+
+/* ---- several cores -------------------------------------------------------------------------- */
+
+/* hbm.c: the HBM that several cores share. Its bandwidth is what they have together, and is handed
+ * out in slices of time, so it does not matter in which order transfers ask for it. */
+#define MOST_CORES 2
+struct hbm {
+    double bytes_per_ns;
+    VEC(double) taken; /* bytes, per slice */
+};
+/* By how much a transfer that would last from `first` to `last` ends later, in ns. */
+double hbm_delay(struct hbm *hbm, const struct transfer *transfer, double first, double last);
+void hbm_free(struct hbm *hbm);
+
+/* schedule.c: times the issues of several cores that begin together and share HBM. */
+void timelines_together(struct timeline *const *times, size_t n, struct hbm *hbm, int lifted);
+
+/* The schedules of the cores of a launch, which begin together and share HBM. */
+struct together {
+    const struct device_image *image; /* of the whole program */
+    size_t n;
+    struct folded cores[MOST_CORES];
+    struct hbm hbm;
+};
+/* Schedules all cores of an image that has some. */
+void together_make(const struct timing *timing, struct together *together);
+/* Schedules them again with a queue of each lifted. Returns the latency, in ns. */
+double together_again(struct together *together, int lifted);
+void together_free(struct together *together);
+/* profile.c: the profile of one schedule. `together` is what it belongs to; NULL: it is all there
+ * is. NULL when it is not steady. */
+struct device_profile *profile_make(const struct timing *timing, struct folded *folded,
+                                    struct together *together);
+/* cores.c: the profile of all cores: times, metrics and bounds of the one that ends last, and the
+ * queues and the work of all. */
+struct device_profile *cores_profile(const struct timing *timing);
 
 #endif

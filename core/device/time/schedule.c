@@ -218,9 +218,12 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
         first = MIN_OF(first, start);
         last = MAX_OF(last, run->engine_free[e]);
     }
+    double late = run->hbm ? hbm_delay(run->hbm, &cost->transfer, first, last) : 0;
+    for (uint32_t k = 0; late > 0 && k < cost->transfer.engines; k++)
+        run->engine_free[(cost->transfer.first + k) % engines] += late;
     time->start[s] = first;
-    time->end[s] = last;
-    time->visible[s] = last + table->dma_complete_ns;
+    time->end[s] = last + late;
+    time->visible[s] = time->end[s] + table->dma_complete_ns;
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
@@ -283,16 +286,23 @@ static void note_cause(struct run *run, uint32_t s, const struct queue_state *qu
     }
 }
 
-static bool advance(struct run *run) {
+/* The queue that can start first, and when; NULL: none can. */
+static struct queue_state *first_queue(struct run *run, double *start) {
     struct queue_state *queue = NULL;
-    double start = INFINITY;
+    *start = INFINITY;
     for (int i = 0; i < QUEUE_COUNT; i++) {
         double at = next_start(run, &run->queues[i]);
-        if (at < start) {
-            start = at;
+        if (at < *start) {
+            *start = at;
             queue = &run->queues[i];
         }
     }
+    return queue;
+}
+
+static bool advance(struct run *run) {
+    double start;
+    struct queue_state *queue = first_queue(run, &start);
     if (!queue)
         return false;
     uint32_t s = take_next(run, queue, start);
@@ -424,18 +434,56 @@ static bool force_memory(struct run *run) {
     return grant(run, pool, true);
 }
 
+/* Schedules the next issue. */
+static void go_on(struct run *run) {
+    while (!advance(run))
+        if (!force_memory(run))
+            HONE_BUG("the schedule is stuck");
+}
+
 void timeline_again(struct timeline *time, int lifted) {
     struct run *run = time->run;
     reset(run, lifted);
-    for (size_t done = 0; done < run->allocation->issues.len;) {
-        if (advance(run))
-            done++;
-        else if (!force_memory(run))
-            HONE_BUG("the schedule is stuck");
+    for (size_t done = 0; done < run->allocation->issues.len; done++)
+        go_on(run);
+}
+
+/* The one that is first of those that are not done; `n` when all are. */
+static size_t first_of(struct timeline *const *times, size_t n, const size_t *done) {
+    size_t first = n;
+    double earliest = INFINITY;
+    for (size_t k = 0; k < n; k++) {
+        double start;
+        if (done[k] == times[k]->run->allocation->issues.len)
+            continue;
+        (void)first_queue(times[k]->run, &start);
+        if (first == n || start < earliest) {
+            first = k;
+            earliest = start;
+        }
+    }
+    return first;
+}
+
+void timelines_together(struct timeline *const *times, size_t n, struct hbm *hbm, int lifted) {
+    size_t done[MOST_CORES] = {0}, k;
+    for (k = 0; k < n; k++) {
+        reset(times[k]->run, lifted);
+        times[k]->run->hbm = hbm;
+    }
+    while ((k = first_of(times, n, done)) < n) {
+        go_on(times[k]->run);
+        done[k]++;
     }
 }
 
 struct timeline *timeline_make(const struct schedule *schedule, int lifted) {
+    struct timeline *time = timeline_new(schedule);
+    timeline_again(time, lifted);
+    return time;
+}
+
+struct timeline *timeline_new(const struct schedule *schedule) {
     size_t n = schedule->allocation->issues.len;
     struct timeline *time = mem_alloc(1, sizeof *time);
     time->start = mem_alloc(n + 1, sizeof *time->start);
@@ -443,7 +491,6 @@ struct timeline *timeline_make(const struct schedule *schedule, int lifted) {
     time->visible = mem_alloc(n + 1, sizeof *time->visible);
     time->cause = mem_alloc(n + 1, sizeof *time->cause);
     time->run = run_new(schedule, time);
-    timeline_again(time, lifted);
     return time;
 }
 

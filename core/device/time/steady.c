@@ -344,18 +344,24 @@ uint64_t folded_weight(const struct folded *folded, uint32_t s) {
     return 1;
 }
 
-static void schedule_it(const struct timing *timing, int lifted, const uint32_t *hidden,
-                        struct folded *folded) {
+/* All that a schedule needs; no time yet. False when nothing may be left out of the program. */
+static bool prepare(const struct timing *timing, const uint32_t *hidden, struct folded *folded) {
     const struct device_constants *table = timing->table;
     *folded = (struct folded){0};
     folded->allocation = allocation_hiding(timing->image, table, timing->without, hidden);
     if (!folded->allocation->is_foldable)
-        return;
+        return false;
     folded->costs = issue_costs_make(folded->allocation, table);
     folded->depends = depends_make(folded->allocation, folded->costs);
     folded->schedule = (struct schedule){folded->allocation, folded->depends, table, folded->costs};
-    folded->time = timeline_make(&folded->schedule, lifted);
     folded->steady = mem_alloc(folded->allocation->gaps.len + 1, sizeof *folded->steady);
+    return true;
+}
+
+static void schedule_it(const struct timing *timing, int lifted, const uint32_t *hidden,
+                        struct folded *folded) {
+    if (prepare(timing, hidden, folded))
+        folded->time = timeline_make(&folded->schedule, lifted);
 }
 
 static void add_what_was_left_out(struct folded *folded) {
@@ -404,4 +410,10 @@ bool folded_make(const struct timing *timing, int lifted, struct folded *folded)
     }
     free(hidden);
     return found;
+}
+
+void folded_prepare(const struct timing *timing, struct folded *folded) {
+    if (!prepare(timing, NULL, folded))
+        HONE_BUG("a program of a core has folds");
+    folded->time = timeline_new(&folded->schedule);
 }

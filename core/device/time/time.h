@@ -49,6 +49,7 @@ struct floor_parts {
 
 struct device_profile {
     struct arena *arena; /* owns all of the profile */
+    int cores;           /* physical cores that work; metrics are those of the one that ends last */
     double latency_us;
     double floor_us;         /* roofline: no kernel with these inputs, outputs and matrix products
                               * is faster on this generation */

@@ -102,7 +102,7 @@ static bool nc_sub_version(struct interp *in, const struct call *call, struct va
 /* What the cores of a launch do together. In a launch of one program there is no other core to wait
  * for. The programs of a larger one run one after the other, so nothing may depend on it. */
 static bool core_exchange(struct interp *in, const struct call *call, struct value *result) {
-    const int *grid = interp_options(in)->grid;
+    const int *grid = interp_grid(in);
     int programs = 1;
     for (int d = 0; d < 3; d++)
         programs *= grid[d] > 0 ? grid[d] : 1;
@@ -208,7 +208,14 @@ static bool decorate(struct interp *in, const struct call *call, struct value *r
 static const struct value_native decorator = {"nki.jit", decorate, NULL};
 
 static bool decorate(struct interp *in, const struct call *call, struct value *result) {
-    (void)in;
+    static const char *const launches[] = {"grid", "lnc"};
+    for (size_t i = 0; i < call->n_keywords; i++)
+        for (size_t k = 0; k < COUNT_OF(launches); k++)
+            if (str_is(call->keywords[i].name, launches[k]))
+                return interp_error(in, call->node, "TypeError",
+                                    "nki.jit has no option %s: launch with kernel[2](..), or "
+                                    "`hone sim --lnc 2`",
+                                    launches[k]);
     *result = call->n_args == 1 ? call->args[0]
                                 : (struct value){.kind = VALUE_NATIVE, .native = &decorator};
     return true;

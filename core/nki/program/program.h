@@ -268,6 +268,7 @@ struct nki_instr {
     uint8_t n_operands;
     uint32_t loc;
     uint32_t order_group; /* number of the no_reorder block; 0: free */
+    uint8_t core;         /* of the launch: 0, or 1 where the program has two */
     const struct nki_operand *operands;
     const struct nki_mask *mask; /* NULL: none */
     const char *label;           /* name=, or NULL */
@@ -296,6 +297,8 @@ struct nki_program {
     VEC(uint32_t) outputs;      /* storages in the order they are returned */
     VEC(struct nki_fold) folds; /* in the order of their instructions; none: all is here */
     bool returns_tuple;
+    uint8_t cores; /* physical cores that a launch uses, whose instructions follow each other here;
+                    * 0 and 1: one */
     int n_registers;
 };
 
@@ -388,7 +391,8 @@ struct nki_specialise_options {
     enum nki_generation generation;
     const struct nki_input *inputs;
     size_t n_inputs;
-    int grid[3];                /* SPMD launch grid; 0: none */
+    int grid[3];                /* SPMD launch grid; 0: none. In the current dialect its programs
+                                 * are those of the physical cores */
     size_t max_instructions;    /* 0: the default above, as for the next two */
     size_t max_steps;           /* evaluation steps of the meta-program */
     size_t max_bytes;           /* memory of program and values */

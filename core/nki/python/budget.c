@@ -176,5 +176,6 @@ bool interp_emit(struct interp *in, const struct nki_node *node, const struct nk
     if (!interp_step(in, node))
         return false;
     *vec_push(&in->program->instrs) = *instr;
+    in->program->instrs.at[in->program->instrs.len - 1].core = in->core;
     return true;
 }

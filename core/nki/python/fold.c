@@ -12,8 +12,8 @@ struct fold fold_begin(struct interp *in, const struct nki_node *loop, const str
     struct fold fold = {.loop = loop};
     const struct nki_node *target = loop->for_.target;
     uint32_t rounds = in->options->fold_rounds;
-    if (!rounds || in->folding || in->program->folds.len >= MOST_FOLDS || in->tolerant ||
-        it->items || loop->for_.orelse.len || target->kind != NKI_NAME ||
+    if (!rounds || in->folding || in->program->cores > 1 || in->program->folds.len >= MOST_FOLDS ||
+        in->tolerant || it->items || loop->for_.orelse.len || target->kind != NKI_NAME ||
         it->length <= (int64_t)rounds)
         return fold;
     fold.state = FOLD_FIRST;

@@ -195,6 +195,8 @@ struct interp {
     const struct interp_library *library;
     struct api *api;            /* the API side's state; ends with the program */
     int grid[3], program_id[3]; /* of the SPMD instance that is being evaluated */
+    uint8_t core;               /* that runs it */
+    bool on_cores;              /* within a launch on several cores */
     const struct nki_tree *tree;
     struct diag_list *diags;
     enum nki_dialect dialect;
@@ -344,6 +346,9 @@ bool call_method(struct interp *in, const struct nki_node *node, const struct me
 bool eval_call(struct interp *in, const struct nki_node *node, struct value *result);
 bool call_value(struct interp *in, const struct call *call, struct value callee,
                 struct value *result);
+/* Before a launch of so many programs. Those of the current dialect are the physical cores of a
+ * logical one; ours of the legacy dialect share one. False after interp_error. */
+bool launch_on_cores(struct interp *in, const struct nki_node *node, int64_t programs);
 bool call_function(struct interp *in, const struct call *call, struct value_function *function,
                    struct value *result);
 struct value make_function(struct interp *in, const struct nki_node *node);

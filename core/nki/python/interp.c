@@ -18,10 +18,6 @@ struct nki_program *interp_program(struct interp *in) {
     return in->program;
 }
 
-const struct nki_specialise_options *interp_options(const struct interp *in) {
-    return in->options;
-}
-
 struct api **interp_api(struct interp *in) {
     return &in->api;
 }

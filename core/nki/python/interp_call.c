@@ -194,6 +194,28 @@ bool call_function(struct interp *in, const struct call *call, struct value_func
     return good;
 }
 
+bool launch_on_cores(struct interp *in, const struct nki_node *node, int64_t programs) {
+    int cores = in->program->generation == NKI_GEN2 ? 1 : 2;
+    if (in->dialect == NKI_DIALECT_LEGACY || programs == 1)
+        return true;
+    if (programs > cores)
+        return interp_error(in, node, "hone-launch-grid",
+                            "a launch of %lld programs: a program is a physical core, of which a "
+                            "logical core has %d here; launch kernel[%d] and loop over the rest",
+                            (long long)programs, cores, cores);
+    if (in->on_cores)
+        return interp_error(in, node, "err_nested_kernel_with_spmd_grid",
+                            "a launch on two cores within a launch on two cores");
+    in->program->cores = (uint8_t)programs;
+    in->on_cores = true;
+    return true;
+}
+
+static void launch_end(struct interp *in) {
+    in->core = 0;
+    in->on_cores = false;
+}
+
 /* kernel[grid](..) runs the instances one after the other. All of them write the same shared
  * tensors, so what the first one returns is the result. */
 static bool launch(struct interp *in, const struct call *call, struct value_function *function,
@@ -207,16 +229,19 @@ static bool launch(struct interp *in, const struct call *call, struct value_func
     for (int d = 0; d < 3; d++)
         size[d] = MAX_OF(function->launch[d], 1);
     int64_t count = (int64_t)size[0] * size[1] * size[2];
-    bool good = true;
+    bool good = launch_on_cores(in, call->node, count);
     for (int64_t i = 0; good && i < count; i++) {
         struct value returned;
         in->program_id[0] = (int)(i / size[2] / size[1]);
         in->program_id[1] = (int)(i / size[2] % size[1]);
         in->program_id[2] = (int)(i % size[2]);
+        in->core = in->on_cores && count > 1 ? (uint8_t)i : in->core;
         in->objects->launch_next(in, &state, (size_t)i);
         good = call_function(in, call, function, i ? &returned : result);
     }
     in->objects->launch_end(in, &state);
+    if (count > 1)
+        launch_end(in);
     memcpy(in->grid, grid, sizeof grid);
     memcpy(in->program_id, id, sizeof id);
     return good;

@@ -158,7 +158,6 @@ bool value_equal(struct interp *in, struct value a, struct value b);
 struct arena *interp_arena(struct interp *in);   /* lives as long as the program */
 struct arena *interp_scratch(struct interp *in); /* lives until the program is made */
 struct nki_program *interp_program(struct interp *in);
-const struct nki_specialise_options *interp_options(const struct interp *in);
 enum nki_dialect interp_dialect(const struct interp *in);
 /* Adds an error at the node, with the call stack as notes, and stops the evaluation. Returns false.
  * An exception that the kernel raises takes the same way. */

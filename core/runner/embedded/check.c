@@ -13,6 +13,7 @@ static void check_with_inputs(struct evaluation *evaluation) {
         .generation = evaluation->generation->generation,
         .inputs = inputs_for_specialiser(evaluation, evaluation->shapes),
         .n_inputs = evaluation->shapes->count,
+        .grid = {job->lnc},
         .max_instructions = (size_t)job->instruction_limit,
         .max_steps = (size_t)job->step_limit,
         .max_bytes = (size_t)job->value_limit};

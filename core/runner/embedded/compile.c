@@ -25,6 +25,7 @@ static struct nki_specialise_options options_for(struct evaluation *evaluation,
         .generation = evaluation->generation->generation,
         .inputs = inputs_for_specialiser(evaluation, evaluation->shapes),
         .n_inputs = evaluation->shapes->count,
+        .grid = {job->lnc},
         .max_instructions = (size_t)job->instruction_limit,
         .max_steps = (size_t)job->step_limit,
         .max_bytes = (size_t)job->value_limit,
@@ -272,11 +273,16 @@ static void compile_folded(struct evaluation *evaluation) {
     compile(evaluation, 0, &folded);
 }
 
+static void tell_size(struct evaluation *evaluation) {
+    evaluation->result.instructions = nki_program_count(evaluation->program);
+    evaluation->result.lnc = evaluation->program->cores;
+}
+
 void compile_work(struct evaluation *evaluation) {
     const struct runner_job *job = &evaluation->job;
     compile_folded(evaluation);
     if (evaluation->program)
-        evaluation->result.instructions = nki_program_count(evaluation->program);
+        tell_size(evaluation);
     if (!evaluation_tell_diags(evaluation) || !evaluation->image)
         return;
     if (!job->check_only && !job->no_verify && !execution_fits(evaluation))

@@ -189,6 +189,8 @@ void events_result(const struct runner_result *result) {
     add_text(object, "floor_bound", result->floor_bound);
     add_text(object, "bound", result->bound);
     cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
+    if (result->lnc)
+        cJSON_AddNumberToObject(object, "lnc", result->lnc);
     add_lines(object, result);
     add_bounds(object, result);
     if (result->needs_bytes)

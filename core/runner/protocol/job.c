@@ -104,6 +104,7 @@ void runner_job_print(const struct runner_job *job, struct buf *out) {
     add_number(object, "memory_limit", (double)job->memory_limit);
     add_number(object, "instruction_limit", (double)job->instruction_limit);
     add_number(object, "step_limit", (double)job->step_limit);
+    add_number(object, "lnc", job->lnc);
     add_number(object, "value_limit", (double)job->value_limit);
     add_model(object, job);
     add_remote(object, job);
@@ -281,6 +282,7 @@ static void read_job(struct reading *reading, struct runner_job *job) {
     job->memory_limit = (uint64_t)get_number(reading, "memory_limit", 1e15);
     job->instruction_limit = (uint64_t)get_number(reading, "instruction_limit", 1e12);
     job->step_limit = (uint64_t)get_number(reading, "step_limit", 1e15);
+    job->lnc = (int)get_number(reading, "lnc", 2);
     job->value_limit = (uint64_t)get_number(reading, "value_limit", 1e15);
     read_inputs(reading, job);
     read_seeds(reading, job);

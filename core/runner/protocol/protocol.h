@@ -78,6 +78,8 @@ struct runner_job {
     double time_limit_s;
     uint64_t memory_limit; /* bytes */
     uint64_t instruction_limit, step_limit;
+    int lnc;              /* physical cores to launch on, of the device model; 0: as the kernel's
+                           * file does. A host has its own setting */
     uint64_t value_limit; /* bytes, while the kernel is turned into instructions */
     /* What the evaluations of all hones of this user share on this machine (machine/inner.h). Not
      * sent. */
@@ -185,7 +187,7 @@ struct runner_result {
     char floor_bound[32];                /* what sets the floor: "HBM", "Tensor", or "" */
     char bound[32];                      /* what limits the kernel now: "DMA", "Vector", or "" */
     uint64_t instructions;
-    int lnc; /* physical cores of a launch on a host; 0: unknown */
+    int lnc; /* physical cores of a launch; 0: unknown */
     char kernel_name[64], device[16], dialect[16];
     struct runner_prediction prediction;
     char wall[16];    /* the wall around kernel and reference (wall_name); "" unknown */

@@ -181,9 +181,10 @@ void tune_beside_fill(const struct tune_work *work, int id) {
         return;
     struct arena *arena = arena_new();
     struct tune_profile profile = tune_result_profile(arena, result);
-    const double floors[] = {device_floor_on(result->floor_us, attempt->lnc),
-                             device_floor_on(result->floor_split_us, attempt->lnc),
-                             device_floor_on(result->floor_any_us, attempt->lnc)};
+    int more = attempt->lnc / MAX_OF(result->lnc, 1); /* cores than the model's launch has */
+    const double floors[] = {device_floor_on(result->floor_us, more),
+                             device_floor_on(result->floor_split_us, more),
+                             device_floor_on(result->floor_any_us, more)};
     bool fills = !attempt->lines.len;
     tune_emit(session, work->lane,
               TUNE_EVENT(MODELLED, modelled, .attempt = id, .latency_us = result->latency_us,
