@@ -403,25 +403,38 @@ static bool compute_reduce(struct rows *rows, int node, const struct graph_node 
     return true;
 }
 
+/* data0 * before + data1, or what `op1` says in the place of the sum. */
+static void scan(struct rows *rows, int node, const char *data0, const char *data1, const char *op1,
+                 const char *first) {
+    struct tile dst = declare_node(rows, node, false);
+    write_line(rows->writer,
+               "nisa.tensor_tensor_scan(dst=%s, data0=%s, data1=%s, initial=%s, op0=nl.multiply, "
+               "op1=nl.%s)",
+               dst.name, data0, data1, rows_scan_start(rows, node, first), op1);
+    rows_keep_last(rows, node, &dst);
+    rows_busy(rows, 1, 0, false);
+    keep(rows, node, dst);
+}
+
+static bool compute_recurrence(struct rows *rows, int node, const struct graph_node *row) {
+    struct tile a = rows_widened(rows, operand(rows, row->in[0]), "float32");
+    struct tile b = rows_widened(rows, operand(rows, row->in[1]), "float32");
+    struct tile *first = whole(rows, row->in[2]);
+    scan(rows, node, a.name, b.name, "add",
+         first->is_number ? number_text(rows, first->number) : first->name);
+    return true;
+}
+
 static bool compute_scan(struct rows *rows, int node, const struct graph_node *row) {
     struct tile a = rows_widened(rows, rows_result(rows, row->in[0]), "float32");
-    struct tile dst = declare_node(rows, node, false);
     bool product = strcmp(row->op->alu, "multiply") == 0;
     struct tile other = rows_helper(rows, product ? "zeros" : "ones", "float32", false);
     rows_fill(rows, &other, product ? 0 : 1);
     if (product)
-        write_line(rows->writer,
-                   "nisa.tensor_tensor_scan(dst=%s, data0=%s, data1=%s, initial=1.0, "
-                   "op0=nl.multiply, op1=nl.add)",
-                   dst.name, a.name, other.name);
+        scan(rows, node, a.name, other.name, "add", "1.0");
     else
-        write_line(rows->writer,
-                   "nisa.tensor_tensor_scan(dst=%s, data0=%s, data1=%s, initial=%s, "
-                   "op0=nl.multiply, op1=nl.%s)",
-                   dst.name, other.name, a.name,
-                   strcmp(row->op->alu, "maximum") ? "0.0" : "-3.4028235e38", row->op->alu);
-    rows_busy(rows, 2, 0, false);
-    keep(rows, node, dst);
+        scan(rows, node, other.name, a.name, row->op->alu,
+             strcmp(row->op->alu, "maximum") ? "0.0" : "-3.4028235e38");
     return true;
 }
 
@@ -439,15 +452,16 @@ bool rows_compute(struct rows *rows, int node) {
     case GRAPH_WHERE: return compute_where(rows, node, row);
     case GRAPH_REDUCE: return compute_reduce(rows, node, row);
     case GRAPH_SCAN: return compute_scan(rows, node, row);
+    case GRAPH_RECURRENCE: return compute_recurrence(rows, node, row);
     default: return false;
     }
 }
 
 /* ---- a reduction piece by piece -------------------------------------------------------------- */
 
-void rows_begin_sum(struct rows *rows, struct tile *sum) {
-    const char *alu = row_of(rows, rows->roots[0])->op->alu;
-    *sum = rows_helper(rows, "total", "float32", true);
+void rows_begin_sum(struct rows *rows, int node, bool narrow, struct tile *sum) {
+    const char *alu = row_of(rows, node)->op->alu;
+    *sum = rows_helper(rows, "total", "float32", narrow);
     rows_fill(rows, sum,
               strcmp(alu, "add") == 0        ? 0
               : strcmp(alu, "multiply") == 0 ? 1
@@ -455,7 +469,7 @@ void rows_begin_sum(struct rows *rows, struct tile *sum) {
                                              : INFINITY);
 }
 
-void rows_add_sum(struct rows *rows, const struct tile *sum, struct tile *part) {
+void rows_add_sum(struct rows *rows, int node, const struct tile *sum, struct tile *part) {
     tile_make_plain(rows, part);
-    rows_tensor(rows, sum, sum, part, row_of(rows, rows->roots[0])->op->alu);
+    rows_tensor(rows, sum, sum, part, row_of(rows, node)->op->alu);
 }

@@ -30,7 +30,8 @@ bool rows_join(struct rows *rows, const struct graph_node *node) {
 unsigned rows_axes(const struct writer *writer, int node) {
     const struct graph_node *row = &writer->graph->nodes[node];
     unsigned bits = 0;
-    if (row->op->kind == GRAPH_REDUCE || row->op->kind == GRAPH_SCAN)
+    if (row->op->kind == GRAPH_REDUCE || row->op->kind == GRAPH_SCAN ||
+        row->op->kind == GRAPH_RECURRENCE)
         for (int i = 0; i < row->axis_count; i++)
             bits |= 1u << (row->ndim - 1 - row->axes[i]);
     return bits;
@@ -57,9 +58,10 @@ static bool divide(struct rows *rows) {
             for (int f = 0; f < count; f++)
                 leaf->strides[rows->side_count + f] = strides[f];
         }
+        unsigned bit = 1u << (rows->ndim - 1 - d);
         for (int f = 0; f < count; f++)
             rows->sides[rows->side_count++] = (struct side){
-                .n = sizes[f], .is_column = rows->columns >> (rows->ndim - 1 - d) & 1};
+                .n = sizes[f], .is_column = rows->columns & bit, .is_across = rows->across & bit};
     }
     return true;
 }
@@ -77,7 +79,8 @@ static void remove_side(struct rows *rows, int at) {
 /* Neighbours of one kind that every array runs through in one go become one. */
 static void merge_sides(struct rows *rows) {
     for (int s = 0; s + 1 < rows->side_count;) {
-        bool fits = rows->sides[s].is_column == rows->sides[s + 1].is_column;
+        bool fits = rows->sides[s].is_column == rows->sides[s + 1].is_column &&
+                    rows->sides[s].is_across == rows->sides[s + 1].is_across;
         for (size_t i = 0; fits && i < rows->leaves.len; i++) {
             const int64_t *strides = rows->leaves.at[i].strides;
             fits = strides[s] == strides[s + 1] * rows->sides[s + 1].n;
@@ -141,7 +144,7 @@ static bool fits_products(const struct rows *rows, int side) {
 static int longest_row_side(const struct rows *rows) {
     int best = -1;
     for (int s = 0; s < rows->side_count; s++)
-        if (!rows->sides[s].is_column && fits_products(rows, s) &&
+        if (!rows->sides[s].is_column && !rows->sides[s].is_across && fits_products(rows, s) &&
             (best < 0 || rows->sides[s].n > rows->sides[best].n))
             best = s;
     return best;

@@ -18,7 +18,7 @@ struct buffer {
     int ndim;
     bool is_parameter, is_output;
     bool is_made; /* lies nowhere: the tiles of node's product are made where they are used */
-    int node;
+    int node;     /* whose array it holds, or that is made; of a parameter: none */
 };
 /* What is known of a node's array while the kernel is written. */
 struct value {

@@ -18,7 +18,8 @@ static void count_users(struct writer *writer) {
             bool again = value->users && value->only_user == i;
             value->users += !again;
             value->only_user = i;
-            value->is_root |= !rows_is_fusable(graph->nodes[i].op->kind);
+            bool begins = graph->nodes[i].op->kind == GRAPH_RECURRENCE && k == 2;
+            value->is_root |= begins || !rows_is_fusable(graph->nodes[i].op->kind);
         }
     for (int i = 0; i < graph->output_count; i++) {
         writer->values[graph->outputs[i]].is_root = true;

@@ -79,7 +79,7 @@ static bool spread_leaves(struct rows *rows, const struct view *to) {
 static bool has_inner_columns(const struct rows *rows) {
     for (size_t i = 0; i < rows->nodes.len; i++) {
         int node = rows->nodes.at[i];
-        bool is_scan = rows->writer->graph->nodes[node].op->kind == GRAPH_SCAN;
+        bool is_scan = rows_is_scan(rows, node);
         if (rows_axes(rows->writer, node) &&
             (rows->root_count > 1 || node != rows->roots[0] || is_scan))
             return true;
@@ -109,6 +109,24 @@ static int64_t choose_width(struct rows *rows) {
                         "columns of a tile at most", values, count);
 }
 
+/* Scans over rows that do not fit, and sums over what they do not go along, take their rows in
+ * chunks. False where those do not lie side by side. */
+static bool choose_carried(struct rows *rows) {
+    bool chunks = rows_has_scans_only(rows), products = false;
+    int columns = 0;
+    rows->is_carried = rows->across || (chunks && !rows_fit(rows));
+    if (!rows->is_carried)
+        return true;
+    for (int s = 0; s < rows->side_count; s++)
+        columns += rows->sides[s].role == SIDE_COLUMN;
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        products |= rows->leaves.at[i].product != NULL;
+    chunks &= columns == 1;
+    rows->in_chunks = true;
+    rows->chunk = chunks ? choose_width(rows) : rows_column_elements(rows);
+    return !products && (chunks || rows_fit(rows));
+}
+
 static bool prepare(struct rows *rows, const struct view *to) {
     rows_collect(rows);
     if (!rows_measure(rows))
@@ -123,7 +141,7 @@ static bool prepare(struct rows *rows, const struct view *to) {
     rows_choose_sides(rows, rows->chunk);
     int64_t n = rows_column_elements(rows);
     rows->in_chunks = !has_inner_columns(rows) && (rows->columns == 0 || n > rows->chunk);
-    return match_products(rows);
+    return choose_carried(rows) && match_products(rows);
 }
 
 /* ---- the stage ------------------------------------------------------------------------------- */
@@ -150,6 +168,8 @@ static bool emit_once(struct rows *rows) {
     bool ok = rows_enter_products(rows, has_whole_rows(rows) && !phases);
     if (phases) {
         ok = ok && rows_emit_phases(rows);
+    } else if (rows->is_carried) {
+        ok = ok && rows_emit_carried(rows);
     } else {
         rows_open_tiles(rows);
         ok = ok && rows_emit_tile(rows);
@@ -188,7 +208,7 @@ static void balance(struct rows *rows) {
 static int64_t choose_pieces(struct rows *rows) {
     static const int64_t values[] = {2, 1, 4};
     bool turns = rows->busy.scalar > 0.3 * rows->busy.vector && rows->busy.vector > 0;
-    if (!rows->in_chunks || rows->columns || rows->is_copy || rows->uneven ||
+    if (!rows->in_chunks || rows->columns || rows->is_copy || rows->is_carried || rows->uneven ||
         rows->tile_columns % 4 || rows->tile_columns < WORTH_PIECES || !turns)
         return 1;
     return write_choose(rows->writer, rows->roots[rows->root_count - 1], "pieces",

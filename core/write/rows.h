@@ -20,6 +20,7 @@ enum side_role { SIDE_LOOP, SIDE_PARTITION, SIDE_COLUMN };
 struct side {
     int64_t n;
     bool is_column;
+    bool is_across; /* results are sums over it */
     enum side_role role;
     const char *variable; /* of the loop over it; NULL: none */
     int64_t most;         /* that it is */
@@ -56,10 +57,13 @@ struct rows {
     int64_t shape[GRAPH_MAX_DIMS]; /* of the domain */
     int ndim;
     unsigned columns; /* dimensions that reductions go along; bit 0 is the last one */
+    unsigned across;  /* dimensions that results are sums over, in a stage of scans */
     struct side sides[ROWS_MAX_SIDES];
     int side_count;
     bool is_copy;              /* nothing is computed */
     bool in_chunks;            /* rows are taken piece by piece */
+    bool is_carried;           /* in chunks, from each of which scans go on in the next */
+    const char *lane;          /* of what scans carry: their place in it */
     bool loaded_ahead;         /* what is the same for all rows */
     const char *count, *width; /* rows and columns of a tile: numbers or variables */
     int64_t chunk;             /* columns of a tile, the most there are */
@@ -85,6 +89,13 @@ void rows_collect(struct rows *rows);
  * one. */
 bool rows_measure(struct rows *rows);
 bool rows_has_root(const struct rows *rows, int node);
+bool rows_is_scan(const struct rows *rows, int node);
+/* A result that is summed over dimensions other than the ones that scans go along. */
+bool rows_is_across(const struct rows *rows, int node);
+/* Whether scans are all that goes along rows, so that those may come in chunks. */
+bool rows_has_scans_only(const struct rows *rows);
+/* Whether a tile of everything that holds a whole row fits into SBUF. */
+bool rows_fit(const struct rows *rows);
 /* What `rows` holds; not itself. */
 void rows_free(struct rows *rows);
 
@@ -111,6 +122,11 @@ bool rows_enter_products(struct rows *rows, bool whole_rows);
 void rows_open_tiles(struct rows *rows);
 /* The loop over parts of rows, where they are taken piece by piece. */
 void rows_open_chunks(struct rows *rows);
+/* An array's part in HBM that a tile is for; `narrow`: one element of each row. */
+const char *rows_place(struct rows *rows, const struct leaf *leaf, bool narrow);
+void rows_load_leaf(struct rows *rows, struct leaf *leaf);
+/* Writes a result, by its number among them. */
+void rows_store(struct rows *rows, int result, struct tile *tile);
 /* What a tile needs of the arrays that are read. */
 void rows_load(struct rows *rows);
 /* The nodes from one on to another; `result` counts the results that were stored. */
@@ -121,6 +137,12 @@ bool rows_emit_tile(struct rows *rows);
 /* phases.c: whether the next tile of rows is begun before this one is done with; and its loop. */
 bool rows_has_phases(struct rows *rows);
 bool rows_emit_phases(struct rows *rows);
+
+/* carried.c: a stage of scans whose rows come in chunks. */
+bool rows_emit_carried(struct rows *rows);
+/* What a scan begins with, which is `first` for whole rows; and keeps its last column. */
+const char *rows_scan_start(struct rows *rows, int node, const char *first);
+void rows_keep_last(struct rows *rows, int node, const struct tile *tile);
 
 /* pattern.c: which nodes are needed, and by which form. */
 void rows_plan(struct rows *rows);
@@ -170,7 +192,7 @@ struct tile *rows_result(struct rows *rows, int node);
 /* A tile as wide as the stage, filled with one element for each row or with a number. */
 struct tile rows_widened(struct rows *rows, struct tile *tile, const char *dtype);
 /* A reduction piece by piece. */
-void rows_begin_sum(struct rows *rows, struct tile *sum);
-void rows_add_sum(struct rows *rows, const struct tile *sum, struct tile *part);
+void rows_begin_sum(struct rows *rows, int node, bool narrow, struct tile *sum);
+void rows_add_sum(struct rows *rows, int node, const struct tile *sum, struct tile *part);
 
 #endif

@@ -68,7 +68,7 @@ static struct access access_of(struct rows *rows, const struct leaf *leaf, bool 
     return access;
 }
 
-static const char *place_of(struct rows *rows, const struct leaf *leaf, bool narrow) {
+const char *rows_place(struct rows *rows, const struct leaf *leaf, bool narrow) {
     struct access access = access_of(rows, leaf, narrow);
     return write_access(rows->writer, &access);
 }
@@ -111,7 +111,7 @@ void rows_open_loops(struct rows *rows) {
     struct writer *w = rows->writer;
     for (int s = 0; s < rows->side_count; s++) {
         struct side *side = &rows->sides[s];
-        if (side->role != SIDE_LOOP || side->n == 1)
+        if (side->role != SIDE_LOOP || side->n == 1 || side->is_across)
             continue;
         side->variable = arena_printf(w->arena, "i%d", s);
         side->most = side->n - 1;
@@ -154,8 +154,25 @@ static bool is_narrow_leaf(const struct rows *rows, const struct leaf *leaf) {
     return rows->columns || (n > 1 && !rows->is_copy);
 }
 
-static void load_leaf(struct rows *rows, struct leaf *leaf) {
+/* One that was loaded already reads the same elements: of two views of an array. */
+static const struct tile *same_tile(const struct rows *rows, const struct leaf *leaf) {
+    for (const struct leaf *one = rows->leaves.at; one < leaf; one++) {
+        bool same = !one->product && !leaf->product && one->view.buffer == leaf->view.buffer &&
+                    one->view.offset == leaf->view.offset && rows->tiles[one->node].name;
+        for (int s = 0; same && s < rows->side_count; s++)
+            same = one->strides[s] == leaf->strides[s];
+        if (same)
+            return &rows->tiles[one->node];
+    }
+    return NULL;
+}
+
+void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
     struct writer *w = rows->writer;
+    if (same_tile(rows, leaf)) {
+        rows->tiles[leaf->node] = *same_tile(rows, leaf);
+        return;
+    }
     const struct buffer *buffer = &w->buffers.at[leaf->view.buffer];
     bool narrow = is_narrow_leaf(rows, leaf);
     const char *name = arena_printf(w->arena, "%s_t%d", buffer->name, leaf->node);
@@ -168,7 +185,7 @@ static void load_leaf(struct rows *rows, struct leaf *leaf) {
         return;
     }
     *tile = rows_tile(rows, name, narrow ? "float32" : buffer->dtype, narrow);
-    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", tile->name, place_of(rows, leaf, narrow));
+    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", tile->name, rows_place(rows, leaf, narrow));
 }
 
 static void load_leaves(struct rows *rows, bool constant) {
@@ -176,7 +193,7 @@ static void load_leaves(struct rows *rows, bool constant) {
         struct leaf *leaf = &rows->leaves.at[i];
         bool ahead = !rows->in_chunks && reads_row_constant(rows, leaf);
         if (!leaf->is_result && ahead == constant)
-            load_leaf(rows, leaf);
+            rows_load_leaf(rows, leaf);
     }
 }
 
@@ -225,13 +242,13 @@ void rows_tell(struct rows *rows) {
     buf_free(&text);
 }
 
-static void store(struct rows *rows, int result, struct tile *tile) {
+void rows_store(struct rows *rows, int result, struct tile *tile) {
     struct leaf *out = &rows->leaves.at[rows->leaves.len - (size_t)rows->root_count];
     out += result;
     bool narrow = is_narrow_leaf(rows, out);
     if (tile->narrow && !narrow)
         *tile = rows_widened(rows, tile, tile->dtype);
-    write_line(rows->writer, "nisa.dma_copy(dst=%s, src=%s)", place_of(rows, out, narrow),
+    write_line(rows->writer, "nisa.dma_copy(dst=%s, src=%s)", rows_place(rows, out, narrow),
                tile->name);
 }
 
@@ -250,7 +267,7 @@ bool rows_compute_nodes(struct rows *rows, size_t from, size_t to, int *result) 
         if (!rows_compute(rows, node))
             return false;
         if (rows_has_root(rows, node))
-            store(rows, (*result)++, rows_result(rows, node));
+            rows_store(rows, (*result)++, rows_result(rows, node));
     }
     return true;
 }
@@ -262,7 +279,7 @@ bool rows_emit_tile(struct rows *rows) {
     struct tile sum = {0};
     begin_product_rows(rows);
     if (sums)
-        rows_begin_sum(rows, &sum);
+        rows_begin_sum(rows, root, true, &sum);
     rows_open_chunks(rows);
     load_leaves(rows, false);
     if (!rows->loaded_ahead)
@@ -275,10 +292,10 @@ bool rows_emit_tile(struct rows *rows) {
             return false;
     struct tile *result = rows_result(rows, root);
     if (sums) {
-        rows_add_sum(rows, &sum, result);
+        rows_add_sum(rows, root, &sum, result);
         close_chunks(rows);
         result = &sum;
     }
-    store(rows, 0, result);
+    rows_store(rows, 0, result);
     return true;
 }

@@ -7,7 +7,8 @@
 
 bool rows_is_fusable(enum graph_kind kind) {
     return kind == GRAPH_UNARY || kind == GRAPH_BINARY || kind == GRAPH_CAST ||
-           kind == GRAPH_WHERE || kind == GRAPH_REDUCE || kind == GRAPH_SCAN;
+           kind == GRAPH_WHERE || kind == GRAPH_REDUCE || kind == GRAPH_SCAN ||
+           kind == GRAPH_RECURRENCE;
 }
 
 /* ---- what a stage consists of ---------------------------------------------------------------- */
@@ -21,6 +22,45 @@ static bool is_among(const int *roots, int count, int node) {
 
 bool rows_has_root(const struct rows *rows, int node) {
     return is_among(rows->roots, rows->root_count, node);
+}
+
+bool rows_is_scan(const struct rows *rows, int node) {
+    enum graph_kind kind = rows->writer->graph->nodes[node].op->kind;
+    return kind == GRAPH_SCAN || kind == GRAPH_RECURRENCE;
+}
+
+/* The dimensions that scans go along, of the first one; 0: there is none. */
+static unsigned scanned(const struct rows *rows) {
+    for (size_t i = 0; i < rows->nodes.len; i++)
+        if (rows_is_scan(rows, rows->nodes.at[i]))
+            return rows_axes(rows->writer, rows->nodes.at[i]);
+    return 0;
+}
+
+bool rows_is_across(const struct rows *rows, int node) {
+    unsigned scans = scanned(rows);
+    return scans && rows_has_root(rows, node) &&
+           rows->writer->graph->nodes[node].op->kind == GRAPH_REDUCE &&
+           !(rows_axes(rows->writer, node) & scans);
+}
+
+bool rows_has_scans_only(const struct rows *rows) {
+    for (size_t i = 0; i < rows->nodes.len; i++) {
+        int node = rows->nodes.at[i];
+        if (rows_axes(rows->writer, node) && !rows_is_scan(rows, node) &&
+            !rows_is_across(rows, node))
+            return false;
+    }
+    return scanned(rows);
+}
+
+/* Takes the dimensions that a node goes along into the stage's; false where those are others. */
+static bool join_axes(struct rows *rows, int node) {
+    unsigned axes = rows_axes(rows->writer, node);
+    unsigned *all = rows_is_across(rows, node) ? &rows->across : &rows->columns;
+    bool fits = !axes || !*all || axes == *all;
+    *all |= axes;
+    return fits;
 }
 
 static bool is_inner(const struct rows *rows, int node) {
@@ -72,7 +112,7 @@ void rows_free(struct rows *rows) {
 }
 
 /* Elements of a tile that hold a whole row, in SBUF's bytes. */
-static bool row_fits(const struct rows *rows) {
+bool rows_fit(const struct rows *rows) {
     double elements = 1;
     for (int d = 0; d < rows->ndim; d++)
         if (rows->columns >> (rows->ndim - 1 - d) & 1)
@@ -88,15 +128,15 @@ int rows_conflict(struct writer *writer, const int *roots, int count) {
     for (size_t i = rows.nodes.len; cut < 0 && i-- > 0;) {
         int node = rows.nodes.at[i];
         const struct graph_node *row = &writer->graph->nodes[node];
-        unsigned axes = rows_axes(writer, node);
-        const struct graph_node *whole = axes ? &writer->graph->nodes[row->in[0]] : row;
-        bool fits = rows_join(&rows, whole) && (!axes || !rows.columns || axes == rows.columns);
-        if (!fits)
+        bool reduces = row->op->kind == GRAPH_REDUCE;
+        const struct graph_node *whole = reduces ? &writer->graph->nodes[row->in[0]] : row;
+        bool fits = rows_join(&rows, whole);
+        if (!join_axes(&rows, node) || !fits)
             cut = is_among(roots, count, node) ? row->in[0] : node;
-        rows.columns |= axes;
     }
     /* A row that is too long is reduced piece by piece, in a stage of its own. */
-    for (size_t i = 0; cut < 0 && !row_fits(&rows) && i < rows.nodes.len; i++)
+    bool in_one = rows_fit(&rows) || rows_has_scans_only(&rows);
+    for (size_t i = 0; cut < 0 && !in_one && i < rows.nodes.len; i++)
         if (rows_axes(writer, rows.nodes.at[i]) && !is_among(roots, count, rows.nodes.at[i]))
             cut = rows.nodes.at[i];
     if (cut >= 0 &&
@@ -144,10 +184,11 @@ bool rows_measure(struct rows *rows) {
     bool ok = true;
     for (size_t i = 0; ok && i < rows->nodes.len; i++) {
         const struct graph_node *row = &rows->writer->graph->nodes[rows->nodes.at[i]];
-        unsigned axes = rows_axes(rows->writer, rows->nodes.at[i]);
-        ok = (!axes || !rows->columns || axes == rows->columns) && rows_join(rows, row) &&
-             (!axes || rows_join(rows, &rows->writer->graph->nodes[row->in[0]]));
-        rows->columns |= axes;
+        ok = join_axes(rows, rows->nodes.at[i]) && rows_join(rows, row) &&
+             (row->op->kind != GRAPH_REDUCE ||
+              rows_join(rows, &rows->writer->graph->nodes[row->in[0]]));
+        for (int k = 0; k < row->in_count; k++) /* it is complete after the others only */
+            ok = ok && !rows_is_across(rows, row->in[k]);
     }
     return ok;
 }
@@ -161,7 +202,8 @@ static bool fits_domain(const struct rows *one, const struct rows *all) {
 bool rows_can_share(struct writer *writer, const int *roots, int count) {
     struct rows all = {.writer = writer, .roots = roots, .root_count = count};
     rows_collect(&all);
-    bool ok = rows_measure(&all) && row_fits(&all) && all.leaves.len + (size_t)count <= 12;
+    bool ok = rows_measure(&all) && (rows_fit(&all) || rows_has_scans_only(&all)) &&
+              all.leaves.len + (size_t)count <= 12;
     for (int i = 0; ok && i < count; i++) {
         struct rows one = {.writer = writer, .roots = &roots[i], .root_count = 1};
         rows_collect(&one);

@@ -63,6 +63,7 @@ static int new_buffer(struct writer *writer, const char *base, const struct grap
     int number = add_buffer(writer, output ? "out" : base, node->dtype, node->shape, node->ndim);
     struct buffer *buffer = &writer->buffers.at[number];
     buffer->is_output = output;
+    buffer->node = (int)(node - writer->graph->nodes);
     struct buf shape = {0};
     print_shape(&shape, buffer);
     write_line(writer, "%s = nl.ndarray(%s, dtype=nl.%s, buffer=nl.%s)", buffer->name, shape.at,
@@ -122,6 +123,42 @@ static struct view part_of_concatenation(struct writer *writer, int node, int wh
     return view_whole(new_buffer(writer, row->name, row), row->shape, row->ndim);
 }
 
+/* The view of what a node was made of, from its own; false where it is no step that can be undone.
+ */
+static bool undo_step(const struct graph *graph, const struct graph_node *row, struct view *view) {
+    struct view after = *view;
+    if (row->op->kind == GRAPH_RESHAPE) {
+        const struct graph_node *source = &graph->nodes[row->in[0]];
+        return view_reshape(&after, source->shape, source->ndim, view);
+    }
+    for (int d = 0; row->op->kind == GRAPH_TRANSPOSE && d < row->ndim; d++)
+        view->dims[row->axes[d]] = after.dims[d];
+    return row->op->kind == GRAPH_TRANSPOSE || row->op->kind == GRAPH_CAST;
+}
+
+/* Where the only use of an array is to become a result in another shape or order, it is computed
+ * into the result. */
+static bool place_in_result(struct writer *writer, int node, struct view *place) {
+    int steps[8], count = 0;
+    for (int at = node; !is_output(writer->graph, at); count++) {
+        const struct value *value = &writer->values[at];
+        enum graph_kind kind = writer->graph->nodes[value->only_user].op->kind;
+        if (count == 8 || value->users != 1 || (kind != GRAPH_RESHAPE && kind != GRAPH_TRANSPOSE))
+            return false;
+        at = steps[count] = value->only_user;
+    }
+    if (!count)
+        return false;
+    const struct graph_node *result = &writer->graph->nodes[steps[count - 1]];
+    struct view view = view_whole(-1, result->shape, result->ndim);
+    for (int i = count; i-- > 0;)
+        if (!undo_step(writer->graph, &writer->graph->nodes[steps[i]], &view))
+            return false;
+    view.buffer = new_buffer(writer, "out", result);
+    *place = view;
+    return true;
+}
+
 static struct view new_place(struct writer *writer, int node) {
     const struct graph_node *row = &writer->graph->nodes[node];
     const struct value *value = &writer->values[node];
@@ -132,6 +169,9 @@ static struct view new_place(struct writer *writer, int node) {
     joins = joins && (row->op->kind != GRAPH_CONCATENATE || user->has_view);
     if (joins)
         return part_of_concatenation(writer, node, value->only_user);
+    struct view place;
+    if (place_in_result(writer, node, &place))
+        return place;
     char base[40];
     snprintf(base, sizeof base, "%s_%d_hbm", row->name, node);
     return view_whole(new_buffer(writer, base, row), row->shape, row->ndim);
@@ -371,18 +411,6 @@ static void choose_made(struct writer *writer) {
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-/* The view of what a step of transform_to_nki_inputs was done to, from that of its result. */
-static bool undo_step(const struct graph *graph, const struct graph_node *row, struct view *view) {
-    struct view after = *view;
-    if (row->op->kind == GRAPH_RESHAPE) {
-        const struct graph_node *source = &graph->nodes[row->in[0]];
-        return view_reshape(&after, source->shape, source->ndim, view);
-    }
-    for (int d = 0; row->op->kind == GRAPH_TRANSPOSE && d < row->ndim; d++)
-        view->dims[row->axes[d]] = after.dims[d];
-    return row->op->kind == GRAPH_TRANSPOSE || row->op->kind == GRAPH_CAST;
-}
-
 /* The view of an input, from that of what the kernel is given. */
 static bool undo_transform(struct writer *writer, int node, struct view view) {
     while (writer->graph->nodes[node].op->kind != GRAPH_INPUT) {
@@ -473,8 +501,12 @@ static void print_return(struct writer *writer) {
 static bool place_output(struct writer *writer, int index) {
     const struct graph_node *node = &writer->graph->nodes[index];
     struct value *value = &writer->values[index];
-    if (value->has_view && writer->buffers.at[value->view.buffer].is_output &&
-        node->op->kind != GRAPH_RESHAPE && !is_view_kind(node->op->kind))
+    bool is_placed = value->has_view && writer->buffers.at[value->view.buffer].is_output;
+    if (is_placed && !is_view_kind(node->op->kind))
+        return true;
+    struct view whole = view_whole(value->view.buffer, node->shape, node->ndim);
+    if (is_placed && writer->buffers.at[value->view.buffer].node == index &&
+        view_is_same(&whole, &value->view))
         return true;
     struct view place = view_whole(new_buffer(writer, "out", node), node->shape, node->ndim);
     if (!rows_copy(writer, index, &place))

@@ -28,6 +28,9 @@ set_tests_properties(cli/new PROPERTIES LABELS session TIMEOUT 300)
 add_test(NAME cli/new_rows COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_rows.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/new_rows PROPERTIES LABELS session TIMEOUT 600)
+add_test(NAME cli/new_scans COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_scans.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/new_scans PROPERTIES LABELS session TIMEOUT 600)
 add_test(NAME cli/products COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/products.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/products PROPERTIES LABELS session TIMEOUT 300)

@@ -15,7 +15,7 @@ def load():
     """The harness with what follows it, in one file as hone starts it."""
     text = ""
     for name in ("harness.py", "outline.py", "record/arrays.py", "record/operations.py",
-                 "record/functions.py", "record/graph.py", "record/work.py"):
+                 "record/functions.py", "record/fold.py", "record/graph.py", "record/work.py"):
         with open(os.path.join(ROOT, "core", "task", name), encoding="utf-8") as file:
             text += file.read() + "\n"
     names = {"__name__": "harness"}
@@ -45,6 +45,16 @@ def constant(row):
         along[axis] = shape[axis]
         made = made + step * np.arange(shape[axis]).reshape(along)
     return made.astype(dtype)
+
+
+def recurrence(row, a, b, start):
+    axis = row["axes"][0]
+    a, b = (np.broadcast_to(x, row["shape"]) for x in (a, b))
+    made, state = np.zeros(row["shape"], row["dtype"]), start
+    for i in range(row["shape"][axis]):
+        at = (slice(None),) * axis + (slice(i, i + 1),)
+        made[at] = state = a[at] * state + b[at]
+    return made
 
 
 def part_of(row):
@@ -81,7 +91,7 @@ def along_one(call):
 
 OPERATIONS = {
     "constant": constant, "update": update, "scatter": scatter, "contract": contract,
-    "reshape": lambda row, x: x.reshape(row["shape"]),
+    "recurrence": recurrence, "reshape": lambda row, x: x.reshape(row["shape"]),
     "transpose": lambda row, x: x.transpose(row["order"]),
     "broadcast": lambda row, x: np.broadcast_to(x, row["shape"]),
     "slice": lambda row, x: x[part_of(row)],
@@ -185,6 +195,46 @@ def forward(a, b):
         state[:, i] = a[:, i] * (state[:, i - 1] if i else 0) + b[:, i]
     return state
 """,
+    "a scan that is joined": inputs_of((9, 4), (9, 4), (4,)) + """
+def forward(a, b, start):
+    states, h = [], start * 2
+    for i in range(9):
+        h = a[i] * h - b[i]
+        states.append(h / 2)
+    return np.stack(states, axis=1), h
+""",
+    "selective state space": inputs_of((3, 20), (3, 20), (3, 2), (2, 20), (2, 20)) + """
+def forward(delta, u, a, b, c):
+    h = np.zeros((3, 2), dtype=np.float32)
+    y = np.zeros((20, 3), dtype=np.float32)
+    for t in range(20):
+        h = np.exp(delta[:, t, None] * a) * h + (delta[:, t] * u[:, t])[:, None] * b[None, :, t]
+        y[t] = (h * c[:, t]).sum(axis=1)
+    return y.T
+""",
+    "a moving average": inputs_of((2, 18, 3)) + """
+def forward(x):
+    y = np.empty_like(x)
+    y[:, 0] = x[:, 0]
+    for t in range(1, x.shape[1]):
+        y[:, t] = y[:, t - 1] + 0.25 * (x[:, t] - y[:, t - 1])
+    return y
+""",
+    "chunks that follow one another": inputs_of((64, 6), (6, 5)) + """
+def forward(x, w):
+    out = np.zeros((66, 5), dtype=np.float32)
+    for i in range(16):
+        rows = x[i * 4:(i + 1) * 4]
+        out[i * 4:i * 4 + 4] = np.maximum(rows @ w, 0) - rows.mean(axis=1, keepdims=True) * i
+    return out
+""",
+    "a state of two steps": inputs_of((3, 20)) + """
+def forward(x):
+    y = x.copy()
+    for t in range(2, 20):
+        y[:, t] = 0.5 * y[:, t - 1] - 0.25 * y[:, t - 2] + x[:, t]
+    return y
+""",
     "views written through": inputs_of((4, 6)) + """
 def forward(x):
     y = x.copy()
@@ -220,6 +270,9 @@ def forward(x):
 """,
 }
 
+FOLDED = {"a scan": True, "a scan that is joined": True, "selective state space": True,
+          "a moving average": True, "chunks that follow one another": False}
+
 REFUSED = {
     "a number of an input": ("return x * float(x.sum())", 3, "number"),
     "a branch on an input": ("return x if x[0, 0] > 0 else -x", 3, "truth"),
@@ -246,7 +299,7 @@ class Recording(unittest.TestCase):
         recorded = names["Recorded"](self.path)
         recorded.given = None
         try:
-            graph = names["reached"](recorded.graph(0))
+            graph = names["folded"](recorded.graph(0))
         finally:
             self.tearDown_modules()
         return graph, names
@@ -271,6 +324,14 @@ class Recording(unittest.TestCase):
         for name, text in REFERENCES.items():
             with self.subTest(name):
                 self.check(text)
+
+    def test_steps_that_are_alike_are_one(self):
+        for name in FOLDED:
+            with self.subTest(name):
+                graph, _ = self.record(REFERENCES[name])
+                names = [row["op"] for row in graph["nodes"]]
+                self.assertLess(len(names), 40)
+                self.assertEqual("recurrence" in names, FOLDED[name])
 
     def test_what_cannot_be_recorded_is_said_with_its_line(self):
         for name, (body, line, words) in REFUSED.items():

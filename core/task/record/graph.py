@@ -140,24 +140,6 @@ class Recorded(Reference):
         return {"name": names[at]} if at < len(names) and names[at].isascii() else {}
 
 
-def reached(graph):
-    """The nodes that some output needs, and the kernel's arguments."""
-    needed, todo = set(), list(graph["outputs"]) + [row["node"] for row in graph["arguments"]
-                                                    if "node" in row]
-    while todo:
-        node = todo.pop()
-        if node not in needed:
-            needed.add(node)
-            todo.extend(graph["nodes"][node]["in"])
-    number = {old: new for new, old in enumerate(sorted(needed))}
-    nodes = [dict(graph["nodes"][old], **{"in": [number[i] for i in graph["nodes"][old]["in"]]})
-             for old in sorted(needed)]
-    arguments = [dict(row, node=number[row["node"]]) if "node" in row else row
-                 for row in graph["arguments"]]
-    return dict(graph, nodes=nodes, arguments=arguments,
-                outputs=[number[i] for i in graph["outputs"]])
-
-
 # -------------------------------------------------------------------------------------- requests
 
 
@@ -172,7 +154,7 @@ def record_to(folder, reference, seed):
     recorded = Recorded(reference.path)
     recorded.given = reference.inputs
     try:
-        graph = reached(recorded.graph(seed))
+        graph = folded(recorded.graph(seed))
         made = {"graph": graph, "work": Work(graph).summary()}
     except NeedsNumbers:
         return

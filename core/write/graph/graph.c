@@ -54,6 +54,7 @@ static const struct graph_op ops[] = {
     {"logical_and", GRAPH_BINARY, "logical_and", NULL},
     {"logical_or", GRAPH_BINARY, "logical_or", NULL},
     {"logical_xor", GRAPH_BINARY, "logical_xor", NULL},
+    {"recurrence", GRAPH_RECURRENCE, NULL, NULL},
     {"exp", GRAPH_UNARY, NULL, "exp"},
     {"log", GRAPH_UNARY, NULL, "log"},
     {"sqrt", GRAPH_UNARY, NULL, "sqrt"},
@@ -175,10 +176,12 @@ static bool read_terms(const cJSON *row, const struct graph_node *nodes, struct 
 /* The operands that each kind of operation has, by their number; 0: any. */
 static int operands_of(enum graph_kind kind) {
     static const int counts[] = {
-        [GRAPH_UNARY] = 1,     [GRAPH_BINARY] = 2,   [GRAPH_CAST] = 1,    [GRAPH_WHERE] = 3,
-        [GRAPH_REDUCE] = 1,    [GRAPH_SCAN] = 1,     [GRAPH_RESHAPE] = 1, [GRAPH_TRANSPOSE] = 1,
-        [GRAPH_BROADCAST] = 1, [GRAPH_SLICE] = 1,    [GRAPH_UPDATE] = 2,  [GRAPH_CONCATENATE] = 0,
-        [GRAPH_WINDOWS] = 1,   [GRAPH_ARGUMENT] = 1, [GRAPH_GATHER] = 2,  [GRAPH_GATHER_ALONG] = 2};
+        [GRAPH_UNARY] = 1,   [GRAPH_BINARY] = 2,      [GRAPH_CAST] = 1,
+        [GRAPH_WHERE] = 3,   [GRAPH_REDUCE] = 1,      [GRAPH_SCAN] = 1,
+        [GRAPH_RESHAPE] = 1, [GRAPH_TRANSPOSE] = 1,   [GRAPH_BROADCAST] = 1,
+        [GRAPH_SLICE] = 1,   [GRAPH_UPDATE] = 2,      [GRAPH_CONCATENATE] = 0,
+        [GRAPH_WINDOWS] = 1, [GRAPH_RECURRENCE] = 3,  [GRAPH_ARGUMENT] = 1,
+        [GRAPH_GATHER] = 2,  [GRAPH_GATHER_ALONG] = 2};
     return (size_t)kind < COUNT_OF(counts) ? counts[kind] : 0;
 }
 
@@ -214,6 +217,8 @@ static bool is_sound(const struct graph_node *nodes, const struct graph_node *no
     if (whole && source->ndim != node->ndim)
         return false;
     if (kind == GRAPH_WINDOWS && !are_windows(source, node))
+        return false;
+    if (kind == GRAPH_RECURRENCE && node->axis_count != 1)
         return false;
     bool one_axis = kind == GRAPH_ARGUMENT || kind == GRAPH_GATHER || kind == GRAPH_GATHER_ALONG;
     if (one_axis && (node->axis_count != 1 || node->axes[0] >= source->ndim))
@@ -373,6 +378,7 @@ struct graph *graph_read(struct str json, struct arena *arena, struct err *err) 
     cJSON_Delete(meta);
     if (!err)
         graph_lower(graph, arena);
+    graph_shorten(graph);
     return err ? NULL : graph;
 }
 

@@ -19,6 +19,7 @@ enum graph_kind {
     GRAPH_WHERE,
     GRAPH_REDUCE,
     GRAPH_SCAN,
+    GRAPH_RECURRENCE, /* h = first * h + second along an axis; the third is before its beginning */
     GRAPH_CONTRACT,
     GRAPH_RESHAPE,
     GRAPH_TRANSPOSE,
@@ -87,6 +88,8 @@ const struct graph_op *graph_op_named(const char *name);
 /* lower.c: choosing by index, said with comparisons, sums and products, as no engine jumps. What
  * cannot be said so stays and becomes a gap. */
 void graph_lower(struct graph *graph, struct arena *arena);
+/* chain.c: of products of several arrays the small ones are multiplied first. */
+void graph_shorten(struct graph *graph);
 
 /* ---- view.c: where elements lie -------------------------------------------------------------- */
 
@@ -115,6 +118,8 @@ bool view_through(const struct graph_node *node, const struct view *source, stru
 bool view_reshape(const struct view *source, const int64_t *shape, int ndim, struct view *out);
 /* The part of an array that ranges of its dimensions name. */
 bool view_part(const struct view *source, const struct graph_range *part, struct view *out);
+/* Whether the elements of both lie in the same places. */
+bool view_is_same(const struct view *a, const struct view *b);
 /* The view in as many dimensions as `shape`, spread to it as numpy does. */
 bool view_spread(const struct view *source, const int64_t *shape, int ndim, struct view *out);
 /* Divides the factors of a dimension so that they have the sizes given, outermost first. */

@@ -213,3 +213,14 @@ int cuts_sizes(const struct cuts *cuts, int64_t *sizes) {
     }
     return cuts->count;
 }
+
+bool view_is_same(const struct view *a, const struct view *b) {
+    bool same = a->buffer == b->buffer && a->offset == b->offset && a->ndim == b->ndim;
+    for (int d = 0; same && d < a->ndim; d++) {
+        same = a->dims[d].count == b->dims[d].count;
+        for (int f = 0; same && f < a->dims[d].count; f++)
+            same = a->dims[d].at[f].n == b->dims[d].at[f].n &&
+                   a->dims[d].at[f].stride == b->dims[d].at[f].stride;
+    }
+    return same;
+}

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hone new: loops whose steps follow from the one before become scans, whatever they are written
+like, with rows that fit into memory and rows that come in chunks. Sizes are drawn at random from a
+seed that is printed; HONE_SCAN_SEED=5 takes the same ones again."""
+import os
+import random
+import unittest
+
+from writing import Writing, inputs_of
+
+SEED = int(os.environ.get("HONE_SCAN_SEED") or random.randrange(1 << 30))
+
+
+def drawn(seed):
+    """References, each with sizes of its own."""
+    draw = random.Random(seed).randint
+    c, s, m, r = draw(100, 150), draw(2, 5), draw(513, 1400), draw(3, 9)
+    long = draw(9000, 11000)
+    return {
+        # States of several kinds, which are summed up in each step.
+        "space": inputs_of((c, m), (c, m), (c, s), (s, m), (s, m)) + f"""
+def forward(delta, u, a, b, c):
+    decay = np.exp(0.1 * delta[:, None, :] * a[:, :, None] - 0.2)
+    given = delta[:, None, :] * b[None, :, :] * u[:, None, :]
+    state = np.ndarray(({c}, {s}, {m}), dtype=np.float32)
+    for i in range({m}):
+        state[..., i] = decay[..., i] * (state[..., i - 1] if i > 0 else 0) + given[..., i]
+    return np.sum(c[None, :, :] * state, axis=-2)
+""",
+        "steps": inputs_of((r, m, c), (c, s), (r, c, s), (s, m)) + f"""
+def forward(x, a, h, w):
+    y = np.zeros(({r}, {m}, {c}), dtype=np.float32)
+    for t in range({m}):
+        h = h * np.tanh(a) + x[:, t, :, None] * w[:, t]
+        y[:, t] = h.max(axis=-1)
+    return y, h
+""",
+        "average": inputs_of((r, long)) + """
+def forward(x):
+    y = np.zeros_like(x)
+    y[:, 0] = x[:, 0]
+    for t in range(1, x.shape[1]):
+        y[:, t] = y[:, t - 1] + 0.2 * (x[:, t] - y[:, t - 1])
+    return y * 2
+""",
+        "joined": inputs_of((m, c), (m, c), (c,)) + f"""
+def forward(a, b, h):
+    states = []
+    for t in range({m}):
+        h = 0.5 * np.tanh(a[t]) * h - b[t]
+        states.append(h)
+    return np.stack(states, axis=1)
+""",
+        "sums": inputs_of((r, long), (r, long)) + """
+def forward(x, y):
+    total = np.cumsum(x * y, axis=1)
+    return total * 0.5, np.maximum.accumulate(x + y, axis=1)
+""",
+    }
+
+
+class NewScans(Writing):
+    def test_sizes_at_random(self):
+        print("HONE_SCAN_SEED=%d" % SEED, flush=True)
+        for name, text in drawn(SEED).items():
+            with self.subTest(name, seed=SEED):
+                written = self.written(name, self.reference_of(name, text))
+                self.assertIn("nisa.tensor_tensor_scan", written)
+                other = [f"{key}={value}"
+                         for key, _, values in self.choices(self.reference_of(name, text))
+                         for value in values]
+                if other:
+                    chosen = random.Random(SEED).choice(other)
+                    self.written(f"{name}_{chosen}", self.reference_of(name, text), "--choose",
+                                 chosen)
+
+    def narrow(self, name):
+        """The choice of the shortest chunks of a row."""
+        keys = self.choices(self.reference_of(name, drawn(SEED)[name]))
+        return ["--choose", *(f"{key}=512" for key, _, values in keys if "512" in values)]
+
+    def test_sums_of_states_stay_in_memory(self):
+        text = self.written("stays", self.reference_of("space", drawn(SEED)["space"]),
+                            *self.narrow("space"))
+        self.assertNotIn("private_hbm", text)
+        self.assertIn("carry", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
