@@ -13,6 +13,7 @@
 #include "tune/events/event_table.h"
 #include "tune/events/testing.h"
 #include "tune/state/inner.h"
+#include "tune/state/json.h"
 
 #define PAGE HONE_SOURCE_DIR "/doc/events.md"
 
@@ -228,6 +229,49 @@ static void the_page_is_what_the_table_says(void **state) {
     free(page);
 }
 
+/* A value of any shape, small numbers and odd texts among it. */
+static cJSON *any_value(uint64_t *seed, int depth) {
+    static const char *const texts[] = {"", "a\"b\\c/d", "\n\t\b\f\r\x01\x1f",
+                                        "gr\xc3\xbc\xc3\x9f \x7f"};
+    static const double numbers[] = {0,   1,    -17,     1e15,          123456789012345, -1e16, 0.1,
+                                     2.5, 1e21, 1.0 / 3, 1767276000123, 5e-324,          1e308};
+    *seed = *seed * 6364136223846793005U + 1442695040888963407U;
+    unsigned draw = (unsigned)(*seed >> 33);
+    if (depth > 4 || draw % 8 < 5) {
+        switch (draw / 8 % 4) {
+        case 0: return cJSON_CreateNull();
+        case 1: return cJSON_CreateBool(draw / 32 % 2);
+        case 2: return cJSON_CreateString(texts[draw / 32 % COUNT_OF(texts)]);
+        default: return cJSON_CreateNumber(numbers[draw / 32 % COUNT_OF(numbers)]);
+        }
+    }
+    bool list = draw % 8 == 5;
+    cJSON *value = list ? cJSON_CreateArray() : cJSON_CreateObject();
+    for (unsigned i = draw / 8 % 5; i-- > 0;)
+        if (list)
+            cJSON_AddItemToArray(value, any_value(seed, depth + 1));
+        else
+            cJSON_AddItemToObject(value, texts[i % COUNT_OF(texts)], any_value(seed, depth + 1));
+    return value;
+}
+
+static void json_is_printed_as_cjson_does(void **state) {
+    (void)state;
+    uint64_t seed = 7;
+    for (int i = 0; i < 2000; i++) {
+        cJSON *value = any_value(&seed, 0);
+        for (int wide = 0; wide < 2; wide++) {
+            struct buf mine = {0};
+            char *its = wide ? cJSON_Print(value) : cJSON_PrintUnformatted(value);
+            tune_json_print(value, wide, &mine);
+            assert_string_equal(mine.at, its);
+            buf_free(&mine);
+            free(its);
+        }
+        cJSON_Delete(value);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_example_of_every_event_comes_back),
@@ -236,6 +280,7 @@ int main(void) {
         cmocka_unit_test(what_is_no_object_is_no_event),
         cmocka_unit_test(texts_and_numbers_are_kept_exactly),
         cmocka_unit_test(numbers_are_read_as_strtod_does),
+        cmocka_unit_test(json_is_printed_as_cjson_does),
         cmocka_unit_test(the_page_is_what_the_table_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

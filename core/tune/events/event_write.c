@@ -10,37 +10,74 @@
 
 /* --------------------------------------------------------------------------------- one value */
 
-static void text_write(struct buf *out, const char *text) {
+/* Most of a text needs no look at its code points. */
+static size_t plain_length(struct str text) {
+    size_t len = 0;
+    while (len < text.len && text.at[len] >= ' ' && text.at[len] < 0x7f && text.at[len] != '"' &&
+           text.at[len] != '\\')
+        len++;
+    return len;
+}
+
+static void character_write(struct buf *out, struct str character, uint32_t code) {
     static const char marks[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
+    const char *mark = code < 0x80 && code ? strchr(marks, (int)code) : NULL;
+    const char escape[2] = {'\\', mark ? names[mark - marks] : 'u'};
+    if (code == TEXT_INVALID)
+        buf_puts(out, "\xef\xbf\xbd");
+    else if (mark)
+        buf_add(out, escape, sizeof escape);
+    else if (code < ' ')
+        buf_printf(out, "\\u%04x", (unsigned)code);
+    else
+        buf_add(out, character.at, character.len);
+}
+
+void tune_text_print(struct buf *out, const char *text) {
     struct str rest = str_of(text);
     buf_putc(out, '"');
     while (rest.len) {
         uint32_t code;
-        size_t len = text_decode(rest, &code);
-        const char *mark = code < 0x80 && code ? strchr(marks, (int)code) : NULL;
-        if (code == TEXT_INVALID)
-            buf_puts(out, "\xef\xbf\xbd");
-        else if (mark)
-            buf_printf(out, "\\%c", names[mark - marks]);
-        else if (code < ' ')
-            buf_printf(out, "\\u%04x", (unsigned)code);
-        else
+        size_t len = plain_length(rest);
+        if (len) {
             buf_add(out, rest.at, len);
+        } else {
+            len = text_decode(rest, &code);
+            character_write(out, (struct str){rest.at, len}, code);
+        }
         rest.at += len;
         rest.len -= len;
     }
     buf_putc(out, '"');
 }
 
+/* Of an integer that a double holds exactly. */
+static void integer_write(struct buf *out, double number) {
+    char digits[24], *at = digits + sizeof digits;
+    uint64_t rest = (uint64_t)fabs(number);
+    do
+        *--at = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (number < 0)
+        *--at = '-';
+    buf_add(out, at, (size_t)(digits + sizeof digits - at));
+}
+
 /* With as few digits as give the number back, but for its last bit. */
-static void number_write(struct buf *out, double number) {
+void tune_number_print(struct buf *out, double number) {
     char text[32];
+    double back;
     if (!isfinite(number)) {
         buf_puts(out, "null");
         return;
     }
+    if (fabs(number) < 1e15 && number == trunc(number) && !(number == 0 && signbit(number))) {
+        integer_write(out, number);
+        return;
+    }
     snprintf(text, sizeof text, "%.15g", number);
-    double back = strtod(text, NULL);
+    if (!tune_event_number(str_of(text), &back))
+        back = strtod(text, NULL);
     if (fabs(back - number) > fmax(fabs(back), fabs(number)) * DBL_EPSILON)
         snprintf(text, sizeof text, "%.17g", number);
     buf_puts(out, text);
@@ -48,7 +85,7 @@ static void number_write(struct buf *out, double number) {
 
 static void text_or_null(struct buf *out, const char *text) {
     if (text)
-        text_write(out, text);
+        tune_text_print(out, text);
     else
         buf_puts(out, "null");
 }
@@ -65,26 +102,26 @@ static void comma(struct buf *out, size_t index) {
 static void ints_write(const struct tune_ints *list, struct buf *out) {
     for (size_t i = 0; i < list->count; i++) {
         comma(out, i);
-        number_write(out, list->at[i]);
+        tune_number_print(out, list->at[i]);
     }
 }
 
 static void longs_write(const struct tune_longs *list, struct buf *out) {
     for (size_t i = 0; i < list->count; i++) {
         comma(out, i);
-        number_write(out, (double)list->at[i]);
+        tune_number_print(out, (double)list->at[i]);
     }
 }
 
 static void named_write(const struct tune_by_name *list, bool texts, struct buf *out) {
     for (size_t i = 0; i < list->count; i++) {
         comma(out, i);
-        text_write(out, list->at[i].name);
+        tune_text_print(out, list->at[i].name);
         buf_putc(out, ':');
         if (texts)
             text_or_null(out, list->at[i].text);
         else
-            number_write(out, list->at[i].number);
+            tune_number_print(out, list->at[i].number);
     }
 }
 
@@ -137,9 +174,9 @@ static void word_write(const struct tune_words *words, int value, struct buf *ou
 static void value_write(const struct tune_field *field, const void *value, struct buf *out) {
     switch (field->is) {
     case TUNE_FIELD_TEXT: text_or_null(out, *(const char *const *)value); break;
-    case TUNE_FIELD_NUMBER: number_write(out, *(const double *)value); break;
-    case TUNE_FIELD_INT: number_write(out, *(const int *)value); break;
-    case TUNE_FIELD_LONG: number_write(out, (double)*(const int64_t *)value); break;
+    case TUNE_FIELD_NUMBER: tune_number_print(out, *(const double *)value); break;
+    case TUNE_FIELD_INT: tune_number_print(out, *(const int *)value); break;
+    case TUNE_FIELD_LONG: tune_number_print(out, (double)*(const int64_t *)value); break;
     case TUNE_FIELD_FLAG: buf_puts(out, *(const bool *)value ? "true" : "false"); break;
     case TUNE_FIELD_WORD: word_write(field->words, *(const int *)value, out); break;
     case TUNE_FIELD_ONE: one_write(field, pointer_of(value), out); break;
@@ -165,7 +202,7 @@ static bool is_told(const struct tune_field *field, const void *value) {
 static void field_write(const struct tune_field *field, const void *structure, struct buf *out) {
     if (out->at[out->len - 1] != '{')
         buf_putc(out, ',');
-    text_write(out, field->key);
+    tune_text_print(out, field->key);
     buf_putc(out, ':');
     value_write(field, (const char *)structure + field->offset, out);
 }

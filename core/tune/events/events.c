@@ -168,3 +168,9 @@ void tune_part_keep(enum tune_part part, void *structure, struct text_pool *text
 void tune_event_keep(struct tune_event *event, struct text_pool *texts) {
     fields_keep(events[event->is].fields(), &event->session, texts);
 }
+
+const char *tune_event_source(const struct tune_event *event) {
+    return event->is == TUNE_EVENT_ATTEMPT     ? event->attempt.source
+           : event->is == TUNE_EVENT_CANDIDATE ? event->candidate.source
+                                               : NULL;
+}

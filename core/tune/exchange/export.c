@@ -104,10 +104,8 @@ void tune_experiment_print(const struct tune_state *state, const struct tune_att
     if (attempt->status == TUNE_STATUS_OPEN)
         return;
     cJSON *line = tune_attempt_write(state, attempt, TUNE_ATTEMPT_ROW, NULL);
-    char *printed = cJSON_PrintUnformatted(line);
-    if (printed)
-        buf_printf(out, "%s\n", printed);
-    free(printed);
+    tune_json_print(line, false, out);
+    buf_putc(out, '\n');
     cJSON_Delete(line);
 }
 

@@ -73,10 +73,10 @@ static bool experience_print(const struct tune_experience *item, bool first, tun
                              void *data) {
     cJSON *list = cJSON_CreateArray();
     cJSON_AddItemToArray(list, experience_write(item));
-    char *printed = cJSON_Print(list);
-    struct str inside = printed ? (struct str){printed + 1, strlen(printed) - 2} : STR("null");
-    bool ok = (first || fn(data, STR(", "))) && fn(data, inside);
-    free(printed);
+    struct buf text = {0};
+    tune_json_print(list, true, &text);
+    bool ok = (first || fn(data, STR(", "))) && fn(data, (struct str){text.at + 1, text.len - 2});
+    buf_free(&text);
     cJSON_Delete(list);
     return ok;
 }

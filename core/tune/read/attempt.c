@@ -124,7 +124,7 @@ static void put_units(cJSON *object, const char *key, const struct told *told) {
 static void put_part(cJSON *list, enum tune_part part, const void *structure) {
     struct buf text = {0};
     tune_part_write(part, structure, &text);
-    cJSON_AddItemToArray(list, cJSON_Parse(text.at));
+    cJSON_AddItemToArray(list, cJSON_CreateRaw(text.at));
     buf_free(&text);
 }
 

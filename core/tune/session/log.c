@@ -13,9 +13,7 @@ static bool take_source(void *data, const struct store_event *event) {
     struct tune_event read;
     const char *source = NULL;
     if (tune_event_read(arena, event->type, event->payload, &read))
-        source = read.is == TUNE_EVENT_ATTEMPT     ? read.attempt.source
-                 : read.is == TUNE_EVENT_CANDIDATE ? read.candidate.source
-                                                   : NULL;
+        source = tune_event_source(&read);
     *(char **)data = mem_strdup(source);
     arena_free(arena);
     return false;

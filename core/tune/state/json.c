@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tune/events/events.h"
+
 const cJSON *tune_json_at(const cJSON *object, const char *key) {
     return cJSON_GetObjectItemCaseSensitive(object, key);
 }
@@ -87,4 +89,57 @@ void tune_json_put_number(cJSON *object, const char *key, double number) {
 
 void tune_json_put_bool(cJSON *object, const char *key, bool value) {
     cJSON_AddBoolToObject(object, key, value);
+}
+
+/* -------------------------------------------------------------------------------------- as text */
+
+static void tabs(struct buf *out, int count) {
+    while (count-- > 0)
+        buf_putc(out, '\t');
+}
+
+static void value_print(const cJSON *value, int depth, struct buf *out);
+
+/* `depth` of what stands inside; negative: on one line. */
+static void members_print(const cJSON *object, int depth, struct buf *out) {
+    bool wide = depth >= 0;
+    buf_puts(out, wide ? "{\n" : "{");
+    for (const cJSON *at = object->child; at; at = at->next) {
+        tabs(out, depth);
+        tune_text_print(out, at->string);
+        buf_puts(out, wide ? ":\t" : ":");
+        value_print(at, depth, out);
+        buf_puts(out, at->next ? "," : "");
+        buf_puts(out, wide ? "\n" : "");
+    }
+    tabs(out, depth - 1);
+    buf_putc(out, '}');
+}
+
+static void items_print(const cJSON *list, int depth, struct buf *out) {
+    buf_putc(out, '[');
+    for (const cJSON *at = list->child; at; at = at->next) {
+        value_print(at, depth, out);
+        buf_puts(out, !at->next ? "" : depth < 0 ? "," : ", ");
+    }
+    buf_putc(out, ']');
+}
+
+/* cJSON itself reads nothing that is deeper than a thousand levels. */
+static void value_print(const cJSON *value, int depth, struct buf *out) {
+    int inside = depth < 0 ? depth : depth + 1;
+    switch (value->type & 0xff) {
+    case cJSON_False: buf_puts(out, "false"); break;
+    case cJSON_True: buf_puts(out, "true"); break;
+    case cJSON_Number: tune_number_print(out, value->valuedouble); break;
+    case cJSON_String: tune_text_print(out, value->valuestring); break;
+    case cJSON_Raw: buf_puts(out, value->valuestring); break;
+    case cJSON_Array: items_print(value, inside, out); break;
+    case cJSON_Object: members_print(value, inside, out); break;
+    default: buf_puts(out, "null"); break;
+    }
+}
+
+void tune_json_print(const cJSON *value, bool wide, struct buf *out) {
+    value_print(value, wide ? 0 : -1, out);
 }

@@ -19,5 +19,8 @@ const cJSON *tune_json_at(const cJSON *object, const char *key);
 void tune_json_put_text(cJSON *object, const char *key, const char *text);
 void tune_json_put_number(cJSON *object, const char *key, double number);
 void tune_json_put_bool(cJSON *object, const char *key, bool value);
+/* Appends the text of the value. It is what cJSON prints (`wide`: over lines, as cJSON_Print), in a
+ * fraction of the time. What is raw stands as it is. */
+void tune_json_print(const cJSON *value, bool wide, struct buf *out);
 
 #endif
