@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each reason in a summary belongs to what it was said about, and to nothing else. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,8 +93,53 @@ static void only_what_a_person_rejected_is_told_so(void **unused) {
     tune_state_free(state);
 }
 
+/* As the summary's comment says it, one by one. */
+static bool should_be_rung(const struct tune_state *state, const struct tune_attempt *attempt) {
+    for (size_t i = 1; i < state->attempts.len; i++) {
+        const struct tune_attempt *other = &state->attempts.at[i];
+        bool same_round = other->round == attempt->round && other->id != attempt->id;
+        bool before = state->width.parents > 1 && other->id < attempt->id;
+        bool rivals = other->status == TUNE_STATUS_KEEP && (same_round || before);
+        if (rivals && (other->speedup > attempt->speedup ||
+                       (other->speedup >= attempt->speedup && other->id < attempt->id)))
+            return false;
+    }
+    return attempt->id > 0 && attempt->status == TUNE_STATUS_KEEP;
+}
+
+static void the_ladder_has_the_best_of_each_round(void **unused) {
+    (void)unused;
+    unsigned seed = 11;
+    for (int turn = 0; turn < 40; turn++) {
+        struct tune_state *state = tune_state_new();
+        state->width.parents = turn % 2 ? 3 : 1;
+        for (int i = 0; i < 60; i++) {
+            seed = seed * 1103515245 + 12345;
+            unsigned draw = seed >> 8;
+            *vec_push(&state->attempts) = (struct tune_attempt){
+                .id = i,
+                .round = i / 4 + (int)(draw % 2),
+                .status = draw / 2 % 3 ? TUNE_STATUS_KEEP : TUNE_STATUS_REVERT,
+                .speedup = draw / 8 % 9 ? 1 + draw / 128 % 16 / 8.0 + i / 10 : (double)NAN};
+        }
+        struct tune_summary summary;
+        tune_summary_make(state, &summary);
+        size_t at = 0;
+        for (size_t i = 0; i < state->attempts.len; i++)
+            if (should_be_rung(state, &state->attempts.at[i])) {
+                assert_true(at < summary.ladder.len);
+                assert_int_equal(summary.ladder.at[at++].attempt, i);
+            }
+        assert_int_equal(at, summary.ladder.len);
+        assert_true(at > 3);
+        tune_summary_free(&summary);
+        tune_state_free(state);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_ladder_has_the_best_of_each_round),
         cmocka_unit_test(reasons_belong_to_what_they_were_said_about),
         cmocka_unit_test(only_what_a_person_rejected_is_told_so),
     };

@@ -86,33 +86,60 @@ static void count_failed(const struct tune_state *state, const struct tune_attem
     fail_add(summary, one);
 }
 
+/* Rounds side by side, in each the fastest first, of equals the earliest. One whose speedup is not
+ * known has no rivals and comes last. */
+static int by_round(const void *a, const void *b) {
+    const struct tune_attempt *x = *(const struct tune_attempt *const *)a;
+    const struct tune_attempt *y = *(const struct tune_attempt *const *)b;
+    int unknown = isnan(x->speedup) - isnan(y->speedup);
+    if (x->round != y->round)
+        return (x->round > y->round) - (x->round < y->round);
+    if (unknown || x->speedup != y->speedup)
+        return unknown ? unknown : (x->speedup < y->speedup) - (x->speedup > y->speedup);
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Whether each attempt is the best that its round kept. A long session keeps thousands. */
+static bool *bests_find(const struct tune_state *state) {
+    bool *best = mem_alloc(state->attempts.len + 1, sizeof *best);
+    VEC(const struct tune_attempt *) kept = {0};
+    for (size_t i = 1; i < state->attempts.len; i++)
+        if (state->attempts.at[i].status == TUNE_STATUS_KEEP)
+            *vec_push(&kept) = &state->attempts.at[i];
+    if (kept.len)
+        qsort(kept.at, kept.len, sizeof *kept.at, by_round);
+    for (size_t i = 0; i < kept.len; i++)
+        best[kept.at[i]->id] =
+            i == 0 || kept.at[i]->round != kept.at[i - 1]->round || isnan(kept.at[i]->speedup);
+    vec_free(&kept);
+    return best;
+}
+
 /* Of a round that kept several, only the best is a step up; in a beam search only when it is better
  * than all before. */
-static bool is_rung(const struct tune_state *state, const struct tune_attempt *attempt) {
+static void count_ladder(const struct tune_state *state, struct tune_summary *summary) {
+    bool *best = bests_find(state);
+    double top = NAN;
     for (size_t i = 1; i < state->attempts.len; i++) {
-        const struct tune_attempt *other = &state->attempts.at[i];
-        bool same_round = other->round == attempt->round && other->id != attempt->id;
-        bool before = state->width.parents > 1 && other->id < attempt->id;
-        bool rivals = other->status == TUNE_STATUS_KEEP && (same_round || before);
-        if (rivals && (other->speedup > attempt->speedup ||
-                       (other->speedup >= attempt->speedup && other->id < attempt->id)))
-            return false;
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        bool beaten = state->width.parents > 1 && top >= attempt->speedup;
+        if (attempt->status != TUNE_STATUS_KEEP)
+            continue;
+        if (best[i] && !beaten) {
+            struct tune_rung *rung = vec_push(&summary->ladder);
+            rung->attempt = attempt->id;
+            tune_strategy_of(&attempt->plan, rung->strategy);
+        }
+        top = fmax(top, attempt->speedup);
     }
-    return true;
+    free(best);
 }
 
 static void count_attempts(const struct tune_state *state, struct tune_summary *summary) {
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
-        if (attempt->status == TUNE_STATUS_KEEP) {
-            if (!is_rung(state, attempt))
-                continue;
-            struct tune_rung *rung = vec_push(&summary->ladder);
-            rung->attempt = attempt->id;
-            tune_strategy_of(&attempt->plan, rung->strategy);
-        } else if (attempt->status != TUNE_STATUS_OPEN) {
+        if (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN)
             count_failed(state, attempt, summary);
-        }
     }
     for (size_t i = 0; i < state->rejections.len; i++) {
         const struct tune_rejection *rejection = &state->rejections.at[i];
@@ -166,6 +193,7 @@ static void count_calls(const struct tune_state *state, struct tune_summary *sum
 
 void tune_summary_make(const struct tune_state *state, struct tune_summary *summary) {
     *summary = (struct tune_summary){0};
+    count_ladder(state, summary);
     count_attempts(state, summary);
     count_calls(state, summary);
     for (size_t i = 0; i < state->notes.len; i++)
