@@ -59,7 +59,14 @@ static const char *trial_wrong(const struct trial *trial) {
  * ran on another target need not. */
 static bool on_made(void *data, const struct tune_bundle_made *made, struct err *err) {
     struct trial *trial = data;
-    if (trial->skipped || made->is_inside_model)
+    if (trial->skipped)
+        return true;
+    if (made->lacks)
+        return err_set(err, ERR_USAGE,
+                       "%.200s is too large to be kept with the session, and no longer there as it "
+                       "was: put it back, or write the export without it with --no-verify",
+                       made->lacks);
+    if (made->is_inside_model)
         return true;
     trial->loop = loop_new();
     trial_run(trial, made);

@@ -82,6 +82,24 @@ class Sessions(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("parts.py changed on disk", done.stdout + done.stderr)
 
+    def test_an_export_that_fails_leaves_nothing(self):
+        large = self.task / "large.bin"
+        large.write_bytes(b"1" * (17 << 20))
+        (self.task / "reference.py").write_text(
+            REFERENCE + "import os\n"
+            "np.fromfile(os.path.join(os.path.dirname(__file__), 'large.bin'), np.uint8, 8)\n")
+        self.run_rounds()
+        large.rename(self.task / "elsewhere.bin")
+        out = FOLDER / "made" / "for" / "it"
+        done = hone("export", self.task, "--output", out)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("large.bin is too large to be kept with the session", done.stderr)
+        self.assertFalse((FOLDER / "made").exists())
+        done = hone("export", self.task, "--output", out, "--no-verify")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("It also needs large.bin", (out / "README.md").read_text())
+        self.assertEqual([path.name for path in out.parent.iterdir()], ["it"])
+
     def test_a_whole_session_is_told_so(self):
         self.run_rounds()
         done = hone("session", "check", self.task)

@@ -31,85 +31,27 @@
 #include "tune/exchange/private.h"
 #include "tune/read/read.h"
 
-#define PIECES ((size_t)64 << 10) /* bytes that are written at once */
-
 struct bundle {
     struct store *store;
     struct tune_state *state;
-    const char *folder;
     struct bundle_places places;
     struct bundle_task task;
-    int fd;            /* of the file that is written piece by piece, */
-    struct buf pieces; /* and what is to be written to it */
+    struct bundle_out out;
     struct err *err;
 };
 
 /* --------------------------------------------------------------------------------------- files */
 
-/* A file: begin, any number of pieces, end. The pieces of a JSON file each have whole names. `how`:
- * O_EXCL, or O_TRUNC where one of that name may be there. */
-static bool file_begin(struct bundle *bundle, const char *name, int how) {
-    char *path = path_join(bundle->folder, name), *folder = path_folder(path);
-    bool ok = file_make_dirs(folder, bundle->err);
-    bundle->fd = ok ? open(path, O_WRONLY | O_CREAT | how | O_CLOEXEC, 0666) : -1;
-    if (ok && bundle->fd < 0)
-        ok =
-            err_set(bundle->err, ERR_ENVIRONMENT, "cannot write %.200s: %s", path, strerror(errno));
-    free(folder);
-    free(path);
-    return ok;
-}
-
-static bool file_failed(struct bundle *bundle) {
-    return err_set(bundle->err, ERR_ENVIRONMENT, "cannot write to %.200s: %s", bundle->folder,
-                   strerror(errno));
-}
-
-static bool pieces_write(struct bundle *bundle) {
-    const struct buf *pieces = &bundle->pieces;
-    size_t done = 0;
-    ssize_t n = 0;
-    while (done < pieces->len && (n = write(bundle->fd, pieces->at + done, pieces->len - done)) > 0)
-        done += (size_t)n;
-    bool ok = done == pieces->len || file_failed(bundle);
-    buf_clear(&bundle->pieces);
-    return ok;
-}
-
-static bool file_add(void *data, struct str piece) {
-    struct bundle *bundle = data;
-    bundle_places_clean(&bundle->places, piece, true, &bundle->pieces);
-    return bundle->pieces.len < PIECES || pieces_write(bundle);
-}
-
-static bool file_end(struct bundle *bundle, bool ok) {
-    ok = ok && pieces_write(bundle) && (os_sync_later(bundle->fd) || file_failed(bundle));
-    if (bundle->fd >= 0)
-        close(bundle->fd);
-    bundle->fd = -1;
-    buf_clear(&bundle->pieces);
-    return ok;
-}
-
-/* Sources are the user's own and stay as they are. */
-static bool put(struct bundle *bundle, const char *name, const char *text, size_t size) {
-    bool ok = file_begin(bundle, name, O_TRUNC);
-    if (str_ends(str_of(name), ".py"))
-        buf_add(&bundle->pieces, text, size);
-    else
-        bundle_places_clean(&bundle->places, (struct str){text, size},
-                            strstr(name, ".json") != NULL, &bundle->pieces);
-    return file_end(bundle, ok);
-}
-
 static bool put_text(struct bundle *bundle, const char *name, const char *text) {
-    return !text || put(bundle, name, text, strlen(text));
+    return !text || bundle_put(&bundle->out, name, str_of(text));
 }
 
+/* As cJSON_Print would have it. */
 static bool put_json(struct bundle *bundle, const char *name, cJSON *json) {
-    char *text = cJSON_Print(json);
-    bool ok = put_text(bundle, name, text ? text : "null");
-    free(text);
+    struct buf text = {0};
+    tune_json_print(json, true, &text);
+    bool ok = bundle_put(&bundle->out, name, buf_str(&text));
+    buf_free(&text);
     cJSON_Delete(json);
     return ok;
 }
@@ -121,7 +63,7 @@ static bool put_artefact(struct bundle *bundle, const char *name, const char *ha
     size_t size = 0;
     bool there = path && file_exists(path);
     char *data = there ? store_artefact_read(bundle->store, hash, &size, bundle->err) : NULL;
-    bool ok = data ? put(bundle, name, data, size) : !there;
+    bool ok = data ? bundle_put(&bundle->out, name, (struct str){data, size}) : !there;
     free(data);
     free(path);
     return ok;
@@ -129,20 +71,19 @@ static bool put_artefact(struct bundle *bundle, const char *name, const char *ha
 
 /* ------------------------------------------------------------------------------------ attempts */
 
+/* Sources that are left in the log are written when it is read again (bundle_log.c). */
 static bool put_attempts(struct bundle *bundle) {
     bool ok = true;
     for (size_t i = 0; ok && i < bundle->state->attempts.len; i++) {
         const struct tune_attempt *attempt = &bundle->state->attempts.at[i];
         char source[40], numbers[40], profile[40];
-        snprintf(source, sizeof source, "attempts/%03zu.py", i);
+        snprintf(source, sizeof source, BUNDLE_SOURCE, (int)i);
         snprintf(numbers, sizeof numbers, "attempts/%03zu.json", i);
         snprintf(profile, sizeof profile, "profiles/%03zu.json", i);
-        char *text = tune_source_copy(bundle->state, attempt);
-        ok = put_text(bundle, source, text) &&
+        ok = put_text(bundle, source, attempt->source_kept) &&
              put_json(bundle, numbers,
                       tune_attempt_write(bundle->state, attempt, TUNE_ATTEMPT_BUNDLE, NULL)) &&
              put_artefact(bundle, profile, attempt->timeline);
-        free(text);
     }
     return ok;
 }
@@ -160,9 +101,8 @@ static void call_print(const struct tune_call *call, size_t number, struct buf *
     tune_json_put_number(object, "dollars", call->dollars);
     tune_json_put_number(object, "elapsed_s", call->elapsed_s);
     tune_json_put_text(object, "failure", call->failure);
-    char *text = cJSON_PrintUnformatted(object);
-    buf_printf(out, "%s\n", text ? text : "{}");
-    free(text);
+    tune_json_print(object, false, out);
+    buf_putc(out, '\n');
     cJSON_Delete(object);
 }
 
@@ -184,14 +124,14 @@ static bool put_calls(struct bundle *bundle) {
     if (!bundle->state->calls.len)
         return true;
     struct buf line = {0};
-    bool ok = file_begin(bundle, "calls.jsonl", O_EXCL);
+    bool ok = bundle_file_begin(&bundle->out, "calls.jsonl", O_EXCL);
     for (size_t i = 0; ok && i < bundle->state->calls.len; i++) {
         buf_clear(&line);
         call_print(&bundle->state->calls.at[i], i, &line);
-        ok = file_add(bundle, buf_str(&line));
+        ok = bundle_file_add(&bundle->out, buf_str(&line));
     }
     buf_free(&line);
-    return file_end(bundle, ok);
+    return bundle_file_end(&bundle->out, ok);
 }
 
 /* ---------------------------------------------------------------------------------- what it is */
@@ -249,7 +189,7 @@ static bool put_readme(struct bundle *bundle) {
                state->target ? state->target : "sim");
     tune_summary_print(state, NULL, NULL, &text);
     buf_puts(&text, "```\n");
-    bool ok = put(bundle, "README.md", text.at, text.len);
+    bool ok = bundle_put(&bundle->out, "README.md", buf_str(&text));
     buf_free(&text);
     return ok;
 }
@@ -284,9 +224,10 @@ static bool put_task(struct bundle *bundle) {
     bool ok = true;
     for (size_t i = 0; ok && i < bundle->task.files.len; i++) {
         const struct bundle_file *file = &bundle->task.files.at[i];
-        char *path = path_join(bundle->folder, file->name);
-        ok = file->from ? tune_large_copy(file->from, path, file->hash, bundle->err)
-                        : put(bundle, file->name, file->text, file->size);
+        char *path = path_join(bundle->out.folder, file->name);
+        ok = file->from
+                 ? tune_large_copy(file->from, path, file->hash, bundle->err)
+                 : bundle_put(&bundle->out, file->name, (struct str){file->text, file->size});
         free(path);
     }
     return ok;
@@ -304,80 +245,56 @@ static bool put_model(struct bundle *bundle) {
 /* Where the kernels are in the bundle. */
 static void paths_set(struct tune_state *state) {
     for (size_t i = 0; i < state->attempts.len; i++)
-        state->attempts.at[i].path = arena_printf(state->arena, "attempts/%03zu.py", i);
+        state->attempts.at[i].path = arena_printf(state->arena, BUNDLE_SOURCE, (int)i);
 }
 
 static bool put_experiments(struct bundle *bundle) {
     struct buf row = {0};
-    bool ok = file_begin(bundle, "experiments.jsonl", O_EXCL);
+    bool ok = bundle_file_begin(&bundle->out, "experiments.jsonl", O_EXCL);
     for (size_t i = 0; ok && i < bundle->state->attempts.len; i++) {
         buf_clear(&row);
         tune_experiment_print(bundle->state, &bundle->state->attempts.at[i], &row);
-        ok = file_add(bundle, buf_str(&row));
+        ok = bundle_file_add(&bundle->out, buf_str(&row));
     }
     buf_free(&row);
-    return file_end(bundle, ok);
+    return bundle_file_end(&bundle->out, ok);
 }
 
 static bool put_memory(struct bundle *bundle) {
-    bool ok = file_begin(bundle, "optimization_memory/rewrites.json", O_EXCL) &&
-              tune_memory_print(bundle->state, file_add, bundle);
-    return file_end(bundle, ok);
+    struct bundle_out *out = &bundle->out;
+    bool ok = bundle_file_begin(out, "optimization_memory/rewrites.json", O_EXCL) &&
+              tune_memory_print(bundle->state, bundle_file_add, out);
+    return bundle_file_end(&bundle->out, ok);
 }
 
-static bool put_events(struct bundle *bundle);
-
-static bool put_all(struct bundle *bundle) {
+static bool put_parts(struct bundle *bundle) {
     const struct tune_attempt *best = best_of(bundle->state);
     paths_set(bundle->state);
     return bundle_task_find(&bundle->task, bundle->state, bundle->store,
                             tune_source(bundle->state, best), bundle->err) &&
-           put_task(bundle) && put_model(bundle) && put_attempts(bundle) && put_prompts(bundle) &&
-           put_calls(bundle) && put_events(bundle) && put_experiments(bundle) &&
-           put_memory(bundle) && put_session(bundle) && put_readme(bundle);
+           put_task(bundle) && put_model(bundle);
+}
+
+static bool put_state(struct bundle *bundle) {
+    return put_attempts(bundle) && put_prompts(bundle) && put_calls(bundle) &&
+           put_experiments(bundle) && put_memory(bundle) && put_session(bundle) &&
+           put_readme(bundle);
+}
+
+/* The log is read once more by a thread, which has the store to itself until then. */
+static bool put_all(struct bundle *bundle) {
+    if (!put_parts(bundle))
+        return false;
+    struct bundle_log *log = bundle_log_begin(&bundle->out, bundle->store, bundle->state);
+    bool ok = put_state(bundle);
+    return bundle_log_end(log, !ok, bundle->err) && ok;
 }
 
 /* ------------------------------------------------------------------------------------- reading */
 
-/* The description of a model without its secrets, wherever an event has one. */
-static char *payload_clean(const char *payload) {
-    cJSON *object = cJSON_Parse(payload);
-    const char *model = tune_json_text(object, "model");
-    if (!model || *model != '{') {
-        cJSON_Delete(object);
-        return mem_strdup(payload);
-    }
-    char *clean = task_model_without_secrets(model);
-    cJSON_ReplaceItemInObjectCaseSensitive(object, "model", cJSON_CreateString(clean));
-    char *text = cJSON_PrintUnformatted(object);
-    free(clean);
-    cJSON_Delete(object);
-    return text ? text : mem_strdup("{}");
-}
-
-static bool event_put(void *data, const struct store_event *event) {
-    struct bundle *bundle = data;
-    bool may = !strcmp(event->type, "session");
-    char *clean = may ? payload_clean(event->payload) : NULL;
-    struct buf row = {0};
-    buf_printf(&row, "{\"seq\":%lld,\"wall_ms\":%lld,\"event\":\"%s\",\"is\":%s}\n",
-               (long long)event->seq, (long long)event->wall_ms, event->type,
-               clean ? clean : event->payload);
-    bool ok = file_add(bundle, buf_str(&row));
-    buf_free(&row);
-    free(clean);
-    return ok;
-}
-
-/* The log is read a second time: it need not fit into memory. */
-static bool put_events(struct bundle *bundle) {
-    bool ok = file_begin(bundle, "events.jsonl", O_EXCL) &&
-              store_replay(bundle->store, 0, event_put, bundle, bundle->err);
-    return file_end(bundle, ok && bundle->err->kind == ERR_NONE);
-}
-
 static bool bundle_open(struct bundle *bundle, const char *session, struct err *err) {
-    *bundle = (struct bundle){.err = err, .fd = -1};
+    *bundle = (struct bundle){.err = err};
+    bundle->out = (struct bundle_out){.places = &bundle->places, .fd = -1, .err = err};
     if (!store_exists(session))
         return err_set(err, ERR_USAGE, "%.200s holds no session", session);
     bundle->store = store_open(session, true, err);
@@ -392,7 +309,7 @@ static void bundle_close(struct bundle *bundle) {
     tune_state_free(bundle->state);
     bundle_task_free(&bundle->task);
     bundle_places_free(&bundle->places);
-    buf_free(&bundle->pieces);
+    bundle_out_free(&bundle->out);
 }
 
 static bool is_empty(const char *folder) {
@@ -431,8 +348,8 @@ static bool evaluate_with(struct bundle *bundle, tune_bundle_fn *evaluate, void 
     const struct tune_state *state = bundle->state;
     const struct tune_attempt *best = best_of(state);
     const struct bundle_task *task = &bundle->task;
-    char *kernel = path_join(bundle->folder, task->kernel);
-    char *reference = task->reference ? path_join(bundle->folder, task->reference) : NULL;
+    char *kernel = path_join(bundle->out.folder, task->kernel);
+    char *reference = task->reference ? path_join(bundle->out.folder, task->reference) : NULL;
     struct tune_bundle_made made = {.kernel = kernel,
                                     .reference = reference,
                                     .function = state->function,
@@ -442,7 +359,8 @@ static bool evaluate_with(struct bundle *bundle, tune_bundle_fn *evaluate, void 
                                     .holds = best && best->modelled &&
                                              best->verdict.compiles == TUNE_ANSWER_YES &&
                                              best->verdict.correct == TUNE_ANSWER_YES,
-                                    .is_inside_model = state->model != NULL};
+                                    .is_inside_model = state->model != NULL,
+                                    .lacks = task->lacking};
     bool ok = evaluate(data, &made, bundle->err);
     free(reference);
     free(kernel);
@@ -467,30 +385,65 @@ static bool take_place(const char *made, const char *folder, struct err *err) {
     return ok;
 }
 
+/* The uppermost folder that has to be made before `path` can be, a new string; NULL: none. */
+static char *first_missing(const char *path) {
+    char *missing = NULL, *folder = path_folder(path);
+    while (!file_exists(folder) && strcmp(folder, missing ? missing : path) != 0) {
+        free(missing);
+        missing = folder;
+        folder = path_folder(missing);
+    }
+    free(folder);
+    return missing;
+}
+
+/* Of an export that failed nothing stays, nor of the folders that were made for it. */
+static void take_back(const char *made, const char *missing, struct err *err) {
+    char *folder = path_folder(made), *above;
+    if (!file_remove_tree(made, NULL) && file_exists(made))
+        err_prefix(err, "%.200s could not be removed and is not whole", made);
+    for (bool last = !missing; !last && rmdir(folder) == 0; folder = above) {
+        last = !strcmp(folder, missing);
+        above = path_folder(folder);
+        free(folder);
+    }
+    free(folder);
+}
+
+static bool make_at(struct bundle *bundle, const char *place, tune_bundle_fn *evaluate,
+                    void *data) {
+    struct buf beside = {0};
+    buf_printf(&beside, "%s.%d.part", place, (int)getpid());
+    char *missing = first_missing(beside.at);
+    bundle->out.folder = beside.at;
+    drop_left_overs(place);
+    bool ok = file_make_dirs(beside.at, bundle->err) && put_all(bundle) &&
+              (!evaluate || !bundle->task.kernel || evaluate_with(bundle, evaluate, data)) &&
+              take_place(beside.at, place, bundle->err);
+    if (!ok)
+        take_back(beside.at, missing, bundle->err);
+    free(missing);
+    buf_free(&beside);
+    return ok;
+}
+
 bool tune_bundle_write(const char *session, const char *folder, tune_bundle_fn *evaluate,
                        void *data, struct err *err) {
     struct bundle bundle;
-    struct buf beside = {0};
     struct str name = str_of(folder);
     while (name.len > 1 && name.at[name.len - 1] == '/')
         name.len--;
     if (file_exists(folder) && (!file_is_dir(folder) || !is_empty(folder)))
         return err_set(err, ERR_USAGE, "%.200s already exists; give another --output", folder);
-    buf_add(&beside, name.at, name.len);
-    char *place = buf_take(&beside);
-    buf_printf(&beside, "%s.%d.part", place, (int)getpid());
+    struct buf named = {0};
+    buf_add(&named, name.at, name.len);
+    char *place = buf_take(&named);
     bool ok = bundle_open(&bundle, session, err);
-    bundle.folder = beside.at;
-    drop_left_overs(place);
-    if (ok)
+    if (ok) {
         bundle_places_find(&bundle.places, bundle.state, session);
-    ok = ok && file_make_dirs(beside.at, err) && put_all(&bundle);
-    ok = ok && (!evaluate || !bundle.task.kernel || evaluate_with(&bundle, evaluate, data));
-    ok = ok && take_place(beside.at, place, err);
-    if (!ok)
-        (void)!file_remove_tree(beside.at, NULL);
+        ok = make_at(&bundle, place, evaluate, data);
+    }
     bundle_close(&bundle);
-    buf_free(&beside);
     free(place);
     return ok;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to bundle.c: folders of this machine in what a bundle says, and the task in it. */
+/* Private to bundle.c: folders of this machine in what a bundle says, its files, its task, its
+ * log. */
 #ifndef HONE_TUNE_BUNDLE_H
 #define HONE_TUNE_BUNDLE_H
 
@@ -22,7 +23,35 @@ void bundle_places_clean(const struct bundle_places *places, struct str text, bo
                          struct buf *out);
 void bundle_places_free(struct bundle_places *places);
 
+#define BUNDLE_SOURCE "attempts/%03d.py" /* the kernel of an attempt */
+
+/* The files that one thread writes, one after the other. */
+struct bundle_out {
+    const char *folder;
+    const struct bundle_places *places;
+    int fd;            /* of the file that is written piece by piece; -1 */
+    struct buf pieces; /* what is to be written to it */
+    struct err *err;
+};
+/* A file: begin, any number of pieces, end, which also follows a begin that failed. The pieces of a
+ * JSON file each have whole names of folders. `how`: O_EXCL, or O_TRUNC where one of that name may
+ * be there. False and *err when it cannot be written; end then leaves what there is. */
+bool bundle_file_begin(struct bundle_out *out, const char *name, int how) CC_MUST_USE;
+bool bundle_file_add(void *out, struct str piece) CC_MUST_USE;
+bool bundle_file_end(struct bundle_out *out, bool ok) CC_MUST_USE;
+/* A whole file. Sources are the user's own and stay as they are. */
+bool bundle_put(struct bundle_out *out, const char *name, struct str text) CC_MUST_USE;
+void bundle_out_free(struct bundle_out *out);
+
 struct store;
+/* Writes events.jsonl and the sources that are left in the log, beside the caller, who leaves the
+ * store alone and the state as it is until the end. End waits for all of it, or makes it give up;
+ * false and *err when it could not be written or read. */
+struct bundle_log;
+struct bundle_log *bundle_log_begin(const struct bundle_out *like, struct store *store,
+                                    const struct tune_state *state) CC_MUST_USE;
+bool bundle_log_end(struct bundle_log *log, bool give_up, struct err *err);
+
 struct bundle_file {
     char *name, *of; /* below the bundle's folder; "kernel", "reference", or whose import it is */
     char *text;      /* NULL: it is copied */
@@ -34,6 +63,7 @@ struct bundle_task {
     const char *kernel, *reference; /* names; NULL: there is none */
     bool flat;                      /* hone sim on the folder finds them by itself */
     struct buf lacks;               /* lines about files that are not there any more */
+    const char *lacking;            /* the name of the first of them; NULL */
 };
 /* All files of the task, with `source` as its kernel (NULL: its own). False and *err where one that
  * the session keeps is gone or damaged. Free with bundle_task_free in any case. */

@@ -61,23 +61,31 @@ static size_t place_at(struct str text, size_t i, const char *folder) {
     return begins && ends ? len : 0;
 }
 
+/* The length of the folder that the text at `i` begins with; 0: none. */
+static size_t any_place_at(const struct bundle_places *places, struct str text, size_t i, bool json,
+                           const char **to) {
+    size_t len = 0;
+    for (size_t k = 0; k < COUNT_OF(places->all) && !len; k++) {
+        const struct bundle_place *place = &places->all[k];
+        len = place_at(text, i, json ? place->json : place->from);
+        *to = place->to;
+    }
+    return len;
+}
+
+/* Every folder begins with a slash, and texts have few. */
 void bundle_places_clean(const struct bundle_places *places, struct str text, bool json,
                          struct buf *out) {
-    size_t from = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.at[i] != '/')
-            continue;
-        for (size_t k = 0; k < COUNT_OF(places->all); k++) {
-            const struct bundle_place *place = &places->all[k];
-            size_t len = place_at(text, i, json ? place->json : place->from);
-            if (!len)
-                continue;
+    const char *to, *slash;
+    size_t from = 0, at = 0;
+    while (at < text.len && (slash = memchr(text.at + at, '/', text.len - at))) {
+        size_t i = (size_t)(slash - text.at), len = any_place_at(places, text, i, json, &to);
+        if (len) {
             buf_add(out, text.at + from, i - from);
-            buf_puts(out, place->to);
-            i += len - 1;
-            from = i + 1;
-            break;
+            buf_puts(out, to);
+            from = i + len;
         }
+        at = i + MAX_OF(len, (size_t)1);
     }
     buf_add(out, text.at + from, text.len - from);
 }

@@ -29,6 +29,7 @@ static void add_large(struct bundle_task *task, const struct tune_state *state,
         task->files.at[task->files.len - 1].from = from;
         task->files.at[task->files.len - 1].hash = mem_strdup(file->hash);
     } else {
+        task->lacking = task->lacking ? task->lacking : file->name;
         buf_printf(&task->lacks,
                    "It also needs %s (%lld bytes). The file is too large to be kept with the "
                    "session, and it was no longer there as it was: put it into its place.\n\n",

@@ -29,6 +29,7 @@ struct tune_bundle_made {
     double tolerance;     /* 0: not known */
     bool holds;           /* the kernel is correct in the session, by the device model's own run */
     bool is_inside_model; /* which the device model cannot run */
+    const char *lacks;    /* a file of the task that is gone or changed; NULL: it is whole */
 };
 typedef bool tune_bundle_fn(void *data, const struct tune_bundle_made *made, struct err *err);
 bool tune_bundle_write(const char *session, const char *folder, tune_bundle_fn *evaluate,
