@@ -43,7 +43,5 @@ double device_kernel_latency(const struct nki_tree *tree,
 /* For who does that step by step: options->fold_rounds to begin with (NULL), then after a program
  * that did not become steady; 0: all. */
 uint32_t device_fold_rounds(const struct nki_program *before);
-/* Takes out the findings from number `from` on, which a folded program was found to have. */
-void device_forget(struct diag_list *diags, size_t from);
 
 #endif

@@ -3,8 +3,6 @@
  * becomes steady: what comes out is the same as without. */
 #include "device/device.h"
 
-#include <stdlib.h>
-
 uint32_t device_fold_rounds(const struct nki_program *before) {
     static const uint32_t first = 1024, more = 6;
     if (!before)
@@ -19,15 +17,6 @@ void device_kernel_free(struct device_kernel *kernel) {
     device_unload(kernel->image);
     nki_program_free(kernel->program);
     *kernel = (struct device_kernel){0};
-}
-
-void device_forget(struct diag_list *diags, size_t from) {
-    while (diags->all.len > from) {
-        struct diag *diag = &diags->all.at[--diags->all.len];
-        diags->errors -= diag->severity == DIAG_ERROR;
-        diags->warnings -= diag->severity == DIAG_WARNING;
-        free(diag->message);
-    }
 }
 
 /* What a kernel is timed with, and what came out. */
@@ -67,7 +56,7 @@ static bool time_it(struct asked *asked, const struct nki_specialise_options *op
         mine.fold_rounds = kernel->image ? device_fold_rounds(kernel->program) : 0;
         folded = mine.fold_rounds != 0;
         device_kernel_free(kernel);
-        device_forget(asked->diags, findings);
+        diag_forget(asked->diags, findings);
         if (!folded)
             return make(asked, &mine, kernel);
     }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folded loops against unrolled ones: random kernels, in both dialects, are timed with rounds left
  * out and with all of them, and all that a profile says must be the same to the last bit. Loops
- * whose rounds are not alike must not be folded. */
+ * whose rounds are not alike must not be folded. Where rounds are copied, the program must be the
+ * one that evaluating all of them makes. */
 #include "device/device.h"
+#include "nki/program/testing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -197,6 +199,7 @@ static struct timed time_it(const char *text, int64_t rounds, uint32_t kept) {
                                              .inputs = inputs,
                                              .n_inputs = 2,
                                              .fold_rounds = kept,
+                                             .every_round = !kept,
                                              .was_folded = &t.folded};
     t.tree = nki_parse("kernel.py", str_of(text), &t.diags);
     t.kernel.program = nki_specialise(t.tree, &options, &t.diags);
@@ -391,6 +394,121 @@ static void data_that_moves(void **state) {
     }
 }
 
+/* ---- copied rounds --------------------------------------------------------------------------- */
+
+/* The program of a kernel as text, or what is wrong with it. */
+static void print_kernel(const char *text, int64_t rounds, bool every_round, struct buf *out) {
+    struct diag_list diags = {0};
+    struct nki_input inputs[] = {
+        {.array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {128, 65536}}},
+        {.kind = NKI_INPUT_INT, .i = rounds}};
+    struct nki_specialise_options options = {.generation = NKI_GEN3,
+                                             .inputs = inputs,
+                                             .n_inputs = 2,
+                                             .max_instructions = 30000,
+                                             .every_round = every_round};
+    struct nki_tree *tree = nki_parse("kernel.py", str_of(text), &diags);
+    struct nki_program *program = nki_specialise(tree, &options, &diags);
+    if (program)
+        nki_program_print(program, out);
+    for (size_t i = 0; i < diags.all.len; i++)
+        diag_print(&diags.all.at[i], out);
+    nki_program_free(program);
+    nki_tree_free(tree);
+    diag_free(&diags);
+}
+
+/* Compares two prints and returns whether there is a program. */
+static bool compare_copies(const char *text, int64_t rounds) {
+    struct buf copied = {0}, whole = {0};
+    print_kernel(text, rounds, false, &copied);
+    print_kernel(text, rounds, true, &whole);
+    if (copied.len != whole.len || memcmp(copied.at, whole.at, whole.len) != 0)
+        fail_msg("with copies:\n%.2000s\nwithout:\n%.2000s\nof\n%s", copied.at, whole.at, text);
+    bool program = strstr(whole.at, "error") == NULL;
+    buf_free(&copied);
+    buf_free(&whole);
+    return program;
+}
+
+static void random_copies(void **state) {
+    (void)state;
+    int programs = 0;
+    for (uint32_t seed = 0; seed < 120; seed++) {
+        struct random r = {.seed = seed * 15485863 + 11, .open = seed % 4 == 2};
+        bool legacy = seed % 2;
+        buf_puts(&r.text, legacy ? LEGACY : HEAD);
+        for (int loops = 1 + (int)draw(&r, 2); loops; loops--)
+            (legacy ? add_legacy_loop : add_loop)(&r);
+        buf_puts(&r.text, legacy ? "    return y\n" : TAIL);
+        programs += compare_copies(r.text.at, 5 + (int64_t)draw(&r, 90));
+        buf_free(&r.text);
+    }
+    assert_true(programs >= 100);
+}
+
+#define IN_LOOPS(body) "    for j in range(n):\n        for i in range(0, n * 2, 2):\n    " body
+
+/* Loops in loops, views made by a pattern, steps, indices that are divided. */
+static const char *const shapes_of_loops[] = {
+    IN_LOOPS(TILE) "            nisa.dma_copy(dst=t, src=x.ap(pattern=[[65536, 128], [1, 64]], "
+                   "offset=j * 640 + i * 32))\n"
+                   "            nisa.tensor_tensor(dst=acc, data1=acc, data2=t, op=nl.add)\n"
+                   "            nisa.dma_copy(dst=y[0:128, i * 32:i * 32 + 64], src=acc)\n",
+    IN_LOOPS(
+        "        c = i // 2 % 3\n") "            nisa.tensor_copy(dst=acc[0:128, c * 8:c * 8 + "
+                                    "8], src=w[0:128, (j // 4) * 4:(j // 4) * 4 + 8])\n",
+    "    for i in range(n * 128, 0, -128):\n" TILE
+    "        nisa.dma_copy(dst=t, src=x[0:128, i // 128 * 64:i // 128 * 64 + 64])\n" ADD,
+    "    big = nl.ndarray((128, 8, 8192), dtype=nl.float32, buffer=nl.sbuf)\n"
+    "    for i in range(n):\n"
+    "        nisa.memset(dst=big[i:i + 1, i % 8, i * 4:i * 4 + 4], value=0.0)\n",
+    "    for i in range(n):\n"
+    "        for k in nl.affine_range(9):\n"
+    "            p = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)\n"
+    "            nisa.nc_matmul(dst=p, stationary=w, moving=w)\n"
+    "            nisa.tensor_copy(dst=acc[0:64, 0:64], src=p)\n"
+    "            nisa.dma_copy(dst=y[0:64, i * 64:i * 64 + 64], src=acc[0:64, 0:64])\n",
+};
+
+static void loops_of_many_shapes(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(shapes_of_loops); i++)
+        for (int64_t rounds = 3; rounds < 60; rounds += 7) {
+            struct buf text = {0};
+            buf_printf(&text, "%s%s%s", HEAD, shapes_of_loops[i], TAIL);
+            assert_true(compare_copies(text.at, rounds));
+            buf_free(&text);
+        }
+}
+
+/* Loops that must be evaluated round by round, and errors in the middle of one that need not. */
+static const char *const told_apart[] = {
+    "    for i in range(n):\n" TILE LOAD "        if i == 50:\n    " ADD,
+    "    t = w\n    for i in range(n):\n" ADD TILE LOAD,
+    "    for i in range(n):\n" TILE
+    "        nisa.dma_copy(dst=t, src=x[0:128, i * i:i * i + 64])\n",
+    "    for i in range(n):\n" TILE
+    "        nisa.dma_copy(dst=t, src=x[0:128, i * 1000:i * 1000 + 64])\n" ADD,
+    /* numbers that become negative count from the end */
+    "    for i in range(n):\n" TILE
+    "        nisa.dma_copy(dst=t, src=x[0:128, 9000 - i * 100:9064 - i * 100])\n" ADD,
+    "    for i in range(n):\n        for k in range(n * 20):\n    " ADD "    t = w\n",
+    "    t = w\n    for i in range(n):\n        for k in range(n * 20):\n    " ADD,
+};
+
+static void rounds_told_apart(void **state) {
+    (void)state;
+    int programs = 0;
+    for (size_t i = 0; i < COUNT_OF(told_apart); i++) {
+        struct buf text = {0};
+        buf_printf(&text, "%s%s%s", HEAD, told_apart[i], TAIL);
+        programs += compare_copies(text.at, 99);
+        buf_free(&text);
+    }
+    assert_int_equal(programs, 4);
+}
+
 /* ---- the whole way -------------------------------------------------------------------------- */
 
 static const char long_loop[] =
@@ -455,10 +573,17 @@ static void errors_in_rounds_left_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_current),     cmocka_unit_test(random_legacy),
-        cmocka_unit_test(random_choices),     cmocka_unit_test(choices_of_both_engines),
-        cmocka_unit_test(rounds_that_differ), cmocka_unit_test(data_that_moves),
-        cmocka_unit_test(many_rounds),        cmocka_unit_test(errors_in_rounds_left_out),
+        cmocka_unit_test(random_current),
+        cmocka_unit_test(random_legacy),
+        cmocka_unit_test(random_choices),
+        cmocka_unit_test(choices_of_both_engines),
+        cmocka_unit_test(rounds_that_differ),
+        cmocka_unit_test(data_that_moves),
+        cmocka_unit_test(random_copies),
+        cmocka_unit_test(loops_of_many_shapes),
+        cmocka_unit_test(rounds_told_apart),
+        cmocka_unit_test(many_rounds),
+        cmocka_unit_test(errors_in_rounds_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

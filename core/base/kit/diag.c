@@ -38,6 +38,15 @@ struct diag *diag_add(struct diag_list *list, enum diag_severity severity, const
     return diag;
 }
 
+void diag_forget(struct diag_list *list, size_t from) {
+    while (list->all.len > from) {
+        struct diag *diag = &list->all.at[--list->all.len];
+        list->errors -= diag->severity == DIAG_ERROR;
+        list->warnings -= diag->severity == DIAG_WARNING;
+        free(diag->message);
+    }
+}
+
 const char *diag_severity_name(enum diag_severity severity) {
     static const char *const names[] = {"error", "warning", "note"};
     return names[severity];

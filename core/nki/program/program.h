@@ -400,6 +400,7 @@ struct nki_specialise_options {
     uint32_t fold_rounds; /* of a loop whose rounds are alike about so many are kept; 0: all */
     size_t fold_least;    /* .. where that leaves out so many instructions or more */
     bool *was_folded;     /* becomes true when some were left out; may be NULL */
+    bool every_round;     /* no round of a loop is copied from those before it */
     bool partial;         /* inputs may be missing: evaluation goes as far as it can without
                            * them, and returns the program up to there */
 };
@@ -413,6 +414,28 @@ struct nki_program *nki_specialise(const struct nki_tree *tree,
 void nki_program_free(struct nki_program *program);
 /* How many instructions it has, with those of rounds that were left out. */
 uint64_t nki_program_count(const struct nki_program *program);
+
+/* ---- periods of a loop that are alike -------------------------------------------------------- */
+
+/* What the rounds of a period made: [first, first + length) of the instructions, and so on. */
+struct nki_period {
+    uint32_t first, length, first_storage, storages;
+};
+/* What two periods of a loop have in common, and what moves from one to the other. */
+struct nki_repeat;
+/* Compares a period with the one that comes `apart` periods later. They are alike if they differ
+ * only in where operands lie, and each uses its own tiles in the same way. NULL: they are not.
+ * Valid while the program is. Free it with nki_repeat_free. */
+struct nki_repeat *nki_repeat_find(const struct nki_program *program, struct nki_period one,
+                                   struct nki_period other, uint32_t apart) CC_MUST_USE;
+void nki_repeat_free(struct nki_repeat *repeat); /* accepts NULL */
+/* Whether over many periods all moves as many times as far as from one to the next. */
+bool nki_repeat_agrees(const struct nki_repeat *one, const struct nki_repeat *many);
+/* Bytes that a further period takes. */
+uint64_t nki_repeat_bytes(const struct nki_repeat *repeat);
+/* Appends `times` periods that go on as from one period to the next. The other period is the last
+ * that the program has. */
+void nki_repeat_copy(struct nki_program *program, const struct nki_repeat *repeat, uint32_t times);
 
 /* ---- what a program does with its inputs and outputs ---------------------------------------- */
 

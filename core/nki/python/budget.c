@@ -164,6 +164,18 @@ bool interp_room(struct interp *in, const struct nki_node *node, uint64_t count,
     return interp_spend(in, node, count / 16);
 }
 
+bool budget_allows(struct interp *in, uint64_t times, uint64_t instrs, uint64_t bytes) {
+    uint64_t more, size;
+    if (__builtin_mul_overflow(times, instrs, &more) ||
+        __builtin_mul_overflow(times, bytes, &size) ||
+        more > in->max_instructions - MIN_OF(in->max_instructions, in->program->instrs.len) ||
+        more > in->max_steps - MIN_OF(in->max_steps, in->steps) ||
+        size > in->max_bytes - MIN_OF(in->max_bytes, bytes_in_use(in)))
+        return false;
+    interp_count(in, more);
+    return true;
+}
+
 bool interp_emit(struct interp *in, const struct nki_node *node, const struct nki_instr *instr) {
     if (in->tolerant)
         return interp_error(in, node, "hone-outside-kernel",

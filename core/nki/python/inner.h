@@ -61,6 +61,7 @@ struct cell {
         } attr;
     };
     struct scope *scope; /* FUNCTION_DEF, LAMBDA, CLASS_DEF, comprehensions */
+    bool irregular;      /* FOR: its rounds are not known to be alike */
 };
 
 enum scope_kind { SCOPE_MODULE, SCOPE_FUNCTION, SCOPE_CLASS, SCOPE_BLOCK };
@@ -207,7 +208,9 @@ struct interp {
     const char *stack_base;
     int depth;
     int tolerant; /* > 0: at module level, where errors are put off */
-    bool folding; /* within a loop that is being folded */
+    bool folding; /* within a loop of which rounds are left out */
+    bool copied;  /* some rounds of a loop were not evaluated but copied */
+    bool unlike;  /* .. and were not what they should be */
     int printed;
     uint64_t steps, next_check, max_steps;
     size_t max_instructions, max_bytes;
@@ -257,6 +260,9 @@ static inline bool interp_step(struct interp *in, const struct nki_node *node) {
 /* Checks that there is room for a value of `count` items of `size` bytes (1: characters), and
  * counts filling it. */
 bool interp_room(struct interp *in, const struct nki_node *node, uint64_t count, size_t size);
+/* Whether there is room for `times` copies of so many instructions that take so many bytes. They
+ * count as steps, one for each instruction. */
+bool budget_allows(struct interp *in, uint64_t times, uint64_t instrs, uint64_t bytes);
 /* Counts work without asking whether the budget has ended. The next step notices. */
 void interp_count(struct interp *in, uint64_t steps);
 /* After a budget has ended, each loop on the way out tells in which round it was. */
@@ -374,18 +380,22 @@ enum flow exec_for(struct interp *in, const struct nki_node *stmt);
 enum flow exec_while(struct interp *in, const struct nki_node *stmt);
 
 /* regular.c: after how many rounds the loop does the same again, at other places; 0: nobody knows.
- * Asked after its first round, in its frame. */
-int64_t loop_period(struct interp *in, const struct nki_node *loop);
+ * Asked after its first round, in its frame. `step`: of its index, positive. */
+int64_t loop_period(struct interp *in, const struct nki_node *loop, int64_t step);
 
-/* fold.c: a loop that may be folded. fold_round comes before each round and may go on to a later
- * one. */
+/* fold.c: a loop of which not all rounds may have to be evaluated. fold_round comes before each
+ * round and may go on to a later one. */
 struct fold {
     enum fold_state { FOLD_NOT, FOLD_FIRST, FOLD_COUNTING, FOLD_REST } state;
+    bool leaves_out; /* rounds; otherwise they are copied */
     const struct nki_node *loop;
-    int64_t period, kept;  /* rounds of a period; periods to keep */
+    int64_t period, kept;  /* rounds of a period; periods to keep, after the first */
+    int64_t last;          /* the round after the last period, once some were left out or copied */
     size_t base, storages; /* of the program when the present period began */
+    uint64_t tile_bytes;   /* when the second period began */
     int registers;
     struct nki_fold row;
+    struct nki_repeat *repeat; /* what copies were made of, until they are compared */
 };
 struct fold fold_begin(struct interp *in, const struct nki_node *loop, const struct iteration *it);
 void fold_round(struct fold *fold, struct interp *in, struct iteration *it);

@@ -35,6 +35,7 @@ struct look {
     const struct nki_node *loop;
     struct name *names; /* by slot of the frame */
     size_t n_names;
+    int64_t step;   /* of the index from round to round */
     int64_t period; /* rounds after which quotients and remainders repeat */
     bool refused, changed;
 };
@@ -108,14 +109,18 @@ static bool constant_of(const struct look *look, const struct nki_node *node, in
 
 /* ---- expressions ---------------------------------------------------------------------------- */
 
-static int64_t common_multiple(int64_t a, int64_t b) {
-    int64_t x = a, y = b, product;
-    while (y) {
-        int64_t rest = x % y;
-        x = y;
-        y = rest;
+static int64_t common_divisor(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
     }
-    return __builtin_mul_overflow(a / x, b, &product) ? INT64_MAX : product;
+    return a;
+}
+
+static int64_t common_multiple(int64_t a, int64_t b) {
+    int64_t product;
+    return __builtin_mul_overflow(a / common_divisor(a, b), b, &product) ? INT64_MAX : product;
 }
 
 static struct seen look_at_name(struct look *look, const struct nki_node *node) {
@@ -130,14 +135,14 @@ static struct seen look_at_name(struct look *look, const struct nki_node *node) 
     return (struct seen){name->varies, form, name->divisor};
 }
 
-/* a // c and a % c. They repeat after a number of rounds, which the period becomes a multiple
- * of. */
+/* a // c and a % c. They repeat after a number of rounds, which the period becomes a multiple of:
+ * what is divided moves by a multiple of the index's step. */
 static struct seen divide(struct look *look, struct seen a, const struct nki_node *by,
                           enum nki_binary op) {
     int64_t number, whole;
     if (!constant_of(look, by, &number) || __builtin_mul_overflow(number, a.divisor, &whole))
         return refuse(look);
-    look->period = common_multiple(look->period, whole);
+    look->period = common_multiple(look->period, whole / common_divisor(whole, look->step));
     if (look->period > MOST_ROUNDS)
         return refuse(look);
     if (op == NKI_FLOOR_DIV)
@@ -283,10 +288,35 @@ static struct seen look_at_part(struct look *look, const struct nki_node *node) 
     return (struct seen){start.varies, FORM_KEY, 1};
 }
 
+/* tensor.ap(pattern, offset=..): a view whose place may vary. */
+static struct seen look_at_view(struct look *look, const struct nki_node *node) {
+    struct seen base = look_at(look, node->call.func->attribute.value);
+    bool varies = base.varies;
+    for (uint32_t i = 0; i < node->call.args.len; i++)
+        look_at_steady(look, node->call.args.at[i]);
+    for (uint32_t i = 0; i < node->call.keywords.len; i++) {
+        const struct nki_node *keyword = node->call.keywords.at[i];
+        struct seen value = look_at(look, keyword->keyword.value);
+        bool place = str_is(keyword->keyword.name, "offset") && value.form == FORM_NUMBER;
+        if (value.varies && !place)
+            return refuse(look);
+        varies |= value.varies;
+    }
+    return (struct seen){varies, FORM_TENSOR, 1};
+}
+
+static bool is_view(const struct look *look, const struct nki_node *func) {
+    struct value base;
+    return func->kind == NKI_ATTRIBUTE && str_is(func->attribute.attr, "ap") &&
+           peek(look, func->attribute.value, &base) && base.kind == VALUE_TENSOR;
+}
+
 static struct seen look_at_call(struct look *look, const struct nki_node *node) {
     struct value callee;
     const struct nki_node *func = node->call.func;
     const struct name *name = own_name(look, func);
+    if (is_view(look, func))
+        return look_at_view(look, node);
     if ((name && name->stores) || !peek(look, func, &callee) || !is_plain(callee))
         return refuse(look);
     if (callee.kind == VALUE_NATIVE && strcmp(callee.native->name, "nl.ds") == 0)
@@ -442,8 +472,8 @@ static bool look_at_body(struct look *look) {
     return false;
 }
 
-int64_t loop_period(struct interp *in, const struct nki_node *loop) {
-    struct look look = {.in = in, .loop = loop, .period = 1};
+int64_t loop_period(struct interp *in, const struct nki_node *loop, int64_t step) {
+    struct look look = {.in = in, .loop = loop, .step = step, .period = 1};
     look.n_names =
         in->frame->scope->host == in->frame->scope ? in->frame->scope->slot_names.len : 0;
     look.names = mem_alloc(look.n_names + 1, sizeof *look.names);

@@ -181,6 +181,30 @@ static bool specialise(struct interp *in) {
     return find_kernel(in, unit, &function, &callee) && run_kernel(in, function, callee);
 }
 
+static bool ends_early(const struct interp *in) {
+    return in->options->partial && in->failure.set && !in->failure.fatal &&
+           strcmp(in->failure.code, "MemoryError") != 0;
+}
+
+/* Copied rounds hide where an error came first, and copies that are not what evaluating gives are
+ * wrong. Then *again becomes true, nothing is reported and all has to be evaluated. */
+static struct nki_program *evaluate(struct interp *in, bool *again) {
+    bool good = specialise(in) && interp_check(in, NULL);
+    budget_close(in);
+    struct nki_program *program = in->program;
+    *again = in->unlike || (!good && in->copied);
+    if (good && !*again)
+        return program;
+    if (!good && !in->failure.set)
+        HONE_BUG("specialising failed without a reason");
+    if (!*again && ends_early(in))
+        return program;
+    if (!*again)
+        interp_report(in);
+    nki_program_free(program);
+    return NULL;
+}
+
 struct nki_program *interp_specialise(const struct nki_tree *tree,
                                       const struct nki_specialise_options *options,
                                       const struct interp_objects *objects,
@@ -191,19 +215,17 @@ struct nki_program *interp_specialise(const struct nki_tree *tree,
             diag_add(diags, DIAG_ERROR, "syntax", tree->file, 0, 0, "the kernel does not parse");
         return NULL;
     }
-    struct interp *in = interp_new(tree, options, objects, library, diags);
-    bool good = specialise(in) && interp_check(in, NULL);
-    budget_close(in);
-    struct nki_program *program = in->program;
-    bool enough = options->partial && in->failure.set && !in->failure.fatal &&
-                  strcmp(in->failure.code, "MemoryError") != 0;
-    if (!good && !enough) {
-        if (!in->failure.set)
-            HONE_BUG("specialising failed without a reason");
-        interp_report(in);
-        nki_program_free(program);
-        program = NULL;
+    struct nki_specialise_options mine = *options;
+    struct nki_program *program = NULL;
+    size_t findings = diags->all.len;
+    bool again = true;
+    while (again) {
+        struct interp *in = interp_new(tree, &mine, objects, library, diags);
+        program = evaluate(in, &again);
+        interp_free(in);
+        if (again)
+            diag_forget(diags, findings);
+        mine.every_round = true;
     }
-    interp_free(in);
     return program;
 }

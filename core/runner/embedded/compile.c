@@ -268,7 +268,7 @@ static void compile_folded(struct evaluation *evaluation) {
         device_kernel_free(&kernel);
         evaluation->program = NULL;
         evaluation->image = NULL;
-        device_forget(&evaluation->diags, findings);
+        diag_forget(&evaluation->diags, findings);
     }
     compile(evaluation, 0, &folded);
 }
