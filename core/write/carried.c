@@ -6,6 +6,9 @@
 
 #include <math.h>
 
+#define BANK 512          /* sums of fp32 that a bank of PSUM holds for a partition */
+#define HALF_OF_PSUM 2048 /* so that the next ones begin while these leave */
+
 /* ---- what scans carry ------------------------------------------------------------------------ */
 
 static const struct graph_node *row_of(const struct rows *rows, int node) {
@@ -130,7 +133,82 @@ static char *find_inner(const struct rows *rows) {
     return inner;
 }
 
-static bool compute(struct rows *rows, const char *inner, bool now, struct tile *totals) {
+/* What is added up, for each result: in SBUF, or in PSUM by products with the unit matrix. */
+struct total {
+    struct tile tile;
+    bool in_psum;
+};
+
+/* Whether the Tensor engine adds up, which leaves more of Vector to the scans. */
+static bool choose_tensor(struct rows *rows, int node) {
+    static const int64_t values[] = {1, 0};
+    int sums = 0;
+    for (int i = 0; i < rows->root_count; i++)
+        sums += rows_is_across(rows, rows->roots[i]);
+    bool fits = sums * MIN_OF(rows->chunk, rows_column_elements(rows)) <= HALF_OF_PSUM;
+    return fits && strcmp(row_of(rows, node)->op->alu, "add") == 0 &&
+           write_choose(rows->writer, node, "adds_up",
+                        "steps are added up by the Tensor engine (1), or by Vector (0)", values, 2);
+}
+
+/* The unit matrix, as large as the tiles of rows. */
+static void make_unit(struct rows *rows) {
+    struct writer *w = rows->writer;
+    int64_t n = 1;
+    for (int s = 0; s < rows->side_count; s++)
+        if (rows->sides[s].role == SIDE_PARTITION)
+            n = MIN_OF(rows->sides[s].n, PARTITIONS);
+    write_line(w, "unit = nl.ndarray((%lld, %lld), dtype=nl.float32, buffer=nl.sbuf)", (long long)n,
+               (long long)n);
+    write_line(w, "nisa.memset(dst=unit, value=1.0)");
+    write_line(w,
+               "nisa.affine_select(dst=unit, pattern=[[-1, %lld]], channel_multiplier=1, "
+               "on_true_tile=unit, on_false_value=0.0, cmp_op=nl.equal, offset=0)",
+               (long long)n);
+}
+
+/* A loop over the banks of a tile's columns; returns how many there are in one. */
+static const char *open_banks(struct rows *rows) {
+    struct writer *w = rows->writer;
+    write_line(w, "for p in range(0, %s, %d):", rows->width, BANK);
+    w->indent++;
+    if (rows->chunk % BANK == 0 && !rows->uneven)
+        return arena_printf(w->arena, "%d", BANK);
+    write_line(w, "wide = min(%d, %s - p)", BANK, rows->width);
+    return "wide";
+}
+
+static void add_in_psum(struct rows *rows, int node, const struct tile *part) {
+    const char *wide = open_banks(rows);
+    write_line(rows->writer,
+               "nisa.nc_matmul(dst=sums_%d[0:%s, p // %d, 0:%s], stationary=unit[0:%s, 0:%s], "
+               "moving=%s[0:%s, p:p + %s])",
+               node, rows->count, BANK, wide, rows->count, rows->count, part->name, rows->count,
+               wide);
+    rows->writer->indent--;
+}
+
+static void take_from_psum(struct rows *rows, int node, struct total *total) {
+    total->tile = rows_helper(rows, "total", "float32", false);
+    const char *wide = open_banks(rows);
+    write_line(rows->writer,
+               "nisa.activation(dst=%s[0:%s, p:p + %s], op=nl.copy, data=sums_%d[0:%s, p // %d, "
+               "0:%s])",
+               total->tile.name, rows->count, wide, node, rows->count, BANK, wide);
+    rows->writer->indent--;
+    rows_busy(rows, 0, 1, false);
+}
+
+static void add_step(struct rows *rows, int node, struct total *total) {
+    struct tile *result = rows_result(rows, row_of(rows, node)->in[0]);
+    struct tile part = rows_widened(rows, result, "float32");
+    if (total->in_psum)
+        add_in_psum(rows, node, &part);
+    else
+        rows_add_sum(rows, node, &total->tile, &part);
+}
+
+static bool compute(struct rows *rows, const char *inner, bool now, struct total *totals) {
     int result = 0;
     for (size_t i = 0; i < rows->leaves.len; i++) {
         struct leaf *leaf = &rows->leaves.at[i];
@@ -141,9 +219,7 @@ static bool compute(struct rows *rows, const char *inner, bool now, struct tile 
         int node = rows->nodes.at[i];
         bool is_root = rows_has_root(rows, node), across = rows_is_across(rows, node);
         if ((inner[node] != 0) == now && across) {
-            struct tile part =
-                rows_widened(rows, rows_result(rows, row_of(rows, node)->in[0]), "float32");
-            rows_add_sum(rows, node, &totals[result], &part);
+            add_step(rows, node, &totals[result]);
         } else if ((inner[node] != 0) == now) {
             if (!rows_compute(rows, node))
                 return false;
@@ -156,22 +232,44 @@ static bool compute(struct rows *rows, const char *inner, bool now, struct tile 
 }
 
 /* The totals of a tile: before the inner loops, and to HBM after them. */
-static void begin_totals(struct rows *rows, struct tile *totals) {
-    for (int i = 0; i < rows->root_count; i++)
-        if (rows_is_across(rows, rows->roots[i]))
-            rows_begin_sum(rows, rows->roots[i], false, &totals[i]);
+static void begin_totals(struct rows *rows, struct total *totals) {
+    for (int i = 0; i < rows->root_count; i++) {
+        int node = rows->roots[i];
+        if (totals[i].in_psum)
+            write_line(rows->writer,
+                       "sums_%d = nl.ndarray((%s, %lld, %d), dtype=nl.float32, buffer=nl.psum)",
+                       node, rows->count, (long long)((rows->chunk + BANK - 1) / BANK), BANK);
+        else if (rows_is_across(rows, node))
+            rows_begin_sum(rows, node, false, &totals[i].tile);
+    }
 }
 
-static void store_totals(struct rows *rows, struct tile *totals) {
-    for (int i = 0; i < rows->root_count; i++)
+static void store_totals(struct rows *rows, struct total *totals) {
+    for (int i = 0; i < rows->root_count; i++) {
+        if (totals[i].in_psum)
+            take_from_psum(rows, rows->roots[i], &totals[i]);
         if (rows_is_across(rows, rows->roots[i]))
-            rows_store(rows, i, &totals[i]);
+            rows_store(rows, i, &totals[i].tile);
+    }
+}
+
+/* Who adds up each result. */
+static void choose_totals(struct rows *rows, struct total *totals) {
+    bool any = false;
+    for (int i = 0; i < rows->root_count; i++) {
+        int node = rows->roots[i];
+        totals[i].in_psum = rows_is_across(rows, node) && choose_tensor(rows, node);
+        any |= totals[i].in_psum;
+    }
+    if (any)
+        make_unit(rows);
 }
 
 bool rows_emit_carried(struct rows *rows) {
-    struct tile totals[WRITE_MAX_MATES] = {0};
+    struct total totals[WRITE_MAX_MATES] = {0};
     char *inner = find_inner(rows);
     rows->lane = "0:1";
+    choose_totals(rows, totals);
     rows_open_tiles(rows);
     for (size_t i = 0; has_chunks(rows) && i < rows->nodes.len; i++)
         if (rows_is_scan(rows, rows->nodes.at[i]))

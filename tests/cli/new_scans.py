@@ -84,6 +84,12 @@ class NewScans(Writing):
                             *self.narrow("space"))
         self.assertNotIn("private_hbm", text)
         self.assertIn("carry", text)
+        self.assertIn("moving=", text)
+
+    def test_vector_can_add_up_instead(self):
+        reference = self.reference_of("space", drawn(SEED)["space"])
+        key, = (key for key, *_ in self.choices(reference) if key.endswith("adds_up"))
+        self.assertNotIn("moving=", self.written("vector", reference, "--choose", key + "=0"))
 
 
 if __name__ == "__main__":
