@@ -16,6 +16,7 @@
 
 struct recorded {
     bool done;
+    const char *path;           /* of the reference */
     struct task_inputs *inputs; /* shapes only */
     char *graph;
     size_t size;
@@ -183,6 +184,38 @@ static void print_schedule(const struct schedule *found) {
         print_step(&found->steps.at[i]);
 }
 
+static void on_turn(void *data) {
+    *(bool *)data = true;
+}
+
+static void on_wait(void *data, const char *why, bool first) {
+    (void)data;
+    if (first)
+        fprintf(stderr, "hone: %s\n", why);
+}
+
+/* The search keeps processors busy as an evaluation does, so it takes its turn with those. */
+static struct schedule *search_in_turn(struct schedule_request *request, const char *reference,
+                                       struct err *err) {
+    bool has_turn = false;
+    struct config *config = settings_load(NULL, err);
+    if (!config)
+        return NULL;
+    struct loop *loop = loop_new();
+    struct runner_job like = {
+        .kernel_path = reference, .no_verify = true, .machine_places = os_cpu_count()};
+    runner_limits(&like, config);
+    struct runner_turn_callbacks callbacks = {on_turn, on_wait, &has_turn};
+    struct runner_turn *turn = runner_turn_wait(loop, &like, &callbacks);
+    loop_run_until(loop, &has_turn, 0);
+    request->threads = runner_turn_places(turn);
+    struct schedule *found = schedule_search(request, err);
+    runner_turn_end(turn, runner_turn_grown(turn));
+    config_free(config);
+    loop_free(loop);
+    return found;
+}
+
 /* Searches from the person's settings on, and adds to them what was found. False and *err when
  * nothing could be found. */
 static bool search(const struct cli *cli, const struct recorded *recorded, struct write_spec *spec,
@@ -198,7 +231,7 @@ static bool search(const struct cli *cli, const struct recorded *recorded, struc
                                        .inputs = inputs,
                                        .n_inputs = recorded->inputs->count,
                                        .budget = (size_t)budget};
-    *found = schedule_search(&request, err);
+    *found = search_in_turn(&request, recorded->path, err);
     if (!*found)
         return false;
     print_schedule(*found);
@@ -246,7 +279,7 @@ static int write_as_asked(const struct cli *cli, const char *folder, const char 
 
 static int write_task(const struct cli *cli, const char *folder, const char *reference) {
     struct err err = {0};
-    struct recorded recorded = {0};
+    struct recorded recorded = {.path = reference};
     int status = -1;
     if (record(reference, &recorded, &err))
         status = write_as_asked(cli, folder, reference, &recorded, &err);

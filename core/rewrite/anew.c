@@ -34,16 +34,17 @@ static struct write_spec spec_of(const struct rewrite_request *request, struct a
         .tolerance = request->anew->tolerance};
 }
 
-struct schedule *rewrite_anew_search(const struct rewrite_request *request, size_t budget,
-                                     const volatile int *cancel, struct err *err) {
+struct schedule *rewrite_anew_search(const struct rewrite_request *request,
+                                     const struct rewrite_effort *effort, struct err *err) {
     struct arena *arena = arena_new();
     struct schedule_request search = {.spec = spec_of(request, arena),
                                       .generation = request->generation,
                                       .pessimistic = request->pessimistic,
                                       .inputs = request->inputs,
                                       .n_inputs = request->n_inputs,
-                                      .budget = budget,
-                                      .cancel = cancel};
+                                      .budget = effort->budget,
+                                      .threads = effort->threads,
+                                      .cancel = effort->cancel};
     struct schedule *found = schedule_search(&search, err);
     arena_free(arena);
     return found;

@@ -19,9 +19,15 @@ struct rewrite_anew {
     const struct schedule *found; /* NULL: it is not offered, and keys still work */
 };
 /* Searches the schedules of request->anew for the request's generation, inputs and pessimism.
- * `budget` and the errors as for schedule_search. */
-struct schedule *rewrite_anew_search(const struct rewrite_request *request, size_t budget,
-                                     const volatile int *cancel, struct err *err) CC_MUST_USE;
+ * `budget` and the errors as for schedule_search; `threads` judge at once. */
+struct rewrite_effort {
+    size_t budget;
+    int threads;                /* 0: as many as processors */
+    const volatile int *cancel; /* may be NULL */
+};
+struct schedule *rewrite_anew_search(const struct rewrite_request *request,
+                                     const struct rewrite_effort *effort,
+                                     struct err *err) CC_MUST_USE;
 
 /* An edit that can be made, and what is expected of it. Texts live in the offers' arena. */
 struct rewrite_offer {

@@ -45,7 +45,8 @@ static void begin(struct setting *setting) {
     help_array(&setting->inputs, 128, 256);
     setting->request = help_request(slow, &setting->inputs);
     setting->request.anew = &setting->anew;
-    setting->found = rewrite_anew_search(&setting->request, 20, NULL, &err);
+    setting->found =
+        rewrite_anew_search(&setting->request, &(struct rewrite_effort){.budget = 20}, &err);
     if (!setting->found)
         fail_msg("%s", err.text);
     setting->anew.found = setting->found;

@@ -261,6 +261,49 @@ static void work_without_a_child_takes_its_turn_and_counts(void **state) {
     loop_free(loop);
 }
 
+/* A search over schedules keeps as many processors busy as are free, and leaves none to others. */
+static void work_that_keeps_several_processors_busy_takes_their_places(void **state) {
+    (void)state;
+    struct loop *loop = loop_new();
+    struct heard heard = {0};
+    struct ledger_claim *first = claim_of("/x/first/k.py", 0, 4);
+    assert_int_equal(ask(first, NULL), LEDGER_GO);
+    struct runner_job job = {.kernel_path = "/x/k.py", .machine_children = 4, .machine_places = 8};
+    struct runner_turn_callbacks callbacks = {on_turn, on_wait, &heard};
+    struct runner_turn *turn = runner_turn_wait(loop, &job, &callbacks);
+    assert_true(loop_run_until_idle(loop, 60000));
+    assert_int_equal(heard.turns, 1);
+    assert_int_equal(runner_turn_places(turn), 3);
+    struct ledger_claim *third = claim_of("/x/third/k.py", 0, 4);
+    ledger_claim_free(first);
+    assert_int_equal(ask(third, NULL), LEDGER_GO);
+    struct ledger_claim *fourth = claim_of("/x/fourth/k.py", 0, 4);
+    assert_int_equal(ask(fourth, "waits for a processor"), LEDGER_WAIT);
+    runner_turn_end(turn, 0);
+    assert_int_equal(ask(fourth, NULL), LEDGER_GO);
+    ledger_claim_free(fourth);
+    ledger_claim_free(third);
+    loop_free(loop);
+}
+
+static void a_turn_knows_what_the_process_grew_by(void **state) {
+    (void)state;
+    struct loop *loop = loop_new();
+    struct heard heard = {0};
+    struct runner_job job = {.kernel_path = "/x/k.py"};
+    struct runner_turn_callbacks callbacks = {on_turn, on_wait, &heard};
+    struct runner_turn *turn = runner_turn_wait(loop, &job, &callbacks);
+    assert_true(loop_run_until_idle(loop, 60000));
+    size_t size = os_peak_memory() - os_process_memory(getpid()) + 64 * MEGABYTE;
+    char *memory = malloc(size);
+    memset(memory, (int)size, size);
+    assert_int_equal(memory[size / 2], (char)size);
+    assert_true(runner_turn_grown(turn) >= 32 * MEGABYTE);
+    free(memory);
+    runner_turn_end(turn, 0);
+    loop_free(loop);
+}
+
 /* Nobody waits for it any more. */
 static void a_turn_that_still_waits_can_be_given_up(void **state) {
     (void)state;
@@ -312,6 +355,8 @@ int main(void) {
         TEST(what_a_child_has_is_not_counted_twice),
         TEST(a_look_may_outlive_its_claim),
         TEST(work_without_a_child_takes_its_turn_and_counts),
+        TEST(work_that_keeps_several_processors_busy_takes_their_places),
+        TEST(a_turn_knows_what_the_process_grew_by),
         TEST(a_turn_that_still_waits_can_be_given_up),
         TEST(garbage_in_the_folder_stops_nobody),
         TEST(without_a_folder_everything_starts),

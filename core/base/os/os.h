@@ -29,6 +29,8 @@ uint64_t os_total_memory(void);
 /* Bytes that the process alone uses now, and the same with all its descendants. 0: unknown. */
 uint64_t os_process_memory(pid_t pid);
 uint64_t os_tree_memory(pid_t root);
+/* The most bytes that this process ever used at once. 0: unknown. */
+uint64_t os_peak_memory(void);
 
 /* Makes sure that what was written to a file is on the disk before os_sync_last returns, which
  * takes the folder that the file is in. With many files this is faster than one after the other.

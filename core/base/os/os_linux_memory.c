@@ -7,6 +7,7 @@
 
 #ifdef __linux__
 
+#include <sys/resource.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,11 @@ uint64_t os_process_memory(pid_t pid) {
         resident = shared = 0;
     free(text);
     return (uint64_t)(resident - shared) * (uint64_t)MAX_OF(page, 0);
+}
+
+uint64_t os_peak_memory(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
 #else

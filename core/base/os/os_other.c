@@ -117,6 +117,10 @@ uint64_t os_process_memory(pid_t pid) {
     return 0;
 }
 
+uint64_t os_peak_memory(void) {
+    return 0;
+}
+
 uint64_t os_tree_memory(pid_t root) {
     (void)root;
     return 0;

@@ -22,6 +22,8 @@ struct ledger_claim *ledger_claim_new(const struct runner_job *job) CC_MUST_USE;
 /* Whether the child may start now. If not, `why` gets a sentence where there is something to say.
  * Where no folder can be shared, everything may start. */
 enum ledger_answer ledger_ask(struct ledger_claim *claim, struct buf *why);
+/* The places that it got, as many as were free of those that it asked for; 0: none yet. */
+int ledger_places(const struct ledger_claim *claim);
 /* Bytes that were put aside; 0: none. */
 uint64_t ledger_reserved(const struct ledger_claim *claim);
 /* The evaluation needs more. Ask again. */

@@ -26,7 +26,7 @@
 #define OTHERS_MS 60000     /* how long to wait for other programs */
 #define FORGOTTEN_S 2592000 /* after 30 days without tuning, what a task took is forgotten */
 #define ROW 160
-#define USED 24 /* a second line: what the child was seen to use */
+#define USED 24 /* a second line: what the child was seen to use, and the claim's places */
 
 /* A look at what a child uses. It runs on a worker thread, because it goes over all processes. */
 struct look {
@@ -42,6 +42,7 @@ struct ledger_claim {
     uint64_t bytes, most, peak;
     uint64_t machine;  /* the setting machine_mb; 0: what is free */
     int children;      /* the setting children */
+    int wants, places; /* of these: asked for, got */
     int pid;           /* of the child; 0: it waits */
     uint64_t used;     /* by the child, when it was last looked at */
     struct look *look; /* the present look; NULL: none */
@@ -54,6 +55,7 @@ struct row {
     char state; /* 'r' runs, 'w' waits */
     unsigned long long bytes, used;
     long pid;
+    int places;
     long long since_ms, seen_ms;
     char what[80];
 };
@@ -85,6 +87,8 @@ static void need_name(struct ledger_claim *claim, const struct runner_job *job) 
     char *path = path_absolute(job->reference_path ? job->reference_path : job->kernel_path);
     buf_printf(&key, "%s %s %d%d%d%d", path, job->device ? job->device : "", job->check_only,
                job->no_time, job->no_verify, job->predict_only);
+    if (job->machine_places)
+        buf_puts(&key, " places");
     snprintf(claim->need, sizeof claim->need, "need-%016llx",
              (unsigned long long)hash_quick(key.at, key.len));
     free(path);
@@ -124,6 +128,7 @@ struct ledger_claim *ledger_claim_new(const struct runner_job *job) {
     claim->most = job->memory_limit;
     claim->machine = job->machine_bytes;
     claim->children = job->machine_children;
+    claim->wants = MAX_OF(job->machine_places, 1);
     claim->since_ms = clock_wall_ms();
     what_print(claim, job);
     need_name(claim, job);
@@ -131,6 +136,10 @@ struct ledger_claim *ledger_claim_new(const struct runner_job *job) {
     claim->guessed = before == 0;
     bytes_set(claim, before ? MAX_OF(before + before / 4, LEAST) : GUESS);
     return claim;
+}
+
+int ledger_places(const struct ledger_claim *claim) {
+    return claim->places;
 }
 
 uint64_t ledger_reserved(const struct ledger_claim *claim) {
@@ -153,16 +162,18 @@ static void row_write(const struct ledger_claim *claim) {
                         (long long)clock_wall_ms(), claim->what);
     memset(text + size, ' ', ROW - (size_t)size);
     text[ROW - 1] = '\n';
-    snprintf(text + ROW, USED + 1, "%*llu\n", USED - 1, (unsigned long long)claim->used);
+    snprintf(text + ROW, USED + 1, "%*llu %4d\n", USED - 6, (unsigned long long)claim->used,
+             MIN_OF(MAX_OF(claim->places, 1), 9999));
     if (claim->fd >= 0 && pwrite(claim->fd, text, ROW + USED, 0) != ROW + USED)
         errno = 0; /* the disk is full, so others will not know of it */
 }
 
 static bool row_read(int fd, struct row *row) {
-    char text[ROW + USED + 1] = "";
+    char text[ROW + USED + 1] = "", *rest;
     if (pread(fd, text, ROW + USED, 0) < ROW)
         return false;
-    row->used = strtoull(text + ROW, NULL, 10);
+    row->used = strtoull(text + ROW, &rest, 10);
+    row->places = MAX_OF(atoi(rest), 1); /* older ones do not say it */
     text[ROW] = '\0';
     int got = sscanf(text, "%c %llu %ld %lld %lld %79[^\n]", &row->state, &row->bytes, &row->pid,
                      &row->since_ms, &row->seen_ms, row->what);
@@ -204,7 +215,7 @@ struct sums {
 
 static void sums_add(struct sums *sums, const struct ledger_claim *own, const struct row *row) {
     if (row->state == 'r') {
-        sums->running++;
+        sums->running += row->places;
         sums->reserved += row->bytes;
         sums->used += MIN_OF(row->used, row->bytes);
         if (row->bytes >= sums->largest)
@@ -262,6 +273,10 @@ static uint64_t bytes_free(const struct ledger_claim *claim, const struct sums *
     return left;
 }
 
+static int most_of(const struct ledger_claim *claim) {
+    return claim->children > 0 ? claim->children : os_cpu_count();
+}
+
 static double gigabytes(uint64_t bytes) {
     return (double)bytes * 1e-9;
 }
@@ -279,7 +294,7 @@ static enum ledger_answer alone(const struct ledger_claim *claim, uint64_t left,
 static enum ledger_answer decide(const struct ledger_claim *claim, const struct sums *sums,
                                  struct buf *why) {
     uint64_t left = bytes_free(claim, sums);
-    int most = claim->children > 0 ? claim->children : os_cpu_count();
+    int most = most_of(claim);
     if (sums->behind)
         buf_puts(why, "waits for its turn: another evaluation on this machine came first");
     else if (!sums->running)
@@ -323,8 +338,10 @@ enum ledger_answer ledger_ask(struct ledger_claim *claim, struct buf *why) {
     if (file_make(claim)) {
         struct sums sums = sums_of(claim);
         answer = decide(claim, &sums, why);
-        if (answer == LEDGER_GO)
+        if (answer == LEDGER_GO) {
             claim->pid = (int)getpid(); /* until there is a child */
+            claim->places = MAX_OF(MIN_OF(claim->wants, most_of(claim) - sums.running), 1);
+        }
         row_write(claim);
     }
     close(lock);

@@ -28,6 +28,12 @@ struct runner_turn_callbacks {
 };
 struct runner_turn *runner_turn_wait(struct loop *loop, const struct runner_job *job,
                                      const struct runner_turn_callbacks *callbacks) CC_MUST_USE;
+/* How many threads the work may keep busy: the job's machine_places, or as many of them as were
+ * free. At least 1. */
+int runner_turn_places(const struct runner_turn *turn);
+/* What this process grew by since the turn came, at its largest. 0: unknown, or nothing that it had
+ * not used before. */
+uint64_t runner_turn_grown(const struct runner_turn *turn);
 /* Gives the turn back, or stops waiting, and frees it. `took_bytes` of memory; 0: unknown. Accepts
  * NULL. */
 void runner_turn_end(struct runner_turn *turn, uint64_t took_bytes);

@@ -5,6 +5,7 @@
  * asks again. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "runner/machine/inner.h"
 #include "runner/machine/machine.h"
@@ -16,7 +17,8 @@ struct runner_turn {
     struct ledger_claim *claim;
     struct loop_timer *timer; /* asks again; NULL: it has its turn */
     struct runner_turn_callbacks callbacks;
-    char waits[24]; /* what it waits for, as last reported */
+    char waits[24];     /* what it waits for, as last reported */
+    uint64_t had, peak; /* bytes of this process when the turn came, and the most before */
 };
 
 /* Reports what it waits for when that changes. The numbers in the sentence change all the time and
@@ -37,6 +39,8 @@ static void ask(void *data) {
         turn->timer = loop_timer_start(turn->loop, ASK_MS, 0, ask, turn);
         tell(turn, &why);
     } else {
+        turn->had = os_process_memory(getpid());
+        turn->peak = os_peak_memory();
         turn->callbacks.on_turn(turn->callbacks.data);
     }
     buf_free(&why);
@@ -50,6 +54,15 @@ struct runner_turn *runner_turn_wait(struct loop *loop, const struct runner_job 
     turn->claim = ledger_claim_new(job);
     turn->timer = loop_timer_start(loop, 0, 0, ask, turn);
     return turn;
+}
+
+int runner_turn_places(const struct runner_turn *turn) {
+    return MAX_OF(ledger_places(turn->claim), 1);
+}
+
+uint64_t runner_turn_grown(const struct runner_turn *turn) {
+    uint64_t peak = os_peak_memory();
+    return turn->had && peak > turn->peak && peak > turn->had ? peak - turn->had : 0;
 }
 
 void runner_turn_end(struct runner_turn *turn, uint64_t took_bytes) {

@@ -86,6 +86,7 @@ struct runner_job {
     bool takes_turns;       /* it waits until the machine has room for it */
     uint64_t machine_bytes; /* for all of them; 0: what is free */
     int machine_children;   /* how many at once; 0: as many as processors */
+    int machine_places;     /* of them for this one, where there are so many; 0: one */
 };
 #define RUNNER_TIME_LIMIT_S 600.0
 #define RUNNER_MAX_INPUTS 64

@@ -20,7 +20,8 @@ struct anew {
     char *reference_path, *task, *device, *precision;
     double tolerance;
     bool pessimistic;
-    bool was_read, was_searched;
+    bool was_read;
+    atomic_bool was_searched;
     char *graph;
     struct schedule *found;
     struct rewrite_anew view;
@@ -76,6 +77,10 @@ void anew_drop(struct anew *anew) {
     free(anew);
 }
 
+bool anew_is_unsearched(const struct anew *anew) {
+    return !atomic_load(&anew->was_searched);
+}
+
 /* ---- what it has ----------------------------------------------------------------------------- */
 
 static void read_graph(struct anew *anew) {
@@ -88,24 +93,27 @@ static void read_graph(struct anew *anew) {
     anew->was_read = true;
 }
 
-static void search(struct anew *anew, struct rewrite_request *request, const volatile int *cancel) {
+static void search(struct anew *anew, struct rewrite_request *request,
+                   const struct anew_search *how) {
+    struct rewrite_effort effort = {BUDGET, how->threads, how->cancel};
     anew->err = (struct err){0};
-    anew->found = rewrite_anew_search(request, BUDGET, cancel, &anew->err);
-    anew->was_searched = !*cancel;
+    anew->found = rewrite_anew_search(request, &effort, &anew->err);
+    anew->was_searched = !*how->cancel;
     anew->view.found = anew->found;
 }
 
 /* What sums of bf16 products would bring, for the person to decide: it is said once, at the start,
  * and only where it matters. */
 static void tell_split(const struct anew *anew, const struct rewrite_request *request,
-                       const volatile int *cancel, struct buf *summary) {
-    if (anew->view.precision != WRITE_KEEP || !anew->found || *cancel)
+                       const struct anew_search *how, struct buf *summary) {
+    struct rewrite_effort effort = {SPLIT_BUDGET, how->threads, how->cancel};
+    if (anew->view.precision != WRITE_KEEP || !anew->found || *how->cancel)
         return;
     struct rewrite_anew view = anew->view;
     struct rewrite_request split = *request;
     view.precision = WRITE_SPLIT;
     split.anew = &view;
-    struct schedule *found = rewrite_anew_search(&split, SPLIT_BUDGET, cancel, NULL);
+    struct schedule *found = rewrite_anew_search(&split, &effort, NULL);
     if (found && found->latency_us < anew->found->latency_us * WORTH_TELLING) {
         buf_puts(summary, "\nin precision split (products of fp32 as sums of bf16 products, within "
                           "the tolerance) it would take ");
@@ -128,20 +136,21 @@ static void tell(const struct anew *anew, struct buf *summary) {
     buf_printf(summary, " on the device model%s", found->ended ? "" : "; the budget ended");
 }
 
-void anew_fill(struct anew *anew, struct rewrite_request *request, bool searches,
-               const volatile int *cancel, struct buf *summary) {
+void anew_fill(struct anew *anew, struct rewrite_request *request, const struct anew_search *how,
+               struct buf *summary) {
     pthread_mutex_lock(&anew->works);
     if (!anew->was_read)
         read_graph(anew);
     if (anew->graph)
         request->anew = &anew->view;
-    if (searches && !anew->was_searched && request->inputs) {
+    if (how->threads && !anew->was_searched && request->inputs) {
         if (anew->graph)
-            search(anew, request, cancel);
-        anew->was_searched |= !anew->graph;
+            search(anew, request, how);
+        else
+            anew->was_searched = true;
         if (anew->was_searched) {
             tell(anew, summary);
-            tell_split(anew, request, cancel, summary);
+            tell_split(anew, request, how, summary);
         }
     }
     pthread_mutex_unlock(&anew->works);

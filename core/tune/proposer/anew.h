@@ -16,10 +16,16 @@ struct anew;
  * to drop. */
 struct anew *anew_take(struct anew **kept, const struct tune_context *context) CC_MUST_USE;
 void anew_drop(struct anew *anew); /* accepts NULL */
+/* Whether the search is still to be made. It may be under way in another job. */
+bool anew_is_unsearched(const struct anew *anew);
 /* On a worker thread: puts graph and task into request->anew. With `searches` the search is made,
- * too, unless that was done before; *summary gets a sentence of it. Waits for another job that is
- * at it. */
-void anew_fill(struct anew *anew, struct rewrite_request *request, bool searches,
-               const volatile int *cancel, struct buf *summary);
+ * too, on so many threads, unless that was done before; *summary gets a sentence of it. Waits for
+ * another job that is at it. */
+struct anew_search {
+    int threads; /* 0: no search is made */
+    const volatile int *cancel;
+};
+void anew_fill(struct anew *anew, struct rewrite_request *request, const struct anew_search *how,
+               struct buf *summary);
 
 #endif

@@ -20,6 +20,8 @@
 /* One request under way, on a worker thread. It lives on when it is cancelled. */
 struct job {
     struct rewriter *owner; /* NULL: nobody waits for the answer any more */
+    struct runner_turn *turn;
+    bool works; /* it has its turn; else it waits for it */
     struct tune_reply *reply;
     struct arena *arena; /* copies of what the context said */
     struct rewrite_request request;
@@ -233,8 +235,9 @@ static void make_plans(struct job *job) {
 
 static void work(void *data) {
     struct job *job = data;
+    struct anew_search how = {job->key ? 0 : runner_turn_places(job->turn), &job->cancelled};
     if (job->anew)
-        anew_fill(job->anew, &job->request, !job->key, &job->cancelled, &job->was_judged);
+        anew_fill(job->anew, &job->request, &how, &job->was_judged);
     if (job->key)
         job->ok = rewrite_apply(&job->request, job->key, &job->source, &job->err);
     else
@@ -267,6 +270,7 @@ static void answer(struct job *job) {
 
 static void done(void *data) {
     struct job *job = data;
+    runner_turn_end(job->turn, runner_turn_grown(job->turn));
     if (job->owner) {
         job->owner->job = NULL;
         answer(job);
@@ -274,16 +278,48 @@ static void done(void *data) {
     job_free(job);
 }
 
+/* ---- its turn -------------------------------------------------------------------------------- */
+
+static void on_turn(void *data) {
+    struct job *job = data;
+    job->works = true;
+    loop_job_start_owned(job->owner->loop, work, done, job);
+}
+
+static void on_wait(void *data, const char *why, bool first) {
+    const struct job *job = data;
+    if (first)
+        tune_reply_log(job->reply, why);
+    tune_step_progress(&job->reply->work, why, (double)NAN, (double)NAN);
+}
+
+/* What is done here counts for the machine's budget as an evaluation does. The search keeps as many
+ * processors busy as it gets. */
+static void start(struct job *job, const struct tune_context *context) {
+    const struct tune_session *session = job->reply->work.session;
+    bool searches = !job->key && job->anew && anew_is_unsearched(job->anew);
+    char occasion[16];
+    snprintf(occasion, sizeof occasion, "%d", context->attempt);
+    struct runner_job like = {.kernel_path = job->request.path,
+                              .reference_path = context->reference_path,
+                              .device = context->device,
+                              .occasion = occasion,
+                              .no_verify = true,
+                              .machine_places = searches ? os_cpu_count() : 1};
+    if (session->config)
+        runner_limits(&like, session->config);
+    struct runner_turn_callbacks callbacks = {on_turn, on_wait, job};
+    job->turn = runner_turn_wait(job->owner->loop, &like, &callbacks);
+}
+
 /* ---- the proposer --------------------------------------------------------------------------- */
 
 static void plan(void *self, const struct tune_context *context, struct tune_reply *reply) {
-    struct rewriter *rewriter = self;
-    loop_job_start_owned(rewriter->loop, work, done, job_new(rewriter, context, reply));
+    start(job_new(self, context, reply), context);
 }
 
 static void rewrite(void *self, const struct tune_context *context, const struct tune_plan *plan_,
                     struct tune_reply *reply) {
-    struct rewriter *rewriter = self;
     if (context->repair_error) {
         tune_reply_failed(reply, "the rewriter does not repair its edits");
         return;
@@ -294,19 +330,24 @@ static void rewrite(void *self, const struct tune_context *context, const struct
                           "or choose a model");
         return;
     }
-    struct job *job = job_new(rewriter, context, reply);
+    struct job *job = job_new(self, context, reply);
     job->key = arena_strdup(job->arena, plan_->key);
-    loop_job_start_owned(rewriter->loop, work, done, job);
+    start(job, context);
 }
 
 static void cancel(void *self, struct tune_reply *reply) {
     (void)reply;
     struct rewriter *rewriter = self;
-    if (rewriter->job) {
-        rewriter->job->owner = NULL;
-        rewriter->job->cancelled = 1;
-    }
+    struct job *job = rewriter->job;
     rewriter->job = NULL;
+    if (!job)
+        return;
+    job->owner = NULL;
+    job->cancelled = 1;
+    if (job->works)
+        return;
+    runner_turn_end(job->turn, 0);
+    job_free(job);
 }
 
 static void destroy(void *self) {
