@@ -346,17 +346,17 @@ const struct task_file *task_closure_named(const struct task_closure *closure, c
     return NULL;
 }
 
-bool task_file_sum(const char *path, int64_t *size, struct hash *hash) {
+bool task_file_sum(const char *path, const volatile int *cancel, int64_t *size, struct hash *hash) {
     FILE *file = fopen(path, "rb");
     char *piece = file ? mem_alloc(1, SUM_PIECE) : NULL;
     struct hash_stream *stream = hash_begin();
     size_t got;
     *size = 0;
-    while (file && (got = fread(piece, 1, SUM_PIECE, file)) > 0) {
+    while (file && !(cancel && *cancel) && (got = fread(piece, 1, SUM_PIECE, file)) > 0) {
         hash_add(stream, piece, got);
         *size += (int64_t)got;
     }
-    bool ok = file && !ferror(file);
+    bool ok = file && !ferror(file) && !(cancel && *cancel);
     *hash = hash_end(stream);
     if (file)
         fclose(file);

@@ -53,8 +53,9 @@ struct task_start {
 struct task_closure *task_closure_find(const struct task_start *start, struct err *err) CC_MUST_USE;
 void task_closure_free(struct task_closure *closure); /* accepts NULL */
 /* Size and hash of a file of any size, read piece by piece; the hash is not that of an artefact.
- * False when it cannot be read. */
-bool task_file_sum(const char *path, int64_t *size, struct hash *hash) CC_MUST_USE;
+ * False when it cannot be read, or as soon as *cancel (NULL: never) is true. */
+bool task_file_sum(const char *path, const volatile int *cancel, int64_t *size,
+                   struct hash *hash) CC_MUST_USE;
 /* A hash of the names and contents of the files that are `of` it. Where they lie does not
  * matter. */
 struct hash task_closure_hash(const struct task_closure *closure, unsigned of);

@@ -97,12 +97,12 @@ static void data_that_is_too_large_is_named(void **state) {
     assert_string_equal(closure->left.at[0].name, "large.bin");
     int64_t size = 0;
     struct hash before, after;
-    assert_true(task_file_sum(large, &size, &before));
+    assert_true(task_file_sum(large, NULL, &size, &before));
     assert_int_equal(size, 17 << 20);
     assert_int_equal(truncate(large, ((off_t)17 << 20) + 1), 0);
-    assert_true(task_file_sum(large, &size, &after));
+    assert_true(task_file_sum(large, NULL, &size, &after));
     assert_string_not_equal(before.hex, after.hex);
-    assert_false(task_file_sum("/nowhere/large.bin", &size, &after));
+    assert_false(task_file_sum("/nowhere/large.bin", NULL, &size, &after));
     task_closure_free(closure);
     free(large);
     free(reference);

@@ -298,6 +298,7 @@ static void a_change_of_a_large_file_is_noticed(void **unused) {
     fake.options.fresh = true;
     fake_open(&fake);
     fake.options.fresh = false;
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     const struct tune_state *state = fake_state(&fake);
     assert_non_null(file_named(state, "large.bin"));
     assert_int_equal(file_named(state, "large.bin")->left_bytes, 17 << 20);
@@ -306,6 +307,7 @@ static void a_change_of_a_large_file_is_noticed(void **unused) {
     FILE *file = fopen(large, "r+b");
     assert_true(file && fputc('y', file) == 'y' && fclose(file) == 0);
     again(&fake);
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     state = fake_state(&fake);
     assert_int_equal(state->changed.len, 1);
     assert_string_equal(state->changed.at[0].name, "large.bin");
@@ -318,13 +320,50 @@ static void a_change_of_a_large_file_is_noticed(void **unused) {
     assert_true(file && fputc('x', file) == 'x' && fclose(file) == 0);
     fake_file(fake.folder, "helper.py", "A = broken(\n");
     fake_act(&fake, keep); /* now it can be copied */
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     assert_true(state->keeps_files);
     char *kept = path_join(tune_session_folder(fake.session), "task/large.bin");
     int64_t size = 0;
     struct hash hash;
-    assert_true(task_file_sum(kept, &size, &hash));
+    assert_true(task_file_sum(kept, NULL, &size, &hash));
     assert_string_equal(hash.hex, file_named(state, "large.bin")->hash);
     free(kept);
+    free(large);
+    fake_end(&fake);
+}
+
+static void note_passed(void *data) {
+    *(bool *)data = true;
+}
+
+/* Reading it would take minutes. A person can do everything meanwhile, no step begins, and closing
+ * the session does not wait for it. */
+static void a_file_of_many_gigabytes_is_read_beside_the_loop(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    tune_session_close(fake.session);
+    char *large = path_join(fake.folder, "large.bin");
+    fake_file(fake.folder, "large.bin", "x");
+    assert_int_equal(truncate(large, (off_t)500 << 30), 0);
+    fake_file(fake.folder, "reference.py", "W = np.fromfile('large.bin')\n");
+    fake.options.fresh = true;
+    fake_open(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_null(file_named(state, "large.bin"));
+    assert_true(tune_session_is_busy(fake.session));
+    struct err err = {0};
+    assert_true(
+        tune_session_act(fake.session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
+    bool passed = false;
+    loop_timer_start(fake.loop, 50, 0, note_passed, &passed);
+    assert_true(loop_run_until(fake.loop, &passed, 60000));
+    assert_true(state->running && !fake.place.started);
+    assert_true(
+        tune_session_act(fake.session, &(struct tune_action){.kind = TUNE_ACT_PAUSE}, &err));
+    assert_false(state->running);
+    assert_null(file_named(state, "large.bin"));
+    (void)!unlink(large);
     free(large);
     fake_end(&fake);
 }
@@ -474,6 +513,7 @@ int main(void) {
         cmocka_unit_test(what_the_reference_was_seen_to_read_is_kept),
         cmocka_unit_test(what_changed_since_it_was_read_is_not_taken_for_it),
         cmocka_unit_test(a_change_of_a_large_file_is_noticed),
+        cmocka_unit_test(a_file_of_many_gigabytes_is_read_beside_the_loop),
         cmocka_unit_test(a_reference_that_comes_later_is_taken),
         cmocka_unit_test(what_only_a_candidate_imports_is_kept),
         cmocka_unit_test(a_change_under_an_evaluation_makes_it_void),

@@ -164,4 +164,26 @@ static void advance(struct tune_session *session) {
     session->advancing = false;
 }
 
-const struct tune_driver tune_drive = {.advance = advance, .step_done = tune_lane_done};
+/* What waited for it goes on: the person's choice to keep what is copied now, evaluations that
+ * ended, and the next step. */
+static void files_known(struct tune_session *session, const struct err *failed) {
+    struct tune_action keep = {.kind = TUNE_ACT_KEEP_FILES};
+    struct err err = {0};
+    bool keeps = session->keeps_later;
+    session->keeps_later = false;
+    if (failed)
+        tune_give_up(session, TUNE_ALL_LANES, false, "%s", failed->text);
+    else
+        tune_files_known(session);
+    if (failed)
+        keeps = false;
+    else if (tune_large_is_busy(session))
+        session->keeps_later = keeps;
+    else if (keeps && !tune_session_act(session, &keep, &err))
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_ERROR, "files", "%s", err.text);
+    tune_evaluation_go_on(session);
+    tune_advance(session);
+}
+
+const struct tune_driver tune_drive = {
+    .advance = advance, .step_done = tune_lane_done, .files_known = files_known};

@@ -56,6 +56,8 @@ static bool act_do(struct tune_session *session, const struct tune_action *actio
                    struct err *err) {
     if (action->kind == TUNE_ACT_KEEP_FILES && !tune_files_restore(session, err))
         return false;
+    if (action->kind == TUNE_ACT_KEEP_FILES && tune_large_is_busy(session))
+        return session->keeps_later = true; /* it is done when the copy is */
     bool again = session->halted && action->kind == TUNE_ACT_START && session->state->running;
     session->halted = false;
     session->state->trouble = NULL;
@@ -91,5 +93,6 @@ bool tune_session_is_busy(const struct tune_session *session) {
     const struct tune_state *state = session->state;
     if (session->halted || state->opening || state->read_only)
         return false;
-    return tune_works(session) || (state->running && state->wait == TUNE_WAIT_NOTHING);
+    return tune_works(session) || tune_large_is_busy(session) ||
+           (state->running && state->wait == TUNE_WAIT_NOTHING);
 }

@@ -23,7 +23,7 @@ static void add_large(struct bundle_task *task, const struct tune_state *state,
     char *from = root ? path_join(root, file->name) : NULL;
     struct hash hash;
     int64_t size;
-    bool same = from && task_file_sum(from, &size, &hash) && !strcmp(hash.hex, file->hash);
+    bool same = from && task_file_sum(from, NULL, &size, &hash) && !strcmp(hash.hex, file->hash);
     if (same) {
         add(task, file->name, file->of, NULL, 0);
         task->files.at[task->files.len - 1].from = from;

@@ -111,7 +111,10 @@ static size_t rows_of(struct tune_session *session, struct arena *arena,
         const struct task_left *left = &closure->left.at[i];
         struct hash hash;
         int64_t size;
-        if (tune_large_sum(session, left->path, &size, &hash))
+        enum tune_large_is is = tune_large_sum(session, left->path, &size, &hash);
+        if (is == TUNE_LARGE_BUSY)
+            tune_large_want(session, left->path, left->name, tune_files_read_word(left->of));
+        if (is == TUNE_LARGE_KNOWN)
             rows[count++] = (struct tune_event_task_file){.name = left->name,
                                                           .hash = arena_strdup(arena, hash.hex),
                                                           .of = tune_files_read_word(left->of),
@@ -294,7 +297,10 @@ static void large_compare(struct changes *changes, const char *path,
     struct buf text = {0};
     struct hash hash;
     int64_t size = 0;
-    bool there = tune_large_sum(changes->session, path, &size, &hash);
+    enum tune_large_is is = tune_large_sum(changes->session, path, &size, &hash);
+    bool there = is == TUNE_LARGE_KNOWN;
+    if (is == TUNE_LARGE_BUSY) /* it changed just now; the next look finds it */
+        return;
     if (there && size == file->left_bytes && !strcmp(hash.hex, file->hash))
         return;
     buf_printf(&text, "%lld bytes, %lld before: too large for its lines to be shown\n",
@@ -400,9 +406,29 @@ static bool reference_take(struct tune_session *session) {
     return tune_files_take(session) && tune_files_place(session, &err);
 }
 
+bool tune_files_ready(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    bool compares = !state->keeps_files && !state->read_only;
+    char *root = compares && state->files.len ? tune_files_root(session) : NULL;
+    bool busy = tune_large_is_busy(session);
+    for (size_t i = 0; root && i < state->files.len; i++) {
+        const struct tune_task_file *file = &state->files.at[i];
+        struct hash hash;
+        int64_t size;
+        char *path = path_join(root, file->name);
+        if (file->left_bytes && tune_file_name_is_safe(file->name))
+            busy |= tune_large_sum(session, path, &size, &hash) == TUNE_LARGE_BUSY;
+        free(path);
+    }
+    free(root);
+    return !busy;
+}
+
 bool tune_files_check(struct tune_session *session, bool again) {
     const struct tune_state *state = session->state;
     struct changes changes = {.session = session};
+    if (!tune_files_ready(session) && !again)
+        return false;
     if (!state->files.len || state->keeps_files || state->read_only)
         return true;
     changes.arena = arena_new();
@@ -426,11 +452,7 @@ static bool restore_large(struct tune_session *session, const struct tune_task_f
                           struct err *err) {
     char *root = tune_files_root(session), *from = root ? path_join(root, file->name) : NULL;
     char *own = path_join(store_folder(session->store), KEPT), *to = path_join(own, file->name);
-    struct hash hash;
-    int64_t size;
-    bool there = tune_large_sum(session, to, &size, &hash) && !strcmp(hash.hex, file->hash);
-    bool ok = there || (from ? tune_large_copy(from, to, file->hash, err)
-                             : err_set(err, ERR_USAGE, "%.200s is nowhere", file->name));
+    bool ok = tune_large_restore(session, from, to, file->hash, err);
     free(to);
     free(own);
     free(from);
@@ -487,4 +509,13 @@ bool tune_files_place(struct tune_session *session, struct err *err) {
     if (ok)
         use_own(session);
     return ok;
+}
+
+/* What was compared with a large file, or copied from one, is done now. */
+void tune_files_known(struct tune_session *session) {
+    struct err err = {0};
+    if (session->state->keeps_files && !tune_files_place(session, &err))
+        tune_give_up(session, TUNE_ALL_LANES, false, "%s", err.text);
+    else if (!tune_large_is_busy(session) && !session->state->keeps_files && !tune_works(session))
+        tune_files_check(session, false);
 }

@@ -36,9 +36,13 @@ static bool large_add(struct found *found, const char *path, const char *name, c
     struct stat st;
     struct hash hash;
     int64_t size;
-    if (stat(path, &st) != 0 || st.st_size <= (off_t)TASK_MAX_FILE_BYTES ||
-        !tune_large_sum(found->session, path, &size, &hash))
+    if (stat(path, &st) != 0 || st.st_size <= (off_t)TASK_MAX_FILE_BYTES)
         return false;
+    enum tune_large_is is = tune_large_sum(found->session, path, &size, &hash);
+    if (is == TUNE_LARGE_BUSY)
+        tune_large_want(found->session, path, name, of);
+    if (is != TUNE_LARGE_KNOWN)
+        return is == TUNE_LARGE_BUSY;
     *vec_push(&found->rows) =
         (struct tune_event_task_file){.name = arena_strdup(found->arena, name),
                                       .hash = arena_strdup(found->arena, hash.hex),
@@ -109,6 +113,38 @@ static void files_emit(struct found *found, size_t before) {
     buf_free(&names);
 }
 
+static void found_begin(struct found *found) {
+    const struct tune_state *state = found->session->state;
+    found->arena = arena_new();
+    for (size_t i = 0; i < state->files.len; i++)
+        *vec_push(&found->rows) =
+            (struct tune_event_task_file){.name = state->files.at[i].name,
+                                          .hash = state->files.at[i].hash,
+                                          .of = state->files.at[i].of,
+                                          .left = state->files.at[i].left_bytes};
+}
+
+static void found_end(struct found *found, size_t before) {
+    if (found->rows.len > before)
+        files_emit(found, before);
+    vec_free(&found->rows);
+    arena_free(found->arena);
+    free(found->root);
+}
+
+void tune_files_late(struct tune_session *session, const char *name, const char *of, int64_t size,
+                     const struct hash *hash) {
+    struct found found = {.session = session};
+    if (session->state->keeps_files || session->state->read_only)
+        return;
+    found_begin(&found);
+    size_t before = found.rows.len;
+    if (!is_known(&found, name))
+        *vec_push(&found.rows) = (struct tune_event_task_file){
+            .name = name, .hash = arena_strdup(found.arena, hash->hex), .of = of, .left = size};
+    found_end(&found, before);
+}
+
 void tune_files_found(struct tune_session *session, const char *source) {
     const struct tune_state *state = session->state;
     struct found found = {.session = session};
@@ -117,22 +153,12 @@ void tune_files_found(struct tune_session *session, const char *source) {
     if (!state->files.len || state->keeps_files || state->changed.len || state->read_only ||
         !(found.root = tune_files_root(session)))
         return;
-    found.arena = arena_new();
-    for (size_t i = 0; i < state->files.len; i++)
-        *vec_push(&found.rows) =
-            (struct tune_event_task_file){.name = state->files.at[i].name,
-                                          .hash = state->files.at[i].hash,
-                                          .of = state->files.at[i].of,
-                                          .left = state->files.at[i].left_bytes};
+    found_begin(&found);
     size_t before = found.rows.len;
     what_the_reference_read(&found);
     if (source)
         what_the_candidate_imports(&found, source);
-    if (found.rows.len > before)
-        files_emit(&found, before);
-    vec_free(&found.rows);
-    arena_free(found.arena);
-    free(found.root);
+    found_end(&found, before);
 }
 
 void tune_files_versions(struct tune_session *session) {

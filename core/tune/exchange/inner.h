@@ -20,19 +20,23 @@ void tune_experiment_print(const struct tune_state *state, const struct tune_att
 
 /* files.c: the files that the task is made of. Begin: writes them down for a session that has none
  * yet. Check: whether they are on disk as the session has them; where they are not, the event
- * "changed" has stopped the loop by then, with `again` the step that ran begins again. Take: those
- * on disk count from now on. Restore: writes the session's own copies, which may be impossible for
- * a large file. Place: where they are read from, on disk or from the session's own
- * copies. */
+ * "changed" has stopped the loop by then, with `again` the step that ran begins again. False also
+ * while a large file is read. Ready: whether all hashes are known; if not, reading begins. Known:
+ * it ended. Take: those on disk count from now on. Restore: writes the session's own copies, which
+ * may be impossible for a large file. Place: where they are read from, on disk or from the
+ * session's own copies. */
 void tune_files_begin(struct tune_session *session);
 bool tune_files_check(struct tune_session *session, bool again);
+bool tune_files_ready(struct tune_session *session);
+void tune_files_known(struct tune_session *session);
 bool tune_files_take(struct tune_session *session);
 bool tune_files_restore(struct tune_session *session, struct err *err) CC_MUST_USE;
 bool tune_files_place(struct tune_session *session, struct err *err) CC_MUST_USE;
 /* "common/tiles.py" is, "../x" and "/x" are not. */
 bool tune_file_name_is_safe(const char *name);
 
-/* large.c: forgets the hashes of large files. */
+/* large.c: whether large files are being read or copied. Forgets the hashes of large files. */
+bool tune_large_is_busy(const struct tune_session *session);
 void tune_large_forget(struct tune_session *session);
 
 /* found.c: files that turned out to belong to the task when it ran (what the reference read or

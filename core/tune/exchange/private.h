@@ -34,12 +34,29 @@ const char *tune_files_word(const struct task_file *file);
 const char *tune_files_read_word(unsigned of);
 
 /* large.c: size and hash of a large file (task_file_sum). It is read again only where its size, its
- * times or its place on the disk changed. False when it cannot be read. Copy: from one path to
- * another, if it has that hash; ERR_USAGE when it has not or is gone. */
-bool tune_large_sum(struct tune_session *session, const char *path, int64_t *size,
-                    struct hash *hash) CC_MUST_USE;
+ * times or its place on the disk changed, and by a worker: when all are read, the driver's
+ * files_known is called. Want: once its hash is known, it joins the session's files under that name
+ * (tune_files_late). Restore: makes `to` the file with that hash, by copying `from` (NULL: it is
+ * not known) where need be; false and ERR_USAGE when it has not that hash or is gone. Such work may
+ * still be under way afterwards (tune_large_is_busy). */
+enum tune_large_is {
+    TUNE_LARGE_KNOWN,
+    TUNE_LARGE_BUSY, /* it is being read */
+    TUNE_LARGE_GONE, /* or it cannot be read */
+};
+enum tune_large_is tune_large_sum(struct tune_session *session, const char *path, int64_t *size,
+                                  struct hash *hash) CC_MUST_USE;
+void tune_large_want(struct tune_session *session, const char *path, const char *name,
+                     const char *of);
+bool tune_large_restore(struct tune_session *session, const char *from, const char *to,
+                        const char *hash, struct err *err) CC_MUST_USE;
+/* The same at once, for commands: it blocks. */
 bool tune_large_copy(const char *from, const char *to, const char *hash,
                      struct err *err) CC_MUST_USE;
+
+/* found.c: a file of which only the hash is kept joins the session's files. */
+void tune_files_late(struct tune_session *session, const char *name, const char *of, int64_t size,
+                     const struct hash *hash);
 
 /* slices.c. Begin: false where it is little and can be done at once. Take: false where no slices
  * are under way, else these follow them. */

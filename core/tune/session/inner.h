@@ -91,6 +91,8 @@ struct tune_driver {
     void (*advance)(struct tune_session *session);
     void (*step_done)(struct tune_session *session, int lane, enum tune_step step,
                       enum tune_step_is is, const char *text);
+    /* Large files were read or copied. `failed`: one could not be copied; NULL. */
+    void (*files_known)(struct tune_session *session, const struct err *failed);
 };
 
 /* log.c. Events of the log, read ahead by threads and applied as they are taken. */
@@ -122,6 +124,7 @@ struct tune_session {
     struct tune_early *early;     /* what comes behind that; NULL */
     struct tune_slices *slices;   /* derived files that are being made; NULL */
     struct tune_large *large;     /* hashes of files that are too large to be kept; NULL */
+    bool keeps_later;             /* the person keeps the session's files, which are being copied */
     bool unread;                  /* it could not be opened */
     struct tune_ingest *ingests;  /* profiles being put away */
     bool advancing, halted, closing;

@@ -87,9 +87,12 @@ static void settle(struct tune_evaluation *evaluation, struct runner_result *res
 }
 
 /* A timed kernel waits for what the device model says of it, and the compiler where it is asked
- * separately. Both come soon, and mostly came before. */
+ * separately. Both come soon, and mostly came before. Any waits until it is known whether its task
+ * is still the same. */
 static bool waits_for_word(const struct tune_evaluation *evaluation) {
-    const struct tune_session *session = evaluation->work.session;
+    struct tune_session *session = evaluation->work.session;
+    if (!evaluation->held && !tune_files_ready(session))
+        return true;
     bool timed = evaluation->work.step != TUNE_STEP_VERIFY || evaluation->held;
     return (timed && tune_beside_pends(session, evaluation->attempt)) ||
            ((timed || session->place.modelled) && tune_opinion_pends(session, evaluation->attempt));
