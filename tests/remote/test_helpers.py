@@ -52,6 +52,20 @@ class Helpers(unittest.TestCase):
         self.assertEqual(["deeper.py", "shapes.py", "tiles.py"],
                          [name for name, _ in made.helpers])
 
+    def test_what_hone_names_is_put_there_with_its_folders(self):
+        for name in ("common/__init__.py", "common/tiles.py", "table.npy"):
+            os.makedirs(os.path.dirname(os.path.join(self.task, name)), exist_ok=True)
+            self.write(name, name)
+        names = ["common/__init__.py", "common/tiles.py", "table.npy", "../task/unused.py",
+                 "gone.py"]
+        context = types.SimpleNamespace(work=tempfile.mkdtemp(dir=self.work))
+        made = compiling.Kernel(context, KERNEL, "kernel", "kernel.py").put_helpers(
+            None, {"kernel_folder": self.task, "kernel_files": "\n".join(names)})
+        self.assertEqual(names[:3], [name for name, _ in made.helpers])
+        for name in names[:3]:
+            self.assertTrue(os.path.isfile(os.path.join(made.folder, name)))
+        self.assertFalse(os.path.exists(os.path.join(self.task, "..", "unused.py")))
+
     def test_a_changed_helper_is_another_program(self):
         before = self.kernel().helpers
         self.assertEqual(before, self.kernel().helpers)

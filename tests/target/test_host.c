@@ -524,7 +524,8 @@ static void garbage_in_the_output_is_a_log(void **state) {
     loop_free(loop);
 }
 
-static void too_many_files_beside_the_reference_are_refused(void **state) {
+/* 70 files that nothing names are not the task's. */
+static void of_many_files_beside_the_reference_only_the_task_s_go(void **state) {
     struct loop *loop = loop_new();
     struct target *target = begin(state, loop, "many");
     char name[64];
@@ -539,10 +540,43 @@ static void too_many_files_beside_the_reference_are_refused(void **state) {
     struct runner_callbacks callbacks = {on_event, on_done, &heard};
     assert_non_null(target_start(target, &job, &callbacks, NULL));
     wait_done(loop, &heard);
-    assert_int_equal(heard.failure.kind, ERR_USAGE);
-    assert_non_null(strstr(heard.failure.text, "more than 64 Python files"));
+    assert_int_equal(heard.failure.kind, ERR_NONE);
+    assert_int_equal(line.puts, 4); /* runner, reference, m1, job */
     heard_free(&heard);
     free(reference);
+    target_free(target);
+    loop_free(loop);
+}
+
+/* Packages, data and what lies beside the kernel; what is too large is named before the host
+ * fails. */
+static void all_that_the_task_is_made_of_goes(void **state) {
+    struct loop *loop = loop_new();
+    struct target *target = begin(state, loop, "closure");
+    char *kernel = put(state, "closure/kernel.py", "x = 1\n");
+    char *reference = put(state, "closure/checks/reference.py",
+                          "import common.maths\nW = np.load('weights.npy'), open('huge.bin')\n");
+    free(put(state, "closure/tiles.py", "SIZE = 128\n"));
+    free(put(state, "closure/checks/common/__init__.py", "from . import deeper\n"));
+    free(put(state, "closure/checks/common/maths.py", "from .deeper import X\n"));
+    free(put(state, "closure/checks/common/deeper.py", "X = 1\n"));
+    free(put(state, "closure/checks/weights.npy", "1 2 3"));
+    char *huge = put(state, "closure/checks/huge.bin", "x");
+    assert_int_equal(truncate(huge, (off_t)20 << 20), 0);
+    struct heard heard = {.loop = loop};
+    struct runner_job job = {.kernel_path = kernel,
+                             .kernel_text = "import tiles\n'''\nresult 1\n'''\n",
+                             .reference_path = reference};
+    struct runner_callbacks callbacks = {on_event, on_done, &heard};
+    assert_non_null(target_start(target, &job, &callbacks, NULL));
+    wait_done(loop, &heard);
+    assert_int_equal(heard.failure.kind, ERR_NONE);
+    assert_int_equal(line.puts, 8); /* runner, reference, 3 of common, weights, tiles, job */
+    assert_non_null(strstr(heard.local.at, "huge.bin (21.0 MB) belongs to the task but does not"));
+    heard_free(&heard);
+    free(huge);
+    free(reference);
+    free(kernel);
     target_free(target);
     loop_free(loop);
 }
@@ -603,7 +637,8 @@ int main(void) {
         cmocka_unit_test(without_python_or_numpy_it_says_what_to_do),
         cmocka_unit_test(a_full_disk_a_skewed_clock_and_a_missing_sdk_are_told),
         cmocka_unit_test(garbage_in_the_output_is_a_log),
-        cmocka_unit_test(too_many_files_beside_the_reference_are_refused),
+        cmocka_unit_test(of_many_files_beside_the_reference_only_the_task_s_go),
+        cmocka_unit_test(all_that_the_task_is_made_of_goes),
         cmocka_unit_test(the_task_s_files_go_along_once),
         cmocka_unit_test(a_target_may_be_freed_at_any_moment),
     };

@@ -77,7 +77,8 @@ static void let_go(struct host_job *job) {
 
 struct job_reading {
     struct host_job *job; /* NULL: nobody waits for it any more */
-    char *path;
+    struct arena *arena;
+    struct runner_job like; /* what names the files, copied */
     struct bundle bundle;
     struct err err;
 };
@@ -184,8 +185,27 @@ void host_ends_run(struct host *host) {
 
 static void reading_work(void *data) {
     struct job_reading *reading = data;
-    bool ok = !reading->path || bundle_read(&reading->bundle, reading->path, &reading->err);
+    bool ok = bundle_read(&reading->bundle, &reading->like, &reading->err);
     (void)ok; /* reading_done looks at the error */
+}
+
+/* The settings of the place, and where the files of the task are that the kernels import. */
+static void settings_take(struct host_job *job, const char *task, struct runner_job *sent) {
+    size_t count;
+    const struct bundle *bundle = &job->bundle;
+    const struct runner_setting *own = host_settings(job->host, &count);
+    struct runner_setting *all = ARENA_ARRAY(job->arena, struct runner_setting, count + 2);
+    if (count)
+        memcpy(all, own, count * sizeof *all);
+    if (bundle->kernel_files.len) {
+        const char *folder = bundle->kernel_folder.len ? bundle->kernel_folder.at : ".";
+        all[count++] = (struct runner_setting){
+            "kernel_folder",
+            host_path(job->host, job->arena, arena_printf(job->arena, "%s/%s", task, folder))};
+        all[count++] = (struct runner_setting){"kernel_files", bundle->kernel_files.at};
+    }
+    sent->settings = all;
+    sent->setting_count = count;
 }
 
 /* Writes the job as it is sent, and the id that follows from it. */
@@ -194,11 +214,11 @@ static void job_write(struct host_job *job) {
     struct arena *arena = job->arena;
     struct runner_job sent = *job->job;
     const char *task = arena_printf(arena, "tasks/%s", job->bundle.hash.hex);
-    sent.settings = host_settings(host, &sent.setting_count);
+    settings_take(job, task, &sent);
     sent.artifact_folder = sent.artifact_folder ? "out" : NULL; /* in the job's folder there */
     if (sent.reference_path)
         sent.reference_path =
-            host_path(host, arena, arena_printf(arena, "%s/%s", task, job->bundle.reference));
+            host_path(host, arena, arena_printf(arena, "%s/%s", task, job->bundle.reference.at));
     struct buf text = {0};
     runner_job_print(&sent, &text);
     const char *occasion = sent.occasion ? sent.occasion : "";
@@ -221,6 +241,19 @@ static void job_write(struct host_job *job) {
     buf_free(&text);
 }
 
+/* The host fails where it needs them, so they are named before. */
+static void left_say(struct host_job *job) {
+    struct str rest = buf_str(&job->bundle.left), line;
+    while (str_next(&rest, '\n', &line))
+        if (line.len)
+            host_job_say(job, DIAG_WARNING,
+                         STR_FMT " belongs to the task but does not go to %s: a file may have %zu "
+                                 "MiB, all together %zu MiB. Put it there yourself, and let the "
+                                 "task read it by its absolute path",
+                         STR_ARG(line), job->host->spec.name, TASK_MAX_FILE_BYTES >> 20,
+                         BUNDLE_MAX_BYTES >> 20);
+}
+
 static void reading_done(void *data) {
     struct job_reading *reading = data;
     struct host_job *job = reading->job;
@@ -232,12 +265,13 @@ static void reading_done(void *data) {
     if (job && reading->err.kind != ERR_NONE) {
         host_job_fail(job, &reading->err);
     } else if (job && job->stage == JOB_READING) {
+        left_say(job);
         job_write(job);
         job->stage = JOB_COPYING;
         go(job);
     }
     bundle_free(&reading->bundle);
-    free(reading->path);
+    arena_free(reading->arena);
     free(reading);
 }
 
@@ -535,6 +569,18 @@ void host_jobs_failed(struct host *host, const struct err *why) {
 
 /* ------------------------------------------------------------------------------------- outside */
 
+static void like_keep(struct arena *arena, const struct runner_job *job, struct runner_job *like) {
+    int64_t *seeds = ARENA_ARRAY(arena, int64_t, job->seed_count + 1);
+    if (job->seed_count)
+        memcpy(seeds, job->seeds, job->seed_count * sizeof *seeds);
+    *like = (struct runner_job){.kernel_path = arena_strdup(arena, job->kernel_path),
+                                .kernel_text = arena_strdup(arena, job->kernel_text),
+                                .incumbent_text = arena_strdup(arena, job->incumbent_text),
+                                .reference_path = arena_strdup(arena, job->reference_path),
+                                .seeds = job->seeds ? seeds : NULL,
+                                .seed_count = job->seed_count};
+}
+
 struct host_job *host_job_open(struct host *host, const struct runner_job *job,
                                const struct runner_callbacks *callbacks,
                                const struct host_job_hooks *hooks) {
@@ -550,7 +596,8 @@ struct host_job *host_job_open(struct host *host, const struct runner_job *job,
     made->reader = runner_reader_new(on_event, made);
     *vec_push(&host->jobs) = made;
     struct job_reading *reading = mem_alloc(1, sizeof *reading);
-    *reading = (struct job_reading){.job = made, .path = mem_strdup(job->reference_path)};
+    *reading = (struct job_reading){.job = made, .arena = arena_new()};
+    like_keep(reading->arena, job, &reading->like);
     made->reading = reading;
     loop_job_start_owned(host->loop, reading_work, reading_done, reading);
     if (host_failure(host))

@@ -113,7 +113,7 @@ class Evaluation:
             raise Failed("usage", "the job has no kernel_text")
         return compiling.Kernel(self.context, text, self.job.get("kernel_name"),
                                 self.job.get("kernel_path") or "kernel.py").put_helpers(
-                                    self.job.get("reference_path"))
+                                    self.job.get("reference_path"), self.context.settings)
 
     def tell_prediction(self, found):
         """The compiler's prediction of the kernel's time, if the release makes one."""
@@ -163,7 +163,8 @@ class Evaluation:
     def compile_incumbent(self, compiler):
         kernel = compiling.Kernel(self.context, self.job["incumbent_text"],
                                   self.job.get("kernel_name"), "incumbent.py",
-                                  "incumbent").put_helpers(self.job.get("reference_path"))
+                                  "incumbent").put_helpers(self.job.get("reference_path"),
+                                                           self.context.settings)
         try:
             self.incumbent = self.compile_one(compiler, kernel)
         except compiling.Refused as refused:

@@ -54,10 +54,14 @@ class Kernel:
         with open(self.path, "w", encoding="utf-8") as out:
             out.write(text)
 
-    def put_helpers(self, reference):
-        """Puts the files beside it that it imports. reference: path of the task's reference, in
-        whose folder they are, or None."""
-        if reference:
+    def put_helpers(self, reference, settings=None):
+        """Puts the files beside it that it imports: those that hone names in the settings, or,
+        where it names none, what its text imports from the folder of the task's reference (a path,
+        or None)."""
+        folder, names = [(settings or {}).get(key) for key in ("kernel_folder", "kernel_files")]
+        if folder and names:
+            self.helpers = helpers.copy(names.splitlines(), folder, self.folder)
+        elif reference:
             self.helpers = helpers.put(self.text, os.path.dirname(reference), self.folder,
                                        os.path.basename(reference))
         return self

@@ -27,6 +27,27 @@ def modules(text):
     return names - TAKEN
 
 
+def copy(names, beside, folder):
+    """Copies files and those in packages into the kernel's folder, by their names below `beside`;
+    returns rows of name and hash, in order. What is there already stays."""
+    rows = {}
+    for name in names:
+        source, place = os.path.join(beside, name), os.path.join(folder, name)
+        inside = os.path.normpath(name) == name and not os.path.isabs(name) \
+            and name.split(os.sep)[0] != os.pardir
+        if not inside or os.path.exists(place) or not os.path.isfile(source):
+            continue
+        os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
+        shutil.copyfile(source, place)
+        rows[name] = digest_of(place)
+    return sorted(rows.items())
+
+
+def digest_of(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
 def put(text, beside, folder, reference):
     """Copies what the kernel's text imports from `beside` into its folder; returns rows of name and
     hash, in order. reference: the name of the file that is not copied."""

@@ -7,6 +7,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 import sys
 
 from hone_runner import children, keep, stage
@@ -15,6 +16,7 @@ from hone_runner.context import Failed
 from . import arrays
 
 MAX_SOURCE = 32 << 20
+TASK = re.compile(r"[0-9a-f]{32}$")   # a task's folder
 # Whose fault it is that the harness could not answer a request.
 KINDS = {"value": "usage", "raise": "usage", "memory": "environment", "disk": "environment",
          "internal": "environment"}
@@ -24,15 +26,29 @@ class KernelFault(Exception):
     """The comparison failed because of what the kernel returned."""
 
 
-def content_key(path, extra):
-    """Hash of the reference and of the Python files beside it."""
-    digest = hashlib.sha256(repr(extra).encode())
+def task_of(path):
+    """The folder that hone sent the reference's task in, which is named by its content; else
+    None."""
     folder = os.path.dirname(path)
+    while os.path.basename(os.path.dirname(folder)) != "tasks":
+        if folder == os.path.dirname(folder):
+            return None
+        folder = os.path.dirname(folder)
+    return folder if TASK.match(os.path.basename(folder)) else None
+
+
+def content_key(path, extra):
+    """Hash of the reference and of the Python files beside it; of a task that hone sent: its name,
+    which is a hash of all its files."""
+    digest = hashlib.sha256(repr(extra).encode())
+    folder, task = os.path.dirname(path), task_of(path)
     names = sorted(glob.glob(os.path.join(glob.escape(folder), "*.py")))
     for name in [path] + names[:200]:
         digest.update(os.path.basename(name).encode() + b"\0")
         with open(name, "rb") as file:
             digest.update(file.read(MAX_SOURCE))
+    if task:
+        digest.update(os.path.relpath(path, os.path.dirname(task)).encode())
     return digest.hexdigest()[:40]
 
 
