@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How opening grows with the session: the time to the first frame and to the end, the memory, a key
  * on the history screen, and an export. Beside it SQLite reads the same rows, and git reads as many
- * commits of as many kernels.
+ * commits of as many kernels. "warm %" is how much of session.db was in memory before the first
+ * opening: what is not has to come from the disk.
  *
  *     bench_sessions [-n ATTEMPTS,...] [-r TIMES] [-f FOLDER] -h HONE
  *
  * Sessions are made in FOLDER and stay there, so that the next run opens them again; without -f
  * they are removed. It prints medians of -r times. */
+#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -141,12 +144,16 @@ static struct opened open_once(const char *hone, const char *folder, int attempt
 }
 
 struct exported {
-    double ms, peak_mb;
+    double ms, cpu_ms, peak_mb;
 };
+
+static double seconds(struct timeval time) {
+    return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
+}
 
 /* The whole session as a folder for others. */
 static struct exported export_once(const char *hone, const char *folder) {
-    struct exported exported = {NAN, NAN};
+    struct exported exported = {NAN, NAN, NAN};
     struct rusage usage = {0};
     struct err err = {0};
     int status = 0;
@@ -162,7 +169,9 @@ static struct exported export_once(const char *hone, const char *folder) {
         _exit(127);
     }
     if (pid > 0 && wait4(pid, &status, 0, &usage) == pid && !status)
-        exported = (struct exported){now_ms() - begun, (double)usage.ru_maxrss / 1024};
+        exported = (struct exported){now_ms() - begun,
+                                     1000 * (seconds(usage.ru_utime) + seconds(usage.ru_stime)),
+                                     (double)usage.ru_maxrss / 1024};
     (void)!file_remove_tree(to, &err);
     free(to);
     return exported;
@@ -176,6 +185,29 @@ static char *session_db(const char *folder) {
     free(hone);
     free(place);
     return path;
+}
+
+/* How much of the session is in memory already, in percent. */
+static double session_warm(const char *folder) {
+    char *path = session_db(folder);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st = {0};
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), there = 0;
+    free(path);
+    void *map = fd >= 0 && fstat(fd, &st) == 0 && st.st_size
+                    ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0)
+                    : MAP_FAILED;
+    size_t pages = ((size_t)st.st_size + page - 1) / page;
+    unsigned char *is = mem_alloc(pages + 1, 1);
+    bool known = map != MAP_FAILED && mincore(map, (size_t)st.st_size, is) == 0;
+    for (size_t i = 0; known && i < pages; i++)
+        there += is[i] & 1;
+    if (map != MAP_FAILED)
+        munmap(map, (size_t)st.st_size);
+    if (fd >= 0)
+        close(fd);
+    free(is);
+    return known ? 100 * (double)there / (double)pages : NAN;
 }
 
 /* Reads every row of the log and looks at each byte once. */
@@ -243,6 +275,7 @@ static void measure(const char *hone, const char *base, int attempts, int times)
             abort();
         long_write(folder, attempts);
     }
+    double warm = session_warm(folder);
     for (int i = 0; i < times; i++) {
         struct opened opened = open_once(hone, folder, attempts);
         first[i] = opened.first_ms;
@@ -256,11 +289,11 @@ static void measure(const char *hone, const char *base, int attempts, int times)
     }
     struct exported exported = export_once(hone, folder);
     double all = median(whole, times), peer = median(rows_ms, times), git = median(git_ms, times);
-    printf("%8d %9lld %7.0f %9.0f %9.0f %7.0f %8.0f %8.1f %7.0f %9.0f %6.2f %9.0f %6.2f %10.0f "
-           "%9.0f\n",
-           attempts, (long long)rows, (double)bytes / 1e6, median(first, times), all,
+    printf("%8d %9lld %7.0f %6.0f %9.0f %9.0f %7.0f %8.0f %8.1f %7.0f %9.0f %6.2f %9.0f %6.2f "
+           "%10.0f %10.0f %9.0f\n",
+           attempts, (long long)rows, (double)bytes / 1e6, warm, median(first, times), all,
            median(cpu, times), median(peak, times), median(key, times), median(ends, times), peer,
-           all / peer, git, all / git, exported.ms, exported.peak_mb);
+           all / peer, git, all / git, exported.ms, exported.cpu_ms, exported.peak_mb);
     fflush(stdout);
     free(folder);
 }
@@ -288,9 +321,10 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
     if (!base && !(base = mkdtemp(own)))
         abort();
-    printf("attempts    events      MB  first ms  whole ms  cpu ms  peak MB   key ms  end ms  "
-           "sqlite ms"
-           "  ratio    git ms  ratio  export ms export MB\n");
+    printf(
+        "attempts    events      MB warm %%  first ms  whole ms  cpu ms  peak MB   key ms  end ms  "
+        "sqlite ms"
+        "  ratio    git ms  ratio  export ms export cpu export MB\n");
     struct str rest = str_of(sizes), one;
     while (str_next(&rest, ',', &one)) {
         long long attempts = 0;
