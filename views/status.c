@@ -188,10 +188,13 @@ static void waiting_text(struct views *views, struct tui_area area, struct statu
     bool starts = state->wait != TUNE_WAIT_GATE && views_can(views, TUNE_ACT_START) &&
                   !(text.at && strstr(text.at, "start "));
     bool sums = summary_is_due(state) && views->view != VIEW_SUMMARY;
-    const char *more = starts && sums ? "; s starts, b summary"
-                       : starts       ? "; s starts"
-                       : sums         ? "; b summary"
-                                      : "";
+    /* The same question would get the same answer. */
+    bool dry = starts && state->wait_text && strstr(state->wait_text, "nothing left to propose");
+    const char *more = dry              ? "; w write one, r go on from another, b summary"
+                       : starts && sums ? "; s starts, b summary"
+                       : starts         ? "; s starts"
+                       : sums           ? "; b summary"
+                                        : "";
     struct tui_rect line = {0, 3, 1, area.cols - 4 - (int)strlen(more)};
     int end = tui_put_short(ink, 0, line, buf_str(&text));
     tui_say(tui_ink(area, TUI_DIM), 0, end, "%s", more);

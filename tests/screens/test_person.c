@@ -259,6 +259,25 @@ static void titles_say_what_is_true(void **state) {
     }
 }
 
+/* s would end at once in the same way. */
+static void when_nothing_is_left_the_keys_that_help_are_named(void **state) {
+    (void)state;
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_of("session.events", "stopped", &now_ms);
+    model->wait_text = tune_keep(model, "rewriter has nothing left to propose for this kernel");
+    struct views *views = make_views(model);
+    struct tui_canvas *canvas = tui_canvas_new(24, 100, false);
+    struct buf screen = {0};
+    views_draw(views, tui_area_all(canvas), now_ms);
+    tui_canvas_print(canvas, false, &screen);
+    assert_non_null(strstr(screen.at, "; w write one, r go on from another, b summary"));
+    assert_null(strstr(screen.at, "s starts"));
+    buf_free(&screen);
+    tui_canvas_free(canvas);
+    views_free(views);
+    tune_state_free(model);
+}
+
 /* What waits stays in sight beside every message, however long. */
 static void a_message_hides_nothing_that_waits(void **state) {
     (void)state;
@@ -312,6 +331,7 @@ int main(void) {
         cmocka_unit_test(escape_never_leaves),
         cmocka_unit_test(leaving_says_what_is_left),
         cmocka_unit_test(titles_say_what_is_true),
+        cmocka_unit_test(when_nothing_is_left_the_keys_that_help_are_named),
         cmocka_unit_test(a_message_hides_nothing_that_waits),
         cmocka_unit_test(an_opening_session_can_be_left),
     };

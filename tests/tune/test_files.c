@@ -332,6 +332,27 @@ static void a_change_of_a_large_file_is_noticed(void **unused) {
     fake_end(&fake);
 }
 
+/* SQLite would say "unable to open database file". */
+static void a_path_that_is_too_long_is_refused_with_what_to_do(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    tune_session_close(fake.session);
+    struct buf path = {0};
+    buf_printf(&path, "%s", fake.folder);
+    for (int i = 0; i < 5; i++)
+        buf_printf(&path, "/%0100d", i);
+    assert_true(file_make_dirs(path.at, NULL));
+    fake.options.session_dir = path.at;
+    struct err err = {0};
+    fake.session = tune_session_open(&fake.options, fake.loop, &err);
+    assert_null(fake.session);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_non_null(strstr(err.text, "480 are possible: give a shorter one with --session"));
+    fake_end(&fake);
+    buf_free(&path);
+}
+
 static void note_passed(void *data) {
     *(bool *)data = true;
 }
@@ -513,6 +534,7 @@ int main(void) {
         cmocka_unit_test(what_the_reference_was_seen_to_read_is_kept),
         cmocka_unit_test(what_changed_since_it_was_read_is_not_taken_for_it),
         cmocka_unit_test(a_change_of_a_large_file_is_noticed),
+        cmocka_unit_test(a_path_that_is_too_long_is_refused_with_what_to_do),
         cmocka_unit_test(a_file_of_many_gigabytes_is_read_beside_the_loop),
         cmocka_unit_test(a_reference_that_comes_later_is_taken),
         cmocka_unit_test(what_only_a_candidate_imports_is_kept),

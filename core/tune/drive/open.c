@@ -12,6 +12,7 @@
 #include "tune/drive/private.h"
 #include "tune/drive/opening.h"
 
+#define MOST_PATH 480 /* bytes of a session's folder */
 #define MAX_REFERENCE ((size_t)256 << 10)
 
 /* -------------------------------------------------------------------------- what to write down */
@@ -336,6 +337,18 @@ static bool kernel_is_file(const char *task, struct err *err) {
     return !odd;
 }
 
+/* SQLite takes paths of 512 bytes, and follows links before it counts. */
+static bool fits_sqlite(const char *folder, struct err *err) {
+    char *path = path_absolute(folder);
+    size_t length = strlen(path);
+    free(path);
+    return length <= MOST_PATH ||
+           err_set(err, ERR_USAGE,
+                   "the path of the session's folder has %zu bytes, and %d are possible: give a "
+                   "shorter one with --session, or move the task to a folder with a shorter path",
+                   length, MOST_PATH);
+}
+
 struct tune_session *tune_session_open(const struct tune_options *options, struct loop *loop,
                                        struct err *err) {
     if (!tune_options_check(options, err))
@@ -365,7 +378,7 @@ struct tune_session *tune_session_open(const struct tune_options *options, struc
     session->reference_now = mem_strdup(task->reference_path);
     session->is_builtin = task->is_builtin;
     char *folder = folder_of(options, task);
-    bool ok = !options->fresh || folder_refresh(folder, err);
+    bool ok = fits_sqlite(folder, err) && (!options->fresh || folder_refresh(folder, err));
     session->store = !ok              ? NULL
                      : options->early ? store_open_early(folder, options->read_only, err)
                                       : store_open(folder, options->read_only, err);
