@@ -306,6 +306,16 @@ static struct cost cost_transpose(const struct work *work) {
     return pe_cost(work, data ? data->count[0] : work->n, data, data ? nki_ap_free(data) : work->n);
 }
 
+static struct cost cost_register_load(const struct work *work) {
+    double ns = work->table->register_load_ns;
+    return (struct cost){.interval_ns = ns, .latency_ns = ns};
+}
+
+static struct cost cost_loop_branch(const struct work *work) {
+    double ns = work->table->loop_branch_ns;
+    return (struct cost){.interval_ns = ns, .latency_ns = ns};
+}
+
 static struct cost cost_dma(const struct work *work) {
     (void)work;
     return (struct cost){0};

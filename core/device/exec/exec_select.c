@@ -414,3 +414,36 @@ bool exec_nonzero(struct exec *x) {
     view_from_ints(&dst, found);
     return true;
 }
+
+/* ---- sequencers ----------------------------------------------------------------------------- */
+
+bool exec_register_load(struct exec *x) {
+    struct view src;
+    if (!exec_read(x, NKI_REGISTER_LOAD_src, &src))
+        return false;
+    int64_t value = 0;
+    if (dtype_is_float(src.dtype)) {
+        float number = 0;
+        device_to_float(src.dtype, src.at, &number, 1);
+        value = (int64_t)number;
+    } else {
+        convert_load_ints(src.dtype, src.at, 0, &value, 1);
+    }
+    x->registers[x->instr->operands[NKI_REGISTER_LOAD_dst].i] = value;
+    return true;
+}
+
+/* The program has the rounds that its maker knew or assumed. Other inputs need another program. */
+bool exec_loop_branch(struct exec *x) {
+    int64_t wanted = exec_int(x, NKI_LOOP_BRANCH_value, 0);
+    int64_t found = exec_int(x, NKI_LOOP_BRANCH_dst, wanted);
+    if (found == wanted)
+        return true;
+    (void)exec_fail(x,
+                    "the loop's register holds %lld with these inputs, and the program was made "
+                    "for %lld: hone makes one program for all seeds, from the first one's inputs "
+                    "as far as they are copied to the register unchanged",
+                    (long long)found, (long long)wanted);
+    x->err->kind = ERR_USAGE;
+    return false;
+}

@@ -405,6 +405,13 @@ static void end_gaps(struct allocation *allocation) {
     }
 }
 
+/* The block whose memory a block has: its own, or that of a tile of an earlier round of a loop on
+ * the device. */
+static uint32_t taken_over(const struct device_image *image, uint32_t block) {
+    uint32_t s = image->blocks[block].storage, again = image->program->storages.at[s].again;
+    return again ? image->block_base[again - 1] + block - image->block_base[s] : block;
+}
+
 struct allocation *allocation_make(const struct device_image *image,
                                    const struct device_constants *table, uint32_t without) {
     return allocation_hiding(image, table, without, NULL);
@@ -419,7 +426,7 @@ struct allocation *allocation_hiding(const struct device_image *image,
     allocation->reorders = image->program->dialect == NKI_DIALECT_LEGACY;
     allocation->alias = mem_alloc(image->n_blocks, sizeof *allocation->alias);
     for (uint32_t b = 0; b < image->n_blocks; b++)
-        allocation->alias[b] = b;
+        allocation->alias[b] = taken_over(image, b);
     make_gaps(allocation, hidden);
     bool *absent = mem_alloc(image->program->instrs.len, sizeof *absent);
     compile(allocation, ~without, absent);

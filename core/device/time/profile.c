@@ -194,7 +194,8 @@ static void count_issues(struct profiler *p) {
             continue;
         count_operands(p, issue->instr, weight);
         count_flops(p, instr, weight);
-        if (issue_cost_at(p->costs, s)->queue == QUEUE_SCALAR && instr->op != NKI_OP_TENSOR_COPY)
+        if (issue_cost_at(p->costs, s)->queue == QUEUE_SCALAR && instr->op != NKI_OP_TENSOR_COPY &&
+            instr->op != NKI_OP_REGISTER_LOAD && instr->op != NKI_OP_LOOP_BRANCH)
             p->activations += weight;
     }
     p->hbm_write += p->allocation->spill_save_bytes;

@@ -177,7 +177,7 @@ static void run_on_engine(struct run *run, uint32_t s, double start) {
         interval = latency = 0;
     else if (cost->queue == QUEUE_SCALAR)
         extra = scalar_table_load(run, cost->function_set);
-    else if (cost->queue == QUEUE_TENSOR)
+    else if (cost->queue == QUEUE_TENSOR && cost->active_ns > 0)
         extra = pe_slow_extra(run, start, cost);
     else if (cost->port && run->port_queue != cost->queue)
         start = MAX_OF(start, run->port_free);

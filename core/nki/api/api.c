@@ -136,13 +136,19 @@ static bool isa_get(struct interp *in, const struct nki_node *node,
     (void)module;
     const struct value_module *enumeration = enum_module(name);
     for (int op = 0; op < NKI_OP_COUNT; op++)
-        if (op != NKI_OP_ELEMENTWISE && str_is(name, nki_op_name((enum nki_op)op))) {
+        if (op != NKI_OP_ELEMENTWISE && op != NKI_OP_REGISTER_LOAD && op != NKI_OP_LOOP_BRANCH &&
+            str_is(name, nki_op_name((enum nki_op)op))) {
             *result = (struct value){.kind = VALUE_NATIVE, .native = &instructions[op]};
             return true;
         }
     for (size_t i = 0; i < COUNT_OF(isa_natives); i++)
         if (str_is(name, isa_natives[i].name + strlen("nisa."))) {
             *result = (struct value){.kind = VALUE_NATIVE, .native = &isa_natives[i]};
+            return true;
+        }
+    for (const struct value_native *native = api_dynamic_natives; native->name; native++)
+        if (str_is(name, native->name + strlen("nisa."))) {
+            *result = (struct value){.kind = VALUE_NATIVE, .native = native};
             return true;
         }
     if (enumeration) {
@@ -634,6 +640,10 @@ static bool api_truth(struct interp *in, const struct nki_node *node, struct val
     if (value.kind == VALUE_INDEX)
         return interp_error(in, node, "err_control_flow_condition_depending_on_arange",
                             "a condition cannot depend on nl.arange: use mask=");
+    if (value.kind == VALUE_REGISTER)
+        return interp_error(in, node, "err_dynamic_control_flow_not_supported",
+                            "the truth of a register is not known while the kernel is compiled, "
+                            "but in `while register:`; use nl.fori_loop(0, flag, body)");
     if (value.kind == VALUE_HOST && array_count(value.host) == 1)
         *truth = api_host_read(value.host, 0) != 0;
     return true;
@@ -687,6 +697,11 @@ const struct interp_objects api_objects = {
     .leave = api_leave,
     .parameter = api_parameter,
     .returned = api_return,
+    .loop_begin = api_loop_begin,
+    .loop_round = api_loop_round,
+    .loop_next = api_loop_next,
+    .loop_end = api_loop_end,
+    .register_value = api_register_value,
     .launch_begin = api_launch_begin,
     .launch_next = api_launch_next,
     .launch_end = api_launch_end,

@@ -46,6 +46,10 @@ struct api {
     const struct nki_ap **patterns;     /* the last ones themselves, by hash */
     const char **names;                 /* of storages (tensor.c), by hash */
     const int64_t **declared;           /* their shapes, by hash */
+    struct api_register *registers;     /* api_dynamic.c */
+    int n_registers;
+    struct api_unknown *unknown;
+    struct api_loop *loop; /* on the device, the innermost; NULL */
 };
 struct api *api_of(struct interp *in);
 
@@ -203,6 +207,19 @@ bool api_grid_axis(struct value tuple, struct str name, struct value *result);
 bool api_parameter(struct interp *in, const struct nki_node *node, const struct nki_input *input,
                    size_t index, struct str name, struct value *result);
 bool api_return(struct interp *in, const struct nki_node *node, struct value value);
+/* api_dynamic.c: what a register holds while the kernel is evaluated; false when v is none. As an
+ * operand: a number, or the register where only the device knows it. */
+bool api_register_value(struct interp *in, struct value v, int64_t *value);
+struct nki_operand api_register_operand(struct interp *in, struct value v);
+extern const struct value_native api_dynamic_natives[]; /* ends with a row without name */
+/* A loop on the device: begin, then round before each round and once behind the last, next after
+ * each, end. `decides` is the register that says how many; anything else: nobody else does. */
+bool api_loop_begin(struct interp *in, const struct nki_node *node);
+bool api_loop_round(struct interp *in, const struct nki_node *node, struct value decides);
+void api_loop_next(struct interp *in);
+void api_loop_end(struct interp *in);
+/* For a tile that was made: nki_storage.again. */
+uint32_t api_loop_tile(struct interp *in, uint32_t storage);
 struct interp_launch api_launch_begin(struct interp *in);
 void api_launch_next(struct interp *in, const struct interp_launch *launch, size_t instance);
 void api_launch_end(struct interp *in, const struct interp_launch *launch);

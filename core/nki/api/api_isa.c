@@ -170,9 +170,7 @@ static bool put_value(struct isa_call *c, int k, struct value v) {
         return true;
     case VALUE_ENUM: *out = operand_enum(v.enumeration->number); return true;
     case VALUE_DTYPE: *out = (struct nki_operand){.kind = NKI_OPERAND_DTYPE, .i = v.i}; return true;
-    case VALUE_REGISTER:
-        *out = (struct nki_operand){.kind = NKI_OPERAND_REG, .i = v.i};
-        return true;
+    case VALUE_REGISTER: *out = api_register_operand(c->build.in, v); return true;
     case VALUE_LIST:
     case VALUE_TUPLE: return list_operand(c, v, out);
     case VALUE_TENSOR:

@@ -204,6 +204,39 @@ static bool nl_dropout(struct interp *in, const struct call *call, struct value 
 
 /* ---- loops, programs, queries --------------------------------------------------------------- */
 
+/* A bound of a loop on the device: a number, or a register, which then decides the loop. */
+static bool want_bound(struct interp *in, const struct nki_node *node, const char *what,
+                       struct value v, int64_t *bound, struct value *decides) {
+    if (!api_register_value(in, v, bound))
+        return api_want_int(in, node, what, v, bound);
+    *decides = v;
+    return true;
+}
+
+static bool nl_dynamic_range(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[4];
+    int64_t n[3] = {0, 0, 1};
+    struct value_range *range = ARENA_NEW(interp_arena(in), struct value_range);
+    range->decides = NONE_VALUE;
+    if (!api_bind(in, call, "start, stop=None, step=None, **", v))
+        return false;
+    if (v[1].kind == VALUE_NONE) {
+        v[1] = v[0];
+        v[0] = value_int(0);
+    }
+    if (!want_bound(in, call->node, "start", v[0], &n[0], &range->decides) ||
+        !want_bound(in, call->node, "stop", v[1], &n[1], &range->decides) ||
+        (v[2].kind != VALUE_NONE && !api_want_int(in, call->node, "step", v[2], &n[2])))
+        return false;
+    if (n[2] <= 0)
+        return interp_error(in, call->node, "", "the step of a loop must be 1 or more; found %lld",
+                            (long long)n[2]);
+    range->start = n[0], range->stop = n[1], range->step = n[2];
+    range->on_device = !legacy(in);
+    *result = (struct value){.kind = VALUE_RANGE, .range = range};
+    return true;
+}
+
 static bool nl_range(struct interp *in, const struct call *call, struct value *result) {
     struct value v[4];
     int64_t n[3] = {0, 0, 1};
@@ -222,31 +255,63 @@ static bool nl_range(struct interp *in, const struct call *call, struct value *r
         return interp_error(in, call->node, "", "the step of a loop must be 1 or more; found %lld",
                             (long long)n[2]);
     struct value_range *range = ARENA_NEW(interp_arena(in), struct value_range);
-    *range = (struct value_range){n[0], n[1], n[2]};
+    *range = (struct value_range){.start = n[0], .stop = n[1], .step = n[2]};
     *result = (struct value){.kind = VALUE_RANGE, .range = range};
     return true;
 }
 
 /* Loops of the device are run here: their index takes its values one after the other. */
 static bool nl_fori_loop(struct interp *in, const struct call *call, struct value *result) {
-    struct value v[4], ignored;
+    struct value v[4], ignored, decides = NONE_VALUE;
     int64_t low, high, step = 1;
+    *result = NONE_VALUE;
     if (!api_bind(in, call, "lower, upper, body_fun, step=1", v) ||
-        !api_want_int(in, call->node, "lower", v[0], &low) ||
-        !api_want_int(in, call->node, "upper", v[1], &high) ||
+        !want_bound(in, call->node, "lower", v[0], &low, &decides) ||
+        !want_bound(in, call->node, "upper", v[1], &high, &decides) ||
         (v[3].kind != VALUE_NONE && !api_want_int(in, call->node, "step", v[3], &step)))
         return false;
     if (step < 1)
         return interp_error(in, call->node, "", "the step of a loop must be 1 or more; found %lld",
                             (long long)step);
-    for (int64_t i = low; i < high; i += step) {
+    if (!api_loop_begin(in, call->node))
+        return false;
+    bool good = true;
+    for (int64_t i = low; good && i < high; i += step) {
         struct value index = value_int(i);
-        if (!interp_spend(in, call->node, 1) ||
-            !interp_call(in, call->node, v[2], &index, 1, &ignored))
-            return false;
+        good = api_loop_round(in, call->node, decides) && interp_spend(in, call->node, 1) &&
+               interp_call(in, call->node, v[2], &index, 1, &ignored);
+        decides = NONE_VALUE;
+        api_loop_next(in);
     }
+    good = good && api_loop_round(in, call->node, decides);
+    api_loop_end(in);
+    return good;
+}
+
+/* body_fun gets the register and returns the next one; 0 ends the loop. */
+static bool nl_while_loop(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[2];
+    int64_t holds = 0;
     *result = NONE_VALUE;
-    return true;
+    if (!api_bind(in, call, "init, body_fun", v))
+        return false;
+    struct value reg = v[0];
+    bool good = api_loop_begin(in, call->node);
+    while (good) {
+        if (!api_register_value(in, reg, &holds))
+            return interp_error(in, call->node, "",
+                                "nl.while_loop goes on while a register is not 0; found %s",
+                                value_type_name(reg));
+        good = api_loop_round(in, call->node, reg);
+        if (!good || !holds)
+            break;
+        struct value argument = reg;
+        good = interp_spend(in, call->node, 1) &&
+               interp_call(in, call->node, v[1], &argument, 1, &reg);
+        api_loop_next(in);
+    }
+    api_loop_end(in);
+    return good;
 }
 
 enum { PROGRAM_ID, NUM_PROGRAMS, PROGRAM_NDIM };
@@ -356,8 +421,9 @@ static const struct value_native natives[] = {
     {"nl.static_range", nl_range, "nl.static_range"},
     {"nl.affine_range", nl_range, "nl.affine_range"},
     {"nl.sequential_range", nl_range, "nl.sequential_range"},
-    {"nl.dynamic_range", nl_range, "nl.dynamic_range"},
+    {"nl.dynamic_range", nl_dynamic_range, NULL},
     {"nl.fori_loop", nl_fori_loop, NULL},
+    {"nl.while_loop", nl_while_loop, NULL},
     {"nl.program_id", nl_program, SPACE_DATA(PROGRAM_ID)},
     {"nl.num_programs", nl_program, SPACE_DATA(NUM_PROGRAMS)},
     {"nl.program_ndim", nl_program, SPACE_DATA(PROGRAM_NDIM)},

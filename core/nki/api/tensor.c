@@ -157,6 +157,8 @@ struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
                        .n_dims = (uint8_t)request->n_dims};
     lay_out(&t, request);
     *vec_push(&program->storages) = storage;
+    if (request->space != NKI_HBM && api_of(in)->loop)
+        program->storages.at[t.storage].again = api_loop_tile(in, t.storage);
     return tensor_keep(in, &t);
 }
 

@@ -252,8 +252,17 @@ static bool put_scalar(struct interp *in, const struct nki_node *node, struct te
     *indirect = (struct nki_indirect){.reg = -1, .step = step, .limit = limit};
     if (view->indirect)
         return interp_error(in, node, "", "a view has at most one dynamic index");
+    struct nki_operand reg = {.i = index.i};
     if (index.kind == VALUE_REGISTER)
-        indirect->reg = (int32_t)index.i;
+        reg = api_register_operand(in, index);
+    else if (index.kind == VALUE_INT)
+        reg.kind = NKI_OPERAND_INT;
+    if (reg.kind == NKI_OPERAND_INT && reg.i >= 0 && (limit <= 0 || reg.i < limit)) {
+        view->offset += reg.i * step;
+        return true;
+    }
+    if (reg.kind == NKI_OPERAND_REG)
+        indirect->reg = (int32_t)reg.i;
     else if (index.kind == VALUE_TENSOR)
         indirect->index = tensor_ap(in, node, index.tensor, NULL);
     else

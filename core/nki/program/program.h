@@ -175,6 +175,8 @@ struct nki_storage {
     int32_t output;            /* index of the returned tensor; -1: it is none */
     int32_t address_partition; /* manual placement; -1: automatic */
     int64_t address_byte;
+    uint32_t again; /* on chip: number + 1 of the storage whose memory it takes over, because both
+                     * are one tile of a loop's body on the device; 0: it has its own */
     const void *constant; /* nl.shared_constant: data in row-major order; otherwise NULL */
 };
 

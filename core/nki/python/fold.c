@@ -25,8 +25,9 @@ struct fold fold_begin(struct interp *in, const struct nki_node *loop, const str
     struct fold fold = {.loop = loop, .leaves_out = may_leave_out(in, it->length)};
     const struct nki_node *target = loop->for_.target;
     bool copies = !in->options->every_round && it->length >= LEAST_ROUNDS;
-    if (in->tolerant || it->items || loop->for_.orelse.len || target->kind != NKI_NAME ||
-        in->frame->unit->cells[loop->id].irregular || !(fold.leaves_out || copies))
+    if (in->tolerant || in->on_device || it->items || loop->for_.orelse.len ||
+        target->kind != NKI_NAME || in->frame->unit->cells[loop->id].irregular ||
+        !(fold.leaves_out || copies))
         return fold;
     fold.state = FOLD_FIRST;
     in->folding |= fold.leaves_out;

@@ -18,6 +18,14 @@ struct nki_program *interp_program(struct interp *in) {
     return in->program;
 }
 
+void interp_on_device(struct interp *in, int more) {
+    in->on_device += more;
+}
+
+const struct nki_specialise_options *interp_options(const struct interp *in) {
+    return in->options;
+}
+
 struct api **interp_api(struct interp *in) {
     return &in->api;
 }

@@ -42,7 +42,7 @@ static bool slice_bounds(struct interp *in, const struct nki_node *node,
     int64_t low = up ? 0 : -1, high = up ? n : n - 1;
     start = slice->start.kind == VALUE_NONE ? (up ? 0 : n - 1) : clamp(start, n, low, high);
     stop = slice->stop.kind == VALUE_NONE ? (up ? n : -1) : clamp(stop, n, low, high);
-    struct value_range range = {start, stop, b->step};
+    struct value_range range = {.start = start, .stop = stop, .step = b->step};
     b->start = start;
     b->count = range_length(&range);
     return true;

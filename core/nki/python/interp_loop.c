@@ -145,25 +145,58 @@ static enum flow after_loop(struct interp *in, enum flow flow, const struct nki_
     return exec_block(in, orelse);
 }
 
+static enum flow for_round(struct interp *in, const struct nki_node *stmt, struct value item) {
+    const struct nki_node *target = stmt->for_.target;
+    if (!interp_step(in, stmt))
+        return FLOW_ERROR;
+    if (target->kind == NKI_NAME)
+        store_ref(in, in->frame->unit->cells[target->id].ref, item);
+    else if (!assign_target(in, target, item))
+        return FLOW_ERROR;
+    return exec_block(in, &stmt->for_.body);
+}
+
+static enum flow not_on_device(struct interp *in, const struct nki_node *stmt, enum flow flow) {
+    if (flow == FLOW_BREAK || flow == FLOW_RETURN)
+        (void)interp_error(in, stmt, "err_dynamic_control_flow_not_supported",
+                           "break and return are not possible in a loop on the device: end it by "
+                           "its condition, in nl.while_loop");
+    return flow == FLOW_NEXT || flow == FLOW_CONTINUE ? FLOW_NEXT : FLOW_ERROR;
+}
+
+/* A loop that stays one on the device. */
+static enum flow for_on_device(struct interp *in, const struct nki_node *stmt,
+                               struct iteration *it) {
+    struct value item, decides = it->over.range->decides;
+    enum flow flow = FLOW_NEXT;
+    if (!in->objects->loop_begin(in, stmt))
+        return FLOW_ERROR;
+    while (flow == FLOW_NEXT && iterate_next(it, in, &item)) {
+        flow = FLOW_ERROR;
+        if (in->objects->loop_round(in, stmt, decides))
+            flow = not_on_device(in, stmt, for_round(in, stmt, item));
+        decides = NONE_VALUE;
+        in->objects->loop_next(in);
+    }
+    if (flow == FLOW_NEXT && !in->objects->loop_round(in, stmt, decides))
+        flow = FLOW_ERROR;
+    in->objects->loop_end(in);
+    return flow;
+}
+
 enum flow exec_for(struct interp *in, const struct nki_node *stmt) {
     struct value over, item;
     struct iteration it;
     if (!eval(in, stmt->for_.iter, &over) || !iterate(in, stmt->for_.iter, over, &it))
         return FLOW_ERROR;
-    const struct nki_node *target = stmt->for_.target;
     enum flow flow = FLOW_NEXT;
+    if (over.kind == VALUE_RANGE && over.range->on_device)
+        return for_on_device(in, stmt, &it);
     struct fold fold = fold_begin(in, stmt, &it);
     for (;; fold_round(&fold, in, &it)) {
         if (!iterate_next(&it, in, &item))
             break;
-        flow = FLOW_ERROR;
-        if (!interp_step(in, stmt))
-            break;
-        if (target->kind == NKI_NAME)
-            store_ref(in, in->frame->unit->cells[target->id].ref, item);
-        else if (!assign_target(in, target, item))
-            break;
-        flow = exec_block(in, &stmt->for_.body);
+        flow = for_round(in, stmt, item);
         if (flow != FLOW_NEXT && flow != FLOW_CONTINUE)
             break;
     }
@@ -173,9 +206,42 @@ enum flow exec_for(struct interp *in, const struct nki_node *stmt) {
     return after_loop(in, flow, &stmt->for_.orelse);
 }
 
+/* `while register:`, a loop on the device. */
+static enum flow while_on_device(struct interp *in, const struct nki_node *stmt, struct value reg) {
+    enum flow flow = FLOW_NEXT;
+    int64_t holds = 0;
+    if (!in->objects->loop_begin(in, stmt))
+        return FLOW_ERROR;
+    while (flow == FLOW_NEXT) {
+        flow = FLOW_ERROR;
+        if (!in->objects->register_value(in, reg, &holds) ||
+            !in->objects->loop_round(in, stmt, reg) || !interp_step(in, stmt->while_.test))
+            break;
+        flow = FLOW_NEXT;
+        if (!holds)
+            break;
+        flow = not_on_device(in, stmt, exec_block(in, &stmt->while_.body));
+        in->objects->loop_next(in);
+        if (flow == FLOW_NEXT && !eval(in, stmt->while_.test, &reg))
+            flow = FLOW_ERROR;
+    }
+    in->objects->loop_end(in);
+    return flow;
+}
+
+/* Whether the test of a `while` is a register; sets *reg to it. */
+static bool tests_register(struct interp *in, const struct nki_node *stmt, struct value *reg) {
+    int64_t holds;
+    return stmt->while_.test->kind == NKI_NAME && eval(in, stmt->while_.test, reg) &&
+           in->objects->register_value(in, *reg, &holds);
+}
+
 enum flow exec_while(struct interp *in, const struct nki_node *stmt) {
     enum flow flow = FLOW_NEXT;
     int64_t round = 0;
+    struct value reg;
+    if (tests_register(in, stmt, &reg))
+        return while_on_device(in, stmt, reg);
     for (bool truth = true;; round++) {
         if (!interp_step(in, stmt->while_.test) || !eval_truth(in, stmt->while_.test, &truth)) {
             flow = FLOW_ERROR;

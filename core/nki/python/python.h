@@ -75,6 +75,8 @@ struct value_seq {
 };
 struct value_range {
     int64_t start, stop, step;
+    bool on_device;       /* a loop over it stays one on the device .. */
+    struct value decides; /* .. with so many rounds as this register says; None: as written */
 };
 struct value_pair {
     struct value key, value;
@@ -158,6 +160,9 @@ bool value_equal(struct interp *in, struct value a, struct value b);
 struct arena *interp_arena(struct interp *in);   /* lives as long as the program */
 struct arena *interp_scratch(struct interp *in); /* lives until the program is made */
 struct nki_program *interp_program(struct interp *in);
+/* A loop on the device begins (1) or ends (-1). */
+void interp_on_device(struct interp *in, int more);
+const struct nki_specialise_options *interp_options(const struct interp *in);
 enum nki_dialect interp_dialect(const struct interp *in);
 /* Adds an error at the node, with the call stack as notes, and stops the evaluation. Returns false.
  * An exception that the kernel raises takes the same way. */
@@ -264,6 +269,14 @@ struct interp_objects {
     bool (*parameter)(struct interp *in, const struct nki_node *node, const struct nki_input *input,
                       size_t index, struct str name, struct value *result);
     bool (*returned)(struct interp *in, const struct nki_node *node, struct value value);
+    /* Loops on the device: begin, then round before each round and once behind the last, next
+     * after each, end. `decides` is the register that says how many rounds there are. */
+    bool (*loop_begin)(struct interp *in, const struct nki_node *node);
+    bool (*loop_round)(struct interp *in, const struct nki_node *node, struct value decides);
+    void (*loop_next)(struct interp *in);
+    void (*loop_end)(struct interp *in);
+    /* What a register holds; false when the value is none. */
+    bool (*register_value)(struct interp *in, struct value value, int64_t *holds);
     /* Launches: begin comes first, next before each instance (counted from 0), end after the
      * last. */
     struct interp_launch (*launch_begin)(struct interp *in);

@@ -74,7 +74,7 @@ void value_push(struct interp *in, struct value_seq *seq, struct value item) {
 
 struct value value_range_of(struct interp *in, int64_t start, int64_t stop, int64_t step) {
     struct value_range *range = ARENA_NEW(in->heap, struct value_range);
-    *range = (struct value_range){start, stop, step};
+    *range = (struct value_range){.start = start, .stop = stop, .step = step};
     return (struct value){.kind = VALUE_RANGE, .range = range};
 }
 

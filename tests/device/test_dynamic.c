@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops and registers of the device: rounds follow the inputs at hand, or a number that is told;
+ * every round costs a branch and takes over the tiles of the first; other inputs than those that
+ * the program was made for are told apart from a wrong kernel. */
+#include "build.h"
+
+#define HEAD                                                                    \
+    "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"           \
+    "@nki.jit\n"                                                                \
+    "def kernel(x, n):\n"                                                       \
+    "    y = nl.ndarray((128, 4096), dtype=nl.float32, buffer=nl.shared_hbm)\n" \
+    "    acc = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"      \
+    "    nisa.memset(dst=acc, value=0.0)\n"                                     \
+    "    c = nl.ndarray((1, 4), dtype=nl.int32, buffer=nl.sbuf)\n"              \
+    "    nisa.dma_copy(dst=c, src=n[0:1, 0:4])\n"                               \
+    "    r = nisa.register_alloc()\n"
+#define BODY(indent)                                                               \
+    indent "t = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n" indent \
+           "nisa.dma_copy(dst=t, src=x[0:128, 0:512])\n" indent                    \
+           "nisa.tensor_tensor(dst=acc, data1=acc, data2=t, op=nl.add)\n"
+#define TAIL                                            \
+    "    nisa.dma_copy(dst=y[0:128, 0:512], src=acc)\n" \
+    "    return y\n"
+
+#define BY_RANGE                                    \
+    HEAD "    nisa.register_load(r, c[0:1, 2:3])\n" \
+         "    for i in nl.dynamic_range(0, r):\n" BODY("        ") TAIL
+
+struct made {
+    struct nki_tree *tree;
+    struct diag_list diags;
+    struct nki_program *program;
+    struct device_image *image;
+    struct array inputs[2];
+};
+
+static struct made make(const char *text, const int32_t *counts) {
+    static const int32_t shape[2][2] = {{128, 4096}, {1, 4}};
+    struct made m = {0};
+    struct nki_input inputs[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        inputs[i].kind = NKI_INPUT_ARRAY;
+        inputs[i].array = (struct array){.dtype = i ? DTYPE_INT32 : DTYPE_FLOAT32,
+                                         .ndim = 2,
+                                         .shape = {shape[i][0], shape[i][1]}};
+        m.inputs[i] = inputs[i].array;
+        m.inputs[i].data = mem_alloc(array_bytes(&inputs[i].array), 1);
+    }
+    float *x = m.inputs[0].data;
+    for (int i = 0; i < 128 * 4096; i++)
+        x[i] = 1;
+    if (counts)
+        memcpy(m.inputs[1].data, counts, 4 * sizeof *counts);
+    inputs[1].array.data = counts ? m.inputs[1].data : NULL;
+    struct nki_specialise_options options = {
+        .generation = NKI_GEN3, .inputs = inputs, .n_inputs = 2};
+    m.tree = nki_parse("kernel.py", str_of(text), &m.diags);
+    m.program = nki_specialise(m.tree, &options, &m.diags);
+    if (m.program)
+        m.image = device_load(m.program, device_generation_of(NKI_GEN3), &m.diags);
+    return m;
+}
+
+static void made_free(struct made *m) {
+    device_unload(m->image);
+    nki_program_free(m->program);
+    nki_tree_free(m->tree);
+    diag_free(&m->diags);
+    free(m->inputs[0].data);
+    free(m->inputs[1].data);
+}
+
+static bool tells(const struct made *m, const char *what) {
+    for (size_t i = 0; i < m->diags.all.len; i++)
+        if (strstr(m->diags.all.at[i].message, what))
+            return true;
+    for (size_t i = 0; i < m->diags.all.len; i++)
+        print_error("%s\n", m->diags.all.at[i].message);
+    return false;
+}
+
+static double time_of(const char *text, const int32_t *counts) {
+    struct made m = make(text, counts);
+    assert_true(m.image || tells(&m, "an image"));
+    double us = device_time_latency(m.image, NULL);
+    made_free(&m);
+    return us;
+}
+
+/* The first number of what the kernel returns; -1 with *err. */
+static float run(struct made *m, struct err *err) {
+    struct array output = {0};
+    if (!device_execute(m->image, m->inputs, 2, &output, NULL, err))
+        return -1;
+    float first = *(const float *)output.data;
+    free(output.data);
+    return first;
+}
+
+static float result_of(const char *text, const int32_t *counts) {
+    struct made m = make(text, counts);
+    struct err err = {0};
+    assert_true(m.image || tells(&m, "an image"));
+    float first = run(&m, &err);
+    if (first < 0)
+        print_error("%s\n", err.text);
+    made_free(&m);
+    return first;
+}
+
+static void test_rounds_of_the_input(void **state) {
+    (void)state;
+    const int32_t five[] = {1, 2, 5, 3}, nine[] = {1, 2, 9, 3}, none[] = {7, 7, 0, 7};
+    assert_float_equal(result_of(BY_RANGE, five), 5, 0);
+    assert_float_equal(result_of(BY_RANGE, nine), 9, 0);
+    assert_float_equal(result_of(BY_RANGE, none), 0, 0);
+    double step = (time_of(BY_RANGE, nine) - time_of(BY_RANGE, five)) / 4;
+    assert_true(step > 1 && step < 20); /* a load, a sum, a branch */
+}
+
+static void test_assumed(void **state) {
+    (void)state;
+    const int32_t eight[] = {1, 2, 8, 3}, five[] = {1, 2, 5, 3};
+    struct made m = make(BY_RANGE, NULL);
+    assert_true(tells(&m, "8 is assumed"));
+    assert_float_equal(device_time_latency(m.image, NULL), time_of(BY_RANGE, eight), 1e-9);
+    memcpy(m.inputs[1].data, five, sizeof five);
+    struct err err = {0};
+    assert_true(run(&m, &err) < 0);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_non_null(strstr(err.text, "holds 5 with these inputs"));
+    memcpy(m.inputs[1].data, eight, sizeof eight);
+    assert_float_equal(run(&m, &err), 8, 0);
+    made_free(&m);
+}
+
+/* A body is there once: its rounds share their tiles, and each ends with a branch. */
+static void test_one_body(void **state) {
+    (void)state;
+    static const char unrolled[] = HEAD "    for i in range(16):\n" BODY("        ") TAIL;
+    static const char loop[] = HEAD "    for i in nl.dynamic_range(16):\n" BODY("        ") TAIL;
+    static const char called[] =
+        HEAD "    def body(i):\n" BODY("        ") "    nl.fori_loop(0, 16, body)\n" TAIL;
+    const int32_t any[] = {0, 0, 0, 0};
+    assert_true(time_of(loop, any) > 1.5 * time_of(unrolled, any));
+    assert_float_equal(time_of(loop, any), time_of(called, any), 1e-9);
+    assert_float_equal(result_of(loop, any), 16, 0);
+    assert_float_equal(result_of(called, any), 16, 0);
+}
+
+/* A `while` whose register the kernel itself sets, and one that loads it in each round. */
+static void test_while(void **state) {
+    (void)state;
+    const int32_t counts[] = {1, 1, 0, 1};
+    static const char once[] = HEAD "    nisa.register_move(r, 1)\n    while r:\n" BODY(
+        "        ") "        nisa.register_move(r, 0)\n" TAIL;
+    static const char called[] =
+        HEAD "    nisa.register_load(r, c[0:1, 0:1])\n"
+             "    def body(q):\n" BODY(
+                 "        ") "        nisa.register_load(q, c[0:1, 2:3])\n        return q\n"
+                             "    nl.while_loop(r, body)\n" TAIL;
+    assert_float_equal(result_of(once, counts), 1, 0);
+    assert_float_equal(result_of(called, counts), 1, 0);
+    struct made m = make(HEAD "    nisa.register_move(r, 1)\n    while r:\n" BODY(
+                             "        ") "        nisa.register_load(r, c[0:1, 0:1])\n" TAIL,
+                         NULL);
+    assert_true(tells(&m, "8 is assumed")); /* and it ends */
+    assert_non_null(m.image);
+    made_free(&m);
+}
+
+/* The sums of a product begin anew in each round. */
+static void test_accumulators(void **state) {
+    (void)state;
+    const int32_t any[] = {0, 0, 0, 0};
+    assert_float_equal(
+        result_of(HEAD "    w = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"
+                       "    nisa.dma_copy(dst=w, src=x[0:128, 0:512])\n"
+                       "    for i in nl.dynamic_range(3):\n"
+                       "        p = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
+                       "        nisa.nc_matmul(dst=p, stationary=w[0:128, 0:128], moving=w)\n"
+                       "        nisa.tensor_copy(dst=acc, src=p)\n" TAIL,
+                  any),
+        128, 0);
+}
+
+/* A loop around one on the device is neither folded nor copied. */
+static void test_inside_a_loop(void **state) {
+    (void)state;
+    static const char text[] =
+        HEAD "    for k in range(40):\n"
+             "        for i in nl.dynamic_range(2):\n" BODY("            ") TAIL;
+    const int32_t any[] = {0, 0, 0, 0};
+    struct made m = make(text, any);
+    struct nki_input inputs[2] = {{.kind = NKI_INPUT_ARRAY, .array = m.inputs[0]},
+                                  {.kind = NKI_INPUT_ARRAY, .array = m.inputs[1]}};
+    struct nki_specialise_options options = {.generation = NKI_GEN3,
+                                             .inputs = inputs,
+                                             .n_inputs = 2,
+                                             .fold_rounds = 8,
+                                             .every_round = true};
+    struct nki_program *each = nki_specialise(m.tree, &options, &m.diags);
+    assert_int_equal(each->folds.len, 0);
+    assert_int_equal(each->instrs.len, m.program->instrs.len);
+    for (size_t s = 0; s < each->storages.len; s++)
+        assert_int_equal(each->storages.at[s].again, m.program->storages.at[s].again);
+    nki_program_free(each);
+    made_free(&m);
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {HEAD "    if r:\n        pass\n" TAIL, "the truth of a register"},
+        {HEAD "    for i in nl.dynamic_range(3):\n        break\n" TAIL, "break and return"},
+        {HEAD "    with nl.no_reorder():\n        for i in nl.dynamic_range(3):\n            "
+              "pass\n" TAIL,
+         "inside nl.no_reorder()"},
+        {HEAD "    nisa.register_load(r, c)\n" TAIL, "a register holds one number"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct made m = make(cases[i].text, NULL);
+        assert_null(m.program);
+        assert_true(tells(&m, cases[i].why));
+        made_free(&m);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rounds_of_the_input),
+        cmocka_unit_test(test_assumed),
+        cmocka_unit_test(test_one_body),
+        cmocka_unit_test(test_while),
+        cmocka_unit_test(test_accumulators),
+        cmocka_unit_test(test_inside_a_loop),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
