@@ -7,42 +7,6 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-struct shapes {
-    bool done;
-    struct err err;
-};
-
-static void on_inputs(void *data, struct task_inputs *inputs, const struct err *err) {
-    struct shapes *shapes = data;
-    shapes->done = true;
-    if (err)
-        shapes->err = *err;
-    task_inputs_free(inputs); /* it is in the cache now */
-}
-
-/* Makes the reference put its shapes into the cache, unless they are there. */
-static void find_shapes(const struct runner_job *job, struct err *err) {
-    if (!job->reference_path || job->input_count)
-        return;
-    struct task_inputs *known = task_inputs_cached(job->reference_path, 0, true);
-    if (known) {
-        task_inputs_free(known);
-        return;
-    }
-    struct loop *loop = loop_new();
-    struct shapes shapes = {0};
-    struct task_reference_limits limits = {.wall = &job->wall};
-    struct task_reference *reference =
-        task_reference_open(loop, job->reference_path, &limits, &shapes.err);
-    if (reference) {
-        task_reference_prepare(reference, 0, on_inputs, &shapes);
-        loop_run_until(loop, &shapes.done, 0);
-    }
-    *err = shapes.err;
-    task_reference_free(reference);
-    loop_free(loop);
-}
-
 static void print_json(const struct cli_job *job, const struct runner_result *result,
                        double elapsed_s) {
     cJSON *object = cJSON_CreateObject();
@@ -86,7 +50,7 @@ int cli_check(const struct cli *cli) {
     uint64_t start = clock_monotonic_ns();
     int status = cli_job_open(cli, &job);
     if (status == CLI_OK) {
-        find_shapes(&job.job, &no_shapes);
+        cli_job_prepare(&job.job, true, &no_shapes);
         if (no_shapes.kind != ERR_NONE)
             cli_fail(cli, &no_shapes); /* the source is checked all the same */
         if (!runner_check(&job.job, &result, &err)) {

@@ -33,6 +33,7 @@ int cli_workbench(const struct cli *cli);
 int cli_new(const struct cli *cli);
 int cli_sim(const struct cli *cli);
 int cli_check(const struct cli *cli);
+int cli_lift(const struct cli *cli);
 int cli_explain(const struct cli *cli);
 /* Prints the tables of doc/hardware.md. */
 void cli_print_hardware(void);

@@ -134,6 +134,16 @@ static const struct cli_option check_options[] = {
     OPTION_STRICT,    OPTION_JUNIT,  OPTION_JSON,        OPTIONS_END,
 };
 
+static const struct cli_option lift_options[] = {
+    OPTION_REFERENCE,
+    OPTION_DEVICE,
+    OPTION_KERNEL_NAME,
+    OPTION_INPUT,
+    {"no-verify", NULL, NULL, "Do not execute the kernel to compare its results.", false},
+    {"json", NULL, NULL, "Print the graph as JSON instead of text.", false},
+    OPTIONS_END,
+};
+
 #define OPTION_SEARCH                                                                             \
     {                                                                                             \
         "search", "NAME", NULL,                                                                   \
@@ -364,6 +374,16 @@ const struct cli_command cli_commands[] = {
      "specialised for them and checked against the limits of the hardware. Without shapes the "
      "source alone is checked.",
      check_options, 1, 1, false, cli_check},
+    {"lift", "KERNEL|TASK", "say what a kernel computes",
+     "Follows the kernel's instructions for the shapes of its inputs and says what its outputs "
+     "are: "
+     "contractions, reductions, maps and movements of whole arrays, each with the line of the "
+     "kernel that it comes from. Tiles, loops, layouts and masks for odd sizes are gone; both "
+     "dialects and all spellings give the same. The graph is then computed here and there and "
+     "compared with what the kernel returns for the first seed.\n\nWhat cannot be followed is "
+     "opaque: it is told with its line and the reason, and the exit status is 1 where an output "
+     "hangs on it.",
+     lift_options, 1, 1, false, cli_lift},
     {"explain", "[CODE|WORD|LINE]", "explain an error, a metric, an instruction or a word",
      "CODE is an error code of the Neuron compiler, with or without NCC_ (NCC_EVRF007, EVRF007), "
      "or one of hone's own (hone-candidate-import). A model that has to repair such an error gets "

@@ -5,6 +5,8 @@
 #include "cli/kit/settings.h"
 #include "nki/nki.h"
 
+#include "loop/loop.h"
+
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,4 +242,43 @@ void cli_json_print(cJSON *object) {
         puts(text);
     free(text);
     cJSON_Delete(object);
+}
+
+/* ---- inputs of the reference ----------------------------------------------------------------- */
+
+struct prepared {
+    bool done;
+    struct err err;
+};
+
+static void on_inputs(void *data, struct task_inputs *inputs, const struct err *err) {
+    struct prepared *prepared = data;
+    prepared->done = true;
+    if (err)
+        prepared->err = *err;
+    task_inputs_free(inputs); /* it is in the cache now */
+}
+
+void cli_job_prepare(const struct runner_job *job, bool shapes_only, struct err *err) {
+    int64_t seed = job->seeds ? job->seeds[0] : 0;
+    if (!job->reference_path || job->input_count)
+        return;
+    struct task_inputs *known =
+        task_inputs_cached(job->reference_path, shapes_only ? 0 : seed, shapes_only);
+    if (known) {
+        task_inputs_free(known);
+        return;
+    }
+    struct loop *loop = loop_new();
+    struct prepared prepared = {0};
+    struct task_reference_limits limits = {.wall = &job->wall};
+    struct task_reference *reference =
+        task_reference_open(loop, job->reference_path, &limits, &prepared.err);
+    if (reference) {
+        task_reference_prepare(reference, shapes_only ? 0 : seed, on_inputs, &prepared);
+        loop_run_until(loop, &prepared.done, 0);
+    }
+    *err = prepared.err;
+    task_reference_free(reference);
+    loop_free(loop);
 }

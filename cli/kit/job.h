@@ -20,6 +20,10 @@ struct cli_job {
 int cli_job_open(const struct cli *cli, struct cli_job *job);
 void cli_job_close(struct cli_job *job);
 
+/* Makes the reference put the inputs of the job's first seed into the cache, or, where shapes are
+ * enough, those of any seed, unless they are there. *err says why it could not. */
+void cli_job_prepare(const struct runner_job *job, bool shapes_only, struct err *err);
+
 /* Prints findings as a compiler does, each with its source line and a mark below it. */
 void cli_print_diags(const struct diag_list *diags, const struct task *task, struct buf *out);
 

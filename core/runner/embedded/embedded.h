@@ -11,6 +11,22 @@
  * Fills kernel_name, device, dialect, instructions, diagnostics and "compiles" of the result, which
  * the caller frees (runner_result_free). False and *err for a device that does not exist. */
 bool runner_check(const struct runner_job *job, struct runner_result *result, struct err *err);
+/* What a kernel computes, as core/lift finds it. */
+struct runner_lift {
+    struct buf graph, words; /* JSON as of a recorded reference; lines for a person */
+    bool whole;              /* nothing that an output hangs on stayed opaque */
+    bool compared;           /* with the kernel's own results; else why not, in `unchecked` */
+    double error;            /* relative L2 over so many elements */
+    size_t elements, opaque, instructions;
+    double tolerance; /* the reference's; 0: it has none */
+    struct err unchecked;
+};
+/* Lifts a kernel for the inputs of the job's first seed, which are in the cache of its reference or
+ * come from the job. With `compares` the kernel is executed on them. False and *err where it cannot
+ * be read, does not compile or is too long. The caller frees with runner_lift_free. */
+bool runner_lift(const struct runner_job *job, bool compares, struct runner_lift *lift,
+                 struct err *err) CC_MUST_USE;
+void runner_lift_free(struct runner_lift *lift);
 /* The embedded runner itself: a job on stdin, events on stdout. Returns the exit status of the
  * process. */
 int runner_main(void);
