@@ -17,7 +17,7 @@ struct buffer {
     int64_t shape[GRAPH_MAX_DIMS];
     int ndim;
     bool is_parameter, is_output;
-    bool is_made; /* lies nowhere: the tiles of node's product are made where they are used */
+    bool is_made; /* lies nowhere: the tiles of node's array are made where they are used */
     int node;     /* whose array it holds, or that is made; of a parameter: none */
 };
 /* What is known of a node's array while the kernel is written. */
@@ -30,7 +30,8 @@ struct value {
     int leader;    /* of a root: the last result of its stage */
     double number;
     struct view view;
-    bool is_made;            /* a product whose tiles are made in the one stage that uses it */
+    bool is_made; /* a product, or a sum of rows, whose tiles are made in the one stage that uses it
+                   */
     struct product *product; /* of such a node */
 };
 struct writer {

@@ -64,6 +64,7 @@ static bool spread_leaves(struct rows *rows, const struct view *to) {
         if (!view_spread(&view, rows->shape, rows->ndim, &leaf.view))
             return false;
         leaf.product = product_behind(rows->writer, &view);
+        leaf.is_sum = !leaf.product && rows->writer->buffers.at[view.buffer].is_made;
         rows->leaves.at[kept++] = leaf;
     }
     rows->leaves.len = kept;
@@ -245,11 +246,88 @@ static bool emit(struct rows *rows, const struct view *to) {
     return emit_once(rows);
 }
 
+/* ---- a stage within another one -------------------------------------------------------------- */
+
+static struct side *partition_of(struct rows *rows) {
+    for (int s = 0; s < rows->side_count; s++)
+        if (rows->sides[s].role == SIDE_PARTITION)
+            return &rows->sides[s];
+    return NULL;
+}
+
+/* Whether both lie in the same way: along rows only, and one for each. */
+static bool goes_with(struct rows *rows, const struct leaf *leaf, struct rows *own) {
+    const struct side *side = partition_of(rows), *own_side = partition_of(own);
+    const struct leaf *result = &own->leaves.at[own->leaves.len - 1];
+    bool same = side && own_side && side->n == own_side->n && !own->in_chunks &&
+                leaf->view.offset == result->view.offset;
+    for (int s = 0; same && s < rows->side_count; s++)
+        same = &rows->sides[s] == side || leaf->strides[s] == 0;
+    for (int s = 0; same && s < own->side_count; s++)
+        same = own->sides[s].role != SIDE_LOOP || own->sides[s].n == 1;
+    return same && leaf->strides[side - rows->sides] == result->strides[own_side - own->sides];
+}
+
+/* A tile's name says which array it is of: one that is read in both ways would be mistaken. */
+static bool reads_the_same(const struct rows *rows, const struct rows *own) {
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        for (size_t k = 0; k + 1 < own->leaves.len; k++)
+            if (rows->leaves.at[i].node == own->leaves.at[k].node)
+                return true;
+    return false;
+}
+
+static bool has_made(const struct rows *rows) {
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        if (rows->leaves.at[i].product || rows->leaves.at[i].is_sum)
+            return true;
+    return false;
+}
+
+/* The nested stage's lines, for the rows of the other one's tile. */
+static bool make_tile(struct rows *rows, struct rows *own, struct tile *made) {
+    int result = 0;
+    size_t count = own->nodes.len;
+    partition_of(own)->variable = partition_of(rows)->variable;
+    partition_of(own)->most = partition_of(rows)->most;
+    own->count = rows->count;
+    own->chunk = rows_column_elements(own);
+    own->width = arena_printf(own->writer->arena, "%lld", (long long)own->chunk);
+    own->helpers = rows->helpers;
+    own->pieces = 1;
+    rows_plan(own);
+    for (size_t i = 0; i + 1 < own->leaves.len; i++)
+        rows_load_leaf(own, &own->leaves.at[i]);
+    if (!rows_compute_nodes(own, 0, count - 1, &result) ||
+        !rows_compute(own, own->nodes.at[count - 1]))
+        return false;
+    *made = *rows_result(own, own->roots[0]);
+    rows->helpers = own->helpers;
+    rows->busy.vector += own->busy.vector;
+    rows->busy.scalar += own->busy.scalar;
+    return made->narrow;
+}
+
+bool rows_make(struct rows *rows, struct leaf *leaf) {
+    struct writer *w = rows->writer;
+    struct rows own = {.writer = w, .roots = &leaf->node, .root_count = 1};
+    size_t count = (size_t)w->graph->count + 1;
+    own.tiles = mem_alloc(count, sizeof *own.tiles);
+    own.plans = mem_alloc(count, sizeof *own.plans);
+    bool ok = prepare(&own, &w->values[leaf->node].view) && !own.is_carried && !has_made(&own) &&
+              goes_with(rows, leaf, &own) && !reads_the_same(rows, &own) &&
+              make_tile(rows, &own, &rows->tiles[leaf->node]);
+    if (!ok)
+        write_apart(w, leaf->node);
+    rows_free(&own);
+    return ok;
+}
+
 /* A stage that could not be written with products made in it is tried without. */
 static bool put_apart(const struct rows *rows) {
     bool any = false;
     for (size_t i = 0; i < rows->leaves.len; i++)
-        if (rows->leaves.at[i].product) {
+        if (rows->leaves.at[i].product || rows->leaves.at[i].is_sum) {
             write_apart(rows->writer,
                         rows->writer->buffers.at[rows->leaves.at[i].view.buffer].node);
             any = true;

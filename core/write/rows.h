@@ -14,6 +14,7 @@ struct leaf {
     struct view view;
     int64_t strides[ROWS_MAX_SIDES];
     struct product *product; /* its tiles are made here; NULL: they lie in a buffer */
+    bool is_sum;             /* of rows, and made here, too */
 };
 enum side_role { SIDE_LOOP, SIDE_PARTITION, SIDE_COLUMN };
 /* A part of the domain along which every array has one stride. */
@@ -81,6 +82,10 @@ struct rows {
     size_t either_met;
     struct busy busy; /* of the instructions that have no choice */
 };
+
+/* rows.c: lines that make an array's part for the tile of rows, and its tile. False where its own
+ * stage does not go over the same rows. */
+bool rows_make(struct rows *rows, struct leaf *leaf);
 
 /* stage.c: what a stage consists of. */
 /* The nodes of a stage in order, and what they read. */

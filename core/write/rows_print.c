@@ -157,7 +157,8 @@ static bool is_narrow_leaf(const struct rows *rows, const struct leaf *leaf) {
 /* One that was loaded already reads the same elements: of two views of an array. */
 static const struct tile *same_tile(const struct rows *rows, const struct leaf *leaf) {
     for (const struct leaf *one = rows->leaves.at; one < leaf; one++) {
-        bool same = !one->product && !leaf->product && one->view.buffer == leaf->view.buffer &&
+        bool same = !one->product && !leaf->product && !leaf->is_sum &&
+                    one->view.buffer == leaf->view.buffer &&
                     one->view.offset == leaf->view.offset && rows->tiles[one->node].name;
         for (int s = 0; same && s < rows->side_count; s++)
             same = one->strides[s] == leaf->strides[s];
@@ -177,6 +178,10 @@ void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
     bool narrow = is_narrow_leaf(rows, leaf);
     const char *name = arena_printf(w->arena, "%s_t%d", buffer->name, leaf->node);
     struct tile *tile = &rows->tiles[leaf->node];
+    if (leaf->is_sum) {
+        (void)rows_make(rows, leaf); /* or all is written once more */
+        return;
+    }
     if (leaf->product) {
         struct access access = access_of(rows, leaf, narrow);
         product_fill(leaf->product, &access, name);

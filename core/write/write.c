@@ -319,8 +319,22 @@ static bool take_product(struct writer *writer, int index) {
     return value->has_view;
 }
 
+/* A sum of rows that is made where it is used has a view, but lies nowhere. */
+static bool take_made_sum(struct writer *writer, int index) {
+    const struct graph_node *node = &writer->graph->nodes[index];
+    struct value *value = &writer->values[index];
+    value->view = view_whole((int)writer->buffers.len, node->shape, node->ndim);
+    *vec_push(&writer->buffers) = (struct buffer){.name = arena_strdup(writer->arena, node->name),
+                                                  .dtype = node->dtype,
+                                                  .is_made = true,
+                                                  .node = index};
+    return value->has_view = true;
+}
+
 /* All results of a stage, when its last one is due. */
 static bool take_rows(struct writer *writer, int leader) {
+    if (writer->values[leader].is_made)
+        return take_made_sum(writer, leader);
     int mates[WRITE_MAX_MATES];
     struct view places[WRITE_MAX_MATES];
     int count = write_mates(writer, leader, mates);
@@ -380,13 +394,15 @@ static int stage_of_users(const struct writer *writer, int node) {
         bool uses = false;
         for (int k = 0; k < user->in_count; k++)
             uses |= user->in[k] == node;
-        if (!uses)
+        if (!uses || !writer->values[i].users) /* late.c leaves nodes that nobody needs any more */
             continue;
         int own = writer->values[i].leader;
         if (!rows_is_fusable(user->op->kind))
             return -1;
         if (!writer->values[i].is_root)
             own = stage_of_users(writer, i);
+        if (own == -2)
+            continue;
         if (own < 0 || (stage >= 0 && stage != own))
             return -1;
         stage = own;
@@ -395,18 +411,49 @@ static int stage_of_users(const struct writer *writer, int node) {
 }
 
 /* Products that one stage of rows uses are made in it, tile by tile, where the schedule says so. */
-static void choose_made(struct writer *writer) {
+static void choose_made_product(struct writer *writer, int node) {
     static const int64_t values[] = {1, 0};
-    for (int i = 0; i < writer->graph->count; i++) {
-        const struct graph_node *node = &writer->graph->nodes[i];
-        bool output = is_output(writer->graph, i) || node->ndim < 2;
-        if (node->op->kind != GRAPH_CONTRACT || output || writer->apart[i] ||
-            stage_of_users(writer, i) < 0)
-            continue;
-        writer->values[i].is_made = write_choose(
-            writer, i, "made_in_place",
+    const struct graph_node *row = &writer->graph->nodes[node];
+    bool output = is_output(writer->graph, node) || row->ndim < 2;
+    if (!output && !writer->apart[node] && stage_of_users(writer, node) >= 0)
+        writer->values[node].is_made = write_choose(
+            writer, node, "made_in_place",
             "made tile by tile where it is used (1), or put into HBM first (0)", values, 2);
-    }
+}
+
+static bool makes_products(const struct writer *writer, int stage) {
+    for (int i = 0; i < writer->graph->count; i++)
+        if (writer->graph->nodes[i].op->kind == GRAPH_CONTRACT && writer->values[i].is_made &&
+            stage_of_users(writer, i) == stage)
+            return true;
+    return false;
+}
+
+/* A sum of rows that goes over the results of products is made beside those: they need not wait
+ * for it. */
+static void choose_made_sum(struct writer *writer, int node) {
+    static const int64_t values[] = {1, 0};
+    const struct value *value = &writer->values[node];
+    int mates[WRITE_MAX_MATES];
+    if (!value->is_root || value->leader != node || writer->apart[node] ||
+        is_output(writer->graph, node) || write_mates(writer, node, mates) != 1)
+        return;
+    int stage = stage_of_users(writer, node);
+    if (stage >= 0 && stage != node && makes_products(writer, stage))
+        writer->values[node].is_made =
+            write_choose(writer, node, "made_beside",
+                         "made for a tile beside the products that it goes over (1), or put into "
+                         "HBM first (0)",
+                         values, 2);
+}
+
+static void choose_made(struct writer *writer) {
+    for (int i = 0; i < writer->graph->count; i++)
+        if (writer->graph->nodes[i].op->kind == GRAPH_CONTRACT)
+            choose_made_product(writer, i);
+    for (int i = 0; i < writer->graph->count; i++)
+        if (writer->graph->nodes[i].op->kind == GRAPH_REDUCE)
+            choose_made_sum(writer, i);
 }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
