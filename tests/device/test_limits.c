@@ -202,6 +202,11 @@ static void out_of_bounds(struct build *b, int n) {
     build_copy(b, sbuf(b, F32, 64, 4), build_part(b, input, n, 64, 0, 4));
 }
 
+static void out_of_tile(struct build *b, int n) {
+    uint32_t t = build_tile(b, NKI_SBUF, F32, 64, 100);
+    RUN(b, TENSOR_COPY, tile(sbuf(b, F32, 64, 64)), tile(build_part(b, t, 0, 64, n, 64)));
+}
+
 static void hbm_size(struct build *b, int n) {
     build_storage(b, (struct nki_storage){.space = NKI_HBM,
                                           .dtype = F32,
@@ -285,6 +290,7 @@ static const struct rule {
     {wide_type, 0, 1, "the device has no 64-bit types", "NCC_ESPP004"},
     {hwdge_cast, 0, 1, "hwdge cannot cast bfloat16 to float32", ""},
     {out_of_bounds, 36, 37, "which has 400", "err_tensor_access_out_of_bound"},
+    {out_of_tile, 36, 37, "which has 100 per partition", "err_tensor_access_out_of_bound"},
     {hbm_size, 12, 13, "13.0 GiB, a core of trn2 has 12", "NCC_EOOM001"},
     {missing_operand, 0, 1, "op0=nl.add needs operand0", ""},
     {scattered_sources, 2, 3, "3 srcs; with a tile of indices it must be two", ""},

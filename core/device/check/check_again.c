@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unrolled loops repeat their instructions, and checking each again takes long. An instruction has
  * passed when an earlier one of the same place passed and the two differ only in two things: which
- * tiles of one kind they use, and where in HBM they read or write. It must also stay within its
- * tensors. */
+ * tiles of one kind they use, and where in them or in HBM they read or write. It must also stay
+ * within its tensors, and in PSUM as far from the start of a bank. */
 #include "device/check/own.h"
 
 static bool same_kind(const struct nki_storage *a, const struct nki_storage *b) {
@@ -21,12 +21,21 @@ static bool same_shape(const struct nki_ap *a, const struct nki_ap *b) {
 
 static bool stays_within(const struct check *c, const struct nki_ap *ap) {
     const int64_t most = (int64_t)1 << 40; /* above it sums may overflow */
+    const struct nki_storage *storage = &c->program->storages.at[ap->storage];
     int64_t low, high;
     if (ap->offset < 0 || ap->offset > most)
         return false;
     device_ap_span(c->program, ap, &low, &high);
-    uint64_t bytes = c->program->storages.at[ap->storage].bytes;
+    uint64_t bytes =
+        storage->space == NKI_HBM ? storage->bytes : storage->block_bytes * storage->blocks;
     return low >= 0 && (high + 1) * (int64_t)dtype_bytes(ap->dtype) <= (int64_t)bytes;
+}
+
+/* Whether patterns of a tile in PSUM lie in the same way in their banks. */
+static bool same_in_bank(const struct nki_storage *storage, const struct nki_ap *a,
+                         const struct nki_ap *b) {
+    int64_t bytes = (a->offset - b->offset) * (int64_t)dtype_bytes(a->dtype);
+    return storage->block_bytes % PSUM_BANK_BYTES == 0 && bytes % PSUM_BANK_BYTES == 0;
 }
 
 /* Whether `ap` is as good as `old`, which passed. */
@@ -39,7 +48,8 @@ static bool is_like(const struct check *c, const struct nki_ap *ap, const struct
     const struct nki_storage *storage = &c->program->storages.at[ap->storage];
     if (ap->storage != old->storage && !same_kind(storage, &c->program->storages.at[old->storage]))
         return false;
-    return ap->offset == old->offset || (storage->space == NKI_HBM && stays_within(c, ap));
+    return ap->offset == old->offset ||
+           (stays_within(c, ap) && (storage->space != NKI_PSUM || same_in_bank(storage, ap, old)));
 }
 
 static bool same_operand(const struct check *c, const struct nki_operand *a,

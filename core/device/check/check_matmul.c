@@ -5,7 +5,6 @@
 #include "device/check/own.h"
 
 #define PE_ROWS 128 /* contraction and stationary columns, in all generations */
-#define PSUM_BANK_BYTES 2048
 
 static bool is_fp8(enum dtype dtype) {
     return dtype == DTYPE_FLOAT8_E4M3 || dtype == DTYPE_FLOAT8_E4M3FN || dtype == DTYPE_FLOAT8_E5M2;

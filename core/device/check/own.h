@@ -64,6 +64,8 @@ bool check_one_class(struct check *c, size_t op0, size_t op1);
 
 #define INSTR(id, name, engines, check, ...) check_fn check_##check;
 #include "nki/program/instructions.def"
+
+#define PSUM_BANK_BYTES 2048 /* of a partition */
 #undef INSTR
 
 #endif

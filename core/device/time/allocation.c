@@ -236,6 +236,13 @@ static void rename_buffer(struct walk *w, uint32_t i, const struct touch *filled
         leave_memory(w, filled->block, PLACE_NOWHERE);
 }
 
+/* What a spill of the block would have to save now. */
+static void note_written(struct walk *w, uint32_t i, uint32_t block, bool load) {
+    bool whole = load && w->allocation->image->blocks[block].first_write == i;
+    w->dirty[block] += used_bytes(w->allocation, i, block);
+    w->copy[block] = whole ? COPY_INPUT : COPY_NONE;
+}
+
 static void walk_instruction(struct walk *w, uint32_t i, bool absent) {
     size_t n = w->touched_base[i + 1] - w->touched_base[i];
     const struct touch *touched = n ? w->touched.at + w->touched_base[i] : NULL;
@@ -248,14 +255,12 @@ static void walk_instruction(struct walk *w, uint32_t i, bool absent) {
         if (w->state[touched[k].block] != PLACE_MEMORY)
             enter_memory(w, touched[k].block, i);
     push_issue(w->allocation, absent ? ISSUE_ABSENT : ISSUE_INSTR, i, 0, 0);
-    bool load = loads_from_inputs(w->allocation, i);
+    bool may_spill = w->capacity != UINT64_MAX;
+    bool load = may_spill && loads_from_inputs(w->allocation, i);
     for (size_t k = 0; k < n; k++) {
         use_residence(w, touched[k].block);
-        bool whole = load && w->allocation->image->blocks[touched[k].block].first_write == i;
-        if (touched[k].written && !absent)
-            w->dirty[touched[k].block] += used_bytes(w->allocation, i, touched[k].block);
-        if (touched[k].written && !absent)
-            w->copy[touched[k].block] = whole ? COPY_INPUT : COPY_NONE;
+        if (touched[k].written && !absent && may_spill)
+            note_written(w, i, touched[k].block, load);
         w->use_next[touched[k].block]++;
         if (next_use(w, touched[k].block) == DEVICE_NEVER)
             leave_memory(w, touched[k].block, PLACE_NOWHERE);
@@ -286,6 +291,16 @@ static uint64_t most_live(const struct device_image *image) {
 static uint64_t spare_bytes(const struct device_image *image) {
     uint64_t capacity = image->generation->sbuf_partition_bytes, live = most_live(image);
     return live > capacity ? MIN_OF(capacity / SPARE_SHARE, live - capacity) : 0;
+}
+
+/* Whether everything has room in SBUF. Where tiles share memory, it is held for longer than each of
+ * them lives, and nobody looks. */
+static bool has_room(const struct allocation *allocation) {
+    const struct device_image *image = allocation->image;
+    for (uint32_t b = 0; b < image->n_blocks; b++)
+        if (allocation->alias[b] != b)
+            return false;
+    return most_live(image) <= image->generation->sbuf_partition_bytes;
 }
 
 static void walk_program(struct allocation *allocation, const bool *absent, bool spills) {
@@ -430,8 +445,9 @@ struct allocation *allocation_hiding(const struct device_image *image,
     make_gaps(allocation, hidden);
     bool *absent = mem_alloc(image->program->instrs.len, sizeof *absent);
     compile(allocation, ~without, absent);
-    bool current = !(without & PASS_BIT(SPILLS)) && device_image_spills(image);
-    walk_program(allocation, absent, allocation->reorders || current);
+    bool spills = allocation->reorders || (!(without & PASS_BIT(SPILLS)) && !has_room(allocation) &&
+                                           device_image_spills(image));
+    walk_program(allocation, absent, spills);
     end_gaps(allocation);
     free(absent);
     return allocation;

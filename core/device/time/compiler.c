@@ -115,6 +115,15 @@ static void note_balance(struct allocation *allocation, uint32_t i, const struct
     }
 }
 
+/* One past the last copy whose engine is to be chosen: how busy engines are matters until then. */
+static uint32_t choices_end(const struct allocation *allocation) {
+    uint32_t end = (uint32_t)allocation->image->program->instrs.len;
+    while (end &&
+           (allocation_hides(allocation, end - 1) || !leaves_psum(allocation->image, end - 1)))
+        end--;
+    return end;
+}
+
 void allocation_choose_engines(struct allocation *allocation, bool shares, const bool *absent) {
     const struct device_image *image = allocation->image;
     const struct device_constants *table = allocation->table;
@@ -123,8 +132,9 @@ void allocation_choose_engines(struct allocation *allocation, bool shares, const
     allocation->engine = mem_alloc(n + 1, sizeof *allocation->engine);
     memcpy(allocation->engine, image->engine, n);
     /* On trn1, Vector and Scalar cannot reach PSUM at once (architecture guide). */
-    shares &= image->generation->generation != NKI_GEN2;
-    for (uint32_t i = 0; i < n && shares; i++) {
+    bool chooses = shares && image->generation->generation != NKI_GEN2;
+    uint32_t end = chooses ? choices_end(allocation) : 0;
+    for (uint32_t i = 0; i < end; i++) {
         if (allocation_hides(allocation, i))
             continue;
         note_balance(allocation, i, &balance);

@@ -35,7 +35,7 @@ struct memory {
 };
 
 static bool overlap(const struct range *a, const struct range *b) {
-    return a->p0 <= b->p1 && b->p0 <= a->p1 && a->low <= b->high && b->low <= a->high;
+    return a->low <= b->high && b->low <= a->high && a->p0 <= b->p1 && b->p0 <= a->p1;
 }
 
 static bool covers(const struct range *a, const struct range *b) {

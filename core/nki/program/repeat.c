@@ -42,7 +42,7 @@ static bool same_storage(const struct nki_storage *a, const struct nki_storage *
            a->block_bytes == b->block_bytes && a->bytes == b->bytes && a->zeroed == b->zeroed &&
            a->shared == b->shared && a->input == b->input && a->output == b->output &&
            a->address_partition == b->address_partition && a->address_byte == b->address_byte &&
-           a->constant == b->constant && same_text(a->name, b->name);
+           a->constant == b->constant && !a->again && !b->again && same_text(a->name, b->name);
 }
 
 static bool same_shape(const struct nki_ap *a, const struct nki_ap *b) {
