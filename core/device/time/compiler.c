@@ -79,7 +79,8 @@ static void add_busy(struct balance *balance, enum nki_engine engine, double ns)
     balance->scalar_ns = MIN_OF(balance->scalar_ns - least, BALANCE_NS);
 }
 
-/* A copy out of PSUM that names no engine. */
+/* A copy out of PSUM that names no engine. Sharing copies within SBUF as well, or scalings that
+ * Scalar could do, made rows of both dialects worse (gqa, decode attention, experts). */
 static bool leaves_psum(const struct device_image *image, uint32_t i) {
     const struct nki_instr *instr = &image->program->instrs.at[i];
     const struct nki_operand *src = &instr->operands[NKI_TENSOR_COPY_src];
