@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How fast a kernel becomes a latency, and how that grows. Kernels of ours of ten thousand
  * instructions and more go through specialising, checking, loading (checks, life spans, capacity)
- * and timing, each size in a process of its own. It prints instructions per second of
- * processor time, and bytes for each instruction at the peak of each stage. Then it times the same
- * kernels at once, as is done where only the latency is asked for: rounds that are alike are left
- * out. Build it with the release preset.
+ * and timing, each size in a process of its own. It prints instructions per second of processor
+ * time, and bytes for each instruction at the peak of each stage; "every" is specialising with
+ * every round of the loops evaluated, none copied. Then it times the same kernels at once, as is
+ * done where only the latency is asked for: rounds that are alike are left out. Build it with the
+ * release preset.
  *
  *     bench_clock_speed [-n MOST] [-k KERNEL] [-f]
  *
@@ -116,8 +117,9 @@ static const struct kernel {
      "    return y\n"},
 };
 
-enum stage { SPECIALISE, CHECK, LOAD, TIME, STAGE_COUNT };
-static const char *const stage_names[STAGE_COUNT] = {"specialise", "check", "load", "time"};
+enum stage { SPECIALISE, CHECK, LOAD, TIME, EVERY_ROUND, STAGE_COUNT };
+static const char *const stage_names[STAGE_COUNT] = {"specialise", "check", "load", "time",
+                                                     "every"};
 
 struct measured {
     size_t instrs, kept;
@@ -169,10 +171,11 @@ static void ask(struct asked *asked, const struct kernel *kernel, size_t wanted,
                                                      .max_bytes = SIZE_MAX / 2};
 }
 
-static struct nki_program *specialise(const struct kernel *kernel, size_t wanted,
+static struct nki_program *specialise(const struct kernel *kernel, size_t wanted, bool every_round,
                                       struct diag_list *diags) {
     struct asked asked;
     ask(&asked, kernel, wanted, diags);
+    asked.options.every_round = every_round;
     struct nki_program *program = nki_specialise(asked.tree, &asked.options, diags);
     nki_tree_free(asked.tree);
     return program;
@@ -201,7 +204,7 @@ static bool check_alone(const struct nki_program *program,
 static bool measure(const struct kernel *kernel, size_t wanted, struct measured *measured) {
     struct diag_list diags = {0};
     struct watch watch = {measured, processor_s(), peak_bytes()};
-    struct nki_program *program = specialise(kernel, wanted, &diags);
+    struct nki_program *program = specialise(kernel, wanted, false, &diags);
     stage_done(&watch, SPECIALISE);
     const struct device_generation *generation = device_generation_of(NKI_GEN3);
     struct device_image *image = NULL;
@@ -220,6 +223,8 @@ static bool measure(const struct kernel *kernel, size_t wanted, struct measured 
     struct device_profile *profile = device_time(image);
     stage_done(&watch, TIME);
     device_profile_free(profile);
+    nki_program_free(specialise(kernel, wanted, true, &diags));
+    stage_done(&watch, EVERY_ROUND);
     return true;
 }
 
