@@ -67,9 +67,15 @@ static void print_us(struct buf *out, double us) {
     clock_print_duration(out, us * 1e-6);
 }
 
-static void print_step(struct buf *out, const struct schedule_step *step) {
-    buf_printf(out, " %s (line %d of the reference): %lld instead of %lld, ", step->title,
-               step->line, (long long)step->to, (long long)step->from);
+/* Whose lines the graph has. */
+static const char *source_of(const struct rewrite_anew *anew) {
+    return anew->is_lifted ? "kernel" : "reference";
+}
+
+static void print_step(const struct rewrite_anew *anew, struct buf *out,
+                       const struct schedule_step *step) {
+    buf_printf(out, " %s (line %d of the %s): %lld instead of %lld, ", step->title, step->line,
+               source_of(anew), (long long)step->to, (long long)step->from);
     if (step->saved_us > 0) {
         buf_puts(out, "saves ");
         print_us(out, step->saved_us);
@@ -83,17 +89,17 @@ static const char *print_what(const struct rewrite_anew *anew, struct arena *are
     const struct schedule *found = anew->found;
     struct buf out = {0};
     buf_printf(&out,
-               "Replaces the whole kernel by one that is written from what the reference computes, "
+               "Replaces the whole kernel by one that is written from what the %s computes, "
                "in the current dialect; precision: %s. No line of the kernel is kept, only its "
                "name and its arguments.",
-               write_precision_word(anew->precision));
+               source_of(anew), write_precision_word(anew->precision));
     if (found->steps.len) {
         buf_puts(&out, " As it is written first it would take ");
         print_us(&out, found->start_us);
         buf_puts(&out, ". Steps of its schedule:");
     }
     for (size_t i = 0; i < found->steps.len; i++)
-        print_step(&out, &found->steps.at[i]);
+        print_step(anew, &out, &found->steps.at[i]);
     const char *kept = arena_strdup(arena, out.at);
     buf_free(&out);
     return kept;
@@ -125,7 +131,9 @@ void rewrite_anew_offer(const struct rewrite_request *request, double now_us, st
     const struct rewrite_anew *anew = request->anew;
     double change = anew->found->latency_us / now_us - 1;
     *offer = (struct rewrite_offer){.key = print_key(anew, arena),
-                                    .title = "Write the kernel anew from the reference",
+                                    .title = anew->is_lifted
+                                                 ? "Write the kernel anew from what it computes"
+                                                 : "Write the kernel anew from the reference",
                                     .what = print_what(anew, arena),
                                     .why = print_why(anew, now_us, arena),
                                     .first_line = 1,
@@ -172,8 +180,8 @@ bool rewrite_anew_apply(const struct rewrite_request *request, const char *key, 
     struct written *written = ok ? write_kernel(&spec, err) : NULL;
     ok = written != NULL;
     if (ok && written->gaps.len)
-        ok = err_set(err, ERR_KERNEL, "%s (line %d of the reference) cannot be written",
-                     written->gaps.at[0].what, written->gaps.at[0].line);
+        ok = err_set(err, ERR_KERNEL, "%s (line %d of the %s) cannot be written",
+                     written->gaps.at[0].what, written->gaps.at[0].line, source_of(request->anew));
     if (ok)
         buf_puts(out, written->text);
     written_free(written);

@@ -12,12 +12,18 @@
 /* What a kernel can be written anew from: the graph of its reference and what the search over its
  * schedules found. Everything in it stays the caller's. */
 struct rewrite_anew {
-    struct str graph; /* meta.json of the recorded reference */
+    struct str graph; /* meta.json of the recorded reference, or what a kernel was lifted to */
+    bool is_lifted;   /* its lines are a kernel's */
     const char *task; /* its name, for the first comment */
     enum write_precision precision;
     double tolerance;             /* relative L2 that counts as correct; 0: unknown */
     const struct schedule *found; /* NULL: it is not offered, and keys still work */
 };
+/* What the request's kernel computes for its inputs, in the form of such a graph, for a reference
+ * that cannot be recorded. It is found from the program alone, so what is written from it has to be
+ * verified. A new string; NULL and *err: it does not compile, or a part of it stays opaque. */
+char *rewrite_lift(const struct rewrite_request *request, const volatile int *cancel,
+                   struct err *err) CC_MUST_USE;
 /* Searches the schedules of request->anew for the request's generation, inputs and pessimism.
  * `budget` and the errors as for schedule_search; `threads` judge at once. */
 struct rewrite_effort {

@@ -68,6 +68,17 @@ class Anew(Writing):
         self.assertFalse([event for event in events
                           if "hone-candidate-dialect" in json.dumps(event)])
 
+    def test_a_reference_that_cannot_be_recorded_is_replaced_by_what_the_kernel_computes(self):
+        with open(self.path("product", "reference.py"), "w", encoding="utf-8") as file:
+            file.write(REFERENCE.replace("    return np.matmul", "    if float(x[0, 0]) > 1e9:\n"
+                                         "        return x\n    return np.matmul"))
+        events = self.run_loop("--rounds", "1")
+        plan = next(event for event in events if event["event"] == "plans")["plans"][0]
+        self.assertEqual(plan["title"], "Write the kernel anew from what it computes")
+        self.assertIn("written from what the kernel computes", plan["what"])
+        decided = next(event for event in events if event["event"] == "decided")
+        self.assertEqual(decided["status"], "keep", decided)
+
     def test_nothing_left_is_explained(self):
         events = self.run_loop("--rounds", "12")
         said = [event.get("text", "") for event in events if event["event"] == "log"]

@@ -3,6 +3,7 @@
  * on the reference and on the settings, and not on the kernel of the moment. */
 #include "tune/proposer/anew.h"
 
+#include <cjson/cJSON.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -83,14 +84,38 @@ bool anew_is_unsearched(const struct anew *anew) {
 
 /* ---- what it has ----------------------------------------------------------------------------- */
 
-static void read_graph(struct anew *anew) {
+/* Whether the reference could be recorded. */
+static bool is_recorded(const char *graph, size_t size) {
+    cJSON *meta = graph ? cJSON_ParseWithLength(graph, size) : NULL;
+    bool recorded = meta && !cJSON_GetObjectItemCaseSensitive(meta, "refused");
+    cJSON_Delete(meta);
+    return recorded;
+}
+
+/* The reference's graph; where there is none, what the kernel computes, once its inputs are
+ * known. */
+static void read_graph(struct anew *anew, const struct rewrite_request *request,
+                       const volatile int *cancel) {
     size_t size = 0;
-    anew->graph = task_graph_read(anew->reference_path, &size, &anew->err);
-    anew->view = (struct rewrite_anew){.graph = {anew->graph, size},
+    char *graph = task_graph_read(anew->reference_path, &size, &anew->err), *lifted = NULL;
+    bool recorded = is_recorded(graph, size);
+    if (!recorded && !request->inputs) {
+        free(graph);
+        return;
+    }
+    if (!recorded && (lifted = rewrite_lift(request, cancel, NULL))) {
+        free(graph);
+        graph = lifted;
+        size = strlen(lifted);
+    }
+    free(anew->graph);
+    anew->graph = graph;
+    anew->view = (struct rewrite_anew){.graph = {graph, size},
+                                       .is_lifted = lifted != NULL,
                                        .task = anew->task,
                                        .precision = write_precision_of(anew->precision),
                                        .tolerance = anew->tolerance};
-    anew->was_read = true;
+    anew->was_read = !cancel || !*cancel;
 }
 
 static void search(struct anew *anew, struct rewrite_request *request,
@@ -129,9 +154,9 @@ static void tell(const struct anew *anew, struct buf *summary) {
         buf_printf(summary, "no kernel was written anew from the reference: %s", anew->err.text);
         return;
     }
-    buf_printf(summary,
-               "judged %zu schedule%s of a kernel written anew from the reference: ", found->judged,
-               found->judged == 1 ? "" : "s");
+    buf_printf(summary, "judged %zu schedule%s of a kernel written anew from %s: ", found->judged,
+               found->judged == 1 ? "" : "s",
+               anew->view.is_lifted ? "what the kernel computes" : "the reference");
     clock_print_duration(summary, found->latency_us * 1e-6);
     buf_printf(summary, " on the device model%s", found->ended ? "" : "; the budget ended");
 }
@@ -140,7 +165,7 @@ void anew_fill(struct anew *anew, struct rewrite_request *request, const struct 
                struct buf *summary) {
     pthread_mutex_lock(&anew->works);
     if (!anew->was_read)
-        read_graph(anew);
+        read_graph(anew, request, how->cancel);
     if (anew->graph)
         request->anew = &anew->view;
     if (how->threads && !anew->was_searched && request->inputs) {
