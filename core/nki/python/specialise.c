@@ -143,6 +143,25 @@ static bool run_kernel(struct interp *in, const struct nki_node *function, struc
     return run_grid(in, function, &call, callee);
 }
 
+/* A launch is no option of the decorator, and was once ignored there. */
+static bool decorator_launches(struct interp *in, const struct nki_node *function) {
+    const struct nki_node *decorator = nki_kernel_decorator(function);
+    if (!decorator || decorator->kind != NKI_CALL)
+        return false;
+    const struct nki_list *keywords = &decorator->call.keywords;
+    for (uint32_t i = 0; i < keywords->len; i++) {
+        struct str name = keywords->at[i]->keyword.name;
+        if (!str_is(name, "grid") && !str_is(name, "lnc"))
+            continue;
+        interp_error(in, decorator, "TypeError",
+                     "nki.jit has no option " STR_FMT ": launch with kernel[2](..), or with "
+                     "hone sim --lnc 2",
+                     STR_ARG(name));
+        return true;
+    }
+    return false;
+}
+
 static bool find_kernel(struct interp *in, const struct unit *unit,
                         const struct nki_node **function, struct value *callee) {
     struct err err = {0};
@@ -152,6 +171,8 @@ static bool find_kernel(struct interp *in, const struct unit *unit,
         in->failure.unit = NULL;
         return false;
     }
+    if (in->dialect != NKI_DIALECT_LEGACY && decorator_launches(in, *function))
+        return false;
     struct str name = (*function)->function_def.name;
     in->program->kernel = arena_strndup(in->program->arena, name.at, name.len);
     uint32_t slot;
