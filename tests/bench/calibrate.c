@@ -2,13 +2,14 @@
 /* Times kernels on the device model for tests/bench/calibrate.py, which compares them with what was
  * measured. One job per line of stdin, its fields apart by tabs:
  *
- *     ID  FILE  FUNCTION  DEVICE  INPUTS
+ *     ID  FILE  FUNCTION  DEVICE  INPUTS  PASSES
  *
  * With --edits each line has two kernels as the counts of struct device_counts, and the answer is
- * the kind of edit between them.
+ * the kind of edit between them, and the least ratio of their times that the verdict believes.
  *
  * INPUTS are words apart by spaces: 128x512:bfloat16 (an array), 1e-05 (a float), 4 (an integer),
- * none, each with NAME= before it where it is not positional. One line of stdout per job:
+ * none, each with NAME= before it where it is not positional. PASSES are those to leave out for
+ * this job, words apart by spaces, perhaps none. One line of stdout per job:
  *
  *     ID  LATENCY_US  BOUND  METRIC=VALUE ...      or      ID  -  what went wrong
  *
@@ -35,7 +36,7 @@ static const char *const generations[] = {"trn1", "trn2", "trn3"};
 
 #define MOST_INPUTS 64
 #define MOST_LINE 65536
-enum field { ID, FILE_NAME, FUNCTION, DEVICE, INPUTS, FIELDS };
+enum field { ID, FILE_NAME, FUNCTION, DEVICE, INPUTS, PASSES, FIELDS };
 
 /* Reads "128x512:bfloat16"; false for anything else. */
 static bool array_of(char *word, struct nki_input *input) {
@@ -133,14 +134,14 @@ static void print_slopes(const struct device_image *image,
 
 static bool time_program(const struct nki_program *program,
                          const struct device_generation *generation, const struct changes *changes,
-                         struct diag_list *diags) {
+                         uint32_t without, struct diag_list *diags) {
     double before = cpu_ms();
     struct device_image *image = device_load(program, generation, diags);
     if (!image)
         return false;
     size_t g = (size_t)(generation->generation - NKI_GEN2);
     struct device_profile *profile =
-        device_time_without(image, &changes->constants[g], changes->without);
+        device_time_without(image, &changes->constants[g], changes->without | without);
     double took = cpu_ms() - before;
     print_profile(profile, program->instrs.len, took);
     if (changes->slopes && took <= SLOPES_MOST_MS)
@@ -149,6 +150,14 @@ static bool time_program(const struct nki_program *program,
     device_profile_free(profile);
     device_unload(image);
     return true;
+}
+
+static uint32_t passes_of(char *text) {
+    uint32_t passes = 0;
+    char *rest = text;
+    for (char *word; (word = strtok_r(rest, " \n", &rest));)
+        passes |= device_pass_find(word);
+    return passes;
 }
 
 static bool run_job(char *fields[FIELDS], const struct changes *changes, struct diag_list *diags,
@@ -166,7 +175,8 @@ static bool run_job(char *fields[FIELDS], const struct changes *changes, struct 
         err_set(err, ERR_USAGE, "an input is neither an array nor a number");
     struct nki_program *program =
         options.n_inputs == SIZE_MAX ? NULL : nki_specialise(tree, &options, diags);
-    bool timed = program && time_program(program, generation, changes, diags);
+    bool timed =
+        program && time_program(program, generation, changes, passes_of(fields[PASSES]), diags);
     nki_program_free(program);
     nki_tree_free(tree);
     return timed;
@@ -205,7 +215,8 @@ static int print_edits(void) {
         char *rest = line;
         if (!work_of(&rest, &one) || !work_of(&rest, &other))
             return 2;
-        printf("%d\n", (int)device_edit_between(&one, &other));
+        enum device_edit edit = device_edit_between(&one, &other);
+        printf("%d %g\n", (int)edit, device_edit_least(edit));
     }
     return 0;
 }

@@ -41,6 +41,7 @@ class Row:
     harness_us: float = 0.0
     published: float = 0.0  # of a row whose latency was derived from it, which is often half of it
     level: bool = True  # False: the harness decides its level, and only its order is judged
+    without: list = dataclasses.field(default_factory=list)  # passes, by its compiler's flags
     why_not: str = ""
 
 
@@ -106,6 +107,7 @@ def nkibench(row, csv, checkouts):
     operation = name.parts[1] if name.parts[0] == "workspaces" else re.match(
         r"([a-z_]+)_[A-Z]", name.name).group(1)
     row.operation = operation
+    row.without = ["dge"]  # NKIBench compiles with --disable-dge
     inputs = " ".join(w if "." in w or "e-" in w else w + ":float32"
                       for w in NKIBENCH_INPUTS[operation].split())
     row.parts = [Part(checkouts.file(csv["repository"], csv["path"]), csv["function"], inputs)]
@@ -172,6 +174,7 @@ def course(row, csv, checkouts):
 
 def blocked(row, csv, checkouts):
     row.operation = "blocked_matmul"
+    row.harness_us = PROFILE_US
     sizes = " ".join(f"{k}={v}" for k, v in
                      re.findall(r"(TILES_IN_BLOCK_[MNK])=(\d+)", csv["shape_dtype"]))
     row.shape = csv["shape_dtype"].split(" TILES")[0]

@@ -18,7 +18,7 @@ struct device_generation {
     uint32_t psum_banks;
     uint64_t hbm_bytes;      /* a core's share */
     double hbm_bytes_per_ns; /* a core's share of HBM bandwidth */
-    uint32_t dma_engines;
+    uint32_t dma_engines, dge_blocks;
     double dma_engine_bytes_per_ns; /* the theoretical rate of one engine */
     double pe_tflops_bf16, pe_tflops_fp32, pe_tflops_fp8;
 };

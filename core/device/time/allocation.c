@@ -350,6 +350,8 @@ static void compile(struct allocation *allocation, uint32_t passes, bool *absent
     if (passes & PASS_BIT(ZERO_FLAGS))
         allocation_find_zero_flags(allocation, absent);
     allocation->renames = legacy && passes & PASS_BIT(RENAMING);
+    allocation->makes_descriptors =
+        legacy && passes & PASS_BIT(DGE) && allocation->image->generation->dge_blocks > 0;
     allocation_choose_engines(allocation, passes & PASS_BIT(SHARED_COPIES), absent);
 }
 

@@ -68,6 +68,7 @@ struct allocation {
     bool *input_in_psum;           /* per instruction: the compiler put an input of it into PSUM */
     uint8_t *engine;               /* per instruction: enum nki_engine, as the compiler chose it */
     bool renames;                  /* a load that fills a buffer anew fills another buffer */
+    bool makes_descriptors;        /* the hardware makes those of the legacy dialect (DGE) */
     bool reorders;                 /* the compiler may reorder: legacy dialect */
     struct nki_fold *folds;        /* of the program, in their shortest periods */
     VEC(struct gap) gaps;          /* one for each fold of the program */

@@ -67,11 +67,25 @@ static double issue_ns(const struct allocation *allocation, const struct issue *
                        const struct issue_cost *cost, const struct device_constants *table) {
     if (cost->transfer.software)
         return (double)cost->transfer.descriptors * table->dma_software_ns;
-    /* The legacy compiler lays descriptors down before the kernel starts. */
+    /* The compiler deals transfers among the blocks that make descriptors. */
+    if (allocation->makes_descriptors)
+        return table->dma_issue_ns / allocation->image->generation->dge_blocks;
+    /* Without them, it lays descriptors down before the kernel starts. */
     bool is_static = allocation->reorders || cost->issuer == NKI_ENGINE_GPSIMD ||
                      (issue->kind == ISSUE_INSTR &&
                       transfer_dge(allocation->image, issue->instr) == NKI_DGE_NONE);
     return is_static ? table->dma_static_issue_ns : table->dma_issue_ns;
+}
+
+/* What passes between the issue of a transfer and its start besides dma_start_ns. While one block
+ * makes the descriptors of a transfer, the other block is free for the next one, so that an issue
+ * is over before they are made. Without the blocks, the legacy compiler makes GpSimd issue all
+ * transfers, but a store waits for an engine, and a load for nobody. */
+static double lead_ns(const struct allocation *allocation, const struct issue_cost *cost,
+                      const struct device_constants *table) {
+    if (allocation->makes_descriptors && !cost->transfer.software)
+        return table->dma_issue_ns - cost->issue_ns;
+    return cost->queue == QUEUE_DMA_OUT && allocation->reorders ? table->dma_wait_ns : 0;
 }
 
 static struct issue_cost cost_of_transfer(const struct allocation *allocation,
@@ -83,10 +97,7 @@ static struct issue_cost cost_of_transfer(const struct allocation *allocation,
                           : transfer_of(allocation, issue->instr, table);
     cost.issuer = (uint8_t)issuer_of(allocation, issue, &cost.transfer);
     cost.issue_ns = cost_on_grid(issue_ns(allocation, issue, &cost, table));
-    /* The legacy compiler makes GpSimd issue both, but a store waits for an engine, and a load for
-     * nobody. */
-    bool waits = cost.queue == QUEUE_DMA_OUT && allocation->reorders;
-    cost.start_ns = cost_on_grid(table->dma_start_ns + (waits ? table->dma_wait_ns : 0));
+    cost.start_ns = cost_on_grid(table->dma_start_ns + lead_ns(allocation, &cost, table));
     return cost;
 }
 
