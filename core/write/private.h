@@ -100,6 +100,22 @@ void write_choose_roots(struct writer *writer);
 /* The results of a stage in order, at most WRITE_MAX_MATES; returns how many. */
 int write_mates(const struct writer *writer, int leader, int *mates);
 
+/* rows.c: lines that make a tile of an array that lies nowhere, as an operand of a product wants
+ * it: 128 rows at most, `rows` of them of `n` from the one that `at` names on, and all columns. Its
+ * name, NULL where there is none: then the array is put into HBM. Names of its own end in `suffix`.
+ */
+struct made_rows {
+    int node;
+    int64_t n, row_stride, columns, column_stride, offset;
+    const char *at, *rows, *suffix;
+    int64_t most; /* that `at` is */
+};
+const char *rows_make_operand(struct writer *writer, const struct made_rows *wanted);
+/* Whether stages of two roots have a node or an array in common. */
+bool rows_overlap(struct writer *writer, int first, int second);
+/* Bytes of a partition that a tile of rows takes while it is made. */
+double rows_made_bytes(struct writer *writer, int root);
+
 /* rows.c: element-wise operations, reductions and scans over tiles of rows. */
 bool rows_is_fusable(enum graph_kind kind);
 /* The node that a stage cannot compute beside its roots and that must be a root, too; -1 when there

@@ -174,11 +174,44 @@ static int64_t tiles_at_once(struct product *p, enum which which, const struct s
                         count);
 }
 
+static bool is_made(const struct product *p, enum which which) {
+    return p->writer->buffers.at[p->views[which].buffer].is_made;
+}
+
+/* Rows that lie nowhere are made for the tile; false where they cannot be. */
+static bool make_rows(struct product *p, enum which which, struct turn *turn,
+                      const struct span *span) {
+    const struct product_side *sum = &p->main[SUMMED], *own = own_side(p, which);
+    const struct span *at = strcmp(span->at, "0") ? span : &turn->rows;
+    bool both = strcmp(span->at, "0") && strcmp(turn->rows.at, "0");
+    const struct made_rows wanted = {
+        .node = p->writer->buffers.at[p->views[which].buffer].node,
+        .n = own->n,
+        .row_stride = own->strides[which],
+        .columns = sum->n,
+        .column_stride = sum->strides[which],
+        .offset = p->views[which].offset,
+        .at = at->at,
+        .most = at->most,
+        .rows = turn->rows.size,
+        .suffix = p->name,
+    };
+    turn->raw = both || p->loop_count ? NULL : rows_make_operand(p->writer, &wanted);
+    if (both || p->loop_count)
+        write_apart(p->writer, wanted.node);
+    return turn->raw;
+}
+
 static void turn_one_by_one(struct product *p, enum which which, struct turn *turn,
                             const struct span *span) {
     struct writer *w = p->writer;
     turn->rows = open_rows(w, span);
     turn->tile = "";
+    if (is_made(p, which)) {
+        if (make_rows(p, which, turn, span))
+            turn_rows(p, turn);
+        return;
+    }
     product_declare(
         p, turn->raw,
         arena_printf(w->arena, "%s, %lld", turn->rows.size, (long long)p->main[SUMMED].n), p->dtype,
@@ -212,7 +245,7 @@ static void load_turned(struct product *p, enum which which, const char *name,
                         const struct span *span) {
     int indent = p->writer->indent;
     struct turn turn = {.name = name, .raw = arena_printf(p->writer->arena, "raw%s", p->name)};
-    int64_t tiles = tiles_at_once(p, which, span);
+    int64_t tiles = is_made(p, which) ? 1 : tiles_at_once(p, which, span);
     if (tiles > 1)
         turn_several(p, which, &turn, span, tiles);
     else

@@ -298,6 +298,10 @@ bool product_enter(struct product *p, const struct access *outer, double room, b
         if (!add_loop(p, &outer->terms[i]))
             return false;
     p->name = arena_printf(p->writer->arena, "_%d", node_of(p));
+    for (enum which i = LEFT; i <= RIGHT; i++) {
+        const struct buffer *buffer = &p->writer->buffers.at[p->views[i].buffer];
+        room -= buffer->is_made ? rows_made_bytes(p->writer, buffer->node) : 0;
+    }
     p->block = PARTITIONS;
     p->stays = choose_stays(p, room);
     if (!p->stays && p->turns[RIGHT])

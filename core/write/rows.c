@@ -132,6 +132,7 @@ static bool prepare(struct rows *rows, const struct view *to) {
     rows_collect(rows);
     if (!rows_measure(rows))
         return false;
+    rows->columns |= rows->whole_rows && !rows->columns;
     if (!rows->nodes.len && !rows_join(rows, &rows->writer->graph->nodes[rows->roots[0]]))
         return false;
     if (!is_countable(rows) || !spread_leaves(rows, to) || !rows_divide(rows))
@@ -284,16 +285,12 @@ static bool has_made(const struct rows *rows) {
     return false;
 }
 
-/* The nested stage's lines, for the rows of the other one's tile. */
-static bool make_tile(struct rows *rows, struct rows *own, struct tile *made) {
+/* The nested stage's lines, for the rows of a tile. */
+static bool make_tile(struct rows *own, struct tile *made) {
     int result = 0;
     size_t count = own->nodes.len;
-    partition_of(own)->variable = partition_of(rows)->variable;
-    partition_of(own)->most = partition_of(rows)->most;
-    own->count = rows->count;
     own->chunk = rows_column_elements(own);
     own->width = arena_printf(own->writer->arena, "%lld", (long long)own->chunk);
-    own->helpers = rows->helpers;
     own->pieces = 1;
     rows_plan(own);
     for (size_t i = 0; i + 1 < own->leaves.len; i++)
@@ -302,10 +299,65 @@ static bool make_tile(struct rows *rows, struct rows *own, struct tile *made) {
         !rows_compute(own, own->nodes.at[count - 1]))
         return false;
     *made = *rows_result(own, own->roots[0]);
+    return true;
+}
+
+/* The same for the tile of the stage around it. */
+static bool make_sum(struct rows *rows, struct rows *own, struct tile *made) {
+    partition_of(own)->variable = partition_of(rows)->variable;
+    partition_of(own)->most = partition_of(rows)->most;
+    own->count = rows->count;
+    own->helpers = rows->helpers;
+    bool ok = make_tile(own, made) && made->narrow;
     rows->helpers = own->helpers;
     rows->busy.vector += own->busy.vector;
     rows->busy.scalar += own->busy.scalar;
-    return made->narrow;
+    return ok;
+}
+
+/* Whether the stage's tiles are rows as a product wants them. */
+static bool makes_rows(struct rows *own, const struct made_rows *wanted) {
+    const struct side *rows = partition_of(own);
+    const struct leaf *result = &own->leaves.at[own->leaves.len - 1];
+    bool same = rows && rows->n == wanted->n && !own->in_chunks && wanted->offset == 0 &&
+                result->view.offset == 0 && own->side_count == 2;
+    for (int s = 0; same && s < own->side_count; s++)
+        same = own->sides[s].role == SIDE_PARTITION
+                   ? result->strides[s] == wanted->row_stride
+                   : own->sides[s].role == SIDE_COLUMN && own->sides[s].n == wanted->columns &&
+                         result->strides[s] == wanted->column_stride;
+    return same;
+}
+
+const char *rows_make_operand(struct writer *w, const struct made_rows *wanted) {
+    struct rows own = {.writer = w, .roots = &wanted->node, .root_count = 1};
+    size_t count = (size_t)w->graph->count + 1;
+    struct tile made = {0};
+    own.tiles = mem_alloc(count, sizeof *own.tiles);
+    own.plans = mem_alloc(count, sizeof *own.plans);
+    own.suffix = wanted->suffix;
+    own.whole_rows = true;
+    bool ok = prepare(&own, &w->values[wanted->node].view) && !own.is_carried && !has_made(&own) &&
+              makes_rows(&own, wanted);
+    if (ok) {
+        partition_of(&own)->variable = strcmp(wanted->at, "0") ? wanted->at : NULL;
+        partition_of(&own)->most = wanted->most;
+        own.count = wanted->rows;
+        ok = make_tile(&own, &made) && !made.narrow;
+    }
+    if (!ok)
+        write_apart(w, wanted->node);
+    rows_free(&own);
+    return ok ? made.name : NULL;
+}
+
+double rows_made_bytes(struct writer *writer, int root) {
+    struct rows own = {.writer = writer, .roots = &root, .root_count = 1};
+    rows_collect(&own);
+    const struct graph_node *row = &writer->graph->nodes[root];
+    double tiles = (double)(own.nodes.len + own.leaves.len);
+    rows_free(&own);
+    return 2 * 4 * tiles * (double)row->shape[row->ndim - 1];
 }
 
 bool rows_make(struct rows *rows, struct leaf *leaf) {
@@ -316,7 +368,7 @@ bool rows_make(struct rows *rows, struct leaf *leaf) {
     own.plans = mem_alloc(count, sizeof *own.plans);
     bool ok = prepare(&own, &w->values[leaf->node].view) && !own.is_carried && !has_made(&own) &&
               goes_with(rows, leaf, &own) && !reads_the_same(rows, &own) &&
-              make_tile(rows, &own, &rows->tiles[leaf->node]);
+              make_sum(rows, &own, &rows->tiles[leaf->node]);
     if (!ok)
         write_apart(w, leaf->node);
     rows_free(&own);

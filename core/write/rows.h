@@ -62,6 +62,7 @@ struct rows {
     struct side sides[ROWS_MAX_SIDES];
     int side_count;
     bool is_copy;              /* nothing is computed */
+    bool whole_rows;           /* tiles have all of the last dimension */
     bool in_chunks;            /* rows are taken piece by piece */
     bool is_carried;           /* in chunks, from each of which scans go on in the next */
     const char *lane;          /* of what scans carry: their place in it */
@@ -75,6 +76,7 @@ struct rows {
     struct tile *tiles;        /* by node */
     struct plan *plans;        /* by node */
     int helpers;               /* tiles that stand for no node, so far */
+    const char *suffix;        /* of their names; NULL: none */
     /* Instructions that either Vector or Scalar can run, in order. They are weighed in a first pass
      * that prints into nothing. */
     VEC(struct busy) either;

@@ -161,6 +161,28 @@ bool rows_reads(struct writer *writer, int root, int node) {
     return reads;
 }
 
+static bool has_node(const struct rows *rows, int node) {
+    for (size_t i = 0; i < rows->nodes.len; i++)
+        if (rows->nodes.at[i] == node)
+            return true;
+    return has_leaf(rows, node) && rows->writer->graph->nodes[node].op->kind != GRAPH_CONSTANT;
+}
+
+bool rows_overlap(struct writer *writer, int first, int second) {
+    struct rows a = {.writer = writer, .roots = &first, .root_count = 1};
+    struct rows b = {.writer = writer, .roots = &second, .root_count = 1};
+    rows_collect(&a);
+    rows_collect(&b);
+    bool overlap = false;
+    for (size_t i = 0; i < a.nodes.len; i++) /* but b may read what a makes */
+        overlap |= a.nodes.at[i] != first && has_node(&b, a.nodes.at[i]);
+    for (size_t i = 0; i < a.leaves.len; i++)
+        overlap |= has_node(&b, a.leaves.at[i].node);
+    rows_free(&a);
+    rows_free(&b);
+    return overlap;
+}
+
 static bool is_constant(const struct graph_node *node) {
     return node->op->kind == GRAPH_CONSTANT;
 }

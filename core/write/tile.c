@@ -27,7 +27,8 @@ struct tile rows_tile(struct rows *rows, const char *name, const char *dtype, bo
 }
 
 struct tile rows_helper(struct rows *rows, const char *base, const char *dtype, bool narrow) {
-    const char *name = arena_printf(rows->writer->arena, "%s_h%d", base, ++rows->helpers);
+    const char *name = arena_printf(rows->writer->arena, "%s_h%d%s", base, ++rows->helpers,
+                                    rows->suffix ? rows->suffix : "");
     return rows_tile(rows, name, dtype, narrow);
 }
 

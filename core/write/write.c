@@ -319,8 +319,8 @@ static bool take_product(struct writer *writer, int index) {
     return value->has_view;
 }
 
-/* A sum of rows that is made where it is used has a view, but lies nowhere. */
-static bool take_made_sum(struct writer *writer, int index) {
+/* Rows that are made where they are used have a view, but lie nowhere. */
+static bool take_made_rows(struct writer *writer, int index) {
     const struct graph_node *node = &writer->graph->nodes[index];
     struct value *value = &writer->values[index];
     value->view = view_whole((int)writer->buffers.len, node->shape, node->ndim);
@@ -334,7 +334,7 @@ static bool take_made_sum(struct writer *writer, int index) {
 /* All results of a stage, when its last one is due. */
 static bool take_rows(struct writer *writer, int leader) {
     if (writer->values[leader].is_made)
-        return take_made_sum(writer, leader);
+        return take_made_rows(writer, leader);
     int mates[WRITE_MAX_MATES];
     struct view places[WRITE_MAX_MATES];
     int count = write_mates(writer, leader, mates);
@@ -429,22 +429,44 @@ static bool makes_products(const struct writer *writer, int stage) {
     return false;
 }
 
-/* A sum of rows that goes over the results of products is made beside those: they need not wait
- * for it. */
-static void choose_made_sum(struct writer *writer, int node) {
-    static const int64_t values[] = {1, 0};
+/* The stage that makes products of which a result is an operand, or over whose results it goes as
+ * a sum of rows; -1: there is none. */
+static int stage_around(const struct writer *writer, int node) {
     const struct value *value = &writer->values[node];
-    int mates[WRITE_MAX_MATES];
-    if (!value->is_root || value->leader != node || writer->apart[node] ||
-        is_output(writer->graph, node) || write_mates(writer, node, mates) != 1)
+    const struct graph_node *user = &writer->graph->nodes[value->only_user];
+    bool operand = value->users == 1 && user->op->kind == GRAPH_CONTRACT &&
+                   writer->values[value->only_user].is_made;
+    int stage = stage_of_users(writer, operand ? value->only_user : node);
+    bool sum = writer->graph->nodes[node].op->kind == GRAPH_REDUCE;
+    return (operand || sum) && stage >= 0 && makes_products(writer, stage) ? stage : -1;
+}
+
+/* Whether all results of a stage can be made, tile by tile, in the stage that uses them. */
+static bool may_be_beside(struct writer *writer, const int *mates, int count) {
+    int stage = stage_around(writer, mates[0]);
+    bool may = stage >= 0;
+    for (int i = 0; may && i < count; i++)
+        may = !writer->apart[mates[i]] && !is_output(writer->graph, mates[i]) &&
+              stage_around(writer, mates[i]) == stage && mates[i] != stage &&
+              !rows_overlap(writer, mates[i], stage);
+    return may;
+}
+
+/* Operands of products, and sums of rows that go over their results, are made beside them: products
+ * need not wait until all of that has gone through HBM. */
+static void choose_made_beside(struct writer *writer, int leader) {
+    static const int64_t values[] = {1, 0};
+    int mates[WRITE_MAX_MATES], count = write_mates(writer, leader, mates);
+    if (!count || !may_be_beside(writer, mates, count) ||
+        !write_choose(writer, leader, "made_beside",
+                      "made for a tile beside the products that need it (1), or put into HBM first "
+                      "(0)",
+                      values, 2))
         return;
-    int stage = stage_of_users(writer, node);
-    if (stage >= 0 && stage != node && makes_products(writer, stage))
-        writer->values[node].is_made =
-            write_choose(writer, node, "made_beside",
-                         "made for a tile beside the products that it goes over (1), or put into "
-                         "HBM first (0)",
-                         values, 2);
+    for (int i = 0; i < count; i++) {
+        writer->values[mates[i]].is_made = true;
+        writer->values[mates[i]].leader = mates[i];
+    }
 }
 
 static void choose_made(struct writer *writer) {
@@ -452,8 +474,8 @@ static void choose_made(struct writer *writer) {
         if (writer->graph->nodes[i].op->kind == GRAPH_CONTRACT)
             choose_made_product(writer, i);
     for (int i = 0; i < writer->graph->count; i++)
-        if (writer->graph->nodes[i].op->kind == GRAPH_REDUCE)
-            choose_made_sum(writer, i);
+        if (writer->values[i].leader == i)
+            choose_made_beside(writer, i);
 }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
