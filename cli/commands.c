@@ -81,6 +81,10 @@
 
 static const struct cli_option new_options[] = {
     OPTION_REFERENCE,
+    {"from", "KERNEL", NULL,
+     "Write what this kernel computes (hone lift) instead of what the reference says: a kernel of "
+     "the older dialect becomes one of the current dialect. The reference makes the inputs.",
+     false},
     OPTION_DEVICE,
     OPTION_PRECISION,
     {"choose", "KEY=VALUE", NULL, "Decide one choice of the schedule yourself; may be repeated.",

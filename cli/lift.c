@@ -13,7 +13,7 @@ static double tolerance_of(const struct runner_lift *lift) {
 }
 
 static bool is_right(const struct runner_lift *lift) {
-    return !lift->compared || lift->error <= tolerance_of(lift);
+    return !lift->compared || !lift->elements || lift->error <= tolerance_of(lift);
 }
 
 static void print_comparison(const struct runner_lift *lift) {

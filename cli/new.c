@@ -49,6 +49,42 @@ static bool record(const char *reference_path, struct recorded *recorded, struct
     return recorded->graph != NULL;
 }
 
+/* The kernel of --from says what is to be computed, if that is what it returns; the reference only
+ * how its inputs are made and what is right. */
+static bool lift(const struct cli *cli, const char *from, const char *reference_path,
+                 struct recorded *recorded, struct err *err) {
+    struct cli asked = {.command = cli->command};
+    struct cli_job job = {0};
+    struct runner_lift lift = {0};
+    *vec_push(&asked.args) = from;
+    for (size_t i = 0; i < cli->given.len; i++)
+        *vec_push(&asked.given) = cli->given.at[i];
+    bool ok =
+        cli_job_open(&asked, &job) == CLI_OK || err_set(err, ERR_USAGE, "nothing was written");
+    job.job.reference_path = ok ? reference_path : NULL;
+    if (ok)
+        cli_job_prepare(&job.job, false, err);
+    ok = ok && err->kind == ERR_NONE && runner_lift(&job.job, true, &lift, err);
+    if (ok && !lift.whole)
+        ok = err_set(err, ERR_KERNEL,
+                     "not all that %.200s computes could be said; hone lift says why", from);
+    else if (ok && !(lift.error <= (lift.tolerance > 0 ? lift.tolerance : 2e-5)))
+        ok = err_set(err, ERR_KERNEL,
+                     "what was lifted of %.200s could not be confirmed by its results; hone lift "
+                     "says more",
+                     from);
+    if (ok) {
+        free(recorded->graph);
+        recorded->graph = mem_strdup(lift.graph.at);
+        recorded->size = lift.graph.len;
+    }
+    runner_lift_free(&lift);
+    cli_job_close(&job);
+    vec_free(&asked.args);
+    vec_free(&asked.given);
+    return ok;
+}
+
 /* ---- the folder ------------------------------------------------------------------------------ */
 
 /* Copies the reference and what it imports to the folder of the kernel, unless they are there
@@ -77,10 +113,10 @@ static bool copy_reference(const char *folder, const char *reference_path, struc
     return ok;
 }
 
-static void tell_gaps(const struct written *written) {
+static void tell_gaps(const struct written *written, const char *source) {
     for (size_t i = 0; i < written->gaps.len; i++) {
         const struct write_gap *gap = &written->gaps.at[i];
-        fprintf(stderr, "reference.py:%d: %s cannot be written yet%s%s\n", gap->line, gap->what,
+        fprintf(stderr, "%s:%d: %s cannot be written yet%s%s\n", source, gap->line, gap->what,
                 *gap->why ? ": " : "", gap->why);
     }
 }
@@ -102,7 +138,6 @@ static int keep(const char *folder, const char *reference, const struct written 
     free(kernel);
     if (!ok)
         return -1;
-    tell_gaps(written);
     printf("%s/kernel.py: %s, %zu loop nest%s\n", folder,
            written->gaps.len ? "a skeleton" : "written", written->stages,
            written->stages == 1 ? "" : "s");
@@ -268,8 +303,10 @@ static int write_as_asked(const struct cli *cli, const char *folder, const char 
     if (ok && cli_has(cli, "choices")) {
         list_choices(written);
         status = 0;
-    } else if (ok)
+    } else if (ok) {
+        tell_gaps(written, cli_value(cli, "from") ? cli_value(cli, "from") : "reference.py");
         status = keep(folder, reference, written, cli_has(cli, "no-sim"), err);
+    }
     schedule_free(found);
     written_free(written);
     vec_free(&settings);
@@ -281,7 +318,13 @@ static int write_task(const struct cli *cli, const char *folder, const char *ref
     struct err err = {0};
     struct recorded recorded = {.path = reference};
     int status = -1;
-    if (record(reference, &recorded, &err))
+    const char *from = cli_value(cli, "from");
+    bool ok = record(reference, &recorded, &err);
+    if (from && recorded.inputs) {
+        err = (struct err){0}; /* whether it could be recorded does not matter then */
+        ok = lift(cli, from, reference, &recorded, &err);
+    }
+    if (ok)
         status = write_as_asked(cli, folder, reference, &recorded, &err);
     task_inputs_free(recorded.inputs);
     free(recorded.graph);

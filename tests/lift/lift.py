@@ -232,6 +232,23 @@ class Spellings(Kernels):
         self.assertIn(f"max8 at line {line}", told)
         self.assertIn("an output hangs on it", told)
 
+    def test_a_kernel_of_the_older_dialect_is_written_in_the_current_one(self):
+        text = reference((256, 300), (256, 100)) + "    if float(x[0][0, 0]) > 1e9:\n" \
+            "        return x[0]\n    return x[0].T @ x[1]\n"
+        self.write("reference.py", text)
+        self.write("older.py", PRODUCTS["legacy"])
+        self.write("opaque.py", OPAQUE)
+        told = self.run_hone("new", "--from", self.path("older.py"), "--reference",
+                             self.path("reference.py"), self.path("task"))
+        self.assertIn("current dialect", told)
+        self.assertIn("correct   yes: 5 seeds", told)
+        with open(self.path("task/kernel.py"), encoding="utf-8") as file:
+            self.assertIn("import nki\n", file.read())
+        self.write("reference.py", reference((128, 64)) + "    return x[0][:, :8]\n")
+        self.run_hone("new", "--from", self.path("opaque.py"), "--reference",
+                      self.path("reference.py"), self.path("none"), code=1)
+        self.assertFalse(os.path.exists(self.path("none/kernel.py")))
+
 
 class RoundTrip(Kernels):
     """What hone new writes of a reference is lifted to what the reference computes."""
