@@ -371,6 +371,8 @@ bool rows_make(struct rows *rows, struct leaf *leaf) {
               make_sum(rows, &own, &rows->tiles[leaf->node]);
     if (!ok)
         write_apart(w, leaf->node);
+    if (!ok) /* what is printed until then is thrown away */
+        rows->tiles[leaf->node] = (struct tile){"missing", "float32", .narrow = true, .scale = 1};
     rows_free(&own);
     return ok;
 }

@@ -76,7 +76,7 @@ def forward(x, v, g, c, a, b):
     return (e / e.sum(-1, keepdims=True)) @ v, (x / rms * g) @ v, kept @ v, kept, wide
 """,
     # It is made for a tile of rows beside the products that it goes over.
-    "beside": inputs_of((300, 70), (70, 200), (300,)) + """
+    "beside": inputs_of((300, 600), (600, 200), (300,)) + """
 def forward(x, w, c):
     rms = np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + 1e-5)
     return (x / rms) @ w + c[:, None]
@@ -135,6 +135,13 @@ class NewRows(Writing):
             text = self.check(name, name)
             self.assertNotIn("private_hbm", text)
             self.assertEqual(len(re.findall("for r in range", text)), 1)
+
+    def test_sums_of_rows_in_parts_are_made_before_products(self):
+        found = self.choices(self.reference_of("beside", WRITTEN["beside"]))
+        narrow = [f"{key}=512" for key, _, values in found
+                  if key.startswith("sum") and "512" in values]
+        self.assertEqual(len(narrow), 1, found)
+        self.check("parts", "beside", "--choose", *narrow)
 
     def late_keys(self):
         found = self.choices(self.reference_of("late", WRITTEN["late"]))
