@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of written kernels share: a folder with a home of its own, references in it, the
-program started there. The program's path is the first argument of such a test."""
+program started there, schedules drawn by chance. The program's path is the first argument of such a
+test."""
 import os
+import random
 import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HONE = os.path.abspath(sys.argv.pop(1))
+# Each run tries a sample of what could be tried, from a seed of its own: over runs all of it.
+SEED = int(os.environ.get("HONE_SAMPLE_SEED", time.time_ns() // 1000000 % 10**9))
+print(f"sampled with HONE_SAMPLE_SEED={SEED}", file=sys.stderr, flush=True)
 
 
 def inputs_of(*shapes):
@@ -56,6 +62,24 @@ class Writing(unittest.TestCase):
         strict = self.hone("check", self.path(task, "kernel.py"), "--strict")
         self.assertEqual(strict.returncode, 0, strict.stdout + strict.stderr)
         return self.kernel(task)
+
+    def written_by(self, task, reference, schedule, *options):
+        """With a schedule ("key=value"); what others of it leave no room for is passed over."""
+        while True:
+            chosen = [part for choice in schedule for part in ("--choose", choice)]
+            listed = self.new("none", reference, "--choices", *options, *chosen)
+            gone = re.search(r"nothing takes (\S+=-?\d+)", listed.stderr)
+            if not gone:
+                return self.written(task, reference, *options, *chosen)
+            schedule = [choice for choice in schedule if choice != gone.group(1)]
+
+    def draw(self, name, reference, *options, without=()):
+        """A schedule in which about half of the choices have another value than by themselves."""
+        draws = random.Random(f"{SEED} {name}")
+        found = [(key, values) for key, _, values in self.choices(reference, *options)
+                 if values and not key.endswith(without)]
+        kept = [row for row in found if draws.random() < 0.5] or found[:1]
+        return [f"{key}={draws.choice(values)}" for key, values in kept]
 
     def choices(self, reference, *options):
         """What can be chosen: key, default and the other values."""
