@@ -206,7 +206,10 @@ static void print_step(const struct schedule_step *step) {
         printf("saves %.1f us", step->saved_us);
     else
         printf("makes way for another step");
-    printf(": %s (line %d of the reference)\n", step->title, step->line);
+    struct buf text = {0};
+    schedule_step_print(step, "reference", &text);
+    printf(": %s\n", text.at);
+    buf_free(&text);
 }
 
 static void print_schedule(const struct schedule *found) {

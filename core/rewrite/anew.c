@@ -74,13 +74,12 @@ static const char *source_of(const struct rewrite_anew *anew) {
 
 static void print_step(const struct rewrite_anew *anew, struct buf *out,
                        const struct schedule_step *step) {
-    buf_printf(out, " %s (line %d of the %s): %lld instead of %lld, ", step->title, step->line,
-               source_of(anew), (long long)step->to, (long long)step->from);
+    schedule_step_print(step, source_of(anew), out);
     if (step->saved_us > 0) {
-        buf_puts(out, "saves ");
+        buf_puts(out, "; saves ");
         print_us(out, step->saved_us);
     } else {
-        buf_puts(out, "makes way for another step");
+        buf_puts(out, "; makes way for another step");
     }
     buf_putc(out, '.');
 }
@@ -98,8 +97,10 @@ static const char *print_what(const struct rewrite_anew *anew, struct arena *are
         print_us(&out, found->start_us);
         buf_puts(&out, ". Steps of its schedule:");
     }
-    for (size_t i = 0; i < found->steps.len; i++)
+    for (size_t i = 0; i < found->steps.len; i++) {
+        buf_printf(&out, " (%zu) ", i + 1);
         print_step(anew, &out, &found->steps.at[i]);
+    }
     const char *kept = arena_strdup(arena, out.at);
     buf_free(&out);
     return kept;

@@ -29,6 +29,9 @@ struct schedule_step {
     int64_t from, to;
     double saved_us; /* of what the steps before it left; not above 0: it makes way for another */
 };
+/* `source` is whose lines they are: "line 12 of the reference, sums leave PSUM: by both in turn,
+ * not by Scalar" */
+void schedule_step_print(const struct schedule_step *step, const char *source, struct buf *out);
 struct schedule {
     struct arena *arena; /* owns all texts */
     const char *text;    /* the kernel */

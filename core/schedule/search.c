@@ -222,6 +222,15 @@ static void tell_steps(struct search *search, const struct point *best, struct s
     }
 }
 
+void schedule_step_print(const struct schedule_step *step, const char *source, struct buf *out) {
+    buf_printf(out, "line %d of the %s, ", step->line, source);
+    write_subject_print(step->title, out);
+    buf_puts(out, ": ");
+    write_value_print(step->title, step->to, out);
+    buf_puts(out, ", not ");
+    write_value_print(step->title, step->from, out);
+}
+
 static struct schedule *answer(struct search *search, double start_us, bool ended) {
     struct schedule *found = mem_alloc(1, sizeof *found);
     const struct write_spec *spec = &search->request->spec;

@@ -148,7 +148,7 @@ static bool choose_tensor(struct rows *rows, int node) {
     bool fits = sums * MIN_OF(rows->chunk, rows_column_elements(rows)) <= HALF_OF_PSUM;
     return fits && strcmp(row_of(rows, node)->op->alu, "add") == 0 &&
            write_choose(rows->writer, node, "adds_up",
-                        "steps are added up by the Tensor engine (1), or by Vector (0)", values, 2);
+                        "steps are added up: by the Tensor engine (1), by Vector (0)", values, 2);
 }
 
 /* The unit matrix, as large as the tiles of rows. */

@@ -19,6 +19,26 @@ enum write_precision write_precision_of(const char *word) {
     return WRITE_KEEP;
 }
 
+void write_subject_print(const char *title, struct buf *out) {
+    const char *end = strstr(title, ": ");
+    buf_add(out, title, end ? (size_t)(end - title) : strlen(title));
+}
+
+/* The words stand before the value in parentheses, after a comma or the subject. */
+void write_value_print(const char *title, int64_t value, struct buf *out) {
+    char number[32];
+    snprintf(number, sizeof number, " (%lld)", (long long)value);
+    const char *end = strstr(title, number), *begin = strstr(title, ": ");
+    if (!end || !begin) {
+        buf_printf(out, "%lld", (long long)value);
+        return;
+    }
+    begin += 2;
+    for (const char *at = begin; (at = strstr(at, "), ")) && at < end; at += 3)
+        begin = at + 3;
+    buf_add(out, begin, (size_t)(end - begin));
+}
+
 static const struct write_choice *declared(const struct written *written, const char *key) {
     for (size_t i = 0; i < written->choices.len; i++)
         if (strcmp(written->choices.at[i].key, key) == 0)

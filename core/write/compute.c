@@ -126,8 +126,7 @@ static bool may_invert_on_scalar(struct rows *rows, int node, int of) {
     if (rows_at_least(rows->writer, of) < LEAST_INVERTED)
         return false;
     return write_choose(rows->writer, node, "inverse",
-                        "reciprocals on the Scalar engine (1), exact ones on Vector (0)", engines,
-                        2);
+                        "reciprocals: by the Scalar engine (1), exact by Vector (0)", engines, 2);
 }
 
 /* 1 / tile, for a node that divides by node `of`. */

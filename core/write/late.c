@@ -81,10 +81,10 @@ static bool find(const struct late *late, int product, int term, struct factor_f
 
 static bool is_wanted(const struct late *late, int product) {
     static const int64_t values[] = {1, 0};
-    return write_choose(late->writer, product, "late",
-                        "the result is divided by what its rows have in common (1), or the array "
-                        "before (0)",
-                        values, 2);
+    return write_choose(
+        late->writer, product, "late",
+        "what rows of the operand have in common: is applied to the result (1), to the operand (0)",
+        values, 2);
 }
 
 /* Nodes are changed in the copy only. */

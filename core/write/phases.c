@@ -29,9 +29,10 @@ bool rows_has_phases(struct rows *rows) {
     size_t first = up_to_reduction(rows, 0);
     return makes && !rows->in_chunks && side && side->n > PARTITIONS && first &&
            up_to_reduction(rows, first) &&
-           write_choose(rows->writer, rows->roots[rows->root_count - 1], "phases",
-                        "the next tile is begun before this one is done with (1), or not (0)",
-                        values, 2);
+           write_choose(
+               rows->writer, rows->roots[rows->root_count - 1], "phases",
+               "the next tile of rows: is begun before this one is done with (1), waits for it (0)",
+               values, 2);
 }
 
 /* What the first phase made is called "now_" later on: its names are those of the next tile then.

@@ -63,8 +63,9 @@ void write_apart(struct writer *writer, int node);
 void write_gap(struct writer *writer, const struct graph_node *node, const char *why);
 
 /* choose.c: asks the schedule. `values` are all legal ones, the default first; `name` is the
- * choice's within the node's stage, `title` says what it decides ("rows of a block"). Asking twice
- * gives the same answer and declares it once. */
+ * choice's within the node's stage, `title` says what it decides ("rows of a block"), and what each
+ * value means where they are no numbers ("sums leave PSUM: by Scalar (0), by Vector (1)"). Asking
+ * twice gives the same answer and declares it once. */
 int64_t write_choose(struct writer *writer, int node, const char *name, const char *title,
                      const int64_t *values, int count);
 

@@ -88,8 +88,7 @@ void product_evacuate(struct product *p, int64_t first, const char *to, const ch
     struct writer *w = p->writer;
     const int64_t values[] = {first, 0, 1, 2};
     int64_t how = write_choose(w, (int)(p->node - w->graph->nodes), "leaves_by",
-                               "sums leave PSUM by Scalar (0), by Vector (1), or by both in turn "
-                               "(2)",
+                               "sums leave PSUM: by Scalar (0), by Vector (1), by both in turn (2)",
                                values, 4);
     if (how == 2 && !turn)
         how = 0;

@@ -48,10 +48,10 @@ void product_choose_numbers(struct product *p) {
     if (halves)
         values[count++] = NUMBERS_HALVES;
     values[count++] = NUMBERS_KEPT;
-    int64_t how = write_choose(p->writer, (int)(p->node - p->writer->graph->nodes), "numbers",
-                               "products as they are (0), as three of bf16 halves (3), or as one "
-                               "of bf16 (1)",
-                               values, count);
+    int64_t how = write_choose(
+        p->writer, (int)(p->node - p->writer->graph->nodes), "numbers",
+        "products of fp32: as they are (0), as three of bf16 halves (3), as one of bf16 (1)",
+        values, count);
     p->halves = how == NUMBERS_HALVES;
     p->narrow = how == NUMBERS_NARROW;
 }
@@ -72,14 +72,13 @@ static void take_high(struct product *p, const char *to, const char *from, bool 
     static const int64_t values[] = {2, 0, 1}, of_psum[] = {0, 1};
     struct writer *w = p->writer;
     int node = (int)(p->node - w->graph->nodes);
-    int64_t how = in_psum ? write_choose(w, node, "turned_high_by",
-                                         "high halves of turned pieces are made by Scalar (0) or "
-                                         "by Vector (1)",
-                                         of_psum, 2)
-                          : write_choose(w, node, "high_by",
-                                         "high halves are made by Scalar (0), by Vector (1) or by "
-                                         "GpSimd (2)",
-                                         values, 3);
+    int64_t how =
+        in_psum ? write_choose(w, node, "turned_high_by",
+                               "high halves of turned pieces: made by Scalar (0), by Vector (1)",
+                               of_psum, 2)
+                : write_choose(w, node, "high_by",
+                               "high halves: made by Scalar (0), by Vector (1), by GpSimd (2)",
+                               values, 3);
     if (how == 0)
         write_line(w, "nisa.activation(dst=%s, op=nl.copy, data=%s)", to, from);
     else

@@ -122,9 +122,10 @@ static bool add_loop(struct product *p, const struct term *term) {
 static bool choose_stays(struct product *p, double room) {
     bool fits = product_bytes(p, (double)p->main[COLUMN].n) <= room;
     const int64_t values[] = {fits, 0};
-    return write_choose(p->writer, node_of(p), "right_stays",
-                        "all of the right array is in SBUF (1), or a piece for each product (0)",
-                        values, p->turns[RIGHT] ? 1 : 2);
+    return write_choose(
+        p->writer, node_of(p), "right_stays",
+        "of the right array: all stays in SBUF (1), a piece comes for each product (0)", values,
+        p->turns[RIGHT] ? 1 : 2);
 }
 
 /* The variable that says where a tile begins along a side: one of the stage's, or a new one. */
@@ -192,8 +193,8 @@ static bool choose_ahead(struct product *p, bool whole_rows) {
     static const int64_t values[] = {1, 0};
     return whole_rows && p->main[ROW].n > PARTITIONS && p->tiled_rows == p->main[ROW].n &&
            write_choose(p->writer, node_of(p), "ahead",
-                        "a tile is made while the one before is worked on (1), or when it is "
-                        "wanted (0)",
+                        "a tile of the product is made: while the one before is worked on (1), "
+                        "when it is wanted (0)",
                         values, 2);
 }
 
@@ -204,7 +205,7 @@ static bool choose_left_early(struct product *p) {
     return !p->left_stays && p->turns[LEFT] && p->main[ROW].n > PARTITIONS &&
            p->tiled_rows == p->main[ROW].n &&
            write_choose(p->writer, node_of(p), "left_early",
-                        "rows are turned over before the products of the tile before (1), or when "
+                        "rows are turned over: before the products of the tile before (1), when "
                         "they are wanted (0)",
                         values, 2);
 }
@@ -288,7 +289,7 @@ static bool choose_left_stays(struct product *p, double room) {
     const int64_t values[] = {fits, 0};
     return p->tiled_rows == p->main[ROW].n &&
            write_choose(p->writer, node_of(p), "left_stays",
-                        "all of the left array is in SBUF (1), or a tile of rows at a time (0)",
+                        "of the left array: all stays in SBUF (1), a tile of rows at a time (0)",
                         values, 2);
 }
 

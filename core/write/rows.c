@@ -221,8 +221,8 @@ static bool chooses_engines(struct rows *rows) {
     static const int64_t values[] = {1, 0};
     return rows->either.len &&
            write_choose(rows->writer, rows->roots[rows->root_count - 1], "balance",
-                        "what Scalar can run is shared with it (1) or left to Vector (0)", values,
-                        2);
+                        "what Scalar can run, too: is shared with it (1), is left to Vector (0)",
+                        values, 2);
 }
 
 static bool emit(struct rows *rows, const struct view *to) {

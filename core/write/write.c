@@ -418,7 +418,8 @@ static void choose_made_product(struct writer *writer, int node) {
     if (!output && !writer->apart[node] && stage_of_users(writer, node) >= 0)
         writer->values[node].is_made = write_choose(
             writer, node, "made_in_place",
-            "made tile by tile where it is used (1), or put into HBM first (0)", values, 2);
+            "the product: is made tile by tile where it is used (1), is put into HBM first (0)",
+            values, 2);
 }
 
 static bool makes_products(const struct writer *writer, int stage) {
@@ -459,8 +460,7 @@ static void choose_made_beside(struct writer *writer, int leader) {
     int mates[WRITE_MAX_MATES], count = write_mates(writer, leader, mates);
     if (!count || !may_be_beside(writer, mates, count) ||
         !write_choose(writer, leader, "made_beside",
-                      "made for a tile beside the products that need it (1), or put into HBM first "
-                      "(0)",
+                      "made for a tile: beside the products that need it (1), for HBM first (0)",
                       values, 2))
         return;
     for (int i = 0; i < count; i++) {

@@ -26,6 +26,10 @@ struct write_choice {
     int64_t value, values[WRITE_MAX_VALUES]; /* the chosen one, and all: the default is first */
     int count;
 };
+/* What a title is about: "sums leave PSUM"; what a value of it means: "by Scalar", or the number
+ * where numbers are the values. */
+void write_subject_print(const char *title, struct buf *out);
+void write_value_print(const char *title, int64_t value, struct buf *out);
 struct write_setting {
     const char *key;
     int64_t value;

@@ -2,6 +2,7 @@
 """hone new: kernels written from references alone are what their references compute, on every seed;
 what cannot be written is said with its line."""
 import os
+import re
 import unittest
 
 from writing import Writing, inputs_of
@@ -139,6 +140,11 @@ class New(Writing):
                 said = done.stdout + done.stderr
                 self.assertEqual(done.returncode, 0, said)
                 self.assertRegex(said, r"schedule: \d+ judged, \d+ of them refused")
+                steps = re.findall(r"^  \w+\.\w+ +-?\d+ -> -?\d+  (.*)$", said, re.M)
+                self.assertTrue(steps, said)
+                for step in steps:  # in words, with no number of a choice left
+                    self.assertRegex(step, r"^(saves [\d.]+ us|makes way for another step): line "
+                                     r"\d+ of the reference, [^()]+: [^()]+, not [^()]+$")
                 self.assertIn("correct   yes: 5 seeds", said)
 
     def test_a_wrong_budget_is_refused(self):
