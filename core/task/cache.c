@@ -18,6 +18,7 @@
 
 #define META_VERSION 2
 #define META_LIMIT ((size_t)4 << 20)
+#define GRAPH "graph/meta.json"
 #define GRAPH_LIMIT ((size_t)256 << 20)
 #define MAX_HASHED ((size_t)64 << 20) /* as in harness.py */
 
@@ -342,11 +343,18 @@ void task_reference_read(const char *reference_path, int64_t seed, task_name_fn 
     free(of);
 }
 
+bool task_graph_there(const char *of_reference) {
+    char *path = path_join(of_reference, GRAPH);
+    bool there = file_exists(path);
+    free(path);
+    return there;
+}
+
 char *task_graph_read(const char *reference_path, size_t *size, struct err *err) {
     char *of = task_cache_of(reference_path, err);
     if (!of)
         return NULL;
-    char *path = path_join(of, "graph/meta.json");
+    char *path = path_join(of, GRAPH);
     char *text = file_read(path, GRAPH_LIMIT, size, NULL);
     if (!text)
         err_set(err, ERR_ENVIRONMENT,

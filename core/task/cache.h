@@ -14,6 +14,8 @@
 char *task_cache_of(const char *reference_path, struct err *err) CC_MUST_USE;
 /* The folder of one seed in it; a new string. */
 char *task_cache_seed(const char *of_reference, int64_t seed) CC_MUST_USE;
+/* Whether the folder of a reference has what was recorded of it. */
+bool task_graph_there(const char *of_reference);
 /* Maps the inputs of a seed folder and marks it as used. NULL when they are not there, or were made
  * with other files than are beside the reference now; what is stale or broken is removed. With
  * shapes_only nothing is mapped, and shapes without numbers will do. */

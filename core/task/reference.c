@@ -306,6 +306,9 @@ static void send_first(struct task_reference *reference) {
 
 /* Answers a request for inputs that the cache has. False when Python has to make them. */
 static bool serve_from_cache(struct task_reference *reference, const struct request *request) {
+    /* A hone that was ended while Python recorded leaves numbers without what they come from. */
+    if (request->operation == OP_SHAPES && !request->asked && !task_graph_there(reference->cache))
+        return false;
     char *folder = task_cache_seed(reference->cache, request->seed);
     struct task_inputs *inputs =
         task_cache_load(reference->path, folder, request->operation == OP_SHAPES);

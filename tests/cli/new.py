@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """hone new: kernels written from references alone are what their references compute, on every seed;
 what cannot be written is said with its line."""
+import glob
 import os
 import re
+import shutil
 import unittest
 
 from writing import Writing, inputs_of
@@ -167,6 +169,17 @@ class New(Writing):
         self.assertEqual(done.returncode, 2)
         self.assertIn("reference.py:5: cannot be recorded: the truth", done.stderr)
         self.assertFalse(os.path.exists(self.path("branch")))
+
+    def test_what_was_not_recorded_is_recorded(self):
+        """A hone that was killed meanwhile leaves inputs in the cache, and no graph."""
+        text = inputs_of((4, 4)) + "def forward(x):\n    return x + 1\n"
+        self.assertEqual(self.new_of("first", text).returncode, 0)
+        graphs = glob.glob(self.path("cache", "hone", "references", "*", "graph"))
+        self.assertTrue(graphs)
+        for graph in graphs:
+            shutil.rmtree(graph)
+        again = self.new("second", self.path("first_reference.py"), "--no-sim")
+        self.assertEqual(again.returncode, 0, again.stderr)
 
     def test_a_reference_that_is_no_file(self):
         for path in ("/dev/null", "."):

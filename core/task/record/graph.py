@@ -183,7 +183,11 @@ def graph_of(reference, request):
             finally:
                 os._exit(0)
         if pid > 0:
-            os.waitpid(pid, 0)
+            status = os.waitpid(pid, 0)[1]
+            if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+                write_meta(folder, "graph", {**refusal("recording it took too long", 0),
+                                             "values": [], "depends": reference.depends(),
+                                             "elapsed": float(TRACE_S)})
 
 
 def facts_of(reference, request):
