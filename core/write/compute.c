@@ -336,8 +336,41 @@ static bool compute_unary(struct rows *rows, int node, const struct graph_node *
     return true;
 }
 
+/* dst = data without its fraction, as numpy has it: the engines round to the nearest whole number,
+ * so what became larger is made smaller by one. */
+static void cut_fraction(struct rows *rows, const struct tile *dst, const struct tile *data) {
+    struct tile whole_ = rows_helper(rows, "rounded", "int32", data->narrow);
+    struct tile near = rows_helper(rows, "near", "float32", data->narrow);
+    struct tile size = rows_helper(rows, "size", "float32", data->narrow);
+    struct tile more = rows_helper(rows, "more", "float32", data->narrow);
+    rows_copy_tile(rows, &whole_, data);
+    rows_copy_tile(rows, &near, &whole_);
+    rows_activate(rows, "abs", &size, data, NULL, NULL, NULL);
+    rows_activate(rows, "abs", &more, &near, NULL, NULL, NULL);
+    rows_tensor(rows, &more, &more, &size, "greater");
+    rows_activate(rows, "sign", &size, data, NULL, NULL, NULL);
+    rows_tensor(rows, &more, &more, &size, "multiply");
+    rows_tensor(rows, dst, &near, &more, "subtract");
+}
+
+static bool compute_cut(struct rows *rows, int node, struct tile *a) {
+    struct tile dst = *a;
+    if (a->is_number) {
+        dst.number = trunc(a->number);
+    } else {
+        tile_make_plain(rows, a);
+        dst = declare_node(rows, node, a->narrow);
+        cut_fraction(rows, &dst, a);
+    }
+    keep(rows, node, dst);
+    return true;
+}
+
 static bool compute_cast(struct rows *rows, int node, const struct graph_node *row) {
     struct tile *a = operand(rows, row->in[0]);
+    const char *from = row_of(rows, row->in[0])->dtype;
+    if (is_float(from) && !is_float(row->dtype))
+        return compute_cut(rows, node, a);
     if (a->is_number || a->narrow || strcmp(a->dtype, row->dtype) == 0) {
         keep(rows, node, *a);
         return true;
