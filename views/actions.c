@@ -444,7 +444,9 @@ void act_tolerance(struct views *views, struct str args, struct views_request *r
 
 void act_precision(struct views *views, struct str args, struct views_request *request) {
     (void)request;
-    if (!str_is(args, "keep") && !str_is(args, "split") && !str_is(args, "any"))
+    if (!args.len)
+        precision_ask(views);
+    else if (!str_is(args, "keep") && !str_is(args, "split") && !str_is(args, "any"))
         views_say(views, true, "say one of these: precision keep, split or any");
     else
         act_text(views, TUNE_ACT_SET_PRECISION, args);

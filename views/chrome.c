@@ -89,8 +89,9 @@ void chrome_header(struct views *views, struct tui_area area) {
     if (best && isfinite(best->latency_us)) {
         snprintf(pieces[3].text, sizeof pieces[3].text, "best %s",
                  show_latency(best->latency_us).text);
-        snprintf(pieces[4].text, sizeof pieces[4].text, "%s (#%d)",
-                 show_speedup(best->speedup).text, best->id);
+        snprintf(pieces[4].text, sizeof pieces[4].text, "%s (#%d%s%s)",
+                 show_speedup(best->speedup).text, best->id, best->precision ? ", " : "",
+                 best->precision ? tune_precision_word(best->precision) : "");
     } else {
         snprintf(pieces[3].text, sizeof pieces[3].text, "best -");
     }

@@ -266,7 +266,7 @@ static const struct command commands[] = {
      WHERE_TUNING, PLACE_OPEN, TUNE_ACT_SET_BUDGET, act_budget, NULL, NULL},
     {"tolerance", "", "set the relative L2 error that counts as correct: tolerance 2e-5",
      WHERE_TUNING, PLACE_OPEN, TUNE_ACT_SET_TOLERANCE, act_tolerance, NULL, NULL},
-    {"precision", "", "set the precision policy: precision keep|split|any", WHERE_TUNING,
+    {"precision", "", "set how exact kernels compute: precision keep|split|any", WHERE_TUNING,
      PLACE_OPEN, TUNE_ACT_SET_PRECISION, act_precision, NULL, NULL},
     {"take-files", "", "use the task's files as they now are on disk, and measure everything again",
      WHERE_TUNING, PLACE_OPEN, TUNE_ACT_TAKE_FILES, NULL, NULL, NULL},

@@ -201,6 +201,7 @@ struct views {
     struct over over;
     struct editing editing;
     /* the change of files that was asked about last; it is only compared */
+    bool precision_asked; /* by this process */
     const char *change_seen;
     char message[512];
     bool message_bad;
@@ -381,6 +382,9 @@ void changed_follow(struct views *views);
 void changed_event(struct views *views, const struct tui_event *event,
                    struct views_request *request);
 void changed_draw(struct views *views, struct tui_area area);
+/* precision.c: the question which precision the session allows; it opens by itself once */
+void precision_follow(struct views *views);
+void precision_ask(struct views *views);
 void question_close(struct views *views);
 void question_event(struct views *views, const struct tui_event *event,
                     struct views_request *request);

@@ -287,6 +287,7 @@ void views_draw(struct views *views, struct tui_area area, int64_t now_ms) {
     lanes_follow(views);
     question_follow(views);
     changed_follow(views);
+    precision_follow(views);
     for (int i = 0; i < VIEW_COUNT; i++)
         if (screens[i]->follow)
             screens[i]->follow(views);

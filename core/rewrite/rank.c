@@ -137,6 +137,15 @@ static struct rewrite_offer *add_offer(struct ranking *ranking, const struct rew
     return offer;
 }
 
+static void keep_lost(struct ranking *ranking, const struct rewrite_site *site,
+                      const struct rewrite_estimate *after) {
+    bool timed = after->latency_us > 0;
+    *vec_push(&ranking->offers->lost) = (struct rewrite_lost){
+        .title = arena_strdup(ranking->offers->arena, site->title),
+        .latency = timed ? after->latency_us / ranking->base.latency_us - 1 : (double)NAN,
+        .why = timed ? NULL : after->why};
+}
+
 /* Tries one edit; true when the model says it is faster (or there is no model to ask). */
 static bool try_site(struct ranking *ranking, const struct rewrite_model *model,
                      const struct rewrite_site *site) {
@@ -156,6 +165,8 @@ static bool try_site(struct ranking *ranking, const struct rewrite_model *model,
             struct rewrite_offer *offer = add_offer(ranking, model, site);
             if (ranking->offers->modelled)
                 predict(ranking, site, &after, offer);
+        } else {
+            keep_lost(ranking, site, &after);
         }
     }
     buf_free(&out);
@@ -216,9 +227,13 @@ static size_t place_of_anew(const struct rewrite_offers *offers, const struct re
 static void add_anew(struct ranking *ranking) {
     const struct rewrite_anew *anew = ranking->request->anew;
     struct rewrite_offers *offers = ranking->offers;
-    if (!anew || !anew->found ||
-        anew->found->latency_us >= ranking->base.latency_us * (1 - MIN_GAIN))
+    offers->anew_us = NAN;
+    if (!anew || !anew->found)
         return;
+    if (anew->found->latency_us >= ranking->base.latency_us * (1 - MIN_GAIN)) {
+        offers->anew_us = anew->found->latency_us;
+        return;
+    }
     struct rewrite_offer offer;
     rewrite_anew_offer(ranking->request, ranking->base.latency_us, offers->arena, &offer);
     if (is_closed(ranking, offer.key))

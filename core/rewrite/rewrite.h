@@ -50,6 +50,12 @@ struct rewrite_declined {
     int line;
     const char *reason;
 };
+/* An edit that was timed and is not faster. */
+struct rewrite_lost {
+    const char *title;
+    double latency;  /* relative change of the latency; NAN: the device model refuses it */
+    const char *why; /* then: its first error */
+};
 struct rewrite_offers {
     struct arena *arena;
     VEC(struct rewrite_offer)
@@ -59,7 +65,9 @@ struct rewrite_offers {
     /* Places where a precondition failed, in the order in which they were looked at; texts in the
      * arena. */
     VEC(struct rewrite_declined) declined;
-    bool ended;    /* the budget ended before all edits were looked at */
+    VEC(struct rewrite_lost) lost; /* in the order in which they were timed, texts in the arena */
+    double anew_us; /* the kernel written anew, where it is not faster either; else NAN */
+    bool ended;     /* the budget ended before all edits were looked at */
     bool modelled; /* the device model takes the kernel; then only what it calls faster is listed */
 };
 /* Which keys not to offer. */

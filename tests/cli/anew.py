@@ -6,7 +6,7 @@ import os
 import tempfile
 import unittest
 
-from writing import Writing
+from writing import Writing, inputs_of
 
 REFERENCE = """
 import numpy as np
@@ -45,10 +45,15 @@ class Anew(Writing):
             with open(self.path("product", name), "w", encoding="utf-8") as file:
                 file.write(text)
 
-    def run_loop(self, *options):
-        done = self.hone("run", "product", "--json", *options)
+    def run_loop(self, *options, task="product"):
+        done = self.hone("run", task, "--json", *options)
         self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr)
         return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def rows(self, task):
+        """What is known of each attempt, as other agents read it."""
+        with open(self.path(task, ".hone", task, "experiments.jsonl"), encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
 
     def test_the_loop_writes_it_anew_and_goes_on(self):
         events = self.run_loop("--rounds", "2")
@@ -85,12 +90,32 @@ class Anew(Writing):
         self.assertIn("nothing left to propose", json.dumps(events[-4:]))
         self.assertTrue([text for text in said if text.startswith("what is left above the floor")
                          and "most of the time is at line" in text], said)
+        self.assertTrue([text for text in said if text.startswith("timed, and no gain: ")], said)
 
     def test_the_precision_is_a_persons_decision(self):
         events = self.run_loop("--rounds", "1", "--precision", "split")
         plan = next(event for event in events if event["event"] == "plans")["plans"][0]
         self.assertIn("precision: split", plan["what"])
         self.assertTrue(plan["key"].startswith("anew:split"), plan["key"])
+        kept = [row for row in self.rows("product") if row["status"] == "improved"]
+        self.assertEqual([row["precision"] for row in kept], ["split"])
+        # A kernel that is not exact enough any more is neither the best nor gone on from.
+        again = self.run_loop("--rounds", "2", "--precision", "keep")
+        summary = next(event for event in again if event["event"] == "summary")
+        self.assertEqual(summary["precision"], "keep", summary)
+        self.assertEqual([row["precision"] for row in summary["classes"]], ["keep", "split"])
+        last = self.rows("product")[-1]
+        self.assertEqual((last["parent"], last["precision"]), (0, "keep"), last)
+
+    def test_what_other_precisions_would_bring_is_said_once(self):
+        text = inputs_of((512, 1024), (1024, 1024)) + "def forward(x, w):\n    return x @ w\n"
+        self.new("wide", self.reference_of("wide", text), "--no-sim")
+        events = self.run_loop("--rounds", "2", task="wide")
+        offers = [event for event in events if event["event"] == "offer"]
+        self.assertEqual(len(offers), 1)
+        self.assertLess(offers[0]["split_us"], offers[0]["keep_us"])
+        said = [event.get("text", "") for event in events if event["event"] == "log"]
+        self.assertEqual(sum(text.startswith("in precision split") for text in said), 1, said)
 
     def test_the_search_is_the_same_each_time(self):
         def plan():

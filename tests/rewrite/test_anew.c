@@ -71,6 +71,7 @@ static struct rewrite_offer offer_of(const struct rewrite_request *request, bool
             found = offers.all.at[i];
     vec_free(&offers.all);
     vec_free(&offers.declined);
+    vec_free(&offers.lost);
     return found;
 }
 

@@ -40,6 +40,7 @@ static void make(const struct rewrite_screen *screen, struct rewrite_offers *off
 static void unmake(struct rewrite_offers *offers) {
     vec_free(&offers->all);
     vec_free(&offers->declined);
+    vec_free(&offers->lost);
     arena_free(offers->arena);
 }
 

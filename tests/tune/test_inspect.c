@@ -195,6 +195,7 @@ static void propose(struct fake *fake, struct fake_plan *plan, struct buf *text,
     struct buf file = {0};
     buf_add(text, seed.at, seed.len);
     replace(text, what, by);
+    buf_puts(text, "# latency 500\n");
     *plan = (struct fake_plan){.key = "it", .source = text->at, .size = NAN};
     fake_begin(fake, plan, 1, TUNE_GATE_AUTO);
     tune_session_close(fake->session);
@@ -264,6 +265,61 @@ static void the_program_tells_what_the_source_hides(void **unused) {
     run_one("TILE_N = 256", "TILE_N = 512", "keep", NULL);
 }
 
+/* What the program of a candidate shows, whatever the session allows. */
+static void class_of(const char *what, const char *by, enum tune_precision wanted) {
+    struct fake fake;
+    struct fake_plan plan;
+    struct buf text = {0};
+    propose(&fake, &plan, &text, what, by);
+    find_shapes(&fake);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_PRECISION, .text = "any"});
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->attempts.at[0].precision, TUNE_PRECISION_KEEP);
+    assert_int_equal(state->attempts.at[1].precision, wanted);
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
+    assert_int_equal(state->best, 1);
+    assert_int_equal(tune_best_in(state, TUNE_PRECISION_KEEP),
+                     wanted == TUNE_PRECISION_KEEP ? 1 : 0);
+    fake_end(&fake);
+    buf_free(&text);
+}
+
+static void an_attempt_has_the_class_that_its_program_shows(void **unused) {
+    (void)unused;
+    class_of("TILE_N = 256", "TILE_N = 512", TUNE_PRECISION_KEEP);
+    class_of("nl.exp(negated)", "nl.exp(negated, dtype=nl.bfloat16)", TUNE_PRECISION_SPLIT);
+    class_of("nl.exp(negated)", "nl.exp(negated, dtype=nl.float16)", TUNE_PRECISION_ANY);
+}
+
+static void a_kernel_that_is_not_exact_enough_any_more_is_left(void **unused) {
+    (void)unused;
+    struct fake fake;
+    struct fake_plan plan;
+    struct buf text = {0};
+    propose(&fake, &plan, &text, "nl.exp(negated)", "nl.exp(negated, dtype=nl.bfloat16)");
+    find_shapes(&fake);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_PRECISION, .text = "split"});
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->incumbent, 1);
+    struct buf said = {0};
+    tune_summary_print(state, NULL, NULL, &said);
+    assert_non_null(strstr(said.at, ", precision split\n"));
+    assert_non_null(strstr(said.at, "attempt 0, the best in precision keep\n"));
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_PRECISION, .text = "keep"});
+    assert_int_equal(state->best, 0);
+    assert_int_equal(state->incumbent, 0);
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_PRECISION, .text = "any"});
+    assert_int_equal(state->best, 1);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_UNDO});
+    assert_int_equal(state->best, 0);
+    fake_end(&fake);
+    buf_free(&said);
+    buf_free(&text);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "runner") == 0)
         return runner_main();
@@ -275,6 +331,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(what_the_first_kernel_uses_is_for_candidates_once_it_is_allowed),
         cmocka_unit_test(the_person_is_shown_it_and_can_take_the_word_back),
         cmocka_unit_test(the_program_tells_what_the_source_hides),
+        cmocka_unit_test(an_attempt_has_the_class_that_its_program_shows),
+        cmocka_unit_test(a_kernel_that_is_not_exact_enough_any_more_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

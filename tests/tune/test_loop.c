@@ -395,6 +395,25 @@ static void the_files_for_others_are_written(void **unused) {
     fake_end(&fake);
 }
 
+static void a_plan_that_was_left_is_known(void **unused) {
+    (void)unused;
+    static const struct fake_plan plan = {"gain", "# latency 500\n", NAN, NULL};
+    struct fake fake;
+    fake_begin(&fake, &plan, 1, TUNE_GATE_AUTO);
+    run(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->incumbent, 1);
+    struct tune_context *context = tune_context_build(state, 0);
+    assert_int_equal(context->left.len, 0);
+    tune_context_free(context);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_REVERT, .attempt = 0});
+    context = tune_context_build(state, 0);
+    assert_int_equal(context->left.len, 1);
+    assert_string_equal(context->left.at[0], state->attempts.at[1].plan.key);
+    tune_context_free(context);
+    fake_end(&fake);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gains_are_kept_and_losses_reverted),
@@ -412,6 +431,7 @@ int main(void) {
         cmocka_unit_test(what_passes_leaves_no_trace),
         cmocka_unit_test(what_crashes_every_time_is_the_kernel),
         cmocka_unit_test(the_files_for_others_are_written),
+        cmocka_unit_test(a_plan_that_was_left_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

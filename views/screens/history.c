@@ -218,6 +218,9 @@ static void draw_attempt(struct views *views, struct tui_area area, int row,
     int col = COL_TITLE;
     for (int i = 0; i < depth && col < area.cols - 20; i++)
         col = tui_say(tui_ink(area, TUI_FRAME), row, col, i + 1 == depth ? "└ " : "  ");
+    if (attempt->precision)
+        col = tui_say(tui_ink(area, TUI_WARN), row, col, "%s ",
+                      tune_precision_word(attempt->precision));
     struct str title = str_of(title_of(attempt));
     tui_put_short(strong, row, (struct tui_rect){0, col, 1, area.cols - col - 1}, title);
     find_mark(views, area, row, col, title);

@@ -72,7 +72,7 @@ static void rung_add(struct views *views, const char **heading, const struct tun
                      const char *strategy) {
     struct buf text = {0};
     const char *title = attempt->plan.title ? attempt->plan.title : "by hand";
-    tune_ratio_print(&text, attempt);
+    tune_ratio_print(&text, views->state, attempt);
     struct summary_row *row =
         say(views, heading, TUI_PLAIN, "#%d, round %d, %s against #%d: %s (%s)%s%s", attempt->id,
             attempt->round, text.at, attempt->parent, title, strategy,
@@ -101,6 +101,23 @@ static void seed_add(struct views *views, const char **heading) {
     row->us = seed->latency_us;
 }
 
+/* The best kernels of other classes of precision. */
+static void add_others(struct views *views, const struct tune_attempt *best) {
+    const struct tune_state *state = views->state;
+    for (int i = 0; i < TUNE_PRECISIONS; i++) {
+        const struct tune_attempt *other =
+            tune_state_attempt(state, tune_best_in(state, (enum tune_precision)i));
+        const char *heading = "";
+        if (!other || other->precision == best->precision)
+            continue;
+        struct summary_row *row =
+            say(views, &heading, TUI_PLAIN, "%s  %s  #%d, best in precision %s",
+                show_latency(other->latency_us).text, show_speedup(other->speedup).text, other->id,
+                tune_precision_word(other->precision));
+        row->attempt = other->id;
+    }
+}
+
 static void add_best(struct views *views) {
     const struct tune_state *state = views->state;
     const struct tune_attempt *seed = tune_state_attempt(state, 0);
@@ -116,8 +133,11 @@ static void add_best(struct views *views) {
         return;
     }
     struct buf more = {0};
-    if (isfinite(best->floor_us))
-        buf_printf(&more, ", floor %s", show_latency(best->floor_us).text);
+    double floor_us = tune_floor_in(best, best->precision);
+    if (isfinite(floor_us))
+        buf_printf(&more, ", floor %s", show_latency(floor_us).text);
+    if (best->precision || tune_precision_allowed(state))
+        buf_printf(&more, ", precision %s", tune_precision_word(best->precision));
     struct summary_row *row =
         say(views, &heading, TUI_GOOD, "%s  %s  #%d%s%s", show_latency(best->latency_us).text,
             show_speedup(best->speedup).text, best->id, more.at ? more.at : "",
@@ -128,6 +148,7 @@ static void add_best(struct views *views) {
     buf_free(&more);
     if (best->path)
         say(views, &heading, TUI_DIM, "%s", best->path);
+    add_others(views, best);
 }
 
 static void add_ladder(struct views *views, const struct tune_summary *summary) {

@@ -14,4 +14,8 @@ void tune_undo_decided(struct tune_state *state, int attempt, const char *status
 struct tune_event tune_act_event(const struct tune_state *state,
                                  const struct tune_action *action) CC_MUST_USE;
 
+/* The session allows another precision than before: what is the best follows; a kernel that is not
+ * exact enough any more is left, and a plan that waits for a person is made anew. */
+void tune_precision_changed(struct tune_state *state, enum tune_precision before);
+
 #endif

@@ -285,6 +285,21 @@ void tune_do_revert(struct tune_state *state, const struct tune_action *act) {
                   running ? NULL : "you went back to an earlier attempt; start goes on from it");
 }
 
+void tune_precision_changed(struct tune_state *state, enum tune_precision before) {
+    if (tune_precision_allowed(state) == before)
+        return;
+    state->own->best_stale = true;
+    tune_state_find_best(state);
+    const struct tune_attempt *now = tune_state_attempt(state, state->incumbent);
+    if (now && now->precision > tune_precision_allowed(state) && state->best >= 0) {
+        struct tune_action back = {.attempt = state->best};
+        tune_do_revert(state, &back);
+    } else if (tune_act_at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && !state->way->divides) {
+        proposal_again(state, 0);
+        tune_act_go_on(state);
+    }
+}
+
 void tune_do_overrule(struct tune_state *state, const struct tune_action *act) {
     int id = act->attempt > 0 ? act->attempt : tune_lane_attempt(state, act->lane);
     if (id <= 0 || !tune_state_attempt(state, id))

@@ -40,8 +40,10 @@ void tune_do_tolerance(struct tune_state *state, const struct tune_action *act) 
 }
 
 void tune_do_precision(struct tune_state *state, const struct tune_action *act) {
+    enum tune_precision before = tune_precision_allowed(state);
     state->precision = tune_keep(state, act->text);
     state->by_hand |= TUNE_BY_HAND_PRECISION;
+    tune_precision_changed(state, before);
 }
 
 void tune_do_allow(struct tune_state *state, const struct tune_action *act) {

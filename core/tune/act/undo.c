@@ -119,6 +119,7 @@ static void settings_take(const struct tune_state *state, struct tune_settings *
 static void settings_put(struct tune_state *state, const struct tune_settings *settings) {
     state->rounds = settings->rounds;
     state->tolerance = settings->tolerance;
+    state->own->best_stale |= state->precision != settings->precision;
     state->precision = settings->precision;
     state->by_hand = settings->by_hand;
     state->holds = settings->holds;
@@ -127,6 +128,7 @@ static void settings_put(struct tune_state *state, const struct tune_settings *s
         state->budgets[i].limit = settings->limits[i];
     for (int i = 0; i < TUNE_STEPS; i++)
         state->steps[i].gate = settings->gates[i];
+    tune_state_find_best(state);
 }
 
 static void parts_take(const struct tune_state *state, struct tune_parts *parts) {

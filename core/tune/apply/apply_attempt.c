@@ -61,6 +61,8 @@ void apply_attempt(struct tune_state *state, const struct tune_event *event, int
     int round = event->attempt.round;
     attempt->round = round != TUNE_EVENT_NO_INT ? round : state->round;
     attempt->repairs = event->attempt.repairs;
+    /* Until its program shows more, it may be as inexact as it is allowed to be. */
+    attempt->precision = attempt->id ? tune_precision_allowed(state) : TUNE_PRECISION_KEEP;
     attempt->started_ms = wall_ms;
     attempt->ended_ms = 0;
     attempt->source_kept = state->own->leaves ? NULL : tune_keep(state, source);
@@ -116,6 +118,15 @@ void apply_settled(struct tune_state *state, const struct tune_event *event, int
     struct tune_attempt *attempt = tune_attempt_of(state, event->settled.attempt);
     if (attempt)
         attempt->evaluated++;
+}
+
+void apply_precision(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
+    (void)wall_ms;
+    struct tune_attempt *attempt = tune_attempt_of(state, event->precision.attempt);
+    if (!attempt || event->precision.precision >= TUNE_PRECISIONS)
+        return;
+    attempt->precision = event->precision.precision;
+    state->own->best_stale |= attempt->status == TUNE_STATUS_KEEP;
 }
 
 void apply_seed(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {

@@ -2,6 +2,7 @@
 /* Events about what is tuned: the task and its settings, its files and how they changed. */
 #include <math.h>
 
+#include "tune/act/inner.h"
 #include "tune/apply/private.h"
 
 /* ---------------------------------------------------------------- what is tuned, and how */
@@ -77,6 +78,7 @@ static void search_set(struct tune_state *state, const struct tune_event_session
 
 void apply_session(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     const struct tune_event_session *session = &event->session;
+    enum tune_precision before = tune_precision_allowed(state);
     texts_set(state, session);
     if (!isnan(session->tolerance))
         state->tolerance = session->tolerance;
@@ -88,14 +90,23 @@ void apply_session(struct tune_state *state, const struct tune_event *event, int
     origins_set(state, &session->origins);
     search_set(state, session);
     gates_set(state, &session->gates);
-    if (state->started_ms)
+    if (state->started_ms) {
+        tune_precision_changed(state, before);
         return;
+    }
     state->started_ms = wall_ms;
     if (!state->id) { /* a session of an older version */
         struct hash hash = hash_content(&wall_ms, sizeof wall_ms);
         state->id = tune_keep(state, hash.hex);
     }
     tune_wait_set(state, TUNE_WAIT_PAUSED, "not started yet");
+}
+
+void apply_offer(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
+    (void)wall_ms;
+    state->offer_us[TUNE_PRECISION_KEEP] = event->offer.keep_us;
+    state->offer_us[TUNE_PRECISION_SPLIT] = event->offer.split_us;
+    state->offer_us[TUNE_PRECISION_ANY] = event->offer.any_us;
 }
 
 /* -------------------------------------------------------------------------- files of the task */

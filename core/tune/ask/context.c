@@ -43,6 +43,9 @@ static void closed_fill(struct tune_context *context, const struct tune_state *s
         bool made = !state->way->keeps_at_once && attempt->parent == context->attempt;
         if (attempt->outdated)
             continue;
+        if (state->way->keeps_at_once && attempt->parent == context->attempt &&
+            attempt->status == TUNE_STATUS_KEEP && attempt->plan.key && *attempt->plan.key)
+            *vec_push(&context->left) = keep(context, attempt->plan.key);
         if (made || (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN))
             closed_add(context, attempt->plan.key,
                        arena_printf(context->arena, "attempt %d: %s", attempt->id,
@@ -415,7 +418,7 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     task_print(context, state);
     if (from) {
         context->latency_us = from->latency_us;
-        context->floor_us = from->floor_us;
+        context->floor_us = tune_floor_in(from, tune_precision_allowed(state));
         context->bound_by = keep(context, from->bound_by);
         profile_fill(context, from);
         profile_print(context, "profile", from);
@@ -552,6 +555,7 @@ void tune_context_free(struct tune_context *context) {
     if (!context)
         return;
     vec_free(&context->closed);
+    vec_free(&context->left);
     vec_free(&context->lines);
     vec_free(&context->metrics);
     vec_free(&context->bounds);

@@ -31,6 +31,9 @@ struct tune_context {
     /* Directions not to take again: keys of plans that failed, were reverted or were rejected on
      * this parent, or on an earlier one where the edit is the same. */
     VEC(struct tune_closed) closed;
+    /* Keys of plans that were carried out here and kept, before the person came back: not what is
+     * wanted first. */
+    VEC(const char *) left;
     /* Per source line, from the profile. */
     VEC(struct tune_line_cost) lines;
     VEC(struct tune_metric) metrics;

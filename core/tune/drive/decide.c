@@ -44,6 +44,14 @@ static void decide_by_speed(const struct tune_state *state, const struct tune_at
         buf_puts(&decision->reason, "it was not measured");
         return;
     }
+    if (attempt->precision > tune_precision_allowed(state)) {
+        decision->status = TUNE_STATUS_REVERT;
+        buf_printf(&decision->reason, "it computes in precision %s, and the session wants %s; ",
+                   tune_precision_word(attempt->precision),
+                   tune_precision_word(tune_precision_allowed(state)));
+        tune_latencies_print(&decision->reason, parent, attempt);
+        return;
+    }
     double gain = attempt->modelled ? 1 - attempt->latency_us / parent->latency_us
                                     : 1 - 1 / attempt->vs_parent;
     bool inside = attempt->modelled && attempt->verdict.faster == TUNE_ANSWER_INCONCLUSIVE;

@@ -19,6 +19,7 @@ static const char *const level_words[] = {TUNE_LEVEL_TABLE(X)};
 static const char *const category_words[] = {TUNE_CATEGORY_TABLE(X)};
 static const char *const experience_words[] = {TUNE_EXPERIENCE_TABLE(X)};
 static const char *const budget_words[] = {TUNE_BUDGET_TABLE(X)};
+static const char *const precision_words[] = {TUNE_PRECISION_TABLE(X)};
 #undef X
 
 static const char *word_of(const char *const *words, size_t count, unsigned value) {
@@ -55,12 +56,14 @@ WORD(level, tune_level)
 WORD(category, tune_category)
 WORD(experience, tune_experience_is)
 WORD(budget, tune_budget)
+WORD(precision, tune_precision)
 
 FIND(step, tune_step)
 FIND(gate, tune_gate)
 FIND(status, tune_status)
 FIND(experience, tune_experience_is)
 FIND(budget, tune_budget)
+FIND(precision, tune_precision)
 
 static const char *const roles[TUNE_ROLES] = {
 #define X(id, word, file) word,
@@ -78,6 +81,7 @@ WORDS(direction, direction_words)
 WORDS(level, level_words)
 WORDS(category, category_words)
 WORDS(experience, experience_words)
+WORDS(precision, precision_words)
 WORDS(role, roles)
 
 const char *tune_role_word(enum tune_role role) {

@@ -84,6 +84,12 @@
     X(TOKENS, "tokens")      \
     X(DOLLARS, "dollars")
 
+/* Each may do what those before it may. */
+#define TUNE_PRECISION_TABLE(X) \
+    X(KEEP, "keep")             \
+    X(SPLIT, "split")           \
+    X(ANY, "any")
+
 #define TUNE_WORDS_(prefix, id) TUNE_##prefix##_##id,
 #define X(id, word) TUNE_WORDS_(STEP, id)
 enum tune_step { TUNE_STEP_TABLE(X) TUNE_STEPS };
@@ -119,6 +125,10 @@ enum tune_experience_is { TUNE_EXPERIENCE_TABLE(X) TUNE_EXPERIENCE_STATES };
 enum tune_budget { TUNE_BUDGET_TABLE(X) TUNE_BUDGETS };
 #undef X
 
+#define X(id, word) TUNE_WORDS_(PRECISION, id)
+enum tune_precision { TUNE_PRECISION_TABLE(X) TUNE_PRECISIONS };
+#undef X
+
 /* All words of an enumeration, by value: for tables of fields. */
 struct tune_words {
     const char *const *at;
@@ -126,7 +136,7 @@ struct tune_words {
 };
 extern const struct tune_words tune_words_step, tune_words_step_is, tune_words_gate,
     tune_words_status, tune_words_answer, tune_words_direction, tune_words_level,
-    tune_words_category, tune_words_experience, tune_words_role;
+    tune_words_category, tune_words_experience, tune_words_precision, tune_words_role;
 
 /* The word of a value; "?" when it is out of range. */
 const char *tune_step_word(enum tune_step value);
@@ -140,6 +150,7 @@ const char *tune_level_word(enum tune_level value);
 const char *tune_category_word(enum tune_category value);
 const char *tune_experience_word(enum tune_experience_is value);
 const char *tune_budget_word(enum tune_budget value);
+const char *tune_precision_word(enum tune_precision value);
 
 /* The value of a word; false when it is none (or NULL), and *value is as it was. */
 bool tune_step_find(const char *word, enum tune_step *value);
@@ -147,6 +158,7 @@ bool tune_gate_find(const char *word, enum tune_gate *value);
 bool tune_status_find(const char *word, enum tune_status *value);
 bool tune_experience_find(const char *word, enum tune_experience_is *value);
 bool tune_budget_find(const char *word, enum tune_budget *value);
+bool tune_precision_find(const char *word, enum tune_precision *value);
 
 /* X(ID, "role", "template"): who asks, and the file in prompts/. */
 #define TUNE_ROLE_TABLE(X)                   \

@@ -4,6 +4,7 @@
 #include "tune/proposer/anew.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,8 +13,9 @@
 #include "tune/proposer/inner.h"
 
 #define BUDGET 160      /* schedules: what is found later seldom pays for the wait */
-#define SPLIT_BUDGET 40 /* to say what another precision would bring */
+#define OFFER_BUDGET 40 /* to say what another precision would bring */
 #define WORTH_TELLING 0.97
+#define ANY_TOLERANCE 6.4e-3 /* twice the error of products in bf16: write, product_split.c */
 
 struct anew {
     atomic_int holders;
@@ -26,7 +28,8 @@ struct anew {
     char *graph;
     struct schedule *found;
     struct rewrite_anew view;
-    struct err err; /* why nothing was found */
+    double offer_us[TUNE_PRECISIONS]; /* what each precision would bring; NAN: nothing to decide */
+    struct err err;                   /* why nothing was found */
 };
 
 /* ---- who holds it ---------------------------------------------------------------------------- */
@@ -51,6 +54,8 @@ static struct anew *anew_new(const struct tune_context *context) {
     anew->precision = mem_strdup(context->precision);
     anew->pessimistic = context->pessimistic;
     anew->tolerance = context->tolerance;
+    for (int i = 0; i < TUNE_PRECISIONS; i++)
+        anew->offer_us[i] = NAN;
     return anew;
 }
 
@@ -127,25 +132,53 @@ static void search(struct anew *anew, struct rewrite_request *request,
     anew->view.found = anew->found;
 }
 
-/* What sums of bf16 products would bring, for the person to decide: it is said once, at the start,
- * and only where it matters. */
-static void tell_split(const struct anew *anew, const struct rewrite_request *request,
-                       const struct anew_search *how, struct buf *summary) {
-    struct rewrite_effort effort = {SPLIT_BUDGET, how->threads, how->cancel};
+/* The latency of the best kernel in another precision; NAN: none was found. */
+static double try_precision(const struct anew *anew, const struct rewrite_request *request,
+                            enum write_precision precision, const struct anew_search *how) {
+    struct rewrite_effort effort = {OFFER_BUDGET, how->threads, how->cancel};
+    struct rewrite_anew view = anew->view;
+    struct rewrite_request other = *request;
+    view.precision = precision;
+    other.anew = &view;
+    struct schedule *found = rewrite_anew_search(&other, &effort, NULL);
+    double us = found ? found->latency_us : (double)NAN;
+    schedule_free(found);
+    return us;
+}
+
+/* What other precisions would bring, for the person to decide: only at the start, and only where it
+ * matters. */
+static void try_others(struct anew *anew, const struct rewrite_request *request,
+                       const struct anew_search *how) {
     if (anew->view.precision != WRITE_KEEP || !anew->found || *how->cancel)
         return;
-    struct rewrite_anew view = anew->view;
-    struct rewrite_request split = *request;
-    view.precision = WRITE_SPLIT;
-    split.anew = &view;
-    struct schedule *found = rewrite_anew_search(&split, &effort, NULL);
-    if (found && found->latency_us < anew->found->latency_us * WORTH_TELLING) {
-        buf_puts(summary, "\nin precision split (products of fp32 as sums of bf16 products, within "
-                          "the tolerance) it would take ");
-        clock_print_duration(summary, found->latency_us * 1e-6);
-        buf_puts(summary, "; you decide: :precision split, or --precision split");
+    double keep_us = anew->found->latency_us;
+    double now_us = request->latency_us > 0 ? MIN_OF(keep_us, request->latency_us) : keep_us;
+    double split_us = try_precision(anew, request, WRITE_SPLIT, how);
+    double any_us = anew->tolerance >= ANY_TOLERANCE ? try_precision(anew, request, WRITE_ANY, how)
+                                                     : (double)NAN;
+    if (*how->cancel || !(fmin(split_us, any_us) < now_us * WORTH_TELLING))
+        return;
+    anew->offer_us[TUNE_PRECISION_KEEP] = now_us;
+    anew->offer_us[TUNE_PRECISION_SPLIT] = split_us;
+    anew->offer_us[TUNE_PRECISION_ANY] = any_us;
+}
+
+static void tell_offer(const double offer_us[TUNE_PRECISIONS], struct buf *summary) {
+    static const char *const means[] = {[TUNE_PRECISION_SPLIT] =
+                                            "products of fp32 as sums of bf16 products",
+                                        [TUNE_PRECISION_ANY] = "products in bf16"};
+    for (int i = TUNE_PRECISION_SPLIT; i < TUNE_PRECISIONS; i++) {
+        const char *word = tune_precision_word((enum tune_precision)i);
+        if (!(offer_us[i] < offer_us[TUNE_PRECISION_KEEP]))
+            continue;
+        buf_printf(summary, "\nin precision %s (%s, within the tolerance) it would take ", word,
+                   means[i]);
+        clock_print_duration(summary, offer_us[i] * 1e-6);
+        buf_puts(summary, " instead of ");
+        clock_print_duration(summary, offer_us[TUNE_PRECISION_KEEP] * 1e-6);
+        buf_printf(summary, "; you decide: :precision %s, or --precision %s", word, word);
     }
-    schedule_free(found);
 }
 
 static void tell(const struct anew *anew, struct buf *summary) {
@@ -162,7 +195,7 @@ static void tell(const struct anew *anew, struct buf *summary) {
 }
 
 void anew_fill(struct anew *anew, struct rewrite_request *request, const struct anew_search *how,
-               struct buf *summary) {
+               struct buf *summary, double offer_us[TUNE_PRECISIONS]) {
     pthread_mutex_lock(&anew->works);
     if (!anew->was_read)
         read_graph(anew, request, how->cancel);
@@ -175,8 +208,10 @@ void anew_fill(struct anew *anew, struct rewrite_request *request, const struct 
             anew->was_searched = true;
         if (anew->was_searched) {
             tell(anew, summary);
-            tell_split(anew, request, how, summary);
+            try_others(anew, request, how);
+            tell_offer(anew->offer_us, summary);
         }
     }
+    memcpy(offer_us, anew->offer_us, sizeof anew->offer_us);
     pthread_mutex_unlock(&anew->works);
 }

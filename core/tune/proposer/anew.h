@@ -6,6 +6,7 @@
 #define HONE_TUNE_PROPOSER_ANEW_H
 
 #include "rewrite/rewrite.h"
+#include "tune/events/events.h"
 
 struct tune_context;
 /* Shared by the rewriter and its jobs, which may outlive it. */
@@ -19,13 +20,14 @@ void anew_drop(struct anew *anew); /* accepts NULL */
 /* Whether the search is still to be made. It may be under way in another job. */
 bool anew_is_unsearched(const struct anew *anew);
 /* On a worker thread: puts graph and task into request->anew. With `searches` the search is made,
- * too, on so many threads, unless that was done before; *summary gets a sentence of it. Waits for
- * another job that is at it. */
+ * too, on so many threads, unless that was done before; *summary gets a sentence of it, and
+ * offer_us what each precision would take, in us, where another one would bring much; else NAN.
+ * Waits for another job that is at it. */
 struct anew_search {
     int threads; /* 0: no search is made */
     const volatile int *cancel;
 };
 void anew_fill(struct anew *anew, struct rewrite_request *request, const struct anew_search *how,
-               struct buf *summary);
+               struct buf *summary, double offer_us[TUNE_PRECISIONS]);
 
 #endif

@@ -289,6 +289,14 @@ void tune_reply_log(struct tune_reply *reply, const char *text) {
                   tune_step_word(reply->work.step), "%s", text);
 }
 
+void tune_reply_offer(struct tune_reply *reply, const double us[TUNE_PRECISIONS]) {
+    if (reply_is_open(reply))
+        (void)tune_emit(reply->work.session, TUNE_ALL_LANES,
+                        TUNE_EVENT(OFFER, offer, .keep_us = us[TUNE_PRECISION_KEEP],
+                                   .split_us = us[TUNE_PRECISION_SPLIT],
+                                   .any_us = us[TUNE_PRECISION_ANY]));
+}
+
 static struct tune_lesson *lesson_keep(struct arena *arena, const struct tune_lesson *lesson) {
     struct tune_lesson *kept = ARENA_ARRAY(arena, struct tune_lesson, 1);
     *kept = *lesson;

@@ -32,5 +32,8 @@ void tune_reply_failed(struct tune_reply *reply, const char *text);
  * and a line for the log. */
 void tune_reply_author(struct tune_reply *reply, const char *name);
 void tune_reply_log(struct tune_reply *reply, const char *text);
+/* What a kernel written anew would take in each precision, in us; NAN: not known. For the person
+ * who decides which one the session allows. */
+void tune_reply_offer(struct tune_reply *reply, const double us[TUNE_PRECISIONS]);
 
 #endif

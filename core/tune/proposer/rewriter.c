@@ -14,8 +14,9 @@
 #include "tune/proposer/inner.h"
 
 #define MAX_PLANS 8
-#define PLAN_BUDGET 3e6 /* instructions, for ranking with the device model */
-#define MOST_REASONS 4  /* that are told when nothing is left */
+#define PLAN_BUDGET 3e6         /* instructions, for ranking with the device model */
+#define MOST_REASONS 4          /* of a kind that are told when nothing is left */
+#define SPLIT_TOLERANCE 1.77e-5 /* twice the error of bf16 halves: write, product_split.c */
 
 /* One request under way, on a worker thread. It lives on when it is cancelled. */
 struct job {
@@ -27,12 +28,14 @@ struct job {
     struct rewrite_request request;
     struct task_inputs *values;
     struct anew *anew; /* what can be written anew; NULL: nothing */
-    VEC(const char *) closed;
+    VEC(struct tune_closed) closed;
+    VEC(const char *) was_left;
     const char *key; /* of the plan to carry out; NULL: make plans */
     VEC(struct tune_plan) plans;
     struct buf source;
     volatile int cancelled;
-    char summary[200];     /* of the ranking, for the log */
+    char summary[200];                /* of the ranking, for the log */
+    double offer_us[TUNE_PRECISIONS]; /* what each precision would bring; NAN: nothing to decide */
     struct buf was_judged; /* what the search over schedules says; "": it was made before */
     struct buf left;       /* why nothing is left, in lines */
     struct err err;
@@ -96,6 +99,8 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
     job->owner = rewriter;
     job->reply = reply;
     job->arena = arena_new();
+    for (int i = 0; i < TUNE_PRECISIONS; i++)
+        job->offer_us[i] = NAN;
     job->request.path = arena_strdup(job->arena, context->path ? context->path : "kernel.py");
     if (context->function && *context->function)
         job->request.function = arena_strdup(job->arena, context->function);
@@ -106,7 +111,11 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
     read_inputs(job, context->reference_path);
     job->anew = anew_take(&rewriter->anew, context);
     for (size_t i = 0; i < context->closed.len; i++)
-        *vec_push(&job->closed) = arena_strdup(job->arena, context->closed.at[i].key);
+        *vec_push(&job->closed) =
+            (struct tune_closed){arena_strdup(job->arena, context->closed.at[i].key),
+                                 arena_strdup(job->arena, context->closed.at[i].how)};
+    for (size_t i = 0; i < context->left.len; i++)
+        *vec_push(&job->was_left) = arena_strdup(job->arena, context->left.at[i]);
     rewriter->job = job;
     return job;
 }
@@ -114,6 +123,7 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
 static void job_free(struct job *job) {
     task_inputs_free(job->values);
     vec_free(&job->closed);
+    vec_free(&job->was_left);
     vec_free(&job->plans);
     buf_free(&job->source);
     buf_free(&job->was_judged);
@@ -127,13 +137,21 @@ static void job_free(struct job *job) {
 
 static bool is_closed(const struct job *job, const char *key) {
     for (size_t i = 0; i < job->closed.len; i++)
-        if (strcmp(job->closed.at[i], key) == 0)
+        if (strcmp(job->closed.at[i].key, key) == 0)
             return true;
     return false;
 }
 
 static bool is_closed_key(const void *data, const char *key) {
     return is_closed(data, key);
+}
+
+/* A plan that the person has just left is not offered first. */
+static bool was_left(const struct job *job, const char *key) {
+    for (size_t i = 0; i < job->was_left.len; i++)
+        if (strcmp(job->was_left.at[i], key) == 0)
+            return true;
+    return false;
 }
 
 static void add_plan(struct job *job, const struct rewrite_offer *offer) {
@@ -200,17 +218,74 @@ static void tell_declined(struct job *job, const struct rewrite_offers *offers) 
     }
 }
 
-static void tell_left(struct job *job, const struct rewrite_offers *offers) {
+static int by_loss(const void *a, const void *b) {
+    const struct rewrite_lost *left = a, *right = b;
+    if (isnan(left->latency) || isnan(right->latency))
+        return isnan(left->latency) - isnan(right->latency);
+    return (left->latency > right->latency) - (left->latency < right->latency);
+}
+
+/* What was timed and is not faster, the nearest first. */
+static void tell_lost(struct job *job, struct rewrite_offers *offers) {
+    if (offers->lost.len)
+        qsort(offers->lost.at, offers->lost.len, sizeof *offers->lost.at, by_loss);
+    for (size_t i = 0; i < offers->lost.len && i < MOST_REASONS; i++) {
+        const struct rewrite_lost *row = &offers->lost.at[i];
+        if (isnan(row->latency))
+            buf_printf(&job->left, "refused by the device model: %s: %s\n", row->title, row->why);
+        else
+            buf_printf(&job->left, "timed, and no gain: %s: %+.1f %%\n", row->title,
+                       row->latency * 100);
+    }
+    if (offers->lost.len > MOST_REASONS)
+        buf_printf(&job->left, "timed, and no gain: %zu more\n", offers->lost.len - MOST_REASONS);
+    if (!isnan(offers->anew_us)) {
+        buf_puts(&job->left, "written anew from the reference it would take ");
+        clock_print_duration(&job->left, offers->anew_us * 1e-6);
+        buf_puts(&job->left, ", which is no gain\n");
+    }
+}
+
+static void tell_closed(struct job *job) {
+    for (size_t i = 0; i < job->closed.len && i < MOST_REASONS; i++)
+        buf_printf(&job->left, "closed before: %.60s: %s\n", job->closed.at[i].key,
+                   job->closed.at[i].how);
+    if (job->closed.len > MOST_REASONS)
+        buf_printf(&job->left, "closed before: %zu more\n", job->closed.len - MOST_REASONS);
+}
+
+/* What a person could change: a class of precision, the tolerance. */
+static void tell_needed(struct job *job) {
+    const struct rewrite_anew *anew = job->request.anew;
+    if (!anew || anew->precision == WRITE_ANY)
+        return;
+    double best_us = fmin(job->offer_us[TUNE_PRECISION_SPLIT], job->offer_us[TUNE_PRECISION_ANY]);
+    if (best_us < job->request.latency_us) {
+        buf_puts(&job->left, "what would help: a kernel written anew takes ");
+        clock_print_duration(&job->left, best_us * 1e-6);
+        buf_puts(&job->left, best_us == job->offer_us[TUNE_PRECISION_SPLIT]
+                                 ? " in precision split (:precision split)\n"
+                                 : " in precision any (:precision any)\n");
+    } else if (anew->precision == WRITE_KEEP && anew->tolerance > 0 &&
+               anew->tolerance < SPLIT_TOLERANCE) {
+        buf_printf(&job->left,
+                   "what might help: a tolerance of %.2g would allow products of bf16 halves, "
+                   "this one of %.2g does not\n",
+                   SPLIT_TOLERANCE, anew->tolerance);
+    }
+}
+
+static void tell_left(struct job *job, struct rewrite_offers *offers) {
     tell_gap(job);
     if (offers->ended)
         buf_puts(&job->left, "not all edits were tried: the kernel has so many instructions that "
                              "the budget for timing them ended\n");
     if (!offers->modelled)
         buf_puts(&job->left, "the device model does not take this kernel, so nothing was timed\n");
+    tell_lost(job, offers);
     tell_declined(job, offers);
-    if (job->closed.len)
-        buf_printf(&job->left, "%zu direction%s closed before by their results or by you\n",
-                   job->closed.len, job->closed.len == 1 ? " was" : "s were");
+    tell_closed(job);
+    tell_needed(job);
 }
 
 static void make_plans(struct job *job) {
@@ -218,8 +293,10 @@ static void make_plans(struct job *job) {
     struct rewrite_screen screen = {
         .is_closed = is_closed_key, .data = job, .cancel = &job->cancelled, .budget = PLAN_BUDGET};
     job->ok = rewrite_offers_make(&job->request, &screen, &offers, &job->err);
-    for (size_t i = 0; i < offers.all.len && i < MAX_PLANS; i++)
-        add_plan(job, &offers.all.at[i]);
+    for (int left = 0; left < 2; left++)
+        for (size_t i = 0; i < offers.all.len && job->plans.len < MAX_PLANS; i++)
+            if (was_left(job, offers.all.at[i].key) == left)
+                add_plan(job, &offers.all.at[i]);
     snprintf(job->summary, sizeof job->summary,
              "tried %zu edit%s, %zu %s; a precondition failed at %zu place%s", offers.looked_at,
              offers.looked_at == 1 ? "" : "s", offers.all.len,
@@ -231,13 +308,14 @@ static void make_plans(struct job *job) {
         tell_left(job, &offers);
     vec_free(&offers.all);
     vec_free(&offers.declined);
+    vec_free(&offers.lost);
 }
 
 static void work(void *data) {
     struct job *job = data;
     struct anew_search how = {job->key ? 0 : runner_turn_places(job->turn), &job->cancelled};
     if (job->anew)
-        anew_fill(job->anew, &job->request, &how, &job->was_judged);
+        anew_fill(job->anew, &job->request, &how, &job->was_judged, job->offer_us);
     if (job->key)
         job->ok = rewrite_apply(&job->request, job->key, &job->source, &job->err);
     else
@@ -263,6 +341,8 @@ static void answer(struct job *job) {
     } else {
         tune_reply_log(job->reply, job->summary);
         tell_lines(job->reply, &job->was_judged);
+        if (job->was_judged.len && !isnan(job->offer_us[TUNE_PRECISION_KEEP]))
+            tune_reply_offer(job->reply, job->offer_us);
         tell_lines(job->reply, &job->left);
         tune_reply_plans(job->reply, job->plans.at, job->plans.len);
     }

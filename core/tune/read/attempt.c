@@ -12,7 +12,7 @@
 #include "tune/state/inner.h"
 #include "tune/sums/sums.h"
 
-enum field_is { INT, LONG, NUMBER, TEXT, HASH, FLAG, STATUS, ITS_OWN };
+enum field_is { INT, LONG, NUMBER, TEXT, HASH, FLAG, STATUS, PRECISION, ITS_OWN };
 
 /* The forms that have a field. INSIDE takes what a bundle has, and more. */
 enum {
@@ -234,6 +234,7 @@ static const struct field fields[] = {
     {"occasion", INT, AT(occasion), NULL, INSIDE},
     {"heard", LONG, AT(heard), NULL, INSIDE},
     {"decision", STATUS, AT(status), NULL, BUNDLE | ROW},
+    {"precision", PRECISION, 0, NULL, BUNDLE | ROW | END},
     {"reason", TEXT, AT(reason), NULL, BUNDLE},
     {"latency_us", NUMBER, AT(latency_us), NULL, BUNDLE | END},
     {"low_us", NUMBER, AT(low_us), NULL, INSIDE},
@@ -279,17 +280,17 @@ static const struct field fields[] = {
 
 /* The order of keys in the forms that have an order of their own. */
 static const char *const row_keys[] = {
-    "round",  "status",   "latency_ms", "score",        "plan",
-    "error",  "profile",  "attempt",    "parent",       "decision",
-    "kernel", "floor_ms", "modelled",   "predicted_us", NULL,
+    "round",    "status",       "latency_ms", "score",    "plan",   "error",
+    "profile",  "attempt",      "parent",     "decision", "kernel", "floor_ms",
+    "modelled", "predicted_us", "precision",  NULL,
 };
 static const char *const end_keys[] = {
-    "attempt", "kernel",   "latency_us",   "floor_us", "floor_modelled",
-    "speedup", "modelled", "predicted_us", "correct",  NULL,
+    "attempt",      "kernel",  "latency_us", "floor_us", "floor_modelled", "speedup", "modelled",
+    "predicted_us", "correct", "precision",  NULL,
 };
 static const char *const sweep_keys[] = {
-    "status",  "attempt",  "latency_us",   "kernel",  "floor_us", "floor_modelled",
-    "speedup", "modelled", "predicted_us", "correct", NULL,
+    "status",  "attempt",  "latency_us",   "kernel",  "floor_us",  "floor_modelled",
+    "speedup", "modelled", "predicted_us", "correct", "precision", NULL,
 };
 static const char *const *const orders[TUNE_ATTEMPT_FORMS] = {
     [TUNE_ATTEMPT_ROW] = row_keys,
@@ -308,6 +309,9 @@ static void put(cJSON *object, const struct field *field, const struct told *tol
     case HASH: tune_json_put_text(object, key, at); break;
     case FLAG: tune_json_put_bool(object, key, *(const bool *)at); break;
     case STATUS: tune_json_put_text(object, key, tune_status_word(told->attempt->status)); break;
+    case PRECISION:
+        tune_json_put_text(object, key, tune_precision_word(told->attempt->precision));
+        break;
     case ITS_OWN: field->put(object, key, told); break;
     }
 }

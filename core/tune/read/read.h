@@ -40,7 +40,7 @@ bool tune_plan_computed(const struct tune_plan *plan, bool modelled);
 bool tune_prediction_computed(const struct tune_attempt *attempt);
 /* " hbm_read_bytes moved by -60.0 %, as predicted (-50 %)."; nothing when not known. */
 void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt);
-/* "1.20 ms -> 0.80 ms". */
+/* "1.20 ms -> 0.80 ms", with the precision of both where they differ. */
 void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
                           const struct tune_attempt *to);
 
@@ -60,12 +60,14 @@ void tune_rests_print(struct buf *out, const struct tune_rests *rests);
 
 /* roof.c: what no correct kernel of this task can beat, as far as its correct attempts tell: the
  * least of their floors, and the least FLOPs of their matrix products, which are those that the
- * result needs; transposes are not among them. NAN: not known. */
+ * result needs; transposes are not among them. A precision has a floor of its own; floor_us is that
+ * of the best attempt's. NAN: not known. */
 struct tune_roof {
-    double floor_us, flops;
+    double floor_us, floors_us[TUNE_PRECISIONS], flops;
 };
 struct tune_roof tune_roof_of(const struct tune_state *state);
-/* The floor as a share of the attempt's latency: 1 cannot be bettered. NAN: not known. */
+/* The floor of its precision as a share of the attempt's latency: 1 cannot be bettered. NAN: not
+ * known. */
 double tune_roof_share(const struct tune_roof *roof, const struct tune_attempt *attempt);
 
 #endif

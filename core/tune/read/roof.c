@@ -21,18 +21,22 @@ static double useful_flops(const struct tune_attempt *attempt) {
 }
 
 struct tune_roof tune_roof_of(const struct tune_state *state) {
-    struct tune_roof roof = {NAN, NAN};
+    const struct tune_attempt *best = tune_state_attempt(state, state->best);
+    struct tune_roof roof = {NAN, {NAN, NAN, NAN}, NAN};
     for (size_t i = 0; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
         if (attempt->verdict.correct != TUNE_ANSWER_YES)
             continue;
-        roof.floor_us = least(roof.floor_us, attempt->floor_us);
+        for (int k = 0; k < TUNE_PRECISIONS; k++)
+            roof.floors_us[k] =
+                least(roof.floors_us[k], tune_floor_in(attempt, (enum tune_precision)k));
         roof.flops = least(roof.flops, useful_flops(attempt));
     }
+    roof.floor_us = roof.floors_us[best ? best->precision : TUNE_PRECISION_KEEP];
     return roof;
 }
 
 double tune_roof_share(const struct tune_roof *roof, const struct tune_attempt *attempt) {
-    bool known = attempt && attempt->latency_us > 0 && roof->floor_us > 0;
-    return known ? roof->floor_us / attempt->latency_us : (double)NAN;
+    double floor_us = attempt ? roof->floors_us[attempt->precision] : (double)NAN;
+    return floor_us > 0 && attempt->latency_us > 0 ? floor_us / attempt->latency_us : (double)NAN;
 }

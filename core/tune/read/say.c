@@ -36,7 +36,12 @@ void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
      * same occasion. */
     bool beside = !to->modelled && to->parent_samples.len && isfinite(to->vs_parent);
     double from_us = beside ? to->latency_us * to->vs_parent : from->latency_us;
+    bool differ = from->precision != to->precision;
     clock_print_duration(out, from_us * 1e-6);
+    if (differ)
+        buf_printf(out, " (precision %s)", tune_precision_word(from->precision));
     buf_puts(out, " -> ");
     clock_print_duration(out, to->latency_us * 1e-6);
+    if (differ)
+        buf_printf(out, " (precision %s)", tune_precision_word(to->precision));
 }

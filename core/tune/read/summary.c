@@ -216,12 +216,17 @@ void tune_summary_free(struct tune_summary *summary) {
 
 /* ---------------------------------------------------------------------------------------- text */
 
-void tune_ratio_print(struct buf *out, const struct tune_attempt *attempt) {
+void tune_ratio_print(struct buf *out, const struct tune_state *state,
+                      const struct tune_attempt *attempt) {
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
     buf_printf(out, "%.2fx", attempt->vs_parent);
     if (attempt->modelled)
         buf_puts(out, " (modelled)");
     else if (!isnan(attempt->interval.low) && !isnan(attempt->interval.high))
         buf_printf(out, " (95 %%: %.2f to %.2f)", attempt->interval.low, attempt->interval.high);
+    if (parent && parent->precision != attempt->precision)
+        buf_printf(out, ", precision %s against %s,", tune_precision_word(attempt->precision),
+                   tune_precision_word(parent->precision));
 }
 
 /* One line of a text that may have more. */
@@ -239,6 +244,21 @@ static void line_begin(struct buf *out, const char **heading) {
     *heading = "";
 }
 
+/* The best kernels of other classes: their times say nothing about which kernel is better. */
+static void others_text(const struct tune_state *state, const struct tune_attempt *best,
+                        struct buf *out) {
+    for (int i = 0; i < TUNE_PRECISIONS; i++) {
+        int id = tune_best_in(state, (enum tune_precision)i);
+        const struct tune_attempt *other = tune_state_attempt(state, id);
+        if (!other || other->precision == best->precision)
+            continue;
+        buf_puts(out, "         ");
+        clock_print_duration(out, other->latency_us * 1e-6);
+        buf_printf(out, "  %.2fx  attempt %d, the best in precision %s\n", other->speedup, id,
+                   tune_precision_word(other->precision));
+    }
+}
+
 static void best_text(const struct tune_state *state, const char *folder, struct buf *out) {
     const struct tune_attempt *seed = tune_state_attempt(state, 0);
     const struct tune_attempt *best = tune_state_attempt(state, state->best);
@@ -250,16 +270,15 @@ static void best_text(const struct tune_state *state, const char *folder, struct
     clock_print_duration(out, best->latency_us * 1e-6);
     buf_printf(out, "  %.2fx  attempt %d%s", best->speedup, best->id,
                best->modelled ? " (modelled)" : "");
-    bool splits = state->precision && !strcmp(state->precision, "split");
-    bool any = state->precision && !strcmp(state->precision, "any");
-    double floor_us = splits ? best->floor_split_us : any ? best->floor_any_us : best->floor_us;
+    double floor_us = tune_floor_in(best, best->precision);
     if (!isnan(floor_us)) {
         buf_puts(out, ", floor ");
         clock_print_duration(out, floor_us * 1e-6);
     }
-    if (splits || any)
-        buf_printf(out, ", precision %s", state->precision);
+    if (best->precision || tune_precision_allowed(state))
+        buf_printf(out, ", precision %s", tune_precision_word(best->precision));
     buf_putc(out, '\n');
+    others_text(state, best, out);
     if (tune_predicted(best)) {
         buf_puts(out, "compiler predicts ");
         tune_predicted_print(out, best);
@@ -277,7 +296,7 @@ static void ladder_text(const struct tune_state *state, const struct tune_summar
         const struct tune_attempt *attempt = &state->attempts.at[rung->attempt];
         line_begin(out, &heading);
         buf_printf(out, "#%d round %d: ", attempt->id, attempt->round);
-        tune_ratio_print(out, attempt);
+        tune_ratio_print(out, state, attempt);
         buf_puts(out, " to ");
         clock_print_duration(out, attempt->latency_us * 1e-6);
         buf_printf(out, "  [%s] ", rung->strategy);
@@ -415,6 +434,7 @@ static struct tune_event_rung *ladder_tell(struct arena *arena, const struct tun
                                            .low = attempt->interval.low,
                                            .high = attempt->interval.high,
                                            .modelled = attempt->modelled,
+                                           .precision = attempt->precision,
                                            .predicted_us = NAN,
                                            .confirmed = attempt->confirmed};
         predicted_tell(arena, attempt, &rows[i]);
@@ -477,11 +497,32 @@ static struct tune_event_cost *cost_tell(struct arena *arena, const struct tune_
     return cost;
 }
 
+/* The best kernel of each class that has one. */
+static struct tune_event_class *classes_tell(struct arena *arena, const struct tune_state *state,
+                                             size_t *count) {
+    struct tune_event_class *rows = ARENA_ARRAY(arena, struct tune_event_class, TUNE_PRECISIONS);
+    *count = 0;
+    for (int i = 0; i < TUNE_PRECISIONS; i++) {
+        int id = tune_best_in(state, (enum tune_precision)i);
+        const struct tune_attempt *best = tune_state_attempt(state, id);
+        if (best)
+            rows[(*count)++] =
+                (struct tune_event_class){.precision = (enum tune_precision)i,
+                                          .attempt = id,
+                                          .latency_us = best->latency_us,
+                                          .floor_us = tune_floor_in(best, best->precision),
+                                          .speedup = best->speedup};
+    }
+    return rows;
+}
+
 struct tune_event_summary tune_summary_tell(const struct tune_state *state, const char *why,
                                             struct arena *arena) {
     struct tune_summary summary;
     const struct tune_attempt *seed = tune_state_attempt(state, 0);
     const struct tune_attempt *best = tune_state_attempt(state, state->best);
+    size_t classes = 0;
+    struct tune_event_class *by_class = classes_tell(arena, state, &classes);
     tune_summary_make(state, &summary);
     struct tune_event_summary told = {
         .why = why ? why : state->wait_text,
@@ -490,6 +531,8 @@ struct tune_event_summary tune_summary_tell(const struct tune_state *state, cons
         .best_us = best ? best->latency_us : (double)NAN,
         .speedup = best ? best->speedup : (double)NAN,
         .best = best ? best->id : -1,
+        .precision = best ? best->precision : TUNE_PRECISION_KEEP,
+        .classes = {by_class, classes, true},
         .ladder = {ladder_tell(arena, state, &summary), summary.ladder.len, true},
         .failed = {failed_tell(arena, &summary), summary.failed.len, true},
         .notes = {notes_tell(arena, state, &summary), summary.notes.len, true},

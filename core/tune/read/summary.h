@@ -41,7 +41,8 @@ void tune_summary_free(struct tune_summary *summary);
 const char *tune_failing_between(const struct tune_failing *row);
 
 /* How much faster than its parent: "1.21x (95 %: 1.19 to 1.23)", "1.21x (modelled)". */
-void tune_ratio_print(struct buf *out, const struct tune_attempt *attempt);
+void tune_ratio_print(struct buf *out, const struct tune_state *state,
+                      const struct tune_attempt *attempt);
 /* As text for people. `folder` is where the kernels are (NULL: not said), `why` is why it ended
  * (NULL: as the state says). */
 void tune_summary_print(const struct tune_state *state, const char *folder, const char *why,

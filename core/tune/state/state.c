@@ -21,6 +21,8 @@ struct tune_state *tune_state_new(void) {
     tune_lanes_clear(state);
     state->width = (struct tune_width){1, 1, 1};
     state->tolerance = NAN;
+    for (int i = 0; i < TUNE_PRECISIONS; i++)
+        state->offer_us[i] = NAN;
     state->menu_keep = TUNE_MENU_KEEP;
     for (int i = 0; i < TUNE_BUDGETS; i++)
         state->budgets[i] = (struct tune_budget_view){NAN, NAN};
@@ -106,6 +108,12 @@ struct tune_attempt *tune_attempt_of(struct tune_state *state, int id) {
     return id >= 0 && (size_t)id < state->attempts.len ? &state->attempts.at[id] : NULL;
 }
 
+enum tune_precision tune_precision_allowed(const struct tune_state *state) {
+    enum tune_precision allowed = TUNE_PRECISION_KEEP;
+    (void)tune_precision_find(state->precision, &allowed);
+    return allowed;
+}
+
 const struct tune_attempt *tune_state_attempt(const struct tune_state *state, int id) {
     return id >= 0 && (size_t)id < state->attempts.len ? &state->attempts.at[id] : NULL;
 }
@@ -143,15 +151,33 @@ void tune_status_set(struct tune_state *state, struct tune_attempt *attempt,
     attempt->reason = reason;
 }
 
-/* The fastest that was kept; of equal ones the first. */
+/* The fastest that was kept, as exact as the session wants; of equal ones the first. */
 static void best_against(struct tune_state *state, int id) {
     const struct tune_attempt *best = tune_state_attempt(state, state->best);
     const struct tune_attempt *rival = &state->attempts.at[id];
     double least = best ? best->latency_us : (double)INFINITY;
     bool first = best && rival->latency_us == least && id < best->id;
-    bool counts = rival->status == TUNE_STATUS_KEEP && !rival->outdated;
+    bool counts = rival->status == TUNE_STATUS_KEEP && !rival->outdated &&
+                  rival->precision <= tune_precision_allowed(state);
     if (counts && (rival->latency_us < least || first))
         state->best = id;
+}
+
+int tune_best_in(const struct tune_state *state, enum tune_precision precision) {
+    int best = -1;
+    for (size_t i = 0; i < state->attempts.len; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        bool counts = attempt->status == TUNE_STATUS_KEEP && !attempt->outdated &&
+                      attempt->precision == precision && !isnan(attempt->latency_us);
+        if (counts && (best < 0 || attempt->latency_us < state->attempts.at[best].latency_us))
+            best = (int)i;
+    }
+    return best;
+}
+
+double tune_floor_in(const struct tune_attempt *attempt, enum tune_precision precision) {
+    const double floors[] = {attempt->floor_us, attempt->floor_split_us, attempt->floor_any_us};
+    return isnan(floors[precision]) ? attempt->floor_us : floors[precision];
 }
 
 void tune_state_find_best(struct tune_state *state) {

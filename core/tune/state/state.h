@@ -133,11 +133,12 @@ struct tune_attempt {
     struct tune_plan plan; /* empty for the seed */
     struct tune_verdict verdict;
     enum tune_status status;
-    int64_t decided_seq;   /* the event that decided it last; 0: none did */
-    const char *reason;    /* of the status */
-    bool modelled;         /* times come from the device model: the same each time */
-    bool floor_modelled;   /* it was measured, but its floor is the model's */
-    bool profile_modelled; /* the same for metrics, lines, bounds and timeline */
+    enum tune_precision precision; /* how exact it computes; the seed kernel: as it does */
+    int64_t decided_seq;           /* the event that decided it last; 0: none did */
+    const char *reason;            /* of the status */
+    bool modelled;                 /* times come from the device model: the same each time */
+    bool floor_modelled;           /* it was measured, but its floor is the model's */
+    bool profile_modelled;         /* the same for metrics, lines, bounds and timeline */
     int repairs;
     int lnc;          /* physical cores it was measured on; 0: not told */
     const char *wall; /* behind which it and its reference ran; NULL: not told */
@@ -312,6 +313,7 @@ struct tune_state {
     const char *nki;     /* release of NKI on the target, "0.3.0"; NULL: not known, or sim */
     bool is_pessimistic; /* the model's fitted and guessed constants at their unfavourable end */
     bool allows_seed;    /* candidates may also use what the seed kernel uses beyond the list */
+    double offer_us[TUNE_PRECISIONS]; /* a kernel written anew, by the device model; NAN: unknown */
     double tolerance;
     double menu_keep; /* share of the strategies that a planner is shown */
     VEC(int64_t) seeds;
@@ -387,6 +389,13 @@ struct tune_state {
 /* The files that kernel and reference are read from; the latter is NULL when there is none. */
 const char *tune_kernel_file(const struct tune_state *state);
 const char *tune_reference_file(const struct tune_state *state);
+/* What the session allows: its precision. Attempts of other classes stay, and do not count. */
+enum tune_precision tune_precision_allowed(const struct tune_state *state);
+/* The fastest attempt of exactly that class that was kept and is not outdated; -1: there is none.
+ */
+int tune_best_in(const struct tune_state *state, enum tune_precision precision);
+/* The floor of its class, in µs; where only one floor is known, that. */
+double tune_floor_in(const struct tune_attempt *attempt, enum tune_precision precision);
 /* Attempt by id; NULL when there is none. */
 const struct tune_attempt *tune_state_attempt(const struct tune_state *state, int id);
 /* Where the value of that name came from: its origin, or, when `bit` is among by_hand, "changed in

@@ -21,7 +21,8 @@ static bool may_live(const struct tune_state *state, const struct tune_attempt *
     const struct tune_verdict *verdict = &attempt->verdict;
     const struct tune_attempt *best = tune_state_attempt(state, state->best);
     if (verdict->compiles != TUNE_ANSWER_YES || verdict->correct == TUNE_ANSWER_NO ||
-        verdict->credible == TUNE_ANSWER_NO || isnan(attempt->speedup) || attempt->outdated)
+        verdict->credible == TUNE_ANSWER_NO || isnan(attempt->speedup) || attempt->outdated ||
+        attempt->precision > tune_precision_allowed(state))
         return false;
     if (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_REVERT &&
         attempt->status != TUNE_STATUS_INCONCLUSIVE)
@@ -84,6 +85,7 @@ static void incumbent_find(struct tune_state *state) {
     int best = state->own->from;
     for (size_t i = 0; i < state->attempts.len; i++)
         if (state->attempts.at[i].status == TUNE_STATUS_KEEP && !state->attempts.at[i].outdated &&
+            state->attempts.at[i].precision <= tune_precision_allowed(state) &&
             is_of_line(state, (int)i) && (best < 0 || is_better(state, (int)i, best)))
             best = (int)i;
     if (best >= 0)

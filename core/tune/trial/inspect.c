@@ -26,6 +26,8 @@ struct inspection {
     const char *path, *reference, *function, *source, *original;
     const char *device, *release; /* release: NKI on the target; NULL */
     enum nki_precision precision;
+    enum tune_precision is; /* what the program shows; with is_known */
+    bool is_known;
     bool allows_original, any_dialect;
     struct task_inputs *values; /* shapes; NULL: not known */
     struct nki_input *inputs;
@@ -71,6 +73,32 @@ static void check_generation(struct inspection *own, const struct nki_program *p
     diag_free(&found);
 }
 
+static bool has_finding(const struct diag_list *found, const char *code) {
+    for (size_t i = 0; i < found->all.len; i++)
+        if (!strcmp(found->all.at[i].code, code))
+            return true;
+    return false;
+}
+
+/* Whether the policy would take the kernel as far as numbers go. */
+static bool keeps_to(const struct inspection *own, const struct nki_facts *facts,
+                     enum nki_precision policy) {
+    struct diag_list found = {0};
+    nki_facts_compare(facts, own->facts, policy, own->path, &found);
+    if (policy == NKI_PRECISION_SPLIT && own->values->work.known)
+        nki_facts_check_split(facts, own->values->work.fp32, own->path, &found);
+    bool keeps = !has_finding(&found, "hone-candidate-precision");
+    diag_free(&found);
+    return keeps;
+}
+
+static void classify(struct inspection *own, const struct nki_facts *facts) {
+    own->is_known = true;
+    own->is = keeps_to(own, facts, NKI_PRECISION_KEEP)    ? TUNE_PRECISION_KEEP
+              : keeps_to(own, facts, NKI_PRECISION_SPLIT) ? TUNE_PRECISION_SPLIT
+                                                          : TUNE_PRECISION_ANY;
+}
+
 static void check_program(struct inspection *own, const struct nki_tree *tree,
                           const struct nki_tree *original) {
     const struct device_generation *generation = device_generation_find(own->device);
@@ -87,6 +115,7 @@ static void check_program(struct inspection *own, const struct nki_tree *tree,
         nki_facts_compare(facts, own->facts, own->precision, own->path, &own->diags);
         if (own->precision == NKI_PRECISION_SPLIT && own->values->work.known)
             nki_facts_check_split(facts, own->values->work.fp32, own->path, &own->diags);
+        classify(own, facts);
         free(facts);
     }
     if (program)
@@ -146,6 +175,15 @@ static void tell(const struct tune_work *work, int attempt, const struct diag_li
     }
 }
 
+/* An attempt counts as what its session allows, until its program shows that it is more exact. */
+static bool tell_class(struct tune_session *session, const struct inspection *own) {
+    int lane = own->base.work.lane, id = tune_lane_attempt(session->state, lane);
+    const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
+    return !own->is_known || !attempt || attempt->precision == own->is ||
+           tune_emit(session, lane,
+                     TUNE_EVENT(PRECISION, precision, .attempt = id, .precision = own->is));
+}
+
 static void settle(struct tune_session *session, struct inspection *own) {
     struct buf why = {0};
     if (own->facts && !session->original) {
@@ -154,7 +192,7 @@ static void settle(struct tune_session *session, struct inspection *own) {
     }
     int lane = own->base.work.lane;
     tell(&own->base.work, tune_lane_attempt(session->state, lane), &own->diags, &why);
-    if (session->halted)
+    if (session->halted || (!why.len && !tell_class(session, own)))
         ;
     else if (why.len)
         tune_verify_refuse(session, lane, why.at);
