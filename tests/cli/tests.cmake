@@ -24,20 +24,20 @@ set_tests_properties(cli/clock PROPERTIES LABELS session TIMEOUT 300)
 # Kernels from references alone.
 add_test(NAME cli/new COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new.py
          $<TARGET_FILE:hone>)
-set_tests_properties(cli/new PROPERTIES LABELS session TIMEOUT 300)
+set_tests_properties(cli/new PROPERTIES LABELS session COST 60 TIMEOUT 300)
 add_test(NAME cli/new_rows COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_rows.py
          $<TARGET_FILE:hone>)
-set_tests_properties(cli/new_rows PROPERTIES LABELS session TIMEOUT 600)
+set_tests_properties(cli/new_rows PROPERTIES LABELS session COST 60 TIMEOUT 600)
 add_test(NAME cli/new_scans COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_scans.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/new_scans PROPERTIES LABELS session TIMEOUT 600)
 add_test(NAME cli/products COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/products.py
          $<TARGET_FILE:hone>)
-set_tests_properties(cli/products PROPERTIES LABELS session TIMEOUT 300)
+set_tests_properties(cli/products PROPERTIES LABELS session COST 60 TIMEOUT 300)
 # The loop with kernels written anew.
 add_test(NAME cli/anew COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/anew.py
          $<TARGET_FILE:hone>)
-set_tests_properties(cli/anew PROPERTIES LABELS session TIMEOUT 300)
+set_tests_properties(cli/anew PROPERTIES LABELS session COST 60 TIMEOUT 300)
 if(TARGET hone)
   add_test(NAME cli/install COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/install.py
            ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})

@@ -1,17 +1,19 @@
 # Stand-ins for hosts of each SDK line. The self-test drives them alone, the way Neuron's
 # documentation says the real ones are driven. The others have the remote runner evaluate kernels on
-# them, the last one over SSH.
+# them, the last one over SSH. They take long, so they are started first.
 function(standins_test name script)
   add_test(NAME hosts/${name}
            COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/hosts/standins/${script}.py
            $<TARGET_FILE:hone> ${ARGN})
-  set_tests_properties(hosts/${name} PROPERTIES LABELS hosts TIMEOUT 300)
+  set_tests_properties(hosts/${name} PROPERTIES LABELS hosts TIMEOUT 300 COST 100)
 endfunction()
 if(TARGET hone)
   standins_test(standins selftest)
   standins_test(verdicts verdicts ${HONE_RUNNER} Good)
-  standins_test(verdicts_of_bad_kernels verdicts ${HONE_RUNNER} Bad Speed Clocks)
-  standins_test(verdicts_where_something_is_wrong verdicts ${HONE_RUNNER} Wrong Hosts)
+  standins_test(verdicts_of_bad_kernels verdicts ${HONE_RUNNER} Bad)
+  standins_test(verdicts_about_speed verdicts ${HONE_RUNNER} Speed Clocks)
+  standins_test(verdicts_where_something_is_wrong verdicts ${HONE_RUNNER} Wrong)
+  standins_test(verdicts_where_the_host_is_wrong verdicts ${HONE_RUNNER} Hosts)
   standins_test(seams_of_another_shape seams ${HONE_RUNNER} Shapes)
   standins_test(seams_told_and_heard seams ${HONE_RUNNER} Told Heard)
   standins_test(opinions opinions ${HONE_RUNNER})
