@@ -190,7 +190,7 @@ static void waiting_text(struct views *views, struct tui_area area, struct statu
     bool sums = summary_is_due(state) && views->view != VIEW_SUMMARY;
     /* The same question would get the same answer. */
     bool dry = starts && state->wait_text && strstr(state->wait_text, "nothing left to propose");
-    const char *more = dry              ? "; w write one, r go on from another, b summary"
+    const char *more = dry              ? "; w write one, R go on from another, b summary"
                        : starts && sums ? "; s starts, b summary"
                        : starts         ? "; s starts"
                        : sums           ? "; b summary"

@@ -270,7 +270,7 @@ static void when_nothing_is_left_the_keys_that_help_are_named(void **state) {
     struct buf screen = {0};
     views_draw(views, tui_area_all(canvas), now_ms);
     tui_canvas_print(canvas, false, &screen);
-    assert_non_null(strstr(screen.at, "; w write one, r go on from another, b summary"));
+    assert_non_null(strstr(screen.at, "; w write one, R go on from another, b summary"));
     assert_null(strstr(screen.at, "s starts"));
     buf_free(&screen);
     tui_canvas_free(canvas);
