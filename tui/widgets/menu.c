@@ -149,8 +149,24 @@ static void draw_row(const struct tui_menu *menu, struct tui_area area, int row,
                   str_of(item->text));
 }
 
+/* All rows with the headings of their groups. The frame keeps this height while typing narrows. */
+static int lines_of(const struct tui_menu *menu) {
+    int lines = menu->count;
+    const char *last = NULL;
+    for (int i = 0; i < menu->count; i++) {
+        const char *group = menu->rows[i].group;
+        lines += group && (!last || strcmp(last, group) != 0);
+        last = group;
+    }
+    return lines;
+}
+
+/* The frame's two lines, the field and the line below it; a list of few rows has some room. */
+enum { MENU_AROUND = 4, MENU_LEAST = 4 };
+
 void tui_menu_draw(struct tui_menu *menu, struct tui_area area, const char *title) {
-    struct tui_area box = tui_popup_draw(area, area.rows - 2, MIN_OF(area.cols - 4, 100), title,
+    int rows = MIN_OF(area.rows - 2, MAX_OF(lines_of(menu), MENU_LEAST) + MENU_AROUND);
+    struct tui_area box = tui_popup_draw(area, rows, MIN_OF(area.cols - 4, 100), title,
                                          "Enter chooses   type to narrow   Esc back");
     if (box.rows < 4 || box.cols < 16)
         return;

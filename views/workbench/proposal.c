@@ -89,10 +89,11 @@ static void draw_plan(struct views *views, struct tui_area area) {
 
 static void draw_nothing(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
-    const char *text = state->running ? "The next proposal shows here as soon as there is one."
-                                      : "No proposal yet. s starts the loop: profile, plan, "
-                                        "rewrite, verify, benchmark, decide, summarise, reflect. "
-                                        "w writes the next kernel yourself.";
+    bool goes_on = state->running || state->wait == TUNE_WAIT_GATE;
+    const char *text = goes_on ? "The next proposal shows here as soon as there is one."
+                               : "No proposal yet. s starts the loop: profile, plan, "
+                                 "rewrite, verify, benchmark, decide, summarise, reflect. "
+                                 "w writes the next kernel yourself.";
     tui_put_wrapped(
         tui_ink(tui_area_part(area, (struct tui_rect){1, 2, area.rows, area.cols - 4}), TUI_DIM), 0,
         str_of(text));
