@@ -369,7 +369,8 @@ static bool compute_cut(struct rows *rows, int node, struct tile *a) {
 static bool compute_cast(struct rows *rows, int node, const struct graph_node *row) {
     struct tile *a = operand(rows, row->in[0]);
     const char *from = row_of(rows, row->in[0])->dtype;
-    if (is_float(from) && !is_float(row->dtype))
+    bool copy = strcmp(row->op->name, "copy") == 0;
+    if (!copy && is_float(from) && !is_float(row->dtype))
         return compute_cut(rows, node, a);
     if (a->is_number || a->narrow || strcmp(a->dtype, row->dtype) == 0) {
         keep(rows, node, *a);

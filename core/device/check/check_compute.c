@@ -474,7 +474,11 @@ void check_nonzero(struct check *c) {
                     dtype_name(dst->dtype), dtype_name(src->dtype));
 }
 
-/* Sequencers read any tile in SBUF. */
+/* Sequencers read any tile in SBUF, and write registers only. A branch may have nothing to compare.
+ */
 void check_sequencer(struct check *c) {
-    (void)c;
+    enum nki_operand_kind kind = c->instr->operands[NKI_REGISTER_LOAD_dst].kind;
+    bool none = c->op == NKI_OP_LOOP_BRANCH && kind == NKI_OPERAND_NONE;
+    if (kind != NKI_OPERAND_REG && !none)
+        check_error(c, "", "dst must be a register");
 }

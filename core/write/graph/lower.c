@@ -100,7 +100,8 @@ static bool lower_argument(struct lowering *l, const struct graph_node *node) {
     int none = add_number(l, (double)whole.at[axis]);
     add(l, "where", (int[]){is_it, places, none}, whole, "float32");
     add_reduction(l, "min", last(l), axis, "float32");
-    add(l, "cast", (int[]){last(l), -1, -1}, shape_of(node), node->dtype);
+    /* A copy and no cast: a place is a whole number, and nothing of it is to be cut off. */
+    add(l, "copy", (int[]){last(l), -1, -1}, shape_of(node), node->dtype);
     return true;
 }
 
