@@ -27,7 +27,7 @@ static void print_text(const struct cli_job *job, const struct runner_result *re
     buf_free(&text);
     const struct task_judgement *compiles = &result->verdict.compiles;
     if (compiles->answer == TASK_NOT_ASKED)
-        fprintf(stderr, "hone check: %s\n", compiles->reason);
+        cli_say(stderr, "hone check: %s\n", compiles->reason);
 }
 
 static bool write_junit(const struct cli *cli, const struct cli_job *job,

@@ -22,10 +22,7 @@ static void print_json(const char *folder, uint64_t freed) {
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "folder", folder);
     cJSON_AddNumberToObject(object, "freed_bytes", (double)freed);
-    char *text = cJSON_PrintUnformatted(object);
-    printf("%s\n", text ? text : "{}");
-    free(text);
-    cJSON_Delete(object);
+    cli_json_line(object);
 }
 
 int cli_clean(const struct cli *cli) {
@@ -36,7 +33,7 @@ int cli_clean(const struct cli *cli) {
     if (cli_has(cli, "json"))
         print_json(folder, freed);
     else
-        printf("%s: %s freed\n", folder, size.at);
+        cli_say(stdout, "%s: %s freed\n", folder, size.at);
     struct buf kept = {0};
     if (!cli_has(cli, "json"))
         calibrate_print_hosts(&kept);

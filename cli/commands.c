@@ -192,12 +192,14 @@ static const struct cli_option workbench_options[] = {
 
 static const struct cli_option run_options[] = {
     {"rounds", "N", NULL,
-     "Go on for at most this many rounds; a session that exists gets that many more. Default: 50, "
-     "10 with a beam.",
+     "Go on for at most this many rounds from here. It holds for this run; the session keeps its "
+     "own limit. Default: what is left of that (50 rounds, 10 with a beam).",
      false},
     {"gate", "WHEN", "ask|auto|auto-green",
      "Who decides after each step. ask: you, at this terminal; auto: the loop; auto-green: the "
-     "loop when the step came out well, else you. Default: auto.",
+     "loop when the step came out well, else you. It holds for this run; in the workbench the "
+     "session's own gates stand. Where it is given, auto also approves what waits for you there "
+     "already. Default: auto.",
      false},
     OPTION_DEVICE,
     OPTION_TARGET,
@@ -207,6 +209,11 @@ static const struct cli_option run_options[] = {
     OPTION_KERNEL_NAME_KEPT,
     OPTION_PRECISION,
     OPTION_PESSIMISTIC,
+    {"lnc", "N", "1|2",
+     "Physical cores of a logical one that the device model launches kernels on (trn2 and later, "
+     "current dialect). A session keeps what it began with; hosts have a setting of their own. "
+     "Default: [defaults] lnc, else as the kernel's file launches it.",
+     false},
     {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
     {"tolerance", "X", NULL,
      "The largest relative L2 error that counts as correct. Default: TOLERANCE of the reference, "
@@ -405,7 +412,9 @@ const struct cli_command cli_commands[] = {
      "ends when the rounds are done, when the next thing would pass a limit, when nothing is left "
      "to propose, or when several rounds in a row brought no gain. Then it prints a summary: the "
      "best kernel, the ladder of attempts, what failed, what was learnt, what it cost. A session "
-     "that exists goes on; an interrupted one loses nothing.\n\nTASK is a folder with kernel.py "
+     "that exists goes on; an interrupted one loses nothing. What the run did stays in the "
+     "session; its "
+     "gates and limits do not.\n\nTASK is a folder with kernel.py "
      "and reference.py, a kernel file with --reference, or the name of a seed. The best kernel is "
      "in the session's folder; the last event has its path.\n\nEach question to a model is "
      "printed with its role, the model, tokens in and out, dollars and seconds, if they were "
@@ -477,14 +486,17 @@ const struct cli_command cli_commands[] = {
      "them are read, too. TASK is the task they are for. Default: the one in this "
      "folder.\n\nExperiences come in as proposed, each with its file and line, and so do lists of "
      "directions that did not work. Approve them on screen 8. Attempts go into the history, where "
-     "they can only be read. Damaged entries are named and skipped. Nothing in the files is run.",
+     "they can only be read. Damaged entries are named and skipped. Files of an export that are "
+     "not as SHA256SUMS has them are named, too, and what comes from it is marked as altered. "
+     "Nothing in the files is run.",
      import_options, 1, 2, false, cli_import},
     {"export", "TASK|SESSION", "write a session as a folder for others",
      "The folder holds the best kernel with its reference, all files that they import and its "
      "model.ini, every attempt with "
      "its numbers, profiles, prompts, answers and decisions, and experiments.jsonl and "
      "rewrites.json as other NKI agents read them. hone sim FOLDER evaluates it again; hone does "
-     "so once before the folder appears. The folder appears whole or not at all.\n\nFolders "
+     "so once before the folder appears. The folder appears whole or not at all. sha256sum -c "
+     "SHA256SUMS in it tells whether a file was changed since.\n\nFolders "
      "of this machine are written as . (the task's), session and ~. Variables in [env] of "
      "model.ini whose names say that they are secret are left out. Sources, prompts and answers "
      "are as they are.",

@@ -131,10 +131,7 @@ void settings_print_man(struct buf *out, void (*add)(struct buf *out, const char
 static void print_json(const struct config *config) {
     cJSON *list = cJSON_CreateArray();
     show_all(config, NULL, list);
-    char *text = cJSON_Print(list);
-    printf("%s\n", text ? text : "[]");
-    free(text);
-    cJSON_Delete(list);
+    cli_json_print(list);
 }
 
 static void show_cache(struct buf *out) {
@@ -164,7 +161,7 @@ int cli_config(const struct cli *cli) {
     struct err err = {0};
     if (cli_has(cli, "path")) {
         char *path = config_user_path();
-        printf("%s\n", path);
+        cli_say(stdout, "%s\n", path);
         free(path);
         return CLI_OK;
     }

@@ -105,16 +105,16 @@ int cli_export(const struct cli *cli) {
     const char *what = cli->args.at[0], *output = cli_value(cli, "output");
     struct err err = {0};
     struct buf folder = {0};
-    char *session = cli_session_of(what);
+    char *session = cli_session_of(what, &err);
     if (!session)
-        return cli_wrong_usage(cli, "%s is neither a session nor a task that has one", what);
+        return cli_wrong_usage(cli, "%s", err.text);
     if (output)
         buf_puts(&folder, output);
     else
         buf_printf(&folder, "%s-export", path_base(session));
     bool ok = export_to(cli, session, folder.at, &err);
     if (ok)
-        printf("%s\n", folder.at);
+        cli_say(stdout, "%s\n", folder.at);
     free(session);
     buf_free(&folder);
     return ok ? CLI_OK : cli_fail(cli, &err);
@@ -170,22 +170,21 @@ static void print_report(const struct cli *cli, const struct tune_import_report 
         cJSON_AddNumberToObject(object, "fit", (double)report->fit);
         cJSON_AddNumberToObject(object, "attempts", (double)report->attempts);
         cJSON_AddNumberToObject(object, "known", (double)report->known);
+        cJSON_AddNumberToObject(object, "altered", (double)report->altered);
         cJSON_AddStringToObject(object, "session", folder);
-        char *text = cJSON_PrintUnformatted(object);
-        printf("%s\n", text ? text : "{}");
-        free(text);
-        cJSON_Delete(object);
+        cli_json_line(object);
         return;
     }
-    printf("%zu file%s: %zu experience%s proposed", report->files, report->files == 1 ? "" : "s",
-           report->experiences, report->experiences == 1 ? "" : "s");
+    cli_say(stdout, "%zu file%s: %zu experience%s proposed", report->files, PLURAL(report->files),
+            report->experiences, PLURAL(report->experiences));
     if (report->fit < report->experiences)
         printf(", %zu of them for kernels like this one", report->fit);
-    printf(", %zu attempt%s to look at", report->attempts, report->attempts == 1 ? "" : "s");
+    cli_say(stdout, ", %zu attempt%s to look at", report->attempts, PLURAL(report->attempts));
     if (report->known)
         printf(", %zu known already", report->known);
-    printf("\nThey are in %s. Nothing enters a prompt before you approve it: hone %s, screen 8.\n",
-           folder, cli->args.len > 1 ? cli->args.at[1] : ".");
+    cli_say(stdout,
+            "\nThey are in %s. Nothing enters a prompt before you approve it: hone %s, screen 8.\n",
+            folder, cli->args.len > 1 ? cli->args.at[1] : ".");
 }
 
 static void print_complaints(const struct cli *cli, const struct buf *complaints) {

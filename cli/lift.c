@@ -20,14 +20,14 @@ static void print_comparison(const struct runner_lift *lift) {
     if (!lift->whole)
         printf("not all of it could be said\n");
     else if (lift->unchecked.kind != ERR_NONE)
-        printf("not compared with the kernel: %s\n", lift->unchecked.text);
+        cli_say(stdout, "not compared with the kernel: %s\n", lift->unchecked.text);
     else if (!lift->compared)
         printf("not compared with the kernel\n");
     else if (lift->elements == 0)
-        printf("not compared with the kernel: an element takes too long\n");
+        printf("not compared with the kernel: an element takes too long, or none is finite\n");
     else
-        printf("%s the kernel's own results: relative L2 %.3g over %zu elements\n",
-               is_right(lift) ? "agrees with" : "DIFFERS from", lift->error, lift->elements);
+        cli_say(stdout, "%s the kernel's own results: relative L2 %.3g over %zu elements\n",
+                is_right(lift) ? "agrees with" : "DIFFERS from", lift->error, lift->elements);
 }
 
 static int print(const struct cli *cli, const struct runner_lift *lift) {

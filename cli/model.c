@@ -33,10 +33,10 @@ static void row_json(cJSON *list, const struct row *row) {
 }
 
 static void row_print(const struct row *row) {
-    printf("%s\n  %-9s%s, %s%s%s\n  %-9s", row->name, "model", row->api, row->model,
-           *row->effort ? ", effort " : "", row->effort, "address");
+    cli_say(stdout, "%s\n  %-9s%s, %s%s%s\n  %-9s", row->name, "model", row->api, row->model,
+            *row->effort ? ", effort " : "", row->effort, "address");
     host_say(11, row->address);
-    printf("  %-9s", "key");
+    cli_say(stdout, "  %-9s", "key");
     host_say(11, row->key);
 }
 
@@ -71,13 +71,12 @@ static int model_list(const struct cli *cli) {
     const char *name;
     for (size_t i = 0; fine && (name = config_name(config, "model", i)); i++, any = true)
         if (cli_has(cli, "names"))
-            printf("%s\n", name);
+            cli_say(stdout, "%s\n", name);
         else
             fine = list_one(config, name, list, &err);
     if (fine && list) {
-        char *text = cJSON_Print(list);
-        printf("%s\n", text ? text : "[]");
-        free(text);
+        cli_json_print(list);
+        list = NULL;
     } else if (fine && !any && !cli_has(cli, "names")) {
         printf("No [model NAME] is in your configuration; SERVICE/MODEL needs none.\n");
     }
@@ -101,11 +100,7 @@ static void step_json(const struct tune_preflight_step *step) {
     cJSON_AddStringToObject(object, "name", step->step);
     cJSON_AddStringToObject(object, "state", step->fine ? "ok" : "failed");
     cJSON_AddStringToObject(object, "found", step->found);
-    char *text = cJSON_PrintUnformatted(object);
-    printf("%s\n", text ? text : "{}");
-    fflush(stdout);
-    free(text);
-    cJSON_Delete(object);
+    cli_json_line(object);
 }
 
 static void on_step(void *data, const struct tune_preflight_step *step) {
@@ -115,10 +110,10 @@ static void on_step(void *data, const struct tune_preflight_step *step) {
         return;
     }
     if (strncmp(test->model, step->model, sizeof test->model - 1) != 0)
-        printf("%s\n", step->model);
+        cli_say(stdout, "%s\n", step->model);
     snprintf(test->model, sizeof test->model, "%s", step->model);
-    printf("  %-*s%-*s", STEP_COLUMN - 2, step->fine ? "ok" : "FAILED", TEXT_COLUMN - STEP_COLUMN,
-           step->step);
+    cli_say(stdout, "  %-*s%-*s", STEP_COLUMN - 2, step->fine ? "ok" : "FAILED",
+            TEXT_COLUMN - STEP_COLUMN, step->step);
     host_say(TEXT_COLUMN, step->found);
 }
 
@@ -134,10 +129,7 @@ static void end_json(const struct test *test) {
     cJSON_AddBoolToObject(object, "ok", test->err.kind == ERR_NONE);
     if (test->err.kind != ERR_NONE)
         cJSON_AddStringToObject(object, "reason", test->err.text);
-    char *text = cJSON_PrintUnformatted(object);
-    printf("%s\n", text ? text : "{}");
-    free(text);
-    cJSON_Delete(object);
+    cli_json_line(object);
 }
 
 static int model_test(const struct cli *cli) {

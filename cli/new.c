@@ -116,7 +116,7 @@ static bool copy_reference(const char *folder, const char *reference_path, struc
 static void tell_gaps(const struct written *written, const char *source) {
     for (size_t i = 0; i < written->gaps.len; i++) {
         const struct write_gap *gap = &written->gaps.at[i];
-        fprintf(stderr, "%s:%d: %s cannot be written yet%s%s\n", source, gap->line, gap->what,
+        cli_say(stderr, "%s:%d: %s cannot be written yet%s%s\n", source, gap->line, gap->what,
                 *gap->why ? ": " : "", gap->why);
     }
 }
@@ -138,9 +138,8 @@ static int keep(const char *folder, const char *reference, const struct written 
     free(kernel);
     if (!ok)
         return -1;
-    printf("%s/kernel.py: %s, %zu loop nest%s\n", folder,
-           written->gaps.len ? "a skeleton" : "written", written->stages,
-           written->stages == 1 ? "" : "s");
+    cli_say(stdout, "%s/kernel.py: %s, %zu loop nest%s\n", folder,
+            written->gaps.len ? "a skeleton" : "written", written->stages, PLURAL(written->stages));
     fflush(stdout);
     if (!written->gaps.len)
         return quiet ? 0 : evaluate(folder);
@@ -153,10 +152,10 @@ static int keep(const char *folder, const char *reference, const struct written 
 static void list_choices(const struct written *written) {
     for (size_t i = 0; i < written->choices.len; i++) {
         const struct write_choice *choice = &written->choices.at[i];
-        printf("%-32s %lld of", choice->key, (long long)choice->value);
+        cli_say(stdout, "%-32s %lld of", choice->key, (long long)choice->value);
         for (int k = 0; k < choice->count; k++)
             printf(" %lld", (long long)choice->values[k]);
-        printf(": %s (line %d of the reference)\n", choice->title, choice->line);
+        cli_say(stdout, ": %s (line %d of the reference)\n", choice->title, choice->line);
     }
 }
 
@@ -201,23 +200,25 @@ static const struct device_generation *generation_of(const struct cli *cli) {
 /* ---- the search ------------------------------------------------------------------------------ */
 
 static void print_step(const struct schedule_step *step) {
-    printf("  %-32s %lld -> %lld  ", step->key, (long long)step->from, (long long)step->to);
+    cli_say(stdout, "  %-32s %lld -> %lld  ", step->key, (long long)step->from,
+            (long long)step->to);
     if (step->saved_us > 0)
         printf("saves %.1f us", step->saved_us);
     else
         printf("makes way for another step");
     struct buf text = {0};
     schedule_step_print(step, "reference", &text);
-    printf(": %s\n", text.at);
+    cli_say(stdout, ": %s\n", text.at);
     buf_free(&text);
 }
 
 static void print_schedule(const struct schedule *found) {
-    printf("schedule: %zu judged, %zu of them refused; %s\n", found->judged, found->refused,
-           found->ended ? "no step and no pair of steps is better" : "the budget ended the search");
+    cli_say(
+        stdout, "schedule: %zu judged, %zu of them refused; %s\n", found->judged, found->refused,
+        found->ended ? "no step and no pair of steps is better" : "the budget ended the search");
     if (found->start_us > 0)
-        printf("  %.1f us as it is, %.1f us with %zu step%s\n", found->start_us, found->latency_us,
-               found->steps.len, found->steps.len == 1 ? "" : "s");
+        cli_say(stdout, "  %.1f us as it is, %.1f us with %zu step%s\n", found->start_us,
+                found->latency_us, found->steps.len, PLURAL(found->steps.len));
     for (size_t i = 0; i < found->steps.len; i++)
         print_step(&found->steps.at[i]);
 }
@@ -229,7 +230,7 @@ static void on_turn(void *data) {
 static void on_wait(void *data, const char *why, bool first) {
     (void)data;
     if (first)
-        fprintf(stderr, "hone: %s\n", why);
+        cli_say(stderr, "hone: %s\n", why);
 }
 
 /* The search keeps processors busy as an evaluation does, so it takes its turn with those. */

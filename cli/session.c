@@ -40,13 +40,6 @@ static void on_part(void *data, const char *part, enum store_finding is, const c
     buf_free(&safe);
 }
 
-static void print_object(cJSON *object) {
-    char *text = cJSON_PrintUnformatted(object);
-    printf("%s\n", text ? text : "{}");
-    free(text);
-    cJSON_Delete(object);
-}
-
 static void check_json(const char *session, struct checked *checked) {
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "session", session);
@@ -54,7 +47,7 @@ static void check_json(const char *session, struct checked *checked) {
     cJSON_AddBoolToObject(object, "proven",
                           !checked->count[STORE_DAMAGED] && !checked->count[STORE_UNPROVEN]);
     cJSON_AddItemToObject(object, "parts", checked->parts);
-    print_object(object);
+    cli_json_line(object);
 }
 
 static int check(const struct cli *cli, const char *session) {
@@ -67,10 +60,11 @@ static int check(const struct cli *cli, const char *session) {
     if (checked.parts)
         check_json(session, &checked);
     else
-        printf("%s is %s\n", session,
-               checked.count[STORE_DAMAGED] ? "damaged: hone session repair saves what can be saved"
-               : checked.count[STORE_UNPROVEN] ? "no damage found, but not everything can be proven"
-                                               : "whole");
+        cli_say(stdout, "%s %s\n", session,
+                checked.count[STORE_DAMAGED]
+                    ? "is damaged: hone session repair saves what can be saved"
+                : checked.count[STORE_UNPROVEN] ? "has no damage, as far as that can be proven"
+                                                : "is whole");
     return checked.count[STORE_DAMAGED] ? CLI_DAMAGED : CLI_OK;
 }
 
@@ -118,19 +112,20 @@ static void repaired_json(const char *session, const char *to, const char *aside
     cJSON_AddBoolToObject(object, "proven", store->chained);
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         cJSON_AddNumberToObject(object, numbers[i].key, (double)numbers[i].value);
-    print_object(object);
+    cli_json_line(object);
 }
 
 static void print_events(const struct store_repaired *store) {
-    printf("saved     %lld events%s\n", (long long)store->events,
-           store->chained ? ", each proven by its hash" : "; nothing proves them");
+    cli_say(stdout, "saved     %lld event%s%s\n", (long long)store->events, PLURAL(store->events),
+            store->chained ? ", each proven by its hash" : "; nothing proves them");
     if (store->mended)
-        printf("mended    %lld of them were put right by their hashes\n", (long long)store->mended);
+        printf("mended    %lld of them put right by their hashes\n", (long long)store->mended);
     if (store->dropped)
-        printf("replaced  %lld lines of the log could not be read; a line says so in their place\n",
-               (long long)store->dropped);
+        printf(
+            "replaced  %lld line%s of the log that could not be read; another line says so there\n",
+            (long long)store->dropped, PLURAL(store->dropped));
     if (store->cut > store->last)
-        printf("lost      nothing else\n");
+        printf("lost      nothing%s\n", store->dropped ? " else" : "");
     else
         printf("LOST      events %lld to %lld are not in the new session\n", (long long)store->cut,
                (long long)store->last);
@@ -140,16 +135,18 @@ static void repaired_print(const char *to, const char *aside, const struct tune_
     const struct store_repaired *store = &done->store;
     print_events(store);
     if (store->behind || store->doubtful)
-        printf("behind    %lld of these are whole, %lld in doubt: %s/behind/events.jsonl\n",
-               (long long)store->behind, (long long)store->doubtful, to);
+        cli_say(stdout,
+                "behind    %lld of these are whole, %lld in doubt: %s/behind/events.jsonl\n",
+                (long long)store->behind, (long long)store->doubtful, to);
     if (done->kernels)
-        printf("          %zu kernels of them are files in %s/behind\n", done->kernels, to);
+        cli_say(stdout, "          %zu kernel%s of them in %s/behind, as files\n", done->kernels,
+                PLURAL(done->kernels), to);
     printf("artefacts %zu copied", store->artefacts.whole);
     if (store->artefacts.damaged)
         printf(", %zu are damaged and left out", store->artefacts.damaged);
-    printf("\n%s", to);
+    cli_say(stdout, "\n%s", to);
     if (aside)
-        printf(" is the new session; the damaged one is %s\n", aside);
+        cli_say(stdout, " is the new session; the damaged one is %s\n", aside);
     else
         printf(" is the new session: give it as --session, or repair with --replace\n");
 }
@@ -182,13 +179,13 @@ static int repair(const struct cli *cli, const char *session) {
 
 int cli_session(const struct cli *cli) {
     const char *what = cli->args.at[0];
+    struct err err = {0};
     bool checks = !strcmp(what, "check");
     if (!checks && strcmp(what, "repair") != 0)
         return cli_wrong_usage(cli, "%s is neither check nor repair", what);
-    char *session = cli_session_of(cli->args.at[1]);
+    char *session = cli_session_of(cli->args.at[1], &err);
     if (!session)
-        return cli_wrong_usage(cli, "%s is neither a session nor a task that has one",
-                               cli->args.at[1]);
+        return cli_wrong_usage(cli, "%s", err.text);
     int status = checks ? check(cli, session) : repair(cli, session);
     free(session);
     return status;

@@ -257,7 +257,7 @@ static int exit_status(const struct sim *sim) {
         return cli_fail(sim->cli, &sim->result.failure);
     bool too_slow = cli_sim_is_too_slow(sim, &why);
     if (too_slow)
-        fprintf(stderr, "hone sim: the kernel is too slow: %s (--fail-above)\n", why.at);
+        cli_say(stderr, "hone sim: the kernel is too slow: %s (--fail-above)\n", why.at);
     buf_free(&why);
     return task_verdict_is_green(verdict) && !too_slow ? CLI_OK : CLI_KERNEL_FAILED;
 }

@@ -53,10 +53,10 @@ static int constants_print(const struct cli *cli, const struct rewrite_constants
             constant_put(list, row, values, count);
             continue;
         }
-        printf("%-20s %8lld  line %-4d %3d %s  try ", row->name, (long long)row->value, row->line,
-               row->uses, row->uses == 1 ? "use " : "uses");
+        cli_say(stdout, "%-20s %8lld  line %-4d %3d %s  try ", row->name, (long long)row->value,
+                row->line, row->uses, row->uses == 1 ? "use " : "uses");
         for (size_t k = 0; k < count; k++)
-            printf("%s%lld", k ? "," : "", (long long)values[k]);
+            cli_say(stdout, "%s%lld", k ? "," : "", (long long)values[k]);
         putchar('\n');
     }
     if (list)
@@ -121,15 +121,11 @@ static void on_event(void *data, int64_t seq, const char *type, const char *json
     cJSON_Delete(payload);
 }
 
-/* Allows the one round that the sweep needs. More was not asked for. */
-static void round_allow(struct sweep_run *run) {
+/* Allows the one round that the sweep needs, whatever the session's limit is. */
+static bool round_allow(struct sweep_run *run) {
     double left = tune_budget_left(state_of(run), TUNE_BUDGET_ROUNDS);
-    struct tune_action more = {.kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS};
-    struct err err = {0};
-    if (isnan(left) || left >= 1)
-        return;
-    more.number = tune_budget_spent(state_of(run), TUNE_BUDGET_ROUNDS) + 1;
-    (void)tune_session_act(run->session, &more, &err);
+    const struct tune_run more = {.limits = {[TUNE_BUDGET_ROUNDS] = 1}};
+    return isnan(left) || left >= 1 || tune_session_run_begin(run->session, &more, &run->err);
 }
 
 static bool is_news(const struct sweep_run *run) {
@@ -145,9 +141,8 @@ static bool begin(struct sweep_run *run) {
     if (!from)
         return err_set(&run->err, ERR_KERNEL, "the kernel as it is could not be measured: %s",
                        state->wait_text ? state->wait_text : "it failed");
-    round_allow(run);
     run->begun = true;
-    if (!tune_sweep_parse(buf_str(&run->text), &run->sweep, &run->err) ||
+    if (!round_allow(run) || !tune_sweep_parse(buf_str(&run->text), &run->sweep, &run->err) ||
         !tune_sweep_resolve(&run->sweep, str_of(tune_source(state, from)), state->function,
                             &run->err))
         return false;
@@ -237,8 +232,8 @@ static void end_text(const struct sweep_run *run) {
     tune_sweep_table(state, &run->sweep, &table);
     printf("\n%s", table.at ? table.at : "");
     if (now && now->path)
-        printf("\nthe loop goes on from #%d: %s/%s\n", now->id, tune_session_folder(run->session),
-               now->path);
+        cli_say(stdout, "\nthe loop goes on from #%d: %s/%s\n", now->id,
+                tune_session_folder(run->session), now->path);
     buf_free(&table);
 }
 
@@ -252,6 +247,7 @@ static int serve(struct sweep_run *run) {
         loop_post(run->loop, look, run);
         loop_run(run->loop);
     }
+    tune_session_run_end(run->session);
     for (size_t i = 0; i < COUNT_OF(signals); i++)
         loop_signal_stop(signals[i]);
     const struct tune_state *state = state_of(run);

@@ -508,7 +508,7 @@ static void say_last(struct workbench *bench) {
         tune_session_left(bench->session, &said);
     }
     if (said.len)
-        fprintf(stderr, "hone: %s\n", said.at);
+        cli_say(stderr, "hone: %s\n", said.at);
     buf_free(&said);
 }
 

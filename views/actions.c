@@ -83,7 +83,20 @@ bool views_edited(struct views *views, const char *text, struct err *err) {
 
 /* ---- decisions with a reason ---------------------------------------------------------------- */
 
+/* Asks which files count, unless they are as they were again. */
+static bool asks_files(struct views *views) {
+    if (!views->state->changed.len)
+        return false;
+    views->change_seen = NULL;
+    bool started = views_act(views, &(struct tune_action){.kind = TUNE_ACT_START});
+    if (views->state->changed.len)
+        views->message[0] = 0; /* the question says it */
+    return started || views->state->changed.len;
+}
+
 void act_approve(struct views *views, struct str args, struct views_request *request) {
+    if (asks_files(views))
+        return;
     if (views_can(views, TUNE_ACT_SEND) && !views_can(views, TUNE_ACT_APPROVE))
         calls_send(views, args, request);
     else
@@ -110,7 +123,7 @@ static void ask_reject_lane(struct views *views) {
         buf_printf(&text,
                    "Why? The reason goes into the context of later proposals. Lane %d is closed; "
                    "%d other%s wait%s here as before.",
-                   lane, others, others == 1 ? "" : "s", others == 1 ? "s" : "");
+                   lane, others, PLURAL(others), others == 1 ? "s" : "");
     else
         buf_puts(&text, "Why? The reason goes into the context of later proposals. This is the "
                         "last open lane: the round ends and the loop pauses.");
@@ -194,8 +207,7 @@ static void undo_print(const struct tune_state *state, const struct tune_back *b
                        struct buf *out) {
     int others = back->decisions - back->by_loop;
     if (others > 0) {
-        buf_printf(out, "%d decision%s since round %d: ", others, others == 1 ? "" : "s",
-                   back->round);
+        buf_printf(out, "%d decision%s since round %d: ", others, PLURAL(others), back->round);
         decided_print(state, others, out);
         buf_puts(out, "; and ");
     }
@@ -309,13 +321,8 @@ static bool says_gate(struct views *views) {
 void act_run(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
-    if (says_gate(views))
+    if (asks_files(views) || says_gate(views))
         return;
-    if (views->state->changed.len) {
-        views->change_seen = NULL; /* asks again, unless the files are as they were */
-        views_act(views, &(struct tune_action){.kind = TUNE_ACT_START});
-        return;
-    }
     bool pause = views_can(views, TUNE_ACT_PAUSE) && !views_can(views, TUNE_ACT_START);
     bool asks = calls_running(views->state) > 0 || tune_state_waits(views->state);
     if (views_act(views, &(struct tune_action){.kind = pause ? TUNE_ACT_PAUSE : TUNE_ACT_START}) &&

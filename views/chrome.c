@@ -11,26 +11,64 @@ const char *spinner_at(int64_t now_ms) {
     return frames[now_ms / 100 % (int64_t)COUNT_OF(frames)];
 }
 
-/* A part of the head. Where there is no room, the parts with the highest rank go first. */
+/* A part of the head. Where there is no room, what can be seen elsewhere goes first (the highest
+ * ranks), then the others are said in fewer words, one after the other, then the task's name is
+ * cut, and only then more goes. */
 struct piece {
-    char text[96];
+    char text[96], brief[48]; /* brief "": there is no shorter form */
     enum tui_role role;
-    int rank;
+    int rank, turn; /* turn: when it gets shorter, from 1 */
+};
+#define EXTRA 5      /* ranks from here on can be seen elsewhere */
+#define TURNS 4      /* forms that get shorter */
+#define NAME_LESS 16 /* columns of a task's name that is cut */
+
+/* How much of the pieces shows. */
+struct head_form {
+    int rank, turn; /* the highest that shows, the last that is brief */
 };
 
-static void draw_pieces(struct tui_area area, int col, const struct piece *pieces, size_t count) {
-    int limit = 9, width = 0, gap = area.cols >= 110 ? 3 : 2;
-    for (; limit > 0; limit--) {
-        width = col - gap;
-        for (size_t i = 0; i < count; i++)
-            if (pieces[i].text[0] && pieces[i].rank <= limit)
-                width += (int)text_columns(str_of(pieces[i].text)) + gap;
-        if (width <= area.cols)
-            break;
-    }
+static const char *piece_text(const struct piece *piece, struct head_form form) {
+    bool brief = piece->brief[0] && piece->turn <= form.turn;
+    return piece->rank > form.rank ? "" : brief ? piece->brief : piece->text;
+}
+
+static int piece_cols(const struct piece *piece, struct head_form form) {
+    int cols = (int)text_columns(str_of(piece_text(piece, form)));
+    return !piece->turn && form.turn > TURNS ? MIN_OF(cols, NAME_LESS) : cols;
+}
+
+static bool pieces_fit(const struct piece *pieces, size_t count, struct head_form form, int cols) {
+    int gap = cols >= 103 ? 3 : 2, width = -gap;
     for (size_t i = 0; i < count; i++)
-        if (pieces[i].text[0] && pieces[i].rank <= limit)
-            col = tui_say(tui_ink(area, pieces[i].role), 0, col, "%s", pieces[i].text) + gap;
+        if (piece_text(&pieces[i], form)[0])
+            width += piece_cols(&pieces[i], form) + gap;
+    return width <= cols;
+}
+
+/* The fullest form that fits into the columns. */
+static struct head_form form_for(const struct piece *pieces, size_t count, int cols) {
+    struct head_form form = {9, 0};
+    while (!pieces_fit(pieces, count, form, cols) && (form.rank > 0 || form.turn <= TURNS)) {
+        bool less = form.rank >= EXTRA || form.turn > TURNS;
+        form.rank -= less;
+        form.turn += !less;
+    }
+    return form;
+}
+
+static void draw_pieces(struct tui_area area, int col, const struct piece *pieces, size_t count) {
+    struct head_form form = form_for(pieces, count, area.cols - col);
+    int gap = area.cols - col >= 103 ? 3 : 2;
+    for (size_t i = 0; i < count; i++) {
+        const char *text = piece_text(&pieces[i], form);
+        int cols = MIN_OF(piece_cols(&pieces[i], form), area.cols - col);
+        if (!text[0])
+            continue;
+        tui_put_short(tui_ink(area, pieces[i].role), 0, (struct tui_rect){0, col, 1, cols},
+                      str_of(text));
+        col += cols + gap;
+    }
 }
 
 static void spent_text(const struct tune_state *state, char *text, size_t size) {
@@ -65,10 +103,29 @@ static void place_piece(const struct views *views, int cols, struct piece *piece
 
 /* How the loop stands, in one word. A word for what waits for the person stands out. */
 static void state_piece(const struct views *views, struct piece *piece) {
+    static const char person[] = "waits for you: ";
     struct buf text = {0};
     piece->role = status_word(views->state, &text);
     snprintf(piece->text, sizeof piece->text, "%s", text.at);
+    if (str_starts(buf_str(&text), person))
+        snprintf(piece->brief, sizeof piece->brief, "waits: %.32s", text.at + strlen(person));
     buf_free(&text);
+}
+
+static void best_pieces(const struct tune_attempt *best, struct piece *latency,
+                        struct piece *gain) {
+    if (!best || !isfinite(best->latency_us)) {
+        snprintf(latency->text, sizeof latency->text, "best -");
+        return;
+    }
+    struct shown us = show_latency(best->latency_us), times = show_speedup(best->speedup);
+    const char *precision = best->precision ? tune_precision_word(best->precision) : "";
+    snprintf(latency->text, sizeof latency->text, "best %s", us.text);
+    snprintf(latency->brief, sizeof latency->brief, "%s", us.text);
+    snprintf(gain->text, sizeof gain->text, "%s (#%d%s%s)", times.text, best->id,
+             *precision ? ", " : "", precision);
+    snprintf(gain->brief, sizeof gain->brief, "%s%s%s", times.text, *precision ? " " : "",
+             precision);
 }
 
 void chrome_header(struct views *views, struct tui_area area) {
@@ -76,25 +133,18 @@ void chrome_header(struct views *views, struct tui_area area) {
     struct tui_area bar = tui_paper(area, TUI_PAPER_BAR);
     tui_clear(bar);
     int col = tui_say(tui_ink(bar, TUI_BRAND), 0, 1, "hone") + 2;
-    const struct tune_attempt *best = tune_state_attempt(state, state->best);
-    struct piece pieces[7] = {{.role = TUI_STRONG, .rank = 0}, {.role = TUI_PLAIN, .rank = 4},
-                              {.role = TUI_PLAIN, .rank = 3},  {.role = TUI_PLAIN, .rank = 2},
-                              {.role = TUI_GOOD, .rank = 1},   {.role = TUI_DIM, .rank = 5},
-                              {.role = TUI_DIM, .rank = 0}};
+    struct piece pieces[7] = {
+        {.role = TUI_STRONG, .rank = 0},           {.role = TUI_PLAIN, .rank = 6, .turn = 9},
+        {.role = TUI_PLAIN, .rank = 3, .turn = 2}, {.role = TUI_PLAIN, .rank = 2, .turn = 4},
+        {.role = TUI_GOOD, .rank = 1, .turn = 1},  {.role = TUI_DIM, .rank = 7, .turn = 9},
+        {.role = TUI_DIM, .rank = 0, .turn = 3}};
     snprintf(pieces[0].text, sizeof pieces[0].text, "%s", state->task ? state->task : "-");
     place_piece(views, area.cols, &pieces[1]);
     for (size_t i = 2; i < COUNT_OF(pieces) && pieces[1].rank == 0; i++)
         pieces[i].rank++; /* a lost connection matters more than numbers */
     snprintf(pieces[2].text, sizeof pieces[2].text, "round %d/%d", state->round, state->rounds);
-    if (best && isfinite(best->latency_us)) {
-        snprintf(pieces[3].text, sizeof pieces[3].text, "best %s",
-                 show_latency(best->latency_us).text);
-        snprintf(pieces[4].text, sizeof pieces[4].text, "%s (#%d%s%s)",
-                 show_speedup(best->speedup).text, best->id, best->precision ? ", " : "",
-                 best->precision ? tune_precision_word(best->precision) : "");
-    } else {
-        snprintf(pieces[3].text, sizeof pieces[3].text, "best -");
-    }
+    snprintf(pieces[2].brief, sizeof pieces[2].brief, "r%d/%d", state->round, state->rounds);
+    best_pieces(tune_state_attempt(state, state->best), &pieces[3], &pieces[4]);
     spent_text(state, pieces[5].text, sizeof pieces[5].text);
     state_piece(views, &pieces[6]);
     struct shown clock = show_clock(views->now_ms, 0);

@@ -38,13 +38,23 @@ struct side {
     int line, other_line;
     const struct source *other;
     bool added, left;
+    int shift;
 };
 
-/* How many columns the line is moved to the left: as many as the person moved it, else as many as
- * it takes to see the words that differ. Both lines of a pair move alike. */
-static int shift_for(const struct views *views, int cols, int col) {
-    bool hidden = views->shift == 0 && col > cols - 10;
-    return hidden ? col - cols / 3 : views->shift;
+/* How many columns the line is moved to the left: as many as the hunk is, else as many as it takes
+ * to see the words that differ. Both lines of a pair move alike. */
+static int shift_for(const struct views *views, const struct side *side, int cols, int col) {
+    bool hidden = views->shift == 0 && col - side->shift > cols - 10;
+    return hidden ? col - cols / 3 : side->shift;
+}
+
+#define LINE_COL 7 /* of the text, behind number and sign */
+
+/* The columns that all lines of a hunk are moved to the left: as many as the person moved them,
+ * else, where one of them would be cut, what they are all indented by. */
+static int shift_of(const struct views *views, const struct diff_row *head, int cols) {
+    bool cut = head && head->widest > cols - LINE_COL;
+    return views->shift || !cut ? views->shift : head->indent;
 }
 
 /* One line of a difference: number, sign, text, and the words that differ. */
@@ -65,9 +75,9 @@ static void draw_side(struct views *views, const struct side *side, int row) {
         side->other_line && !side->left &&
         diff_words(text, source_line(side->other, side->other_line), &start, &end, &other_end);
     int col = words ? (int)text_columns((struct str){text.at, start}) : 0;
-    int shift = shift_for(views, rest.cols, col);
-    if (side->left && views->shift)
-        tui_put(tui_ink(rest, TUI_DIM), 0, -views->shift, text);
+    int shift = shift_for(views, side, rest.cols, col);
+    if (side->left && side->shift)
+        tui_put(tui_ink(rest, TUI_DIM), 0, -side->shift, text);
     else if (side->left)
         tui_put_short(tui_ink(rest, TUI_DIM), 0, (struct tui_rect){0, 0, 1, rest.cols}, text);
     else
@@ -82,47 +92,58 @@ static void draw_side(struct views *views, const struct side *side, int row) {
 }
 
 static void draw_same(struct views *views, struct tui_area area, int row,
-                      const struct source *source, int line) {
+                      const struct source *source, int line, int shift) {
     struct str text = source_line(source, line);
     tui_say_right(tui_ink(area, TUI_LINE_NUMBER), row, 4, "%d", line);
     struct tui_area rest = tui_area_part(area, (struct tui_rect){row, 7, 1, area.cols - 7});
-    source_draw_line(rest, 0, views->shift, text, source->quote.at[line - 1]);
-    find_mark(views, rest, 0, -views->shift, text);
+    source_draw_line(rest, 0, shift, text, source->quote.at[line - 1]);
+    find_mark(views, rest, 0, -shift, text);
 }
 
+/* A row as it is drawn now. */
+struct diff_drawn {
+    const struct diff_row *row;
+    bool left;
+    int shift;
+};
+
 static void draw_unified(struct views *views, struct tui_area area, int row, struct diff *diff,
-                         const struct diff_row *at, bool left) {
-    if (at->kind == DIFF_SAME) {
-        draw_same(views, area, row, &diff->new_, at->new_line);
+                         const struct diff_drawn *at) {
+    if (at->row->kind == DIFF_SAME) {
+        draw_same(views, area, row, &diff->new_, at->row->new_line, at->shift);
         return;
     }
-    bool added = at->kind == DIFF_ADDED;
-    const struct side side = {
-        area,      added ? &diff->new_ : &diff->old, added ? at->new_line : at->old_line,
-        at->other, added ? &diff->old : &diff->new_, added,
-        left};
+    bool added = at->row->kind == DIFF_ADDED;
+    const struct side side = {.area = area,
+                              .source = added ? &diff->new_ : &diff->old,
+                              .line = added ? at->row->new_line : at->row->old_line,
+                              .other_line = at->row->other,
+                              .other = added ? &diff->old : &diff->new_,
+                              .added = added,
+                              .left = at->left,
+                              .shift = at->shift};
     draw_side(views, &side, row);
 }
 
 static void draw_sides(struct views *views, struct tui_area area, int row, struct diff *diff,
-                       const struct diff_row *at, bool left) {
-    int half = area.cols / 2;
+                       const struct diff_drawn *at) {
+    int half = area.cols / 2, old = at->row->old_line, now = at->row->new_line;
     struct tui_area one = tui_area_part(area, (struct tui_rect){0, 0, area.rows, half});
     struct tui_area two =
         tui_area_part(area, (struct tui_rect){0, half, area.rows, area.cols - half});
-    if (at->kind == DIFF_SAME) {
-        draw_same(views, one, row, &diff->old, at->old_line);
-        draw_same(views, two, row, &diff->new_, at->new_line);
+    if (at->row->kind == DIFF_SAME) {
+        draw_same(views, one, row, &diff->old, old, at->shift);
+        draw_same(views, two, row, &diff->new_, now, at->shift);
         return;
     }
-    bool pair = at->kind == DIFF_CHANGED;
-    const struct side a = {one,         &diff->old, at->old_line, pair ? at->new_line : 0,
-                           &diff->new_, false,      left};
-    const struct side b = {two,        &diff->new_, at->new_line, pair ? at->old_line : 0,
-                           &diff->old, true,        left};
-    if (at->old_line)
+    bool pair = at->row->kind == DIFF_CHANGED;
+    const struct side a = {one,         &diff->old, old,      pair ? now : 0,
+                           &diff->new_, false,      at->left, at->shift};
+    const struct side b = {two,        &diff->new_, now,      pair ? old : 0,
+                           &diff->old, true,        at->left, at->shift};
+    if (old)
         draw_side(views, &a, row);
-    if (at->new_line)
+    if (now)
         draw_side(views, &b, row);
 }
 
@@ -140,24 +161,47 @@ bool diff_has_sides(const struct views *views) {
     return views->side_by_side && views->diff_cols >= DIFF_SIDES_COLS;
 }
 
+/* Where one column follows two, or two one, the cursor stays at its line, in the same place. */
+static void cross(const struct diff_shown *shown, bool sides) {
+    struct diff *diff = shown->diff;
+    struct tui_list *list = shown->list;
+    if (diff->in_sides != sides && diff->unified.len) {
+        int above = list->cursor - list->top;
+        list->cursor = diff_row_across(diff, diff->in_sides, list->cursor);
+        list->top = MAX_OF(list->cursor - above, 0);
+    }
+    diff->in_sides = sides;
+}
+
+/* The head of the hunk that a row is shown below; NULL: of none. */
+static const struct diff_row *head_of(const struct diff_row *rows, int row) {
+    while (row >= 0 && rows[row].kind != DIFF_HEAD)
+        row--;
+    return row >= 0 ? &rows[row] : NULL;
+}
+
 void diff_draw(struct views *views, struct tui_area area, const struct diff_shown *shown) {
     struct diff *diff = shown->diff;
     struct tui_list *list = shown->list;
     views->diff_cols = area.cols;
     bool sides = diff_has_sides(views);
+    cross(shown, sides);
     size_t count = sides ? diff->sides.len : diff->unified.len;
     const struct diff_row *rows = sides ? diff->sides.at : diff->unified.at;
     follow_hunk(shown, sides);
     tui_list_fit(list, (int)count, area.rows);
+    const struct diff_row *head = list->count ? head_of(rows, list->top) : NULL;
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
         const struct diff_row *at = &rows[list->top + row];
-        bool left = is_left(shown->candidate, at->hunk);
+        head = at->kind == DIFF_HEAD ? at : head;
+        const struct diff_drawn drawn = {at, is_left(shown->candidate, at->hunk),
+                                         shift_of(views, head, sides ? area.cols / 2 : area.cols)};
         if (at->kind == DIFF_HEAD)
             draw_head(area, row, shown, at);
         else if (sides)
-            draw_sides(views, area, row, diff, at, left);
+            draw_sides(views, area, row, diff, &drawn);
         else
-            draw_unified(views, area, row, diff, at, left);
+            draw_unified(views, area, row, diff, &drawn);
         if (list->top + row == list->cursor && shown->hunk < 0)
             tui_say(tui_ink(area, TUI_KEY), row, at->kind == DIFF_HEAD ? 0 : 4, "›");
     }

@@ -62,6 +62,18 @@ static void list_words(struct views *views, enum glossary_part first) {
     views_open_menu(views, "what words mean (Enter: the whole text)", word_chosen);
 }
 
+/* A word that is looked at. */
+static bool word_explain(struct views *views, struct str word) {
+    const struct glossary_entry *entry = glossary_find(word);
+    struct buf out = {0};
+    if (entry)
+        message_word_print(entry, &out);
+    if (entry)
+        show(views, &out);
+    buf_free(&out);
+    return entry;
+}
+
 /* A message of a log or a check stands in full above what is known about it. */
 static void explain_here(struct views *views, const struct buf *about, bool said) {
     struct buf out = {0};
@@ -91,9 +103,11 @@ void explain_run(struct views *views, struct str args, struct views_request *req
     else if (args.len)
         views_say(views, true,
                   "hone knows nothing about '%.60s'; :explain alone lists what it knows", about.at);
-    else if (screen->explain && (is = screen->explain(views, &about)) != EXPLAIN_NOTHING)
+    else if (!screen->explain || (is = screen->explain(views, &about)) == EXPLAIN_NOTHING)
+        list_words(views, screen->words);
+    else if (is != EXPLAIN_WORD)
         explain_here(views, &about, is == EXPLAIN_SAID);
-    else
+    else if (!word_explain(views, buf_str(&about)))
         list_words(views, screen->words);
     buf_free(&about);
     buf_free(&out);

@@ -81,6 +81,7 @@ enum explain_what {
     EXPLAIN_NOTHING,
     EXPLAIN_SOURCE, /* a line of it, with names in it */
     EXPLAIN_SAID,   /* by a check or in the log */
+    EXPLAIN_WORD,   /* of the glossary */
 };
 
 /* A screen: one structure in its file, and one line in screens.def. What is NULL the screen does
@@ -245,6 +246,8 @@ void views_show_text_at(struct views *views, const char *title, const char *text
 void views_open_line(struct views *views, bool search, const char *start);
 /* Opens the menu over views->over.rows, which the caller filled. */
 void views_open_menu(struct views *views, const char *title, views_answer_fn *answer);
+/* The same for rows that answer a question: letters do not narrow them. */
+void views_open_question(struct views *views, const char *title, views_answer_fn *answer);
 struct tui_menu_row *views_menu_row(struct views *views, int value, const char *key,
                                     const char *name, const char *text);
 /* Gives it an event; draws it; frees it. */
@@ -341,6 +344,9 @@ struct rows_look rows_status_look(enum tune_status status);
 bool rows_computed(const struct views *views, const struct tune_plan *plan,
                    const struct tune_attempt *attempt);
 void rows_prediction(const struct tune_plan *plan, struct buf *out);
+/* The share by which the plan says it changes the latency: -0.2 is a fifth less. NAN: it says
+ * nothing of it. */
+double rows_latency(const struct tune_plan *plan);
 void rows_prediction_latency(const struct tune_plan *plan, struct buf *out); /* shorter */
 /* The field with the numbers of a lane's plan; returns the row after. */
 int rows_predicted(const struct views *views, struct tui_area area, int row, int lane);
@@ -454,7 +460,7 @@ struct log_filter {
     int attempt;           /* -1: any */
     const struct filter *pattern;
 };
-/* Brings the rows up to date; `cols`: that a text has. Warnings and errors are broken to fit. */
+/* Brings the rows up to date; `cols`: that a text has; longer ones are broken to fit. */
 void log_rows_update(struct log_rows *rows, const struct tune_state *state,
                      const struct log_filter *filter, int cols);
 /* The first error of the findings that the log ends with; -1 when it does not end with any. */
@@ -475,7 +481,8 @@ void log_filter_level(struct views *views, struct str args, struct views_request
 void history_compare(struct views *views, int attempt);
 
 /* screens/summary.c */
-bool summary_is_due(const struct tune_state *state); /* the loop has stopped by itself */
+/* The loop has stopped by itself, and has something to sum up. */
+bool summary_is_due(const struct tune_state *state);
 
 /* screens/lanes.c: the row under the cursor of the screen; puts it there */
 int lanes_cursor(const struct views *views);

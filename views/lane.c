@@ -171,13 +171,16 @@ static void running_print(const struct tune_state *state, int index, struct buf 
 
 /* The plan is left out here: it has a column of its own. */
 static void ended_print(const struct tune_lane *lane, struct buf *out) {
-    bool tells = lane->summary && *lane->summary && lane->step != TUNE_STEP_PLAN;
+    struct buf told = {0};
+    tune_lane_told(&told, lane);
+    bool tells = told.len && lane->step != TUNE_STEP_PLAN;
     bool failed = lane->is == TUNE_IS_FAILED;
     buf_puts(out, tune_step_word(lane->step));
     if (failed || !tells)
         buf_puts(out, failed ? " failed" : " done");
     if (tells)
-        buf_printf(out, ": %s", lane->summary);
+        buf_printf(out, ": %s", told.at);
+    buf_free(&told);
 }
 
 /* What it does now, or what came of what it did last, in a few words. */

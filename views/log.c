@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session's log as rows of a list: only lines that pass a filter; errors in as many rows as
- * they need; what is said again counted at the first time. Rows hold only numbers; the text stays
+/* The session's log as rows of a list: only lines that pass a filter, each in as many rows as
+ * it needs; what is said again counted at the first time. Rows hold only numbers; the text stays
  * in the state. */
 #include "views/inner.h"
 
@@ -77,11 +77,12 @@ static void add(struct log_rows *rows, const struct tune_state *state, int index
     const struct tune_log *log = &state->logs.at[index];
     struct str rest = str_of(log->text);
     size_t from = 0;
+    int most = MAX_OF(is_loud(log) ? cols - TIMES_COLS : cols, 10); /* others are not counted */
     if (fold(rows, state, log))
         return;
     for (int piece = 0; piece < MOST_PIECES && (piece == 0 || rest.len); piece++) {
-        bool breaks = is_loud(log) && piece + 1 < MOST_PIECES;
-        size_t len = breaks ? tui_line_length(rest, MAX_OF(cols - TIMES_COLS, 10)) : rest.len;
+        bool breaks = piece + 1 < MOST_PIECES;
+        size_t len = breaks ? tui_line_length(rest, most) : rest.len;
         *vec_push(&rows->all) = (struct log_row){index, (int)from, (int)len, 1};
         from += len;
         rest = (struct str){rest.at + len, rest.len - len};

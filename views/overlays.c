@@ -64,6 +64,11 @@ void views_open_menu(struct views *views, const char *title, views_answer_fn *an
     views->over.is = OVERLAY_MENU;
 }
 
+void views_open_question(struct views *views, const char *title, views_answer_fn *answer) {
+    views_open_menu(views, title, answer);
+    tui_menu_question(&views->over.menu, views->over.rows.at, (int)views->over.rows.len);
+}
+
 static void answer(struct views *views, struct str text, struct views_request *request) {
     views_answer_fn *fn = views->over.answer;
     views->over.is = OVERLAY_NONE;
@@ -198,7 +203,7 @@ static void draw_text(struct views *views, struct tui_area area) {
     int shown = MIN_OF(rows, MAX_OF(most, 1));
     if (views->over.at) /* what it was opened for is in sight; from there the keys move it */
         views->over.scroll =
-            MAX_OF(0, tui_put_wrapped(none, 0, (struct str){text.at, views->over.at}) - shown / 2);
+            MAX_OF(0, tui_put_wrapped(none, 0, (struct str){text.at, views->over.at}) - shown / 3);
     views->over.at = 0;
     views->over.scroll = MIN_OF(views->over.scroll, rows - shown);
     struct tui_area inside =

@@ -33,7 +33,7 @@ void precision_ask(struct views *views) {
                        tune_precision_word((enum tune_precision)i), text.at);
         buf_free(&text);
     }
-    views_open_menu(views, "precision: you decide (times are computed)", choose);
+    views_open_question(views, "precision: you decide (times are computed)", choose);
 }
 
 /* Only where nobody decided, on the command line or in a file either. */

@@ -82,6 +82,13 @@ void rows_prediction(const struct tune_plan *plan, struct buf *out) {
         buf_printf(out, "%slatency %+.0f %%", out->len ? ", " : "", plan->latency * 100);
 }
 
+double rows_latency(const struct tune_plan *plan) {
+    bool same = plan->metric && strcmp(plan->metric, "latency") == 0;
+    if (same && isfinite(plan->size))
+        return plan->direction == TUNE_DIRECTION_DOWN ? -plan->size : plan->size;
+    return !same && isfinite(plan->latency) && plan->latency != 0 ? plan->latency : (double)NAN;
+}
+
 /* Only the latency, also of a plan that is about another metric. */
 void rows_prediction_latency(const struct tune_plan *plan, struct buf *out) {
     bool same = plan->metric && strcmp(plan->metric, "latency") == 0;

@@ -44,12 +44,12 @@ enum tui_role status_word(const struct tune_state *state, struct buf *out) {
     const struct tune_waiting *service = tune_state_waits(state);
     if (state->read_only)
         return put_word(out, "read-only", TUI_DIM);
+    if (state->changed.len)
+        return put_word(out, "waits for you: files", TUI_WAITING);
     if (state->wait == TUNE_WAIT_GATE) {
         buf_printf(out, "waits for you: %s", tune_step_word(state->wait_step));
         return TUI_WAITING;
     }
-    if (state->changed.len)
-        return put_word(out, "waits for you: files", TUI_WAITING);
     if (asks_person(state))
         return put_word(out, "waits for you: question", TUI_WAITING);
     if (state->trouble)
@@ -124,6 +124,17 @@ static bool place_matters(const struct views *views) {
            (!connects || state->steps[state->step].is == TUNE_IS_RUNNING);
 }
 
+/* What auto-green does not pass. */
+static const char *const not_green[TUNE_STEPS] = {
+    [TUNE_STEP_PROFILE] = "auto-green stops: the kernel was not measured",
+    [TUNE_STEP_PLAN] = "auto-green stops: there is no plan",
+    [TUNE_STEP_REWRITE] = "auto-green stops: there is no kernel to try",
+    [TUNE_STEP_VERIFY] = "auto-green stops: it did not pass the check",
+    [TUNE_STEP_BENCHMARK] = "auto-green stops: it was not measured",
+    [TUNE_STEP_DECIDE] = "auto-green stops: the result is not credible",
+    [TUNE_STEP_SUMMARISE] = "auto-green stops: there is no summary",
+    [TUNE_STEP_REFLECT] = "auto-green stops: there is no lesson"};
+
 /* Why the loop stops although the gate of the step does not say "ask"; NULL when it does. */
 static const char *gate_reason(const struct views *views) {
     const struct tune_state *state = views->state;
@@ -134,7 +145,7 @@ static const char *gate_reason(const struct views *views) {
     if (state->wait_step == TUNE_STEP_PLAN && plan && plan->revised)
         return "you asked for it";
     if (step->gate == TUNE_GATE_AUTO_GREEN && step->is != TUNE_IS_OK)
-        return "auto-green stops at failures";
+        return not_green[state->wait_step];
     return "open from the next one on; a goes on now";
 }
 
@@ -144,28 +155,28 @@ static void gate_print(const struct views *views, struct buf *out) {
     enum tune_step step = state->wait_step;
     const struct tune_plan *plan = tune_lane_plan(state, views->lane);
     const struct tune_attempt *attempt = tune_attempt_in(state, views->lane);
-    const char *summary = state->steps[step].summary;
-    if (!summary || !*summary) {
+    struct buf summary = {0};
+    tune_step_told(&summary, state, views->lane, step);
+    if (!summary.len) {
         buf_puts(out, state->wait_text ? state->wait_text : "waits for you");
         return;
     }
     const char *reason = gate_reason(views);
     buf_printf(out, "%s%s%s%s: ", tune_step_word(step), reason ? " (" : "", reason ? reason : "",
                reason ? ")" : "");
-    if (state->way->numbered) {
-        buf_printf(out, "%s; %d of %d lanes open", summary, tune_lanes_open(state),
+    if (state->way->numbered)
+        buf_printf(out, "%s; %d of %d lanes open", summary.at, tune_lanes_open(state),
                    lanes_count(state));
-        return;
-    }
-    if (step == TUNE_STEP_PLAN && plan && plan->title)
+    else if (step == TUNE_STEP_PLAN && plan && plan->title)
         buf_puts(out, plan->title);
     else if (step == TUNE_STEP_DECIDE && attempt && attempt->reason && attempt->id > 0 &&
              !strcmp(attempt->reason, "overruled by you"))
         buf_printf(out, "%s, overruled by you; the loop said %s", tune_status_word(attempt->status),
-                   summary);
+                   summary.at);
     else
-        buf_puts(out, summary);
-    if (step == TUNE_STEP_VERIFY && state->roles &&
+        buf_puts(out, summary.at);
+    buf_free(&summary);
+    if (step == TUNE_STEP_VERIFY && state->roles && !state->way->numbered &&
         tune_role_next(state, views->lane) == TUNE_ROLE_FIXER)
         buf_puts(out, "; a asks for a repair");
 }
@@ -198,6 +209,20 @@ static void waiting_text(struct views *views, struct tui_area area, struct statu
     struct tui_rect line = {0, 3, 1, area.cols - 4 - (int)strlen(more)};
     int end = tui_put_short(ink, 0, line, buf_str(&text));
     tui_say(tui_ink(area, TUI_DIM), 0, end, "%s", more);
+    buf_free(&text);
+}
+
+/* Nothing runs before a person has said which files count, whatever else waits. */
+static void files_text(const struct views *views, struct tui_area area) {
+    const struct tune_state *state = views->state;
+    struct buf text = {0};
+    buf_printf(&text, "files: %s", state->changed.at[0].name);
+    if (state->changed.len > 1)
+        buf_printf(&text, " and %zu more", state->changed.len - 1);
+    buf_puts(&text, " changed on disk; s asks which to use");
+    tui_say(tui_ink(area, TUI_WAITING), 0, 1, "◆");
+    tui_put_short(tui_ink(area, TUI_WAITING), 0, (struct tui_rect){0, 3, 1, area.cols - 4},
+                  buf_str(&text));
     buf_free(&text);
 }
 
@@ -234,6 +259,8 @@ void chrome_status(struct views *views, struct tui_area area) {
     else if (state->read_only)
         tui_say(tui_ink(area, TUI_WARN), 0, 1, "read-only: %s%s", read_only_head(state),
                 read_only_why(state));
+    else if (state->changed.len)
+        files_text(views, area);
     else if (state->wait_text || looks[state->wait].glyph[0])
         waiting_text(views, area, looks[state->wait]);
     else if (!state->running)
@@ -247,7 +274,8 @@ void chrome_status(struct views *views, struct tui_area area) {
 /* Whether the status line has something that a person must see before the next key. */
 static bool status_matters(const struct views *views) {
     const struct tune_state *state = views->state;
-    return state && (state->wait == TUNE_WAIT_GATE || state->trouble || asks_person(state));
+    return state && (state->wait == TUNE_WAIT_GATE || state->trouble || state->changed.len ||
+                     asks_person(state));
 }
 
 void status_message(struct views *views, struct tui_area area) {
@@ -278,7 +306,7 @@ static void running_print(const struct views *views, struct buf *out) {
             out,
             "%d question%s to models %s given up, and what was sent is paid for. It is asked "
             "again when you come back and start. ",
-            calls, calls == 1 ? "" : "s", calls == 1 ? "is" : "are");
+            calls, PLURAL(calls), calls == 1 ? "is" : "are");
     else if (place_is_remote(views) && state->step >= TUNE_STEP_VERIFY)
         buf_printf(out,
                    "What was sent to %s goes on there; hone follows it again when you come back. ",
@@ -300,7 +328,7 @@ bool status_unfinished(const struct views *views, struct buf *out) {
         gate_print(views, &gate);
         buf_printf(out, "This waits for you: %s. It waits here when you come back. ", gate.at);
         buf_free(&gate);
-    } else if (asks_person(state)) {
+    } else if (asks_person(state) || state->changed.len) {
         buf_puts(out, "A question waits for you. It is asked again when you come back. ");
     } else if (is_running(state)) {
         running_print(views, out);

@@ -283,7 +283,8 @@ static int forget(const struct cli *cli, const char *host) {
     char *path = calibrate_path(host);
     bool gone = unlink(path) == 0;
     if (gone)
-        printf("%s is gone; the device model takes its own constants for %s again\n", path, host);
+        cli_say(stdout, "%s is gone; the device model takes its own constants for %s again\n", path,
+                host);
     else
         err_set(&err, ERR_USAGE, "%s has no constants of its own", host);
     free(path);

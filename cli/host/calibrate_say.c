@@ -31,7 +31,7 @@ void calibrate_say_measured(const struct calibration *c, const char *name, doubl
     if (is_quiet(c) || isatty(STDERR_FILENO))
         return;
     clock_print_duration(&text, us * 1e-6);
-    fprintf(stderr, "%zu of %zu: %s %s\n", c->done + 1, c->total, name, text.at);
+    cli_say(stderr, "%zu of %zu: %s %s\n", c->done + 1, c->total, name, text.at);
     buf_free(&text);
 }
 
@@ -57,10 +57,10 @@ static void print_rows(const struct calibration *c) {
         const struct calibrate_row *row = &c->rows.at[i];
         struct buf text = {0};
         clock_print_duration(&text, row->measured_us * 1e-6);
-        printf("%-24s %*s %+8.1f%% %+8.1f%%\n", row->name,
-               10 + (int)text.len - (int)text_columns(buf_str(&text)), text.at,
-               100 * (row->before_us / row->measured_us - 1),
-               100 * (row->after_us / row->measured_us - 1));
+        cli_say(stdout, "%-24s %*s %+8.1f%% %+8.1f%%\n", row->name,
+                10 + (int)text.len - (int)text_columns(buf_str(&text)), text.at,
+                100 * (row->before_us / row->measured_us - 1),
+                100 * (row->after_us / row->measured_us - 1));
         buf_free(&text);
     }
 }
@@ -90,14 +90,15 @@ static void print_constants(const struct calibration *c) {
 
 static void print_text(const struct calibration *c) {
     const char *release = target_look(c->reach.target)->release;
-    printf("%zu kernels measured on %s (%s%s%s), %zu left out\n", c->rows.len, c->host,
-           nki_generation_name(c->generation), *release ? ", " : "", release, c->left_out.len);
+    cli_say(stdout, "%zu kernel%s measured on %s (%s%s%s), %zu left out\n", c->rows.len,
+            PLURAL(c->rows.len), c->host, nki_generation_name(c->generation), *release ? ", " : "",
+            release, c->left_out.len);
     printf("the device model is off by %.1f%% before and %.1f%% after (the median)\n",
            100 * c->fit.before, 100 * c->fit.after);
     print_rows(c);
     print_constants(c);
     if (c->path)
-        printf("\nkept in %s; sessions on %s use them from now on\n", c->path, c->host);
+        cli_say(stdout, "\nkept in %s; sessions on %s use them from now on\n", c->path, c->host);
     else
         puts("\nnothing was kept (--dry-run)");
 }

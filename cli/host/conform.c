@@ -68,8 +68,8 @@ static int save(const struct cli *cli, const char *path) {
     free(data);
     if (!fine)
         return cli_fail(cli, &err);
-    printf("%s is written. On a machine with the SDK's wheels: python3 %s conform\n", path,
-           path_base(path));
+    cli_say(stdout, "%s is written. On a machine with the SDK's wheels: python3 %s conform\n", path,
+            path_base(path));
     return CLI_OK;
 }
 

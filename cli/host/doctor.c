@@ -32,15 +32,15 @@ void host_say(int indent, const char *text) {
         while (str_next(&rest, ' ', &word)) {
             int cols = (int)text_columns(word);
             if (!first && column + 1 + cols > width) {
-                printf("\n%*s", indent, "");
+                cli_say(stdout, "\n%*s", indent, "");
                 column = indent;
                 first = true;
             }
-            printf("%s" STR_FMT, first ? "" : " ", STR_ARG(word));
+            cli_say(stdout, "%s" STR_FMT, first ? "" : " ", STR_ARG(word));
             column += cols + !first;
             first = false;
         }
-        printf(lines.at ? "\n%*s" : "\n", lines.at ? indent : 0, "");
+        cli_say(stdout, lines.at ? "\n%*s" : "\n", lines.at ? indent : 0, "");
         column = indent;
     }
     fflush(stdout);
@@ -59,11 +59,7 @@ static void print_json(const char *name, const cJSON *event) {
     cJSON_AddStringToObject(copy, "event", name);
     cJSON_ArrayForEach(item, event) if (item->string && strcmp(item->string, "event") != 0)
         cJSON_AddItemToObject(copy, item->string, cJSON_Duplicate(item, true));
-    char *text = cJSON_PrintUnformatted(copy);
-    printf("%s\n", text ? text : "{}");
-    fflush(stdout);
-    free(text);
-    cJSON_Delete(copy);
+    cli_json_line(copy);
 }
 
 /* -- doctor ----------------------------------------------------------------------------------- */
@@ -89,11 +85,12 @@ static void check_show(struct doctor *doctor, const cJSON *check) {
     }
     struct buf name = {0};
     text_sanitise(&name, str_of(text_of(check, "name")));
-    printf("%-*s%-*s", NAME_COLUMN - 1, index == CHECK_FAILED ? "FAILED" : state_names[index],
-           TEXT_COLUMN - NAME_COLUMN, name.at ? name.at : "");
+    cli_say(stdout, "%-*s%-*s", NAME_COLUMN - 1,
+            index == CHECK_FAILED ? "FAILED" : state_names[index], TEXT_COLUMN - NAME_COLUMN,
+            name.at ? name.at : "");
     host_say(TEXT_COLUMN - 1, text_of(check, "found"));
     if (*advice) {
-        printf("%*s", TEXT_COLUMN - 1, "");
+        cli_say(stdout, "%*s", TEXT_COLUMN - 1, "");
         host_say(TEXT_COLUMN - 1, advice);
     }
     buf_free(&name);
@@ -125,9 +122,9 @@ static void doctor_end(const struct doctor *doctor, const char *name) {
                doctor->counts[CHECK_FAILED]);
         return;
     }
-    printf("\n%s: %d fine, %d warning%s, %d failed.", name, doctor->counts[CHECK_OK],
-           doctor->counts[CHECK_WARNING], doctor->counts[CHECK_WARNING] == 1 ? "" : "s",
-           doctor->counts[CHECK_FAILED]);
+    cli_say(stdout, "\n%s: %d fine, %d warning%s, %d failed.", name, doctor->counts[CHECK_OK],
+            doctor->counts[CHECK_WARNING], PLURAL(doctor->counts[CHECK_WARNING]),
+            doctor->counts[CHECK_FAILED]);
     if (doctor->counts[CHECK_FAILED] && doctor->reached)
         printf(" hone host setup shows what hone can install or set up there.");
     printf("\n");
@@ -202,7 +199,7 @@ static void step_show(struct setup *setup, const cJSON *step) {
     const char *word = !needed ? "there" : !setup->applies ? "to do" : done ? "done" : "FAILED";
     buf_printf(&head, "%s%s%s", text_of(step, "name"), needed ? ": " : "",
                needed ? text_of(step, "why") : "");
-    printf("%-8s", word);
+    cli_say(stdout, "%-8s", word);
     host_say(8, head.at);
     if (needed && !setup->applies && command.len) {
         printf("%10s", "");
@@ -256,7 +253,7 @@ static int prepare(const struct cli *cli, struct setup *setup, struct reach *rea
         return cli_fail(cli, err);
     if (!setup->needed) {
         if (!setup->json)
-            printf("\nNothing is missing on %s.\n", cli->args.at[1]);
+            cli_say(stdout, "\nNothing is missing on %s.\n", cli->args.at[1]);
         return CLI_OK;
     }
     if (setup->json && !cli_has(cli, "yes"))
@@ -268,8 +265,9 @@ static int prepare(const struct cli *cli, struct setup *setup, struct reach *rea
     if (!steps_run(setup, reach, true, err))
         return cli_fail(cli, err);
     if (!setup->json)
-        printf("\n%s\n", setup->undone ? "Not all of it worked; the lines above say why."
-                                       : "Done. hone host doctor checks it again.");
+        cli_say(stdout, "\n%s\n",
+                setup->undone ? "Not all of it worked; the lines above say why."
+                              : "Done. hone host doctor checks it again.");
     return setup->undone ? CLI_ENVIRONMENT_FAILED : CLI_OK;
 }
 

@@ -79,14 +79,14 @@ static int try_it(const struct cli *cli, const char *name) {
         host_say(11,
                  status->release[0] ? status->release : "not found; hone host doctor says more");
         print_cores(status);
-        printf("Next: hone host doctor %s, then hone run TASK --target %s\n", name, name);
+        cli_say(stdout, "Next: hone host doctor %s, then hone run TASK --target %s\n", name, name);
     }
     int status = fine ? CLI_OK : cli_fail(cli, &err);
     status = reach_close(&reach, status);
     config_free(config);
     if (fine)
         return status;
-    fprintf(stderr, "The section stays in the configuration. Try again with: hone host doctor %s\n",
+    cli_say(stderr, "The section stays in the configuration. Try again with: hone host doctor %s\n",
             name);
     return status;
 }
@@ -101,7 +101,7 @@ static int host_add(const struct cli *cli) {
     bool fine = config_add_section(section.at, lines.all.at, &err);
     if (fine) {
         char *path = config_user_path();
-        printf("[%s] was written to %s.\n", section.at, path);
+        cli_say(stdout, "[%s] was written to %s.\n", section.at, path);
         fflush(stdout);
         free(path);
     }

@@ -90,18 +90,16 @@ static void print_list(const struct cli *cli, const struct config *config, const
         else
             print_row(config, &all->at[i], known, &out);
     }
-    if (cli_has(cli, "json")) {
-        char *text = cJSON_Print(list);
-        buf_printf(&out, "%s\n", text ? text : "[]");
-        free(text);
-    } else if (!all->len && !cli_has(cli, "names")) {
+    if (cli_has(cli, "json"))
+        cli_json_print(list);
+    else if (!all->len && !cli_has(cli, "names"))
         buf_puts(&out, "no hosts yet: hone host add NAME [USER@ADDRESS]\n");
-    }
     text_sanitise(&safe, buf_str(&out));
     fputs(safe.at ? safe.at : "", stdout);
     buf_free(&safe);
     buf_free(&out);
-    cJSON_Delete(list);
+    if (!cli_has(cli, "json"))
+        cJSON_Delete(list);
     cJSON_Delete(known);
 }
 

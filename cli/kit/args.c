@@ -68,7 +68,7 @@ int cli_wrong_usage(const struct cli *cli, const char *format, ...) {
     va_end(args);
     complain(cli, buf_str(&text));
     const char *name = cli && cli->command ? cli->command->name : "";
-    fprintf(stderr, "Try: hone%s%s --help\n", *name ? " " : "", name);
+    cli_say(stderr, "Try: hone%s%s --help\n", *name ? " " : "", name);
     buf_free(&text);
     return CLI_WRONG_USAGE;
 }

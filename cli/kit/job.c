@@ -236,12 +236,23 @@ void cli_json_answer(cJSON *object, const char *name, enum task_answer answer) {
         cJSON_AddNullToObject(object, name);
 }
 
-void cli_json_print(cJSON *object) {
-    char *text = cJSON_Print(object);
-    if (text)
-        puts(text);
+/* Frees both. */
+static void json_put(cJSON *object, char *text) {
+    struct buf safe = {0};
+    text_json(&safe, str_of(text ? text : "null"));
+    puts(safe.at);
+    fflush(stdout);
+    buf_free(&safe);
     free(text);
     cJSON_Delete(object);
+}
+
+void cli_json_print(cJSON *object) {
+    json_put(object, cJSON_Print(object));
+}
+
+void cli_json_line(cJSON *object) {
+    json_put(object, cJSON_PrintUnformatted(object));
 }
 
 /* ---- inputs of the reference ----------------------------------------------------------------- */

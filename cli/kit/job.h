@@ -32,7 +32,9 @@ struct cJSON;
 struct cJSON *cli_json_diags(const struct diag_list *diags);
 /* true, false, or null where it was not asked or not found out. */
 void cli_json_answer(struct cJSON *object, const char *name, enum task_answer answer);
-/* Prints the object to stdout, with line ends, and deletes it. */
+/* Prints the object to stdout, over lines or on one, as UTF-8 that is safe on a terminal, and
+ * deletes it. */
 void cli_json_print(struct cJSON *object);
+void cli_json_line(struct cJSON *object);
 
 #endif

@@ -65,6 +65,7 @@ int cli_wrong_usage(const struct cli *cli, const char *format, ...) CC_PRINTF(2,
 #include "cli/kit/junit.h"
 #include "cli/kit/known.h"
 #include "cli/kit/saved.h"
+#include "cli/kit/say.h"
 #include "cli/kit/sessions.h"
 #include "cli/kit/settings.h"
 

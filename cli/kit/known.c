@@ -28,7 +28,7 @@ static void save(const cJSON *all) {
     struct err err;
     if (text && file_make_private(folder, &err) &&
         !file_write_private(path, text, strlen(text), &err))
-        fprintf(stderr, "hone: %s\n", err.text);
+        cli_say(stderr, "hone: %s\n", err.text);
     free(text);
     free(folder);
     free(path);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/store.h"
+#include "tune/tune.h"
 
 /* Whether there was a session, even if only the files beside its log are left. */
 static bool was_session(const char *folder) {
@@ -28,7 +29,7 @@ static char *task_place(const char *path) {
     return real;
 }
 
-char *cli_session_of(const char *path) {
+char *cli_session_of(const char *path, struct err *err) {
     if (was_session(path))
         return mem_strdup(path);
     bool dir = file_is_dir(path);
@@ -41,6 +42,8 @@ char *cli_session_of(const char *path) {
     char *hone = path_join(folder, ".hone");
     char *session = path_join(hone, name.at);
     if (!was_session(session)) {
+        if (!dir || !tune_session_renamed(session, "", err))
+            err_set(err, ERR_USAGE, "%s is neither a session nor a task that has one", path);
         free(session);
         session = NULL;
     }

@@ -5,8 +5,8 @@
 
 #include "base/base.h"
 
-/* The folder of a task's session, or the session's folder itself: a new string; NULL when there is
- * none. */
-char *cli_session_of(const char *path) CC_MUST_USE;
+/* The folder of a task's session, or the session's folder itself: a new string. NULL and *err
+ * (usage) when there is none. */
+char *cli_session_of(const char *path, struct err *err) CC_MUST_USE;
 
 #endif

@@ -42,8 +42,11 @@ static void lane_print(struct buf *out, const struct tune_state *state, int inde
         buf_printf(out, "plan: %s\n", plan->title ? plan->title : "");
     if (candidate && state->wait_step == TUNE_STEP_REWRITE)
         candidate_print(out, state, candidate);
-    else if (lane->summary && state->wait_step > TUNE_STEP_PLAN)
-        buf_printf(out, "%s: %s\n", tune_step_word(lane->step), lane->summary);
+    else if (lane->summary && state->wait_step > TUNE_STEP_PLAN) {
+        buf_printf(out, "%s: ", tune_step_word(lane->step));
+        tune_lane_told(out, lane);
+        buf_puts(out, "\n");
+    }
 }
 
 static void lanes_print(const struct tune_state *state, struct buf *out) {
@@ -52,8 +55,8 @@ static void lanes_print(const struct tune_state *state, struct buf *out) {
         if (!state->lanes.at[i].closed)
             lane_print(out, state, (int)i);
     buf_printf(out, "%s is done. y approves the %d lane%s, n %sREASON rejects %s, q ends:",
-               tune_step_word(state->wait_step), open, open == 1 ? "" : "s",
-               open == 1 ? "" : "LANE ", open == 1 ? "it" : "one");
+               tune_step_word(state->wait_step), open, PLURAL(open), open == 1 ? "" : "LANE ",
+               open == 1 ? "it" : "one");
 }
 
 static void one_print(const struct tune_state *state, struct buf *out) {

@@ -19,6 +19,7 @@ struct run {
     struct tune_session *session;
     struct loop_signal *interrupt, *terminate, *hangup;
     struct person *person;
+    struct tune_run own; /* gates and limits that hold for this run alone */
     struct config *config;
     struct ask *ask;         /* questions of the place */
     enum target_state noted; /* state of the place when it was last noted */

@@ -11,6 +11,17 @@
 
 /* ---------------------------------------------------------------------------------- as it goes */
 
+/* Approves what waits at a gate, when the command line says that gates do not ask. */
+static bool passes(struct run *run) {
+    const struct tune_state *state = tune_session_state(run->session);
+    const struct tune_action approve = {.kind = TUNE_ACT_APPROVE};
+    struct err err = {0};
+    bool green = state->steps[state->wait_step].is == TUNE_IS_OK;
+    return state->wait == TUNE_WAIT_GATE && !state->trouble && cli_has(run->cli, "gate") &&
+           (run->own.gate == TUNE_GATE_AUTO || (run->own.gate == TUNE_GATE_AUTO_GREEN && green)) &&
+           tune_session_act(run->session, &approve, &err);
+}
+
 /* After every change: whether there is anything left to wait for. */
 void run_look(void *data) {
     struct run *run = data;
@@ -22,6 +33,8 @@ void run_look(void *data) {
         return;
     if (state->changed.len && run_files_go_on(run))
         return;
+    if (!state->changed.len && passes(run))
+        return;
     if (!state->changed.len && state->wait == TUNE_WAIT_GATE && run->asks && !state->trouble) {
         if (!run->prompted)
             run_prompt(run);
@@ -29,8 +42,11 @@ void run_look(void *data) {
         return;
     }
     if (!run->end && state->wait == TUNE_WAIT_GATE && !state->trouble)
-        run->end = "a gate waits for a person: decide in the workbench (hone TASK), or run again "
-                   "with --gate auto";
+        run->end = run->own.gate == TUNE_GATE_AUTO_GREEN && cli_has(run->cli, "gate")
+                       ? "a step did not come out well, and auto-green waits for a person then: "
+                         "decide in the workbench (hone TASK)"
+                       : "a gate waits for a person: decide in the workbench (hone TASK), or run "
+                         "again with --gate auto, which approves it";
     loop_stop(run->loop);
 }
 
@@ -69,13 +85,12 @@ static void on_signal(void *data, int signum) {
 
 static bool options_read(struct run *run, struct tune_options *options) {
     const struct cli *cli = run->cli;
-    double rounds = 0;
-    if (!cli_number(cli, "rounds", 1, 100000, &rounds) ||
+    double cores = 0;
+    if (!cli_number(cli, "rounds", 1, 100000, &run->own.limits[TUNE_BUDGET_ROUNDS]) ||
         !cli_number(cli, "tolerance", 1e-12, 0.999, &options->tolerance) ||
-        !cli_limits(cli, options->limits))
+        !cli_number(cli, "lnc", 1, 2, &cores) || !cli_limits(cli, run->own.limits))
         return false;
     options->task = cli->args.at[0];
-    options->rounds = (int)rounds;
     options->reference = cli_value(cli, "reference");
     options->function = cli_value(cli, "kernel-name");
     options->session_dir = cli_value(cli, "session");
@@ -86,15 +101,16 @@ static bool options_read(struct run *run, struct tune_options *options) {
     options->precision = cli_value(cli, "precision");
     options->seeds = cli_value(cli, "seeds");
     options->fresh = cli_has(cli, "fresh");
+    options->lnc = (int)cores;
     options->pessimistic = cli_has(cli, "pessimistic");
     run->changed = cli_value(cli, "changed");
     options->config = run->config;
-    options->gate = TUNE_GATE_AUTO;
-    options->gate_set = true;
+    run->own.gate = TUNE_GATE_AUTO;
+    run->own.gate_set = true;
     const char *gate = cli_value(cli, "gate");
     if (!gate)
         gate = config_get(run->config, "defaults", "gate", NULL);
-    if (gate && !tune_gate_find(gate, &options->gate)) {
+    if (gate && !tune_gate_find(gate, &run->own.gate)) {
         cli_wrong_usage(cli, "--gate must be ask, auto or auto-green");
         return false;
     }
@@ -110,13 +126,16 @@ static bool start(struct run *run, struct err *err) {
                        state->held_by ? state->held_by : state->why_read_only,
                        state->held_by ? "close that one first, or " : "");
     struct buf why = {0};
-    if (!tune_budget_is_priced(state, &why))
+    double dollars = run->own.limits[TUNE_BUDGET_DOLLARS];
+    if (!tune_budget_is_priced(
+            state, dollars > 0 ? dollars : state->budgets[TUNE_BUDGET_DOLLARS].limit, &why))
         err_set(err, ERR_USAGE, "%s", why.at);
     buf_free(&why);
     bool chosen = state->changed.len > 0;
     if (chosen && !run->json) /* it was noticed when the session was opened */
         run_say_changes(run);
     return err->kind == ERR_NONE && run_files_choose(run, err) &&
+           tune_session_run_begin(run->session, &run->own, err) &&
            ((chosen && state->running) || state->wait == TUNE_WAIT_GATE ||
             tune_session_act(run->session, &action, err));
 }
@@ -160,7 +179,7 @@ static void rescue(struct run *run) {
     if (!run->rescued)
         return;
     run->end = run->saved.at;
-    fprintf(stderr, "hone run: %s\n", run->saved.at);
+    cli_say(stderr, "hone run: %s\n", run->saved.at);
 }
 
 static int serve(struct run *run) {
@@ -169,22 +188,27 @@ static int serve(struct run *run) {
     run->terminate = loop_signal_start(run->loop, SIGTERM, on_signal, run);
     run->hangup = loop_signal_start(run->loop, SIGHUP, on_signal, run);
     if (tune_session_note(run->session))
-        fprintf(stderr, "hone run: %s\n", tune_session_note(run->session));
+        cli_say(stderr, "hone run: %s\n", tune_session_note(run->session));
     if (!models_answer(run, &err))
         return cli_fail(run->cli, &err);
     if (run->interrupted)
         return run->signum ? EXIT_SIGNAL + run->signum : EXIT_INTERRUPTED;
     tune_session_on_event(run->session, run_on_event, run);
     tune_session_on_change(run->session, on_change, run);
-    if (!run_somebody_answers(run, &err) || !start(run, &err))
+    if (!run_somebody_answers(run, &err) || !start(run, &err)) {
+        tune_session_run_end(run->session);
         return cli_fail(run->cli, &err);
+    }
     loop_post(run->loop, run_look, run);
     loop_run(run->loop);
     rescue(run);
     if (!run->rescued && !tune_session_state(run->session)->finished)
         tune_session_summarise(run->session, run_end_reason(run));
     run_end_print(run);
-    return run_end_status(run);
+    int status = run_end_status(run);
+    tune_session_on_event(run->session, NULL, NULL); /* the end was told */
+    tune_session_run_end(run->session);
+    return status;
 }
 
 static int run_session(struct run *run, const struct tune_options *options, bool terminal) {
@@ -218,7 +242,7 @@ int cli_run(const struct cli *cli) {
         return cli_fail(cli, &err);
     int status = options_read(&run, &options) ? CLI_OK : CLI_WRONG_USAGE;
     bool terminal = isatty(STDIN_FILENO) && !run.json;
-    if (status == CLI_OK && options.gate == TUNE_GATE_ASK && !terminal)
+    if (status == CLI_OK && run.own.gate == TUNE_GATE_ASK && !terminal)
         status = cli_wrong_usage(cli,
                                  "--gate ask needs a person at a terminal: open the workbench "
                                  "with hone %s, or use --gate auto or --gate auto-green",

@@ -9,7 +9,7 @@
 void run_line(struct run *run, struct buf *line) {
     struct buf safe = {0};
     if (run->json)
-        buf_add(&safe, line->at, line->len);
+        text_json(&safe, buf_str(line));
     else
         text_sanitise(&safe, buf_str(line));
     buf_putc(&safe, '\n');

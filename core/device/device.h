@@ -20,6 +20,18 @@ struct device_image *device_load(const struct nki_program *program,
                                  struct diag_list *diags) CC_MUST_USE;
 void device_unload(struct device_image *image); /* accepts NULL */
 
+/* Schedules every instruction on its engine and every transfer on its queue. Deterministic. Free
+ * the profile with device_profile_free. NULL when rounds of loops were left out of the program and
+ * the schedule does not become steady in those that were kept. */
+struct device_profile *device_time(const struct device_image *image) CC_MUST_USE;
+/* The same with other constants than the generation's own (NULL: its own). */
+struct device_profile *device_time_with(const struct device_image *image,
+                                        const struct device_constants *constants) CC_MUST_USE;
+/* Only the latency of device_time_with, in microseconds, from one schedule; 0 where that has no
+ * profile. */
+double device_time_latency(const struct device_image *image,
+                           const struct device_constants *constants);
+
 /* A kernel that was timed. */
 struct device_kernel {
     struct nki_program *program; /* some rounds of loops may be left out: nki_program_count */

@@ -83,6 +83,7 @@ static bool make_core(struct device_image *image, uint8_t number, struct diag_li
     core->program = *whole;
     core->program.cores = 1;
     memset(&core->program.instrs, 0, sizeof core->program.instrs);
+    memset(&core->program.repeats, 0, sizeof core->program.repeats);
     core->instrs = ARENA_ARRAY(image->arena, uint32_t, whole->instrs.len + 1);
     for (uint32_t i = 0; i < whole->instrs.len; i++)
         if (whole->instrs.at[i].core == number) {
@@ -117,6 +118,7 @@ struct device_image *device_load(const struct nki_program *program,
     image->program = program;
     image->generation = generation;
     image->engine = ARENA_ARRAY(arena, uint8_t, program->instrs.len + 1);
+    image->kind = ARENA_ARRAY(arena, uint32_t, program->instrs.len + 1);
     bool ok = check_program(image, diags);
     if (ok) {
         make_blocks(image);
@@ -139,5 +141,6 @@ void device_unload(struct device_image *image) {
         vec_free(&image->cores[k].program.instrs);
     }
     vec_free(&image->operands);
+    vec_free(&image->kinds);
     arena_free(image->arena);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The graph, computed here and there: an element of an output, and of what it hangs on. Each array
- * remembers its last element, so a reduction that others share is computed once a row. */
+ * remembers its last element. Those that are sums of many are kept in a table, and elements come in
+ * groups of one row, so products of products and scans are not computed anew for each. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,8 +13,14 @@ struct last {
     int64_t index[NODE_DIMS];
     double value;
 };
+#define KEPT (1u << 20)
+struct kept {
+    uint64_t key; /* node and place; 0: none */
+    double value;
+};
 struct check {
     const struct lifted *lifted;
+    struct kept *kept; /* KEPT rows, of which each holds what came last */
     const struct array *inputs;
     struct last *last; /* one for each node */
     double work;       /* operations that are left */
@@ -43,6 +50,37 @@ static void index_at(const struct node *node, int64_t at, int64_t *index) {
         index[d] = at % node->shape[d];
         at /= node->shape[d];
     }
+}
+
+/* ---- what is kept ------------------------------------------------------------------------------
+ */
+
+static bool is_sum(const struct node *node) {
+    return node->kind == NODE_REDUCE || node->kind == NODE_CONTRACT || node->kind == NODE_SCAN ||
+           node->kind == NODE_RECURRENCE;
+}
+
+static struct kept *row_for(struct check *check, const struct node *node, const int64_t *index,
+                            uint64_t *key) {
+    uint64_t number = (uint64_t)(node - check->lifted->nodes.at) + 1;
+    *key = number << 40 | ((uint64_t)place_in(node, index) & ((UINT64_C(1) << 40) - 1));
+    return &check->kept[(*key * UINT64_C(0x9e3779b97f4a7c15)) >> 44];
+}
+
+static bool find_kept(struct check *check, const struct node *node, const int64_t *index,
+                      double *value) {
+    uint64_t key;
+    const struct kept *kept = row_for(check, node, index, &key);
+    if (kept->key == key)
+        *value = kept->value;
+    return kept->key == key;
+}
+
+static void keep(struct check *check, const struct node *node, const int64_t *index, double value) {
+    uint64_t key;
+    struct kept *kept = row_for(check, node, index, &key);
+    if (check->work > 0)
+        *kept = (struct kept){key, value};
 }
 
 /* The operand's element, where an axis of one is spread, and axes that it does not have are. */
@@ -203,6 +241,14 @@ static double element_windows(struct check *check, const struct node *node, cons
     return element(check, node->in[0], of);
 }
 
+static double element_gather(struct check *check, const struct node *node, const int64_t *index) {
+    const struct node *from = &check->lifted->nodes.at[node->in[0]];
+    int64_t row = (int64_t)element(check, node->in[1], index);
+    if (row < 0 || row >= from->shape[0])
+        return NAN;
+    return element(check, node->in[0], (const int64_t[NODE_DIMS]){row, index[node->ndim - 1]});
+}
+
 static double element_update(struct check *check, const struct node *node, const int64_t *index) {
     const struct node *part = &check->lifted->nodes.at[node->in[1]];
     int64_t of[NODE_DIMS] = {0};
@@ -278,6 +324,35 @@ static double element_contract(struct check *check, const struct node *node, con
     return total;
 }
 
+/* Element by element along the axis, from the last one that is kept. */
+static double element_scan(struct check *check, const struct node *node, const int64_t *index) {
+    int axis = node->axes[0];
+    bool recurs = node->kind == NODE_RECURRENCE;
+    const char *op = strcmp(node->op, "cumsum") == 0    ? "add"
+                     : strcmp(node->op, "cumprod") == 0 ? "multiply"
+                     : strcmp(node->op, "cummax") == 0  ? "maximum"
+                                                        : "minimum";
+    int64_t of[NODE_DIMS], first = index[axis];
+    double state = 0;
+    memcpy(of, index, sizeof of);
+    while (first > 0 && (of[axis] = first - 1, !find_kept(check, node, of, &state)))
+        first--;
+    if (first == 0 && recurs)
+        state = spread(check, node, 2, of);
+    for (int64_t i = first; i <= index[axis] && check->work > 0; i++) {
+        of[axis] = i;
+        double one = spread(check, node, 0, of);
+        if (recurs)
+            state = one * state + spread(check, node, 1, of);
+        else
+            state = i ? combine(op, state, one) : one;
+        state = (float)state;
+        keep(check, node, of, state);
+        check->work--;
+    }
+    return state;
+}
+
 static element_fn *const elements[] = {
     [NODE_INPUT] = element_input,         [NODE_CONSTANT] = element_constant,
     [NODE_PLANE] = element_plane,         [NODE_DATA] = element_data,
@@ -286,18 +361,24 @@ static element_fn *const elements[] = {
     [NODE_REDUCE] = element_reduce,       [NODE_CONTRACT] = element_contract,
     [NODE_RESHAPE] = element_reshape,     [NODE_TRANSPOSE] = element_transpose,
     [NODE_BROADCAST] = element_broadcast, [NODE_SLICE] = element_slice,
-    [NODE_WINDOWS] = element_windows,     [NODE_UPDATE] = element_update};
+    [NODE_WINDOWS] = element_windows,     [NODE_UPDATE] = element_update,
+    [NODE_SCAN] = element_scan,           [NODE_RECURRENCE] = element_scan,
+    [NODE_GATHER] = element_gather};
 
 static double element(struct check *check, int number, const int64_t *index) {
     const struct node *node = &check->lifted->nodes.at[number];
     struct last *last = &check->last[number];
     size_t size = (size_t)node->ndim * sizeof *index;
+    double value;
     if (last->known && memcmp(last->index, index, size) == 0)
         return last->value;
-    check->work--;
-    double value = (size_t)node->kind < COUNT_OF(elements) && elements[node->kind]
-                       ? elements[node->kind](check, node, index)
-                       : NAN;
+    if (!is_sum(node) || !find_kept(check, node, index, &value)) {
+        check->work--;
+        value = elements[node->kind] ? elements[node->kind](check, node, index) : NAN;
+        value = (float)value; /* what is too large for the kernel is too large here */
+        if (is_sum(node))
+            keep(check, node, index, value);
+    }
     memcpy(last->index, index, size);
     last->value = value;
     last->known = true;
@@ -308,10 +389,12 @@ static double element(struct check *check, int number, const int64_t *index) {
  */
 
 #define MOST_ELEMENTS 400 /* of an output */
+#define IN_ROW 8          /* of those in one row */
 
-/* Element k of those that are looked at: the corners, then here and there. */
-static int64_t choose(const struct node *node, size_t k, uint64_t *random) {
+/* Element k of those that are looked at: the corners, then here and there, some of a row. */
+static int64_t choose(const struct node *node, size_t k, int64_t before, uint64_t *random) {
     int64_t size = node_size(node), index[NODE_DIMS];
+    int64_t row = node->ndim ? node->shape[node->ndim - 1] : 1;
     if (k < 4 && node->ndim > 0) {
         for (int d = 0; d < node->ndim; d++)
             index[d] = (k == 1 || (k == 2 && d == node->ndim - 1) || (k == 3 && d == 0))
@@ -320,7 +403,10 @@ static int64_t choose(const struct node *node, size_t k, uint64_t *random) {
         return place_in(node, index);
     }
     *random = *random * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((*random >> 20) % (uint64_t)size);
+    uint64_t drawn = *random >> 20;
+    if (k % IN_ROW)
+        return before - before % row + (int64_t)(drawn % (uint64_t)row);
+    return (int64_t)(drawn % (uint64_t)size);
 }
 
 static double check_output(struct check *check, int node, const struct array *made,
@@ -329,16 +415,18 @@ static double check_output(struct check *check, int node, const struct array *ma
     double error = 0, size = 0;
     uint64_t random = 88172645463325252u;
     size_t seen = 0;
+    int64_t at = 0;
     for (size_t k = 0; k < MOST_ELEMENTS && (int64_t)k < 4 + node_size(output); k++) {
-        int64_t at = choose(output, k, &random), index[NODE_DIMS] = {0};
+        int64_t index[NODE_DIMS] = {0};
+        at = choose(output, k, at, &random);
         index_at(output, at, index);
         double found = element(check, node, index);
         double wanted = load(made->dtype, made->data, at);
         if (check->work <= 0)
             break;
-        seen++;
-        if (isnan(found) && isnan(wanted))
+        if (!isfinite(found) && !isfinite(wanted))
             continue;
+        seen++;
         error += (found - wanted) * (found - wanted);
         size += wanted * wanted;
     }
@@ -355,11 +443,13 @@ double lifted_check(const struct lifted *lifted, const struct array *inputs,
     if (!lifted_is_whole(lifted))
         return INFINITY;
     check.last = mem_alloc(lifted->nodes.len, sizeof *check.last);
+    check.kept = mem_alloc(KEPT, sizeof *check.kept);
     for (size_t i = 0; i < n; i++) {
         check.work = work / (double)n;
         double error = check_output(&check, lifted->outputs[i], &outputs[i], count);
         worst = error <= worst ? worst : error; /* what is no number counts as worse */
     }
     free(check.last);
+    free(check.kept);
     return worst;
 }

@@ -69,8 +69,7 @@ static int align(struct lifted *lifted, int node, const int *vars, int count, in
     return node_reshape(lifted, node, shape, ndim);
 }
 
-static int emit_aligned(struct lifted *lifted, value_id value, const struct ranges *ranges,
-                        int ndim) {
+int emit_aligned(struct lifted *lifted, value_id value, const struct ranges *ranges, int ndim) {
     int vars[LIFT_VARS], count = 0;
     int node = emit_value(lifted, value, ranges, vars, &count);
     return node < 0 ? node : align(lifted, node, vars, count, ndim);
@@ -138,21 +137,6 @@ static struct node over(const struct value *value, enum node_kind kind, const in
     return node;
 }
 
-static int as_float(struct lifted *lifted, int in) {
-    struct node node = lifted->nodes.at[in];
-    if (node.dtype != DTYPE_BOOL)
-        return in;
-    struct node cast = {.kind = NODE_CAST,
-                        .op = "cast",
-                        .dtype = DTYPE_FLOAT32,
-                        .ndim = node.ndim,
-                        .in = {in},
-                        .in_count = 1,
-                        .loc = node.loc};
-    memcpy(cast.shape, node.shape, sizeof cast.shape);
-    return node_add(lifted, cast);
-}
-
 /* A node whose operands are the value's. */
 static int emit_operator(struct lifted *lifted, const struct value *value,
                          const struct ranges *ranges, struct node node) {
@@ -163,7 +147,7 @@ static int emit_operator(struct lifted *lifted, const struct value *value,
         if (operand < 0)
             return operand;
         bool chooses = node.kind == NODE_WHERE && i == 0;
-        node.in[node.in_count++] = truth || chooses ? operand : as_float(lifted, operand);
+        node.in[node.in_count++] = truth || chooses ? operand : node_float(lifted, operand);
     }
     if (truth)
         node.dtype = DTYPE_BOOL;
@@ -173,7 +157,7 @@ static int emit_operator(struct lifted *lifted, const struct value *value,
 static int emit_cast(struct lifted *lifted, const struct value *value, const struct ranges *ranges,
                      struct node node) {
     if (!dtype_is_float(value->dtype))
-        return emit_fail(lifted, "it is rounded to whole numbers", value->loc);
+        return emit_fail(lifted, "it is rounded to whole numbers, or to fewer bits", value->loc);
     node.op = "cast";
     node.dtype = value->dtype;
     return emit_operator(lifted, value, ranges, node);
@@ -244,7 +228,7 @@ static int emit_contract(struct lifted *lifted, const struct product *product,
         if (operand < 0)
             return operand;
         memcpy(node.terms[i], vars, (size_t)count * sizeof *vars);
-        node.in[node.in_count++] = as_float(lifted, operand);
+        node.in[node.in_count++] = node_float(lifted, operand);
     }
     for (int d = 0; d < node.ndim; d++)
         node.out[d] = d;
@@ -271,7 +255,7 @@ static int emit_reduction(struct lifted *lifted, value_id body, const struct ran
     int operand = emit_value(lifted, body, ranges, vars, &count);
     if (operand < 0)
         return operand;
-    operand = as_float(lifted, operand);
+    operand = node_float(lifted, operand);
     struct node reduce = lifted->nodes.at[operand];
     reduce = (struct node){.kind = NODE_REDUCE,
                            .op = op,
@@ -362,6 +346,8 @@ static int emit_row(struct lifted *lifted, value_id id, const struct ranges *ran
     case VALUE_NOTHING: return emit_fail(lifted, "it reads memory that nobody wrote", value.loc);
     case VALUE_CAST: node.kind = NODE_CAST; return emit_cast(lifted, &value, ranges, node);
     case VALUE_REDUCE: return emit_reduce(lifted, id, ranges, node);
+    case VALUE_SCAN: return emit_scan(lifted, &value, ranges, ndim);
+    case VALUE_GATHER: return emit_gather(lifted, &value, ranges, ndim);
     case VALUE_WHERE:
         node.kind = NODE_WHERE;
         node.op = "where";

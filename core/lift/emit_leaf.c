@@ -219,7 +219,55 @@ static int take_all(struct lifted *lifted, int source, const struct spread *s, c
     return in_order(lifted, &axes, count);
 }
 
-static int source_of(struct lifted *lifted, uint32_t id) {
+/* Turns round the variables with which places go down. Returns which. */
+static uint64_t turn(struct form *form, const struct ranges *ranges) {
+    uint64_t turned = 0;
+    struct form up = form_number(form->at);
+    for (int i = 0; i < form->count; i++) {
+        struct form_term term = form->term[i];
+        if (term.step < 0) {
+            turned |= (uint64_t)1 << term.var;
+            up.at += term.step * (ranges->n[term.var] - 1);
+            term.step = -term.step;
+        }
+        up.term[up.count++] = term;
+    }
+    *form = up;
+    return turned;
+}
+
+/* The array with the axes of variables that were turned the other way round. */
+static int turn_axes(struct lifted *lifted, int made, const int *vars, int count, uint64_t turned) {
+    if (made < 0 || !turned)
+        return made;
+    struct node part = lifted->nodes.at[made];
+    for (int d = 0; d < count; d++) {
+        bool down = turned >> (vars ? vars[d] : d) & 1;
+        part.first[d] = down ? part.shape[d] - 1 : 0;
+        part.step[d] = down ? -1 : 1;
+    }
+    return node_slice(lifted, made, &part);
+}
+
+int emit_along(struct lifted *lifted, int node, const struct form *place,
+               const struct ranges *ranges, int count, uint64_t own) {
+    struct form up = *place, *form = &up;
+    uint64_t turned = turn(form, ranges);
+    const struct node *whole = &lifted->nodes.at[node];
+    struct spread s = {.dims = count + 1};
+    memcpy(s.size, whole->shape, sizeof s.size);
+    s.low[count] = form->at;
+    for (int i = 0; i < count; i++) {
+        int64_t by = form_step(form, i);
+        if (by && own >> i & 1)
+            return -1;
+        s.by[count][i] = by;
+        s.by[i][i] = own >> i & 1;
+    }
+    return turn_axes(lifted, take_all(lifted, node, &s, ranges->n, count), NULL, count, turned);
+}
+
+int emit_source(struct lifted *lifted, uint32_t id) {
     const struct nki_storage *storage = &lifted->l.program->storages.at[id];
     struct node node = {.kind = storage->constant ? NODE_DATA : NODE_INPUT,
                         .op = storage->constant ? "constant" : "input",
@@ -235,8 +283,9 @@ static int source_of(struct lifted *lifted, uint32_t id) {
 
 int emit_leaf(struct lifted *lifted, const struct value *leaf, const struct ranges *ranges,
               const int *vars, int count) {
-    const struct form *form = form_of(&lifted->l, leaf->form);
-    int source = source_of(lifted, leaf->place), made = -1;
+    struct form up = *form_of(&lifted->l, leaf->form), *form = &up;
+    uint64_t turned = turn(form, ranges);
+    int source = emit_source(lifted, leaf->place), made = -1;
     int64_t n[NODE_DIMS] = {0};
     if (source < 0 || count > NODE_DIMS)
         return emit_fail(lifted, "it has more than 8 dimensions", leaf->loc);
@@ -249,11 +298,11 @@ int emit_leaf(struct lifted *lifted, const struct value *leaf, const struct rang
     if (spread(form, ranges, vars, count, &s))
         made = take_all(lifted, source, &s, n, count);
     if (made >= 0)
-        return made;
+        return turn_axes(lifted, made, vars, count, turned);
     memset(&s, 0, sizeof s);
     if (own_shape(form, size, &s) && spread(form, ranges, vars, count, &s))
         made = take_all(lifted, source, &s, n, count);
     return made >= 0
-               ? made
+               ? turn_axes(lifted, made, vars, count, turned)
                : emit_fail(lifted, "its elements lie in no part of the input's array", leaf->loc);
 }

@@ -46,13 +46,10 @@ static void put_size(int64_t *sizes, int *n, int64_t size) {
     ++*n;
 }
 
-static int64_t row_of(const struct nki_storage *storage) {
-    return (int64_t)(storage->blocks * storage->block_bytes) / (int64_t)dtype_bytes(storage->dtype);
-}
-
 static int64_t start_of(const struct lift *l, const struct nki_ap *ap) {
-    const struct nki_storage *storage = &l->program->storages.at[ap->storage];
-    return ap->offset + (storage->space == NKI_HBM ? 0 : (int64_t)ap->partition * row_of(storage));
+    const struct nki_storage *storage = lift_storage(l, ap->storage);
+    return ap->offset +
+           (storage->space == NKI_HBM ? 0 : (int64_t)ap->partition * lift_row_of(storage));
 }
 
 void shape_put(struct shape *shape, int64_t count, int64_t step) {
@@ -61,11 +58,11 @@ void shape_put(struct shape *shape, int64_t count, int64_t step) {
 }
 
 struct shape shape_of(const struct lift *l, const struct nki_ap *ap) {
-    const struct nki_storage *storage = &l->program->storages.at[ap->storage];
+    const struct nki_storage *storage = lift_storage(l, ap->storage);
     struct shape shape = {0};
     for (int d = 0; d < ap->n_dims; d++)
         shape_put(&shape, ap->count[d],
-                  ap->step[d] * (d == 0 && storage->space != NKI_HBM ? row_of(storage) : 1));
+                  ap->step[d] * (d == 0 && storage->space != NKI_HBM ? lift_row_of(storage) : 1));
     return shape;
 }
 
@@ -137,6 +134,23 @@ static void cut_address(struct address *address, int var, int64_t at) {
     address->offset += address->step[var] * at;
 }
 
+/* A part of a scan goes on with the last element that the part before it wrote. */
+static void go_on(struct job *part, const struct job *whole, int var) {
+    struct address before = part->out;
+    before.offset -= before.step[var];
+    for (int v = 0; v < part->vars; v++)
+        if (whole->scanned >> v & 1) {
+            if (v > var)
+                before.offset += before.step[v] * (whole->count[v] - 1);
+            before.step[v] = 0;
+        }
+    if (before.dtype != DTYPE_FLOAT32)
+        job_fail(part, "a scan lies in several pieces that are rounded");
+    if (part->arg[0].operand < 0)
+        part->arg[0].operand = part->inputs++;
+    part->in[part->arg[0].operand] = before;
+}
+
 /* The part of a job from element `first` of a variable on. */
 static struct job part_of(const struct job *job, int var, int64_t first, int64_t n) {
     struct job part = *job;
@@ -144,11 +158,14 @@ static struct job part_of(const struct job *job, int var, int64_t first, int64_t
     for (int i = 0; i < job->inputs; i++)
         cut_address(&part.in[i], var, first);
     cut_address(&part.out, var, first);
+    cut_address(&part.table, var, first);
     cut_address(&part.result, var, first);
     cut_form(&part.place, var, first);
     for (int i = 0; i < job->masks; i++)
         cut_form(&part.mask[i], var, first);
     part.adds |= (job->reduced >> var & 1) && first > 0;
+    if ((job->scanned >> var & 1) && first > 0)
+        go_on(&part, job, var);
     return part;
 }
 
@@ -166,6 +183,7 @@ static struct job factored(const struct job *job, int var, int64_t inner) {
     for (int i = 0; i < job->inputs; i++)
         made.in[i].step[outer] = job->in[i].step[var] * inner;
     made.out.step[outer] = job->out.step[var] * inner;
+    made.table.step[outer] = job->table.step[var] * inner;
     made.result.step[outer] = job->result.step[var] * inner;
     factor_form(&made.place, var, outer, inner);
     for (int i = 0; i < job->masks; i++)
@@ -177,7 +195,10 @@ static struct job factored(const struct job *job, int var, int64_t inner) {
 
 static bool run_parts(struct job *job, int *budget);
 
-static bool run_cut(struct job *job, const struct cut *cut, int *budget) {
+static bool run_cut(struct job *job, const struct cut *wanted, int *budget) {
+    struct cut own = *wanted, *cut = &own;
+    if (cut->kind == CUT_FACTOR && job->scanned >> cut->var & 1)
+        own.kind = CUT_AT;
     if (cut->kind == CUT_FACTOR && job->vars < LIFT_DIMS - 2) {
         struct job made = factored(job, cut->var, cut->at);
         bool ok = run_parts(&made, budget);
@@ -213,26 +234,57 @@ static struct region region_of(const struct job *job, const struct address *addr
 }
 
 static bool same_width(const struct job *job, const struct address *address) {
-    enum dtype dtype = job->l->program->storages.at[address->storage].dtype;
+    enum dtype dtype = lift_storage(job->l, address->storage)->dtype;
     return dtype == address->dtype || (dtype_bytes(dtype) == dtype_bytes(address->dtype) &&
                                        dtype_is_int(dtype) && dtype_is_int(address->dtype));
+}
+
+/* Turns round the variables along which an address goes down. Returns which. */
+static uint32_t turn(struct region *region) {
+    uint32_t turned = 0;
+    for (int v = 0; v < region->vars; v++)
+        if (region->count[v] > 1 && region->step[v] < 0) {
+            region->offset += region->step[v] * (region->count[v] - 1);
+            region->step[v] = -region->step[v];
+            turned |= 1u << v;
+        }
+    return turned;
+}
+
+/* The value in the order of the variables that were turned. */
+static value_id turn_value(struct lift *l, const struct region *region, uint32_t turned,
+                           value_id value) {
+    for (int v = 0; v < region->vars; v++)
+        if (turned >> v & 1) {
+            struct form back = form_var(v, -1);
+            back.at = region->count[v] - 1;
+            value = value_set(l, value, v, back);
+        }
+    return value;
 }
 
 static bool read_one(struct job *job, const struct address *address, uint32_t without,
                      value_id *value, struct cut *cut) {
     struct region region = region_of(job, address, without);
+    uint32_t turned = turn(&region);
     *cut = (struct cut){CUT_IMPOSSIBLE, 0, 0};
     if (!same_width(job, address))
         return job_fail(job, "it reads memory as another type"), false;
     if (address->indirect)
         return job_fail(job, "an address comes from memory"), false;
-    return lift_store_read(job->l, &region, value, cut);
+    bool ok = lift_store_read(job->l, &region, value, cut);
+    if (ok)
+        *value = turn_value(job->l, &region, turned, *value);
+    else if (cut->kind == CUT_AT && turned >> cut->var & 1)
+        cut->at = region.count[cut->var] - cut->at;
+    return ok;
 }
 
 /* Writes for the dimensions that are not broadcast; those that are repeat the last value. */
 static void write_one(struct job *job, const struct address *address, uint32_t without,
                       value_id value) {
     struct region region = region_of(job, address, without);
+    uint32_t turned = turn(&region);
     if (address->indirect)
         return job_fail(job, "an address comes from memory");
     if (!same_width(job, address))
@@ -243,6 +295,7 @@ static void write_one(struct job *job, const struct address *address, uint32_t w
         if (region.count[v] == 1)
             value = value_set(job->l, value, v, form_number(0));
     }
+    value = turn_value(job->l, &region, turned, value);
     lift_store_write(job->l, &region, make_cast(job->l, address->dtype, value));
 }
 
@@ -298,11 +351,25 @@ static bool finish(struct job *job, value_id value, struct cut *cut) {
     return true;
 }
 
+/* A scan goes along one variable; of several the outermost is done step by step. */
+static bool several_scanned(const struct job *job, struct cut *cut) {
+    int first = -1, count = 0;
+    for (int v = job->vars - 1; v >= 0; v--)
+        if (job->scanned >> v & 1 && job->count[v] > 1) {
+            first = v;
+            count++;
+        }
+    *cut = (struct cut){CUT_AT, first, 1};
+    return count > 1;
+}
+
 static bool run_parts(struct job *job, int *budget) {
     value_id in[JOB_OPERANDS];
     struct cut cut;
-    if (--*budget < 0 || job->l->is_full)
+    if (--*budget < 0 || job->l->limit)
         return job_fail(job, "it is made of too many pieces"), false;
+    if (job->scanned && several_scanned(job, &cut))
+        return run_cut(job, &cut, budget);
     for (int i = 0; i < job->inputs; i++)
         if (!read_one(job, &job->in[i], 0, &in[i], &cut))
             return run_cut(job, &cut, budget);
@@ -310,6 +377,14 @@ static bool run_parts(struct job *job, int *budget) {
     if (job->why)
         return false;
     return finish(job, value, &cut) ? !job->why : run_cut(job, &cut, budget);
+}
+
+bool job_read(struct job *job, const struct address *address, value_id *value, struct cut *cut) {
+    return read_one(job, address, 0, value, cut);
+}
+
+void job_write(struct job *job, const struct address *address, value_id value) {
+    write_one(job, address, 0, value);
 }
 
 /* ---- what is not followed ----------------------------------------------------------------------
@@ -327,36 +402,41 @@ static uint32_t add_opaque(struct lift *l, const char *what, const char *why) {
     return (uint32_t)l->opaques.len - 1;
 }
 
-/* The instruction's destinations hold from now on something that only it knows. */
-static void write_opaque(struct lift *l, const struct nki_instr *instr, const char *why) {
-    const struct nki_op_row *row = nki_op_row((enum nki_op)instr->op);
-    uint32_t opaque = add_opaque(l, row->name, why);
-    for (int k = 0; k < row->n_params && k < instr->n_operands; k++) {
-        struct job job = {.l = l, .instr = instr};
-        if (!nki_role_writes(row->params[k].role) || !is_tile(instr, k))
-            continue;
-        const struct nki_ap *ap = instr->operands[k].ap;
-        struct shape shape = shape_of(l, ap);
-        if (!job_begin(&job, &shape, 1))
-            continue;
-        struct address address = job_address(&job, ap, &shape);
-        struct region region = region_of(&job, &address, 0);
-        struct form form = form_number(region.offset);
-        for (int v = 0; v < region.vars; v++) {
-            struct form term = form_var(v, region.step[v]);
-            form_add(&form, &term, 1);
-        }
-        if (ap->indirect)
-            lift_store_at(l, ap->storage, ap->offset)->is_broken = true;
-        else
-            lift_store_write(l, &region, make_opaque(l, opaque, &form));
+/* A tile holds from now on something that only the instruction knows. */
+static void lose_tile(struct lift *l, const struct nki_instr *instr, const struct nki_ap *ap,
+                      uint32_t opaque) {
+    struct job job = {.l = l, .instr = instr};
+    struct shape shape = shape_of(l, ap);
+    bool is_plain = job_begin(&job, &shape, 1) && !ap->indirect;
+    struct address address = job_address(&job, ap, &shape);
+    struct region region = region_of(&job, &address, 0);
+    struct form form = form_number(region.offset);
+    for (int v = 0; v < region.vars; v++) {
+        struct form term = form_var(v, region.step[v]);
+        is_plain &= form_add(&form, &term, 1) && (region.count[v] == 1 || region.step[v] > 0);
     }
+    if (is_plain && same_width(&job, &address))
+        lift_store_write(l, &region, make_opaque(l, opaque, &form));
+    else
+        lift_store_at(l, ap->storage, ap->offset)->is_broken = true;
+}
+
+void job_give_up(struct job *job) {
+    struct lift *l = job->l;
+    const struct nki_instr *instr = job->instr;
+    const struct nki_op_row *row = nki_op_row((enum nki_op)instr->op);
+    uint32_t opaque = add_opaque(l, row->name, job->why);
+    struct form nowhere = form_number(0);
+    for (int k = 0; k < row->n_params && k < instr->n_operands; k++)
+        if (nki_role_writes(row->params[k].role) && is_tile(instr, k))
+            lose_tile(l, instr, instr->operands[k].ap, opaque);
+    lift_sums_lose(l, instr, make_opaque(l, opaque, &nowhere));
 }
 
 void job_run(struct job *job) {
     int budget = MOST_PARTS;
     if (!job->why && !run_parts(job, &budget))
         job_fail(job, "an operand lies in memory in a way that is not followed");
-    if (job->why)
-        write_opaque(job->l, job->instr, job->why);
+    if (job->why && !job->is_part)
+        job_give_up(job);
 }

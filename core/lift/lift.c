@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+static int line_of(const struct nki_program *program, uint32_t loc) {
+    return loc < program->locs.len ? (int)program->locs.at[loc].line : 0;
+}
+
 static bool is_cancelled(const struct lift_limits *limits) {
     return limits && limits->cancel && *limits->cancel;
 }
@@ -21,17 +25,24 @@ static bool within_limits(const struct nki_program *program, const struct lift_l
     return true;
 }
 
+static bool gave_up(const struct lift *l, struct err *err) {
+    return err_set(err, ERR_USAGE, "it has too many %s to say what it computes (line %d)", l->limit,
+                   line_of(l->program, l->loc));
+}
+
 static bool follow(struct lifted *lifted, struct err *err) {
     struct lift *l = &lifted->l;
     for (size_t i = 0; i < l->program->instrs.len; i++) {
         if (i % 256 == 0 && is_cancelled(l->limits))
             return err_set(err, ERR_CANCELLED, "stopped");
         lift_step(l, &l->program->instrs.at[i]);
-        if (l->is_full)
+        if (l->limit)
+            return gave_up(l, err);
+        if (l->hangs_on_numbers)
             return err_set(err, ERR_USAGE,
-                           "its tiles are more than %zu different expressions; it is too long to "
-                           "say what it computes",
-                           l->max_values);
+                           "its loop at line %d has as many rounds as a number of the inputs says; "
+                           "with others it computes something else",
+                           line_of(l->program, l->loc));
     }
     return true;
 }
@@ -51,12 +62,15 @@ struct lifted *lift_program(const struct nki_program *program, const struct lift
     lifted->outputs = mem_alloc(program->outputs.len + 1, sizeof *lifted->outputs);
     lifted->whys = mem_alloc(program->outputs.len + 1, sizeof *lifted->whys);
     lifted->why_locs = mem_alloc(program->outputs.len + 1, sizeof *lifted->why_locs);
-    if (!follow(lifted, err)) {
-        lifted_free(lifted);
-        return NULL;
-    }
-    emit_outputs(lifted);
-    return lifted;
+    bool ok = follow(lifted, err);
+    if (ok)
+        emit_outputs(lifted);
+    if (ok && !l->limit)
+        return lifted;
+    if (ok)
+        gave_up(l, err);
+    lifted_free(lifted);
+    return NULL;
 }
 
 void lifted_free(struct lifted *lifted) {
@@ -89,10 +103,6 @@ bool lifted_is_whole(const struct lifted *lifted) {
 
 size_t lifted_opaque_count(const struct lifted *lifted) {
     return lifted->l.opaques.len;
-}
-
-static int line_of(const struct nki_program *program, uint32_t loc) {
-    return loc < program->locs.len ? (int)program->locs.at[loc].line : 0;
 }
 
 struct lift_opaque lifted_opaque_at(const struct lifted *lifted, size_t index) {

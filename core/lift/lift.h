@@ -4,7 +4,7 @@
  * core/task/record makes of a reference. What cannot be said so is opaque and is named by its line.
  *
  *     program ──▶ values of tiles ──▶ pieces of outputs ──▶ graph ──▶ JSON, words
- *                 step_*.c, value.c    store.c, merge.c    emit*.c    print.c
+ *                 step*.c, scan.c      store.c, merge.c    emit*.c    print.c
  */
 #ifndef HONE_LIFT_H
 #define HONE_LIFT_H

@@ -11,6 +11,10 @@ static struct value blank(enum value_kind kind) {
     return (struct value){.kind = (uint8_t)kind, .a = VALUE_NONE, .b = VALUE_NONE, .c = VALUE_NONE};
 }
 
+static bool is_nothing(const struct lift *l, value_id id) {
+    return value_of(l, id)->kind == VALUE_NOTHING;
+}
+
 value_id make_number(struct lift *l, double number) {
     struct value value = blank(VALUE_NUMBER);
     value.number = number == 0 ? 0 : number;
@@ -33,6 +37,17 @@ value_id make_leaf(struct lift *l, uint32_t storage, const struct form *form, en
     return value_keep(l, value);
 }
 
+value_id make_gather(struct lift *l, uint32_t storage, const struct form *form, value_id index,
+                     int64_t step) {
+    struct value value = blank(VALUE_GATHER);
+    value.place = storage;
+    value.form = form_keep(l, form);
+    value.dtype = (uint8_t)lift_storage(l, storage)->dtype;
+    value.a = index;
+    value.n = step;
+    return is_nothing(l, index) ? index : value_keep(l, value);
+}
+
 value_id make_opaque(struct lift *l, uint32_t opaque, const struct form *form) {
     struct value value = blank(VALUE_OPAQUE);
     value.place = opaque;
@@ -44,16 +59,13 @@ value_id make_nothing(struct lift *l) {
     return value_keep(l, blank(VALUE_NOTHING));
 }
 
-static bool is_nothing(const struct lift *l, value_id id) {
-    return value_of(l, id)->kind == VALUE_NOTHING;
-}
-
 static bool is_whole_number(const struct lift *l, value_id id) {
     const struct value *value = value_of(l, id);
     switch (value->kind) {
     case VALUE_NUMBER: return value->number == floor(value->number);
     case VALUE_PLACE: return true;
     case VALUE_LEAF:
+    case VALUE_GATHER:
     case VALUE_CAST: return dtype_is_int(value->dtype);
     case VALUE_BINARY:
         return nki_func_has(value->func, 'c') ||
@@ -159,6 +171,22 @@ static value_id repeated(struct lift *l, enum nki_func func, int64_t n, value_id
     return body;
 }
 
+/* The inner reduction takes every n-th element, and the outer one goes over the n that it begins
+ * with. */
+static value_id join_interleaved(struct lift *l, const struct value *outer, struct value inner) {
+    int own = LIFT_BOUND + inner.height - 1, var = LIFT_BOUND + inner.height;
+    struct form both = form_var(own, outer->n), one = form_var(var, 1);
+    form_add(&both, &one, 1);
+    value_id first = value_set(l, inner.a, own, form_number(0));
+    if (outer->low || value_of(l, first)->height != inner.height - 1 ||
+        value_set(l, first, var, both) != inner.a)
+        return VALUE_NONE;
+    inner.low *= outer->n;
+    inner.n *= outer->n;
+    inner.height++; /* the variable of the outer one is left */
+    return make_bound(l, &inner, inner.low, first);
+}
+
 /* A reduction of reductions over neighbouring ranges is one over all of them: VALUE_NONE where the
  * body depends on more than n * outer + inner. */
 static value_id join_ranges(struct lift *l, const struct value *outer, value_id body) {
@@ -170,7 +198,7 @@ static value_id join_ranges(struct lift *l, const struct value *outer, value_id 
     form_add(&both, &one, 1);
     value_id first = value_set(l, inner.a, var, form_number(0));
     if (value_of(l, first)->height != inner.height - 1 || value_set(l, first, own, both) != inner.a)
-        return VALUE_NONE;
+        return join_interleaved(l, outer, inner);
     inner.low += inner.n * outer->low;
     inner.n *= outer->n;
     inner.a = first;
@@ -183,24 +211,32 @@ value_id make_bound(struct lift *l, const struct value *from, int64_t low, value
     int64_t start = 0;
     if (is_nothing(l, body))
         return body;
+    if (value_is_deep(l, body)) {
+        l->limit = "reductions within reductions";
+        return body;
+    }
     if (old != var)
         body = value_set(l, body, old, form_var(var, 1));
-    if (from->kind == VALUE_REDUCE && (from->n == 1 || !(value_of(l, body)->free >> var & 1)))
+    if (from->n == 1 || !(value_of(l, body)->free >> var & 1))
         return from->n == 1 ? value_set(l, body, var, form_number(low))
                             : repeated(l, from->func, from->n, body);
-    if (from->kind == VALUE_REDUCE && find_start(l, body, var, &start) && start) {
+    if (find_start(l, body, var, &start) && start) {
         struct form shifted = form_var(var, 1);
         shifted.at = -start;
         body = value_set(l, body, var, shifted);
     }
     value.a = body;
     value.low = low + start;
-    value_id joined = value.kind == VALUE_REDUCE ? join_ranges(l, &value, body) : VALUE_NONE;
+    value_id joined = join_ranges(l, &value, body);
     return joined != VALUE_NONE ? joined : value_keep(l, value);
 }
 
 static value_id bind(struct lift *l, struct value value, int var, value_id body) {
     int bound = LIFT_BOUND + value_of(l, body)->height;
+    if (value_is_deep(l, body)) {
+        l->limit = "reductions within reductions";
+        return body;
+    }
     value.height = (uint8_t)(bound - LIFT_BOUND + 1);
     return make_bound(l, &value, 0, value_set(l, body, var, form_var(bound, 1)));
 }
@@ -259,6 +295,8 @@ value_id make_sum(struct lift *l, int var, int64_t n, value_id body, const int64
 static value_id merge(struct lift *l, enum nki_func func, value_id a, value_id b) {
     const struct value x = *value_of(l, a), y = *value_of(l, b);
     bool is_range = x.kind == VALUE_REDUCE && x.func == func;
+    if (value_is_deep(l, a) || value_is_deep(l, b))
+        return VALUE_NONE;
     if (is_range && y.kind == VALUE_REDUCE && y.func == func && x.a == y.a &&
         y.low == x.low + x.n) {
         struct value both = x;
@@ -291,8 +329,9 @@ static value_id add_term(struct lift *l, enum nki_func func, value_id a, value_i
         return merged;
     if (x.kind != VALUE_BINARY || x.func != func)
         return VALUE_NONE;
-    merged = merge(l, func, x.b, b);
-    return merged == VALUE_NONE ? merged : make_binary(l, func, x.a, merged);
+    bool number = value_of(l, x.b)->kind == VALUE_NUMBER;
+    merged = merge(l, func, number ? x.a : x.b, b);
+    return merged == VALUE_NONE ? merged : make_binary(l, func, number ? x.b : x.a, merged);
 }
 
 /* ---- operators ---------------------------------------------------------------------------------
@@ -387,13 +426,46 @@ value_id make_binary(struct lift *l, enum nki_func func, value_id a, value_id b)
     return value_keep(l, value);
 }
 
+/* Whether all whole numbers of one type are of the other one, too. */
+static bool fits_type(enum dtype from, enum dtype to) {
+    bool from_signed = dtype_kind(from) == 'i', to_signed = dtype_kind(to) == 'i';
+    size_t small = dtype_bytes(from), large = dtype_bytes(to);
+    return from == to || (from_signed == to_signed ? small <= large : to_signed && small < large);
+}
+
+static bool fits_number(double number, enum dtype to) {
+    double most = ldexp(1, (int)(8 * dtype_bytes(to)) - (dtype_kind(to) == 'i'));
+    return number < most && number >= (dtype_kind(to) == 'i' ? -most : 0);
+}
+
+/* Whether a whole number surely is one of the type; 32 bits hold what kernels count. */
+static bool fits(const struct lift *l, value_id id, enum dtype to) {
+    const struct value *value = value_of(l, id);
+    switch (value->kind) {
+    case VALUE_NUMBER: return fits_number(value->number, to);
+    case VALUE_LEAF:
+    case VALUE_GATHER:
+    case VALUE_CAST: return fits_type(value->dtype, to);
+    case VALUE_WHERE: return fits(l, value->b, to) && fits(l, value->c, to);
+    case VALUE_BINARY:
+        if (nki_func_has(value->func, 'c'))
+            return true;
+        break;
+    default: break;
+    }
+    return dtype_kind(to) == 'i' && dtype_bytes(to) >= 4;
+}
+
 static bool has_dtype(const struct lift *l, value_id id, enum dtype dtype) {
     const struct value *value = value_of(l, id);
-    bool small = value->kind == VALUE_NUMBER && value->number == floor(value->number) &&
-                 fabs(value->number) <= 128;
+    double exact = dtype_bytes(dtype) > 1 ? 128 : 8; /* all whole numbers up to it are floats */
     bool typed = value->kind == VALUE_LEAF || value->kind == VALUE_CAST;
-    return small || (typed && value->dtype == dtype) ||
-           (dtype_is_int(dtype) && is_whole_number(l, id));
+    if (typed && value->dtype == dtype)
+        return true;
+    if (dtype_is_int(dtype))
+        return is_whole_number(l, id) && fits(l, id, dtype);
+    return value->kind == VALUE_NUMBER && value->number == floor(value->number) &&
+           fabs(value->number) <= exact;
 }
 
 value_id make_cast(struct lift *l, enum dtype dtype, value_id a) {
@@ -433,7 +505,7 @@ value_id make_again(struct lift *l, const struct value *from, const value_id in[
     case VALUE_BINARY: return make_binary(l, from->func, in[0], in[1]);
     case VALUE_CAST: return make_cast(l, from->dtype, in[0]);
     case VALUE_WHERE: return make_where(l, in[0], in[1], in[2]);
-    case VALUE_SCAN: value.form = form_keep(l, form); return make_bound(l, &value, 0, in[0]);
+    case VALUE_SCAN: return make_scan_again(l, from, in, form);
     case VALUE_REDUCE: return make_bound(l, from, from->low, in[0]);
     default: break;
     }

@@ -218,7 +218,6 @@ static bool join_neighbours(struct lift *l, struct store *store) {
 void lift_store_merge(struct lift *l, struct store *store) {
     for (size_t i = 0; i < store->pieces.len; i++)
         piece_settle(l, &store->pieces.at[i]);
-    while (store->pieces.len > 1 && !l->is_full &&
-           (join_runs(l, store) || join_neighbours(l, store)))
+    while (store->pieces.len > 1 && !l->limit && (join_runs(l, store) || join_neighbours(l, store)))
         ;
 }

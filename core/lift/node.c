@@ -59,6 +59,30 @@ static struct node like(const struct lifted *lifted, int in, enum node_kind kind
     return node;
 }
 
+int node_float(struct lifted *lifted, int in) {
+    struct node cast = like(lifted, in, NODE_CAST, "cast");
+    if (cast.dtype != DTYPE_BOOL)
+        return in;
+    cast.dtype = DTYPE_FLOAT32;
+    return node_add(lifted, cast);
+}
+
+int node_binary(struct lifted *lifted, const char *op, int a, int b, uint32_t loc) {
+    const struct node *x = &lifted->nodes.at[a], *y = &lifted->nodes.at[b];
+    struct node node = {.kind = NODE_BINARY,
+                        .op = op,
+                        .dtype = DTYPE_FLOAT32,
+                        .ndim = MAX_OF(x->ndim, y->ndim),
+                        .in = {a, b},
+                        .in_count = 2,
+                        .loc = loc};
+    for (int d = 1; d <= node.ndim; d++) {
+        int64_t own = d <= x->ndim ? x->shape[x->ndim - d] : 1;
+        node.shape[node.ndim - d] = MAX_OF(own, d <= y->ndim ? y->shape[y->ndim - d] : 1);
+    }
+    return node_add(lifted, node);
+}
+
 int node_number(struct lifted *lifted, double number) {
     return node_add(lifted, (struct node){.kind = NODE_CONSTANT,
                                           .op = "constant",
@@ -84,19 +108,23 @@ int node_reshape(struct lifted *lifted, int in, const int64_t *shape, int ndim) 
 
 int node_transpose(struct lifted *lifted, int in, const int *order) {
     struct node node = like(lifted, in, NODE_TRANSPOSE, "transpose");
-    bool same = true;
+    const struct node from = lifted->nodes.at[in];
+    bool twice = from.kind == NODE_TRANSPOSE, same = true;
+    node.in[0] = twice ? from.in[0] : in;
     for (int d = 0; d < node.ndim; d++) {
-        node.axes[d] = order[d];
-        node.shape[d] = lifted->nodes.at[in].shape[order[d]];
-        same &= order[d] == d;
+        node.axes[d] = twice ? from.axes[order[d]] : order[d];
+        node.shape[d] = from.shape[order[d]];
+        same &= node.axes[d] == d;
     }
     node.axis_count = node.ndim;
-    return same ? in : node_add(lifted, node);
+    return same ? node.in[0] : node_add(lifted, node);
 }
 
 int node_slice(struct lifted *lifted, int in, const struct node *part) {
     struct node node = like(lifted, in, NODE_SLICE, "slice");
     bool whole = has_shape(&node, part->shape, part->ndim);
+    for (int d = 0; d < part->ndim; d++)
+        whole &= part->step[d] > 0 || part->shape[d] == 1;
     memcpy(node.shape, part->shape, sizeof node.shape);
     memcpy(node.first, part->first, sizeof node.first);
     memcpy(node.step, part->step, sizeof node.step);

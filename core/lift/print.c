@@ -251,7 +251,8 @@ static void print_detail(const struct lifted *lifted, const struct node *node, s
     }
     for (int d = 0; node->kind == NODE_SLICE && d < node->ndim; d++)
         buf_printf(out, "%s%lld:%lld%s", d ? ", " : " [", (long long)node->first[d],
-                   (long long)(node->first[d] + (node->shape[d] - 1) * node->step[d] + 1),
+                   (long long)(node->first[d] + (node->shape[d] - 1) * node->step[d] +
+                               (node->step[d] < 0 ? -1 : 1)),
                    d == node->ndim - 1 ? "]" : "");
     if (node->kind == NODE_PLANE)
         buf_puts(out, " of places");
@@ -308,7 +309,7 @@ void lifted_print_words(const struct lifted *lifted, struct buf *out) {
     for (size_t i = 0; i < lifted_opaque_count(lifted); i++) {
         struct lift_opaque opaque = lifted_opaque_at(lifted, i);
         buf_printf(out, "opaque: %s at line %d, %zu time%s: %s%s\n", opaque.what, opaque.line,
-                   opaque.times, opaque.times == 1 ? "" : "s", opaque.why,
+                   opaque.times, PLURAL(opaque.times), opaque.why,
                    opaque.matters ? "; an output hangs on it" : "");
     }
 }

@@ -28,6 +28,7 @@ struct form {
 enum value_kind {
     VALUE_NUMBER,
     VALUE_PLACE,   /* the number that the form gives */
+    VALUE_GATHER,  /* element `form` + n * a of input `place`, where a is a whole number */
     VALUE_LEAF,    /* element `form` of storage `place`, an input or a constant */
     VALUE_OPAQUE,  /* element `form` of what opaque piece `place` wrote */
     VALUE_NOTHING, /* memory that nobody wrote */
@@ -36,7 +37,8 @@ enum value_kind {
     VALUE_CAST,
     VALUE_WHERE,  /* a ? b : c */
     VALUE_REDUCE, /* func over low <= variable < low + n of a */
-    VALUE_SCAN    /* func over 0 <= variable <= form of a, where n is the length */
+    VALUE_SCAN    /* h at the place `form`, with h[i] = a[i] * h[i - 1] + b[i], or func of the two;
+                   * h[-1] is c */
 };
 typedef uint32_t value_id;
 #define VALUE_NONE UINT32_MAX
@@ -95,8 +97,13 @@ struct memo {
     uint32_t stamp;
     value_id is, beside;
 };
+/* Engines with sums of their own. */
+enum { SUMS_OF_VECTOR, SUMS_OF_SCALAR, LIFT_SUMS };
+
 struct lift {
     const struct nki_program *program;
+    struct nki_storage sums[LIFT_SUMS]; /* storages behind those of the program */
+    bool goes_on[LIFT_SUMS];            /* an instruction goes on with the sums of another one */
     const struct lift_limits *limits;
     struct arena *arena;
     VEC(struct form) forms;
@@ -110,16 +117,16 @@ struct lift {
     bool *is_whole; /* per storage: its blocks have one store */
     VEC(struct opaque_row) opaques;
     size_t max_values;
-    uint32_t loc; /* of the instruction at work */
-    bool is_full; /* too many values */
+    uint32_t loc;          /* of the instruction at work */
+    const char *limit;     /* what there is too much of to go on; NULL */
+    bool hangs_on_numbers; /* a loop has the rounds that a number of the inputs says */
 };
 
-/* form.c */
+/* value.c: forms. */
 struct form form_number(int64_t at);
 struct form form_var(int var, int64_t step);
 bool form_add(struct form *to, const struct form *from, int64_t times); /* false: too many terms */
 int64_t form_step(const struct form *form, int var);
-struct form form_swap(const struct form *form, const struct swap *swap);
 uint32_t form_keep(struct lift *l, const struct form *form);
 static inline const struct form *form_of(const struct lift *l, uint32_t id) {
     return &l->forms.at[id];
@@ -133,6 +140,10 @@ value_id value_keep(struct lift *l, struct value value);
 value_id value_swap(struct lift *l, value_id id, const struct swap *swap);
 value_id value_set(struct lift *l, value_id id, int var, struct form to);
 bool value_is_number(const struct lift *l, value_id id, double number);
+/* Whether one more reduction around it is too many. */
+static inline bool value_is_deep(const struct lift *l, value_id id) {
+    return id != VALUE_NONE && LIFT_BOUND + value_of(l, id)->height >= LIFT_VARS;
+}
 /* The value that is `a` where `var` is 0 and `b` where it is 1 and goes on like that; VALUE_NONE
  * where they are not alike. */
 value_id value_join(struct lift *l, value_id a, value_id b, int var);
@@ -141,6 +152,8 @@ value_id value_join(struct lift *l, value_id a, value_id b, int var);
 value_id make_number(struct lift *l, double number);
 value_id make_place(struct lift *l, const struct form *form);
 value_id make_leaf(struct lift *l, uint32_t storage, const struct form *form, enum dtype dtype);
+value_id make_gather(struct lift *l, uint32_t storage, const struct form *form, value_id index,
+                     int64_t step);
 value_id make_opaque(struct lift *l, uint32_t opaque, const struct form *form);
 value_id make_nothing(struct lift *l);
 value_id make_unary(struct lift *l, enum nki_func func, value_id a);
@@ -149,7 +162,7 @@ value_id make_cast(struct lift *l, enum dtype dtype, value_id a);
 value_id make_where(struct lift *l, value_id a, value_id b, value_id c);
 /* Over 0 <= var < n, where var is no bound variable. */
 value_id make_reduce(struct lift *l, enum nki_func func, int var, int64_t n, value_id body);
-/* A reduction or scan like `from`, over another body that has its bound variable. */
+/* A reduction like `from`, over another body that has its bound variable. */
 value_id make_bound(struct lift *l, const struct value *from, int64_t low, value_id body);
 /* The sum over 0 <= var < n of a product, where a factor that is 1 in one place and 0 elsewhere
  * chooses that place. `count` are the values of the variables. */
@@ -158,10 +171,21 @@ value_id make_sum(struct lift *l, int var, int64_t n, value_id body, const int64
 value_id make_again(struct lift *l, const struct value *from, const value_id in[3],
                     const struct form *form);
 
-/* store.c: a store for each storage, or for each block of one that no operand leaves. */
+/* scan.c: a scan like `from`, at another place, over operands that have its bound variable. */
+value_id make_scan_again(struct lift *l, const struct value *from, const value_id in[3],
+                         const struct form *form);
+
+/* stores.c: a store for each storage, or for each block of one that no operand leaves. */
+static inline const struct nki_storage *lift_storage(const struct lift *l, uint32_t id) {
+    size_t own = l->program->storages.len;
+    return id < own ? &l->program->storages.at[id] : &l->sums[id - own];
+}
+/* Elements of a partition, or of all. */
+int64_t lift_row_of(const struct nki_storage *storage);
 void lift_stores_open(struct lift *l);
 void lift_stores_close(struct lift *l);
 struct store *lift_store_at(struct lift *l, uint32_t storage, int64_t offset);
+/* store.c, digits.c */
 /* The value of offset + sum(step[v] * v) of a storage over variables with `count` values each.
  * False, with a cut, where it does not lie in one piece. */
 struct region {
@@ -183,7 +207,9 @@ void lift_store_merge(struct lift *l, struct store *store);
 /* Brings the dimensions of a piece into order and joins those that can be one. */
 void piece_settle(struct lift *l, struct piece *piece);
 
-/* step.c: one instruction. */
+/* step_sums.c: the storages of what engines add up. */
+void lift_sums_open(struct lift *l);
+/* step_tensor.c: one instruction. */
 void lift_step(struct lift *l, const struct nki_instr *instr);
 
 /* ---- the graph ------------------------------------------------------------------------------- */
@@ -200,12 +226,14 @@ enum node_kind {
     NODE_WHERE,
     NODE_REDUCE,
     NODE_SCAN,
+    NODE_RECURRENCE,
     NODE_CONTRACT,
     NODE_RESHAPE,
     NODE_TRANSPOSE,
     NODE_BROADCAST,
     NODE_SLICE,
     NODE_WINDOWS,
+    NODE_GATHER,
     NODE_UPDATE
 };
 struct node {
@@ -247,6 +275,10 @@ int node_transpose(struct lifted *lifted, int in, const int *order);
 int node_slice(struct lifted *lifted, int in, const struct node *part);
 int node_broadcast(struct lifted *lifted, int in, const int64_t *shape, int ndim);
 int64_t node_size(const struct node *node);
+/* Truths as the numbers 1 and 0. */
+int node_float(struct lifted *lifted, int in);
+/* An operator of numpy, its operands spread over each other. */
+int node_binary(struct lifted *lifted, const char *op, int a, int b, uint32_t loc);
 /* A number as an array without dimensions. */
 int node_number(struct lifted *lifted, double number);
 /* An array with an axis for each variable that the value depends on, in the order of `vars`; -1
@@ -261,5 +293,20 @@ int emit_leaf(struct lifted *lifted, const struct value *leaf, const struct rang
               const int *vars, int count);
 void emit_outputs(struct lifted *lifted);
 int emit_fail(struct lifted *lifted, const char *why, uint32_t loc);
+/* The elements that a form names along the last axis of an array. Of the other `count` axes those
+ * of `own` are the variable of that number. An axis for each variable, in their order; -1 where the
+ * elements lie in no part of it. */
+int emit_along(struct lifted *lifted, int node, const struct form *form,
+               const struct ranges *ranges, int count, uint64_t own);
+/* emit_scan.c: a scan or gathered rows as the graph has them, an axis for each of `ndim` variables.
+ */
+int emit_scan(struct lifted *lifted, const struct value *scan, const struct ranges *ranges,
+              int ndim);
+int emit_gather(struct lifted *lifted, const struct value *gather, const struct ranges *ranges,
+                int ndim);
+/* emit_leaf.c: an input or constant as an array; -1: it has too many dimensions. */
+int emit_source(struct lifted *lifted, uint32_t storage);
+/* emit.c: the value with all `ndim` axes; those it does not depend on have one element. */
+int emit_aligned(struct lifted *lifted, value_id value, const struct ranges *ranges, int ndim);
 
 #endif

@@ -32,9 +32,8 @@ static void take_mask(struct job *job, const struct nki_ap *dst) {
     }
 }
 
-/* A job over the elements of dst and of operands that stream; false: it is opaque now. */
-static bool begin(struct job *job, struct lift *l, const struct nki_instr *instr,
-                  const int *streams, int count) {
+bool job_stream(struct job *job, struct lift *l, const struct nki_instr *instr, const int *streams,
+                int count) {
     struct shape shapes[JOB_OPERANDS] = {shape_of(l, tile(instr, NKI_DST))};
     *job = (struct job){.l = l, .instr = instr};
     for (int i = 0; i < count; i++) {
@@ -150,34 +149,10 @@ static const struct stream_row *row_of(const struct nki_instr *instr) {
     HONE_BUG("an instruction without a row");
 }
 
-/* What is reduced over the free dimensions, beside the elements. */
-static void take_result(struct job *job, int k, enum nki_func func) {
-    int64_t partitions = tile(job->instr, NKI_DST)->count[0];
-    int64_t each = nki_ap_free(tile(job->instr, NKI_DST));
-    if (!is_tile(job->instr, k))
-        return;
-    const struct nki_ap *ap = tile(job->instr, k);
-    struct shape shape = shape_of(job->l, ap);
-    shape_put(&shape, each, 0);
-    if (nki_ap_count(ap) != partitions)
-        return job_fail(job, "it reduces to several elements a partition");
-    job->result = job_address(job, ap, &shape);
-    job->has_result = true;
-    job->reduce = func;
-    int64_t size = 1;
-    for (int v = job->vars - 1; v >= 0 && size < each; size *= job->count[v--])
-        job->reduced |= 1u << v;
-}
-
-static bool keeps_sums(const struct nki_instr *instr, int k) {
-    int64_t command = (int64_t)instr_number(instr, k, NKI_REDUCE_RESET_REDUCE);
-    return command != NKI_REDUCE_RESET_REDUCE;
-}
-
 void step_stream(struct lift *l, const struct nki_instr *instr) {
     const struct stream_row *row = row_of(instr);
     struct job job;
-    bool ok = begin(&job, l, instr, row->streams, 1 + (row->streams[1] != 0));
+    bool ok = job_stream(&job, l, instr, row->streams, 1 + (row->streams[1] != 0));
     for (int i = 0; ok && i < 2; i++)
         job.arg[i] = row->argument[i]
                          ? job_argument(&job, row->argument[i], 0, tile(instr, NKI_DST)->count[0])
@@ -195,19 +170,40 @@ void step_stream(struct lift *l, const struct nki_instr *instr) {
                 add_input(&job, tile(instr, NKI_TENSOR_COPY_PREDICATED_src));
         }
     }
-    if (ok && instr->op == NKI_OP_TENSOR_SCALAR_REDUCE) {
-        take_result(&job, NKI_TENSOR_SCALAR_REDUCE_reduce_res,
-                    instr_func(instr, NKI_TENSOR_SCALAR_REDUCE_reduce_op, NKI_FUNC_ADD));
-        job.negates = instr_flag(instr, NKI_TENSOR_SCALAR_REDUCE_reduce_res_negate);
-        if (keeps_sums(instr, NKI_TENSOR_SCALAR_REDUCE_reduce_cmd))
-            job_fail(&job, "it goes on with the engine's sums");
+    if (instr->op == NKI_OP_TENSOR_SCALAR_REDUCE)
+        return job_run_reducing(&job, ok);
+    job_run(&job);
+}
+
+static value_id value_sum(struct job *job, const value_id *in) {
+    value_id sum = in[0];
+    for (int i = 1; i < job->inputs; i++)
+        sum = make_binary(job->l, NKI_FUNC_ADD, sum, in[i]);
+    return sum;
+}
+
+/* dst = the sum of all sources, of which dst may be one. */
+void step_dma_sum(struct lift *l, const struct nki_instr *instr) {
+    const struct nki_operand *srcs = &instr->operands[NKI_DMA_COMPUTE_srcs];
+    struct job job = {.l = l, .instr = instr, .value = value_sum};
+    struct shape shapes[JOB_OPERANDS + 1] = {shape_of(l, tile(instr, NKI_DST))};
+    if (srcs->n == 0 || srcs->n > JOB_OPERANDS || instr->mask)
+        job_fail(&job, "it adds up more than is followed");
+    for (uint32_t i = 0; !job.why && i < srcs->n; i++)
+        shapes[i + 1] = shape_of(l, srcs->aps[i]);
+    if (!job.why && job_begin(&job, shapes, (int)srcs->n + 1)) {
+        set_out(&job, tile(instr, NKI_DST));
+        for (uint32_t i = 0; i < srcs->n; i++)
+            add_input(&job, srcs->aps[i]);
     }
     job_run(&job);
 }
 
 void step_dma(struct lift *l, const struct nki_instr *instr) {
     struct job job;
-    begin(&job, l, instr, (const int[]){NKI_DMA_COPY_src}, 1);
+    if (tile(instr, NKI_DMA_COPY_src)->indirect && !tile(instr, NKI_DST)->indirect)
+        return step_gather(l, instr, NKI_DMA_COPY_src);
+    job_stream(&job, l, instr, (const int[]){NKI_DMA_COPY_src}, 1);
     job.value = value_copy;
     job_run(&job);
 }
@@ -227,20 +223,13 @@ void step_activation(struct lift *l, const struct nki_instr *instr) {
     bool both = instr->op == NKI_OP_ACTIVATION_REDUCE;
     int bias = both ? NKI_ACTIVATION_REDUCE_bias : NKI_ACTIVATION_bias;
     int scale = both ? NKI_ACTIVATION_REDUCE_scale : NKI_ACTIVATION_scale;
-    int result = both ? NKI_ACTIVATION_REDUCE_reduce_res : NKI_ACTIVATION_reduce_res;
-    if (begin(&job, l, instr, (const int[]){NKI_ACTIVATION_data}, 1)) {
+    bool ok = job_stream(&job, l, instr, (const int[]){NKI_ACTIVATION_data}, 1);
+    if (ok) {
         job.arg[0] = job_argument(&job, bias, 0, tile(instr, NKI_DST)->count[0]);
         job.arg[1] = job_argument(&job, scale, 1, tile(instr, NKI_DST)->count[0]);
-        take_result(&job, result,
-                    both ? NKI_FUNC_ADD
-                         : instr_func(instr, NKI_ACTIVATION_reduce_op, NKI_FUNC_ADD));
-        if (!both && has(instr, NKI_ACTIVATION_reduce_cmd) &&
-            instr_number(instr, NKI_ACTIVATION_reduce_cmd, 0) != NKI_REDUCE_IDLE &&
-            keeps_sums(instr, NKI_ACTIVATION_reduce_cmd))
-            job_fail(&job, "it goes on with the engine's sums");
     }
     job.value = value_activation;
-    job_run(&job);
+    job_run_reducing(&job, ok);
 }
 
 /* ---- patterns and masks ------------------------------------------------------------------------
@@ -338,7 +327,7 @@ static value_id value_memset(struct job *job, const value_id *in) {
 
 void step_memset(struct lift *l, const struct nki_instr *instr) {
     struct job job;
-    begin(&job, l, instr, NULL, 0);
+    job_stream(&job, l, instr, NULL, 0);
     job.value = value_memset;
     job_run(&job);
 }

@@ -28,6 +28,8 @@ struct job {
     int vars;
     int64_t count[LIFT_DIMS];
     uint32_t reduced; /* bit v: the result is a reduction over variable v */
+    uint32_t scanned; /* bit v: an element follows from the one before along variable v; arg[0] is
+                       * what comes before the first */
     struct address in[JOB_OPERANDS];
     int inputs;
     struct argument arg[4];
@@ -37,9 +39,12 @@ struct job {
     struct address out;    /* elements, over all variables */
     struct address result; /* of the reduction, over those that are left */
     bool has_out, has_result;
+    struct address table; /* of which an index chooses rows */
+    bool has_table;
     bool adds; /* the result is added to what is there */
     enum nki_func reduce;
     bool is_average, negates;
+    bool is_part; /* of what an instruction does: the others become opaque with it */
     job_fn *value;
     const char *why; /* it could not be done */
 };
@@ -60,14 +65,30 @@ struct address job_address(const struct job *job, const struct nki_ap *ap,
  * `each` elements of dst are in a partition. */
 struct argument job_argument(struct job *job, int k, double missing, int64_t partitions);
 value_id job_take(struct job *job, struct argument argument, const value_id *in);
+/* A job over the elements of dst and of operands that stream; false: it is opaque now. */
+bool job_stream(struct job *job, struct lift *l, const struct nki_instr *instr, const int *streams,
+                int count);
 /* Does it, in parts where operands lie in several pieces. */
 void job_run(struct job *job);
+/* An operand over the job's variables; false: it lies in several pieces, or job->why. */
+bool job_read(struct job *job, const struct address *address, value_id *value, struct cut *cut);
+void job_write(struct job *job, const struct address *address, value_id value);
 void job_fail(struct job *job, const char *why);
+/* The instruction's destinations hold from now on something that only it knows. */
+void job_give_up(struct job *job);
+/* step_sums.c: a job over dst, and the reduction of its elements that the instruction asks for;
+ * `begun`: job_stream did not fail. */
+void job_run_reducing(struct job *job, bool begun);
+/* What the instruction's engine added up is not known any more. */
+void lift_sums_lose(struct lift *l, const struct nki_instr *instr, value_id opaque);
 
 /* What one name of an instruction does. */
 typedef void step_fn(struct lift *l, const struct nki_instr *instr);
 step_fn step_stream, step_reduce, step_partition_reduce, step_place, step_memset, step_activation,
-    step_dma;
+    step_dma, step_dma_sum, step_scan, step_cumulative, step_select, step_range, step_statistics,
+    step_aggregate;
+/* The same, where `from` is the operand whose rows are chosen by index. */
+void step_gather(struct lift *l, const struct nki_instr *instr, int from);
 
 static inline bool has(const struct nki_instr *instr, int k) {
     return instr->operands[k].kind != NKI_OPERAND_NONE;

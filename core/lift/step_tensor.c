@@ -91,6 +91,13 @@ static step_fn *const steps[NKI_OP_COUNT] = {
     [NKI_OP_IOTA] = step_place,
     [NKI_OP_AFFINE_SELECT] = step_place,
     [NKI_OP_ELEMENTWISE] = step_stream,
+    [NKI_OP_TENSOR_TENSOR_SCAN] = step_scan,
+    [NKI_OP_TENSOR_SCALAR_CUMULATIVE] = step_cumulative,
+    [NKI_OP_DMA_COMPUTE] = step_dma_sum,
+    [NKI_OP_SELECT_REDUCE] = step_select,
+    [NKI_OP_RANGE_SELECT] = step_range,
+    [NKI_OP_BN_STATS] = step_statistics,
+    [NKI_OP_BN_AGGR] = step_aggregate,
 };
 
 static void not_followed(struct lift *l, const struct nki_instr *instr) {
@@ -99,8 +106,16 @@ static void not_followed(struct lift *l, const struct nki_instr *instr) {
     job_run(&job);
 }
 
+/* Whether how often a loop is run is read from memory: the program is that of these inputs alone.
+ */
+static bool hangs_on_numbers(const struct nki_instr *instr) {
+    return instr->op == NKI_OP_LOOP_BRANCH &&
+           instr->operands[NKI_LOOP_BRANCH_dst].kind == NKI_OPERAND_REG;
+}
+
 void lift_step(struct lift *l, const struct nki_instr *instr) {
     l->loc = instr->loc;
+    l->hangs_on_numbers |= hangs_on_numbers(instr);
     if (steps[instr->op])
         steps[instr->op](l, instr);
     else

@@ -1,7 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of values, what is put in the place of their variables, and what alike ones have in
- * common. */
+/* Forms, which say where elements lie, the table of values, what is put in the place of their
+ * variables, and what alike ones have in common. */
 #include "lift/private.h"
+
+/* ---- forms -------------------------------------------------------------------------------------
+ */
+
+struct form form_number(int64_t at) {
+    return (struct form){.at = at};
+}
+
+struct form form_var(int var, int64_t step) {
+    struct form form = {0};
+    if (step)
+        form.term[form.count++] = (struct form_term){var, step};
+    return form;
+}
+
+int64_t form_step(const struct form *form, int var) {
+    for (int i = 0; i < form->count; i++)
+        if (form->term[i].var == var)
+            return form->term[i].step;
+    return 0;
+}
+
+static bool add_term(struct form *to, int var, int64_t step) {
+    int at = 0;
+    while (at < to->count && to->term[at].var < var)
+        at++;
+    bool is_there = at < to->count && to->term[at].var == var;
+    int64_t sum = (is_there ? to->term[at].step : 0) + step;
+    if (is_there && sum) {
+        to->term[at].step = sum;
+    } else if (is_there) {
+        memmove(&to->term[at], &to->term[at + 1], (size_t)(to->count - at - 1) * sizeof *to->term);
+        to->term[--to->count] = (struct form_term){0};
+    } else if (sum) {
+        if (to->count == FORM_TERMS)
+            return false;
+        memmove(&to->term[at + 1], &to->term[at], (size_t)(to->count - at) * sizeof *to->term);
+        to->term[at] = (struct form_term){var, sum};
+        to->count++;
+    }
+    return true;
+}
+
+bool form_add(struct form *to, const struct form *from, int64_t times) {
+    to->at += times * from->at;
+    for (int i = 0; i < from->count; i++)
+        if (!add_term(to, from->term[i].var, times * from->term[i].step))
+            return false;
+    return true;
+}
+
+/* False: too many terms; *made is a part of it. */
+static bool form_swap(const struct form *form, const struct swap *swap, struct form *made) {
+    *made = form_number(form->at);
+    for (int i = 0; i < form->count; i++) {
+        int var = form->term[i].var;
+        struct form one = form_var(var, 1);
+        if (!form_add(made, swap->mask >> var & 1 ? &swap->to[var] : &one, form->term[i].step))
+            return false;
+    }
+    return true;
+}
+
+uint32_t form_keep(struct lift *l, const struct form *form) {
+    /* Terms that are not there are zero, so that equal forms have equal bytes. */
+    struct form clean;
+    memset(&clean, 0, sizeof clean);
+    clean.at = form->at;
+    clean.count = form->count;
+    for (int i = 0; i < form->count; i++) {
+        clean.term[i].var = form->term[i].var;
+        clean.term[i].step = form->term[i].step;
+    }
+    size_t size = offsetof(struct form, term) + (size_t)form->count * sizeof *form->term;
+    uint64_t hash = hash_quick(&clean, size);
+    size_t at = 0, row;
+    while (by_hash_next(&l->form_index, hash, &at, &row))
+        if (memcmp(&l->forms.at[row], &clean, size) == 0)
+            return (uint32_t)row;
+    *vec_push(&l->forms) = clean;
+    by_hash_put(&l->form_index, hash, l->forms.len - 1);
+    return (uint32_t)l->forms.len - 1;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------
+ */
 
 struct value_key {
     uint64_t number;
@@ -29,7 +115,7 @@ static struct value_key key_of(const struct value *value) {
 
 static bool has_form(const struct value *value) {
     return value->kind == VALUE_PLACE || value->kind == VALUE_LEAF || value->kind == VALUE_OPAQUE ||
-           value->kind == VALUE_SCAN;
+           value->kind == VALUE_SCAN || value->kind == VALUE_GATHER;
 }
 
 /* What a value is but for where it begins. */
@@ -73,8 +159,6 @@ static void measure(const struct lift *l, struct value *value) {
     if (value->kind == VALUE_REDUCE || value->kind == VALUE_SCAN) {
         value->free &= ~((uint64_t)1 << (LIFT_BOUND + value->height));
         value->height++;
-        if (LIFT_BOUND + value->height >= LIFT_VARS)
-            HONE_BUG("reductions within reductions, too deep");
     }
     const struct form *form = form_of(l, value->form);
     if (has_form(value))
@@ -93,7 +177,8 @@ value_id value_keep(struct lift *l, struct value value) {
         if (memcmp(&other, &key, sizeof key) == 0)
             return (value_id)row;
     }
-    l->is_full |= l->values.len >= l->max_values;
+    if (l->values.len >= l->max_values)
+        l->limit = "different expressions of its tiles";
     measure(l, &value);
     value.alike = alike_of(l, &value);
     value.loc = l->loc;
@@ -105,6 +190,16 @@ value_id value_keep(struct lift *l, struct value value) {
 
 bool value_is_number(const struct lift *l, value_id id, double number) {
     return value_of(l, id)->kind == VALUE_NUMBER && value_of(l, id)->number == number;
+}
+
+/* The same operation with other operands, of the line that it was made in first. */
+static value_id again(struct lift *l, const struct value *from, const value_id in[3],
+                      const struct form *form) {
+    uint32_t loc = l->loc;
+    l->loc = from->loc;
+    value_id made = make_again(l, from, in, form);
+    l->loc = loc;
+    return made;
 }
 
 /* ---- putting forms in the place of variables ------------------------------------------------- */
@@ -120,8 +215,10 @@ static value_id swap_one(struct lift *l, value_id id, const struct swap *swap) {
     for (int i = 0; i < 3; i++)
         if (in[i] != VALUE_NONE)
             in[i] = swap_one(l, in[i], swap);
-    struct form form = form_swap(form_of(l, value.form), swap);
-    value_id made = make_again(l, &value, in, &form);
+    struct form form;
+    if (!form_swap(form_of(l, value.form), swap, &form))
+        l->limit = "loops around one element";
+    value_id made = again(l, &value, in, &form);
     l->memo.at[id].stamp = stamp;
     l->memo.at[id].is = made;
     return made;
@@ -198,7 +295,7 @@ static value_id join_rows(struct lift *l, value_id a, value_id b, int var) {
         if (in[i] != VALUE_NONE && (in[i] = join_one(l, in[i], other[i], var)) == VALUE_NONE)
             return VALUE_NONE;
     }
-    return make_again(l, &x, in, &form);
+    return again(l, &x, in, &form);
 }
 
 static value_id join_one(struct lift *l, value_id a, value_id b, int var) {

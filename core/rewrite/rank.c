@@ -47,6 +47,7 @@ void rewrite_estimate(const struct rewrite_request *request, struct str source, 
     struct nki_specialise_options options = {
         .function = request->function,
         .generation = request->generation,
+        .grid = {request->lnc},
         .inputs = request->inputs,
         .n_inputs = request->n_inputs,
         .max_instructions = MAX_INSTRUCTIONS,

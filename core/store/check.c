@@ -95,12 +95,11 @@ static void check_sqlite(struct check *check) {
         tell(check, "tables", STORE_DAMAGED, "%s", found.at);
     else if (unknown)
         tell(check, "tables", STORE_UNPROVEN,
-             "%lld attempts are as they were written, %lld were written by a hone that kept no "
-             "checksums",
-             (long long)checked, (long long)unknown);
+             "%lld attempt%s as written; of %lld a hone wrote no checksums", (long long)checked,
+             PLURAL(checked), (long long)unknown);
     else
-        tell(check, "tables", STORE_WHOLE, "%lld attempts are as they were written",
-             (long long)checked);
+        tell(check, "tables", STORE_WHOLE, "%lld attempt%s as written", (long long)checked,
+             PLURAL(checked));
     buf_free(&found);
 }
 

@@ -77,7 +77,7 @@ static bool line_read(const char *line, struct store_head *head) {
 void store_head_read(const char *folder, struct store_head *head) {
     *head = (struct store_head){.is = STORE_HEAD_NONE};
     char *path = head_path(folder);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = file_open(path, O_RDONLY, 0, NULL);
     free(path);
     if (fd < 0)
         return;
@@ -98,7 +98,7 @@ static bool head_open(struct store *store) {
     if (store->head >= 0)
         close(store->head);
     char *path = head_path(store->folder);
-    store->head = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    store->head = file_open(path, O_RDWR | O_CREAT, 0600, NULL);
     free(path);
     return store->head >= 0;
 }
@@ -114,7 +114,7 @@ void store_head_write(struct store *store, const struct store_head *head) {
 }
 
 bool store_file_sum(const char *path, int64_t *size, struct hash *sum) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = file_open(path, O_RDONLY, 0, NULL);
     if (fd < 0)
         return false;
     char *chunk = mem_alloc(CHUNK, 1);

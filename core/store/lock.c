@@ -54,14 +54,12 @@ static bool lock_failed(const char *folder, int fd, struct store_lock *lock, str
 bool store_lock_take(const char *folder, struct store_lock *lock, struct err *err) {
     *lock = (struct store_lock){.descriptor = -1};
     char *path = path_join(folder, "lock");
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = file_open(path, O_RDWR | O_CREAT, 0600, err);
+    free(path);
     if (fd < 0) {
         lock->unwritable = errno == EROFS || errno == EACCES || errno == EPERM;
-        err_set(err, ERR_ENVIRONMENT, "cannot open %s: %s", path, strerror(errno));
-        free(path);
         return false;
     }
-    free(path);
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
         holder_write(fd);
         lock->descriptor = fd;

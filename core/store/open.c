@@ -63,7 +63,7 @@ int64_t store_bytes_of(const char *path, const char *suffix) {
 
 /* SQLite gives its other files the rights of this one. */
 static void db_make_private(const char *path) {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = file_open(path, O_RDWR | O_CREAT, 0600, NULL);
     if (fd >= 0)
         close(fd);
 }
@@ -135,11 +135,26 @@ static bool lacks_room(const struct store *store) {
            (code == SQLITE_IOERR && sqlite3_extended_errcode(store->db) != SQLITE_IOERR_SHORT_READ);
 }
 
+/* As on a network's file system whose lock service is away: SQLite takes every file there for one
+ * that somebody else has locked. */
+static bool lacks_locks(const struct store *store) {
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    int (*control)(int, int, ...) = (int (*)(int, int, ...))vfs->xGetSystemCall(vfs, "fcntl");
+    struct flock look = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+    int fd = control ? file_open(store->path, O_RDONLY, 0, NULL) : -1;
+    bool lacks = fd >= 0 && control(fd, F_GETLK, &look) < 0 &&
+                 (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP);
+    if (fd >= 0)
+        close(fd);
+    return lacks;
+}
+
 static bool connect_to_read(struct store *store) {
     if (connect_to(store, store->path, SQLITE_OPEN_READONLY))
         return true;
     int code = sqlite3_errcode(store->db) & 0xff;
-    if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY && !lacks_room(store))
+    if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY && !lacks_room(store) &&
+        !(code == SQLITE_BUSY && lacks_locks(store)))
         return false;
     return store_bytes_of(store->path, "-wal") > 0 ? connect_copy(store) : connect_immutable(store);
 }
@@ -304,6 +319,15 @@ static bool look_at(struct store *store, struct err *err) {
            store_damage_tell(store, err);
 }
 
+/* SQLite would wait for who writes into a pipe. */
+static bool is_plain(const struct store *store, struct err *err) {
+    struct err found = {0};
+    int fd = file_open(store->path, O_RDONLY, 0, &found);
+    if (fd >= 0)
+        close(fd);
+    return found.kind != ERR_USAGE || err_set(err, ERR_USAGE, "%s", found.text);
+}
+
 /* SQLite cannot read it. */
 static bool connect_failed(struct store *store, struct err *err) {
     if (!store->db || !store_sql_is_damage(store))
@@ -319,6 +343,8 @@ bool store_db_open(struct store *store, struct err *err) {
         store_damage_note(store, 1, "it is %s", file_exists(store->path) ? "empty" : "gone");
         return store_damage_tell(store, err);
     }
+    if (!is_plain(store, err))
+        return false;
     if (!connect_any(store))
         return connect_failed(store, err);
     if (!store->read_only && sqlite3_db_readonly(store->db, "main") == 1) {

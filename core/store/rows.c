@@ -46,11 +46,9 @@ bool store_rows_mend(struct store *store) {
 
 static bool add_at_end(struct store *store, struct str lines, struct err *err) {
     char *path = rows_path(store, false);
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int fd = file_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600, err);
     free(path);
-    bool ok = fd >= 0 && write_all(fd, lines);
-    if (!ok)
-        rows_failed(store, err);
+    bool ok = fd >= 0 && (write_all(fd, lines) || rows_failed(store, err));
     if (fd >= 0)
         close(fd);
     return ok;
@@ -83,10 +81,10 @@ bool store_rows_begin(struct store *store, struct err *err) {
         !store_exec(store, "DELETE FROM derived_rows", "cannot store an attempt", err))
         return false;
     char *path = rows_path(store, true);
-    store->rows_anew = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    store->rows_anew = file_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600, err);
     free(path);
     if (store->rows_anew < 0)
-        return rows_failed(store, err);
+        return false;
     store->anew_bytes = 0;
     return true;
 }

@@ -53,7 +53,7 @@ static void tighten(const char *folder) {
 
 static bool log_open(struct store *store) {
     char *path = path_join(store->folder, "hone.log");
-    store->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    store->log = file_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600, NULL);
     free(path);
     return store->log >= 0;
 }

@@ -250,7 +250,8 @@ static void entry_fill(const struct target_run *run, struct target_entry *entry)
              job->kernel_name ? job->kernel_name : path_base(job->kernel_path));
     snprintf(entry->state, sizeof entry->state, "%s", run->running ? "running" : "waiting");
     if (!run->running)
-        snprintf(entry->reason, sizeof entry->reason, "%d others run", run->target->running);
+        snprintf(entry->reason, sizeof entry->reason, "%d other%s run%s", run->target->running,
+                 PLURAL(run->target->running), run->target->running == 1 ? "s" : "");
     else if (run->target->kind->look)
         run->target->kind->look(run->running, entry);
 }

@@ -217,7 +217,7 @@ static bool read_meta(const cJSON *meta, const char *beside, bool shapes_only,
 
 /* An empty file has nothing to map, which is right for inputs without arrays. */
 static bool map_data(const char *path, struct task_inputs *inputs) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = file_open(path, O_RDONLY, 0, NULL);
     struct stat st;
     bool ok = fd >= 0 && fstat(fd, &st) == 0;
     if (ok && st.st_size > 0) {

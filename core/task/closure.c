@@ -6,6 +6,7 @@
 #include "task/closure.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -51,8 +52,22 @@ static bool is_too_large(const char *path) {
 
 /* ------------------------------------------------------------------------------------ the files */
 
+/* What makes a module impossible to import; NULL: nothing does. Python would wait at a pipe, and
+ * read gigabytes without a word. */
+static const char *no_module(const char *path) {
+    struct stat st;
+    if (file_is_broken_link(path))
+        return "is a link that leads to no file";
+    if (stat(path, &st) != 0 || S_ISDIR(st.st_mode))
+        return NULL;
+    if (!S_ISREG(st.st_mode))
+        return "is a device or a pipe";
+    return st.st_size > (off_t)TASK_MAX_FILE_BYTES ? "is too large" : NULL;
+}
+
 struct finder {
     struct task_closure *closure;
+    struct err odd;     /* a module that cannot be one */
     size_t at;          /* the file whose imports are followed */
     unsigned of;        /* bits of enum task_of: whose file it is */
     const char *folder; /* of the kernel or the reference */
@@ -115,7 +130,13 @@ static void look_in(struct finder *finder, const char *folder, struct str dotted
         for (size_t i = 0; i < COUNT_OF(endings); i++) {
             path.len = stem;
             buf_puts(&path, endings[i]);
-            if (is_file(path.at))
+            const char *why = finder->by_text ? NULL : no_module(path.at);
+            if (why && finder->odd.kind == ERR_NONE)
+                err_set(&finder->odd, ERR_USAGE,
+                        "%.200s %s: a module that a kernel or a reference imports is a file of at "
+                        "most %zu MB",
+                        path.at, why, TASK_MAX_FILE_BYTES >> 20);
+            if (!why && is_file(path.at))
                 found(finder, path.at);
         }
         path.at[path.len = stem] = '\0';
@@ -224,7 +245,7 @@ static void look_at_texts(struct finder *finder) {
 
 /* Goes over all files that belong to the kernel, or to the reference. Their number grows on the
  * way. */
-static bool follow(struct task_closure *closure, unsigned of, size_t start) {
+static bool follow(struct task_closure *closure, unsigned of, size_t start, struct err *err) {
     char *folder = path_folder(closure->files.at[start].path);
     struct finder finder = {.closure = closure, .of = of, .folder = folder};
     bool done[TASK_MAX_FILES + 2] = {0};
@@ -242,7 +263,10 @@ static bool follow(struct task_closure *closure, unsigned of, size_t start) {
         }
     }
     free(folder);
-    return !finder.full;
+    if (finder.odd.kind != ERR_NONE)
+        return err_set(err, ERR_USAGE, "%s", finder.odd.text);
+    return !finder.full ||
+           err_set(err, ERR_USAGE, "over %d files belong to this task by import", TASK_MAX_FILES);
 }
 
 /* ------------------------------------------------------------------------------------- the root */
@@ -309,14 +333,12 @@ struct task_closure *task_closure_find(const struct task_start *start, struct er
         reference = 0; /* one file is both */
     if (err && err->kind == ERR_ENVIRONMENT)
         err->kind = ERR_USAGE;
-    bool fits = ok && (!start->kernel_path || follow(closure, TASK_OF_KERNEL, 0));
-    fits = fits && (!start->reference_path || follow(closure, TASK_OF_REFERENCE, reference));
+    bool fits = ok && (!start->kernel_path || follow(closure, TASK_OF_KERNEL, 0, err));
+    fits = fits && (!start->reference_path || follow(closure, TASK_OF_REFERENCE, reference, err));
     if (fits) {
         name_all(closure);
         return closure;
     }
-    if (ok)
-        err_set(err, ERR_USAGE, "over %d files belong to this task by import", TASK_MAX_FILES);
     task_closure_free(closure);
     return NULL;
 }
@@ -347,7 +369,8 @@ const struct task_file *task_closure_named(const struct task_closure *closure, c
 }
 
 bool task_file_sum(const char *path, const volatile int *cancel, int64_t *size, struct hash *hash) {
-    FILE *file = fopen(path, "rb");
+    int fd = file_open(path, O_RDONLY, 0, NULL);
+    FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
     char *piece = file ? mem_alloc(1, SUM_PIECE) : NULL;
     struct hash_stream *stream = hash_begin();
     size_t got;

@@ -4,7 +4,11 @@
 #include "task/task.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_KERNEL_BYTES ((size_t)16 << 20)
 
@@ -83,7 +87,42 @@ static bool find_model(struct task *task, struct err *err) {
     return !there || task->model;
 }
 
+static bool leads_somewhere(const char *path, struct err *err) {
+    return !file_is_broken_link(path) ||
+           err_set(err, ERR_USAGE,
+                   "%s is a symbolic link that leads to no file: nothing is there, or it leads in "
+                   "a circle",
+                   path);
+}
+
+/* Python would wait at a pipe, and behind a wall there are no devices. */
+static bool is_openable(const char *path, struct err *err) {
+    struct err found = {0};
+    struct stat st;
+    if (stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
+        return err_set(err, ERR_USAGE, "%s is a device: a reference is a Python file", path);
+    int fd = file_open(path, O_RDONLY, 0, &found);
+    if (fd >= 0)
+        close(fd);
+    return found.kind != ERR_USAGE || err_set(err, found.kind, "%s", found.text);
+}
+
+/* The system takes no longer path, and children are told whole ones. */
+static bool fits_system(const char *path, struct err *err) {
+    char *absolute = path_absolute(path);
+    size_t length = strlen(absolute);
+    free(absolute);
+    return length < PATH_MAX ||
+           err_set(
+               err, ERR_USAGE,
+               "the whole path of %.80s has %zu bytes, and %d are possible: move it to a folder "
+               "with a shorter path",
+               path, length, PATH_MAX - 1);
+}
+
 static struct task *open_file(const char *path, const char *reference, struct err *err) {
+    if (!fits_system(path, err) || (reference && !fits_system(reference, err)))
+        return NULL;
     struct task *task = mem_alloc(1, sizeof *task);
     task->kernel_path = mem_strdup(path);
     task->folder = path_folder(path);
@@ -108,11 +147,19 @@ static struct task *open_file(const char *path, const char *reference, struct er
     char *beside = path_join(task->folder, "reference.py");
     if (reference)
         task->reference_path = mem_strdup(reference);
-    else if (in_task_folder && file_exists(beside))
+    else if (in_task_folder && (file_exists(beside) || file_is_broken_link(beside)))
         task->reference_path = mem_strdup(beside);
     free(beside);
+    if (task->reference_path && !leads_somewhere(task->reference_path, err)) {
+        task_free(task);
+        return NULL;
+    }
     if (task->reference_path && !file_exists(task->reference_path)) {
         err_set(err, ERR_USAGE, "there is no reference %s", task->reference_path);
+        task_free(task);
+        return NULL;
+    }
+    if (task->reference_path && !is_openable(task->reference_path, err)) {
         task_free(task);
         return NULL;
     }
@@ -163,7 +210,7 @@ static struct task *open_folder(const char *path, const char *reference, struct 
     struct task *task = NULL;
     if (file_exists(kernel))
         task = open_file(kernel, reference, err);
-    else
+    else if (leads_somewhere(kernel, err))
         not_begun(path, err);
     free(kernel);
     return task;
@@ -250,6 +297,8 @@ struct task *task_open(const char *path, const char *reference, struct err *err)
     *err = none;
     struct str seed = seed_of(path);
     struct task *task = NULL;
+    if (!leads_somewhere(path, err))
+        return NULL;
     if (file_is_dir(path))
         task = open_folder(path, reference, err);
     else if (file_exists(path))

@@ -209,6 +209,7 @@ struct task_samples {
     const double *us;
     size_t count;
     bool modelled;
+    int cores; /* physical ones of a launch; 0: not known */
 };
 /* How many times faster the candidate is. It is the geometric mean of the ratios of pairs: the i-th
  * sample of the incumbent over the i-th of the candidate, taken one after the other. Its 95 %

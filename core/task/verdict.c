@@ -50,7 +50,7 @@ static void judge_credible(struct task_verdict *verdict, const struct task_compa
 
 void task_judge_equal(struct task_verdict *verdict, size_t seeds, double worst) {
     task_judge(&verdict->correct, TASK_YES, "%zu seed%s, relative L2 at most %.3g", seeds,
-               seeds == 1 ? "" : "s", worst);
+               PLURAL(seeds), worst);
 }
 
 void task_judge_numbers(struct task_verdict *verdict, const struct task_comparison *seeds,
@@ -128,10 +128,11 @@ struct task_ratio task_ratio_of(struct task_samples incumbent, struct task_sampl
                                none.pairs};
 }
 
-static void judge_modelled(struct task_judgement *faster, double was, double is) {
+static void judge_modelled(struct task_judgement *faster, double was, double is, int cores) {
     char after[32], before[32];
-    task_judge(faster, is < was ? TASK_YES : TASK_NO, "%.3fx: %s after %s (modelled)",
-               is > 0 ? was / is : 0, time_text(is, after), time_text(was, before));
+    task_judge(faster, is < was ? TASK_YES : TASK_NO, "%.3fx: %s after %s (modelled%s)",
+               is > 0 ? was / is : 0, time_text(is, after), time_text(was, before),
+               cores > 1 ? ", two cores" : "");
 }
 
 static void judge_measured(struct task_judgement *faster, struct task_ratio ratio) {
@@ -151,7 +152,7 @@ void task_judge_speed(struct task_verdict *verdict, struct task_samples incumben
     if (!incumbent.count || !candidate.count)
         task_judge(faster, TASK_NOT_ASKED, "there is nothing to compare");
     else if (incumbent.modelled && candidate.modelled)
-        judge_modelled(faster, incumbent.us[0], candidate.us[0]);
+        judge_modelled(faster, incumbent.us[0], candidate.us[0], candidate.cores);
     else if (ratio.pairs < FEWEST_PAIRS || isnan(ratio.ratio))
         task_judge(faster, TASK_INCONCLUSIVE,
                    "%zu and %zu samples are too few, %d pairs are needed", incumbent.count,

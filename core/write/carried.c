@@ -139,16 +139,23 @@ struct total {
     bool in_psum;
 };
 
-/* Whether the Tensor engine adds up, which leaves more of Vector to the scans. */
+/* Whether the Tensor engine adds up, which leaves more of Vector to the scans. A product with the
+ * unit matrix adds 0 times the other channels of the tile: a NaN or an infinity of one reaches all
+ * of them, so it is offered only where a person allows anything. */
 static bool choose_tensor(struct rows *rows, int node) {
     static const int64_t values[] = {1, 0};
+    if (rows->writer->spec->precision != WRITE_ANY)
+        return false;
     int sums = 0;
     for (int i = 0; i < rows->root_count; i++)
         sums += rows_is_across(rows, rows->roots[i]);
     bool fits = sums * MIN_OF(rows->chunk, rows_column_elements(rows)) <= HALF_OF_PSUM;
     return fits && strcmp(row_of(rows, node)->op->alu, "add") == 0 &&
-           write_choose(rows->writer, node, "adds_up",
-                        "steps are added up: by the Tensor engine (1), by Vector (0)", values, 2);
+           write_choose(
+               rows->writer, node, "adds_up",
+               "steps are added up: by the Tensor engine, where all numbers are finite (1), by "
+               "Vector (0)",
+               values, 2);
 }
 
 /* The unit matrix, as large as the tiles of rows. */

@@ -97,10 +97,13 @@ static void activate(struct rows *rows, int node, const char *function, struct t
 static void square(struct rows *rows, int node, struct tile *tile) {
     bool sums = rows->plans[node].sum && !tile->narrow;
     bool pending = tile->bias != 0 || tile->plus || tile->by;
-    if (!tile->narrow && rows_on_scalar(rows, 1 + sums + 0.63 * pending, 1, false))
+    struct busy busy = rows->busy;
+    if (!tile->narrow && rows_on_scalar(rows, 1 + sums + 0.63 * pending, 1))
         activate(rows, node, "square", tile);
     else
         tile_multiply(rows, node, *tile, *tile);
+    if (!tile->narrow)
+        rows->busy = busy; /* it is weighed among those that either engine can run */
 }
 
 static bool is_only_scaled(const struct tile *tile) {
@@ -415,6 +418,17 @@ static const char *opposite(const char *alu) {
     return strcmp(alu, "minimum") == 0 ? "maximum" : alu;
 }
 
+/* A product whose tiles are made here may have found the extremes of parts of its rows. */
+static const char *extremes_of(const struct rows *rows, const struct tile *tile, const char *alu) {
+    const char *found = NULL;
+    for (size_t i = 0; i < rows->leaves.len && !found; i++) {
+        const struct leaf *leaf = &rows->leaves.at[i];
+        if (leaf->product && rows->tiles[leaf->node].name == tile->name)
+            found = product_extremes(leaf->product, tile->name, alu);
+    }
+    return found;
+}
+
 /* Sums and extremes of scaled tiles are scaled sums and extremes. */
 static bool compute_reduce(struct rows *rows, int node, const struct graph_node *row) {
     if (rows->tiles[node].name) /* made beside its terms */
@@ -427,9 +441,12 @@ static bool compute_reduce(struct rows *rows, int node, const struct graph_node 
     if (a.by || a.plus || multiplies || !is_float(a.dtype) || (adds && rows->in_chunks))
         tile_make_plain(rows, &a);
     struct tile dst = declare_node(rows, node, true);
-    write_line(rows->writer, "nisa.tensor_reduce(dst=%s, op=nl.%s, data=%s, axis=1)", dst.name,
-               a.scale < 0 ? opposite(alu) : alu, a.name);
-    rows_busy(rows, 1, 0, false);
+    if (a.scale < 0)
+        alu = opposite(alu);
+    const char *parts = extremes_of(rows, &a, alu);
+    write_line(rows->writer, "nisa.tensor_reduce(dst=%s, op=nl.%s, data=%s, axis=1)", dst.name, alu,
+               parts ? parts : a.name);
+    rows_busy(rows, 1, 0, parts);
     dst.scale = a.scale;
     dst.bias = adds ? a.bias * (double)rows_column_elements(rows) : a.bias;
     keep(rows, node, dst);

@@ -170,6 +170,44 @@ static void find_sums(struct rows *rows) {
     }
 }
 
+/* The product whose rows a node has, up to a factor, of which it follows the sign; NULL: none. */
+static struct product *product_of(const struct rows *rows, int node, bool *turns) {
+    const struct writer *w = rows->writer;
+    while (is_inside(rows, node)) {
+        const struct graph_node *row = row_of(w, node);
+        bool divides = is_named(w, node, "divide"), multiplies = is_named(w, node, "multiply");
+        int factor = (divides || multiplies) && w->values[row->in[1]].has_number ? 1
+                     : multiplies && w->values[row->in[0]].has_number            ? 0
+                                                                                 : -1;
+        if (factor < 0 || rows->plans[node].form != FORM_PLAIN)
+            return NULL;
+        *turns ^= w->values[row->in[factor]].number < 0;
+        node = row->in[1 - factor];
+    }
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        if (rows->leaves.at[i].node == node)
+            return rows->leaves.at[i].product;
+    return NULL;
+}
+
+/* Extremes of a product's rows, which an instruction may find beside its result. */
+static void find_extremes(struct rows *rows) {
+    const struct writer *w = rows->writer;
+    for (size_t i = 0; i < rows->nodes.len && !rows->in_chunks; i++) {
+        int node = rows->nodes.at[i];
+        const struct graph_node *row = row_of(w, node);
+        bool most = row->op->alu && strcmp(row->op->alu, "maximum") == 0;
+        bool least = row->op->alu && strcmp(row->op->alu, "minimum") == 0;
+        if (row->op->kind != GRAPH_REDUCE || (!most && !least) ||
+            rows->plans[node].form == FORM_UNUSED || rows_axes(w, node) != rows->columns)
+            continue;
+        bool turns = false;
+        struct product *product = product_of(rows, row->in[0], &turns);
+        if (product)
+            product_want(product, most != turns ? "maximum" : "minimum");
+    }
+}
+
 void rows_plan(struct rows *rows) {
     for (size_t i = 0; i < rows->nodes.len; i++)
         rows->plans[rows->nodes.at[i]].is_inside = true;
@@ -183,4 +221,5 @@ void rows_plan(struct rows *rows) {
         need_operands(rows, node);
     }
     find_sums(rows);
+    find_extremes(rows);
 }

@@ -17,6 +17,22 @@ static size_t up_to_reduction(const struct rows *rows, size_t from) {
     return 0;
 }
 
+/* The nodes of the first phase: a reduction, and what is only told to those who read its rows, so
+ * that no engine finds that at the end of a long queue. */
+static size_t first_phase(const struct rows *rows) {
+    size_t end = up_to_reduction(rows, 0);
+    for (; end && end < rows->nodes.len; end++) {
+        const struct graph_node *row = &rows->writer->graph->nodes[rows->nodes.at[end]];
+        int reduced = rows->nodes.at[up_to_reduction(rows, 0) - 1];
+        bool moves = row->op->kind == GRAPH_BINARY &&
+                     (!strcmp(row->op->alu, "subtract") || !strcmp(row->op->alu, "add"));
+        if (!moves || (row->in[0] != reduced && row->in[1] != reduced) ||
+            rows_has_root(rows, rows->nodes.at[end]))
+            break;
+    }
+    return end;
+}
+
 /* Whether the next tile of rows is begun before this one is done with. Engines take their
  * instructions in order: of two reductions with work between them, as a softmax has, the first one
  * of a tile would wait for all that the other engines still do with the tile before. */
@@ -26,7 +42,7 @@ bool rows_has_phases(struct rows *rows) {
     bool makes = false;
     for (size_t i = 0; i < rows->leaves.len; i++)
         makes |= rows->leaves.at[i].product != NULL;
-    size_t first = up_to_reduction(rows, 0);
+    size_t first = first_phase(rows);
     return makes && !rows->in_chunks && side && side->n > PARTITIONS && first &&
            up_to_reduction(rows, first) &&
            write_choose(
@@ -92,7 +108,7 @@ static void close_next(struct rows *rows, struct progress *other) {
 /* The loop over rows once its first tile is begun. */
 static bool emit_steady(struct rows *rows, struct progress next, int results) {
     struct writer *w = rows->writer;
-    size_t first = up_to_reduction(rows, 0), second = up_to_reduction(rows, first);
+    size_t first = first_phase(rows), second = up_to_reduction(rows, first);
     const struct side *side = partition_side(rows);
     size_t either = rows->either.len;
     struct busy busy = rows->busy;
@@ -130,6 +146,6 @@ bool rows_emit_phases(struct rows *rows) {
     rows->count = arena_printf(rows->writer->arena, "%d", PARTITIONS);
     memcpy(next.tiles, rows->tiles, count * sizeof *next.tiles);
     rows_load(rows);
-    return rows_compute_nodes(rows, 0, up_to_reduction(rows, 0), &results) &&
+    return rows_compute_nodes(rows, 0, first_phase(rows), &results) &&
            emit_steady(rows, next, results);
 }

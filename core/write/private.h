@@ -150,6 +150,15 @@ bool product_has_tiles_along(const struct product *product, int64_t stride);
  * rows there are, and where the view begins. False where there are no such tiles. */
 bool product_match(struct product *product, int64_t rows, int64_t row_stride, int64_t column_stride,
                    int64_t offset);
+/* Says before the loops that the largest of each row is wanted ("maximum"), or the smallest. */
+void product_want(struct product *product, const char *extreme);
+/* After a tile of whole rows was filled: the name of a tile with those extremes of parts of each
+ * row, which were found on the way; NULL: they were not. */
+const char *product_extremes(const struct product *product, const char *tile, const char *extreme);
+/* Parts that a tile of whole rows leaves PSUM in. */
+int64_t product_parts(const struct product *product);
+/* Whether they are to be found on the way. */
+bool product_finds_extremes(const struct product *product);
 /* Once loops over all but rows are open, which `outer` has: brings what stays into SBUF, of which
  * `room` bytes a partition may be taken. Says whether tiles are whole rows. False where that cannot
  * be. */

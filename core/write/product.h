@@ -8,6 +8,8 @@
 #include "write/private.h"
 
 #define PRODUCT_MAX_SIDES 24
+#define PRODUCT_SHORT \
+    256 /* summed elements up to which bringing sums out takes longer than multiplying */
 #define PRODUCT_MOVING \
     512 /* columns of the moving operand; a PSUM bank holds so many sums of fp32 */
 
@@ -34,17 +36,22 @@ struct product {
     struct term loops[PRODUCT_MAX_SIDES][ARRAYS];
     int loop_count;
     const char *dtype;
-    bool turns[2];      /* the array lies with its summed elements side by side */
-    bool halves;        /* each product is made of bf16 products of high and low halves */
-    bool narrow;        /* operands of fp32 are rounded to bf16 */
-    bool stays;         /* all of the right array is loaded first */
-    int64_t block;      /* rows that are multiplied while a part of the right array is there */
-    struct span rows;   /* of the left array that are in SBUF, where tiles are made one by one */
-    int64_t tiled_rows; /* that the stage which uses the tiles goes over in one loop */
-    bool left_early;    /* rows are turned over a tile before they are multiplied */
-    bool left_stays;    /* all of the left array is loaded before the loop over its rows */
-    bool ahead;         /* a tile is made while the one before is worked on */
-    const char *name;   /* what its tiles are called by: names of several products differ */
+    bool turns[2];    /* the array lies with its summed elements side by side */
+    bool halves;      /* each product is made of bf16 products of high and low halves */
+    int64_t packed;   /* partitions of one half where halves lie above each other; 0: they do not */
+    bool narrow;      /* operands of fp32 are rounded to bf16 */
+    bool stays;       /* all of the right array is loaded first */
+    int64_t block;    /* rows that are multiplied while a part of the right array is there */
+    struct span rows; /* of the left array that are in SBUF, where tiles are made one by one */
+    int64_t tiled_rows;  /* that the stage which uses the tiles goes over in one loop */
+    bool left_early;     /* rows are turned over a tile before they are multiplied */
+    bool left_stays;     /* all of the left array is loaded before the loop over its rows */
+    int64_t banks;       /* of PSUM that a part of a tile takes */
+    const char *within;  /* index of the sums where products belong; NULL: they are all */
+    const char *extreme; /* "maximum" or "minimum", which rows of the tiles are wanted; or NULL */
+    const char *extreme_to; /* where those of the columns that leave PSUM belong */
+    bool ahead;             /* a tile is made while the one before is worked on */
+    const char *name;       /* what its tiles are called by: names of several products differ */
 };
 /* product.c: finds what the product goes along; `to` is where its result lies. False, with a gap
  * told, where it cannot be written. */
@@ -57,9 +64,9 @@ bool product_layout(struct writer *writer, int node, struct view *view);
 /* product_load.c: the operand's tiles in SBUF, called `name`: summed elements on the partitions,
  * then their tiles, then the span of its other side. */
 void product_load(struct product *p, enum which which, const char *name, const struct span *span);
-/* A piece of an operand into a part of its tile, with a span of summed elements on the
- * partitions. */
-void product_load_piece(struct product *p, enum which which, const char *name, const char *part,
+/* A piece of an operand into a part of its tile, with a span of summed elements on the partitions;
+ * `index` is of the dimensions behind those, ", 0:512]", NULL: the tile is the piece. */
+void product_load_piece(struct product *p, enum which which, const char *name, const char *index,
                         const struct span *k, const struct span *span);
 /* Opens a loop over tiles of a side. */
 struct span product_tiles(struct writer *w, const char *variable, const char *size, int64_t n,
@@ -73,13 +80,26 @@ void product_declare(const struct product *p, const char *name, const char *shap
 
 /* product_split.c: how the schedule wants products of fp32. */
 void product_choose_numbers(struct product *p);
-/* Lines that bring numbers into an operand's tile, from fp32 in SBUF or PSUM; `part` is the index
- * of both of its halves. */
-void product_take(struct product *p, const char *name, const char *part, const char *from,
-                  bool in_psum);
+/* Numbers on their way into an operand's tile, from fp32 in SBUF or PSUM. Indices are of what lies
+ * behind the partitions: ", 0:512]"; NULL: all of a tile. */
+struct product_piece {
+    enum which which;
+    const char *name, *index, *from, *from_index;
+    const char *depth; /* partitions of both */
+    bool in_psum;
+};
+void product_take(struct product *p, const struct product_piece *piece);
 /* The dtype of an operand's tiles, or of its halves. */
 const char *product_dtype(const struct product *p);
-void product_declare_operand(struct product *p, const char *name, const char *shape);
+void product_declare_operand(struct product *p, enum which which, const char *name,
+                             const char *shape);
+/* Whether an operand has its low halves in a tile of their own. */
+bool product_has_low(const struct product *p, enum which which);
+/* Partitions of an operand's tile for a span of summed elements. */
+const char *product_depth(const struct product *p, const struct span *k);
+/* Opens a loop over the copies of a piece on the partitions, and returns where one belongs:
+ * "h:h + 64". What no copy fills of `raw` is 0. */
+const char *product_open_copies(struct product *p, const char *raw);
 /* The lines that multiply; operands have their index behind their name. */
 void product_multiply_tiles(struct product *p, const char *sums, const char *left_part,
                             const char *right_part);

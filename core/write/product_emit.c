@@ -4,6 +4,7 @@
 #include "write/product.h"
 
 #define STAYS 0.35 /* share of SBUF that the right array may take for good */
+#define LEAVES_REDUCED 3
 
 static const char *number(const struct writer *w, int64_t value) {
     return arena_printf(w->arena, "%lld", (long long)value);
@@ -11,7 +12,8 @@ static const char *number(const struct writer *w, int64_t value) {
 
 double product_bytes(const struct product *p, double elements) {
     double tiles = (double)((p->main[SUMMED].n + PARTITIONS - 1) / PARTITIONS);
-    return tiles * elements * (p->halves || strcmp(product_dtype(p), "float32") == 0 ? 4 : 2);
+    return tiles * elements *
+           (p->halves || p->packed || strcmp(product_dtype(p), "float32") == 0 ? 4 : 2);
 }
 
 /* ---- what is decided ------------------------------------------------------------------------- */
@@ -44,14 +46,15 @@ static void decide(struct product *p) {
 static const char *right_part(struct product *p, const struct span *k, const struct span *columns) {
     struct writer *w = p->writer;
     if (p->stays)
-        return arena_printf(w->arena, "[0:%s, %s, %s]", k->size, product_tile_of(w, k),
+        return arena_printf(w->arena, "[0:%s, %s, %s]", product_depth(p, k), product_tile_of(w, k),
                             product_slice(w, columns));
     if (p->turns[RIGHT])
-        return arena_printf(w->arena, "[0:%s, %s, 0:%s]", k->size, product_tile_of(w, k),
-                            columns->size);
+        return arena_printf(w->arena, "[0:%s, %s, 0:%s]", product_depth(p, k),
+                            product_tile_of(w, k), columns->size);
     const char *name = arena_printf(w->arena, "right%s", p->name);
-    product_declare_operand(p, name, arena_printf(w->arena, "%s, %s", k->size, columns->size));
-    product_load_piece(p, RIGHT, name, "", k, columns);
+    product_declare_operand(p, RIGHT, name,
+                            arena_printf(w->arena, "%s, %s", product_depth(p, k), columns->size));
+    product_load_piece(p, RIGHT, name, NULL, k, columns);
     return "";
 }
 
@@ -65,7 +68,8 @@ void product_multiply(struct product *p, const struct span *rows, const struct s
     const char *shape =
         banks > 1 ? arena_printf(w->arena, "%d, %lld, %s", PARTITIONS, (long long)banks, width)
                   : arena_printf(w->arena, "%s, 1, %s", rows->size, width);
-    product_declare(p, name, shape, "float32", "psum");
+    if (!p->within)
+        product_declare(p, name, shape, "float32", "psum");
     if (!p->stays && p->turns[RIGHT])
         product_load(p, RIGHT, arena_printf(w->arena, "right%s", p->name), columns);
     struct span k = product_tiles(w, "k", "depth", p->main[SUMMED].n, PARTITIONS);
@@ -74,22 +78,40 @@ void product_multiply(struct product *p, const struct span *rows, const struct s
     i.at = "0";
     if (banks > 1)
         i = product_tiles(w, "i", "high", rows->width, PARTITIONS);
-    product_multiply_tiles(p,
-                           arena_printf(w->arena, "%s[0:%s, %s, 0:%s]", name, i.size,
-                                        product_tile_of(w, &i), columns->size),
-                           arena_printf(w->arena, "[0:%s, %s, %s]", k.size, product_tile_of(w, &k),
+    const char *part = p->within ? p->within
+                                 : arena_printf(w->arena, "[0:%s, %s, 0:%s]", i.size,
+                                                product_tile_of(w, &i), columns->size);
+    product_multiply_tiles(p, arena_printf(w->arena, "%s%s", name, part),
+                           arena_printf(w->arena, "[0:%s, %s, %s]", product_depth(p, &k),
+                                        product_tile_of(w, &k),
                                         product_slice(w, p->left_stays ? rows : &i)),
                            right);
     w->indent = indent;
 }
 
+static int64_t leaves_by(const struct product *p, int64_t first) {
+    const int64_t values[] = {p->extreme ? LEAVES_REDUCED : first, 0, 1, 2};
+    return write_choose(p->writer, (int)(p->node - p->writer->graph->nodes), "leaves_by",
+                        "sums leave PSUM: by Scalar (0), by Vector (1), by both in turn (2), by "
+                        "Vector that finds their extremes, too (3)",
+                        values, 4);
+}
+
+bool product_finds_extremes(const struct product *p) {
+    return p->extreme && leaves_by(p, 0) == LEAVES_REDUCED;
+}
+
 void product_evacuate(struct product *p, int64_t first, const char *to, const char *from,
                       const char *turn) {
     struct writer *w = p->writer;
-    const int64_t values[] = {first, 0, 1, 2};
-    int64_t how = write_choose(w, (int)(p->node - w->graph->nodes), "leaves_by",
-                               "sums leave PSUM: by Scalar (0), by Vector (1), by both in turn (2)",
-                               values, 4);
+    int64_t how = leaves_by(p, first);
+    if (how == LEAVES_REDUCED) {
+        write_line(w,
+                   "nisa.tensor_scalar_reduce(dst=%s, data=%s, op0=nl.multiply, operand0=1.0, "
+                   "reduce_op=nl.%s, reduce_res=%s)",
+                   to, from, p->extreme, p->extreme_to);
+        return;
+    }
     if (how == 2 && !turn)
         how = 0;
     if (how == 2) {
@@ -108,39 +130,114 @@ void product_evacuate(struct product *p, int64_t first, const char *to, const ch
     w->indent -= how == 2;
 }
 
-static void store(struct product *p, const struct span *rows, const struct span *columns) {
-    struct writer *w = p->writer;
-    int indent = w->indent;
+/* Columns of results that one transfer stores. */
+static int64_t choose_stored(struct product *p) {
+    static const int64_t widths[] = {2048, 4096, 1024};
+    int64_t n = p->main[COLUMN].n, values[COUNT_OF(widths) + 1], count = 0;
+    double tiles = (double)((p->block + PARTITIONS - 1) / PARTITIONS);
+    bool is_short = p->packed > 0;
+    if (!is_short)
+        values[count++] = PRODUCT_MOVING;
+    for (size_t i = 0; i < COUNT_OF(widths); i++)
+        if (n % widths[i] == 0 &&
+            tiles * 2 * 4 * (double)widths[i] <= p->writer->spec->sbuf_bytes * STAYS)
+            values[count++] = widths[i];
+    if (is_short)
+        values[count++] = PRODUCT_MOVING;
+    return count == 1
+               ? PRODUCT_MOVING
+               : write_choose(p->writer, (int)(p->node - p->writer->graph->nodes), "stored",
+                              "columns of results that one transfer stores", values, (int)count);
+}
+
+/* The tiles of 128 rows of a block: opens a loop over them, if there are several. */
+static struct span open_high(struct product *p, const struct span *rows) {
     struct span i = *rows;
     i.at = "0";
-    if (rows->width > PARTITIONS)
-        i = product_tiles(w, "i", "high", rows->width, PARTITIONS);
-    product_declare(p, "done", arena_printf(w->arena, "%s, %s", i.size, columns->size),
-                    p->node->dtype, "sbuf");
-    const char *turn = strcmp(i.at, "0") ? arena_printf(w->arena, "(i // %d)", PARTITIONS)
-                       : strcmp(columns->at, "0")
-                           ? arena_printf(w->arena, "(n // %d)", PRODUCT_MOVING)
-                           : NULL;
-    product_evacuate(p, !p->halves, "done",
-                     arena_printf(w->arena, "sums[0:%s, %s, 0:%s]", i.size, product_tile_of(w, &i),
-                                  columns->size),
-                     turn);
+    return rows->width > PARTITIONS ? product_tiles(p->writer, "i", "high", rows->width, PARTITIONS)
+                                    : i;
+}
+
+/* Stores columns of a tile of rows, which `i` is within a block. */
+static void store(struct product *p, const struct span *rows, const struct span *i,
+                  const struct span *columns, const char *done) {
     struct access access = product_access(p, RESULT);
     const struct product_side *row = &p->main[ROW], *column = &p->main[COLUMN];
     if (strcmp(rows->at, "0"))
         access_add(&access, rows->at, row->strides[RESULT], rows->most);
-    if (strcmp(i.at, "0"))
-        access_add(&access, i.at, row->strides[RESULT], i.most);
+    if (strcmp(i->at, "0"))
+        access_add(&access, i->at, row->strides[RESULT], i->most);
     if (strcmp(columns->at, "0"))
         access_add(&access, columns->at, column->strides[RESULT], columns->most);
-    access.cols_most = PRODUCT_MOVING;
-    access.rows = i.size;
+    access.cols_most = columns->width;
+    access.rows = i->size;
     access.row = row->strides[RESULT];
     access.cols[0] = columns->size;
     access.strides[0] = column->strides[RESULT] ? column->strides[RESULT] : 1;
     access.col_count = 1;
-    write_line(w, "nisa.dma_copy(dst=%s, src=done)", write_access(w, &access));
+    write_line(p->writer, "nisa.dma_copy(dst=%s, src=%s)", write_access(p->writer, &access), done);
+}
+
+/* Sums of a span of columns leave PSUM, to `within` of the columns that are stored together; NULL:
+ * they are stored at once. */
+static void finish(struct product *p, const struct span *rows, const struct span *columns,
+                   const struct span *within) {
+    struct writer *w = p->writer;
+    int indent = w->indent;
+    struct span i = open_high(p, rows);
+    const char *turn = strcmp(i.at, "0") ? arena_printf(w->arena, "(i // %d)", PARTITIONS)
+                       : strcmp(columns->at, "0")
+                           ? arena_printf(w->arena, "(n // %d)", PRODUCT_MOVING)
+                           : NULL;
+    const char *tile = product_tile_of(w, &i), *to = "done";
+    if (within)
+        to = arena_printf(w->arena, "done[0:%s, %s, %s]", i.size, tile, product_slice(w, within));
+    else
+        product_declare(p, "done", arena_printf(w->arena, "%s, %s", i.size, columns->size),
+                        p->node->dtype, "sbuf");
+    product_evacuate(p, p->packed ? 2 : !p->halves, to,
+                     arena_printf(w->arena, "sums[0:%s, %s, 0:%s]", i.size, tile, columns->size),
+                     turn);
+    if (!within)
+        store(p, rows, &i, columns, "done");
     w->indent = indent;
+}
+
+/* All results of a block of rows, of which several tiles of columns are stored together. */
+static void multiply_wide(struct product *p, const struct span *rows, int64_t width) {
+    struct writer *w = p->writer;
+    int64_t tiles = (rows->width + PARTITIONS - 1) / PARTITIONS;
+    const char *high = tiles > 1 ? number(w, PARTITIONS) : rows->size;
+    struct span stored = product_tiles(w, "c", "wide", p->main[COLUMN].n, width);
+    product_declare(p, "done",
+                    arena_printf(w->arena, "%s, %lld, %s", high, (long long)tiles, stored.size),
+                    p->node->dtype, "sbuf");
+    int indent = w->indent;
+    struct span within = product_tiles(w, "n", "width", width, PRODUCT_MOVING), columns = within;
+    columns.most += stored.most;
+    if (strcmp(stored.at, "0")) {
+        write_line(w, "at = %s + n", stored.at);
+        columns.at = "at";
+    }
+    product_multiply(p, rows, &columns);
+    finish(p, rows, &columns, &within);
+    w->indent = indent;
+    struct span i = open_high(p, rows);
+    store(p, rows, &i, &stored,
+          arena_printf(w->arena, "done[0:%s, %s, 0:%s]", i.size, product_tile_of(w, &i),
+                       stored.size));
+    w->indent = indent;
+}
+
+static void multiply_block(struct product *p, const struct span *rows) {
+    int64_t width = choose_stored(p);
+    if (width > PRODUCT_MOVING) {
+        multiply_wide(p, rows, width);
+        return;
+    }
+    struct span columns = product_tiles(p->writer, "n", "width", p->main[COLUMN].n, PRODUCT_MOVING);
+    product_multiply(p, rows, &columns);
+    finish(p, rows, &columns, NULL);
 }
 
 static void open_loops(struct product *p) {
@@ -168,9 +265,7 @@ static void emit(struct product *p) {
         product_load(p, RIGHT, "right", &all);
     struct span rows = product_tiles(w, "m", "height", p->main[ROW].n, p->block);
     product_load(p, LEFT, "left", &rows);
-    struct span columns = product_tiles(w, "n", "width", n, PRODUCT_MOVING);
-    product_multiply(p, &rows, &columns);
-    store(p, &rows, &columns);
+    multiply_block(p, &rows);
     w->indent = indent;
 }
 

@@ -3,7 +3,8 @@
  * that has it side by side in memory is loaded as it lies, and turned over by the Tensor engine. */
 #include "write/product.h"
 
-#define GROUP 4 /* pieces that are turned before they leave PSUM: a bank holds so many */
+#define RAW_SHARE 8 /* of SBUF that rows may take before they are turned */
+#define GROUP 4     /* pieces that are turned before they leave PSUM: a bank holds so many */
 
 static bool begins_at_zero(const struct span *span) {
     return strcmp(span->at, "0") == 0;
@@ -72,6 +73,7 @@ static const struct product_side *own_side(const struct product *p, enum which w
 /* ---- turned ---------------------------------------------------------------------------------- */
 
 struct turn {
+    enum which which;
     const char *name, *raw;
     const char *tile; /* of the raw rows, with a comma behind it; "": there is one */
     struct span rows; /* within the tile */
@@ -103,19 +105,27 @@ static void turn_pieces(struct product *p, const struct turn *turn, const char *
     const char *tile = strcmp(k, "0") ? arena_printf(w->arena, "%s // %d", k, PARTITIONS) : "0";
     const char *tiles =
         count == 1 ? tile : arena_printf(w->arena, "%s:%s + %lld", tile, tile, (long long)count);
-    product_take(p, turn->name,
-                 arena_printf(w->arena, "[0:%lld, %s, %s]", (long long)depth, tiles,
-                              product_slice(w, &turn->rows)),
-                 count > 1
-                     ? "turned"
-                     : arena_printf(w->arena, "turned[0:%lld, 0, 0:%s]", (long long)depth, rows),
-                 true);
+    const struct product_piece piece = {
+        .which = turn->which,
+        .name = turn->name,
+        .index = arena_printf(w->arena, ", %s, %s]", tiles, product_slice(w, &turn->rows)),
+        .from = "turned",
+        .from_index = count > 1 ? NULL : arena_printf(w->arena, ", 0, 0:%s]", rows),
+        .depth = number(w, depth),
+        .in_psum = true,
+    };
+    product_take(p, &piece);
+}
+
+/* Columns of rows that will be turned, of which some may be there more than once. */
+static int64_t raw_columns(const struct product *p) {
+    return p->packed ? PARTITIONS : p->main[SUMMED].n;
 }
 
 /* All columns of raw rows, in groups as large as PSUM takes at once. */
 static void turn_rows(struct product *p, const struct turn *turn) {
     struct writer *w = p->writer;
-    int64_t n = p->main[SUMMED].n, whole = n / PARTITIONS, group = GROUP;
+    int64_t n = raw_columns(p), whole = n / PARTITIONS, group = GROUP;
     int indent = w->indent;
     while (group > 1 && whole % group)
         group--;
@@ -157,13 +167,32 @@ static const char *raw_rows(struct product *p, enum which which, const struct sp
     return write_access(p->writer, &access);
 }
 
+/* Lines that bring raw rows: `index` is of what lies before their columns, "[0:128, ". What is
+ * wanted more than once is copied. */
+static void bring_rows(struct product *p, const char *raw, const char *index, const char *from) {
+    struct writer *w = p->writer;
+    if (!p->packed) {
+        write_line(w, "nisa.dma_copy(dst=%s, src=%s)", raw, from);
+        return;
+    }
+    long long n = p->main[SUMMED].n, each = p->packed;
+    if (n < each)
+        write_line(w, "nisa.memset(dst=%s, value=0.0)", raw);
+    write_line(w, "nisa.dma_copy(dst=%s%s0:%lld], src=%s)", raw, index, n, from);
+    write_line(w, "for h in range(%lld, %d, %lld):", each, PARTITIONS, each);
+    write_line(w,
+               "    nisa.tensor_copy(dst=%s%sh:h + %lld], src=%s%s0:%lld], "
+               "engine=nisa.gpsimd_engine)",
+               raw, index, n, raw, index, n);
+}
+
 /* Tiles of rows that one transfer brings: as many as the transfer's start is worth. */
 static int64_t tiles_at_once(struct product *p, enum which which, const struct span *span) {
     static const char *const names[] = {[LEFT] = "left_transfer", [RIGHT] = "right_transfer"};
     int64_t values[WRITE_MAX_VALUES], tiles = span->width / PARTITIONS;
     long long exact;
     int count = 0;
-    double most = p->writer->spec->sbuf_bytes / 16 / (4 * (double)p->main[SUMMED].n);
+    double most = p->writer->spec->sbuf_bytes / RAW_SHARE / (4 * (double)raw_columns(p));
     if (!str_to_int(str_of(span->size), &exact) || exact % PARTITIONS)
         return 1;
     for (int64_t n = MIN_OF(tiles, 64); n > 0 && count < WRITE_MAX_VALUES; n--)
@@ -212,13 +241,71 @@ static void turn_one_by_one(struct product *p, enum which which, struct turn *tu
             turn_rows(p, turn);
         return;
     }
-    product_declare(
-        p, turn->raw,
-        arena_printf(w->arena, "%s, %lld", turn->rows.size, (long long)p->main[SUMMED].n), p->dtype,
-        "sbuf");
-    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", turn->raw,
+    product_declare(p, turn->raw,
+                    arena_printf(w->arena, "%s, %lld", turn->rows.size, (long long)raw_columns(p)),
+                    p->dtype, "sbuf");
+    bring_rows(p, turn->raw, arena_printf(w->arena, "[0:%s, ", turn->rows.size),
                raw_rows(p, which, span, &turn->rows, 1));
     turn_rows(p, turn);
+}
+
+/* Tiles of rows whose columns are one piece each: several leave PSUM at once, side by side. */
+static void turn_pieces_of(struct product *p, const struct turn *turn, int64_t group) {
+    struct writer *w = p->writer;
+    int64_t depth = raw_columns(p);
+    const char *all = number(w, group * PARTITIONS);
+    product_declare(p, "turned", arena_printf(w->arena, "%lld, %s", (long long)depth, all),
+                    p->dtype, "psum");
+    write_line(w, "for q in range(%lld):", (long long)group);
+    write_line(w,
+               "    nisa.nc_transpose(dst=turned[0:%lld, q * %d:q * %d + %d], data=%s[0:%d, t + q, "
+               "0:%lld])",
+               (long long)depth, PARTITIONS, PARTITIONS, PARTITIONS, turn->raw, PARTITIONS,
+               (long long)depth);
+    const struct product_piece piece = {
+        .which = turn->which,
+        .name = turn->name,
+        .index = arena_printf(w->arena, ", 0, %s]", product_slice(w, &turn->rows)),
+        .from = "turned",
+        .from_index = arena_printf(w->arena, ", 0:%s]", all),
+        .depth = number(w, depth),
+        .in_psum = true,
+    };
+    product_take(p, &piece);
+}
+
+/* Tiles of rows that are turned before they leave PSUM. */
+static int64_t turned_at_once(struct product *p, enum which which, int64_t tiles) {
+    static const char *const names[] = {[LEFT] = "left_turned", [RIGHT] = "right_turned"};
+    int64_t group = MIN_OF(GROUP, tiles);
+    while (tiles % group)
+        group--;
+    bool splits = p->halves || p->packed;
+    const int64_t values[] = {splits ? group : 1, group, 1};
+    return group == 1
+               ? 1
+               : write_choose(p->writer, (int)(p->node - p->writer->graph->nodes), names[which],
+                              "tiles of 128 rows that leave PSUM turned at once", values, 3);
+}
+
+/* Raw tiles of 128 rows, those of a span, in a loop. */
+static void turn_tiles(struct product *p, struct turn *turn, const struct span *rows,
+                       int64_t tiles) {
+    struct writer *w = p->writer;
+    int64_t group = raw_columns(p) <= PARTITIONS ? turned_at_once(p, turn->which, tiles) : 1;
+    if (group > 1)
+        write_line(w, "for t in range(0, %lld, %lld):", (long long)tiles, (long long)group);
+    else
+        write_line(w, "for t in range(%lld):", (long long)tiles);
+    w->indent++;
+    turn->rows = (struct span){.size = number(w, group * PARTITIONS), .width = group * PARTITIONS};
+    turn->rows.at = strcmp(rows->at, "0")
+                        ? arena_printf(w->arena, "%s + t * %d", rows->at, PARTITIONS)
+                        : arena_printf(w->arena, "t * %d", PARTITIONS);
+    if (group > 1)
+        turn_pieces_of(p, turn, group);
+    else
+        turn_rows(p, turn);
 }
 
 static void turn_several(struct product *p, enum which which, struct turn *turn,
@@ -227,24 +314,20 @@ static void turn_several(struct product *p, enum which which, struct turn *turn,
     struct span rows = product_tiles(w, "j", "wide", span->width, tiles * PARTITIONS);
     product_declare(p, turn->raw,
                     arena_printf(w->arena, "%d, %lld, %lld", PARTITIONS, (long long)tiles,
-                                 (long long)p->main[SUMMED].n),
+                                 (long long)raw_columns(p)),
                     p->dtype, "sbuf");
-    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", turn->raw,
+    bring_rows(p, turn->raw,
+               arena_printf(w->arena, "[0:%d, 0:%lld, ", PARTITIONS, (long long)tiles),
                raw_rows(p, which, span, &rows, tiles));
-    write_line(w, "for t in range(%lld):", (long long)tiles);
-    w->indent++;
     turn->tile = "t, ";
-    turn->rows = (struct span){.size = number(w, PARTITIONS), .width = PARTITIONS};
-    turn->rows.at = strcmp(rows.at, "0")
-                        ? arena_printf(w->arena, "%s + t * %d", rows.at, PARTITIONS)
-                        : arena_printf(w->arena, "t * %d", PARTITIONS);
-    turn_rows(p, turn);
+    turn_tiles(p, turn, &rows, tiles);
 }
 
 static void load_turned(struct product *p, enum which which, const char *name,
                         const struct span *span) {
     int indent = p->writer->indent;
-    struct turn turn = {.name = name, .raw = arena_printf(p->writer->arena, "raw%s", p->name)};
+    struct turn turn = {
+        .which = which, .name = name, .raw = arena_printf(p->writer->arena, "raw%s", p->name)};
     int64_t tiles = is_made(p, which) ? 1 : tiles_at_once(p, which, span);
     if (tiles > 1)
         turn_several(p, which, &turn, span, tiles);
@@ -255,25 +338,42 @@ static void load_turned(struct product *p, enum which which, const char *name,
 
 /* ---- as it lies ------------------------------------------------------------------------------ */
 
-void product_load_piece(struct product *p, enum which which, const char *name, const char *part,
+void product_load_piece(struct product *p, enum which which, const char *name, const char *index,
                         const struct span *k, const struct span *span) {
     struct writer *w = p->writer;
-    const char *piece = piece_of(p, which, k, p->main[SUMMED].strides[which], span,
-                                 own_side(p, which)->strides[which]);
-    if (!p->halves && !p->narrow) {
-        write_line(w, "nisa.dma_copy(dst=%s%s, src=%s)", name, part, piece);
+    int indent = w->indent;
+    const char *from = piece_of(p, which, k, p->main[SUMMED].strides[which], span,
+                                own_side(p, which)->strides[which]);
+    if (!p->halves && !p->narrow && !p->packed) {
+        const char *part = index ? arena_printf(w->arena, "[0:%s%s", k->size, index) : "";
+        write_line(w, "nisa.dma_copy(dst=%s%s, src=%s)", name, part, from);
         return;
     }
-    product_declare(p, "raw", arena_printf(w->arena, "%s, %s", k->size, span->size), p->dtype,
+    const char *depth = product_depth(p, k);
+    product_declare(p, "raw", arena_printf(w->arena, "%s, %s", depth, span->size), p->dtype,
                     "sbuf");
-    write_line(w, "nisa.dma_copy(dst=raw, src=%s)", piece);
-    product_take(p, name, part, "raw", false);
+    const char *all = arena_printf(w->arena, ", 0:%s]", span->size);
+    if (p->packed) {
+        const char *at = product_open_copies(p, "raw");
+        write_line(w, "nisa.dma_copy(dst=raw[%s%s, src=%s)", at, all, from);
+        w->indent = indent;
+        index = index ? index : all;
+    } else {
+        write_line(w, "nisa.dma_copy(dst=raw, src=%s)", from);
+    }
+    const struct product_piece piece = {.which = which,
+                                        .name = name,
+                                        .index = index,
+                                        .from = "raw",
+                                        .from_index = p->packed ? all : NULL,
+                                        .depth = depth};
+    product_take(p, &piece);
 }
 
 /* What is split is loaded in parts that leave room beside it. */
 static struct span open_parts(const struct product *p, const struct span *span) {
     long long exact;
-    bool splits = p->halves || p->narrow;
+    bool splits = p->halves || p->narrow || p->packed;
     if (!splits || strcmp(span->at, "0") || !str_to_int(str_of(span->size), &exact))
         return *span;
     return product_tiles(p->writer, "s", "part", exact, 4 * PRODUCT_MOVING);
@@ -287,18 +387,18 @@ static void load_straight(struct product *p, enum which which, const char *name,
     struct span part = open_parts(p, span), within = part;
     if (strcmp(span->at, "0"))
         within.at = "0";
-    product_load_piece(p, which, name,
-                       arena_printf(w->arena, "[0:%s, %s, %s]", k.size, product_tile_of(w, &k),
-                                    product_slice(w, &within)),
-                       &k, &part);
+    product_load_piece(
+        p, which, name,
+        arena_printf(w->arena, ", %s, %s]", product_tile_of(w, &k), product_slice(w, &within)), &k,
+        &part);
     w->indent = indent;
 }
 
 void product_load(struct product *p, enum which which, const char *name, const struct span *span) {
     int64_t n = p->main[SUMMED].n, tiles = (n + PARTITIONS - 1) / PARTITIONS;
-    product_declare_operand(p, name,
-                            arena_printf(p->writer->arena, "%lld, %lld, %s",
-                                         (long long)MIN_OF(n, PARTITIONS), (long long)tiles,
-                                         span->size));
+    const struct span k = {.size = number(p->writer, MIN_OF(n, PARTITIONS))};
+    product_declare_operand(p, which, name,
+                            arena_printf(p->writer->arena, "%s, %lld, %s", product_depth(p, &k),
+                                         (long long)tiles, span->size));
     (p->turns[which] ? load_turned : load_straight)(p, which, name, span);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of fp32 by products of bf16, which the Tensor engine makes four times as fast. A number
  * is the sum of a high half, its nearest bf16, and a low half, the bf16 nearest to what is missing;
- * of the four products of halves the one of both low halves is left out. */
+ * of the four products of halves the one of both low halves is left out.
+ * Where what is summed over takes at most half of the partitions, halves lie above each other, and
+ * one product sums over both: rows [high, low] by [high, high] and by [low, low] are all four in
+ * two; where it takes a quarter, [high, low, high, low] by [high, high, low, low] are in one. */
 #include "write/product.h"
 
 #include <math.h>
@@ -10,15 +13,18 @@
 #define MARGIN 2       /* an error is to be so many times smaller than the tolerance */
 #define TOLERANCE 2e-5 /* of a task that names none (task/verdict) */
 
-enum numbers { NUMBERS_KEPT = 0, NUMBERS_NARROW = 1, NUMBERS_HALVES = 3 };
+enum numbers { NUMBERS_KEPT = 0, NUMBERS_NARROW = 1, NUMBERS_PACKED = 2, NUMBERS_HALVES = 3 };
 
 /* The relative L2 error of a sum of products whose terms err independently. Rounding errs by at
  * most u in each number, and evenly, so by u / sqrt(3) in the mean square (Higham, Accuracy and
  * Stability of Numerical Algorithms, 2.2 and 2.8). With one bf16 for each operand that is
  * sqrt(2) u / sqrt(3). Of halves, what is left of each operand and the product of the low halves
- * are u^2 / 3 each: sqrt(3) u^2 / 3. Accumulation is in fp32 as before. */
+ * are u^2 / 3 each: sqrt(3) u^2 / 3; with the product of the low halves sqrt(2) u^2 / 3.
+ * Accumulation is in fp32 as before. */
 static double error_of(enum numbers numbers) {
-    return numbers == NUMBERS_NARROW ? sqrt(2.0 / 3) * UNIT : sqrt(3) * UNIT * UNIT / 3;
+    if (numbers == NUMBERS_NARROW)
+        return sqrt(2.0 / 3) * UNIT;
+    return sqrt(numbers == NUMBERS_PACKED ? 2 : 3) * UNIT * UNIT / 3;
 }
 
 static bool is_precise_enough(const struct product *p, enum numbers numbers) {
@@ -33,36 +39,83 @@ static bool halves_pay(const struct product *p) {
     return p->main[COLUMN].n >= 2 * PARTITIONS && p->main[SUMMED].n > PARTITIONS / 2;
 }
 
-void product_choose_numbers(struct product *p) {
-    enum write_precision precision = p->writer->spec->precision;
-    bool narrow = precision == WRITE_ANY && is_precise_enough(p, NUMBERS_NARROW);
+static bool packed_pay(const struct product *p) {
+    return p->main[COLUMN].n >= 2 * PARTITIONS && p->main[SUMMED].n > PARTITIONS / 8;
+}
+
+/* Partitions that one of the copies takes: engines begin at multiples of 32. 0: it is too many, or
+ * an operand lies nowhere, and is made once. */
+static int64_t packed_depth(const struct product *p) {
+    int64_t n = p->main[SUMMED].n;
+    for (enum which i = LEFT; i <= RIGHT; i++)
+        if (p->writer->buffers.at[p->views[i].buffer].is_made)
+            return 0;
+    return n <= PARTITIONS / 4 ? PARTITIONS / 4 : n <= PARTITIONS / 2 ? PARTITIONS / 2 : 0;
+}
+
+/* The ways to make the product, the best guess first; returns how many. */
+static int list_numbers(const struct product *p, int64_t *values) {
+    bool any = p->writer->spec->precision == WRITE_ANY;
+    bool narrow = any && is_precise_enough(p, NUMBERS_NARROW);
     bool halves = is_precise_enough(p, NUMBERS_HALVES);
-    int64_t values[4];
+    bool packed = packed_depth(p) && is_precise_enough(p, NUMBERS_PACKED);
+    bool kept = !narrow && !(packed ? packed_pay(p) : halves_pay(p));
     int count = 0;
-    if (precision == WRITE_KEEP || strcmp(p->dtype, "float32") || !(narrow || halves))
-        return;
     if (narrow)
         values[count++] = NUMBERS_NARROW;
-    else if (!halves_pay(p))
+    if (kept)
         values[count++] = NUMBERS_KEPT;
+    if (packed)
+        values[count++] = NUMBERS_PACKED;
     if (halves)
         values[count++] = NUMBERS_HALVES;
-    values[count++] = NUMBERS_KEPT;
-    int64_t how = write_choose(
-        p->writer, (int)(p->node - p->writer->graph->nodes), "numbers",
-        "products of fp32: as they are (0), as three of bf16 halves (3), as one of bf16 (1)",
-        values, count);
+    if (count && !kept)
+        values[count++] = NUMBERS_KEPT;
+    return count - (kept && count == 1);
+}
+
+void product_choose_numbers(struct product *p) {
+    int64_t values[4];
+    if (p->writer->spec->precision == WRITE_KEEP || strcmp(p->dtype, "float32"))
+        return;
+    int count = list_numbers(p, values);
+    if (!count)
+        return;
+    int64_t how = write_choose(p->writer, (int)(p->node - p->writer->graph->nodes), "numbers",
+                               "products of fp32: as they are (0), as three of bf16 halves (3), as "
+                               "few of halves above each other (2), as one of bf16 (1)",
+                               values, count);
     p->halves = how == NUMBERS_HALVES;
+    p->packed = how == NUMBERS_PACKED ? packed_depth(p) : 0;
     p->narrow = how == NUMBERS_NARROW;
 }
 
 const char *product_dtype(const struct product *p) {
-    return p->halves || p->narrow ? "bfloat16" : p->dtype;
+    return p->halves || p->packed || p->narrow ? "bfloat16" : p->dtype;
 }
 
-void product_declare_operand(struct product *p, const char *name, const char *shape) {
+bool product_has_low(const struct product *p, enum which which) {
+    return p->halves || (p->packed == PARTITIONS / 2 && which == RIGHT);
+}
+
+const char *product_depth(const struct product *p, const struct span *k) {
+    return p->packed ? arena_printf(p->writer->arena, "%d", PARTITIONS) : k->size;
+}
+
+const char *product_open_copies(struct product *p, const char *raw) {
+    struct writer *w = p->writer;
+    long long n = p->main[SUMMED].n, each = p->packed;
+    if (n < each)
+        write_line(w, "nisa.memset(dst=%s, value=0.0)", raw);
+    write_line(w, "for h in range(0, %d, %lld):", PARTITIONS, each);
+    w->indent++;
+    return arena_printf(w->arena, "h:h + %lld", n);
+}
+
+void product_declare_operand(struct product *p, enum which which, const char *name,
+                             const char *shape) {
     product_declare(p, name, shape, product_dtype(p), "sbuf");
-    if (p->halves)
+    if (product_has_low(p, which))
         product_declare(p, arena_printf(p->writer->arena, "%s_low", name), shape, "bfloat16",
                         "sbuf");
 }
@@ -86,23 +139,51 @@ static void take_high(struct product *p, const char *to, const char *from, bool 
                    how == 2 ? ", engine=nisa.gpsimd_engine" : "");
 }
 
-void product_take(struct product *p, const char *name, const char *part, const char *from,
-                  bool in_psum) {
+/* "name[0:128, 0:512]" */
+static const char *part_of(const struct product *p, const char *name, const char *index,
+                           const char *partitions) {
+    return index ? arena_printf(p->writer->arena, "%s[%s%s", name, partitions, index) : name;
+}
+
+/* Low halves of some partitions, which `low` gets. */
+static void take_low(struct product *p, const struct product_piece *piece, const char *low,
+                     const char *partitions) {
+    write_line(p->writer, "nisa.tensor_tensor(dst=%s, data1=%s, data2=%s, op=nl.subtract)",
+               part_of(p, low, piece->index, partitions),
+               part_of(p, piece->from, piece->from_index, partitions),
+               part_of(p, piece->name, piece->index, partitions));
+}
+
+/* Low halves take the place of some of the copies. */
+static void take_packed(struct product *p, const struct product_piece *piece) {
+    struct arena *arena = p->writer->arena;
+    long long each = p->packed, group = piece->which == LEFT ? each : 2 * each;
+    for (long long low = group; low < PARTITIONS; low += 2 * group)
+        take_low(p, piece, piece->name, arena_printf(arena, "%lld:%lld", low, low + group));
+}
+
+void product_take(struct product *p, const struct product_piece *piece) {
     struct writer *w = p->writer;
-    if (!p->halves) {
-        write_line(w, "nisa.tensor_copy(dst=%s%s, src=%s)", name, part, from);
+    const char *all = arena_printf(w->arena, "0:%s", piece->depth);
+    const char *to = part_of(p, piece->name, piece->index, all);
+    const char *from = part_of(p, piece->from, piece->from_index, all);
+    if (!p->halves && !p->packed) {
+        write_line(w, "nisa.tensor_copy(dst=%s, src=%s)", to, from);
         return;
     }
-    take_high(p, arena_printf(w->arena, "%s%s", name, part), from, in_psum);
-    write_line(w, "nisa.tensor_tensor(dst=%s_low%s, data1=%s, data2=%s%s, op=nl.subtract)", name,
-               part, from, name, part);
+    take_high(p, to, from, piece->in_psum);
+    if (product_has_low(p, piece->which))
+        take_low(p, piece, arena_printf(w->arena, "%s_low", piece->name), all);
+    else
+        take_packed(p, piece);
 }
 
 void product_multiply_tiles(struct product *p, const char *sums, const char *left_part,
                             const char *right_part) {
     /* The stationary operand is the same in the first two. */
     static const char *const halves[][2] = {{"", ""}, {"", "_low"}, {"_low", ""}};
-    for (size_t i = 0; i < (p->halves ? COUNT_OF(halves) : 1); i++)
+    size_t count = p->halves ? 3 : product_has_low(p, RIGHT) ? 2 : 1;
+    for (size_t i = 0; i < count; i++)
         write_line(p->writer, "nisa.nc_matmul(dst=%s, stationary=%sleft%s%s%s, moving=right%s%s%s)",
                    sums, p->left_early ? "now_" : "", p->name, halves[i][0], left_part, p->name,
                    halves[i][1], right_part);

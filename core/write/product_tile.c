@@ -151,40 +151,113 @@ static const char *start_of(struct product *p, const struct access *access, enum
     return name;
 }
 
+/* PSUM banks whose sums leave it by one instruction, of a tile of whole rows. */
+static int64_t choose_banks(const struct product *p) {
+    int64_t n = p->main[COLUMN].n, values[3], count = 0;
+    bool is_short = p->main[SUMMED].n <= PRODUCT_SHORT;
+    for (int64_t banks = is_short ? 4 : 1; banks > 0 && banks <= 4;
+         banks = is_short ? banks / 2 : banks * 2)
+        if (banks == 1 || n % (banks * PRODUCT_MOVING) == 0)
+            values[count++] = banks;
+    return count == 1 ? 1
+                      : write_choose(p->writer, node_of(p), "banks",
+                                     "PSUM banks whose sums leave it at once", values, (int)count);
+}
+
+int64_t product_parts(const struct product *p) {
+    int64_t width = PRODUCT_MOVING * choose_banks(p);
+    return (p->main[COLUMN].n + width - 1) / width;
+}
+
+static const char *extremes_of(const struct product *p, const char *tile) {
+    return arena_printf(p->writer->arena, "%s_extremes", tile);
+}
+
+/* "contract_t2_extremes[0:128, n // 512:n // 512 + 1]" */
+static const char *extreme_part(struct product *p, const struct access *access, const char *tile,
+                                const struct span *part) {
+    struct arena *arena = p->writer->arena;
+    long long width = part->width;
+    const char *at = strcmp(part->at, "0") ? arena_printf(arena, "%s // %lld:%s // %lld + 1",
+                                                          part->at, width, part->at, width)
+                                           : "0:1";
+    return arena_printf(arena, "%s[0:%s, %s]", extremes_of(p, tile), access->rows, at);
+}
+
+/* The columns of a tile, in parts that leave PSUM at once: opens a loop over them. */
+static struct span open_parts(struct product *p, const struct access *access) {
+    struct writer *w = p->writer;
+    int64_t n = p->main[COLUMN].n, width = access->cols_most ? access->cols_most : n;
+    long long exact;
+    if (str_to_int(str_of(access->cols[0]), &exact)) {
+        p->banks = exact % (PRODUCT_MOVING * choose_banks(p)) ? 1 : choose_banks(p);
+        return product_tiles(w, "n", "width", exact, PRODUCT_MOVING * p->banks);
+    }
+    p->banks = 1;
+    write_line(w, "for n in range(0, %s, %d):", access->cols[0], PRODUCT_MOVING);
+    w->indent++;
+    write_line(w, "width = min(%d, %s - n)", PRODUCT_MOVING, access->cols[0]);
+    return (struct span){"n", "width", MAX_OF(width - PRODUCT_MOVING, 0), PRODUCT_MOVING};
+}
+
+/* The products of a part, bank by bank; it begins at `from` among the tile's columns, "0" at the
+ * first. */
+static void multiply_part(struct product *p, const char *from, const struct span *part) {
+    struct writer *w = p->writer;
+    int indent = w->indent;
+    struct span columns = *part;
+    const char *terms[3] = {from, part->at, "0"}, *at = "0";
+    if (p->banks > 1) {
+        product_declare(p, named(p, "sums"),
+                        arena_printf(w->arena, "%s, %s", p->rows.size, part->size), "float32",
+                        "psum");
+        columns = product_tiles(w, "b", "width", part->width, PRODUCT_MOVING);
+        terms[2] = columns.at;
+        p->within = arena_printf(w->arena, "[0:%s, b:b + %d]", p->rows.size, PRODUCT_MOVING);
+    }
+    int count = 0;
+    for (size_t i = 0; i < COUNT_OF(terms); i++)
+        if (strcmp(terms[i], "0"))
+            at = count++ ? arena_printf(w->arena, "%s + %s", at, terms[i]) : terms[i];
+    columns.most = p->main[COLUMN].n - columns.width;
+    columns.at = at;
+    if (count > 1) {
+        columns.at = named(p, "at");
+        write_line(w, "%s = %s", columns.at, at);
+    }
+    product_multiply(p, &p->rows, &columns);
+    p->within = NULL;
+    w->indent = indent;
+}
+
 static void fill(struct product *p, const struct access *access, const char *tile) {
     struct writer *w = p->writer;
     int indent = w->indent;
     const char *from = start_of(p, access, COLUMN, "column");
-    int64_t n = p->main[COLUMN].n, width = access->cols_most ? access->cols_most : n;
-    long long exact;
-    struct span part;
-    if (str_to_int(str_of(access->cols[0]), &exact)) {
-        part = product_tiles(w, "n", "width", exact, PRODUCT_MOVING);
-    } else {
-        write_line(w, "for n in range(0, %s, %d):", access->cols[0], PRODUCT_MOVING);
-        w->indent++;
-        write_line(w, "width = min(%d, %s - n)", PRODUCT_MOVING, access->cols[0]);
-        part = (struct span){"n", "width", MAX_OF(width - PRODUCT_MOVING, 0), PRODUCT_MOVING};
-    }
-    struct span columns = part;
-    columns.most = n - part.width;
-    if (strcmp(from, "0") && strcmp(part.at, "0")) {
-        columns.at = arena_printf(w->arena, "at%s", p->name);
-        write_line(w, "%s = %s + n", columns.at, from);
-    } else if (strcmp(from, "0")) {
-        columns.at = from;
-    }
-    product_multiply(p, &p->rows, &columns);
+    struct span part = open_parts(p, access);
+    multiply_part(p, from, &part);
+    if (p->extreme)
+        p->extreme_to = extreme_part(p, access, tile, &part);
+    const char *sums = arena_printf(w->arena, "sums%s[0:%s, %s0:%s]", p->name, access->rows,
+                                    p->banks > 1 ? "" : "0, ", part.size);
     product_evacuate(
         p, 0, arena_printf(w->arena, "%s[0:%s, %s]", tile, access->rows, product_slice(w, &part)),
-        arena_printf(w->arena, "sums%s[0:%s, 0, 0:%s]", p->name, access->rows, part.size),
-        strcmp(part.at, "0") ? arena_printf(w->arena, "n // %d", PRODUCT_MOVING) : NULL);
+        sums,
+        strcmp(part.at, "0")
+            ? arena_printf(w->arena, "n // %lld", (long long)(PRODUCT_MOVING * p->banks))
+            : NULL);
     w->indent = indent;
 }
+
 static void declare_tile(const struct product *p, const struct access *access, const char *tile) {
     product_declare(p, tile,
                     arena_printf(p->writer->arena, "%s, %s", access->rows, access->cols[0]),
                     p->node->dtype, "sbuf");
+    if (product_finds_extremes(p))
+        product_declare(
+            p, extremes_of(p, tile),
+            arena_printf(p->writer->arena, "%s, %lld", access->rows, (long long)product_parts(p)),
+            "float32", "sbuf");
 }
 
 /* Whether a tile is made before the one that the stage works on is done with. Where tiles are parts
@@ -233,7 +306,7 @@ static void load_rows(struct product *p, const struct span *rows) {
         return;
     }
     write_line(w, "now_%s = %s", named(p, "left"), named(p, "left"));
-    if (p->halves)
+    if (product_has_low(p, LEFT))
         write_line(w, "now_%s_low = %s_low", named(p, "left"), named(p, "left"));
     write_line(w, "%s = %s + %d", named(p, "later"), rows->at, PARTITIONS);
     write_line(w, "if %s < %lld:", named(p, "later"), (long long)p->main[ROW].n);
@@ -264,6 +337,8 @@ static void take_ready(struct product *p, const struct access *access, const cha
     int indent = w->indent;
     long long n = p->main[ROW].n;
     write_line(w, "%s = %s", tile, named(p, "ready"));
+    if (product_finds_extremes(p))
+        write_line(w, "%s = %s", extremes_of(p, tile), extremes_of(p, named(p, "ready")));
     write_line(w, "ahead = %s + %d", start_of(p, access, ROW, "row"), PARTITIONS);
     write_line(w, "if ahead < %lld: # the next tile, while this one is worked on", n);
     w->indent++;
@@ -275,6 +350,16 @@ static void take_ready(struct product *p, const struct access *access, const cha
     }
     make_ahead(p, &rows);
     w->indent = indent;
+}
+
+void product_want(struct product *product, const char *extreme) {
+    bool exact = strcmp(product->node->dtype, "float32") == 0;
+    product->extreme = exact ? extreme : NULL;
+}
+
+const char *product_extremes(const struct product *product, const char *tile, const char *extreme) {
+    bool found = product_finds_extremes(product) && strcmp(product->extreme, extreme) == 0;
+    return found ? extremes_of(product, tile) : NULL;
 }
 
 static struct span whole(const struct product *p, enum class class) {

@@ -51,6 +51,13 @@ static bool match_products(const struct rows *rows) {
     return true;
 }
 
+static bool makes_products(const struct rows *rows) {
+    bool makes = false;
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        makes |= rows->leaves.at[i].product != NULL;
+    return makes;
+}
+
 static bool spread_leaves(struct rows *rows, const struct view *to) {
     size_t kept = 0;
     for (size_t i = 0; i < rows->leaves.len; i++) {
@@ -93,15 +100,15 @@ static int64_t choose_width(struct rows *rows) {
     static const int64_t widths[] = {8192, 4096, 3072, 2048, 1024, 512};
     int64_t values[COUNT_OF(widths)];
     int count = 0;
-    bool products = false; /* a part of a row takes several of their tiles */
-    for (size_t i = 0; i < rows->leaves.len; i++)
-        products |= rows->leaves.at[i].product != NULL;
+    bool products = makes_products(rows); /* a part of a row takes several of their tiles */
     double tiles = 2 * (double)(rows->leaves.len + TEMPORARIES);
     for (size_t i = 0; i < COUNT_OF(widths) - products; i++)
         if ((double)widths[i] * 4 * tiles <= rows->writer->spec->sbuf_bytes * 0.95)
             values[count++] = widths[i];
     if (!count)
         return CHUNK;
+    if (rows->is_nested) /* rows are whole, or it has a stage of its own */
+        return values[0];
     if (values[0] > ENOUGH && count > 1) { /* offered, but gains nothing by itself */
         values[0] = values[1];
         values[1] = widths[0];
@@ -113,15 +120,13 @@ static int64_t choose_width(struct rows *rows) {
 /* Scans over rows that do not fit, and sums over what they do not go along, take their rows in
  * chunks. False where those do not lie side by side. */
 static bool choose_carried(struct rows *rows) {
-    bool chunks = rows_has_scans_only(rows), products = false;
+    bool chunks = rows_has_scans_only(rows), products = makes_products(rows);
     int columns = 0;
     rows->is_carried = rows->across || (chunks && !rows_fit(rows));
     if (!rows->is_carried)
         return true;
     for (int s = 0; s < rows->side_count; s++)
         columns += rows->sides[s].role == SIDE_COLUMN;
-    for (size_t i = 0; i < rows->leaves.len; i++)
-        products |= rows->leaves.at[i].product != NULL;
     chunks &= columns == 1;
     rows->in_chunks = true;
     rows->chunk = chunks ? choose_width(rows) : rows_column_elements(rows);
@@ -182,14 +187,22 @@ static bool emit_once(struct rows *rows) {
     return ok;
 }
 
+/* What both are busy with, as the instructions are shared now. */
+static struct busy shared_time(const struct rows *rows) {
+    struct busy busy = rows->busy;
+    for (size_t i = 0; i < rows->either.len; i++) {
+        double share = (double)rows->on_scalar[i] / ROWS_SHARES;
+        busy.vector += rows->either.at[i].vector * (1 - share);
+        busy.scalar += rows->either.at[i].scalar * share;
+    }
+    return busy;
+}
+
 /* Instructions that either engine can run go to Scalar while that makes the busier one less busy,
  * the ones that Vector spends most time on first. */
 static void balance(struct rows *rows) {
-    rows->on_scalar = ARENA_ARRAY(rows->writer->arena, bool, rows->either.len + 1);
-    struct busy busy = rows->busy;
-    for (size_t i = 0; i < rows->either.len; i++)
-        busy.vector += rows->either.at[i].vector;
     for (;;) {
+        struct busy busy = shared_time(rows);
         const struct busy *best = NULL;
         for (size_t i = 0; i < rows->either.len; i++) {
             const struct busy *at = &rows->either.at[i];
@@ -200,10 +213,32 @@ static void balance(struct rows *rows) {
         }
         if (!best)
             return;
-        rows->on_scalar[best - rows->either.at] = true;
-        busy.vector -= best->vector;
-        busy.scalar += best->scalar;
+        rows->on_scalar[best - rows->either.at] = ROWS_SHARES;
     }
+}
+
+/* One instruction's columns are divided so that both engines are busy for as long. */
+static void divide(struct rows *rows) {
+    struct busy now = shared_time(rows);
+    double least = MAX_OF(now.vector, now.scalar);
+    size_t which = rows->either.len;
+    int share = 0;
+    for (size_t i = 0; i < rows->either.len; i++) {
+        int before = rows->on_scalar[i];
+        for (int part = 1; part < ROWS_SHARES && rows->either.at[i].divides; part++) {
+            rows->on_scalar[i] = part;
+            struct busy busy = shared_time(rows);
+            double longer = MAX_OF(busy.vector, busy.scalar);
+            if (longer < least) {
+                least = longer;
+                which = i;
+                share = part;
+            }
+        }
+        rows->on_scalar[i] = before;
+    }
+    if (which < rows->either.len)
+        rows->on_scalar[which] = share;
 }
 
 /* Where Scalar and Vector take turns on a tile, each would wait for the other. */
@@ -217,12 +252,33 @@ static int64_t choose_pieces(struct rows *rows) {
                         "instructions that share the columns of a tile", values, 3);
 }
 
-static bool chooses_engines(struct rows *rows) {
-    static const int64_t values[] = {1, 0};
-    return rows->either.len &&
-           write_choose(rows->writer, rows->roots[rows->root_count - 1], "balance",
-                        "what Scalar can run, too: is shared with it (1), is left to Vector (0)",
-                        values, 2);
+enum sharing { SHARING_NONE = 0, SHARING_WHOLE = 1, SHARING_DIVIDED = 2, SHARING_ALL = 3 };
+
+/* Shares instructions as the schedule says; whether any may be Scalar's. */
+static bool share(struct rows *rows) {
+    /* Vector brings in what products multiply: the next tile waits for what it does with this one.
+     */
+    bool products = makes_products(rows), divides = false;
+    const int64_t values[] = {products ? SHARING_ALL : SHARING_WHOLE, SHARING_NONE,
+                              products ? SHARING_WHOLE : SHARING_ALL, SHARING_DIVIDED};
+    for (size_t i = 0; i < rows->either.len; i++)
+        divides |= rows->either.at[i].divides && rows->pieces == 1 && !rows->uneven;
+    int64_t how = !rows->either.len
+                      ? SHARING_NONE
+                      : write_choose(rows->writer, rows->roots[rows->root_count - 1], "balance",
+                                     "what Scalar can run, too: is shared with it (1), is left to "
+                                     "Vector (0), is shared and one tile divided (2), is left to "
+                                     "Scalar (3)",
+                                     values, divides ? 4 : 3);
+    if (how == SHARING_NONE)
+        return false;
+    rows->on_scalar = ARENA_ARRAY(rows->writer->arena, int, rows->either.len + 1);
+    for (size_t i = 0; i < rows->either.len && how == SHARING_ALL; i++)
+        rows->on_scalar[i] = ROWS_SHARES;
+    balance(rows);
+    if (how == SHARING_DIVIDED)
+        divide(rows);
+    return true;
 }
 
 static bool emit(struct rows *rows, const struct view *to) {
@@ -238,9 +294,7 @@ static bool emit(struct rows *rows, const struct view *to) {
     if (!emit_once(rows))
         return false;
     rows->pieces = choose_pieces(rows);
-    if (chooses_engines(rows))
-        balance(rows);
-    else if (rows->pieces == 1)
+    if (!share(rows) && rows->pieces == 1)
         return true;
     w->out.len = length;
     w->out.at[length] = 0;
@@ -336,7 +390,7 @@ const char *rows_make_operand(struct writer *w, const struct made_rows *wanted) 
     own.tiles = mem_alloc(count, sizeof *own.tiles);
     own.plans = mem_alloc(count, sizeof *own.plans);
     own.suffix = wanted->suffix;
-    own.whole_rows = true;
+    own.whole_rows = own.is_nested = true;
     bool ok = prepare(&own, &w->values[wanted->node].view) && !own.is_carried && !has_made(&own) &&
               makes_rows(&own, wanted);
     if (ok) {
@@ -362,7 +416,7 @@ double rows_made_bytes(struct writer *writer, int root) {
 
 bool rows_make(struct rows *rows, struct leaf *leaf) {
     struct writer *w = rows->writer;
-    struct rows own = {.writer = w, .roots = &leaf->node, .root_count = 1};
+    struct rows own = {.writer = w, .roots = &leaf->node, .root_count = 1, .is_nested = true};
     size_t count = (size_t)w->graph->count + 1;
     own.tiles = mem_alloc(count, sizeof *own.tiles);
     own.plans = mem_alloc(count, sizeof *own.plans);

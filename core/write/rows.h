@@ -48,7 +48,9 @@ struct plan {
 /* What engines are busy with, in nanoseconds a tile: to balance, not to tell. */
 struct busy {
     double vector, scalar;
+    bool divides; /* its columns may be divided between the two */
 };
+#define ROWS_SHARES 8 /* parts of its columns that an instruction is divided into */
 struct rows {
     struct writer *writer;
     const int *roots; /* ascending */
@@ -63,6 +65,7 @@ struct rows {
     int side_count;
     bool is_copy;              /* nothing is computed */
     bool whole_rows;           /* tiles have all of the last dimension */
+    bool is_nested;            /* made within another stage, for the rows of its tile */
     bool in_chunks;            /* rows are taken piece by piece */
     bool is_carried;           /* in chunks, from each of which scans go on in the next */
     const char *lane;          /* of what scans carry: their place in it */
@@ -80,7 +83,7 @@ struct rows {
     /* Instructions that either Vector or Scalar can run, in order. They are weighed in a first pass
      * that prints into nothing. */
     VEC(struct busy) either;
-    bool *on_scalar;
+    int *on_scalar; /* parts of ROWS_SHARES that are Scalar's */
     size_t either_met;
     struct busy busy; /* of the instructions that have no choice */
 };
@@ -162,10 +165,12 @@ struct tile rows_helper(struct rows *rows, const char *base, const char *dtype, 
 /* dst = op(data * scale + bias) on Scalar; `sum` gets the rows' sums where it is not NULL. */
 void rows_activate(struct rows *rows, const char *op, const struct tile *dst,
                    const struct tile *data, const char *scale, const char *bias, const char *sum);
-/* dst = (data op0 by0) op1 by1 on Vector, or where `scalar` says so on Scalar; op1 may be NULL. */
+/* dst = (data op0 by0) op1 by1 on Vector; op1 may be NULL. The last `scalar` of ROWS_SHARES of the
+ * columns are Scalar's. */
 struct scalar_ops {
     const char *op0, *by0, *op1, *by1;
-    bool reverse0, scalar;
+    bool reverse0;
+    int scalar;
 };
 void rows_scalar(struct rows *rows, const struct tile *dst, const struct tile *data,
                  struct scalar_ops ops);
@@ -178,7 +183,7 @@ void rows_fill(struct rows *rows, const struct tile *dst, double number);
 void rows_choose_elements(struct rows *rows, const struct tile *dst, const struct tile *from,
                           const struct tile *where);
 /* Whether an instruction that either engine can run goes to Scalar. */
-bool rows_on_scalar(struct rows *rows, double vector_units, double scalar_units, bool narrow);
+bool rows_on_scalar(struct rows *rows, double vector_units, double scalar_units);
 void rows_busy(struct rows *rows, double vector_units, double scalar_units, bool narrow);
 
 /* Tiles with factors and summands. Results are declared under the node's name. */

@@ -2,6 +2,9 @@
 /* A stage over tiles of rows, printed: its loops, what it loads, what it computes and stores. */
 #include "write/rows.h"
 
+/* What an instruction takes beside its elements where it reduces them, too, in element times. */
+#define REDUCTION_ELEMENTS 124
+
 static bool reads_row_constant(const struct rows *rows, const struct leaf *leaf) {
     for (int s = 0; s < rows->side_count; s++)
         if (rows->sides[s].role != SIDE_COLUMN && leaf->strides[s])
@@ -185,7 +188,11 @@ void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
     if (leaf->product) {
         struct access access = access_of(rows, leaf, narrow);
         product_fill(leaf->product, &access, name);
-        rows_busy(rows, 0, 1, false); /* its sums leave PSUM by Scalar, unless it is told not to */
+        bool reduces = product_finds_extremes(leaf->product);
+        /* Its sums leave PSUM by Scalar, unless it is told not to. */
+        int64_t parts = product_parts(leaf->product);
+        double more = (double)(parts * REDUCTION_ELEMENTS) / (double)rows->chunk;
+        rows_busy(rows, reduces ? 1 + more : 0, !reduces, false);
         *tile = (struct tile){.name = name, .dtype = buffer->dtype, .narrow = narrow, .scale = 1};
         return;
     }

@@ -37,8 +37,8 @@ struct tile rows_helper(struct rows *rows, const char *base, const char *dtype, 
 static struct busy time_of(const struct rows *rows, double vector_units, double scalar_units,
                            bool narrow) {
     double n = narrow ? 1 : (double)rows->chunk;
-    return (struct busy){VECTOR_FIXED + VECTOR_ELEMENT * n * vector_units,
-                         SCALAR_FIXED + SCALAR_ELEMENT * n * scalar_units};
+    return (struct busy){.vector = VECTOR_FIXED + VECTOR_ELEMENT * n * vector_units,
+                         .scalar = SCALAR_FIXED + SCALAR_ELEMENT * n * scalar_units};
 }
 
 void rows_busy(struct rows *rows, double vector_units, double scalar_units, bool narrow) {
@@ -47,12 +47,16 @@ void rows_busy(struct rows *rows, double vector_units, double scalar_units, bool
     rows->busy.scalar += scalar_units > 0 ? time.scalar : 0;
 }
 
-bool rows_on_scalar(struct rows *rows, double vector_units, double scalar_units, bool narrow) {
+static int shares_of_scalar(struct rows *rows, struct busy time) {
     size_t at = rows->either_met++;
     if (rows->on_scalar)
-        return at < rows->either.len && rows->on_scalar[at];
-    *vec_push(&rows->either) = time_of(rows, vector_units, scalar_units, narrow);
-    return false;
+        return at < rows->either.len ? rows->on_scalar[at] : 0;
+    *vec_push(&rows->either) = time;
+    return 0;
+}
+
+bool rows_on_scalar(struct rows *rows, double vector_units, double scalar_units) {
+    return shares_of_scalar(rows, time_of(rows, vector_units, scalar_units, false));
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -98,20 +102,41 @@ void rows_activate(struct rows *rows, const char *op, const struct tile *dst,
     rows_busy(rows, 0, 1, dst->narrow);
 }
 
-void rows_scalar(struct rows *rows, const struct tile *dst, const struct tile *data,
-                 struct scalar_ops ops) {
+static void scalar_line(struct rows *rows, const char *dst, const char *data,
+                        const struct scalar_ops *ops, bool scalar) {
     struct buf line = {0};
-    begin(rows, dst);
-    buf_printf(&line, "nisa.tensor_scalar(dst=%s, data=%s, op0=nl.%s, operand0=%s",
-               name_of(rows, dst), name_of(rows, data), ops.op0, ops.by0);
-    if (ops.reverse0)
+    buf_printf(&line, "nisa.tensor_scalar(dst=%s, data=%s, op0=nl.%s, operand0=%s", dst, data,
+               ops->op0, ops->by0);
+    if (ops->reverse0)
         buf_puts(&line, ", reverse0=True");
-    if (ops.op1)
-        buf_printf(&line, ", op1=nl.%s, operand1=%s", ops.op1, ops.by1);
-    if (ops.scalar)
+    if (ops->op1)
+        buf_printf(&line, ", op1=nl.%s, operand1=%s", ops->op1, ops->by1);
+    if (scalar)
         buf_puts(&line, ", engine=nisa.engine.scalar");
     write_line(rows->writer, "%s)", line.at);
     buf_free(&line);
+}
+
+/* Vector takes the first columns, Scalar the rest. */
+static void divided(struct rows *rows, const char *dst, const char *data,
+                    const struct scalar_ops *ops) {
+    struct arena *arena = rows->writer->arena;
+    long long n = rows->chunk, cut = n / ROWS_SHARES * (ROWS_SHARES - ops->scalar);
+    for (int i = 0; i < 2; i++) {
+        long long from = i ? cut : 0, to = i ? n : cut;
+        const char *part = arena_printf(arena, "[0:%s, %lld:%lld]", rows->count, from, to);
+        scalar_line(rows, arena_printf(arena, "%s%s", dst, part),
+                    arena_printf(arena, "%s%s", data, part), ops, i);
+    }
+}
+
+void rows_scalar(struct rows *rows, const struct tile *dst, const struct tile *data,
+                 struct scalar_ops ops) {
+    begin(rows, dst);
+    if (ops.scalar > 0 && ops.scalar < ROWS_SHARES)
+        divided(rows, dst->name, data->name, &ops);
+    else
+        scalar_line(rows, name_of(rows, dst), name_of(rows, data), &ops, ops.scalar);
     end(rows);
     bool on_gpsimd = strcmp(ops.op0, "power") == 0;
     rows_busy(rows, ops.scalar || on_gpsimd ? 0 : ONE_INPUT, ops.scalar ? 1 : 0, dst->narrow);
@@ -231,9 +256,15 @@ void tile_make_plain(struct rows *rows, struct tile *tile) {
         return;
     struct scalar_ops ops = pending_ops(rows, tile);
     struct tile made = rows_helper(rows, "whole", tile->dtype, tile->narrow);
-    ops.scalar = !tile->narrow && !rows->writer->spec->bias_is_tile &&
-                 rows_on_scalar(rows, 0.63, 1, tile->narrow);
+    if (!tile->narrow && !rows->writer->spec->bias_is_tile) {
+        struct busy time = time_of(rows, ONE_INPUT, 1, false);
+        time.divides = rows->chunk % ROWS_SHARES == 0;
+        ops.scalar = shares_of_scalar(rows, time);
+    }
+    struct busy busy = rows->busy;
     rows_scalar(rows, &made, tile, ops);
+    if (!tile->narrow && !rows->writer->spec->bias_is_tile)
+        rows->busy = busy; /* it is weighed among those that either engine can run */
     *tile = made;
 }
 

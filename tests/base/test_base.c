@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/kit/testing.h"
@@ -173,6 +174,60 @@ static void a_pipe_stays_a_pipe(void **state) {
     free(path);
 }
 
+/* What a foreign folder has where a file should be. Nobody writes into the pipe. */
+static void what_is_no_file_is_refused_without_waiting(void **state) {
+    (void)state;
+    char folder[] = "/tmp/hone-test-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char *pipe_path = path_join(folder, "pipe"), *socket_path = path_join(folder, "socket");
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    assert_int_equal(mknod(socket_path, S_IFSOCK | 0600, 0), 0);
+    const struct {
+        const char *path, *is;
+    } all[] = {{pipe_path, "it is a pipe"},
+               {socket_path, "it is a socket"},
+               {"/dev/zero", "it is a device"},
+               {folder, "it is a folder"}};
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        struct err err = {0};
+        assert_null(file_read(all[i].path, 0, NULL, &err));
+        assert_int_equal(err.kind, ERR_USAGE);
+        assert_non_null(strstr(err.text, all[i].is));
+    }
+    struct err err = {0};
+    assert_int_equal(file_open(pipe_path, O_WRONLY | O_CREAT, 0600, &err), -1);
+    assert_non_null(strstr(err.text, "cannot write"));
+    assert_non_null(strstr(err.text, "it is a pipe"));
+    assert_true(file_remove_tree(folder, NULL));
+    free(pipe_path);
+    free(socket_path);
+}
+
+/* As in hone check <(...), where who writes may be slow. */
+static void what_a_shell_passes_in_is_read(void **state) {
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t writer = fork();
+    if (!writer) {
+        usleep(20000);
+        _exit(write(ends[1], "late", 4) == 4 ? 0 : 1);
+    }
+    close(ends[1]);
+    struct buf path = {0};
+    buf_printf(&path, "/dev/fd/%d", ends[0]);
+    struct err err = {0};
+    char *text = file_read(path.at, 0, NULL, &err);
+    assert_string_equal(text, "late");
+    free(text);
+    buf_free(&path);
+    close(ends[0]);
+    assert_int_equal(waitpid(writer, NULL, 0), writer);
+    text = file_read("/dev/null", 0, NULL, &err);
+    assert_string_equal(text, "");
+    free(text);
+}
+
 static void a_file_is_replaced_whole(void **state) {
     (void)state;
     char folder[] = "/tmp/hone-test-XXXXXX";
@@ -250,6 +305,8 @@ int main(void) {
         cmocka_unit_test(a_file_is_replaced_whole),
         cmocka_unit_test(a_link_stays_a_link),
         cmocka_unit_test(a_pipe_stays_a_pipe),
+        cmocka_unit_test(what_is_no_file_is_refused_without_waiting),
+        cmocka_unit_test(what_a_shell_passes_in_is_read),
         cmocka_unit_test(a_diagnostic_prints_like_a_compilers),
         cmocka_unit_test(durations_have_three_digits),
         cmocka_unit_test(durations_are_read_with_their_unit),

@@ -89,6 +89,16 @@ static void random_bytes_are_made_safe(void **state) {
     }
 }
 
+static void printed_json_is_utf_8_and_safe_to_show(void **state) {
+    (void)state;
+    struct buf out = {0};
+    text_json(&out,
+              STR("{\n\t\"a\": \"\xff\xfe \xc2\x9b \xe2\x80\xae \xc3\xa4 \xf3\xa0\x80\x81\"\n}"));
+    assert_string_equal(out.at, "{\n\t\"a\": \"\xef\xbf\xbd\xef\xbf\xbd \\u009b \\u202e \xc3\xa4 "
+                                "\\udb40\\udc01\"\n}");
+    buf_free(&out);
+}
+
 int main(void) {
     setlocale(LC_ALL, "C.UTF-8");
     const struct CMUnitTest tests[] = {
@@ -97,6 +107,7 @@ int main(void) {
         cmocka_unit_test(marks_stay_with_their_character_up_to_a_limit),
         cmocka_unit_test(a_carriage_return_overwrites_the_line),
         cmocka_unit_test(random_bytes_are_made_safe),
+        cmocka_unit_test(printed_json_is_utf_8_and_safe_to_show),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

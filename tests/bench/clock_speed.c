@@ -196,8 +196,11 @@ static bool check_alone(const struct nki_program *program,
                         const struct device_generation *generation, struct diag_list *diags) {
     struct device_image image = {.program = program, .generation = generation};
     image.engine = mem_alloc(program->instrs.len + 1, 1);
+    image.kind = mem_alloc(program->instrs.len + 1, sizeof *image.kind);
     bool ok = check_program(&image, diags);
     free(image.engine);
+    free(image.kind);
+    vec_free(&image.kinds);
     return ok;
 }
 

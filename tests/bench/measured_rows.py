@@ -287,7 +287,7 @@ def served(row, csv, checkouts):
         row.operation = "decode_attention_oproj" if whole else "decode_attention"
         heads = 1 if whole else 4
         inputs = ATTENTION.format(kv=128 * heads, heads=heads,
-                                  out="2048x1024:bfloat16 " if whole else "")
+                                  out="1024x2048:bfloat16 " if whole else "")
     root = checkouts.file(csv["repository"], folder)
     stem = version[1] + (version[2] if re.match(r"plan", version[2]) is None else "_" + version[2])
     found = sorted(p for p in root.glob(f"{version[1]}*.py")

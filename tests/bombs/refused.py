@@ -45,6 +45,13 @@ def large_parts(folder):
     return kernel("    n = part89.ROWS[0]  %s\n" % MARK, lines + "\n\n")
 
 
+def stars(folder, *lists):
+    for i, names in enumerate(lists):
+        with open(os.path.join(folder, "part%d.py" % i), "w", encoding="utf-8") as file:
+            file.write("".join("from part%d import *\n" % name for name in names))
+    return kernel("    n = nowhere  %s\n" % MARK, "from part0 import *\n\n\n")
+
+
 MADE = {
     "parentheses": lambda _: kernel("    n = %s1%s  %s\n" % ("(" * 20000, ")" * 20000, MARK)),
     "nested_lists": lambda _: kernel("    n = %s%s  %s\n" % ("[" * 5000, "]" * 5000, MARK)),
@@ -62,6 +69,8 @@ MADE = {
                                    "    return lambda: (function(), function())  %s\n\n\n" % MARK +
                                    ("@twice  %s\n" % MARK) * 60
                                    + "def work():\n    return 0\n\n\n"),
+    "stars_in_a_circle": lambda folder: stars(folder, [1], [0, 1]),
+    "stars_by_many_ways": lambda folder: stars(folder, *([i + 1] * 2 for i in range(40)), []),
     "chain_of_imports": chain,
     "large_imports": large_parts,
 }

@@ -487,7 +487,7 @@ class Files(Commands):
         cut = FOLDER / "cut.npy"
         cut.write_bytes(b"\x93NUMPY\x01\x00\xff\xffab")
         for spec, part in (
-                (FOLDER / "no.npy", "no such file"), (FOLDER, "--input must look like"),
+                (FOLDER / "no.npy", "No such file"), (FOLDER, "--input must look like"),
                 (self.npy("d.npy", "<f8", (128, 256), x + x), "float64, which the device does not"),
                 (self.npy("f.npy", "<f4", (128, 256), x, True), "columns first"),
                 (self.npy("e.npy", ">f4", (128, 256), x), "big-endian"),

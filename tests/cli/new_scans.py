@@ -84,12 +84,23 @@ class NewScans(Writing):
                             *self.narrow("space"))
         self.assertNotIn("private_hbm", text)
         self.assertIn("carry", text)
-        self.assertIn("moving=", text)
 
-    def test_vector_can_add_up_instead(self):
+    def test_channels_are_added_up_apart(self):
+        """By products with a unit matrix a NaN of one channel would reach the others."""
         reference = self.reference_of("space", drawn(SEED)["space"])
-        key, = (key for key, *_ in self.choices(reference) if key.endswith("adds_up"))
-        self.assertNotIn("moving=", self.written("vector", reference, "--choose", key + "=0"))
+        for precision in ("keep", "split"):
+            with self.subTest(precision):
+                self.assertFalse([key for key, *_ in self.choices(
+                    reference, "--precision", precision) if key.endswith("adds_up")])
+        self.assertNotIn("moving=", self.written("apart", reference))
+
+    def test_where_anything_is_allowed_the_tensor_engine_adds_up(self):
+        reference = self.reference_of("space", drawn(SEED)["space"])
+        allowed = ("--precision", "any")
+        self.assertIn("moving=", self.written("tensor", reference, *allowed))
+        key, = (key for key, *_ in self.choices(reference, *allowed) if key.endswith("adds_up"))
+        self.assertNotIn("moving=", self.written("vector", reference, *allowed, "--choose",
+                                                 key + "=0"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """hone new on products of arrays: every schedule, on sizes that are no multiples of tiles, gives a
 kernel that is what its reference computes and that strict checks accept."""
+import re
 import unittest
 
 from writing import Writing, inputs_of
@@ -55,6 +56,61 @@ def forward(x, w):
 """, "contract"),
 }
 
+# What is summed over takes at most half of the partitions: halves lie above each other.
+PACKED = {
+    "half": inputs_of((260, 64), (64, 2048)) + """
+def forward(x, w):
+    return x @ w
+""",
+    "turned_half": inputs_of((2, 512, 64), (2, 384, 64)) + """
+def forward(x, w):
+    return x @ w.transpose(0, 2, 1)
+""",
+    # Fewer than the partitions that a half takes: the rest is 0.
+    "third": inputs_of((2, 256, 40), (2, 40, 1024)) + """
+def forward(x, w):
+    y = x @ w
+    e = np.exp(y - y.max(axis=2, keepdims=True))
+    return e / e.sum(axis=2, keepdims=True)
+""",
+    "quarter": inputs_of((2, 300, 32), (2, 260, 32)) + """
+def forward(q, k):
+    scores = q @ k.transpose(0, 2, 1)
+    return scores / np.sqrt((scores ** 2).mean(axis=-1, keepdims=True) + 1e-5)
+""",
+    "less": inputs_of((130, 20), (20, 300)) + """
+def forward(x, w):
+    return np.maximum(x @ w, 0)
+""",
+}
+# Extremes of rows that are found while sums leave PSUM, and one tile that two engines divide.
+EXTREMES = {
+    "softmax": inputs_of((300, 96), (96, 2048)) + """
+def forward(x, w):
+    y = x @ w
+    e = np.exp(y - y.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+""",
+    "negative": inputs_of((2, 256, 72), (2, 72, 640)) + """
+def forward(x, w):
+    y = (x @ w) / np.float32(-3)
+    e = np.exp(y - y.max(axis=2, keepdims=True))
+    return e / e.sum(axis=2, keepdims=True)
+""",
+    "least": inputs_of((140, 60), (60, 1024)) + """
+def forward(x, w):
+    y = x @ w
+    return y - y.min(axis=1, keepdims=True)
+""",
+}
+
+NORMALISED = inputs_of((256, 1024), (256, 1024), (1024,), (1024, 256)) + """
+def forward(x, z, g, w):
+    y = x + z
+    mean = np.sum(np.square(y) / 1024, axis=-1, keepdims=True)
+    return np.matmul(y / np.sqrt(mean + np.float32(1e-5)) * g, w)
+"""
+
 
 PLACES = ("made_in_place", "numbers")  # choices that have tests of their own
 
@@ -85,6 +141,28 @@ class Products(Writing):
             with self.subTest(name, schedule=schedule):
                 self.written_by(name + "_split", reference, schedule, "--precision", "split")
 
+    def test_halves_above_each_other_are_correct(self):
+        for name, text in PACKED.items():
+            reference = self.reference_of(name, text)
+            packed = [f"{key}=2" for key, _, _ in self.choices(reference, "--precision", "split")
+                      if key.endswith(".numbers")]
+            schedule = packed + self.draw(name, reference, "--precision", "split", without=PLACES)
+            for task, chosen in ((name, packed), (name + "_drawn", schedule)):
+                with self.subTest(name, schedule=chosen):
+                    kernel = self.written_by(task, reference, chosen, "--precision", "split")
+                    self.assertIn(", 128, ", re.search(r"for h in range.*", kernel).group())
+
+    def test_extremes_of_rows_are_found_on_the_way(self):
+        for name, text in EXTREMES.items():
+            reference = self.reference_of(name, text)
+            with self.subTest(name):
+                self.assertIn("nisa.tensor_scalar_reduce", self.checked(reference))
+            divided = [f"{key}=2" for key, _, values in self.choices(reference)
+                       if key.endswith(".balance") and "2" in values]
+            schedule = divided + self.draw(name, reference, without=PLACES + (".balance",))
+            with self.subTest(name, schedule=schedule):
+                self.written_by(name + "_drawn", reference, schedule)
+
     def numbers_of(self, tolerance, precision):
         text = f"TOLERANCE = {tolerance}\n" + PRODUCTS["plain"][0]
         reference = self.reference_of(f"plain_{tolerance}", text)
@@ -103,6 +181,17 @@ class Products(Writing):
         self.assertEqual(self.numbers_of(7e-3, "any"), ["1", "3", "0"])
         reference = self.reference_of("narrow", "TOLERANCE = 1e-2\n" + PRODUCTS["plain"][0])
         self.assertIn("dtype=nl.bfloat16", self.checked(reference, "--precision", "any"))
+
+    def test_every_choice_that_is_listed_can_be_taken(self):
+        """Also of stages that are made within others, whose rows are whole."""
+        reference = self.reference_of("normalised", NORMALISED)
+        listed = self.choices(reference)
+        self.assertTrue([key for key, _, _ in listed if key.endswith(".made_beside")], listed)
+        for key, _, values in listed:
+            for value in values:
+                with self.subTest(key, value=value):
+                    done = self.new("none", reference, "--choices", "--choose", f"{key}={value}")
+                    self.assertIn(f"{value} of", done.stdout, done.stderr)
 
     def test_a_product_through_hbm_is_correct(self):
         for name in ("softmax", "gated"):

@@ -39,6 +39,46 @@ class Sessions(unittest.TestCase):
         done = hone("run", self.task, "--rounds", rounds, "--seeds", "0")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_names_do_not_act_on_the_terminal(self):
+        self.run_rounds()
+        odd = FOLDER / "odd\x1b[31m\nsession.db  DAMAGED"
+        shutil.copytree(self.session, odd)
+        export = FOLDER / "out\x1b]0;title\x07\nx"
+        for done in (hone("session", "check", odd), hone("session", "repair", odd),
+                     hone("export", odd, "--output", export, "--no-verify"),
+                     hone("session", "check", str(odd) + "x")):
+            self.assertNotRegex(done.stdout + done.stderr, "[\x00-\x08\x0b-\x1f]")
+            self.assertNotIn("\nsession.db  DAMAGED", done.stdout)
+
+    def test_json_is_utf8_and_does_not_act_on_the_terminal(self):
+        self.run_rounds()
+        odd = os.fsencode(FOLDER) + "/odd\u202e\u009b".encode() + b"\xff"
+        shutil.copytree(os.fsencode(self.session), odd)
+        done = hone("session", "check", os.fsdecode(odd), "--json")
+        self.assertTrue(json.loads(done.stdout)["session"].endswith("/odd\u202e\u009b\ufffd"))
+        self.assertNotRegex(done.stdout, "[\u202e\u0080-\u009f]")
+
+    def test_an_export_that_was_changed_is_noticed(self):
+        self.run_rounds()
+        out = self.task / "given"
+        done = hone("export", self.task, "--output", out, "--no-verify")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        sums = subprocess.run(["sha256sum", "-c", "--strict", "--quiet", "SHA256SUMS"], cwd=out,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertEqual((sums.returncode, sums.stdout), (0, ""))
+        listed = (out / "SHA256SUMS").read_text().count("\n") - 1
+        self.assertEqual(listed, sum(1 for at in out.rglob("*") if at.is_file()) - 1)
+        other = FOLDER / "other"
+        shutil.copytree(self.task, other, ignore=shutil.ignore_patterns(".hone", "given"))
+        done = hone("import", out, other, "--json")
+        self.assertEqual((json.loads(done.stdout)["altered"], done.stderr), (0, ""))
+        rows = out / "experiments.jsonl"
+        rows.write_text(rows.read_text().replace('"latency_ms":', '"latency_ms":1', 1))
+        done = hone("import", rows, other, "--json")
+        self.assertEqual(json.loads(done.stdout)["altered"], 1)
+        self.assertIn("SHA256SUMS:", done.stderr)
+        self.assertIn("changed since the export: experiments.jsonl.", done.stderr)
+
     def start(self, *args, until):
         process = subprocess.Popen([HONE, "run", str(self.task), "--json", "--seeds", "0", *args],
                                    env=ENV, text=True, stdin=subprocess.DEVNULL,
@@ -57,6 +97,35 @@ class Sessions(unittest.TestCase):
         self.assertGreater(at, 0)
         data[at] ^= 1
         path.write_bytes(data)
+
+    def test_files_that_are_none_are_said_to_be_what_they_are(self):
+        reference = self.task / "reference.py"
+        helper, kernel = self.task / "helper.py", self.task / "kernel.py"
+
+        def run(words):
+            done = hone("run", self.task, "--rounds", 1, "--seeds", "0", "--fresh")
+            self.assertIn(words, done.stdout + done.stderr)
+            self.assertNotEqual(done.returncode, 0)
+
+        reference.write_text("import helper\n" + REFERENCE)
+        os.mkfifo(helper)
+        run("helper.py is a device or a pipe")
+        helper.unlink()
+        helper.symlink_to("helper.py")
+        run("helper.py is a link that leads to no file")
+        helper.unlink()
+        with open(helper, "wb") as file:
+            file.truncate(6 << 30)
+        run("helper.py is too large")
+        reference.unlink()
+        reference.symlink_to("/dev/zero")
+        run("reference.py is a device")
+        reference.unlink()
+        reference.symlink_to("reference.py")
+        run("reference.py is a symbolic link that leads to no file")
+        kernel.unlink()
+        kernel.symlink_to("kernel.py")
+        run("kernel.py is a symbolic link that leads to no file")
 
     def test_a_task_is_found_by_the_folder_one_stands_in(self):
         self.run_rounds()
@@ -109,6 +178,47 @@ class Sessions(unittest.TestCase):
         self.assertTrue(told["whole"] and told["proven"])
         self.assertEqual(hone("session", "check", self.task / "nothing").returncode, 2)
         self.assertEqual(hone("session", "look", self.task).returncode, 2)
+
+    def test_a_session_of_a_folder_with_another_name_is_not_passed_over(self):
+        self.run_rounds()
+        copy = FOLDER / "renamed"
+        shutil.copytree(self.task, copy)
+        words = f"rename {self.task.name} to renamed in {copy}/.hone to go on with it"
+        for done in (hone("run", copy, "--rounds", 1, "--seeds", "0"),
+                     hone("session", "check", copy), hone("export", copy)):
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(words, done.stderr)
+        self.assertFalse((copy / ".hone" / "renamed").exists())
+        (copy / ".hone" / self.task.name).rename(copy / ".hone" / "renamed")
+        done = hone("run", copy, "--rounds", 1, "--seeds", "0")
+        self.assertIn("round 2", done.stdout)
+        self.assertEqual(hone("session", "check", copy).returncode, 0)
+        again = FOLDER / "renamed_again"
+        shutil.copytree(copy, again)
+        done = hone("session", "check", again)
+        self.assertIn(f"rename renamed to renamed_again in {again}/.hone", done.stderr)
+        done = hone("run", again, "--rounds", 1, "--seeds", "0", "--fresh")
+        self.assertNotIn("round 2", done.stdout)
+        self.assertEqual(hone("session", "check", again).returncode, 0)
+
+    def test_a_change_in_the_optimisation_memory_is_noticed_and_made_good(self):
+        self.run_rounds()
+        memory = self.session / "optimization_memory" / "rewrites.json"
+        data = memory.read_bytes()
+        for at in (len(data) // 3, len(data) // 2):
+            memory.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1:])
+            done = hone("session", "check", self.session)
+            self.assertEqual(done.returncode, 4, done.stdout)
+            self.assertIn("rewrites.json is not what the log says", done.stdout)
+        memory.unlink()
+        self.run_rounds()
+        self.assertTrue(memory.exists())
+        self.assertEqual(hone("session", "check", self.session).returncode, 0)
+        memory.write_bytes(data[:-9])
+        self.assertEqual(hone("session", "repair", self.session, "--replace").returncode, 0)
+        self.run_rounds()
+        self.assertIsInstance(json.loads(memory.read_text()), list)
+        self.assertEqual(hone("session", "check", self.session).returncode, 0)
 
     def test_a_damaged_session_is_refused_and_repaired(self):
         self.run_rounds()

@@ -28,6 +28,9 @@ set_tests_properties(cli/new PROPERTIES LABELS session COST 60 TIMEOUT 300)
 add_test(NAME cli/new_rows COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_rows.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/new_rows PROPERTIES LABELS session COST 60 TIMEOUT 600)
+add_test(NAME cli/new_more COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_more.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/new_more PROPERTIES LABELS session COST 60 TIMEOUT 600)
 add_test(NAME cli/new_scans COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_scans.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/new_scans PROPERTIES LABELS session TIMEOUT 600)
@@ -42,4 +45,11 @@ if(TARGET hone)
   add_test(NAME cli/install COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/install.py
            ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
   set_tests_properties(cli/install PROPERTIES LABELS unit TIMEOUT 300)
+endif()
+# What commands print for people.
+if(TARGET hone_cli)
+  add_executable(cli_said ${CMAKE_CURRENT_LIST_DIR}/said.c)
+  target_link_libraries(cli_said PRIVATE hone_cli PkgConfig::CMOCKA)
+  add_test(NAME cli/said COMMAND cli_said)
+  set_tests_properties(cli/said PROPERTIES LABELS unit)
 endif()

@@ -4,6 +4,8 @@
  * whose rounds are not alike must not be folded. Where rounds are copied, the program must be the
  * one that evaluating all of them makes. */
 #include "device/device.h"
+#include "device/image/inner.h"
+#include "device/time/inner.h"
 #include "nki/program/testing.h"
 
 #include <setjmp.h>
@@ -190,7 +192,10 @@ struct timed {
     bool folded;
 };
 
-static struct timed time_it(const char *text, int64_t rounds, uint32_t kept) {
+/* About `kept` rounds of loops are evaluated, or all; or some are copied. */
+enum how { FOLDED, EVALUATED, COPIED };
+
+static struct timed make(const char *text, int64_t rounds, uint32_t kept, enum how how) {
     struct timed t = {0};
     struct nki_input inputs[] = {
         {.array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {128, 65536}}},
@@ -198,13 +203,18 @@ static struct timed time_it(const char *text, int64_t rounds, uint32_t kept) {
     struct nki_specialise_options options = {.generation = NKI_GEN3,
                                              .inputs = inputs,
                                              .n_inputs = 2,
-                                             .fold_rounds = kept,
-                                             .every_round = !kept,
+                                             .fold_rounds = how == FOLDED ? kept : 0,
+                                             .every_round = how == EVALUATED,
                                              .was_folded = &t.folded};
     t.tree = nki_parse("kernel.py", str_of(text), &t.diags);
     t.kernel.program = nki_specialise(t.tree, &options, &t.diags);
     if (t.kernel.program)
         t.kernel.image = device_load(t.kernel.program, device_generation_of(NKI_GEN3), &t.diags);
+    return t;
+}
+
+static struct timed time_it(const char *text, int64_t rounds, uint32_t kept) {
+    struct timed t = make(text, rounds, kept, kept ? FOLDED : EVALUATED);
     if (t.kernel.image)
         t.kernel.profile = device_time(t.kernel.image);
     return t;
@@ -253,6 +263,57 @@ static void assert_same_profile(const char *text, const struct device_profile *i
     }
 }
 
+/* What is known of a kind of instructions holds for each of them: the profile is the same when no
+ * two are of a kind. */
+static void compare_kinds(const char *text, struct timed *t) {
+    struct device_image *image = t->kernel.image;
+    assert_true(image->kinds.len < t->kernel.program->instrs.len);
+    image->kinds.len = 0;
+    for (uint32_t i = 0; i < t->kernel.program->instrs.len; i++) {
+        image->kind[i] = i;
+        *vec_push(&image->kinds) = i;
+    }
+    struct device_profile *apart = device_time(image);
+    assert_same_profile(text, apart, t->kernel.profile);
+    device_profile_free(apart);
+}
+
+static void assert_same_spans(const char *text, const struct device_profile *is,
+                              const struct device_profile *was) {
+    assert_int_equal(is->spans.len, was->spans.len);
+    for (size_t i = 0; i < is->spans.len; i++) {
+        const struct device_span *span = &is->spans.at[i], *old = &was->spans.at[i];
+        same(text, "a span's queue", span->queue, old->queue);
+        same(text, "a span's instruction", span->instr, old->instr);
+        same(text, "a span's start", span->start_ns, old->start_ns);
+        same(text, "a span's end", span->end_ns, old->end_ns);
+    }
+}
+
+/* A program of copied rounds, timed without most of them, has the profile of the whole one, with
+ * the spans of all rounds. Whether it became steady. */
+static bool compare_shorter(const char *text, int64_t rounds, uint32_t kept,
+                            const struct timed *whole) {
+    struct timed copied = make(text, rounds, 0, COPIED), shorter = {0};
+    shorter.kernel.program = nki_program_shorten(copied.kernel.program, kept, SIZE_MAX);
+    if (shorter.kernel.program) {
+        assert_int_equal(nki_program_count(shorter.kernel.program),
+                         whole->kernel.program->instrs.len);
+        shorter.kernel.image =
+            device_load(shorter.kernel.program, device_generation_of(NKI_GEN3), &shorter.diags);
+        assert_non_null(shorter.kernel.image);
+        shorter.kernel.profile = time_profile(shorter.kernel.image, NULL, true);
+    }
+    bool steady = shorter.kernel.profile;
+    if (steady) {
+        assert_same_profile(text, shorter.kernel.profile, whole->kernel.profile);
+        assert_same_spans(text, shorter.kernel.profile, whole->kernel.profile);
+    }
+    discard(&shorter);
+    discard(&copied);
+    return steady;
+}
+
 /* Whether it was folded and became steady; then it is the same as unrolled. */
 static bool compare(const char *text, int64_t rounds, uint32_t kept) {
     struct timed folded = time_it(text, rounds, kept), whole = time_it(text, rounds, 0);
@@ -267,6 +328,10 @@ static bool compare(const char *text, int64_t rounds, uint32_t kept) {
              folded.kernel.profile->latency_us);
     if (folded.kernel.profile)
         assert_same_profile(text, folded.kernel.profile, whole.kernel.profile);
+    if (rounds % 3 == 0) /* of some, as it takes long */
+        compare_kinds(text, &whole);
+    if (steady)
+        assert_true(compare_shorter(text, rounds, kept, &whole));
     discard(&folded);
     discard(&whole);
     return steady;

@@ -1,177 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random programs, most of them nearly legal. Whatever loads must run without a crash, or end with
- * an error. The bytes decide as long as there are some. Then chance goes on, from the last ones. */
-#include "device/build.h"
-#include "device/image/inner.h"
+/* Random programs: whatever loads must run without a crash, or end with an error. */
 #include "fuzz/fuzz.h"
+#include "fuzz/programs.h"
 
 #define LONGEST 1500 /* instructions */
-
-struct dice {
-    const uint8_t *data;
-    size_t left;
-    uint64_t state;
-};
-
-static uint32_t roll(struct dice *dice, uint32_t n) {
-    if (dice->left) {
-        dice->state += *dice->data++;
-        dice->left--;
-    }
-    dice->state = dice->state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(dice->state >> 33) % n;
-}
-
-static enum dtype any_dtype(struct dice *dice) {
-    static const enum dtype usual[] = {DTYPE_FLOAT32, DTYPE_BFLOAT16, DTYPE_INT32};
-    return roll(dice, 3) ? usual[roll(dice, 3)] : (enum dtype)(1 + roll(dice, DTYPE_COUNT - 1));
-}
-
-#define ROWS 64
-#define COLUMNS 48
-
-static void make_storages(struct build *b, struct dice *dice) {
-    static const int rows[] = {1, 16, 32, 64, 64, 64};
-    for (int i = 0; i < 10; i++) {
-        enum dtype dtype = i < 4 ? DTYPE_FLOAT32 : any_dtype(dice);
-        int p = rows[roll(dice, COUNT_OF(rows))], f = roll(dice, 3) ? COLUMNS : 8;
-        switch (roll(dice, 5)) {
-        case 0: build_output(b, dtype, p, f); break;
-        case 1: build_tile(b, NKI_PSUM, dtype, p, f); break;
-        case 2:
-            if (b->n_inputs < 4 && dtype_kind(dtype) != 'x') {
-                float values[ROWS * COLUMNS];
-                for (size_t k = 0; k < COUNT_OF(values); k++)
-                    values[k] = (float)roll(dice, 20) - 5;
-                build_input(b, dtype, p, f, values);
-                break;
-            }
-            build_hbm(b, dtype, p, f);
-            break;
-        case 3: {
-            uint32_t s = build_tile(b, NKI_SBUF, dtype, p, f * 2);
-            b->program->storages.at[s].blocks = 2;
-            b->program->storages.at[s].block_bytes /= 2;
-            break;
-        }
-        default: build_tile(b, NKI_SBUF, dtype, p, f);
-        }
-    }
-}
-
-static const struct nki_ap *any_ap(struct build *b, struct dice *dice, int depth) {
-    uint32_t s = roll(dice, (uint32_t)b->program->storages.len);
-    struct nki_ap *ap = build_all(b, s);
-    if (roll(dice, 3) == 0) {
-        int rows = 1 + (int)roll(dice, (uint32_t)ap->count[0]);
-        int columns = 1 + (int)roll(dice, (uint32_t)ap->count[1]);
-        ap = build_part(b, s, (int)roll(dice, (uint32_t)(ap->count[0] - rows + 1)), rows,
-                        (int)roll(dice, (uint32_t)(ap->count[1] - columns + 1)), columns);
-    }
-    if (roll(dice, 4) == 0 && ap->count[1] % 4 == 0) {
-        ap->n_dims = 3;
-        ap->count[2] = ap->count[1] / 4;
-        ap->count[1] = 4;
-        ap->step[1] = roll(dice, 2) ? ap->count[2] : 1;
-        ap->step[2] = ap->step[1] == 1 ? 4 : 1;
-    }
-    if (roll(dice, 12) == 0)
-        ap->step[roll(dice, ap->n_dims)] = (int64_t)roll(dice, 3);
-    if (roll(dice, 40) == 0)
-        ap->dtype = any_dtype(dice);
-    if (roll(dice, 60) == 0)
-        ap->offset += (int64_t)roll(dice, 100) - 50;
-    if (depth == 0 && roll(dice, 10) == 0) {
-        struct nki_indirect by = {.vector = roll(dice, 2),
-                                  .index = any_ap(b, dice, 1),
-                                  .step = roll(dice, 2) ? COLUMNS : 1,
-                                  .limit = roll(dice, 20),
-                                  .skip_out_of_bounds = roll(dice, 2)};
-        ap->indirect = arena_dup(b->program->arena, &by, sizeof by);
-    }
-    return ap;
-}
-
-/* Another view of the same shape, so that more programs are legal. */
-static const struct nki_ap *alike(struct build *b, struct dice *dice, const struct nki_ap *like) {
-    for (int tries = 0; tries < 30; tries++) {
-        const struct nki_ap *ap = any_ap(b, dice, 0);
-        if (ap->count[0] == like->count[0] && nki_ap_free(ap) == nki_ap_free(like))
-            return ap;
-    }
-    return like;
-}
-
-static struct nki_operand two_tiles(struct build *b, struct dice *dice, const struct nki_ap *dst) {
-    const struct nki_ap **aps = ARENA_ARRAY(b->program->arena, const struct nki_ap *, 2);
-    aps[0] = alike(b, dice, dst);
-    aps[1] = alike(b, dice, dst);
-    return (struct nki_operand){.kind = NKI_OPERAND_APS, .n = 2, .aps = aps};
-}
-
-/* Mostly something that the parameter takes. */
-static struct nki_operand any_operand(struct build *b, struct dice *dice,
-                                      const struct nki_param *param, const struct nki_ap *dst) {
-    static const int64_t ints[64] = {1, 8, 0, 1, 2, 3, 4, 31, 255, 7};
-    static const enum nki_operand_kind kinds[] = {NKI_OPERAND_FUNC,  NKI_OPERAND_ENUM,
-                                                  NKI_OPERAND_FLOAT, NKI_OPERAND_BOOL,
-                                                  NKI_OPERAND_INTS,  NKI_OPERAND_APS};
-    bool may_be_tile = param->takes >> NKI_OPERAND_AP & 1;
-    if (param->takes >> NKI_OPERAND_NONE & 1 && roll(dice, 2))
-        return none();
-    if (roll(dice, 200) == 0)
-        return number(1e30);
-    if (may_be_tile && (!(param->takes >> NKI_OPERAND_FLOAT & 1) || roll(dice, 2)))
-        return tile(roll(dice, 4) ? alike(b, dice, dst) : any_ap(b, dice, 0));
-    size_t k = 0;
-    while (k + 1 < COUNT_OF(kinds) && !(param->takes >> kinds[k] & 1))
-        k++;
-    switch (kinds[k]) {
-    case NKI_OPERAND_FUNC:
-        return func(roll(dice, 3) ? NKI_FUNC_ADD
-                                  : (enum nki_func)(1 + roll(dice, NKI_FUNC_COUNT - 1)));
-    case NKI_OPERAND_ENUM: return member(roll(dice, 5));
-    case NKI_OPERAND_FLOAT: return roll(dice, 2) ? integer(roll(dice, 9)) : number(2.5);
-    case NKI_OPERAND_BOOL: return flag(roll(dice, 2));
-    case NKI_OPERAND_INTS: return integers(ints, roll(dice, 4) ? 32 : roll(dice, 8));
-    default: return two_tiles(b, dice, dst);
-    }
-}
-
-static void add_instruction(struct build *b, struct dice *dice) {
-    enum nki_op op = (enum nki_op)roll(dice, NKI_OP_COUNT);
-    struct nki_operand operands[16];
-    const struct nki_op_row *row = nki_op_row(op);
-    const struct nki_ap *dst = any_ap(b, dice, 0);
-    operands[0] = tile(dst);
-    for (size_t k = 1; k < row->n_params; k++)
-        operands[k] = any_operand(b, dice, &row->params[k], dst);
-    struct nki_instr *instr = build_instr(b, op, operands, row->n_params);
-    instr->engine = (uint8_t)(roll(dice, 6) ? NKI_ENGINE_UNKNOWN : roll(dice, NKI_ENGINE_COUNT));
-    if (roll(dice, 15) == 0) {
-        struct nki_mask mask = {.n_terms = 1, .term[0] = {.c0 = 3, .c = {1, -1}}};
-        instr->mask = arena_dup(b->program->arena, &mask, sizeof mask);
-    }
-}
-
-/* Whether the last instruction alone loads. */
-static bool is_accepted(struct build *b) {
-    struct diag_list diags = {0};
-    struct device_image *image = device_load(b->program, b->generation, &diags);
-    bool ok = image != NULL;
-    for (size_t i = 0; !ok && i < diags.all.len; i++)
-        ok = strstr(diags.all.at[i].message, "never written") != NULL && diags.errors == 1;
-    device_unload(image);
-    diag_free(&diags);
-    return ok;
-}
 
 /* An input with more bytes than a seed has few instructions, which the bytes choose. */
 static void add_instructions(struct build *b, struct dice *dice) {
     size_t most = dice->left > 8 ? dice->left / 4 : LONGEST;
     for (size_t i = 0; i < MIN_OF(most, (size_t)LONGEST); i++) {
-        add_instruction(b, dice);
-        if (!is_accepted(b) && roll(dice, 20000))
+        programs_add(b, dice);
+        if (!programs_is_accepted(b) && dice_roll(dice, 20000))
             b->program->instrs.len--;
     }
 }
@@ -179,9 +18,9 @@ static void add_instructions(struct build *b, struct dice *dice) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const generations[] = {"trn1", "trn2", "trn3"};
     struct dice dice = {data, size, 1};
-    struct build b = build_start(generations[roll(&dice, 3)]);
-    b.program->dialect = roll(&dice, 2) ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT;
-    make_storages(&b, &dice);
+    struct build b = build_start(generations[dice_roll(&dice, 3)]);
+    b.program->dialect = dice_roll(&dice, 2) ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT;
+    programs_storages(&b, &dice);
     add_instructions(&b, &dice);
     struct device_image *image = device_load(b.program, b.generation, &b.diags);
     bool said = b.diags.errors > 0;

@@ -52,7 +52,7 @@ def places(text):
 
 def wide(text):
     for number, line in enumerate(text.splitlines(), 1):
-        drawn = line[:1] == "|" or re.search("[\u2500-\u259f\u25c6\u2713]| 14:23$", line)
+        drawn = line[:1] == "|" or re.search("[\u2500-\u259f\u25c6\u2713]| \\d\\d:\\d\\d$", line)
         if len(line) > COLUMNS and not drawn:
             yield f"line {number} has {len(line)} columns"
 

@@ -163,6 +163,10 @@ static void builtins(void **state) {
         {"round(2.675, 2), round(1234, -2), int('0x1f', 16), int('101', 2), isinstance(None, "
          "type(None))",
          "(2.67, 1200, 31, 5, True)"},
+        {"'abcabc'.rfind('bc'), 'abc'.rfind(''), 'abc'.find(''), 'a'.rfind('x'), ''.rfind('a')",
+         "(4, 3, 0, -1, -1)"},
+        {"'a.b.c'.rpartition('.'), 'a'.rpartition('.'), 'a'.partition('.')",
+         "(('a.b', '.', 'c'), ('', '', 'a'), ('a', '', ''))"},
         {"'a-b-c'.rsplit('-', 1), 'a-b'.rsplit('-')", "(['a-b', 'c'], ['a', 'b'])"},
         {"from collections import defaultdict\nfrom itertools import combinations, permutations, "
          "islice\ndef k():\n    d = defaultdict(list)\n    d['a'].append(1)\n    return d, "

@@ -62,7 +62,7 @@ static void there_are_no_more_at_once_than_is_set(void **state) {
     ledger_raise(claims[1], MEGABYTE);
     assert_int_equal(ask(claims[0], NULL), LEDGER_GO);
     assert_int_equal(ask(claims[1], NULL), LEDGER_GO);
-    assert_int_equal(ask(claims[2], "waits for a processor: a/k.py and others runs"), LEDGER_WAIT);
+    assert_int_equal(ask(claims[2], "waits for a processor: a/k.py and others run"), LEDGER_WAIT);
     ledger_claim_free(claims[0]);
     ledger_raise(claims[2], MEGABYTE);
     assert_int_equal(ask(claims[2], NULL), LEDGER_GO);

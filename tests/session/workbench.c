@@ -317,7 +317,7 @@ static void what_another_agent_learnt_enters_the_prompt(void **state) {
     expect(terminal, "approved        -  Keep what no row changes");
     terminal_type(terminal, "a");
     expect(terminal, "approved   closed  1 direction that did not work");
-    terminal_type(terminal, "9\033[B\033[B\033[B\033[B\033[B");
+    terminal_type(terminal, "9\033[B\033[B\033[B\033[B\033[B\033[B\033[B"); /* to memory */
     expect(terminal, "- Keep what no row changes in SBUF across the rows: Load it");
     expect(terminal, "g = load(gain)");
     terminal_type(terminal, "\033[B");

@@ -261,6 +261,11 @@ def forward(x, w):
     exact = np.round(x).astype(np.float16) @ np.round(w).astype(np.float16)
     return exact.astype(np.float32), np.tensordot(x, w, 1)
 """,
+    "pairs of indices": inputs_of((4, 6, 3)) + """
+def forward(x):
+    order = np.argsort(x[:, 0, :], axis=1)
+    return x[order[:, 0], order[:, 1]] + x[np.array([3, -1, 0, 2]), order[:, 2]]
+""",
     "choices": inputs_of((5, 6)) + """
 def forward(x):
     order = np.argsort(x, axis=1)

@@ -156,13 +156,13 @@ static void speed_is_yes_no_or_inconclusive(void **state) {
     const double slow[] = {100, 101, 102, 99, 100, 103, 100, 101, 100, 100};
     const double fast[] = {80, 81, 82, 79, 80, 81, 80, 80, 83, 80};
     const double noisy[] = {80, 130, 95, 101, 70, 120, 99, 100, 85, 118};
-    struct task_samples a = {slow, COUNT_OF(slow), false}, b = {fast, COUNT_OF(fast), false};
-    struct task_samples c = {noisy, COUNT_OF(noisy), false};
+    struct task_samples a = {slow, COUNT_OF(slow), false, 1}, b = {fast, COUNT_OF(fast), false, 1};
+    struct task_samples c = {noisy, COUNT_OF(noisy), false, 1};
     assert_int_equal(judge(a, b), TASK_YES);
     assert_int_equal(judge(b, a), TASK_NO);
     assert_int_equal(judge(a, c), TASK_INCONCLUSIVE);
-    assert_int_equal(judge((struct task_samples){slow, 2, false}, b), TASK_INCONCLUSIVE);
-    struct task_samples one = {slow, 1, true}, other = {fast, 1, true};
+    assert_int_equal(judge((struct task_samples){slow, 2, false, 1}, b), TASK_INCONCLUSIVE);
+    struct task_samples one = {slow, 1, true, 1}, other = {fast, 1, true, 1};
     assert_int_equal(judge(one, other), TASK_YES);
     assert_int_equal(judge(one, one), TASK_NO);
     assert_int_equal(judge((struct task_samples){0}, other), TASK_NOT_ASKED);
@@ -176,7 +176,7 @@ static void pairs_see_what_drift_hides(void **state) {
         was[i] = 100 + 5 * (double)i + (i % 2 ? 0.1 : -0.1);
         is[i] = (100 + 5 * (double)i) / 1.02;
     }
-    struct task_samples a = {was, COUNT_OF(was), false}, b = {is, COUNT_OF(is), false};
+    struct task_samples a = {was, COUNT_OF(was), false, 1}, b = {is, COUNT_OF(is), false, 1};
     struct task_ratio ratio = task_ratio_of(a, b);
     assert_int_equal(judge(a, b), TASK_YES);
     assert_float_equal(ratio.ratio, 1.02, 1e-3);
@@ -188,16 +188,16 @@ static void pairs_see_what_drift_hides(void **state) {
 static void the_interval_is_students(void **state) {
     (void)state;
     const double was[] = {1, exp(0.1), exp(0.2)}, is[] = {1, 1, 1};
-    struct task_ratio ratio =
-        task_ratio_of((struct task_samples){was, 3, false}, (struct task_samples){is, 3, false});
+    struct task_ratio ratio = task_ratio_of((struct task_samples){was, 3, false, 1},
+                                            (struct task_samples){is, 3, false, 1});
     double reach = 4.303 * 0.1 / sqrt(3);
     assert_float_equal(ratio.ratio, exp(0.1), 1e-9);
     assert_float_equal(ratio.low, exp(0.1 - reach), 1e-9);
     assert_float_equal(ratio.high, exp(0.1 + reach), 1e-9);
     const double zero[] = {0, 1, 1};
-    assert_true(isnan(
-        task_ratio_of((struct task_samples){zero, 3, false}, (struct task_samples){is, 3, false})
-            .ratio));
+    assert_true(isnan(task_ratio_of((struct task_samples){zero, 3, false, 1},
+                                    (struct task_samples){is, 3, false, 1})
+                          .ratio));
 }
 
 static void a_cache_limit_is_read_as_people_write_it(void **state) {
@@ -222,12 +222,35 @@ static void a_cache_limit_is_read_as_people_write_it(void **state) {
     }
 }
 
+/* A person may well be in a folder that nobody can name any more. */
+static void a_path_that_the_system_does_not_take_is_refused(void **state) {
+    (void)state;
+    char folder[] = "/tmp/hone-test-XXXXXX", name[201] = "";
+    memset(name, 'd', sizeof name - 1);
+    char *here = getcwd(NULL, 0);
+    assert_true(here && mkdtemp(folder) && chdir(folder) == 0);
+    for (int i = 0; i < 21; i++)
+        assert_true(mkdir(name, 0700) == 0 && chdir(name) == 0);
+    assert_true(file_write("kernel.py", "x = 1\n", 6, NULL));
+    struct err err = {0};
+    assert_null(task_open(".", NULL, &err));
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_non_null(strstr(err.text, "4095 are possible"));
+    assert_int_equal(unlink("kernel.py"), 0);
+    for (int i = 0; i < 21; i++)
+        assert_true(chdir("..") == 0 && rmdir(name) == 0);
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(chdir(here), 0);
+    free(here);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cache_limit_is_read_as_people_write_it),
         cmocka_unit_test(a_folder_opens_with_its_reference),
         cmocka_unit_test(a_kernel_file_opens_with_a_given_reference_or_without),
         cmocka_unit_test(a_built_in_seed_opens_by_name),
+        cmocka_unit_test(a_path_that_the_system_does_not_take_is_refused),
         cmocka_unit_test(the_configuration_folder_wins_over_the_binary),
         cmocka_unit_test(what_is_not_there_is_named),
         cmocka_unit_test(correct_needs_every_seed),

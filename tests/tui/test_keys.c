@@ -186,6 +186,31 @@ static void a_menu_is_narrowed_by_words(void **state) {
     tui_menu_free(&menu);
 }
 
+static void a_question_takes_no_letters(void **state) {
+    (void)state;
+    static const struct tui_menu_row rows[] = {
+        {"keep", "now", "as it is", 0, false, NULL},
+        {"any", "", "whatever", 1, false, NULL},
+    };
+    struct tui_menu menu = {0};
+    tui_menu_question(&menu, rows, 2);
+    struct tui_event event = {.key = {'a', 0}};
+    assert_int_equal(tui_menu_event(&menu, &event), TUI_ANSWER_OPEN);
+    assert_int_equal(tui_menu_chosen(&menu), 0);
+    assert_int_equal(menu.filter.text.len, 0);
+    event.key.code = TUI_KEY_DOWN;
+    tui_menu_event(&menu, &event);
+    assert_int_equal(tui_menu_chosen(&menu), 1);
+    event.key.code = TUI_KEY_ENTER;
+    assert_int_equal(tui_menu_event(&menu, &event), TUI_ANSWER_DONE);
+    event.key.code = TUI_KEY_ESCAPE;
+    assert_int_equal(tui_menu_event(&menu, &event), TUI_ANSWER_CANCELLED);
+    tui_menu_open(&menu, rows, 2);
+    event.key.code = 'a';
+    assert_int_equal(tui_menu_event(&menu, &event), TUI_ANSWER_CHANGED);
+    tui_menu_free(&menu);
+}
+
 static void a_list_keeps_its_cursor_in_sight(void **state) {
     (void)state;
     struct tui_list list = {.follow = true};
@@ -265,6 +290,7 @@ int main(void) {
         cmocka_unit_test(bindings_are_text),
         cmocka_unit_test(a_field_is_edited_as_a_shell_is),
         cmocka_unit_test(a_menu_is_narrowed_by_words),
+        cmocka_unit_test(a_question_takes_no_letters),
         cmocka_unit_test(a_list_keeps_its_cursor_in_sight),
         cmocka_unit_test(the_cursor_of_a_menu_stands_on_no_heading),
         cmocka_unit_test(a_key_that_a_context_has_for_another_command_is_not_shown),

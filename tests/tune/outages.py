@@ -163,7 +163,7 @@ class Outages(unittest.TestCase):
         self.nothing_is_closed()
         plans = self.of("plans")
         Model.troubles = {}
-        end = self.run_hone()
+        end = self.run_hone("--rounds", 1)
         self.assertRegex(end["reason"], "round(s are| is) done")
         self.assertEqual((len(plans), self.of("plans")), (1, []))
         self.nothing_is_closed()
@@ -179,7 +179,7 @@ class Outages(unittest.TestCase):
         self.assertIn("the key was not accepted", end["reason"])
         self.assertEqual(self.of("outage"), [])
         self.nothing_is_closed()
-        self.run_hone()
+        self.run_hone("--rounds", 1)
         self.nothing_is_closed()
 
     def test_the_next_model_answers_for_one_that_cannot(self):
@@ -197,7 +197,7 @@ class Outages(unittest.TestCase):
         end = self.run_hone("--rounds", 1, status=3)
         self.assertIn("declined to answer", end["reason"])
         self.nothing_is_closed()
-        self.run_hone()
+        self.run_hone("--rounds", 1)
         self.assertEqual(len(self.of("candidate")), 1)
         self.nothing_is_closed()
 

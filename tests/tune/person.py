@@ -55,10 +55,10 @@ SCRIPT = (
 class Screen:
     """A terminal with hone in it."""
 
-    def __init__(self, folder, env, cols=120, rows=40):
+    def __init__(self, folder, env, proposer="models", cols=120, rows=40):
         self.socket = str(folder / "tmux")
         command = " ".join(["env", *(f"{name}={value}" for name, value in env.items()), HONE,
-                            str(folder / "task"), "--proposer", "models"])
+                            str(folder / "task"), "--proposer", proposer])
         self.tmux("new-session", "-d", "-x", str(cols), "-y", str(rows), command)
 
     def tmux(self, *args):
@@ -244,17 +244,59 @@ class Person(unittest.TestCase):
         self.assertIn("I would rather not.", rewriter[1])
         self.assertIn("That could not be used: there is no code", rewriter[1])
         self.assertIn("no comments", rewriter[2])
-        self.assertIn("may not import 'os'", self.asked("fixer")[1][0])
-        # The system part is the same each time, and marked. The service found it in its cache.
-        for row in seen:
+        fixer = self.asked("fixer")[1][0]
+        self.assertIn("may not import 'os'", fixer)
+        self.assertIn("This is repair turn 1 of 3.", fixer)
+        self.assertIn("which is correct:\n\n   1  import neuronxcc.nki", fixer)
+        # The system part is the same for all roles and rounds, and marked. The service found it in
+        # its cache.
+        for row in seen + self.asked("rewriter")[0] + self.asked("fixer")[0]:
             self.assertEqual(row["request"]["system"], seen[0]["request"]["system"])
             self.assertIn("cache_control", row["request"]["system"][-1])
         self.assertEqual(seen[0]["usage"]["cache_read_input_tokens"], 0)
         self.assertGreater(seen[1]["usage"]["cache_read_input_tokens"], 500)
         self.screen.keys("9", "Tab")
         text = self.screen.see("questions so far", "cached")
-        self.assertRegex(text, r"1 ✓ planner +claude +[0-9.]+k? +[0-9]+ +%d" %
-                         seen[1]["usage"]["cache_read_input_tokens"])
+        self.assertRegex(text, r"1 ✓ planner +claude +[0-9.]+k? +[0-9]+ +%.2fk" %
+                         (seen[1]["usage"]["cache_read_input_tokens"] / 1000))
+
+
+class Emptied(unittest.TestCase):
+    """The cache is emptied while a plan of the rewriter waits."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hone-emptied-"))
+        self.cached = self.folder / "cache" / "hone" / "references"
+        (self.folder / "task").mkdir()
+        (self.folder / "task" / "kernel.py").write_text(KERNEL)
+        (self.folder / "task" / "reference.py").write_text(REFERENCE)
+        env = {"XDG_CONFIG_HOME": self.folder / "conf", "XDG_STATE_HOME": self.folder / "state",
+               "XDG_CACHE_HOME": self.folder / "cache", "LC_ALL": "C.UTF-8"}
+        self.screen = Screen(self.folder, env, proposer="rewriter")
+
+    def tearDown(self):
+        self.screen.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def wait_for_plan(self):
+        self.screen.see("not started yet")
+        self.screen.keys("s")
+        self.screen.see("◆ plan: ")
+        shutil.rmtree(self.cached)
+
+    def test_a_plan_is_carried_out_all_the_same(self):
+        self.wait_for_plan()
+        self.screen.keys("a")
+        self.screen.see("◆ rewrite: +")
+
+    def test_a_plan_outlives_that_it_cannot_be_carried_out(self):
+        self.wait_for_plan()
+        self.cached.write_text("no folder\n")
+        self.screen.keys("a")
+        self.screen.see("cannot be made again", "paused")
+        self.cached.unlink()
+        self.screen.keys("s")
+        self.screen.see("◆ rewrite: +")
 
 
 if __name__ == "__main__":

@@ -138,6 +138,33 @@ class Run(unittest.TestCase):
         process.wait()
         process.stdout.close()
 
+    def test_gates_and_limits_of_a_run_stay_with_it(self):
+        self.events("--rounds", "1", "--seeds", "0")
+        for wrong in (("--proposer", "nobody"), ("--target", "nowhere"), ("--gate", "maybe")):
+            refused = hone("run", self.task, "--rounds", "3", *wrong)
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+        with self.database() as db:
+            rows = [(kind, json.loads(text)) for kind, text in
+                    db.execute("SELECT type, payload FROM events ORDER BY seq")]
+        own = [row for kind, row in rows if kind == "session" and row.get("origins")]
+        self.assertEqual(len(own), 1) # nothing that was refused is in the session
+        self.assertEqual((own[0]["gates"]["plan"], own[0]["rounds"]), ("ask", 50))
+        runs = [(kind, row) for kind, row in rows if kind.startswith("run")]
+        self.assertEqual([kind for kind, _ in runs], ["run", "run_end"])
+        self.assertEqual(runs[0][1]["gates"]["plan"], "auto")
+        self.assertEqual(runs[0][1]["limits"], {"rounds": 1})
+
+    def test_what_waits_in_the_workbench_is_not_passed_by_the_way(self):
+        pipe = subprocess.Popen(["script", "-qec", "%s run %s --gate ask --seeds 0" %
+                                 (HONE, self.task), "/dev/null"], env=ENV, text=True,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for line in pipe.stdout:
+            if "y " in line and "?" in line or "approve" in line:
+                break
+        pipe.communicate("q\n", timeout=60)
+        self.assertIn("--gate auto", self.events("--rounds", "1")[-1]["reason"])
+        self.assertEqual(self.events("--rounds", "1", "--gate", "auto")[-1]["attempts"], 2)
+
     def test_a_gate_that_asks_needs_a_person(self):
         done = hone("run", self.task, "--gate", "ask")
         self.assertEqual(done.returncode, 2)

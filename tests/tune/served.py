@@ -73,8 +73,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        system = "".join(block["text"] for block in request["system"])
-        role = next(name for words, name in ROLES.items() if words in system)
+        text = "".join(text for text, _ in blocks(request))
+        role = next(name for words, name in ROLES.items() if words in text)
         with LOCK:
             mine = answers()[role]
             number = sum(1 for seen in SEEN if seen["role"] == role)

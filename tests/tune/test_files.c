@@ -108,7 +108,7 @@ static void what_is_gone_or_new_is_a_change(void **unused) {
     state = fake_state(&fake);
     assert_int_equal(state->changed.len, 1);
     assert_null(state->changed.at[0].was);
-    assert_string_equal(state->changed.at[0].diff, "@@ -1,0 +1,1 @@\n+C = 1\n");
+    assert_string_equal(state->changed.at[0].diff, "@@ -0,0 +1,1 @@\n+C = 1\n");
     fake_end(&fake);
 }
 
@@ -522,6 +522,52 @@ static void a_device_or_a_pipe_is_no_kernel(void **unused) {
     assert_true(file_remove_tree(folder, NULL));
 }
 
+/* Nobody writes into it: whoever opens it as a file waits for ever. */
+static void a_pipe_is_no_reference(void **unused) {
+    (void)unused;
+    char folder[] = "/tmp/hone-test-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    fake_file(folder, "kernel.py", "def kernel(): pass\n");
+    char *reference = path_join(folder, "reference.py"), *kernel = path_join(folder, "kernel.py");
+    assert_int_equal(mkfifo(reference, 0600), 0);
+    struct loop *loop = loop_new();
+    const struct tune_options all[] = {{.task = folder, .idle = true},
+                                       {.task = kernel, .idle = true, .reference = reference}};
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        struct err err = {0};
+        assert_null(tune_session_open(&all[i], loop, &err));
+        assert_int_equal(err.kind, ERR_USAGE);
+        assert_non_null(strstr(err.text, "reference.py: it is a pipe"));
+    }
+    loop_free(loop);
+    free(reference);
+    free(kernel);
+    assert_true(file_remove_tree(folder, NULL));
+}
+
+/* A folder that somebody passed on, with a pipe for each of its files in turn. */
+static void a_pipe_in_a_session_s_folder_is_no_file(void **unused) {
+    (void)unused;
+    static const char *const names[] = {"session.db", "session.db-head",
+                                        "lock",       "experiments.jsonl",
+                                        "hone.log",   "optimization_memory/rewrites.json"};
+    for (size_t i = 0; i < COUNT_OF(names) * 2; i++) {
+        struct fake fake;
+        begin(&fake);
+        start(&fake);
+        char *path = path_join(tune_session_folder(fake.session), names[i / 2]);
+        tune_session_close(fake.session);
+        (void)!unlink(path);
+        assert_int_equal(mkfifo(path, 0600), 0);
+        fake.options.read_only = i % 2;
+        struct err err = {0};
+        fake.session = tune_session_open(&fake.options, fake.loop, &err);
+        assert_true(fake.session || err.text[0]);
+        free(path);
+        fake_end(&fake);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_keeps_all_that_its_task_is_made_of),
@@ -542,6 +588,8 @@ int main(void) {
         cmocka_unit_test(a_session_of_an_older_hone_gets_its_files),
         cmocka_unit_test(a_kernel_of_the_session_in_the_place_of_the_first_is_no_change),
         cmocka_unit_test(a_device_or_a_pipe_is_no_kernel),
+        cmocka_unit_test(a_pipe_is_no_reference),
+        cmocka_unit_test(a_pipe_in_a_session_s_folder_is_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -324,7 +324,7 @@ static void kernels_are_below_the_folder(void **unused) {
     char *path = path_join(folder, "norm/candidates.jsonl"), *out = path_join(folder, "secret.py");
     char *inside = path_join(folder, "norm/link.py");
     assert_int_equal(symlink(out, inside), 0);
-    struct foreign_place place = {&foreign, path, 1};
+    struct foreign_place place = {.out = &foreign, .path = path, .line = 1};
     assert_null(foreign_beside(&place, "../secret.py"));
     assert_null(foreign_beside(&place, out));
     assert_null(foreign_beside(&place, "link.py"));
@@ -716,6 +716,135 @@ static void export_and_read_it_again(void **unused) {
     fake_end(&fake);
 }
 
+/* ---- what became of an export since ---------------------------------------------------------- */
+
+struct files {
+    VEC(char *) all;
+};
+
+static void files_in(const char *folder, struct files *files) {
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        char *path = path_join(folder, entry->d_name);
+        if (file_is_dir(path)) {
+            files_in(path, files);
+            free(path);
+        } else {
+            *vec_push(&files->all) = path;
+        }
+    }
+    closedir(dir);
+}
+
+static void export_made(struct fake *fake, char **folder) {
+    struct err err = {0};
+    fake_begin(fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    fake_act(fake, (struct tune_action){.kind = TUNE_ACT_START});
+    *folder = path_join(fake->folder, "given");
+    assert_true(tune_bundle_write(tune_session_folder(fake->session), *folder, NULL, NULL, &err));
+}
+
+static size_t altered_in(const char *folder, struct tune_foreign *foreign) {
+    struct err err = {0};
+    *foreign = (struct tune_foreign){0};
+    (void)!tune_foreign_read(folder, foreign, &err);
+    return foreign->altered;
+}
+
+/* A flip, a cut or an addition at a random place of a random file. */
+static char *alter(char *text, size_t *size, size_t how, uint64_t random) {
+    size_t at = (size_t)(random >> 16) % *size;
+    if (how % 4 == 1)
+        *size = at;
+    else if (how % 4 == 3)
+        memmove(text + at, text + at + 1, --*size - at);
+    else
+        text[at] = (char)(text[at] ^ 1 << (random & 7));
+    return text;
+}
+
+static void alterations_of_an_export_are_noticed(void **unused) {
+    (void)unused;
+    struct fake fake;
+    struct files files = {0};
+    struct tune_foreign foreign;
+    char *folder;
+    export_made(&fake, &folder);
+    files_in(folder, &files);
+    assert_int_equal(altered_in(folder, &foreign), 0);
+    assert_int_equal(foreign.complaints.len, 0);
+    tune_foreign_free(&foreign);
+    uint64_t seed = (uint64_t)clock_monotonic_ns();
+    for (size_t i = 0; i < 80; i++) {
+        struct err err = {0};
+        uint64_t random = hash_quick(&(uint64_t[2]){seed, i}, 16);
+        const char *path = files.all.at[random % files.all.len];
+        size_t size = 0;
+        char *was = file_read(path, 0, &size, &err), *text = mem_alloc(size + 1, 1);
+        assert_true(was && size);
+        memcpy(text, was, size);
+        size_t changed = size;
+        alter(text, &changed, i, random);
+        assert_true(file_write(path, text, changed, &err));
+        if (!altered_in(folder, &foreign) || !foreign.complaints.len)
+            fail_msg("seed %llu, change %zu of %s was not noticed", (unsigned long long)seed, i,
+                     path);
+        for (size_t k = 0; k < foreign.attempts.len; k++)
+            assert_non_null(strstr(foreign.attempts.at[k].source, " (altered)"));
+        for (size_t k = 0; k < foreign.experiences.len; k++)
+            assert_non_null(strstr(foreign.experiences.at[k].source, "hone (altered), "));
+        tune_foreign_free(&foreign);
+        assert_true(file_write(path, was, size, &err));
+        free(text);
+        free(was);
+    }
+    for (size_t i = 0; i < files.all.len; i++)
+        free(files.all.at[i]);
+    vec_free(&files.all);
+    free(folder);
+    fake_end(&fake);
+}
+
+/* One that is gone, one that joined, and a list that is gone. A list may name anything. */
+static void files_of_an_export_come_and_go(void **unused) {
+    (void)unused;
+    struct fake fake;
+    struct err err = {0};
+    struct tune_foreign foreign;
+    char *folder;
+    export_made(&fake, &folder);
+    char *readme = path_join(folder, "README.md"), *list = path_join(folder, "SHA256SUMS");
+    fake_file(folder, "candidates.jsonl", "{\"candidate\": \"v1\", \"passed\": true}\n");
+    assert_int_equal(altered_in(folder, &foreign), 1);
+    assert_non_null(strstr(foreign.complaints.at[0], "not part of the export"));
+    tune_foreign_free(&foreign);
+    assert_int_equal(unlink(readme), 0);
+    assert_int_equal(altered_in(folder, &foreign), 1);
+    assert_non_null(strstr(foreign.complaints.at[0], "changed since the export: README.md."));
+    tune_foreign_free(&foreign);
+    static const char outside[] = "# 2 files of an export by hone. To check them: sha256sum -c "
+                                  "SHA256SUMS\n"
+                                  "0123456789012345678901234567890123456789012345678901234567890123"
+                                  "  ../kernel.py\n"
+                                  "0123456789012345678901234567890123456789012345678901234567890123"
+                                  "  /dev/zero\n";
+    assert_true(file_write(list, outside, sizeof outside - 1, &err));
+    assert_int_equal(altered_in(folder, &foreign), 2);
+    assert_non_null(strstr(foreign.complaints.at[0], "SHA256SUMS, SHA256SUMS. What"));
+    tune_foreign_free(&foreign);
+    assert_int_equal(unlink(list), 0);
+    assert_int_equal(altered_in(folder, &foreign), 0);
+    assert_non_null(strstr(foreign.complaints.at[0], "has no SHA256SUMS"));
+    tune_foreign_free(&foreign);
+    free(list);
+    free(readme);
+    free(folder);
+    fake_end(&fake);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(experiments_of_the_ancestor),
@@ -735,6 +864,8 @@ int main(void) {
         cmocka_unit_test(export_and_read_it_again),
         cmocka_unit_test(folders_of_this_machine_stay_here),
         cmocka_unit_test(a_task_inside_a_model_is_exported),
+        cmocka_unit_test(alterations_of_an_export_are_noticed),
+        cmocka_unit_test(files_of_an_export_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,6 +79,21 @@ static void overlapping_samples_are_inconclusive(void **state) {
     fake_end(&fake);
 }
 
+/* Like a revert it leaves everything as it was, so there is nothing to ask. */
+static void auto_green_passes_what_is_inconclusive(void **state) {
+    (void)state;
+    static const struct fake_plan same = {
+        .key = "same", .source = "def kernel(): x = '''\n    # latency 998\n'''\n", .size = 0.5};
+    struct fake fake;
+    begin(&fake, &same, TUNE_GATE_AUTO_GREEN);
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 1});
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    assert_int_equal(tune_state_attempt(fake_state(&fake), 1)->status, TUNE_STATUS_INCONCLUSIVE);
+    assert_int_equal(fake_state(&fake)->wait, TUNE_WAIT_STOPPED);
+    fake_end(&fake);
+}
+
 static void a_place_that_fails_is_tried_once_more_and_then_the_loop_pauses(void **state) {
     (void)state;
     struct fake fake;
@@ -434,6 +449,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_candidate_is_checked_on_all_seeds_and_then_timed_with_the_incumbent),
         cmocka_unit_test(a_winner_that_does_not_win_again_is_not_the_incumbent),
         cmocka_unit_test(overlapping_samples_are_inconclusive),
+        cmocka_unit_test(auto_green_passes_what_is_inconclusive),
         cmocka_unit_test(a_place_that_fails_is_tried_once_more_and_then_the_loop_pauses),
         cmocka_unit_test(a_baseline_that_the_place_fails_is_done_again),
         cmocka_unit_test(measuring_again_is_another_occasion),

@@ -3,6 +3,9 @@ if(TARGET hone)
   add_test(NAME tune/run COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/tune/run.py
            $<TARGET_FILE:hone>)
   set_tests_properties(tune/run PROPERTIES LABELS session TIMEOUT 400)
+  add_test(NAME tune/two_cores COMMAND /usr/bin/python3
+           ${CMAKE_SOURCE_DIR}/tests/tune/two_cores.py $<TARGET_FILE:hone>)
+  set_tests_properties(tune/two_cores PROPERTIES LABELS session TIMEOUT 300)
 endif()
 if(TARGET hone)
   add_test(NAME tune/budgets COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/tune/budgets.py
@@ -37,3 +40,9 @@ endif()
 # doc/events.md is what the table of events says; HONE_REGEN=1 writes it anew.
 add_test(NAME house/events_reference COMMAND test_tune_events)
 set_tests_properties(house/events_reference PROPERTIES LABELS unit)
+# The kernels that prompts show are correct.
+if(TARGET hone)
+  add_test(NAME tune/examples COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/tune/examples.py
+           $<TARGET_FILE:hone>)
+  set_tests_properties(tune/examples PROPERTIES LABELS session TIMEOUT 200)
+endif()

@@ -13,14 +13,22 @@ void tui_list_fit(struct tui_list *list, int count, int rows) {
     if (list->follow)
         list->cursor = list->count - 1;
     list->cursor = clamp(list->cursor, 0, list->count - 1);
+    if (list->aims)
+        list->top = list->cursor - list->rows / 3;
     list->top = clamp(list->top, list->cursor - list->rows + 1, list->cursor);
     list->top = clamp(list->top, 0, list->count - list->rows);
 }
 
 void tui_list_go(struct tui_list *list, int row) {
     list->cursor = clamp(row, 0, list->count - 1);
-    list->follow = false;
+    list->follow = list->aims = false;
     tui_list_fit(list, list->count, list->rows);
+}
+
+void tui_list_aim(struct tui_list *list, int row) {
+    list->cursor = MAX_OF(row, 0);
+    list->follow = false;
+    list->aims = true;
 }
 
 void tui_list_move(struct tui_list *list, enum tui_move move) {
@@ -30,7 +38,7 @@ void tui_list_move(struct tui_list *list, enum tui_move move) {
 }
 
 void tui_list_scroll(struct tui_list *list, int rows) {
-    list->follow = false;
+    list->follow = list->aims = false;
     list->top = clamp(list->top + rows, 0, list->count - list->rows);
     list->cursor = clamp(list->cursor, list->top, list->top + list->rows - 1);
     tui_list_fit(list, list->count, list->rows);

@@ -9,6 +9,7 @@ struct tui_list {
     int cursor, top; /* numbers of rows among all rows */
     int count, rows; /* how many there are, and how many fit; tui_list_fit sets them */
     bool follow;     /* stay at the end while rows are added */
+    bool aims;       /* tui_list_aim; until it is moved */
 };
 
 enum tui_move {
@@ -28,6 +29,9 @@ void tui_list_fit(struct tui_list *list, int count, int rows);
 /* Moves the cursor. A list that can follow follows again when the cursor reaches its end. */
 void tui_list_move(struct tui_list *list, enum tui_move move);
 void tui_list_go(struct tui_list *list, int row);
+/* Goes to a row that somebody comes from elsewhere to see: it shows a third of the window below the
+ * top, with what belongs to it around, whatever size the window gets. */
+void tui_list_aim(struct tui_list *list, int row);
 /* Moves the window and drags the cursor along. */
 void tui_list_scroll(struct tui_list *list, int rows);
 /* Draws a thumb in the column right of an area, where its frame is, when there is more than

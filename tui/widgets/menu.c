@@ -69,8 +69,14 @@ void tui_menu_open(struct tui_menu *menu, const struct tui_menu_row *rows, int c
     menu->rows = rows;
     menu->count = count;
     menu->list.rows = 1;
+    menu->is_question = false;
     tui_field_set(&menu->filter, STR(""));
     narrow(menu);
+}
+
+void tui_menu_question(struct tui_menu *menu, const struct tui_menu_row *rows, int count) {
+    tui_menu_open(menu, rows, count);
+    menu->is_question = true;
 }
 
 void tui_menu_rows(struct tui_menu *menu, const struct tui_menu_row *rows, int count) {
@@ -104,6 +110,12 @@ static bool move_of(struct tui_key key, enum tui_move *move) {
     return false;
 }
 
+static bool ends_question(const struct tui_event *event) {
+    return event->kind == TUI_EVENT_KEY &&
+           (event->key.code == TUI_KEY_ENTER || event->key.code == TUI_KEY_ESCAPE ||
+            tui_key_equal(event->key, (struct tui_key){'c', TUI_CTRL}));
+}
+
 enum tui_answer tui_menu_event(struct tui_menu *menu, const struct tui_event *event) {
     enum tui_move move;
     if (event->kind == TUI_EVENT_WHEEL) {
@@ -117,6 +129,8 @@ enum tui_answer tui_menu_event(struct tui_menu *menu, const struct tui_event *ev
         leave_heading(menu, up ? -1 : 1);
         return TUI_ANSWER_OPEN;
     }
+    if (menu->is_question && !ends_question(event))
+        return TUI_ANSWER_OPEN;
     enum tui_answer answer = tui_field_event(&menu->filter, event);
     if (answer == TUI_ANSWER_CHANGED)
         narrow(menu);
@@ -161,17 +175,27 @@ static int lines_of(const struct tui_menu *menu) {
     return lines;
 }
 
+static void draw_filter(struct tui_menu *menu, struct tui_area box) {
+    if (menu->is_question) {
+        tui_say(tui_ink(box, TUI_DIM), 0, 2, "other keys wait until this is answered");
+        return;
+    }
+    tui_say(tui_ink(box, TUI_KEY), 0, 0, "/");
+    tui_field_draw(&menu->filter, tui_area_part(box, (struct tui_rect){0, 2, 1, box.cols - 2}));
+}
+
 /* The frame's two lines, the field and the line below it; a list of few rows has some room. */
 enum { MENU_AROUND = 4, MENU_LEAST = 4 };
 
 void tui_menu_draw(struct tui_menu *menu, struct tui_area area, const char *title) {
     int rows = MIN_OF(area.rows - 2, MAX_OF(lines_of(menu), MENU_LEAST) + MENU_AROUND);
-    struct tui_area box = tui_popup_draw(area, rows, MIN_OF(area.cols - 4, 100), title,
-                                         "Enter chooses   type to narrow   Esc back");
+    struct tui_area box =
+        tui_popup_draw(area, rows, MIN_OF(area.cols - 4, 100), title,
+                       menu->is_question ? "Enter chooses   Esc leaves it as it is"
+                                         : "Enter chooses   type to narrow   Esc back");
     if (box.rows < 4 || box.cols < 16)
         return;
-    tui_say(tui_ink(box, TUI_KEY), 0, 0, "/");
-    struct tui_rect line = {0, 2, 1, box.cols - 2};
+    draw_filter(menu, box);
     tui_list_fit(&menu->list, (int)menu->shown.len, box.rows - 2);
     int name_cols = 8;
     for (int i = 0; i < menu->count; i++)
@@ -186,5 +210,4 @@ void tui_menu_draw(struct tui_menu *menu, struct tui_area area, const char *titl
         tui_say(tui_ink(box, TUI_DIM), 2, 2, "nothing matches; Backspace widens the search");
     struct tui_rect body = {2, 0, box.rows - 2, box.cols};
     tui_list_draw_bar(&menu->list, tui_area_part(box, body));
-    tui_field_draw(&menu->filter, tui_area_part(box, line));
 }

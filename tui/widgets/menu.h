@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of rows to choose from, narrowed down by typing. */
+/* A list of rows to choose from: narrowed down by typing, or the answers to a question. */
 #ifndef HONE_TUI_MENU_H
 #define HONE_TUI_MENU_H
 
@@ -18,9 +18,12 @@ struct tui_menu {
     int count;
     struct tui_field filter;
     struct tui_list list;
-    VEC(int) shown; /* indexes into rows */
+    bool is_question; /* letters do nothing: who typed them may have meant what lies below */
+    VEC(int) shown;   /* indexes into rows */
 };
 void tui_menu_open(struct tui_menu *menu, const struct tui_menu_row *rows, int count);
+/* The same as a question that opened by itself; it takes arrows, Enter and Esc only. */
+void tui_menu_question(struct tui_menu *menu, const struct tui_menu_row *rows, int count);
 /* Gives the same list other rows. What was typed, and the cursor, stay. */
 void tui_menu_rows(struct tui_menu *menu, const struct tui_menu_row *rows, int count);
 void tui_menu_free(struct tui_menu *menu);

@@ -8,7 +8,7 @@
 #define AROUND 3
 
 static void push(struct diff *diff, enum diff_kind kind, int old_line, int new_line, int hunk) {
-    const struct diff_row row = {kind, old_line, new_line, hunk, 0};
+    const struct diff_row row = {kind, old_line, new_line, hunk, 0, 0, 0};
     *vec_push(&diff->unified) = row;
     if (kind == DIFF_SAME || kind == DIFF_HEAD)
         *vec_push(&diff->sides) = row;
@@ -30,9 +30,13 @@ static void push_hunk(struct diff *diff, const struct tune_hunk *hunk, int index
         enum diff_kind kind = i < pairs             ? DIFF_CHANGED
                               : i < hunk->old_count ? DIFF_REMOVED
                                                     : DIFF_ADDED;
-        *vec_push(&diff->sides) =
-            (struct diff_row){kind, i < hunk->old_count ? hunk->old_line + i : 0,
-                              i < hunk->new_count ? hunk->new_line + i : 0, index, 0};
+        *vec_push(&diff->sides) = (struct diff_row){kind,
+                                                    i < hunk->old_count ? hunk->old_line + i : 0,
+                                                    i < hunk->new_count ? hunk->new_line + i : 0,
+                                                    index,
+                                                    0,
+                                                    0,
+                                                    0};
     }
     diff->added += hunk->new_count;
     diff->removed += hunk->old_count;
@@ -62,6 +66,27 @@ static void build(struct diff *diff, const struct tune_hunk *hunks, size_t count
     }
 }
 
+/* Lines of blanks do not count. */
+static void measure_line(struct diff_row *head, struct str line) {
+    int indent = source_indent(line);
+    if (indent < 0)
+        return;
+    head->indent = head->widest ? MIN_OF(head->indent, indent) : indent;
+    head->widest = MAX_OF(head->widest, (int)text_columns(line));
+}
+
+static void measure(const struct diff *diff, struct diff_row *rows, size_t count) {
+    struct diff_row *head = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].kind == DIFF_HEAD)
+            head = &rows[i];
+        else if (head && rows[i].old_line)
+            measure_line(head, source_line(&diff->old, rows[i].old_line));
+        if (head && rows[i].kind != DIFF_HEAD && rows[i].new_line)
+            measure_line(head, source_line(&diff->new_, rows[i].new_line));
+    }
+}
+
 void diff_set(struct diff *diff, const char *old, const char *new_, const struct tune_hunk *hunks,
               size_t count) {
     if (diff->old.text == old && diff->new_.text == new_ && diff->n_hunks == count)
@@ -72,6 +97,26 @@ void diff_set(struct diff *diff, const char *old, const char *new_, const struct
     diff->unified.len = diff->sides.len = 0;
     diff->added = diff->removed = 0;
     build(diff, hunks, count);
+    measure(diff, diff->unified.at, diff->unified.len);
+    measure(diff, diff->sides.at, diff->sides.len);
+}
+
+int diff_row_across(const struct diff *diff, bool from_sides, int row) {
+    size_t n_from = from_sides ? diff->sides.len : diff->unified.len;
+    size_t count = from_sides ? diff->unified.len : diff->sides.len;
+    const struct diff_row *to = from_sides ? diff->unified.at : diff->sides.at;
+    if (row < 0 || (size_t)row >= n_from)
+        return 0;
+    const struct diff_row *at = from_sides ? &diff->sides.at[row] : &diff->unified.at[row];
+    for (size_t i = 0; i < count; i++) {
+        bool head = at->kind == DIFF_HEAD && to[i].kind == DIFF_HEAD && to[i].hunk == at->hunk;
+        bool line =
+            at->kind != DIFF_HEAD && to[i].kind != DIFF_HEAD &&
+            (at->new_line ? to[i].new_line == at->new_line : to[i].old_line == at->old_line);
+        if (head || line)
+            return (int)i;
+    }
+    return 0;
 }
 
 void diff_free(struct diff *diff) {

@@ -13,12 +13,15 @@ struct diff_row {
     int old_line, new_line; /* from 1; 0: nothing on that side */
     int hunk;               /* -1: none */
     int other;              /* unified: the line on the other side it was made from, or 0 */
+    int indent, widest;     /* DIFF_HEAD: columns, of the lines up to the next one: what all are
+                             * indented by at least, and the longest */
 };
 
 struct diff {
     struct source old, new_;
     size_t n_hunks;
     int added, removed;
+    bool in_sides; /* as it was drawn last: which of the two lists */
     VEC(struct diff_row) unified, sides;
 };
 /* Builds the rows with three lines around every hunk, unless they are there already for the same
@@ -26,6 +29,9 @@ struct diff {
 void diff_set(struct diff *diff, const char *old, const char *new_, const struct tune_hunk *hunks,
               size_t count);
 void diff_free(struct diff *diff);
+/* The row of the one list that shows what a row of the other shows: the same head, or the same
+ * line. */
+int diff_row_across(const struct diff *diff, bool from_sides, int row);
 /* The bytes in which two lines differ, between what is the same at both ends. False when too little
  * is the same to be worth showing. */
 bool diff_words(struct str a, struct str b, size_t *start, size_t *a_end, size_t *b_end);

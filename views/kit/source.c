@@ -121,12 +121,19 @@ struct str source_line(const struct source *source, int line) {
     return source->lines.at[line - 1];
 }
 
-/* Marks show on both sides that something is cut off. */
+int source_indent(struct str line) {
+    size_t blanks = 0;
+    while (blanks < line.len && isspace((unsigned char)line.at[blanks]))
+        blanks++;
+    return blanks == line.len ? -1 : (int)text_columns((struct str){line.at, blanks});
+}
+
+/* Marks show on both sides that something is cut off. Blanks at the start are nothing. */
 static void mark_cut(struct tui_area area, int row, int shift, struct str line) {
     bool right = (int)text_columns(line) - shift > area.cols;
     if (right && area.cols > 0)
         tui_put(tui_ink(area, TUI_DIM), row, area.cols - 1, STR("…"));
-    if (shift > 0 && str_trim(line).len && area.cols > 0)
+    if (shift > 0 && shift > source_indent(line) && str_trim(line).len && area.cols > 0)
         tui_put(tui_ink(area, TUI_DIM), row, 0, STR("…"));
 }
 

@@ -47,9 +47,22 @@ static double metric(const struct tune_attempt *attempt, const char *name) {
     return attempt ? tune_attempt_metric(attempt, name) : NAN;
 }
 
-/* Percents are from 0 to 100; some tools report a ratio instead. */
-static double percent(const struct tune_attempt *attempt, const char *name) {
-    return metric(attempt, name);
+/* A row shows where one of the two has the number. */
+static bool has_row(const struct tune_attempt *a, const struct tune_attempt *b, const char *name) {
+    return isfinite(metric(a, name)) || isfinite(metric(b, name));
+}
+
+const char *pane_profile_metric(const struct views *views, int row) {
+    const struct tune_attempt *a, *b;
+    views_pair(views, &a, &b);
+    if (!a || !isfinite(a->latency_us))
+        return NULL;
+    for (size_t i = 0; i < COUNT_OF(rows) + COUNT_OF(engines); i++) {
+        const char *name = i < COUNT_OF(rows) ? rows[i].metric : engines[i - COUNT_OF(rows)].metric;
+        if (has_row(a, b, name) && row-- == 0)
+            return name;
+    }
+    return NULL;
 }
 
 static enum tui_role role_of_change(double from, double to, bool less_is_better) {
@@ -64,7 +77,7 @@ static int draw_values(struct tui_area area, int row, const struct tune_attempt 
     int value = wide ? 26 : 20, other = wide ? 40 : 29, change = wide ? 51 : area.cols - 1;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         double from = metric(a, rows[i].metric), to = metric(b, rows[i].metric);
-        if (!isfinite(from) && !isfinite(to))
+        if (!has_row(a, b, rows[i].metric))
             continue;
         tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", glossary_word(rows[i].metric));
         tui_say_right(b ? area : tui_ink(area, TUI_STRONG), row, value, "%s",
@@ -87,9 +100,9 @@ static int draw_engines(struct tui_area area, int row, const struct tune_attempt
                         const struct tune_attempt *b) {
     int room = area.cols - 26;
     for (size_t i = 0; i < COUNT_OF(engines); i++) {
-        double from = percent(a, engines[i].metric), to = percent(b, engines[i].metric);
+        double from = metric(a, engines[i].metric), to = metric(b, engines[i].metric);
         double shown = b && isfinite(to) ? to : from;
-        if (!isfinite(from) && !isfinite(to))
+        if (!has_row(a, b, engines[i].metric))
             continue;
         tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", glossary_word(engines[i].metric));
         struct tui_rect bar = {row, 9, 1, room};
@@ -134,10 +147,13 @@ static int draw_doubt(struct tui_area area, int row, const struct profile_pair *
         tui_say(ink, row++, 1, "on hardware %s to %s (8 of 10)", show_latency(shown->low_us).text,
                 show_latency(shown->high_us).text);
     struct tune_rests rests = tune_gain_rests(pair->a, pair->b);
-    if (isfinite(rests.fitted) && isfinite(rests.guessed))
-        tui_say(ink, row++, 1, "gain: %.0f %% on fitted rules, %.0f %% guessed", 100 * rests.fitted,
-                100 * rests.guessed);
-    return row;
+    double fitted = 100 * rests.fitted, guessed = 100 * rests.guessed;
+    bool some = fitted >= 0.5, more = guessed >= 0.5; /* what is shown as 0 says nothing */
+    int col = some ? tui_say(ink, row, 1, "gain: %.0f %% on fitted rules", fitted) : 1;
+    if (more)
+        tui_say(ink, row, col, some ? ", %.0f %% guessed" : "gain: %.0f %% on guessed rules",
+                guessed);
+    return row + (some || more);
 }
 
 void profile_pair_draw(struct tui_area area, const struct profile_pair *pair) {
@@ -272,7 +288,7 @@ static void draw_samples(struct tui_area area, const struct tune_attempt *attemp
     }
     struct buf text = {0};
     int count = (int)attempt->samples.len;
-    buf_printf(&text, "%d sample%s, mean %s", count, count == 1 ? "" : "s",
+    buf_printf(&text, "%d sample%s, mean %s", count, PLURAL(count),
                show_latency(sum / (double)attempt->samples.len).text);
     if (attempt->modelled)
         buf_puts(&text, " (modelled: the same each time)");

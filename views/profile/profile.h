@@ -10,4 +10,8 @@ struct views;
 void pane_profile_draw(struct views *views, struct tui_area area);
 void pane_profile_note(const struct views *views, struct buf *note);
 
+/* The metric that a row of the pane is about; NULL where it has none. The rows that have one come
+ * first, without a gap. */
+const char *pane_profile_metric(const struct views *views, int row);
+
 #endif

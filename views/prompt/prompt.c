@@ -135,7 +135,7 @@ static void draw_part(struct views *views, struct tui_area area, int row, int in
     buf_printf(&notes, "%s%s%s", system ? "  system" : "", part->edited ? "  edited" : "",
                part->off ? "  off" : "");
     if (part->left_out && !part->edited)
-        buf_printf(&notes, "  %d lines cut", part->left_out);
+        buf_printf(&notes, "  %d line%s cut", part->left_out, PLURAL(part->left_out));
     enum tui_role ink = part->off ? TUI_DIM : part->edited ? TUI_WAITING : TUI_PLAIN;
     tui_say(tui_ink(area, part->off ? TUI_DIM : TUI_GOOD), row, 1, "%s", part->off ? "○" : "●");
     int end = area.cols - 9;

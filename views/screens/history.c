@@ -297,6 +297,22 @@ static void draw_sparkline(struct views *views, struct tui_area area) {
     tui_say(tui_ink(area, TUI_GOOD), 0, col + chart.cols + 1, "%s", show_speedup(best).text);
 }
 
+/* A text broken between words, in as many rows as leave one each for those that come after it. The
+ * last row is cut. Returns the row after it. */
+static int put_field(struct tui_area area, int row, int col, const char *text, int after) {
+    int most = MAX_OF(area.rows - row - after, 1), cols = area.cols - col - 1, used = 0;
+    struct str rest = str_of(text);
+    while (used + 1 < most && rest.len) {
+        size_t len = tui_line_length(rest, cols);
+        if (len == rest.len)
+            break;
+        tui_put(area, row + used++, col, (struct str){rest.at, len});
+        rest = str_trim((struct str){rest.at + len, rest.len - len});
+    }
+    tui_put_short(area, row + used, (struct tui_rect){0, col, 1, cols}, rest);
+    return row + used + 1;
+}
+
 /* Why the attempt under the cursor got its verdict. */
 static void draw_detail(struct views *views, struct tui_area area) {
     const struct tune_attempt *attempt = tune_state_attempt(views->state, history_attempt(views));
@@ -313,17 +329,15 @@ static void draw_detail(struct views *views, struct tui_area area) {
                  {"correct", verdict->correct_why, verdict->correct},
                  {"credible", verdict->credible_why, verdict->credible},
                  {"faster", verdict->faster_why, verdict->faster}};
-    int row = 0;
-    struct tui_rect title = {0, 1, 1, area.cols - 2};
-    tui_put_short(tui_ink(area, TUI_STRONG), row++, title,
-                  str_of(attempt->reason      ? attempt->reason
-                         : attempt->plan.what ? attempt->plan.what
-                                              : ""));
-    for (size_t i = 0; i < COUNT_OF(parts); i++, row++) {
+    const char *title = attempt->reason      ? attempt->reason
+                        : attempt->plan.what ? attempt->plan.what
+                                             : "";
+    int row = put_field(tui_ink(area, TUI_STRONG), 0, 1, title, COUNT_OF(parts));
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
         tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", parts[i].name);
         tui_say(area, row, 11, "%s", tune_answer_word(parts[i].answer));
-        tui_put_short(tui_ink(area, TUI_DIM), row, (struct tui_rect){0, 25, 1, area.cols - 26},
-                      str_of(parts[i].why ? parts[i].why : ""));
+        row = put_field(tui_ink(area, TUI_DIM), row, 25, parts[i].why ? parts[i].why : "",
+                        (int)(COUNT_OF(parts) - i) - 1);
     }
 }
 

@@ -134,8 +134,10 @@ static void draw_detail(struct views *views, struct tui_area area, int index) {
     if (at_work && !lane->closed)
         lane_does(state, index, &text);
     row = rows_field(area, row, 11, "does", text.at);
-    bool tells = !lane->closed && lane->step > TUNE_STEP_PLAN;
-    row = rows_field(area, row, 11, tune_step_word(lane->step), tells ? lane->summary : NULL);
+    buf_clear(&text);
+    if (!lane->closed && lane->step > TUNE_STEP_PLAN)
+        tune_lane_told(&text, lane);
+    row = rows_field(area, row, 11, tune_step_word(lane->step), text.at);
     buf_clear(&text);
     author_print(plan, tune_lane_candidate(state, index), &text);
     row = rows_field(area, row, 11, "from", text.at);
@@ -152,7 +154,8 @@ static void draw_round(struct views *views, struct tui_area area) {
     for (size_t i = 0; i < state->lanes.len; i++)
         running += state->lanes.at[i].is == TUNE_IS_RUNNING;
     struct buf text = {0};
-    buf_printf(&text, "round %d: %d lanes", state->round, lanes_count(state));
+    buf_printf(&text, "round %d: %d lane%s", state->round, lanes_count(state),
+               PLURAL(lanes_count(state)));
     if (running)
         buf_printf(&text, ", %d at work", running);
     if (closed)

@@ -80,7 +80,7 @@ static void earned_print(const struct tune_state *state, int index, struct buf *
         buf_printf(out, "%s%d", i ? ", " : ": question ", earned.calls[i] + 1);
     if (earned.attempts)
         buf_printf(out, "; of %d attempt%s from them %d kept", earned.attempts,
-                   earned.attempts == 1 ? "" : "s", earned.kept);
+                   PLURAL(earned.attempts), earned.kept);
     if (earned.kept)
         buf_printf(out, ", %s together", show_speedup(earned.gain).text);
 }
@@ -177,7 +177,7 @@ static void do_approve_all(struct views *views, struct str args, struct views_re
     buf_printf(&text,
                "Approve %d experience%s that %s proposed and fit%s this kernel? From then on "
                "prompts contain them, the newest first.",
-               count, count == 1 ? "" : "s", count == 1 ? "is" : "are", count == 1 ? "s" : "");
+               count, PLURAL(count), count == 1 ? "is" : "are", count == 1 ? "s" : "");
     if (count)
         views_ask_confirm(views, "approve", text.at, approve_fitting);
     else

@@ -60,7 +60,7 @@ static void draw_note_detail(const struct views *views, struct tui_area area,
     row = rows_field(area, row, 13, "plan", note->plan);
     snprintf(text, sizeof text, "%s; entered %d prompt%s%s%s%s",
              note->held == TUNE_ANSWER_UNKNOWN ? "none" : note_held(views, note), note->entered,
-             note->entered == 1 ? "" : "s", note->pinned ? "; pinned" : "",
+             PLURAL(note->entered), note->pinned ? "; pinned" : "",
              note->dropped ? "; dropped" : "", note->edited ? "; edited by you" : "");
     row = rows_field(area, row, 13, "prediction", text);
     snprintf(text, sizeof text, "%s%s%.60s", diagnosis_word(note->diagnosis),

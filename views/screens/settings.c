@@ -214,7 +214,9 @@ static void collect(struct views *views) {
         add_text(views, "precision", state->precision, ":precision keep, split or any");
     set_origin(views, precision, "precision", TUNE_BY_HAND_PRECISION);
     add_budgets(views);
-    add_text(views, "device", state->device, "hone --device, when a session begins");
+    snprintf(text, sizeof text, "%s%s", state->device ? state->device : "-",
+             state->lnc > 1 ? ", two cores" : "");
+    add_text(views, "device", text, "hone --device, when a session begins");
     add_text(views, "target", state->target,
              "hone --target, when a session begins: another host "
              "has other times");

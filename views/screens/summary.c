@@ -359,7 +359,8 @@ static void summary_enter(struct views *views, struct views_request *request) {
 /* ---- when it opens -------------------------------------------------------------------------- */
 
 bool summary_is_due(const struct tune_state *state) {
-    return state && state->wait == TUNE_WAIT_STOPPED && state->attempts.len;
+    return state && state->wait == TUNE_WAIT_STOPPED && state->attempts.len &&
+           isfinite(state->attempts.at[0].latency_us);
 }
 
 /* Opens when the loop stops and nobody is there. */

@@ -414,7 +414,7 @@ bool calls_paste(struct views *views, struct str paste) {
     buf_clear(&views->editing.text);
     text_sanitise(&views->editing.text, buf_str(&lines));
     buf_printf(&say, "Send what was pasted (%d line%s, %s) as the answer to question %d?", count,
-               count == 1 ? "" : "s", show_bytes((double)views->editing.text.len).text, number);
+               PLURAL(count), show_bytes((double)views->editing.text.len).text, number);
     views->over.about = number;
     views_ask_confirm(views, "answer", say.at, answer_pasted);
     buf_free(&lines);

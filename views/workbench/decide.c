@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 bool decide_has_hunks(const struct views *views) {
     return views->state && tune_lane_of(views->state, views->lane)->candidate.exists &&
@@ -16,7 +17,7 @@ bool decide_in_hunks(const struct views *views) {
 }
 
 bool decide_has_plans(const struct views *views) {
-    return views->state->plans.len > 1 && views_can(views, TUNE_ACT_CHOOSE_PLAN);
+    return views_can(views, TUNE_ACT_CHOOSE_PLAN) || views_can(views, TUNE_ACT_TAKE_PLAN);
 }
 
 bool decide_is_measured(const struct views *views) {
@@ -71,16 +72,65 @@ void decide_overrule(struct views *views, struct str args, struct views_request 
 static void choose_plan(struct views *views, struct str text, struct views_request *request) {
     (void)request;
     long long index;
-    if (str_to_int(text, &index))
-        views_act(views, &(struct tune_action){.kind = TUNE_ACT_CHOOSE_PLAN, .index = (int)index});
+    if (!str_to_int(text, &index))
+        return;
+    int plans = (int)views->state->plans.len;
+    struct tune_action act = {.kind = TUNE_ACT_CHOOSE_PLAN, .index = (int)index};
+    if (index >= plans) /* the rows of the stock follow those of the round */
+        act = (struct tune_action){.kind = TUNE_ACT_TAKE_PLAN, .index = (int)index - plans};
+    views_act(views, &act);
+}
+
+static bool is_of_round(const struct tune_state *state, const char *key) {
+    for (size_t i = 0; i < state->plans.len; i++)
+        if (state->plans.at[i].key && !strcmp(state->plans.at[i].key, key))
+            return true;
+    return false;
+}
+
+/* Plans of earlier rounds that were not tried. */
+static void stock_rows(struct views *views) {
+    const struct tune_state *state = views->state;
+    size_t at[TUNE_STOCK_SHOWN], count = tune_stock_list(state, at, TUNE_STOCK_SHOWN);
+    struct buf text = {0};
+    for (size_t i = 0; i < count; i++) {
+        const struct tune_plan *plan = &state->stock.at[at[i]].plan;
+        if (is_of_round(state, plan->key))
+            continue;
+        buf_clear(&text);
+        buf_printf(&text, "round %d, not tried", state->stock.at[at[i]].round);
+        if (plan->latency < 0)
+            buf_printf(&text, ", latency %+.0f %%", plan->latency * 100);
+        buf_printf(&text, ".  %s", plan->why ? plan->why : plan->what ? plan->what : "");
+        views_menu_row(views, (int)(state->plans.len + at[i]), "", plan->title, text.at);
+    }
+    buf_free(&text);
+}
+
+struct offered {
+    double latency; /* predicted; without one a plan comes last */
+    size_t index;   /* as they were proposed */
+};
+
+static int by_latency(const void *a, const void *b) {
+    const struct offered *x = a, *y = b;
+    double one = isnan(x->latency) ? INFINITY : x->latency;
+    double other = isnan(y->latency) ? INFINITY : y->latency;
+    return one < other ? -1 : one > other ? 1 : x->index < y->index ? -1 : 1;
 }
 
 void decide_plans(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
+    VEC(struct offered) offers = {0};
     views->over.rows.len = 0;
+    for (size_t i = 0; i < views->state->plans.len; i++)
+        *vec_push(&offers) = (struct offered){rows_latency(&views->state->plans.at[i]), i};
+    if (offers.len)
+        qsort(offers.at, offers.len, sizeof *offers.at, by_latency);
     struct buf text = {0};
-    for (size_t i = 0; i < views->state->plans.len; i++) {
+    for (size_t k = 0; k < offers.len; k++) {
+        size_t i = offers.at[k].index;
         const struct tune_plan *plan = &views->state->plans.at[i];
         bool here = (int)i == tune_lane_of(views->state, views->lane)->plan;
         buf_clear(&text);
@@ -90,7 +140,9 @@ void decide_plans(struct views *views, struct str args, struct views_request *re
                        text.at);
     }
     buf_free(&text);
-    views_open_menu(views, "plans, best first", choose_plan);
+    vec_free(&offers);
+    stock_rows(views);
+    views_open_menu(views, "plans, by the latency they predict; earlier rounds last", choose_plan);
 }
 
 void decide_take(struct views *views, struct str args, struct views_request *request) {

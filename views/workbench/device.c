@@ -273,25 +273,34 @@ static void draw_empty(const struct views *views, struct tui_area area) {
 }
 
 /* A log that is followed may end with findings. Then their first error stays in sight, because the
- * others mostly come of it. */
-static void keep_cause(const struct views *views, struct tui_list *list) {
+ * others mostly come of it, and the cursor is there. */
+static bool keep_cause(const struct views *views, struct tui_list *list) {
     int cause = list->follow ? log_rows_cause(&own(views)->rows, views->state) : -1;
     if (cause >= 0 && cause < list->top)
         list->top = cause;
     if (cause >= 0)
         list->cursor = cause;
+    return cause >= 0;
+}
+
+bool pane_device_has_cause(struct views *views) {
+    const struct log_rows *rows = &own(views)->rows;
+    log_filter(views, rows->cols ? rows->cols + text_col(views) : VIEWS_MIN_COLS);
+    int cause = log_rows_cause(rows, views->state);
+    const struct tune_log *log = log_at(views, cause);
+    return log && log->line > 0;
 }
 
 static void log_draw(struct views *views, struct tui_area area, struct tui_list *list) {
     log_filter(views, area.cols);
     tui_list_fit(list, (int)own(views)->rows.all.len, area.rows);
-    keep_cause(views, list);
+    bool points = keep_cause(views, list) || !list->follow;
     if (list->count == 0)
         draw_empty(views, area);
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
         if (log_at(views, list->top + row))
             draw_row(views, area, row, list->top + row);
-        if (!list->follow && list->top + row == list->cursor)
+        if (points && list->top + row == list->cursor)
             tui_lay_paper(area, (struct tui_rect){row, 0, 1, area.cols}, TUI_PAPER_CURSOR);
     }
     tui_list_draw_bar(list, area);

@@ -17,6 +17,11 @@ static const struct tune_line_cost *cost_of(const struct tune_attempt *attempt, 
     return NULL;
 }
 
+/* What is said behind a line takes room from it. */
+static int cost_cols(const struct tune_line_cost *cost) {
+    return cost && cost->share >= 0.01 ? COST_COLS : 0;
+}
+
 static enum tui_role heat_of(double share) {
     return share >= 0.25   ? TUI_HEAT_4
            : share >= 0.10 ? TUI_HEAT_3
@@ -60,8 +65,28 @@ static void draw_cost(struct tui_area area, int row, const struct tune_line_cost
         tui_say_right(heat, row, area.cols, " %.0f%% ", cost->share * 100);
 }
 
-static void draw_row(struct views *views, struct tui_area area, int row, struct source *source,
-                     const struct tune_attempt *attempt, int line) {
+/* The columns that the lines in sight are moved to the left: as many as the person moved them,
+ * else, where one of them would be cut, what they are all indented by. */
+static int shift_of(const struct views *views, struct tui_area area,
+                    const struct kernel_shown *shown) {
+    int least = -1, first = shown->list->top + 1, most = 0;
+    for (int line = first; line < first + area.rows; line++) {
+        struct str text = source_line(shown->source, line);
+        int indent = source_indent(text), right = cost_cols(cost_of(shown->attempt, line));
+        if (indent < 0)
+            continue;
+        least = least < 0 ? indent : MIN_OF(least, indent);
+        most = MAX_OF(most, (int)text_columns(text) + right);
+    }
+    bool cut = most > area.cols - GUTTER;
+    return views->shift || !cut || least < 0 ? views->shift : least;
+}
+
+static void draw_row(struct views *views, struct tui_area area, int row,
+                     const struct kernel_shown *shown, int shift) {
+    const struct tune_attempt *attempt = shown->attempt;
+    const struct source *source = shown->source;
+    int line = shown->list->top + row + 1;
     const struct tune_plan *plan = tune_lane_plan(views->state, views->lane);
     int id = attempt ? attempt->id : -1;
     const struct tune_candidate *candidate = &tune_lane_of(views->state, views->lane)->candidate;
@@ -75,12 +100,11 @@ static void draw_row(struct views *views, struct tui_area area, int row, struct 
         tui_say(tui_ink(area, diag->severity == DIAG_ERROR ? TUI_BAD : TUI_WARN), row, 2, "!");
     else if (aimed)
         tui_say(tui_ink(area, TUI_ACTIVE), row, 2, "%s", line == plan->first_line ? "▸" : "│");
-    const struct tune_line_cost *cost = cost_of(attempt, line);
-    int right = cost && cost->share >= 0.01 ? COST_COLS : 0;
+    int right = cost_cols(cost_of(attempt, line));
     struct tui_area rest =
         tui_area_part(area, (struct tui_rect){row, GUTTER, 1, area.cols - GUTTER - right});
-    source_draw_line(rest, 0, views->shift, text, source->quote.at[line - 1]);
-    find_mark(views, rest, 0, -views->shift, text);
+    source_draw_line(rest, 0, shift, text, source->quote.at[line - 1]);
+    find_mark(views, rest, 0, -shift, text);
 }
 
 /* Rows of a source with gutter, cost and colours. */
@@ -92,10 +116,10 @@ static void kernel_draw(struct views *views, struct tui_area area,
     for (size_t i = 0; attempt && i < attempt->lines.len; i++)
         most = fmax(most, attempt->lines.at[i].share);
     tui_list_fit(list, (int)shown->source->lines.len, area.rows);
+    int shift = shift_of(views, area, shown);
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
-        int line = list->top + row + 1;
-        draw_row(views, area, row, shown->source, attempt, line);
-        draw_cost(area, row, cost_of(attempt, line), most);
+        draw_row(views, area, row, shown, shift);
+        draw_cost(area, row, cost_of(attempt, list->top + row + 1), most);
         if (list->top + row == list->cursor && shown->cursor)
             tui_lay_paper(area, (struct tui_rect){row, 3, 1, area.cols - 3}, TUI_PAPER_CURSOR);
     }
@@ -163,7 +187,7 @@ static struct kernel *own(const struct views *views) {
 void kernel_show_line(struct views *views, int line) {
     views_show(views, VIEW_KERNEL);
     if (line > 0)
-        own(views)->list.cursor = line - 1;
+        tui_list_aim(&own(views)->list, line - 1);
 }
 
 void kernel_show(struct views *views, int attempt, int line) {

@@ -21,6 +21,7 @@ struct workbench {
     bool zoomed, hunks;
     int hunk, step;            /* step: the one looked at, -1: none */
     int stop;                  /* the gate at which the loop stood when last drawn, -1: none */
+    bool stopped;              /* the loop stood then, at a gate or not */
     enum tune_step hunks_step; /* the loop's step when the person began to go through hunks */
     struct tui_list panes[PANE_COUNT];
     struct tui_rect pane_spots[PANE_COUNT], step_spots[TUNE_STEPS];
@@ -44,6 +45,8 @@ void pane_proposal_draw(struct views *views, struct tui_area area);
 void pane_proposal_note(const struct views *views, struct buf *note);
 void pane_device_draw(struct views *views, struct tui_area area);
 void pane_device_note(const struct views *views, struct buf *note);
+/* Whether its log ends with findings of which one names a line. */
+bool pane_device_has_cause(struct views *views);
 
 /* kernel.c: what was found at a line of the attempt; false: nothing. */
 bool kernel_explain(const struct views *views, const struct tune_attempt *attempt, int line,

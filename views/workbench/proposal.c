@@ -24,7 +24,7 @@ void pane_proposal_note(const struct views *views, struct buf *note) {
     else /* it has no number before it is verified */
         buf_printf(note, "from #%d", candidate->parent);
     buf_printf(note, "  +%d -%d  %d hunk%s", added, removed, (int)candidate->hunks.len,
-               candidate->hunks.len == 1 ? "" : "s");
+               PLURAL(candidate->hunks.len));
     if (left)
         buf_printf(note, ", %d left out", left);
     if (candidate->repair)
@@ -48,16 +48,27 @@ static const char *plan_costs(struct views *views) {
     return bench->costs.len ? bench->costs.at : NULL;
 }
 
+/* How the plan that shows was turned down: by the last rejection, until another plan is there. */
+static const struct tune_rejection *rejection_of(const struct views *views,
+                                                 const struct tune_plan *plan) {
+    const struct tune_state *state = views->state;
+    const struct tune_rejection *last =
+        state->rejections.len ? &state->rejections.at[state->rejections.len - 1] : NULL;
+    bool same = last && last->round == state->round && last->key && plan->key &&
+                !strcmp(last->key, plan->key);
+    bool planning = state->step == TUNE_STEP_PLAN && state->steps[TUNE_STEP_PLAN].is != TUNE_IS_OK;
+    return same && (state->wait == TUNE_WAIT_REJECTED || planning) ? last : NULL;
+}
+
 static void draw_plan(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     const struct tune_plan *plan = tune_lane_plan(state, views->lane);
     if (!plan)
         return;
     struct tui_area fields = tui_area_part(area, (struct tui_rect){0, 0, area.rows, area.cols - 1});
-    const struct tune_rejection *last =
-        state->rejections.len ? &state->rejections.at[state->rejections.len - 1] : NULL;
+    const struct tune_rejection *last = rejection_of(views, plan);
     int top = 0;
-    if (state->wait == TUNE_WAIT_REJECTED && last)
+    if (last)
         top = rows_field(tui_ink(fields, TUI_BAD), 0, 11, "rejected",
                          last->reason ? last->reason : "by you") +
               1;
@@ -85,15 +96,22 @@ static void draw_plan(struct views *views, struct tui_area area) {
     if (views_can(views, TUNE_ACT_CHOOSE_PLAN))
         tui_say(tui_ink(area, TUI_DIM), row + 1, 1, "%d more; P chooses among them",
                 (int)state->plans.len - 1);
+    else if (views_can(views, TUNE_ACT_TAKE_PLAN))
+        tui_put(tui_ink(area, TUI_DIM), row + 1, 1,
+                STR("P shows plans of earlier rounds that were not tried"));
 }
 
 static void draw_nothing(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     bool goes_on = state->running || state->wait == TUNE_WAIT_GATE;
-    const char *text = goes_on ? "The next proposal shows here as soon as there is one."
-                               : "No proposal yet. s starts the loop: profile, plan, "
-                                 "rewrite, verify, benchmark, decide, summarise, reflect. "
-                                 "w writes the next kernel yourself.";
+    bool wrong = !goes_on && state->attempts.len && state->incumbent < 0;
+    const char *text = wrong ? "No proposal: the kernel it would start from is not right yet. The "
+                               "device pane has the findings, Enter there opens the line. "
+                               "Correct the file, then s starts again."
+                       : goes_on ? "The next proposal shows here as soon as there is one."
+                                 : "No proposal yet. s starts the loop: profile, plan, "
+                                   "rewrite, verify, benchmark, decide, summarise, reflect. "
+                                   "w writes the next kernel yourself.";
     tui_put_wrapped(
         tui_ink(tui_area_part(area, (struct tui_rect){1, 2, area.rows, area.cols - 4}), TUI_DIM), 0,
         str_of(text));

@@ -8,17 +8,26 @@
 
 /* ---- the steps ------------------------------------------------------------------------------ */
 
-static void step_text(const struct views *views, int i, bool wide, struct buf *out) {
+/* How much the line of steps says; where there is no room, less. */
+enum steps_form { STEPS_WIDE, STEPS_CLOSE, STEPS_SHORT, STEPS_LEAST };
+
+static const char *step_name(enum tune_step step, enum steps_form form) {
+    static const char *const brief[TUNE_STEPS] = {
+        [TUNE_STEP_BENCHMARK] = "bench", [TUNE_STEP_SUMMARISE] = "sum"};
+    return form >= STEPS_SHORT && brief[step] ? brief[step] : tune_step_word(step);
+}
+
+static void step_text(const struct views *views, int i, enum steps_form form, struct buf *out) {
     const struct tune_step_view *step = &views->state->steps[i];
-    bool running = step->is == TUNE_IS_RUNNING,
+    bool wide = form == STEPS_WIDE, running = step->is == TUNE_IS_RUNNING,
          waits = views->state->wait == TUNE_WAIT_GATE && (int)views->state->wait_step == i;
     const char *glyph = waits ? "◆" : rows_step_look(step->is).glyph;
-    buf_printf(out, "%s%s%s", glyph, wide ? " " : "", tune_step_word((enum tune_step)i));
+    buf_printf(out, "%s%s%s", glyph, wide ? " " : "", step_name((enum tune_step)i, form));
     int64_t ms = (running ? views->now_ms : step->ended_ms) - step->started_ms;
     bool counts = running && lanes_any(views) && step->total > 0;
     if (counts)
         buf_printf(out, " %.0f/%.0f", step->done, step->total);
-    if (counts && !wide) /* how long it takes is said below */
+    if ((counts && !wide) || form == STEPS_LEAST) /* how long it takes is said below */
         return;
     if (step->started_ms && (running || (wide && step->ended_ms && ms >= 100)))
         buf_printf(out, " %s", show_elapsed(ms).text);
@@ -32,12 +41,12 @@ static const char *gates_word(const struct tune_state *state) {
     return tune_gate_word(state->steps[0].gate);
 }
 
-static int steps_width(const struct views *views, bool wide, int gap) {
+static int steps_width(const struct views *views, enum steps_form form) {
     int width = 1;
     for (int i = 0; i < TUNE_STEPS; i++) {
         struct buf text = {0};
-        step_text(views, i, wide, &text);
-        width += (int)text_columns(buf_str(&text)) + gap;
+        step_text(views, i, form, &text);
+        width += (int)text_columns(buf_str(&text)) + (form == STEPS_WIDE ? 2 : 1);
         buf_free(&text);
     }
     return width;
@@ -46,8 +55,12 @@ static int steps_width(const struct views *views, bool wide, int gap) {
 void workbench_steps(struct views *views, struct tui_area area) {
     struct workbench *bench = workbench_of(views);
     const struct tune_state *state = views->state;
-    bool wide = steps_width(views, true, 2) + 12 <= area.cols;
-    int gap = wide ? 2 : 1, col = 1;
+    struct buf gate = {0};
+    buf_printf(&gate, "gate: %s", gates_word(state));
+    enum steps_form form = STEPS_WIDE;
+    while (form < STEPS_LEAST && steps_width(views, form) + (int)gate.len + 1 > area.cols)
+        form++;
+    int gap = form == STEPS_WIDE ? 2 : 1, col = 1;
     for (int i = 0; i < TUNE_STEPS; i++) {
         const struct tune_step_view *step = &state->steps[i];
         bool waits = state->wait == TUNE_WAIT_GATE && (int)state->wait_step == i;
@@ -55,14 +68,12 @@ void workbench_steps(struct views *views, struct tui_area area) {
         if (bench->step == i)
             look = tui_paper(look, TUI_PAPER_CURSOR);
         struct buf text = {0};
-        step_text(views, i, wide, &text);
+        step_text(views, i, form, &text);
         int end = tui_put(look, 0, col, buf_str(&text));
         bench->step_spots[i] = (struct tui_rect){area.row, area.col + col, 1, end - col};
         col = end + gap;
         buf_free(&text);
     }
-    struct buf gate = {0};
-    buf_printf(&gate, "gate: %s", gates_word(state));
     if (col + (int)gate.len < area.cols)
         tui_say_right(tui_ink(area, TUI_DIM), 0, area.cols - 1, "%s", gate.at);
     buf_free(&gate);
@@ -104,8 +115,12 @@ static void draw_step(struct views *views, struct tui_area area) {
     int end = tui_say_right(tui_ink(area, TUI_DIM), 0, area.cols - 1, "gate: %s",
                             tune_gate_word(step->gate)) -
               2;
-    const char *text = step->summary ? step->summary : step->doing ? step->doing : "";
-    tui_put_short(area, 0, (struct tui_rect){0, col, 1, end - col}, str_of(text));
+    struct buf text = {0};
+    tune_step_told(&text, views->state, views->lane, (enum tune_step)bench->step);
+    if (!text.len && step->doing)
+        buf_puts(&text, step->doing);
+    tui_put_short(area, 0, (struct tui_rect){0, col, 1, end - col}, buf_str(&text));
+    buf_free(&text);
 }
 
 void workbench_plan(struct views *views, struct tui_area area) {

@@ -38,7 +38,7 @@ static void workbench_forget(struct views *views) {
     buf_free(&bench->costs);
     bench->proposed = NULL;
     bench->costs_seq = -1;
-    bench->hunks = bench->zoomed = bench->kernel_moved = false;
+    bench->hunks = bench->zoomed = bench->kernel_moved = bench->stopped = false;
     bench->step = bench->stop = -1;
     for (int i = 0; i < PANE_COUNT; i++)
         bench->panes[i] = (struct tui_list){.follow = i == PANE_DEVICE};
@@ -62,6 +62,18 @@ void workbench_refocus(struct views *views) {
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
+/* The cursor of the profile pane goes from metric to metric. */
+static void point_metric(struct views *views, struct tui_area area) {
+    struct workbench *bench = workbench_of(views);
+    struct tui_list *list = &bench->panes[PANE_PROFILE];
+    int count = 0;
+    while (count < area.rows && pane_profile_metric(views, count))
+        count++;
+    tui_list_fit(list, count, area.rows);
+    if (count && bench->pane == PANE_PROFILE)
+        tui_lay_paper(area, (struct tui_rect){list->cursor, 0, 1, area.cols}, TUI_PAPER_CURSOR);
+}
+
 static void draw_pane(struct views *views, struct tui_area area, enum pane pane) {
     struct workbench *bench = workbench_of(views);
     struct buf note = {0};
@@ -70,6 +82,8 @@ static void draw_pane(struct views *views, struct tui_area area, enum pane pane)
         tui_frame_title(area, bench->pane == pane, panes[pane].name, note.at ? note.at : "");
     bench->pane_spots[pane] = (struct tui_rect){area.row, area.col, area.rows, area.cols};
     panes[pane].draw(views, inside);
+    if (pane == PANE_PROFILE)
+        point_metric(views, inside);
     buf_free(&note);
 }
 
@@ -109,6 +123,21 @@ static void end_hunks(struct views *views) {
         bench->hunks = false;
 }
 
+/* Where the loop stops at findings, the pane that has them is gone to, however many panes show:
+ * there Enter opens the line. */
+static void show_what_failed(struct views *views) {
+    struct workbench *bench = workbench_of(views);
+    const struct tune_state *state = views->state;
+    bool stopped = state->wait != TUNE_WAIT_NOTHING, gate = state->wait == TUNE_WAIT_GATE;
+    enum tune_step step = gate ? state->wait_step : state->step;
+    bool failed = stopped && state->steps[step].is == TUNE_IS_FAILED;
+    if (failed && !bench->stopped && pane_device_has_cause(views)) {
+        bench->pane = PANE_DEVICE;
+        bench->zoomed = false;
+    }
+    bench->stopped = stopped;
+}
+
 /* Where one pane shows, a new stop brings the one that matters, once: Tab still goes to others. A
  * zoomed proposal makes room for what came of it; other panes stay zoomed until a person goes. */
 static void show_what_waits(struct views *views, bool tabs) {
@@ -121,6 +150,7 @@ static void show_what_waits(struct views *views, bool tabs) {
             bench->pane = matters[stop];
     }
     bench->stop = stop;
+    show_what_failed(views);
 }
 
 static void workbench_draw(struct views *views, struct tui_area area) {
@@ -163,6 +193,11 @@ static struct tui_list *workbench_list(struct views *views) {
     return &bench->panes[bench->pane];
 }
 
+static const char *metric_at(const struct views *views, int row) {
+    const char *metric = pane_profile_metric(views, row);
+    return metric ? metric : "";
+}
+
 static struct str workbench_line(const void *data, int row) {
     const struct views *views = data;
     const struct workbench *bench = workbench_of(views);
@@ -173,7 +208,7 @@ static struct str workbench_line(const void *data, int row) {
     case PANE_KERNEL: return source_line(&bench->kernel, row + 1);
     case PANE_PROPOSAL: return diff_line(&bench->diff, diff_has_sides(views), row);
     case PANE_DEVICE: return log_line(data, row);
-    default: return STR("");
+    default: return str_of(glossary_word(metric_at(views, row)));
     }
 }
 
@@ -271,7 +306,7 @@ static void workbench_enter(struct views *views, struct views_request *request) 
     }
 }
 
-/* The line under the cursor; the profile has words instead. */
+/* What the cursor is at: a line, a finding, a metric. */
 static enum explain_what workbench_explain(const struct views *views, struct buf *out) {
     const struct workbench *bench = workbench_of(views);
     int row = bench->panes[bench->pane].cursor;
@@ -280,6 +315,10 @@ static enum explain_what workbench_explain(const struct views *views, struct buf
                           : STR("");
     if (bench->pane == PANE_DEVICE)
         return log_explain(views, row, out);
+    if (bench->pane == PANE_PROFILE)
+        buf_puts(out, metric_at(views, row));
+    if (bench->pane == PANE_PROFILE)
+        return out->len ? EXPLAIN_WORD : EXPLAIN_NOTHING;
     if (bench->pane == PANE_KERNEL && kernel_explain(views, views_parent(views), row + 1, out))
         return EXPLAIN_SAID;
     buf_add(out, line.at, line.len);

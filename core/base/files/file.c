@@ -30,19 +30,50 @@ static bool write_all(int fd, const char *data, size_t size) {
     return true;
 }
 
+/* What shells pass in, as for <(...): whoever is at the other end was started with hone. */
+static bool is_passed_in(const char *path) {
+    return !strcmp(path, "/dev/stdin") || str_starts(str_of(path), "/dev/fd/");
+}
+
+static bool is_null_device(const struct stat *st) {
+    struct stat null;
+    return S_ISCHR(st->st_mode) && stat("/dev/null", &null) == 0 && st->st_rdev == null.st_rdev;
+}
+
+static const char *odd_kind(mode_t mode) {
+    return S_ISDIR(mode)                    ? "a folder"
+           : S_ISFIFO(mode)                 ? "a pipe"
+           : S_ISSOCK(mode)                 ? "a socket"
+           : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+                                            : "no file";
+}
+
+int file_open(const char *path, int flags, mode_t mode, struct err *err) {
+    const char *what = (flags & O_ACCMODE) == O_RDONLY ? "read" : "write";
+    int wait = is_passed_in(path) ? 0 : O_NONBLOCK;
+    int fd = open(path, flags | wait | O_CLOEXEC | O_NOCTTY, mode);
+    struct stat st = {0};
+    bool found = fd >= 0 ? fstat(fd, &st) == 0 : errno == ENXIO && stat(path, &st) == 0;
+    if (fd < 0 && !found) {
+        system_error(err, what, path);
+        return -1;
+    }
+    bool may_read = what[0] == 'r' && fd >= 0 && !S_ISDIR(st.st_mode);
+    if (fd >= 0 && (S_ISREG(st.st_mode) || (may_read && (!wait || is_null_device(&st)))))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    err_set(err, ERR_USAGE, "cannot %s %s: it is %s", what, path, odd_kind(st.st_mode));
+    errno = EINVAL;
+    return -1;
+}
+
 char *file_read(const char *path, size_t limit, size_t *size, struct err *err) {
     struct buf text = {0};
     size_t most = limit ? limit : DEFAULT_LIMIT;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        system_error(err, "read", path);
+    int fd = file_open(path, O_RDONLY, 0, err);
+    if (fd < 0)
         return NULL;
-    }
-    struct stat st;
-    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-        err_set(err, ERR_USAGE, "cannot read %s: it is a folder", path);
-        goto fail;
-    }
     char chunk[65536];
     ssize_t n;
     size_t used = 0;
@@ -147,6 +178,11 @@ bool file_append(const char *path, const void *data, size_t size, struct err *er
 bool file_exists(const char *path) {
     struct stat st;
     return stat(path, &st) == 0;
+}
+
+bool file_is_broken_link(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) != 0;
 }
 
 bool file_is_dir(const char *path) {

@@ -6,11 +6,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/kit/kit.h"
 
-/* The whole file, followed by a zero byte that *size does not count. Free it with free. A file of
- * more than `limit` bytes is refused (0: 256 MiB). NULL on failure. */
+/* Opens a file with the flags of open(2). What is no file (a folder, a pipe, a socket, a device)
+ * is refused, without waiting for who could be at its other end: foreign folders may have one where
+ * hone looks for a file. Opened to read are also /dev/null and what a shell passes in as /dev/stdin
+ * or /dev/fd/N. A new file gets `mode`. -1 on failure, with errno (EINVAL for what is no file). */
+int file_open(const char *path, int flags, mode_t mode, struct err *err) CC_MUST_USE;
+/* The whole file, opened in the same way, followed by a zero byte that *size does not count. Free
+ * it with free. A file of more than `limit` bytes is refused (0: 256 MiB). NULL on failure. */
 char *file_read(const char *path, size_t limit, size_t *size, struct err *err) CC_MUST_USE;
 /* Replaces the file, or leaves the old one as it was: it writes beside it, syncs and renames.
  * Devices and pipes are written to in place, and a link to a file stays a link. */
@@ -23,6 +29,8 @@ bool file_write_private(const char *path, const void *data, size_t size,
 uint32_t file_machine(void);
 bool file_append(const char *path, const void *data, size_t size, struct err *err) CC_MUST_USE;
 bool file_exists(const char *path);
+/* A symbolic link that leads to nothing, or in a circle. */
+bool file_is_broken_link(const char *path);
 bool file_is_dir(const char *path);
 /* Makes the folder and all its missing parents. */
 bool file_make_dirs(const char *path, struct err *err) CC_MUST_USE;

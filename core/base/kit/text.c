@@ -210,3 +210,17 @@ const char *text_typewriter(uint32_t code, const char **name) {
     }
     return NULL;
 }
+
+void text_json(struct buf *out, struct str json) {
+    uint32_t code;
+    for (size_t len; (len = text_decode(json, &code)); json.at += len, json.len -= len)
+        if (code == TEXT_INVALID)
+            buf_puts(out, "\xef\xbf\xbd");
+        else if (code >= 0x10000 && text_is_unsafe(code))
+            buf_printf(out, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10),
+                       0xdc00 + (code & 0x3ff));
+        else if (code >= 0x7f && text_is_unsafe(code))
+            buf_printf(out, "\\u%04x", code);
+        else
+            buf_add(out, json.at, len);
+}

@@ -42,6 +42,14 @@ size_t text_columns(struct str text);
  * net. */
 void text_sanitise(struct buf *out, struct str text);
 
+/* What a word gets that stands behind a number of things: "s", or "" behind 1. */
+#define PLURAL(count) ((count) == 1 ? "" : "s")
+
+/* Appends printed JSON with the same values, and nothing in it that a reader of JSON or a terminal
+ * stumbles over: what is unsafe beyond ASCII becomes \uXXXX, a byte that is no UTF-8 becomes U+FFFD
+ * (RFC 8259, section 8.1: JSON is UTF-8). */
+void text_json(struct buf *out, struct str json);
+
 /* What a keyboard has in place of a character that word processors and models put into code: "-"
  * for U+2212, with "a typographic minus" in *name. NULL for any other character; "" where it is to
  * be left out. */

@@ -476,7 +476,11 @@ static void check_instruction(struct check *c, size_t i) {
         return;
     }
     size_t findings = c->findings;
-    if (check_passed_before(c, i) || !check_kinds(c) || !check_aps(c))
+    if (check_passed_before(c, i))
+        return;
+    c->image->kind[i] = (uint32_t)c->image->kinds.len;
+    *vec_push(&c->image->kinds) = (uint32_t)i;
+    if (!check_kinds(c) || !check_aps(c))
         return;
     bool ok = resolve_engine(c);
     c->image->engine[i] = (uint8_t)(c->engine ? c->engine : NKI_ENGINE_VECTOR);

@@ -5,7 +5,8 @@
 
 #include "device/image/image.h"
 
-/* Checks the whole program and fills image->engine. False when there were errors. */
+/* Checks the whole program and fills the engines and kinds of its image. False when there were
+ * errors. */
 bool check_program(struct device_image *image, struct diag_list *diags);
 /* check_cores.c: of a launch on two cores, whether neither touches what the other one writes. Needs
  * the image's operands. False with an error in *diags. */

@@ -84,6 +84,7 @@ bool check_passed_before(struct check *c, size_t i) {
     if (!same_instruction(c, instr, &c->program->instrs.at[old]))
         return false;
     c->image->engine[i] = c->image->engine[old];
+    c->image->kind[i] = c->image->kind[old];
     const struct nki_op_row *row = nki_op_row((enum nki_op)instr->op);
     for (size_t k = 0; k < instr->n_operands; k++)
         if (instr->operands[k].kind == NKI_OPERAND_AP && nki_role_writes(row->params[k].role))

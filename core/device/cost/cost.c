@@ -9,6 +9,7 @@
 /* What a cost function works with. */
 struct work {
     const struct nki_program *program;
+    size_t i;
     const struct nki_instr *instr;
     enum nki_engine engine;
     bool input_in_psum;
@@ -279,13 +280,17 @@ static bool same_pattern(const struct nki_ap *a, const struct nki_ap *b) {
 
 /* The weights stay when a product that is a few instructions back at most had the same ones. */
 #define WEIGHTS_LOOK_BACK 4
-static bool has_weights(const struct work *work, const struct nki_ap *weights) {
-    const struct nki_instr *first = work->program->instrs.at;
-    for (const struct nki_instr *at = work->instr; at-- > first;) {
-        if (work->instr - at > WEIGHTS_LOOK_BACK || at->op == NKI_OP_NC_TRANSPOSE)
+bool cost_has_weights(const struct nki_program *program, size_t i) {
+    const struct nki_instr *first = program->instrs.at, *instr = &first[i];
+    if (instr->op != NKI_OP_NC_MATMUL ||
+        instr->operands[NKI_NC_MATMUL_stationary].kind != NKI_OPERAND_AP)
+        return false;
+    for (const struct nki_instr *at = instr; at-- > first;) {
+        if (instr - at > WEIGHTS_LOOK_BACK || at->op == NKI_OP_NC_TRANSPOSE)
             return false;
         if (at->op == NKI_OP_NC_MATMUL)
-            return same_pattern(at->operands[NKI_NC_MATMUL_stationary].ap, weights);
+            return same_pattern(at->operands[NKI_NC_MATMUL_stationary].ap,
+                                instr->operands[NKI_NC_MATMUL_stationary].ap);
     }
     return false;
 }
@@ -294,7 +299,7 @@ static struct cost cost_matmul(const struct work *work) {
     const struct nki_ap *moving = ap_at(work, NKI_NC_MATMUL_moving);
     const struct nki_ap *weights = ap_at(work, NKI_NC_MATMUL_stationary);
     return pe_cost(work, moving ? nki_ap_free(moving) : work->n, weights,
-                   weights && !has_weights(work, weights) ? nki_ap_free(weights) : 1);
+                   weights && !cost_has_weights(work->program, work->i) ? nki_ap_free(weights) : 1);
 }
 
 static struct cost cost_transpose(const struct work *work) {
@@ -349,7 +354,7 @@ struct cost cost_of(const struct nki_program *program, size_t i, struct cost_pla
                     const struct device_constants *table) {
     const struct nki_instr *instr = &program->instrs.at[i];
     struct work work = {
-        program, instr, place.engine, place.input_in_psum, table, longest_free(instr)};
+        program, i, instr, place.engine, place.input_in_psum, table, longest_free(instr)};
     struct cost cost = functions[instr->op](&work);
     cost.port = needs_port(&work);
     cost.interval_ns = cost_on_grid(cost.interval_ns);

@@ -28,9 +28,12 @@ struct cost_place {
     enum nki_engine engine;
     bool input_in_psum;
 };
-/* The cost of instruction i. Transfers are in time/dma.c. */
+/* The cost of instruction i. Those of a kind (image->kind) in the same place cost the same, but for
+ * products whose weights are there already. Transfers are in time/dma.c. */
 struct cost cost_of(const struct nki_program *program, size_t i, struct cost_place place,
                     const struct device_constants *table);
+/* Whether it is a product whose weights the PE array has, from a product just before it. */
+bool cost_has_weights(const struct nki_program *program, size_t i);
 /* Floating point operations of a matrix product as Neuron's profiler counts them; 0 for other
  * instructions. Sets *transpose for products that only move data. */
 double cost_flops(const struct nki_program *program, const struct nki_instr *instr,

@@ -38,6 +38,9 @@ struct device_image {
     const struct device_generation *generation;
     struct arena *arena;         /* owns all arrays below */
     uint8_t *engine;             /* enum nki_engine, one per instruction, never UNKNOWN */
+    uint32_t *kind;              /* per instruction: its kind. Those of a kind differ only in which
+                                  * tiles of one sort they use, and where in them or in HBM */
+    VEC(uint32_t) kinds;         /* the first instruction of each */
     struct device_block *blocks; /* blocks of storage s: block_base[s] .. block_base[s + 1] */
     size_t n_blocks;
     uint32_t *block_base; /* one for each storage, and one more */

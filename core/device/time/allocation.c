@@ -16,6 +16,7 @@ struct walk {
     struct allocation *allocation;
     VEC(struct touch) touched; /* of instruction i: [touched_base[i], touched_base[i + 1]) */
     uint32_t *touched_base;
+    size_t issues;       /* instructions that are not hidden */
     uint32_t *use_base;  /* per block: its uses, use_at[use_base[b] .. use_base[b + 1]] */
     uint32_t *use_at;    /* instructions, ascending */
     uint32_t *use_next;  /* per block: index of its next use in use_at */
@@ -69,8 +70,10 @@ static void list_uses(struct walk *w) {
     w->touched_base = mem_alloc(n_instrs + 1, sizeof *w->touched_base);
     for (uint32_t i = 0; i < n_instrs; i++) {
         size_t n = 0;
-        if (!allocation_hides(w->allocation, i))
+        if (!allocation_hides(w->allocation, i)) {
             n = touched_blocks(w->allocation, i, blocks, written);
+            w->issues++;
+        }
         for (size_t k = 0; k < n; k++) {
             *vec_push(&w->touched) = (struct touch){blocks[k], written[k]};
             w->use_base[blocks[k] + 1]++;
@@ -236,11 +239,12 @@ static void rename_buffer(struct walk *w, uint32_t i, const struct touch *filled
         leave_memory(w, filled->block, PLACE_NOWHERE);
 }
 
-/* What a spill of the block would have to save now. */
+/* What a spill of the block would have to save now: nothing while all in it was loaded from inputs,
+ * by one load or by several. */
 static void note_written(struct walk *w, uint32_t i, uint32_t block, bool load) {
-    bool whole = load && w->allocation->image->blocks[block].first_write == i;
+    bool first = w->allocation->image->blocks[block].first_write == i;
     w->dirty[block] += used_bytes(w->allocation, i, block);
-    w->copy[block] = whole ? COPY_INPUT : COPY_NONE;
+    w->copy[block] = load && (first || w->copy[block] == COPY_INPUT) ? COPY_INPUT : COPY_NONE;
 }
 
 static void walk_instruction(struct walk *w, uint32_t i, bool absent) {
@@ -320,6 +324,10 @@ static void walk_program(struct allocation *allocation, const bool *absent, bool
         w.capacity -= spare_bytes(image);
     w.live_at = mem_alloc(image->n_blocks, sizeof *w.live_at);
     list_uses(&w);
+    /* No more than that without spills and renamed buffers. */
+    vec_reserve(&allocation->issues, w.issues);
+    vec_reserve(&allocation->use_base, w.issues + 1);
+    vec_reserve(&allocation->uses, w.touched.len);
     *vec_push(&allocation->use_base) = 0;
     for (uint32_t i = 0; i < image->program->instrs.len; i++)
         if (!allocation_hides(allocation, i))

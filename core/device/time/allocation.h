@@ -176,9 +176,13 @@ struct depends {
     uint32_t *base;          /* producers of issue s: producer[base[s] .. base[s + 1]] */
     uint32_t *consumer_base; /* the same edges from the producers' side */
     uint32_t *consumer;      /* issue numbers, some with DEPENDS_ORDER */
-    VEC(uint32_t) producer;  /* issue numbers, some with DEPENDS_ORDER */
+    VEC(uint32_t)
+    producer; /* issue numbers, some with DEPENDS_ORDER; none any more after
+               * depends_end_producers */
 };
 struct depends *depends_make(const struct allocation *allocation, const struct issue_costs *costs);
+/* Gives back what only a search for steady states reads; schedules need the other side alone. */
+void depends_end_producers(struct depends *depends);
 void depends_free(struct depends *depends);
 
 /* schedule.c */

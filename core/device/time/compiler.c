@@ -89,19 +89,29 @@ static bool leaves_psum(const struct device_image *image, uint32_t i) {
            image->program->storages.at[src->ap->storage].space == NKI_PSUM;
 }
 
+/* What instructions of a kind take on Vector and on Scalar, with and without an input in PSUM; one
+ * more than that, 0: not known yet. */
+struct estimate {
+    double more[4];
+};
+
 /* In whole ns: nobody knows the compiler's estimate better. Only so do its choices in a long loop
  * repeat after some time, and the loop can be folded. */
-static double busy_on(const struct allocation *allocation, uint32_t i, enum nki_engine engine,
-                      const struct device_constants *table) {
+static double busy_on(const struct allocation *allocation, struct estimate *estimates, uint32_t i,
+                      enum nki_engine engine) {
     struct cost_place place = {engine, allocation->input_in_psum && allocation->input_in_psum[i]};
-    return rint(cost_of(allocation->image->program, i, place, table).interval_ns);
+    double *more = &estimates[allocation->image->kind[i]]
+                        .more[(engine == NKI_ENGINE_VECTOR ? 2 : 0) + place.input_in_psum];
+    if (*more <= 0)
+        *more =
+            1 + rint(cost_of(allocation->image->program, i, place, allocation->table).interval_ns);
+    return *more - 1;
 }
 
-static enum nki_engine less_busy(const struct allocation *allocation, uint32_t i,
-                                 const struct balance *balance,
-                                 const struct device_constants *table) {
-    double vector = balance->vector_ns + busy_on(allocation, i, NKI_ENGINE_VECTOR, table);
-    double scalar = balance->scalar_ns + busy_on(allocation, i, NKI_ENGINE_SCALAR, table);
+static enum nki_engine less_busy(const struct allocation *allocation, struct estimate *estimates,
+                                 uint32_t i, const struct balance *balance) {
+    double vector = balance->vector_ns + busy_on(allocation, estimates, i, NKI_ENGINE_VECTOR);
+    double scalar = balance->scalar_ns + busy_on(allocation, estimates, i, NKI_ENGINE_SCALAR);
     return vector < scalar ? NKI_ENGINE_VECTOR : NKI_ENGINE_SCALAR;
 }
 
@@ -127,7 +137,6 @@ static uint32_t choices_end(const struct allocation *allocation) {
 
 void allocation_choose_engines(struct allocation *allocation, bool shares, const bool *absent) {
     const struct device_image *image = allocation->image;
-    const struct device_constants *table = allocation->table;
     size_t n = image->program->instrs.len;
     struct balance balance = {0};
     allocation->engine = mem_alloc(n + 1, sizeof *allocation->engine);
@@ -135,14 +144,16 @@ void allocation_choose_engines(struct allocation *allocation, bool shares, const
     /* On trn1, Vector and Scalar cannot reach PSUM at once (architecture guide). */
     bool chooses = shares && image->generation->generation != NKI_GEN2;
     uint32_t end = chooses ? choices_end(allocation) : 0;
+    struct estimate *estimates = mem_alloc(end ? image->kinds.len : 1, sizeof *estimates);
     for (uint32_t i = 0; i < end; i++) {
         if (allocation_hides(allocation, i))
             continue;
         note_balance(allocation, i, &balance);
         if (leaves_psum(image, i))
-            allocation->engine[i] = (uint8_t)less_busy(allocation, i, &balance, table);
+            allocation->engine[i] = (uint8_t)less_busy(allocation, estimates, i, &balance);
         enum nki_engine engine = (enum nki_engine)allocation->engine[i];
         if ((engine == NKI_ENGINE_VECTOR || engine == NKI_ENGINE_SCALAR) && !absent[i])
-            add_busy(&balance, engine, busy_on(allocation, i, engine, table));
+            add_busy(&balance, engine, busy_on(allocation, estimates, i, engine));
     }
+    free(estimates);
 }

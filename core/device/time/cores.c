@@ -14,7 +14,7 @@ void together_make(const struct timing *timing, struct together *together) {
     *together = (struct together){.image = timing->image, .n = timing->image->program->cores};
     together->hbm.bytes_per_ns = (double)together->n * generation->hbm_bytes_per_ns;
     for (size_t k = 0; k < together->n; k++) {
-        struct timing own = {timing->image->cores[k].image, timing->table, timing->without};
+        struct timing own = {timing->image->cores[k].image, timing->table, timing->without, false};
         folded_prepare(&own, &together->cores[k]);
     }
     (void)together_again(together, -1);
@@ -108,7 +108,7 @@ struct device_profile *cores_profile(const struct timing *timing) {
     size_t last = 0;
     together_make(timing, &together);
     for (size_t k = 0; k < together.n; k++) {
-        struct timing own = {timing->image->cores[k].image, timing->table, timing->without};
+        struct timing own = {timing->image->cores[k].image, timing->table, timing->without, false};
         all[k] = profile_make(&own, &together.cores[k], &together);
         (void)together_again(&together, -1); /* the bounds came from other schedules */
         if (together.cores[k].latency_ns > together.cores[last].latency_ns)

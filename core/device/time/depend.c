@@ -224,6 +224,10 @@ struct depends *depends_make(const struct allocation *allocation, const struct i
     return depends;
 }
 
+void depends_end_producers(struct depends *depends) {
+    vec_free(&depends->producer);
+}
+
 void depends_free(struct depends *depends) {
     if (!depends)
         return;

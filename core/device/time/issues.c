@@ -188,16 +188,63 @@ static uint32_t number_of(struct issue_costs *costs, struct places *places,
     return (uint32_t)costs->all.len - 1;
 }
 
+/* ---- costs that are known ------------------------------------------------------------------- */
+
+/* What an instruction of a kind costs where it is. There are few places for each kind. */
+struct known {
+    uint32_t place, cost; /* the cost's number */
+    uint32_t next;        /* of the same kind: number + 1; 0: none */
+};
+struct all_known {
+    VEC(struct known) all;
+    uint32_t *of_kind; /* number + 1 of one of them; 0: none */
+};
+
+/* All that decides about an issue's cost beside its kind. */
+static uint32_t place_in(const struct allocation *allocation, const struct issue *issue) {
+    uint32_t i = issue->instr;
+    bool psum = allocation->input_in_psum && allocation->input_in_psum[i];
+    bool again = allocation->again && allocation->again[i];
+    bool weights = cost_has_weights(allocation->image->program, i);
+    return (uint32_t)allocation->engine[i] << 4 | (uint32_t)(issue->kind == ISSUE_ABSENT) << 3 |
+           (uint32_t)psum << 2 | (uint32_t)again << 1 | (uint32_t)weights;
+}
+
+/* The cost's number; UINT32_MAX: it is not known. */
+static uint32_t find_known(const struct all_known *known, uint32_t kind, uint32_t place) {
+    for (uint32_t k = known->of_kind[kind]; k; k = known->all.at[k - 1].next)
+        if (known->all.at[k - 1].place == place)
+            return known->all.at[k - 1].cost;
+    return UINT32_MAX;
+}
+
+static void note_known(struct all_known *known, uint32_t kind, uint32_t place, uint32_t cost) {
+    *vec_push(&known->all) = (struct known){place, cost, known->of_kind[kind]};
+    known->of_kind[kind] = (uint32_t)known->all.len;
+}
+
 struct issue_costs *issue_costs_make(const struct allocation *allocation,
                                      const struct device_constants *table) {
+    const struct device_image *image = allocation->image;
     struct issue_costs *costs = mem_alloc(1, sizeof *costs);
     struct places places = {.size = 64};
+    struct all_known known = {.of_kind = mem_alloc(image->kinds.len + 1, sizeof *known.of_kind)};
     costs->of = mem_alloc(allocation->issues.len + 1, sizeof *costs->of);
     make_room(&places, costs);
     for (size_t s = 0; s < allocation->issues.len; s++) {
-        struct issue_cost cost = cost_of_issue(allocation, &allocation->issues.at[s], table);
+        const struct issue *issue = &allocation->issues.at[s];
+        bool spill = issue->kind == ISSUE_SAVE || issue->kind == ISSUE_RELOAD;
+        uint32_t kind = image->kind[issue->instr], place = place_in(allocation, issue);
+        costs->of[s] = spill ? UINT32_MAX : find_known(&known, kind, place);
+        if (costs->of[s] != UINT32_MAX)
+            continue;
+        struct issue_cost cost = cost_of_issue(allocation, issue, table);
         costs->of[s] = number_of(costs, &places, &cost);
+        if (!spill)
+            note_known(&known, kind, place, costs->of[s]);
     }
+    vec_free(&known.all);
+    free(known.of_kind);
     free(places.at);
     return costs;
 }

@@ -3,11 +3,23 @@
  * Explorer's summary), the cost of each source line along the critical path, how much each resource
  * limits, and the floor under any kernel with these inputs, outputs and matrix products. */
 #include "device/time/floor.h"
+#include "device/time/inner.h"
 #include "device/time/run.h"
 #include "device/time/testing.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+/* What an instruction moves and computes. */
+struct amount {
+    bool known;
+    uint64_t read[NKI_PSUM + 1], written[NKI_PSUM + 1]; /* bytes, per memory */
+    double flops;                                       /* 0: it is no product */
+    bool transpose;
+    int passes;         /* through the PE array */
+    double peak_per_ns; /* flops of the array at its peak .. */
+    int floor_times;    /* .. and the passes that the floor counts */
+};
 
 struct profiler {
     const struct device_image *image;
@@ -29,7 +41,11 @@ struct profiler {
     double dma_engine_ns; /* busy time of the DMA engines, summed */
     double model_flops, transpose_flops, hardware_flops;
     uint64_t matmuls, activations;
+    struct amount *amounts; /* of kinds of instructions, below AMOUNTS_KEPT */
+    struct amount scratch;  /* of one of the others */
 };
+/* Kinds whose amounts are kept. A program of more has few instructions of each. */
+#define AMOUNTS_KEPT 4096u
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
@@ -55,14 +71,6 @@ static void count_spans(struct profiler *p) {
         p->first_span[queue + 1] = p->first_span[queue] + p->count[queue];
     p->profile->spans.len = p->first_span[QUEUE_COUNT - 1] + p->count[QUEUE_COUNT - 1];
     vec_reserve(&p->profile->spans, p->profile->spans.len);
-}
-
-static void sort_spans(struct device_span *spans, size_t n) {
-    for (size_t i = 1; i < n; i++)
-        if (by_start(&spans[i - 1], &spans[i]) > 0) {
-            qsort(spans, n, sizeof *spans, by_start);
-            return;
-        }
 }
 
 /* Spans of one queue, or of two; each come by start. */
@@ -115,7 +123,7 @@ static void fill_spans(struct profiler *p, bool shifted) {
     }
     for (uint8_t queue = 0; queue < QUEUE_COUNT; queue++)
         if (p->count[queue] && (is_dma(queue) || p->allocation->reorders))
-            sort_spans(&p->profile->spans.at[p->first_span[queue]], p->count[queue]);
+            spans_sort(&p->profile->spans.at[p->first_span[queue]], p->count[queue]);
 }
 
 static struct spans spans_of(const struct profiler *p, int queue, int other) {
@@ -133,47 +141,64 @@ static void count_busy(struct profiler *p) {
     p->dma_busy = busy_time(p, spans_of(p, QUEUE_DMA_IN, QUEUE_DMA_OUT));
 }
 
-static void count_operands(struct profiler *p, size_t i, uint64_t weight) {
+static void add_operands(const struct profiler *p, size_t i, struct amount *amount) {
     size_t n;
     const struct block_operand *operands = allocation_operands(p->allocation, i, &n);
     for (size_t k = 0; k < n; k++) {
         uint64_t bytes =
-            weight * (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
-        switch ((enum nki_space)p->image->blocks[operands[k].first].space) {
-        case NKI_HBM:
-            p->hbm_read += operands[k].is_src ? bytes : 0;
-            p->hbm_write += operands[k].is_dst ? bytes : 0;
-            break;
-        case NKI_SBUF:
-            p->sbuf_read += operands[k].is_src ? bytes : 0;
-            p->sbuf_write += operands[k].is_dst ? bytes : 0;
-            break;
-        case NKI_PSUM:
-            p->psum_read += operands[k].is_src ? bytes : 0;
-            p->psum_write += operands[k].is_dst ? bytes : 0;
-            break;
-        }
+            (uint64_t)nki_ap_count(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
+        uint8_t space = p->image->blocks[operands[k].first].space;
+        amount->read[space] += operands[k].is_src ? bytes : 0;
+        amount->written[space] += operands[k].is_dst ? bytes : 0;
     }
 }
 
-static void count_flops(struct profiler *p, const struct nki_instr *instr, uint64_t weight) {
-    bool transpose;
-    double flops = cost_flops(p->image->program, instr, &transpose) * (double)weight;
-    if (flops <= 0)
+static void add_flops(const struct profiler *p, size_t i, struct amount *amount) {
+    const struct nki_instr *instr = &p->image->program->instrs.at[i];
+    amount->flops = cost_flops(p->image->program, instr, &amount->transpose);
+    if (amount->flops <= 0)
         return;
-    int passes = cost_pe_passes(p->image->program, instr, p->table);
+    amount->passes = cost_pe_passes(p->image->program, instr, p->table);
+    if (amount->transpose)
+        return;
+    const struct nki_operand *mode = &instr->operands[NKI_NC_MATMUL_perf_mode];
+    bool pairs = instr->op == NKI_OP_NC_MATMUL && mode->kind == NKI_OPERAND_ENUM &&
+                 mode->i == NKI_PERF_DOUBLE_ROW;
+    const struct device_generation *generation = p->image->generation;
+    double peak = pairs ? generation->pe_tflops_fp8 : generation->pe_tflops_bf16;
+    amount->peak_per_ns = peak * 1e3;
+    amount->floor_times = pairs ? 1 : amount->passes;
+}
+
+/* Those of a kind move and compute the same. */
+static const struct amount *amount_of(struct profiler *p, size_t i) {
+    uint32_t kind = p->image->kind[i];
+    struct amount *amount = kind < AMOUNTS_KEPT ? &p->amounts[kind] : &p->scratch;
+    if (amount->known && amount != &p->scratch)
+        return amount;
+    *amount = (struct amount){.known = true};
+    add_operands(p, i, amount);
+    add_flops(p, i, amount);
+    return amount;
+}
+
+static void count_amount(struct profiler *p, const struct amount *amount, uint64_t weight) {
+    p->hbm_read += weight * amount->read[NKI_HBM];
+    p->hbm_write += weight * amount->written[NKI_HBM];
+    p->sbuf_read += weight * amount->read[NKI_SBUF];
+    p->sbuf_write += weight * amount->written[NKI_SBUF];
+    p->psum_read += weight * amount->read[NKI_PSUM];
+    p->psum_write += weight * amount->written[NKI_PSUM];
+    if (amount->flops <= 0)
+        return;
+    double flops = amount->flops * (double)weight;
     p->matmuls += weight;
-    p->hardware_flops += flops * (passes > 1 ? 2 : 1);
-    *(transpose ? &p->transpose_flops : &p->model_flops) +=
-        transpose && passes > 1 ? 2 * flops : flops;
-    if (!transpose) {
-        const struct nki_operand *mode = &instr->operands[NKI_NC_MATMUL_perf_mode];
-        bool pairs = instr->op == NKI_OP_NC_MATMUL && mode->kind == NKI_OPERAND_ENUM &&
-                     mode->i == NKI_PERF_DOUBLE_ROW;
-        double peak = p->image->generation->pe_tflops_bf16;
-        double once_ns = flops / ((pairs ? p->image->generation->pe_tflops_fp8 : peak) * 1e3);
-        floor_add_product(&p->profile->floor_parts, once_ns, pairs ? 1 : passes);
-    }
+    p->hardware_flops += flops * (amount->passes > 1 ? 2 : 1);
+    *(amount->transpose ? &p->transpose_flops : &p->model_flops) +=
+        amount->transpose && amount->passes > 1 ? 2 * flops : flops;
+    if (!amount->transpose)
+        floor_add_product(&p->profile->floor_parts, flops / amount->peak_per_ns,
+                          amount->floor_times);
 }
 
 static void count_issues(struct profiler *p) {
@@ -184,16 +209,15 @@ static void count_issues(struct profiler *p) {
             continue;
         const struct nki_instr *instr = &p->image->program->instrs.at[issue->instr];
         if (is_dma(issue_cost_at(p->costs, s)->queue)) {
-            struct transfer transfer = issue_cost_at(p->costs, s)->transfer;
+            const struct transfer *transfer = &issue_cost_at(p->costs, s)->transfer;
             p->dma_transfers += weight;
-            p->dma_descriptors += weight * transfer.descriptors;
-            p->dma_bytes += weight * transfer.bytes;
-            p->dma_engine_ns += (double)weight * transfer.engine_ns * transfer.engines;
+            p->dma_descriptors += weight * transfer->descriptors;
+            p->dma_bytes += weight * transfer->bytes;
+            p->dma_engine_ns += (double)weight * transfer->engine_ns * transfer->engines;
         }
         if (issue->kind != ISSUE_INSTR)
             continue;
-        count_operands(p, issue->instr, weight);
-        count_flops(p, instr, weight);
+        count_amount(p, amount_of(p, issue->instr), weight);
         if (issue_cost_at(p->costs, s)->queue == QUEUE_SCALAR && instr->op != NKI_OP_TENSOR_COPY &&
             instr->op != NKI_OP_REGISTER_LOAD && instr->op != NKI_OP_LOOP_BRANCH)
             p->activations += weight;
@@ -460,9 +484,9 @@ static void fill_lines(struct profiler *p) {
             (double)weight * (p->time->end[s] - p->time->start[s]);
         line->instructions += issue->kind == ISSUE_INSTR ? weight : 0;
         if (is_dma(issue_cost_at(p->costs, s)->queue) && issue->kind == ISSUE_INSTR) {
-            struct transfer transfer = issue_cost_at(p->costs, s)->transfer;
-            bool hbm = transfer.reads_hbm || transfer.writes_hbm;
-            line->hbm_bytes += hbm ? weight * transfer.bytes : 0;
+            const struct transfer *transfer = &issue_cost_at(p->costs, s)->transfer;
+            bool hbm = transfer->reads_hbm || transfer->writes_hbm;
+            line->hbm_bytes += hbm ? weight * transfer->bytes : 0;
         }
     }
     walk_critical_path(p, &lines);
@@ -478,12 +502,14 @@ static void fill_lines(struct profiler *p) {
  * lifting it changes almost nothing. */
 #define WORTH_LIFTING 0.03
 
-/* The latency if that queue took no time. Where nothing was left out, the new schedule takes the
- * place of the one that the profile was made of. */
+/* The latency if that queue took no time. The new schedule takes the place of the one that the
+ * profile was made of. */
 static bool latency_without(struct profiler *p, const struct timing *timing, int queue,
                             double *ns) {
     struct folded folded;
     if (p->allocation->gaps.len) {
+        if (folded_again(p->folded, queue, ns))
+            return true;
         if (!folded_make(timing, queue, &folded))
             return false;
         *ns = folded.latency_ns;
@@ -546,13 +572,18 @@ static bool fill_profile(struct profiler *p, const struct timing *timing) {
     count_spans(p);
     fill_spans(p, false);
     count_busy(p);
+    p->amounts =
+        mem_alloc(MIN_OF(p->image->kinds.len + 1, (size_t)AMOUNTS_KEPT), sizeof *p->amounts);
     count_issues(p);
+    free(p->amounts);
     find_floor(p);
     fill_metrics(p);
     fill_lines(p);
-    fill_bounds(p, timing);
-    if (p->allocation->gaps.len)
+    if (p->allocation->gaps.len && timing->all_spans)
+        spans_of_whole(p->folded, p->start_ns, p->profile);
+    else if (p->allocation->gaps.len)
         fill_spans(p, true); /* where they are in the whole program */
+    fill_bounds(p, timing);
     return p->is_steady;
 }
 
@@ -577,19 +608,34 @@ struct device_profile *profile_make(const struct timing *timing, struct folded *
     return NULL;
 }
 
-struct device_profile *device_time_without(const struct device_image *image,
-                                           const struct device_constants *table, uint32_t passes) {
-    struct device_constants on_grid = device_constants_on_grid(
-        table ? table : device_constants_of(image->generation->generation));
-    struct timing timing = {image, &on_grid, passes};
+static struct device_profile *profile_of(const struct timing *timing) {
     struct folded folded;
-    if (image->cores)
-        return cores_profile(&timing);
-    if (!folded_make(&timing, -1, &folded))
+    if (timing->image->cores)
+        return cores_profile(timing);
+    if (!folded_make(timing, -1, &folded))
         return NULL;
-    struct device_profile *profile = profile_make(&timing, &folded, NULL);
+    struct device_profile *profile = profile_make(timing, &folded, NULL);
     folded_free(&folded);
     return profile;
+}
+
+static struct device_constants constants_for(const struct device_image *image,
+                                             const struct device_constants *constants) {
+    return device_constants_on_grid(constants ? constants
+                                              : device_constants_of(image->generation->generation));
+}
+
+struct device_profile *time_profile(const struct device_image *image,
+                                    const struct device_constants *constants, bool all_spans) {
+    struct device_constants on_grid = constants_for(image, constants);
+    return profile_of(&(struct timing){image, &on_grid, 0, all_spans});
+}
+
+struct device_profile *device_time_without(const struct device_image *image,
+                                           const struct device_constants *constants,
+                                           uint32_t passes) {
+    struct device_constants on_grid = constants_for(image, constants);
+    return profile_of(&(struct timing){image, &on_grid, passes, false});
 }
 
 static double latency_of_cores(const struct timing *timing) {
@@ -600,11 +646,9 @@ static double latency_of_cores(const struct timing *timing) {
     return (ns + timing->table->start_ns + timing->table->end_ns) / 1e3;
 }
 
-double device_time_latency(const struct device_image *image,
-                           const struct device_constants *constants) {
-    struct device_constants on_grid = device_constants_on_grid(
-        constants ? constants : device_constants_of(image->generation->generation));
-    struct timing timing = {image, &on_grid, 0};
+double time_latency(const struct device_image *image, const struct device_constants *constants) {
+    struct device_constants on_grid = constants_for(image, constants);
+    struct timing timing = {image, &on_grid, 0, false};
     struct folded folded;
     if (image->cores)
         return latency_of_cores(&timing);
@@ -619,7 +663,7 @@ double device_latency(const struct device_image *image, const struct device_cons
     if (!constants)
         constants = device_constants_of(image->generation->generation);
     if (image->cores)
-        return latency_of_cores(&(struct timing){image, constants, 0});
+        return latency_of_cores(&(struct timing){image, constants, 0, false});
     struct allocation *allocation = allocation_make(image, constants, 0);
     struct issue_costs *costs = issue_costs_make(allocation, constants);
     struct depends *depends = depends_make(allocation, costs);
@@ -631,15 +675,6 @@ double device_latency(const struct device_image *image, const struct device_cons
     issue_costs_free(costs);
     allocation_free(allocation);
     return us;
-}
-
-struct device_profile *device_time(const struct device_image *image) {
-    return device_time_with(image, NULL);
-}
-
-struct device_profile *device_time_with(const struct device_image *image,
-                                        const struct device_constants *constants) {
-    return device_time_without(image, constants, 0);
 }
 
 void device_profile_free(struct device_profile *profile) {

@@ -73,7 +73,10 @@ struct run {
     uint8_t port_queue;
     uint16_t function_set; /* the set of activation functions that is loaded */
     /* Of a folded program; NULL else. */
-    struct cut *cuts; /* of all gaps, one after the other */
+    struct cut *cuts;      /* of all gaps, one after the other */
+    struct watch *watches; /* per gap */
+    uint32_t *seen;        /* the last cut of each state, + 1; by hash; 0: free */
+    size_t n_seen;
     uint32_t turns;   /* issues scheduled so far */
     uint32_t *cut_of; /* per issue: cut number + 1 where it begins a period; 0 */
     uint32_t *reach;  /* per gap: the furthest issue that one from there on has touched */
@@ -126,17 +129,29 @@ struct timing {
     const struct device_image *image;
     const struct device_constants *table;
     uint32_t without;
+    bool all_spans; /* the profile's are those of the whole program, not of the rounds kept */
 };
 /* Schedules the program, of a folded one so many periods that what was left out is a whole number
  * of steady ones. False, with nothing to free, when too few were kept for that. */
 bool folded_make(const struct timing *timing, int lifted, struct folded *folded) CC_MUST_USE;
 void folded_free(struct folded *folded);
+/* The latency with a queue lifted, by another schedule in the place of the one there is; `folded`
+ * does for nothing else then. False when it is not steady in what was kept. */
+bool folded_again(const struct folded *folded, int lifted, double *latency_ns) CC_MUST_USE;
 /* For a program without folds: all but the schedule, whose timeline is still to be made. */
 void folded_prepare(const struct timing *timing, struct folded *folded);
 /* By how much later issue s starts in the whole program. */
 double folded_shift(const struct folded *folded, uint32_t s);
 /* How often the issue stands for one of the whole program: 1 where nothing was left out. */
 uint64_t folded_weight(const struct folded *folded, uint32_t s);
+
+/* ---- spans ---------------------------------------------------------------------------------- */
+
+/* spans.c: the spans of all rounds, by queue and start. Instructions have their numbers in the
+ * program of which nothing was left out. */
+void spans_of_whole(const struct folded *folded, double start_ns, struct device_profile *profile);
+/* Sorts spans by start, then instruction. */
+void spans_sort(struct device_span *spans, size_t n);
 
 /* ---- several cores -------------------------------------------------------------------------- */
 

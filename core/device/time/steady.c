@@ -13,12 +13,22 @@
 /* Schedules; each hides more periods, until what is left out is a multiple of the period. */
 #define MOST_TRIES 4
 
+/* How often it is looked whether the periods to come are alike, before the loop is over. */
+#define MOST_LOOKS 4
+
 /* A note: the state as a hash of 128 bits. */
 struct cut {
     uint32_t turn;
     bool noted, inside; /* inside: so far nothing behind the loop has been issued or made ready */
     double now_ns, throttled_ns;
     unsigned char state[HASH_BYTES];
+};
+
+/* What is watched for in a gap. */
+struct watch {
+    uint32_t first; /* its first cut */
+    uint32_t end;   /* the period after whose start nothing is noted any more */
+    uint32_t tries;
 };
 
 struct words {
@@ -70,14 +80,21 @@ void steady_open(struct run *run) {
             run->cut_of[start_of(&allocation->gaps.at[g], p)] = ++cuts;
     run->time->turn = mem_alloc(allocation->issues.len + 1, sizeof *run->time->turn);
     run->cuts = mem_alloc(cuts + 1, sizeof *run->cuts);
+    run->watches = mem_alloc(allocation->gaps.len, sizeof *run->watches);
+    for (run->n_seen = 2; run->n_seen < 2 * cuts;)
+        run->n_seen *= 2;
+    run->seen = mem_alloc(run->n_seen, sizeof *run->seen);
     run->reach = mem_alloc(allocation->gaps.len, sizeof *run->reach);
 }
 
 void steady_reset(struct run *run) {
     const struct allocation *allocation = run->allocation;
     run->turns = 0;
+    if (run->seen)
+        memset(run->seen, 0, run->n_seen * sizeof *run->seen);
     for (size_t g = 0, cut = 0; g < allocation->gaps.len; g++) {
         run->reach[g] = 0;
+        run->watches[g] = (struct watch){.first = (uint32_t)cut, .end = UINT32_MAX};
         for (uint32_t p = 0; p <= allocation->gaps.at[g].kept; p++)
             run->cuts[cut++].noted = false;
     }
@@ -85,6 +102,8 @@ void steady_reset(struct run *run) {
 
 void steady_close(struct run *run) {
     free(run->cuts);
+    free(run->watches);
+    free(run->seen);
     free(run->cut_of);
     free(run->reach);
 }
@@ -228,11 +247,53 @@ static void put_issues(struct words *words, const struct run *run, const struct 
     }
 }
 
+static bool same_state(const struct cut *a, const struct cut *b) {
+    return a->noted && b->noted && a->inside && b->inside &&
+           memcmp(a->state, b->state, sizeof a->state) == 0;
+}
+
+/* The state has come back twice, so that what reaches from one period into the next is steady,
+ * too. */
+static bool repeats(const struct cut *cuts, uint32_t at, uint32_t period) {
+    return same_state(&cuts[at], &cuts[at - period]) &&
+           same_state(&cuts[at], &cuts[at - 2 * period]);
+}
+
+/* The cut before this one with the same state, which this one takes the place of; UINT32_MAX: there
+ * is none. */
+static uint32_t seen_before(struct run *run, uint32_t cut) {
+    uint64_t hash;
+    memcpy(&hash, run->cuts[cut].state, sizeof hash);
+    size_t at = hash & (run->n_seen - 1);
+    while (run->seen[at] && !same_state(&run->cuts[run->seen[at] - 1], &run->cuts[cut]))
+        at = (at + 1) & (run->n_seen - 1);
+    uint32_t before = run->seen[at];
+    run->seen[at] = cut + 1;
+    return before ? before - 1 : UINT32_MAX;
+}
+
+/* Once the state has come back twice and the periods to come are alike, only one more round of
+ * states is noted. */
+static void watch_for_end(struct run *run, uint32_t g, uint32_t cut) {
+    struct watch *watch = &run->watches[g];
+    uint32_t before = seen_before(run, cut), at = cut - watch->first, period = cut - before;
+    if (before == UINT32_MAX || before < watch->first || at < 2 * period ||
+        watch->end != UINT32_MAX || watch->tries == MOST_LOOKS ||
+        !repeats(run->cuts + watch->first, at, period))
+        return;
+    watch->tries++;
+    if (alike_issues(run->schedule, &run->allocation->gaps.at[g], period, at))
+        watch->end = at + period;
+}
+
 static void note(struct run *run, uint32_t s, double now) {
     const struct allocation *allocation = run->allocation;
     uint32_t g = gap_before(allocation, s);
     const struct gap *gap = &allocation->gaps.at[g];
-    struct cut *cut = &run->cuts[run->cut_of[s] - 1];
+    uint32_t number = run->cut_of[s] - 1;
+    struct cut *cut = &run->cuts[number];
+    if (number - run->watches[g].first > run->watches[g].end)
+        return;
     struct window window = window_of(run, g, s);
     const struct balance *balance =
         &allocation->balances.at[gap->balance + (s - gap->first) / gap->length];
@@ -256,6 +317,7 @@ static void note(struct run *run, uint32_t s, double now) {
     put_number(&words, balance->scalar_ns);
     hash_bytes(words.all.at, words.all.len * sizeof *words.all.at, cut->state);
     vec_free(&words.all);
+    watch_for_end(run, g, number);
 }
 
 void steady_note(struct run *run, uint32_t s, double now) {
@@ -265,18 +327,6 @@ void steady_note(struct run *run, uint32_t s, double now) {
 }
 
 /* ---- steadiness ----------------------------------------------------------------------------- */
-
-static bool same_state(const struct cut *a, const struct cut *b) {
-    return a->noted && b->noted && a->inside && b->inside &&
-           memcmp(a->state, b->state, sizeof a->state) == 0;
-}
-
-/* The state has come back twice, so that what reaches from one period into the next is steady,
- * too. */
-static bool repeats(const struct cut *cuts, uint32_t at, uint32_t period) {
-    return same_state(&cuts[at], &cuts[at - period]) &&
-           same_state(&cuts[at], &cuts[at - 2 * period]);
-}
 
 static bool find_in_gap(const struct run *run, const struct gap *gap, const struct cut *cuts,
                         struct steady *steady) {
@@ -353,6 +403,8 @@ static bool prepare(const struct timing *timing, const uint32_t *hidden, struct 
         return false;
     folded->costs = issue_costs_make(folded->allocation, table);
     folded->depends = depends_make(folded->allocation, folded->costs);
+    if (!folded->allocation->gaps.len)
+        depends_end_producers(folded->depends);
     folded->schedule = (struct schedule){folded->allocation, folded->depends, table, folded->costs};
     folded->steady = mem_alloc(folded->allocation->gaps.len + 1, sizeof *folded->steady);
     return true;
@@ -410,6 +462,19 @@ bool folded_make(const struct timing *timing, int lifted, struct folded *folded)
     }
     free(hidden);
     return found;
+}
+
+bool folded_again(const struct folded *folded, int lifted, double *latency_ns) {
+    struct folded again = *folded;
+    timeline_again(again.time, lifted);
+    if (!steady_find(again.time, again.steady))
+        return false;
+    for (size_t g = 0; g < again.allocation->gaps.len; g++)
+        if (again.allocation->gaps.at[g].left_out % again.steady[g].period)
+            return false;
+    add_what_was_left_out(&again);
+    *latency_ns = again.latency_ns;
+    return true;
 }
 
 void folded_prepare(const struct timing *timing, struct folded *folded) {

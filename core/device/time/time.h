@@ -66,13 +66,6 @@ struct device_profile {
     VEC(struct device_queue) queues;
     VEC(struct device_span) spans; /* by queue, then start */
 };
-/* Schedules every instruction on its engine and every transfer on its queue. Deterministic. Free
- * the profile with device_profile_free. NULL when rounds of loops were left out of the program and
- * the schedule does not become steady in those that were kept. */
-struct device_profile *device_time(const struct device_image *image) CC_MUST_USE;
-/* The same with other constants than the generation's own (NULL: its own). */
-struct device_profile *device_time_with(const struct device_image *image,
-                                        const struct device_constants *constants) CC_MUST_USE;
 /* Shares of the latency, 0 to 1, that rest on fitted and on guessed constants: by how much of a
  * small worsening of all of them it grows. The rest is documented or measured; constants that are
  * not those of constants.def were measured on a host. */
@@ -81,10 +74,6 @@ struct device_rests {
 };
 struct device_rests device_rests_of(const struct device_image *image,
                                     const struct device_constants *constants);
-/* Only the latency of device_time_with, in microseconds, from one schedule; 0 where that has no
- * profile. */
-double device_time_latency(const struct device_image *image,
-                           const struct device_constants *constants);
 /* The latency of a program of which nothing was left out, in microseconds, with times that are not
  * rounded, as a fit of the constants needs it. */
 double device_latency(const struct device_image *image, const struct device_constants *constants);

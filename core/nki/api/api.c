@@ -581,6 +581,8 @@ static bool api_setitem(struct interp *in, const struct nki_node *node, struct v
     if (object.kind == VALUE_INDEX)
         return interp_error(in, node, "err_cannot_assign_to_index",
                             "an index expression cannot be written: use nisa.iota");
+    if (object.kind == VALUE_HOST)
+        return api_host_setitem(in, node, object.host, key, item);
     if (object.kind != VALUE_TENSOR)
         return interp_error(in, node, "TypeError", "items of a %s cannot be assigned",
                             value_type_name(object));

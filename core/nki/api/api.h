@@ -192,9 +192,19 @@ bool api_isa_call(struct interp *in, const struct call *call, struct value *resu
 /* Calls nl.<func>(...) as kernels write it. */
 bool api_func_call(struct interp *in, const struct call *call, enum nki_func func,
                    struct value *result);
-/* Host arrays: what numpy makes in kernels. */
-bool api_host_getitem(struct interp *in, const struct nki_node *node, const struct array *array,
+/* Host arrays: what numpy makes in kernels. Their elements are float64, whatever the dtype. They
+ * live in the interpreter's arena. NULL or false after an error, which is reported. */
+struct array *api_host_new(struct interp *in, const struct nki_node *node, enum dtype dtype,
+                           const int64_t *shape, int n_dims);
+struct array *api_host_copy(struct interp *in, const struct nki_node *node,
+                            const struct array *array);
+struct value api_host_value(struct array *array);
+bool api_host_shape(struct interp *in, const struct nki_node *node, struct value v, int64_t *shape,
+                    int *n);
+bool api_host_getitem(struct interp *in, const struct nki_node *node, struct array *array,
                       struct value key, struct value *result);
+bool api_host_setitem(struct interp *in, const struct nki_node *node, struct array *array,
+                      struct value key, struct value item);
 bool api_host_attribute(struct interp *in, const struct nki_node *node, struct array *array,
                         struct str name, struct value *result);
 bool api_host_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,

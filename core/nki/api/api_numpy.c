@@ -5,38 +5,6 @@
 
 #include <math.h>
 
-#define MAX_ELEMENTS (1 << 24)
-
-double api_host_read(const struct array *array, int64_t index) {
-    return ((const double *)array->data)[index];
-}
-
-static struct array *host_new(struct interp *in, const struct nki_node *node, enum dtype dtype,
-                              const int64_t *shape, int n_dims) {
-    struct array *array = ARENA_NEW(interp_arena(in), struct array);
-    array->dtype = dtype;
-    array->ndim = n_dims;
-    int64_t count = 1;
-    for (int d = 0; d < n_dims; d++) {
-        array->shape[d] = shape[d];
-        if (shape[d] < 0 || (shape[d] && count > MAX_ELEMENTS / shape[d])) {
-            interp_error(in, node, "", "a numpy array in a kernel has at most %d elements",
-                         MAX_ELEMENTS);
-            return NULL;
-        }
-        count *= shape[d];
-    }
-    if (!interp_spend(in, node, (uint64_t)count / 16))
-        return NULL;
-    interp_grew(in, GROWN_ARRAYS, (uint64_t)count, (uint64_t)count * sizeof(double));
-    array->data = ARENA_ARRAY(interp_arena(in), double, (size_t)count);
-    return array;
-}
-
-static struct value host_value(struct array *array) {
-    return (struct value){.kind = VALUE_HOST, .host = array};
-}
-
 static bool read_dtype(struct interp *in, const struct nki_node *node, struct value v,
                        enum dtype standard, enum dtype *dtype) {
     if (!api_want_dtype(in, node, v, dtype))
@@ -44,15 +12,6 @@ static bool read_dtype(struct interp *in, const struct nki_node *node, struct va
     if (*dtype == DTYPE_NONE)
         *dtype = standard;
     return true;
-}
-
-static bool np_shape(struct interp *in, const struct nki_node *node, struct value v, int64_t *shape,
-                     int *n) {
-    return tensor_read_shape(in, node, v, shape, n) &&
-           (*n <= ARRAY_MAX_DIMS || interp_error(in, node, "",
-                                                 "a numpy array in a kernel has at "
-                                                 "most %d dimensions",
-                                                 ARRAY_MAX_DIMS));
 }
 
 /* np.identity(n, dtype), np.eye(n, m, k, dtype) */
@@ -69,13 +28,13 @@ static bool np_identity(struct interp *in, const struct call *call, struct value
     if (eye && ((v[1].kind != VALUE_NONE && !api_want_int(in, call->node, "M", v[1], &m)) ||
                 (v[2].kind != VALUE_NONE && !api_want_int(in, call->node, "k", v[2], &k))))
         return false;
-    struct array *array = host_new(in, call->node, dtype, (int64_t[]){n, m}, 2);
+    struct array *array = api_host_new(in, call->node, dtype, (int64_t[]){n, m}, 2);
     if (!array)
         return false;
     for (int64_t i = 0; i < n; i++)
         if (k >= -i && k < m - i)
             ((double *)array->data)[i * m + i + k] = 1;
-    *result = host_value(array);
+    *result = api_host_value(array);
     return true;
 }
 
@@ -84,15 +43,15 @@ static bool fill(struct interp *in, const struct call *call, struct value shape_
     int64_t shape[TENSOR_MAX_DIMS];
     int n;
     enum dtype dtype;
-    if (!np_shape(in, call->node, shape_value, shape, &n) ||
+    if (!api_host_shape(in, call->node, shape_value, shape, &n) ||
         !read_dtype(in, call->node, dtype_value, DTYPE_FLOAT64, &dtype))
         return false;
-    struct array *array = host_new(in, call->node, dtype, shape, n);
+    struct array *array = api_host_new(in, call->node, dtype, shape, n);
     if (!array)
         return false;
     for (int64_t i = 0, count = array_count(array); i < count; i++)
         ((double *)array->data)[i] = value;
-    *result = host_value(array);
+    *result = api_host_value(array);
     return true;
 }
 
@@ -124,12 +83,12 @@ static bool np_arange(struct interp *in, const struct call *call, struct value *
         !read_dtype(in, call->node, v[3], DTYPE_INT64, &dtype))
         return false;
     int64_t count = step > 0 ? MAX_OF((stop - start + step - 1) / step, 0) : 0;
-    struct array *array = host_new(in, call->node, dtype, &count, 1);
+    struct array *array = api_host_new(in, call->node, dtype, &count, 1);
     if (!array)
         return false;
     for (int64_t i = 0; i < count; i++)
         ((double *)array->data)[i] = (double)(start + i * step);
-    *result = host_value(array);
+    *result = api_host_value(array);
     return true;
 }
 
@@ -168,17 +127,18 @@ static bool np_array(struct interp *in, const struct call *call, struct value *r
     if (!api_bind(in, call, "object, dtype=None", v))
         return false;
     if (v[0].kind == VALUE_HOST) {
-        *result = v[0];
-        return true;
+        struct array *same = call->data ? v[0].host : api_host_copy(in, call->node, v[0].host);
+        *result = api_host_value(same);
+        return same != NULL;
     }
     if (!measure(in, call->node, v[0], shape, &n) ||
         !read_dtype(in, call->node, v[1], DTYPE_FLOAT64, &dtype))
         return false;
-    struct array *array = host_new(in, call->node, dtype, shape, n);
+    struct array *array = api_host_new(in, call->node, dtype, shape, n);
     if (!array)
         return false;
     double *next = array->data;
-    *result = host_value(array);
+    *result = api_host_value(array);
     return collect(in, call->node, v[0], 0, array, &next);
 }
 
@@ -191,7 +151,7 @@ static bool np_triangle(struct interp *in, const struct call *call, struct value
         return false;
     if (v[0].kind != VALUE_HOST || v[0].host->ndim != 2)
         return interp_error(in, call->node, "", "np.tril and np.triu take a matrix");
-    struct array *out = host_new(in, call->node, v[0].host->dtype, v[0].host->shape, 2);
+    struct array *out = api_host_new(in, call->node, v[0].host->dtype, v[0].host->shape, 2);
     if (!out)
         return false;
     for (int64_t i = 0; i < out->shape[0]; i++)
@@ -199,7 +159,7 @@ static bool np_triangle(struct interp *in, const struct call *call, struct value
             if (call->data ? j - i >= k : j - i <= k)
                 ((double *)out->data)[i * out->shape[1] + j] =
                     api_host_read(v[0].host, i * out->shape[1] + j);
-    *result = host_value(out);
+    *result = api_host_value(out);
     return true;
 }
 
@@ -227,10 +187,10 @@ static bool np_function(struct interp *in, const struct call *call, struct value
     double (*run)(double) = functions[(uintptr_t)call->data].run;
     if (call->n_args == 1 && call->args[0].kind == VALUE_HOST) {
         const struct array *from = call->args[0].host;
-        struct array *out = host_new(in, call->node, from->dtype, from->shape, from->ndim);
+        struct array *out = api_host_new(in, call->node, from->dtype, from->shape, from->ndim);
         for (int64_t i = 0, n = array_count(from); out && i < n; i++)
             ((double *)out->data)[i] = run(api_host_read(from, i));
-        *result = host_value(out);
+        *result = api_host_value(out);
         return out != NULL;
     }
     if (call->n_args != 1 || !api_want_number(call->args[0], &x))
@@ -255,13 +215,13 @@ static bool product_of(struct interp *in, const struct call *call, struct value 
 }
 
 static const struct value_native natives[] = {
-    {"np.identity", np_identity, NULL}, {"np.eye", np_identity, "eye"},
-    {"np.zeros", np_filled, NULL},      {"np.empty", np_filled, NULL},
-    {"np.ones", np_filled, "1"},        {"np.full", np_full, NULL},
-    {"np.arange", np_arange, NULL},     {"np.array", np_array, NULL},
-    {"np.asarray", np_array, NULL},     {"np.tril", np_triangle, NULL},
-    {"np.triu", np_triangle, "upper"},  {"np.dtype", np_dtype, NULL},
-    {"np.prod", product_of, NULL},      {"np.finfo", np_dtype, NULL},
+    {"np.identity", np_identity, NULL},  {"np.eye", np_identity, "eye"},
+    {"np.zeros", np_filled, NULL},       {"np.empty", np_filled, NULL},
+    {"np.ones", np_filled, "1"},         {"np.full", np_full, NULL},
+    {"np.arange", np_arange, NULL},      {"np.array", np_array, NULL},
+    {"np.asarray", np_array, "asarray"}, {"np.tril", np_triangle, NULL},
+    {"np.triu", np_triangle, "upper"},   {"np.dtype", np_dtype, NULL},
+    {"np.prod", product_of, NULL},       {"np.finfo", np_dtype, NULL},
     {"np.iinfo", np_dtype, NULL},
 };
 #define FUNCTION(i) \
@@ -344,181 +304,4 @@ bool api_numpy_call(struct interp *in, const struct call *call, enum nki_func fu
         }
     return interp_error(in, call->node, "", "np.%s is not available on numbers here",
                         nki_func_name(func));
-}
-
-/* ---- arrays --------------------------------------------------------------------------------- */
-
-/* What one part of a key selects from an axis. */
-struct host_range {
-    int64_t start, count;
-    bool drop;
-};
-
-static bool host_index(struct interp *in, const struct nki_node *node, int64_t size,
-                       struct value part, struct host_range *range) {
-    int64_t stop = size;
-    *range = (struct host_range){.drop = part.kind == VALUE_INT};
-    if (range->drop) {
-        range->start = part.i < 0 ? part.i + size : part.i;
-        stop = range->start < size ? range->start + 1 : -1;
-    } else if (part.kind == VALUE_SLICE && part.slice->step.kind == VALUE_NONE) {
-        if (part.slice->start.kind == VALUE_INT)
-            range->start = part.slice->start.i;
-        if (part.slice->stop.kind == VALUE_INT)
-            stop = part.slice->stop.i;
-    } else {
-        return interp_error(in, node, "",
-                            "a numpy array in a kernel is indexed with integers and "
-                            "slices");
-    }
-    if (range->start < 0 || stop < range->start || stop > size)
-        return interp_error(in, node, "", "index out of range of a numpy array");
-    range->count = stop - range->start;
-    return true;
-}
-
-bool api_host_getitem(struct interp *in, const struct nki_node *node, const struct array *array,
-                      struct value key, struct value *result) {
-    const struct value *parts = key.kind == VALUE_TUPLE ? key.seq->items.at : &key;
-    size_t n = key.kind == VALUE_TUPLE ? key.seq->items.len : 1;
-    struct array view = {.dtype = array->dtype};
-    struct host_range range[ARRAY_MAX_DIMS];
-    if (n > (size_t)array->ndim)
-        return interp_error(in, node, "", "too many indices for a numpy array");
-    for (int d = 0; d < array->ndim; d++) {
-        range[d] = (struct host_range){.count = array->shape[d]};
-        if ((size_t)d < n && !host_index(in, node, array->shape[d], parts[d], &range[d]))
-            return false;
-        if (!range[d].drop)
-            view.shape[view.ndim++] = range[d].count;
-    }
-    struct array *out = host_new(in, node, view.dtype, view.shape, view.ndim);
-    if (!out)
-        return false;
-    for (int64_t i = 0, total = array_count(out); i < total; i++) {
-        int64_t rest = i, at = 0, step = 1;
-        for (int d = array->ndim - 1; d >= 0; d--) {
-            at += (range[d].start + rest % range[d].count) * step;
-            rest /= range[d].count;
-            step *= array->shape[d];
-        }
-        ((double *)out->data)[i] = api_host_read(array, at);
-    }
-    *result = out->ndim ? host_value(out) : value_float(api_host_read(out, 0));
-    return true;
-}
-
-static bool host_astype(struct interp *in, const struct call *call, struct value *result) {
-    struct value v[1];
-    enum dtype dtype;
-    if (!api_bind(in, call, "dtype", v) || !api_want_dtype(in, call->node, v[0], &dtype))
-        return false;
-    struct array *copy = arena_dup(interp_arena(in), call->self.host, sizeof *copy);
-    copy->dtype = dtype;
-    *result = host_value(copy);
-    return true;
-}
-
-static bool host_reshape(struct interp *in, const struct call *call, struct value *result) {
-    int64_t shape[TENSOR_MAX_DIMS], count = 1;
-    int n;
-    struct value v = call->n_args == 1 ? call->args[0] : value_tuple(in, call->args, call->n_args);
-    if (!np_shape(in, call->node, v, shape, &n))
-        return false;
-    struct array *copy = arena_dup(interp_arena(in), call->self.host, sizeof *copy);
-    copy->ndim = n;
-    for (int d = 0; d < n; d++)
-        count *= copy->shape[d] = shape[d];
-    if (count != array_count(call->self.host))
-        return interp_error(in, call->node, "", "reshape of a numpy array to another size");
-    *result = host_value(copy);
-    return true;
-}
-
-enum { HOST_MAX, HOST_MIN, HOST_SUM };
-
-/* max(), min() and sum() over all elements. */
-static bool host_total(struct interp *in, const struct call *call, struct value *result) {
-    const struct array *array = call->self.host;
-    intptr_t what = (intptr_t)call->data;
-    int64_t n = array_count(array);
-    if (call->n_args || call->n_keywords || n == 0)
-        return interp_error(in, call->node, "",
-                            "max, min and sum of a numpy array in a kernel take no arguments and "
-                            "at least one element");
-    double total = api_host_read(array, 0);
-    for (int64_t i = 1; i < n; i++) {
-        double next = api_host_read(array, i);
-        total = what == HOST_SUM                       ? total + next
-                : (what == HOST_MAX) == (next > total) ? next
-                                                       : total;
-    }
-    *result = dtype_is_int(array->dtype) ? value_int((int64_t)total) : value_float(total);
-    return true;
-}
-
-static const struct value_native host_methods[] = {
-    {"array.max", host_total, (const void *)(intptr_t)HOST_MAX},
-    {"array.min", host_total, (const void *)(intptr_t)HOST_MIN},
-    {"array.sum", host_total, (const void *)(intptr_t)HOST_SUM},
-    {"array.astype", host_astype, NULL},
-    {"array.reshape", host_reshape, NULL},
-};
-
-bool api_host_attribute(struct interp *in, const struct nki_node *node, struct array *array,
-                        struct str name, struct value *result) {
-    struct value shape[ARRAY_MAX_DIMS];
-    for (size_t i = 0; i < COUNT_OF(host_methods); i++)
-        if (str_is(name, host_methods[i].name + 6)) {
-            *result = value_bind(in, host_value(array), &host_methods[i]);
-            return true;
-        }
-    for (int d = 0; d < array->ndim; d++)
-        shape[d] = value_int(array->shape[d]);
-    if (str_is(name, "shape"))
-        *result = value_tuple(in, shape, (size_t)array->ndim);
-    else if (str_is(name, "dtype"))
-        *result = (struct value){.kind = VALUE_DTYPE, .i = array->dtype};
-    else if (str_is(name, "ndim"))
-        *result = value_int(array->ndim);
-    else if (str_is(name, "size"))
-        *result = value_int(array_count(array));
-    else
-        return interp_error(in, node, "", "numpy arrays in kernels have no attribute '" STR_FMT "'",
-                            STR_ARG(name));
-    return true;
-}
-
-static double combine(enum nki_binary op, double a, double b) {
-    switch (op) {
-    case NKI_ADD: return a + b;
-    case NKI_SUB: return a - b;
-    case NKI_MUL: return a * b;
-    case NKI_DIV: return a / b;
-    case NKI_FLOOR_DIV: return floor(a / b);
-    case NKI_MOD: return a - floor(a / b) * b;
-    case NKI_POW: return pow(a, b);
-    default: return NAN;
-    }
-}
-
-bool api_host_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
-                     struct value a, struct value b, struct value *result) {
-    const struct array *x = a.kind == VALUE_HOST ? a.host : NULL;
-    const struct array *y = b.kind == VALUE_HOST ? b.host : NULL;
-    double left = 0, right = 0;
-    if ((!x && !api_want_number(a, &left)) || (!y && !api_want_number(b, &right)) ||
-        (x && y &&
-         (x->ndim != y->ndim ||
-          memcmp(x->shape, y->shape, (size_t)x->ndim * sizeof x->shape[0]) != 0)))
-        return interp_error(in, node, "",
-                            "numpy arrays in kernels combine with numbers and "
-                            "arrays of the same shape");
-    const struct array *shape = x ? x : y;
-    struct array *out = host_new(in, node, shape->dtype, shape->shape, shape->ndim);
-    for (int64_t i = 0, n = array_count(shape); out && i < n; i++)
-        ((double *)out->data)[i] =
-            combine(op, x ? api_host_read(x, i) : left, y ? api_host_read(y, i) : right);
-    *result = host_value(out);
-    return out != NULL;
 }

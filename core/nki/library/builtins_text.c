@@ -101,13 +101,46 @@ static void split_blanks(struct interp *in, struct str text, int64_t most, struc
     }
 }
 
-static int64_t find_in(struct str text, struct str part, bool last);
+/* -1 when it is not there. */
+static int64_t find_first(struct str text, struct str part) {
+    const char *at = part.len ? memmem(text.at, text.len, part.at, part.len) : text.at;
+    return at ? at - text.at : -1;
+}
+
+#define LOOKED 1024 /* places at once, before they are counted */
+
+/* There is no memmem from the end: as many steps are counted as it may take. */
+static bool find_last(struct interp *in, const struct call *call, struct str text, struct str part,
+                      int64_t *at) {
+    size_t places = part.len <= text.len ? text.len - part.len + 1 : 0;
+    for (*at = -1; *at < 0 && places-- > 0;) {
+        if (memcmp(text.at + places, part.at, part.len) == 0)
+            *at = (int64_t)places;
+        else if (places % LOOKED == 0 &&
+                 !interp_spend(in, call->node, LOOKED / 64 * (1 + part.len / 64)))
+            return false;
+    }
+    return true;
+}
+
+static bool find_in(struct interp *in, const struct call *call, struct str part, bool last,
+                    int64_t *at) {
+    struct str text = text_of(call->self);
+    if (last)
+        return find_last(in, call, text, part, at);
+    *at = find_first(text, part);
+    return true;
+}
 
 static bool split_from_end(struct interp *in, const struct call *call, struct str text,
                            struct str sep, int64_t most, struct value list) {
     struct value_seq *parts = seq_new(in, 0);
     int64_t at;
-    while (most-- > 0 && (at = find_in(text, sep, true)) >= 0) {
+    while (most-- > 0) {
+        if (!find_last(in, call, text, sep, &at))
+            return false;
+        if (at < 0)
+            break;
         size_t end = (size_t)at + sep.len;
         value_push(in, parts, value_string(in, (struct str){text.at + end, text.len - end}));
         text.len = (size_t)at;
@@ -197,26 +230,14 @@ NATIVE(do_replace) {
     return true;
 }
 
-static int64_t find_in(struct str text, struct str part, bool last) {
-    if (part.len > text.len)
-        return -1;
-    size_t n = text.len - part.len;
-    for (size_t i = 0; i <= n; i++) {
-        size_t at = last ? n - i : i;
-        if (memcmp(text.at + at, part.at, part.len) == 0)
-            return (int64_t)at;
-    }
-    return -1;
-}
-
 /* find, rfind, index; data: 'f', 'r', 'i'. */
 NATIVE(do_find) {
-    struct str text = text_of(call->self), part;
+    struct str part;
     char how = *(const char *)call->data;
+    int64_t at;
     if (!builtin_arity(in, call, 1, 1) || !arg_text(in, call, 0, &part) ||
-        !interp_spend(in, call->node, text.len / 8))
+        !find_in(in, call, part, how == 'r', &at))
         return false;
-    int64_t at = find_in(text, part, how == 'r');
     if (at < 0 && how == 'i')
         return interp_error(in, call->node, "ValueError", "'" STR_FMT "' is not in the str",
                             STR_ARG(part));
@@ -229,7 +250,7 @@ NATIVE(do_count) {
     int64_t n = 0, at;
     if (!builtin_arity(in, call, 1, 1) || !arg_text(in, call, 0, &part))
         return false;
-    while (part.len && (at = find_in(text, part, false)) >= 0) {
+    while (part.len && (at = find_first(text, part)) >= 0) {
         n++;
         text.at += (size_t)at + part.len;
         text.len -= (size_t)at + part.len;
@@ -286,11 +307,15 @@ NATIVE(do_is) {
 
 NATIVE(do_partition) {
     struct str text = text_of(call->self), sep;
-    if (!builtin_arity(in, call, 1, 1) || !arg_text(in, call, 0, &sep))
+    int64_t at;
+    if (!builtin_arity(in, call, 1, 1) || !arg_text(in, call, 0, &sep) ||
+        !find_in(in, call, sep, call->data != NULL, &at))
         return false;
-    int64_t at = find_in(text, sep, call->data != NULL);
-    struct str parts[3] = {text, {"", 0}, {"", 0}};
-    if (at >= 0) {
+    struct str parts[3] = {{"", 0}, {"", 0}, {"", 0}};
+    if (at < 0) {
+        parts[call->data ? 2 : 0] = text;
+    } else {
+        parts[0].at = text.at;
         parts[0].len = (size_t)at;
         parts[1] = sep;
         parts[2] = (struct str){text.at + at + sep.len, text.len - (size_t)at - sep.len};

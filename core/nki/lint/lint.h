@@ -20,6 +20,9 @@ struct nki_lint_options {
 /* Compares releases by the numbers between their dots: negative when a is older than b, 0 when they
  * are the same. */
 int nki_release_compare(const char *a, const char *b);
+/* Whether kernels of that dialect and release may write "nl.load", by releases.def. A release that
+ * is not known (NULL) is the newest one; the legacy dialect has what was there before NKI 0.1. */
+bool nki_release_has(enum nki_dialect dialect, const char *release, struct str name);
 /* Runs the rules that need only the source, and adds findings with codes "hone-..." in the order of
  * their places. Finds nothing in a tree with syntax errors. */
 void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *options,

@@ -61,3 +61,19 @@ const char *release_of_name(struct str name) {
             return since;
     return NULL;
 }
+
+/* Rows are in the order of releases, so what came back after it was gone is there. */
+bool nki_release_has(enum nki_dialect dialect, const char *release, struct str name) {
+    const char *since = NULL;
+    bool has = !release_of_name(name);
+    for (const struct release_row *row = NULL; (row = release_next(row, &since));) {
+        bool later = since && release && nki_release_compare(since, release) > 0;
+        if (later || (since && dialect == NKI_DIALECT_LEGACY))
+            continue;
+        if (row->change == RELEASE_NEW && release_names(row->name, name))
+            has = true;
+        if (row->change == RELEASE_GONE && str_is(name, row->name))
+            has = false;
+    }
+    return has;
+}

@@ -10,6 +10,14 @@ static const struct {
 #undef NAME
 };
 
+const char *nki_name_at(size_t index, const char **parameters, const char **what) {
+    if (index >= COUNT_OF(names))
+        return NULL;
+    *parameters = names[index].parameters;
+    *what = names[index].what;
+    return names[index].name;
+}
+
 /* The part "load" of "nl.load" and its longer forms. Empty when it is no name of the language. */
 static struct str last_name(struct str text) {
     static const char *const modules[] = {"nl.", "nki.language.", "neuronxcc.nki.language."};
@@ -39,7 +47,7 @@ static bool dtype_explain(struct str name, struct buf *out) {
     if (dtype == DTYPE_NONE)
         return false;
     buf_printf(out, "nl." STR_FMT ": A dtype; an element takes %zu byte%s.\n", STR_ARG(name),
-               (size_t)dtype_bytes(dtype), dtype_bytes(dtype) == 1 ? "" : "s");
+               (size_t)dtype_bytes(dtype), PLURAL(dtype_bytes(dtype)));
     return true;
 }
 

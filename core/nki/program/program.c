@@ -108,6 +108,7 @@ void nki_program_free(struct nki_program *program) {
     vec_free(&program->files);
     vec_free(&program->outputs);
     vec_free(&program->folds);
+    vec_free(&program->repeats);
     arena_free(program->arena);
     mem_free_(program);
 }

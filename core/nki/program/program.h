@@ -296,8 +296,9 @@ struct nki_program {
     VEC(struct nki_instr) instrs;
     VEC(struct nki_loc) locs;
     VEC(const char *) files;
-    VEC(uint32_t) outputs;      /* storages in the order they are returned */
-    VEC(struct nki_fold) folds; /* in the order of their instructions; none: all is here */
+    VEC(uint32_t) outputs;        /* storages in the order they are returned */
+    VEC(struct nki_fold) folds;   /* in the order of their instructions; none: all is here */
+    VEC(struct nki_fold) repeats; /* long loops of which all periods are here, in the same order */
     bool returns_tuple;
     uint8_t cores; /* physical cores that a launch uses, whose instructions follow each other here;
                     * 0 and 1: one */
@@ -353,6 +354,9 @@ void nki_op_explain(enum nki_op op, struct buf *out);
 /* The same for a name of nki.language with its module: "nl.load", "nl.exp", "nl.float32". False:
  * there is no such name. */
 bool nki_name_explain(struct str name, struct buf *out);
+/* A name of nki.language that is listed with its parameters, one at a time: "load"; NULL past the
+ * last. *parameters is "" for what is not called. */
+const char *nki_name_at(size_t index, const char **parameters, const char **what);
 const char *nki_op_engines(enum nki_op op);
 /* The number of the operand for parameter `name`; -1 when there is none. Code that knows the
  * instruction uses NKI_<ID>_<parameter>. */
@@ -438,6 +442,15 @@ uint64_t nki_repeat_bytes(const struct nki_repeat *repeat);
 /* Appends `times` periods that go on as from one period to the next. The other period is the last
  * that the program has. */
 void nki_repeat_copy(struct nki_program *program, const struct nki_repeat *repeat, uint32_t times);
+
+/* Appends a loop whose periods are alike to the program's repeats, if it is long, in place of those
+ * within it. */
+void nki_repeat_note(struct nki_program *program, const struct nki_fold *loop);
+/* The program without most periods of its repeats, which are then its folds: about so many rounds
+ * of each are kept. NULL: more than `most` instructions would be left, or something uses what would
+ * be left out. Valid while the program is; free it with nki_program_free. */
+struct nki_program *nki_program_shorten(const struct nki_program *program, uint32_t rounds,
+                                        size_t most) CC_MUST_USE;
 
 /* ---- what a program does with its inputs and outputs ---------------------------------------- */
 

@@ -237,3 +237,13 @@ void nki_repeat_copy(struct nki_program *program, const struct nki_repeat *repea
         copy_period(program, repeat, k);
     }
 }
+
+#define LEAST_NOTED 1024 /* instructions */
+
+void nki_repeat_note(struct nki_program *program, const struct nki_fold *loop) {
+    while (program->repeats.len &&
+           program->repeats.at[program->repeats.len - 1].first >= loop->first)
+        program->repeats.len--;
+    if ((uint64_t)loop->kept * loop->length >= LEAST_NOTED)
+        *vec_push(&program->repeats) = *loop;
+}

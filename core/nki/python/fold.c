@@ -145,6 +145,15 @@ static void copy(struct fold *fold, struct interp *in, struct iteration *it, int
     skip_to_last(fold, it, left);
 }
 
+/* All periods are here. */
+static void note_loop(const struct fold *fold, struct nki_program *program) {
+    struct nki_fold loop = fold->row;
+    loop.rounds = (uint32_t)fold->period;
+    loop.kept = SEEN + (uint32_t)fold->row.left_out;
+    loop.left_out = 0;
+    nki_repeat_note(program, &loop);
+}
+
 /* The last period was evaluated: it has to be where the copies lead to. */
 static void compare_last(struct fold *fold, struct interp *in) {
     uint32_t apart = (uint32_t)fold->row.left_out + 1;
@@ -153,7 +162,10 @@ static void compare_last(struct fold *fold, struct interp *in) {
                  (size_t)last.first_storage + last.storages == in->program->storages.len;
     struct nki_repeat *many =
         whole ? nki_repeat_find(in->program, period_of(fold, 1), last, apart) : NULL;
-    in->unlike |= !many || !nki_repeat_agrees(fold->repeat, many);
+    bool agrees = many && nki_repeat_agrees(fold->repeat, many);
+    in->unlike |= !agrees;
+    if (agrees)
+        note_loop(fold, in->program);
     nki_repeat_free(many);
     nki_repeat_free(fold->repeat);
     fold->repeat = NULL;

@@ -7,6 +7,7 @@
 #include "nki/python/python.h"
 
 #define INTERP_MAX_CALLS 200        /* nested calls of kernel functions */
+#define TEXT_STEP 64                /* characters that C code goes over in the time of a step */
 #define INTERP_MAX_STACK (3u << 20) /* bytes of C stack below the entry */
 #define INTERP_MAX_TEXT (16u << 20) /* bytes in one string */
 #define INTERP_MAX_ITEMS (1u << 22) /* items in one container */
@@ -94,6 +95,7 @@ struct unit {
     VEC(const char *) broken;               /* why a global has no value; NULL when it has one */
     VEC(const struct value_module *) stars; /* from .. import * */
     struct value module;                    /* the file as a module, for files that import it */
+    uint64_t searched; /* the last search that looked into what its stars have */
     bool started;
 };
 
@@ -225,6 +227,8 @@ struct interp {
     struct failure failure;
     struct value handled; /* the exception of the present except block */
     VEC(struct unit *) units;
+    uint64_t search;     /* the search for a name through `import *` .. */
+    int within_search;   /* .. and how many units deep it is */
     struct map interned; /* text -> struct value_str */
     struct map builtins; /* name -> struct value */
     struct signature_slot {
@@ -278,6 +282,9 @@ uint32_t unit_global(struct unit *unit, struct str name); /* its slot; made when
 bool unit_find(const struct unit *unit, struct str name, uint32_t *slot);
 
 /* interp_import.c */
+/* Looks for a name in what the file imports with *. False without an error when it is not there. */
+bool unit_find_in_stars(struct interp *in, const struct nki_node *node, struct unit *unit,
+                        struct str name, struct value *result);
 struct unit *unit_new(struct interp *in, const struct nki_tree *tree, const char *name);
 bool unit_run(struct interp *in, struct unit *unit); /* evaluates its module level, tolerantly */
 bool import_module(struct interp *in, const struct nki_node *node, struct str path,

@@ -145,15 +145,22 @@ static bool run_body(struct interp *in, const struct nki_node *node, struct fram
     return flow != FLOW_ERROR;
 }
 
-static bool enter(struct interp *in, const struct nki_node *node) {
+/* Natives call natives, too: one partial() may hold the next. */
+static bool has_stack(struct interp *in, const struct nki_node *node) {
     const char *here = __builtin_frame_address(0);
     size_t used =
         here < in->stack_base ? (size_t)(in->stack_base - here) : (size_t)(here - in->stack_base);
-    if (in->depth >= INTERP_MAX_CALLS || used > INTERP_MAX_STACK)
+    return used <= INTERP_MAX_STACK ||
+           interp_error(in, node, "RecursionError",
+                        "calls nest too deeply here: they take more than %u MiB of stack",
+                        INTERP_MAX_STACK >> 20);
+}
+
+static bool enter(struct interp *in, const struct nki_node *node) {
+    if (in->depth >= INTERP_MAX_CALLS)
         return interp_error(in, node, "RecursionError",
-                            "functions call each other more than %d deep here",
-                            used > INTERP_MAX_STACK ? in->depth : INTERP_MAX_CALLS);
-    return interp_step(in, node);
+                            "functions call each other more than %d deep here", INTERP_MAX_CALLS);
+    return has_stack(in, node) && interp_step(in, node);
 }
 
 bool call_function(struct interp *in, const struct call *call, struct value_function *function,
@@ -247,6 +254,17 @@ static bool launch(struct interp *in, const struct call *call, struct value_func
     return good;
 }
 
+/* Natives go over the texts that they are given. */
+static uint64_t call_steps(const struct call *call) {
+    uint64_t steps = 1;
+    if (call->self.kind == VALUE_STR)
+        steps += call->self.str->len / TEXT_STEP;
+    for (size_t i = 0; i < call->n_args; i++)
+        if (call->args[i].kind == VALUE_STR)
+            steps += call->args[i].str->len / TEXT_STEP;
+    return steps;
+}
+
 static bool call_native(struct interp *in, const struct call *call,
                         const struct value_native *native, struct value *result) {
     struct call mine = *call;
@@ -254,7 +272,8 @@ static bool call_native(struct interp *in, const struct call *call,
     mine.data = native->data;
     in->native_call = call->node;
     *result = NONE_VALUE;
-    bool good = interp_step(in, call->node) && native->run(in, &mine, result);
+    bool good = has_stack(in, call->node) && interp_spend(in, call->node, call_steps(&mine)) &&
+                native->run(in, &mine, result);
     in->native_call = before;
     return good;
 }

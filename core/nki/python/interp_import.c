@@ -14,9 +14,26 @@ struct unit_module {
     struct unit *unit;
 };
 
+/* Files may import * from each other in a circle, and from one file by many ways: in one search
+ * each is looked into once. */
+bool unit_find_in_stars(struct interp *in, const struct nki_node *node, struct unit *unit,
+                        struct str name, struct value *result) {
+    bool found = false;
+    if (!in->within_search)
+        in->search++;
+    if (unit->searched == in->search)
+        return false;
+    unit->searched = in->search;
+    in->within_search++;
+    for (size_t i = unit->stars.len; !found && i-- > 0;)
+        found = unit->stars.at[i]->get(in, node, unit->stars.at[i], name, result);
+    in->within_search--;
+    return found;
+}
+
 static bool unit_get(struct interp *in, const struct nki_node *node,
                      const struct value_module *module, struct str name, struct value *result) {
-    const struct unit *unit = ((const struct unit_module *)module)->unit;
+    struct unit *unit = ((const struct unit_module *)module)->unit;
     uint32_t slot;
     if (unit_find(unit, name, &slot)) {
         *result = unit->globals.at[slot];
@@ -26,10 +43,7 @@ static bool unit_get(struct interp *in, const struct nki_node *node,
             return interp_error(in, node, "NameError", "'" STR_FMT "' of %s has no value: %s",
                                 STR_ARG(name), unit->path, unit->broken.at[slot]);
     }
-    for (size_t i = unit->stars.len; i-- > 0;)
-        if (unit->stars.at[i]->get(in, node, unit->stars.at[i], name, result))
-            return true;
-    return false;
+    return unit_find_in_stars(in, node, unit, name, result);
 }
 
 static void set_global(struct unit *unit, struct str name, struct value value) {

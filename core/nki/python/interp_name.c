@@ -117,10 +117,8 @@ static bool find_customary(struct interp *in, const struct nki_node *node, struc
 /* Looks for a name in `from module import *`, the builtins, then the customary modules. */
 static bool find_elsewhere(struct interp *in, const struct nki_node *node, struct str name,
                            struct value *result) {
-    const struct unit *unit = in->frame->unit;
-    for (size_t i = unit->stars.len; i-- > 0;)
-        if (unit->stars.at[i]->get(in, node, unit->stars.at[i], name, result))
-            return true;
+    if (unit_find_in_stars(in, node, in->frame->unit, name, result))
+        return true;
     if (in->failure.set)
         return false;
     return in->library->find(in, name, result) || find_customary(in, node, name, result);

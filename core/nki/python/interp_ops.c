@@ -441,7 +441,7 @@ static bool op_contains(struct interp *in, const struct nki_node *node, struct v
                                 value_type_name(item));
         *found = !item.str->len ||
                  memmem(container.str->at, container.str->len, item.str->at, item.str->len) != NULL;
-        return true;
+        return interp_spend(in, node, container.str->len / TEXT_STEP);
     }
     if (container.kind == VALUE_RANGE && is_integer(item)) {
         const struct value_range *r = container.range;
@@ -494,6 +494,7 @@ static bool order_sequences(struct interp *in, const struct nki_node *node, enum
     const struct value_seq *a = pair[0].seq, *b = pair[1].seq;
     size_t n = MIN_OF(a->items.len, b->items.len);
     for (size_t i = 0; i < n; i++) {
+        interp_count(in, i % 4 == 0);
         struct value items[2] = {a->items.at[i], b->items.at[i]};
         if (!value_equal(in, items[0], items[1])) {
             /* Sequences may hold sequences. Their nesting bounds the recursion. */
@@ -540,7 +541,7 @@ static bool order_values(struct interp *in, const struct nki_node *node, enum nk
     }
     if (a.kind == VALUE_STR && b.kind == VALUE_STR) {
         *answer = by_order(op, order_text(a, b));
-        return true;
+        return interp_spend(in, node, MIN_OF(a.str->len, b.str->len) / TEXT_STEP);
     }
     if (a.kind == b.kind && (a.kind == VALUE_TUPLE || a.kind == VALUE_LIST))
         return order_sequences(in, node, op, (struct value[2]){a, b}, answer);
@@ -557,7 +558,7 @@ static bool order_values(struct interp *in, const struct nki_node *node, enum nk
         *answer = op == NKI_CMP_LT_E || op == NKI_CMP_GT_E || small->pairs.len < large->pairs.len;
         for (size_t i = 0; i < small->pairs.len && *answer; i++)
             *answer = value_dict_find(in, large, small->pairs.at[i].key) != NULL;
-        return true;
+        return interp_spend(in, node, small->pairs.len / 4);
     }
     return interp_error(in, node, "TypeError", "'%s' is not defined between %s and %s",
                         nki_comparison_text(op), value_type_name(a), value_type_name(b));

@@ -7,7 +7,8 @@
 #include <math.h>
 
 #define MAX_COMPARE_DEPTH 50
-#define MAX_HASHED 1000 /* items of one value, with those inside its items */
+#define MAX_HASHED_TEXT 4096 /* characters of one string */
+#define MAX_HASHED 1000      /* items of one value, with those inside its items */
 
 struct value value_string(struct interp *in, struct str text) {
     struct arena *arena = interp_arena(in);
@@ -183,6 +184,11 @@ static bool equal_at(struct interp *in, struct value a, struct value b, int dept
                equal_at(in, a.slice->stop, b.slice->stop, depth + 1) &&
                equal_at(in, a.slice->step, b.slice->step, depth + 1);
     case VALUE_OBJECT: return equal_objects(in, a.object, b.object, depth + 1);
+    case VALUE_STR:
+        if (a.str == b.str)
+            return true;
+        in->steps += MIN_OF(a.str->len, b.str->len) / TEXT_STEP;
+        return value_same(a, b);
     default: return value_same(a, b);
     }
 }
@@ -198,7 +204,7 @@ static uint64_t mix(uint64_t x) {
     return x;
 }
 
-/* Hashes only the first items. Equal values have equal first items. */
+/* Hashes only the first items and characters. Equal values have equal first ones. */
 static uint64_t hash_at(struct value v, int depth, int *left) {
     switch (v.kind) {
     case VALUE_NONE:
@@ -209,7 +215,7 @@ static uint64_t hash_at(struct value v, int depth, int *left) {
         if (v.f == floor(v.f) && fabs(v.f) < 9e18)
             return mix((uint64_t)(int64_t)v.f);
         return hash_quick(&v.f, sizeof v.f);
-    case VALUE_STR: return hash_quick(v.str->at, v.str->len);
+    case VALUE_STR: return hash_quick(v.str->at, MIN_OF(v.str->len, MAX_HASHED_TEXT)) ^ v.str->len;
     case VALUE_TUPLE: {
         uint64_t hash = v.seq->items.len;
         for (size_t i = 0; i < v.seq->items.len && depth < MAX_COMPARE_DEPTH && (*left)-- > 0; i++)

@@ -21,6 +21,7 @@ struct rewrite_request {
     struct str source;
     enum nki_generation generation;
     bool pessimistic; /* the model's fitted and guessed constants at their unfavourable end */
+    int lnc;          /* physical cores of a launch; 0: as the kernel's file does */
     const struct nki_input *inputs; /* the kernel's arguments; shapes are enough */
     size_t n_inputs;
     double latency_us, floor_us; /* 0: unknown */

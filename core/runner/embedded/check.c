@@ -124,7 +124,7 @@ bool runner_check(const struct runner_job *job, struct runner_result *result, st
     check_source(&evaluation);
     if (evaluation.diags.errors)
         task_judge(&evaluation.result.verdict.compiles, TASK_NO, "%zu error%s",
-                   evaluation.diags.errors, evaluation.diags.errors == 1 ? "" : "s");
+                   evaluation.diags.errors, PLURAL(evaluation.diags.errors));
     *result = evaluation.result;
     result->diagnostics = evaluation.diags;
     task_inputs_free(evaluation.shapes);

@@ -167,8 +167,9 @@ static void judge_speed(struct evaluation *evaluation) {
     double was = time_incumbent(evaluation), is = evaluation->result.latency_us;
     if (was > 0) {
         tell_sample(was, true);
-        task_judge_speed(&evaluation->result.verdict, (struct task_samples){&was, 1, true},
-                         (struct task_samples){&is, 1, true});
+        task_judge_speed(&evaluation->result.verdict,
+                         (struct task_samples){&was, 1, true, evaluation->result.lnc},
+                         (struct task_samples){&is, 1, true, evaluation->result.lnc});
     } else {
         task_judge(&evaluation->result.verdict.faster, TASK_INCONCLUSIVE,
                    "the incumbent does not compile");
@@ -226,7 +227,7 @@ static bool execution_fits(struct evaluation *evaluation) {
         refuse(evaluation, work.slow_loc, "hone-time",
                "executing the kernel for %zu seed%s takes at least %.0f s of processor time, most "
                "of it here; an evaluation may take %.0f s (limits.evaluation_s)",
-               seeds, seeds == 1 ? "" : "s", seconds, limit_s);
+               seeds, PLURAL(seeds), seconds, limit_s);
     return evaluation_tell_diags(evaluation) && is_put_aside(evaluation, work.bytes);
 }
 

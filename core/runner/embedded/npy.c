@@ -3,6 +3,7 @@
  * nothing of kernels. Which type may stand for which is the caller's business. */
 #include "runner/embedded/npy.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -117,16 +118,12 @@ static const char *read_header(FILE *file, struct npy_header *header) {
 /* Opens a plain file; NULL and *err otherwise. */
 static FILE *open_file(const char *path, size_t *size, struct err *err) {
     struct stat info;
-    FILE *file = fopen(path, "rb");
-    if (file && fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode)) {
-        *size = (size_t)info.st_size;
-        return file;
-    }
-    err_set(err, ERR_USAGE, "cannot read %s: %s", path,
-            file ? "it is not a plain file" : "there is no such file, or it may not be read");
-    if (file)
-        fclose(file);
-    return NULL;
+    int fd = file_open(path, O_RDONLY, 0, err);
+    FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
+    *size = file && fstat(fd, &info) == 0 ? (size_t)info.st_size : 0;
+    if (err && err->kind == ERR_ENVIRONMENT)
+        err->kind = ERR_USAGE; /* the user named it */
+    return file;
 }
 
 bool npy_read_header(const char *path, struct npy_header *header, struct err *err) {

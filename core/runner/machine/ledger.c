@@ -228,7 +228,7 @@ static void sums_add(struct sums *sums, const struct ledger_claim *own, const st
 
 static void sums_look(struct sums *sums, const struct ledger_claim *own, const char *path) {
     struct row row = {0};
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int fd = file_open(path, O_RDWR | O_NOFOLLOW, 0, NULL);
     if (fd < 0)
         return;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -300,8 +300,8 @@ static enum ledger_answer decide(const struct ledger_claim *claim, const struct 
     else if (!sums->running)
         return alone(claim, left, why);
     else if (sums->running >= most)
-        buf_printf(why, "waits for a processor: %s%s runs", sums->who,
-                   sums->running > 1 ? " and others" : "");
+        buf_printf(why, "waits for a processor: %s %s", sums->who,
+                   sums->running > 1 ? "and others run" : "runs");
     else if (claim->bytes > left)
         buf_printf(why, "waits for memory: %.1f GB needed, %.1f GB free; %s runs",
                    gigabytes(claim->bytes), gigabytes(left), sums->who);
@@ -318,7 +318,7 @@ static int folder_lock(const struct ledger_claim *claim) {
     if (!file_make_private(claim->folder, NULL))
         return -1;
     char *path = path_join(claim->folder, "lock");
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = file_open(path, O_RDWR | O_CREAT, 0600, NULL);
     free(path);
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
         return fd;

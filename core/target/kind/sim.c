@@ -33,7 +33,7 @@ static void *sim_open(struct loop *loop, const char *name, const struct target_o
         sim->wall = (struct task_walling){config_get(options->config, "wall", "level", NULL),
                                           config_get(options->config, "wall", "read", NULL)};
     snprintf(board->info.what, sizeof board->info.what, "device model on this machine, %d core%s",
-             cores, cores == 1 ? "" : "s");
+             cores, PLURAL(cores));
     board->info.modelled = true;
     board->info.parallel = runner_side_by_side(options->config);
     return sim;

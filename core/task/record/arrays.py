@@ -517,6 +517,8 @@ def get_part(array, key):
         return Traced.known(numbers[key])
     if takes_one_of_each(array, items):
         return FUNCTIONS["take_along_axis"](array, traced(items[1]).reshape(-1, 1), 1).reshape(-1)
+    if several_indices(array, items):
+        return take_several(array, items)
     at, index, rest = one_array_index(array, items)
     if index.dtype == bool:
         if index.real() is None or index.ndim != 1:
@@ -534,6 +536,25 @@ def takes_one_of_each(array, items):
     rows = traced(items[0]).real()
     return items[1].dtype.kind in "iu" and items[1].shape == (array.shape[0],) and (
         rows is not None and np.array_equal(rows, np.arange(array.shape[0])))
+
+
+def several_indices(array, items):
+    """x[i, j]: an element, or all that is behind it, for each pair of whole numbers."""
+    return 1 < len(items) <= array.ndim and all(
+        isinstance(item, (Traced, np.ndarray)) and item.dtype.kind in "iu" for item in items)
+
+
+def take_several(array, items):
+    """One index into the array whose first axes are one, i * n + j. As where one index chooses,
+    numbers below 0 are followed only where they are known."""
+    place = None
+    for item, n in zip(items, array.shape):
+        item = traced(item)
+        if item.real() is not None:
+            item = Traced.known(np.where(item.real() < 0, item.real() + n, item.real()))
+        place = item if place is None else place * n + item
+    rest = array.shape[len(items):]
+    return FUNCTIONS["take"](array.reshape((-1, *rest)), place, axis=0)
 
 
 def one_array_index(array, items):

@@ -198,7 +198,7 @@ void ssh_auth_fail(struct ssh_link *link) {
             link, ERR_USAGE,
             "%s@%s accepted nothing that was tried (%zu key%s): is the user name right, and is one "
             "of the keys in ~/.ssh/authorized_keys there (ssh-copy-id)? It accepts: %s",
-            route->user, route->name, auth->refused_keys, auth->refused_keys == 1 ? "" : "s",
+            route->user, route->name, auth->refused_keys, PLURAL(auth->refused_keys),
             auth->methods);
     }
 }

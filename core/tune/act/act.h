@@ -17,6 +17,7 @@
     X(REJECT, "reject", "lane text")   /* with the reason; pauses */                              \
     X(ANOTHER, "another", "lane text") /* drop the proposal, ask for a new one */                 \
     X(CHOOSE_PLAN, "choose-plan", "lane index")                                                   \
+    X(TAKE_PLAN, "take-plan", "lane index")       /* index: of the stock */                       \
     X(EDIT_PLAN, "edit-plan", "lane text")        /* first line title, rest what */               \
     X(EDIT_KERNEL, "edit-kernel", "lane text")    /* the candidate's whole source */              \
     X(WRITE_KERNEL, "write-kernel", "text")       /* own candidate instead of a proposal */       \

@@ -47,6 +47,8 @@ size_t tune_act_index_limit(const struct tune_state *state, const struct tune_ac
     enum tune_action_kind kind = action->kind;
     if (kind == TUNE_ACT_CHOOSE_PLAN)
         return state->plans.len;
+    if (kind == TUNE_ACT_TAKE_PLAN)
+        return state->stock.len;
     if (kind == TUNE_ACT_LEAVE_HUNK)
         return tune_lane_of(state, action->lane)->candidate.hunks.len;
     if (kind == TUNE_ACT_SET_BUDGET)

@@ -60,6 +60,12 @@ static bool can_choose(const struct tune_state *state, int lane) {
     return !state->way->divides && tune_act_at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) &&
            state->plans.len > 1;
 }
+static bool can_take_plan(const struct tune_state *state, int lane) {
+    size_t first;
+    (void)lane;
+    return !state->way->divides && tune_act_at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) &&
+           tune_stock_list(state, &first, 1) > 0;
+}
 static bool can_edit_plan(const struct tune_state *state, int lane) {
     return tune_act_at_gate(state, TUNE_STEP_PLAN, TUNE_STEP_PLAN) && tune_lane_plan(state, lane) &&
            !is_closed(state, lane);

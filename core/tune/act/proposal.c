@@ -147,6 +147,19 @@ void tune_do_choose(struct tune_state *state, const struct tune_action *act) {
         state->lanes.at[act->lane].plan = act->index;
 }
 
+/* A plan of an earlier round joins those of this one. */
+void tune_do_take_plan(struct tune_state *state, const struct tune_action *act) {
+    if (act->index < 0 || (size_t)act->index >= state->stock.len ||
+        !tune_stock_is_open(state, (size_t)act->index))
+        return;
+    struct tune_plan plan = state->stock.at[act->index].plan;
+    plan.lane = tune_lane_tag(state, act->lane);
+    if (tune_lane_parent(state, act->lane) != state->stock.at[act->index].parent)
+        plan.first_line = plan.last_line = 0; /* lines of another kernel */
+    *vec_push(&state->plans) = plan;
+    state->lanes.at[act->lane].plan = (int)state->plans.len - 1;
+}
+
 /* Splits a text that a person edited into its first line and the rest. */
 void tune_act_text_split(struct tune_state *state, const char *text, const char **first,
                          const char **rest) {

@@ -103,21 +103,25 @@ static void flow_put(struct tune_state *state, const struct tune_flow *flow) {
     changes_put(state, flow);
 }
 
+/* What a step of undo is about are the session's own, also while a run has others in their
+ * place. */
 static void settings_take(const struct tune_state *state, struct tune_settings *settings) {
-    *settings = (struct tune_settings){.rounds = state->rounds,
+    const struct tune_own *kept = state->by_run ? &state->own->kept : NULL;
+    *settings = (struct tune_settings){.rounds = kept ? kept->rounds : state->rounds,
                                        .tolerance = state->tolerance,
                                        .precision = state->precision,
                                        .by_hand = state->by_hand,
                                        .holds = state->holds,
                                        .allows_seed = state->allows_seed};
     for (int i = 0; i < TUNE_BUDGETS; i++)
-        settings->limits[i] = state->budgets[i].limit;
+        settings->limits[i] = kept ? kept->limits[i] : state->budgets[i].limit;
     for (int i = 0; i < TUNE_STEPS; i++)
-        settings->gates[i] = state->steps[i].gate;
+        settings->gates[i] = kept ? kept->gates[i] : state->steps[i].gate;
 }
 
 static void settings_put(struct tune_state *state, const struct tune_settings *settings) {
-    state->rounds = settings->rounds;
+    struct tune_own *kept = state->by_run ? &state->own->kept : NULL;
+    *(kept ? &kept->rounds : &state->rounds) = settings->rounds;
     state->tolerance = settings->tolerance;
     state->own->best_stale |= state->precision != settings->precision;
     state->precision = settings->precision;
@@ -125,9 +129,9 @@ static void settings_put(struct tune_state *state, const struct tune_settings *s
     state->holds = settings->holds;
     state->allows_seed = settings->allows_seed;
     for (int i = 0; i < TUNE_BUDGETS; i++)
-        state->budgets[i].limit = settings->limits[i];
+        *(kept ? &kept->limits[i] : &state->budgets[i].limit) = settings->limits[i];
     for (int i = 0; i < TUNE_STEPS; i++)
-        state->steps[i].gate = settings->gates[i];
+        *(kept ? &kept->gates[i] : &state->steps[i].gate) = settings->gates[i];
     tune_state_find_best(state);
 }
 

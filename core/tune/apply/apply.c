@@ -226,6 +226,8 @@ static void apply_act(struct tune_state *state, const struct tune_event *event, 
 static apply_fn *const events[TUNE_EVENTS] = {
     [TUNE_EVENT_SESSION] = apply_session,
     [TUNE_EVENT_RESUMED] = apply_resumed,
+    [TUNE_EVENT_RUN] = apply_run,
+    [TUNE_EVENT_RUN_END] = apply_run_end,
     [TUNE_EVENT_ROUND] = apply_round,
     [TUNE_EVENT_STEP] = apply_step,
     [TUNE_EVENT_PROGRESS] = apply_progress,

@@ -129,6 +129,7 @@ void apply_plans(struct tune_state *state, const struct tune_event *event, int64
         tune_part_keep(TUNE_PART_PLAN, place, state->own->texts);
         place->revised = state->own->revise;
         place->lane = tune_lane_tag(state, event->lane);
+        tune_stock_add(state, place, tune_lane_parent(state, event->lane));
     }
     if (state->way->divides) /* the lanes get them when every question is answered */
         return;

@@ -86,6 +86,8 @@ void apply_session(struct tune_state *state, const struct tune_event *event, int
         state->allows_seed = !strcmp(session->seed_names, "yes");
     if (session->pessimistic)
         state->is_pessimistic = !strcmp(session->pessimistic, "yes");
+    if (session->lnc)
+        state->lnc = session->lnc;
     seeds_set(state, &session->seeds);
     origins_set(state, &session->origins);
     search_set(state, session);
@@ -210,4 +212,53 @@ void apply_resumed(struct tune_state *state, const struct tune_event *event, int
     tune_calls_break_off(state, wall_ms);
     if (state->wait == TUNE_WAIT_NOTHING)
         tune_wait_set(state, TUNE_WAIT_PAUSED, "opened again; what was under way starts over");
+}
+
+/* ------------------------------------------------------------------------- a run of a command */
+
+/* The session's own come back. What was said about the run's is said of the run. */
+void apply_run_end(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
+    (void)event, (void)wall_ms;
+    const struct tune_own *kept = &state->own->kept;
+    if (!state->by_run)
+        return;
+    state->by_run = 0;
+    state->rounds = kept->rounds;
+    for (int i = 0; i < TUNE_BUDGETS; i++)
+        state->budgets[i].limit = kept->limits[i];
+    for (int i = 0; i < TUNE_STEPS; i++)
+        state->steps[i].gate = kept->gates[i];
+    if (state->wait != TUNE_WAIT_STOPPED || !state->wait_text)
+        return;
+    struct buf text = {0};
+    buf_printf(&text, "the run is over: %s", state->wait_text);
+    tune_wait_set(state, TUNE_WAIT_STOPPED, text.at);
+    buf_free(&text);
+}
+
+static void own_keep(struct tune_state *state) {
+    struct tune_own *kept = &state->own->kept;
+    kept->rounds = state->rounds;
+    for (int i = 0; i < TUNE_BUDGETS; i++)
+        kept->limits[i] = state->budgets[i].limit;
+    for (int i = 0; i < TUNE_STEPS; i++)
+        kept->gates[i] = state->steps[i].gate;
+}
+
+void apply_run(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
+    const struct tune_by_name *limits = &event->run.limits;
+    apply_run_end(state, event, wall_ms); /* one that was killed */
+    own_keep(state);
+    state->by_run = TUNE_BY_RUN;
+    if (event->run.gates.count)
+        state->by_run |= TUNE_BY_HAND_GATES;
+    gates_set(state, &event->run.gates);
+    for (size_t i = 0; i < limits->count; i++) {
+        enum tune_budget budget;
+        if (tune_budget_find(limits->at[i].name, &budget))
+            state->by_run |= (unsigned)TUNE_BY_HAND_BUDGET << budget;
+    }
+    tune_limits_note(state, limits);
+    if (state->by_run & (unsigned)TUNE_BY_HAND_BUDGET << TUNE_BUDGET_ROUNDS)
+        state->rounds = (int)state->budgets[TUNE_BUDGET_ROUNDS].limit;
 }

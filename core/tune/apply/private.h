@@ -9,7 +9,7 @@
 typedef void apply_fn(struct tune_state *state, const struct tune_event *event, int64_t wall_ms);
 
 /* apply_task.c */
-apply_fn apply_session, apply_closure, apply_changed, apply_resumed;
+apply_fn apply_session, apply_closure, apply_changed, apply_resumed, apply_run, apply_run_end;
 /* apply_loop.c */
 apply_fn apply_round, apply_step, apply_progress, apply_step_end, apply_round_end, apply_stop,
     apply_pause, apply_plans, apply_candidate, apply_plan_failed;

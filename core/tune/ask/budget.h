@@ -41,7 +41,7 @@ struct tune_expected tune_expect_round(const struct tune_state *state);
  * said to be unknown. Nothing where it costs neither. */
 void tune_expected_print(struct buf *out, const struct tune_expected *expected);
 /* A limit in dollars with a model that has no price cannot be kept: false, and *why says so. */
-bool tune_budget_is_priced(const struct tune_state *state, struct buf *why);
+bool tune_budget_is_priced(const struct tune_state *state, double dollars, struct buf *why);
 /* Whether it fits into all limits; if not, *why gets the sentence: which limit, how much is spent,
  * what it would take, how to go on. `what` is "another round", "plan". */
 bool tune_budget_allows(const struct tune_state *state, const struct tune_expected *expected,

@@ -9,6 +9,7 @@
 #include "device/device.h"
 #include "runner/runner.h"
 #include "tune/ask/facts.h"
+#include "tune/ask/sections.h"
 #include "tune/state/state.h"
 #include "tune/ask/menu.h"
 #include "tune/state/inner.h"
@@ -17,14 +18,6 @@
 #include "tune/sums/sums.h"
 
 #define CONTEXT_NOTES 12 /* the last so many, besides the pinned ones */
-#define CONTEXT_LINES 12
-
-static void section_add(struct tune_context *context, const char *name, struct buf *text) {
-    if (text->len)
-        *vec_push(&context->sections) =
-            (struct tune_section){name, arena_strndup(context->arena, text->at, text->len)};
-    buf_free(text);
-}
 
 static const char *keep(struct tune_context *context, const char *text) {
     return text ? arena_strdup(context->arena, text) : NULL;
@@ -35,13 +28,28 @@ static void closed_add(struct tune_context *context, const char *key, const char
         *vec_push(&context->closed) = (struct tune_closed){keep(context, key), how};
 }
 
+/* Whether a direction did what it said and gained nothing, and was followed only once: it may be
+ * followed again, with what stood in the way. The rewriter would make the same edit. */
+static bool has_second_turn(const struct tune_state *state, const struct tune_attempt *attempt) {
+    const struct tune_plan *plan = &attempt->plan;
+    if (plan->held != TUNE_ANSWER_YES || attempt->status != TUNE_STATUS_REVERT || plan->sweep ||
+        !plan->key || (plan->author && !strcmp(plan->author, "rewriter")))
+        return false;
+    for (size_t i = 1; i < state->attempts.len; i++) {
+        const struct tune_attempt *other = &state->attempts.at[i];
+        if (other != attempt && other->plan.key && !strcmp(other->plan.key, plan->key))
+            return false;
+    }
+    return true;
+}
+
 /* Directions that did not work, whoever found that out. */
 static void closed_fill(struct tune_context *context, const struct tune_state *state) {
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
         /* A parent of a beam lives on beside what was made of it. */
         bool made = !state->way->keeps_at_once && attempt->parent == context->attempt;
-        if (attempt->outdated)
+        if (attempt->outdated || has_second_turn(state, attempt))
             continue;
         if (state->way->keeps_at_once && attempt->parent == context->attempt &&
             attempt->status == TUNE_STATUS_KEEP && attempt->plan.key && *attempt->plan.key)
@@ -73,95 +81,10 @@ static void profile_fill(struct tune_context *context, const struct tune_attempt
                                 attempt->bounds.at[i].busy_us, attempt->bounds.at[i].without_us};
 }
 
-static void us_print(struct buf *out, double us) {
-    if (isnan(us))
-        buf_puts(out, "not known");
-    else
-        clock_print_duration(out, us * 1e-6);
-}
-
-static void profile_print(struct tune_context *context, const char *name,
-                          const struct tune_attempt *attempt) {
-    struct buf out = {0};
-    buf_puts(&out, "latency: ");
-    us_print(&out, attempt->latency_us);
-    buf_puts(&out, attempt->modelled ? " (modelled" : "");
-    if (attempt->modelled && attempt->low_us > 0) {
-        buf_puts(&out, "; hardware took ");
-        us_print(&out, attempt->low_us);
-        buf_puts(&out, " to ");
-        us_print(&out, attempt->high_us);
-        buf_puts(&out, " for most such kernels");
-    }
-    buf_puts(&out, attempt->modelled ? ")\nfloor: " : "\nfloor: ");
-    us_print(&out, attempt->floor_us);
-    if (attempt->floor_any_us < attempt->floor_us) {
-        buf_puts(&out, " in the precision of its products; ");
-        us_print(&out, attempt->floor_split_us);
-        buf_puts(&out, " with fp32 products split into bf16, ");
-        us_print(&out, attempt->floor_any_us);
-        buf_puts(&out, " all in bf16");
-    }
-    if (attempt->floor_modelled)
-        buf_puts(&out, " (modelled)");
-    if (tune_predicted(attempt)) {
-        buf_puts(&out, "\nthe compiler predicts: ");
-        tune_predicted_print(&out, attempt);
-    }
-    if (attempt->profile_modelled)
-        buf_puts(&out, "\nwhat follows comes from the device model, not from the device");
-    if (attempt->bound_by)
-        buf_printf(&out, "\nlimited by: %s", attempt->bound_by);
-    buf_putc(&out, '\n');
-    for (size_t i = 0; i < attempt->bounds.len; i++) {
-        const struct tune_bound *bound = &attempt->bounds.at[i];
-        buf_printf(&out, "%s: busy ", bound->name);
-        us_print(&out, bound->busy_us);
-        buf_puts(&out, ", without this limit the latency would be ");
-        us_print(&out, bound->without_us);
-        buf_putc(&out, '\n');
-    }
-    for (size_t i = 0; i < attempt->metrics.len; i++)
-        buf_printf(&out, "%s: %.6g %s\n", attempt->metrics.at[i].name, attempt->metrics.at[i].value,
-                   attempt->metrics.at[i].unit ? attempt->metrics.at[i].unit : "");
-    section_add(context, name, &out);
-}
-
-/* The text of a line of the source, without its end; empty past the last. */
-static struct str line_text(const char *source, int number) {
-    struct str rest = str_of(source), line = {0};
-    while (number-- > 0)
-        if (!str_next(&rest, '\n', &line))
-            return (struct str){0};
-    return str_trim(line);
-}
-
-static int by_share(const void *a, const void *b) {
-    double x = ((const struct tune_line_cost *)a)->share,
-           y = ((const struct tune_line_cost *)b)->share;
-    return x < y ? 1 : x > y ? -1 : 0;
-}
-
-static void lines_print(struct tune_context *context, const struct tune_state *state,
-                        const struct tune_attempt *attempt) {
-    struct buf out = {0};
-    size_t count = attempt->lines.len;
-    struct tune_line_cost *sorted =
-        arena_dup(context->arena, attempt->lines.at, count * sizeof *sorted);
-    if (count)
-        qsort(sorted, count, sizeof *sorted, by_share);
-    for (size_t i = 0; i < count && i < CONTEXT_LINES; i++) {
-        struct str text = line_text(tune_source(state, attempt), sorted[i].line);
-        buf_printf(&out, "line %d: %.1f %% of the time: " STR_FMT "\n", sorted[i].line,
-                   sorted[i].share * 100, STR_ARG(text));
-    }
-    section_add(context, "cost per line", &out);
-}
-
 /* Says, too, what is left out because it is old. */
 static void older_print(struct buf *out, size_t older, const char *what) {
     if (older)
-        buf_printf(out, "[... %zu older %s%s left out ...]\n", older, what, older == 1 ? "" : "s");
+        buf_printf(out, "[... %zu older %s%s left out ...]\n", older, what, PLURAL(older));
 }
 
 static void notes_print(struct tune_context *context, const struct tune_state *state) {
@@ -181,7 +104,7 @@ static void notes_print(struct tune_context *context, const struct tune_state *s
     }
     if (out.len)
         older_print(&out, older, "note");
-    section_add(context, "notes", &out);
+    tune_section_add(context, "notes", &out);
 }
 
 /* What the person did not want; with `by_loop` what nobody could carry out. */
@@ -196,7 +119,7 @@ static void rejections_print(struct tune_context *context, const struct tune_sta
                    rejection->title ? rejection->title : "a kernel", rejection->round,
                    rejection->reason ? rejection->reason : "no reason given");
     }
-    section_add(context, section, &out);
+    tune_section_add(context, section, &out);
 }
 
 static void declined_print(struct tune_context *context, const struct tune_state *state) {
@@ -209,7 +132,29 @@ static void declined_print(struct tune_context *context, const struct tune_state
                    rejection->title ? rejection->title : "a kernel", rejection->round,
                    rejection->reason ? rejection->reason : "no reason given", rejection->hunk);
     }
-    section_add(context, "declined", &out);
+    tune_section_add(context, "declined", &out);
+}
+
+/* What moved as predicted, and which bounds moved against it. */
+static void second_turn_print(const struct tune_state *state, const struct tune_attempt *attempt,
+                              struct buf *out) {
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    buf_putc(out, '.');
+    tune_prediction_print(out, attempt);
+    for (size_t i = 0; parent && i < attempt->bounds.len; i++)
+        for (size_t k = 0; k < parent->bounds.len; k++) {
+            const struct tune_bound *now = &attempt->bounds.at[i], *was = &parent->bounds.at[k];
+            if (strcmp(now->name, was->name) != 0 || now->busy_us == was->busy_us)
+                continue;
+            buf_printf(out, " %s busy ", now->name);
+            tune_us_print(out, was->busy_us);
+            buf_puts(out, " -> ");
+            tune_us_print(out, now->busy_us);
+            buf_putc(out, '.');
+        }
+    buf_puts(out,
+             " The latency did not follow: this direction may be proposed once more, under its "
+             "title, if the plan removes what stood in the way.");
 }
 
 static void tried_print(struct tune_context *context, const struct tune_state *state) {
@@ -225,17 +170,37 @@ static void tried_print(struct tune_context *context, const struct tune_state *s
             buf_printf(&out, ", %.3fx", attempt->vs_parent);
         if (attempt->reason)
             buf_printf(&out, ": %s", attempt->reason);
+        if (has_second_turn(state, attempt))
+            second_turn_print(state, attempt, &out);
         buf_putc(&out, '\n');
     }
-    section_add(context, "tried before", &out);
+    tune_section_add(context, "tried before", &out);
+}
+
+/* Ideas that were thrown away because another one was taken first. */
+static void stock_print(struct tune_context *context, const struct tune_state *state) {
+    struct buf out = {0};
+    size_t at[TUNE_STOCK_SHOWN], count = tune_stock_list(state, at, TUNE_STOCK_SHOWN);
+    for (size_t i = 0; i < count; i++) {
+        const struct tune_stocked *row = &state->stock.at[at[i]];
+        double most = tune_stock_most(state, &row->plan);
+        buf_printf(&out, "- \"%s\" (round %d, for attempt %d): %s", row->plan.title, row->round,
+                   row->parent, row->plan.what ? row->plan.what : "");
+        if (row->plan.latency < 0)
+            buf_printf(&out, " Predicted: latency %+.0f %%.", row->plan.latency * 100);
+        if (!isnan(most))
+            buf_printf(&out, " Its bound is worth at most %.0f %% of the latency now.", most * 100);
+        buf_putc(&out, '\n');
+    }
+    tune_section_add(context, "stock", &out);
 }
 
 static void memory_print(struct tune_context *context, const struct tune_state *state) {
     struct buf memory = {0}, closed = {0};
     tune_context_memory(state, &memory);
     tune_context_closed(state, &closed);
-    section_add(context, "memory", &memory);
-    section_add(context, "closed directions", &closed);
+    tune_section_add(context, "memory", &memory);
+    tune_section_add(context, "closed directions", &closed);
 }
 
 bool tune_context_has_note(const struct tune_state *state, size_t index) {
@@ -251,7 +216,7 @@ static void task_print(struct tune_context *context, const struct tune_state *st
                state->target ? state->target : "sim", state->nki ? ", NKI " : "",
                state->nki ? state->nki : "", state->tolerance,
                state->precision ? state->precision : "keep");
-    section_add(context, "task", &out);
+    tune_section_add(context, "task", &out);
 }
 
 /* A source with line numbers, for people and models to point at. */
@@ -261,26 +226,42 @@ static void numbered_print(struct tune_context *context, const char *name, const
     for (int number = 1; str_next(&rest, '\n', &line); number++)
         if (rest.len || line.len)
             buf_printf(&out, "%4d  " STR_FMT "\n", number, STR_ARG(line));
-    section_add(context, name, &out);
+    tune_section_add(context, name, &out);
 }
 
 static void text_section(struct tune_context *context, const char *name, const char *text) {
     struct buf out = {0};
     if (text)
         buf_puts(&out, text);
-    section_add(context, name, &out);
+    tune_section_add(context, name, &out);
 }
 
-static void facts_print(struct tune_context *context, const struct tune_state *state) {
+/* What is the same in every question of a session, for all roles: services can cache it. */
+static void shared_sections(struct tune_context *context, const struct tune_state *state,
+                            const char *source) {
     struct buf out = {0};
     tune_facts_limits(device_name(state->device), &out);
-    section_add(context, "limits", &out);
-    if (context->source)
-        tune_facts_api(context->source, &out);
-    section_add(context, "api", &out);
+    tune_section_add(context, "limits", &out);
+    if (source)
+        tune_facts_api(tune_memory_dialect(source), state->nki, device_name(state->device), &out);
+    tune_section_add(context, "api", &out);
+    tune_facts_metrics(&out);
+    tune_section_add(context, "metrics", &out);
     text_section(context, "reference", state->reference_source);
-    text_section(context, "plans wanted",
-                 state->way->divides ? "one or two plans" : "one to three plans");
+}
+
+/* The instructions that matter here, in full: those of the kernel, of the plan, of the strategies
+ * that are shown. */
+static void in_use_section(struct tune_context *context, const struct tune_plan *plan) {
+    struct buf words = {0}, out = {0};
+    for (size_t i = 0; i < context->sections.len; i++)
+        if (!strcmp(context->sections.at[i].name, "strategies"))
+            buf_puts(&words, context->sections.at[i].text);
+    if (plan)
+        buf_printf(&words, " %s %s", plan->title ? plan->title : "", plan->what ? plan->what : "");
+    tune_facts_in_use(context->source, words.at, &out);
+    buf_free(&words);
+    tune_section_add(context, "api in use", &out);
 }
 
 /* The same question goes out several times at once, and the answers should differ. */
@@ -305,7 +286,7 @@ static void several_print(struct tune_context *context, const struct tune_state 
                    "This plan is carried out %d times at once; this is number %d. The most "
                    "obvious way belongs to number 1, the others take another one.\n",
                    samples, lane->sample + 1);
-    section_add(context, "several", &out);
+    tune_section_add(context, "several", &out);
 }
 
 static void share_print(struct buf *out, const char *label, double share) {
@@ -332,14 +313,14 @@ static void plan_print(struct tune_context *context, const struct tune_plan *pla
             buf_printf(&out, "%.0f %%\n", plan->size * 100);
         share_print(&out, "and the latency by ", plan->latency);
     }
-    section_add(context, "plan", &out);
+    tune_section_add(context, "plan", &out);
 }
 
 static void diagnostic_print(struct buf *out, const struct tune_diagnostic *diag,
                              const char *source) {
     struct message meaning;
     bool known = diag->code && *diag->code && message_by_code(diag->code, &meaning);
-    struct str text = line_text(source, diag->line);
+    struct str text = tune_line_text(source, diag->line);
     buf_printf(out, "%s error", tune_diagnostic_cause(diag));
     if (diag->line > 0)
         buf_printf(out, ", line %d", diag->line);
@@ -363,14 +344,19 @@ static void repair_fill(struct tune_context *context, const struct tune_state *s
     struct buf out = {0};
     const struct tune_diagnostic *diag;
     size_t at = 0;
+    int most = tune_repairs_most(state, open);
+    if (most > 0)
+        buf_printf(&out, "This is repair turn %d of %d.%s\n", MIN_OF(open->repairs + 1, most), most,
+                   open->repairs + 1 >= most ? " There is no turn after it." : "");
+    size_t head = out.len;
     while ((diag = tune_diagnostic_next(state, open->id, &at)))
         if (diag->severity == DIAG_ERROR)
             diagnostic_print(&out, diag, tune_source(state, open));
-    if (!out.len && open->verdict.compiles_why)
+    if (out.len == head && open->verdict.compiles_why)
         buf_puts(&out, open->verdict.compiles_why);
     context->repair_error = keep(context, out.at ? out.at : "it does not compile");
     context->repair_source = keep(context, tune_source(state, open));
-    section_add(context, "what has to be repaired", &out);
+    tune_section_add(context, "what has to be repaired", &out);
 }
 
 static void changes_fill(struct tune_context *context, const struct tune_state *state) {
@@ -385,8 +371,8 @@ static void changes_fill(struct tune_context *context, const struct tune_state *
 static void menu_print(struct tune_context *context, const struct tune_state *state, int call) {
     struct buf strategies = {0}, avoid = {0};
     tune_menu_show(state, state->incumbent, call, &strategies, &avoid);
-    section_add(context, "strategies", &strategies);
-    section_add(context, "dead ends", &avoid);
+    tune_section_add(context, "strategies", &strategies);
+    tune_section_add(context, "dead ends", &avoid);
 }
 
 /* NKI 0.2 was the first whose kernels of the package nki look as they do today. */
@@ -407,6 +393,7 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     context->reference_path = keep(context, tune_reference_file(state));
     context->device = keep(context, state->device);
     context->pessimistic = state->is_pessimistic;
+    context->lnc = state->lnc;
     context->precision = keep(context, state->precision ? state->precision : "keep");
     context->takes_current = takes_current(state);
     context->tolerance = state->tolerance;
@@ -421,19 +408,24 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
         context->floor_us = tune_floor_in(from, tune_precision_allowed(state));
         context->bound_by = keep(context, from->bound_by);
         profile_fill(context, from);
-        profile_print(context, "profile", from);
-        lines_print(context, state, from);
+        tune_profile_section(context, "profile", from);
+        tune_lines_section(context, state, from);
     }
     notes_print(context, state);
     rejections_print(context, state, "rejections", false);
     rejections_print(context, state, "not carried out", true);
     declined_print(context, state);
     tried_print(context, state);
+    stock_print(context, state);
     memory_print(context, state);
     menu_print(context, state, call);
     repair_fill(context, state, tune_attempt_in(state, lane));
     plan_print(context, tune_lane_plan(state, lane));
-    facts_print(context, state);
+    shared_sections(context, state, context->source);
+    in_use_section(context, tune_lane_plan(state, lane));
+    text_section(context, "plans wanted",
+                 state->way->divides ? "one or two plans" : "one to three plans");
+    tune_precision_section(context, state, from);
     several_print(context, state, tune_lane_of(state, lane));
     numbered_print(context, "kernel", context->source);
     if (context->repair_source)
@@ -465,12 +457,12 @@ static void measured_print(struct tune_context *context, const struct tune_attem
                            const struct tune_attempt *attempt) {
     struct buf out = {0};
     buf_printf(&out, "attempt %d against attempt %d: ", attempt->id, attempt->parent);
-    us_print(&out, parent ? parent->latency_us : NAN);
+    tune_us_print(&out, parent ? parent->latency_us : NAN);
     buf_puts(&out, " -> ");
-    us_print(&out, attempt->latency_us);
+    tune_us_print(&out, attempt->latency_us);
     if (!isnan(attempt->vs_parent))
         buf_printf(&out, ", %.3f times as fast", attempt->vs_parent);
-    buf_printf(&out, "%s\ndecision: %s%s%s\n", attempt->modelled ? " (modelled)" : "",
+    buf_printf(&out, "%s\ndecision: %s%s%s\n", tune_attempt_how(attempt),
                tune_status_word(attempt->status), attempt->reason ? ": " : "",
                attempt->reason ? attempt->reason : "");
     struct buf held = {0};
@@ -480,7 +472,7 @@ static void measured_print(struct tune_context *context, const struct tune_attem
     buf_free(&held);
     if (parent)
         moved_print(&out, parent, attempt);
-    section_add(context, "measured", &out);
+    tune_section_add(context, "measured", &out);
 }
 
 struct tune_context *tune_context_lesson(const struct tune_state *state, int lane) {
@@ -494,15 +486,16 @@ struct tune_context *tune_context_lesson(const struct tune_state *state, int lan
         return context;
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
     changes_fill(context, state);
+    shared_sections(context, state, tune_source(state, attempt));
     task_print(context, state);
     plan_print(context, attempt->plan.title ? &attempt->plan : NULL);
     measured_print(context, parent, attempt);
     bool gain = !(attempt->vs_parent < 1);
     text_section(context, gain ? "faster" : "slower", tune_source(state, attempt));
     text_section(context, gain ? "slower" : "faster", tune_source(state, parent));
-    profile_print(context, "profile", attempt);
+    tune_profile_section(context, "profile", attempt);
     if (parent)
-        profile_print(context, "profile before", parent);
+        tune_profile_section(context, "profile before", parent);
     return context;
 }
 

@@ -21,9 +21,10 @@ struct tune_closed {
 struct tune_context {
     int round, attempt; /* attempt: the parent to start from */
     const char *task, *function, *path, *device, *source;
-    bool pessimistic;      /* the model's fitted and guessed constants at their unfavourable end */
-    const char *precision; /* "keep", "split" or "any" */
-    bool takes_current;    /* the target is known to run kernels of the current dialect */
+    int lnc;          /* physical cores of the model's launches; 0: as the kernel's file does */
+    bool pessimistic; /* the model's fitted and guessed constants at their unfavourable end */
+    const char *precision;      /* "keep", "split" or "any" */
+    bool takes_current;         /* the target is known to run kernels of the current dialect */
     const char *reference_path; /* its inputs' shapes are in the task cache; NULL */
     const char *bound_by;       /* what limits it now: "Vector", "DMA"; NULL */
     int first_line, last_line;  /* that the plan is about; 0: not known */

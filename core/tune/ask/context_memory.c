@@ -55,7 +55,8 @@ static void lines_print(struct buf *out, const char *text, const char *before, i
         line_print(out, line, cols);
     }
     if (count > most)
-        buf_printf(out, "%s[... %d lines left out ...]\n", before, count - most);
+        buf_printf(out, "%s[... %d line%s left out ...]\n", before, count - most,
+                   PLURAL(count - most));
 }
 
 /* Models write pages. A line that looks like a heading of the prompt must not be taken for one. */
@@ -75,7 +76,7 @@ static void summary_print(struct buf *out, const char *summary) {
     if (!count)
         buf_putc(out, '\n');
     if (left)
-        buf_printf(out, "  [... %d lines left out ...]\n", left);
+        buf_printf(out, "  [... %d line%s left out ...]\n", left, PLURAL(left));
 }
 
 static void experience_print(struct buf *out, const struct tune_experience *item, bool code) {
@@ -129,8 +130,7 @@ void tune_context_memory(const struct tune_state *state, struct buf *out) {
         older += may_enter(state, i) && !state->memory.at[i].closed &&
                  !tune_context_has_experience(state, i);
     if (older)
-        buf_printf(out, "[... %zu older experience%s left out ...]\n", older,
-                   older == 1 ? "" : "s");
+        buf_printf(out, "[... %zu older experience%s left out ...]\n", older, PLURAL(older));
 }
 
 void tune_context_closed(const struct tune_state *state, struct buf *out) {

@@ -13,33 +13,41 @@ static const struct {
     const char *section;
     int lines;
 } caps[] = {
-    {"profile", 160},
-    {"profile before", 60},
-    {"cost per line", 60},
-    {"reference", 400},
-    {"notes", 60},
-    {"rejections", 60},
-    {"declined", 80},
-    {"tried before", 80},
-    {"not carried out", 60},
-    {"memory", 320},
-    {"closed directions", 80},
-    {"api", 120},
-    {"measured", 80},
-    {"what has to be repaired", 120},
+    {"profile", 160},    {"profile before", 60}, {"cost per line", 60},
+    {"reference", 400},  {"notes", 60},          {"rejections", 60},
+    {"declined", 80},    {"tried before", 80},   {"not carried out", 60},
+    {"stock", 40},       {"memory", 320},        {"closed directions", 80},
+    {"api in use", 160}, {"measured", 80},       {"what has to be repaired", 120},
 };
 
 static const struct {
     const char *section;
     int least;
 } victims[] = {
-    {"dead ends", 0},      {"memory", 0},        {"closed directions", 0},
-    {"strategies", 0},     {"tried before", 4},  {"not carried out", 4},
-    {"profile before", 8}, {"notes", 4},         {"answer", 20},
-    {"api", 12},           {"measured", 8},      {"profile", 12},
-    {"reference", 40},     {"limits", 6},        {"declined", 8},
-    {"rejections", 6},     {"cost per line", 4}, {"what has to be repaired", 20},
-    {"slower", 60},        {"faster", 60},       {"kernel", 80},
+    {"dead ends", 0},
+    {"memory", 0},
+    {"closed directions", 0},
+    {"strategies", 0},
+    {"tried before", 4},
+    {"stock", 4},
+    {"not carried out", 4},
+    {"profile before", 8},
+    {"notes", 4},
+    {"answer", 20},
+    {"api in use", 12},
+    {"metrics", 0},
+    {"api", 40},
+    {"measured", 8},
+    {"profile", 12},
+    {"reference", 40},
+    {"limits", 6},
+    {"declined", 8},
+    {"rejections", 6},
+    {"cost per line", 4},
+    {"what has to be repaired", 20},
+    {"slower", 60},
+    {"faster", 60},
+    {"kernel", 80},
     {"failed kernel", 80},
 };
 
@@ -137,7 +145,7 @@ int tune_cut_print(const struct tune_context *context, struct str section, struc
         told = keep[i] ? 0 : told + 1;
         gone += !keep[i];
         if (!keep[i] && (i + 1 == lines || keep[i + 1]))
-            buf_printf(out, "[... %d line%s left out ...]%s", told, told == 1 ? "" : "s",
+            buf_printf(out, "[... %d line%s left out ...]%s", told, PLURAL(told),
                        i + 1 < lines ? "\n" : "");
         if (!keep[i])
             continue;

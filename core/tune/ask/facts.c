@@ -1,73 +1,206 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a prompt says of the hardware and of the API: the limits of a generation and the signatures
- * of the instructions that a kernel uses. Both come from the tables that the device model reads. */
+/* What a prompt says of the hardware and of the API. All of it comes from the tables that the
+ * device model reads: hardware.def, instructions.def, language.def, releases.def. */
 #include <ctype.h>
+#include <stdio.h>
 
 #include "device/device.h"
 #include "tune/ask/facts.h"
-
-/* Instructions that are shown although the kernel does not use them yet: most kernels move data and
- * multiply. */
-static const char *const common[] = {"dma_copy",      "tensor_copy",   "nc_matmul",
-                                     "nc_transpose",  "activation",    "tensor_tensor",
-                                     "tensor_scalar", "tensor_reduce", "memset"};
 
 void tune_facts_limits(const char *device, struct buf *out) {
     const struct device_generation *row = device_generation_find(device);
     if (!row)
         return;
-    buf_printf(out, "%s, one NeuronCore:\n- SBUF: 128 partitions of %.0f KiB\n", row->name,
-               (double)row->sbuf_partition_bytes / 1024);
+    buf_printf(out, "%s, one NeuronCore:\n- SBUF: %d partitions of %.0f KiB\n", row->name,
+               NKI_PARTITIONS, (double)row->sbuf_partition_bytes / 1024);
     buf_printf(out,
-               "- PSUM: 128 partitions of %.0f KiB in %u banks of 2 KiB; a matrix product "
+               "- PSUM: %d partitions of %.0f KiB in %u banks of 2 KiB; a matrix product "
                "writes one bank, 512 fp32 values a partition\n",
-               (double)row->psum_partition_bytes / 1024, row->psum_banks);
-    buf_printf(out, "- HBM: at most %.0f GB/s, through %u DMA engines\n",
+               NKI_PARTITIONS, (double)row->psum_partition_bytes / 1024, row->psum_banks);
+    buf_printf(out, "- HBM: at most %.1f GB/s, reads and writes together, through %u DMA engines\n",
                device_memory_bytes_per_ns(row), row->dma_engines);
     buf_printf(out,
-               "- Tensor engine: %.0f TFLOPS bf16, %.0f fp32; at most 128 x 128 stationary by "
+               "- Tensor engine: %.1f TFLOPS bf16, %.1f fp32; at most 128 x 128 stationary by "
                "128 x 512 moving\n",
                row->pe_tflops_bf16, row->pe_tflops_fp32);
-    buf_puts(out,
-             "- Tensor, Vector, Scalar, GpSimd and the DMA engines work at the same time; they "
-             "wait for each other only through data\n"
-             "- The first dimension of a tile is the partition dimension\n");
+    buf_puts(out, "- Clocks, GHz:");
+    static const struct {
+        enum nki_engine engine;
+        const char *name;
+    } clocks[] = {{NKI_ENGINE_TENSOR, "Tensor"},
+                  {NKI_ENGINE_VECTOR, "Vector"},
+                  {NKI_ENGINE_SCALAR, "Scalar"},
+                  {NKI_ENGINE_GPSIMD, "GpSimd"}};
+    for (size_t i = 0; i < COUNT_OF(clocks); i++)
+        buf_printf(out, "%s %s %.2f", i ? "," : "", clocks[i].name,
+                   row->clock_ghz[clocks[i].engine]);
+    buf_puts(out, "\n- Tensor, Vector, Scalar, GpSimd and the DMA queues work at the same time\n"
+                  "- The first dimension of a tile is the partition dimension\n");
 }
 
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_';
+/* How instructions are ordered differs between the compilers of the dialects. */
+static void order_print(bool legacy, struct buf *out) {
+    buf_puts(out, legacy ? "The compiler may reorder instructions where data allow it. An "
+                           "instruction waits for its operands, for room in the memory it writes "
+                           "and for its engine.\n"
+                         : "Each engine runs its instructions in program order. An instruction "
+                           "waits for those before it on its engine, for its operands, and until "
+                           "nobody reads any more what it overwrites.\n");
 }
 
-static bool uses(const char *source, const char *name) {
-    size_t len = strlen(name);
-    for (const char *at = source; (at = strstr(at, name)); at += len)
-        if ((at == source || !is_word(at[-1])) && at[len] == '(')
-            return true;
-    return false;
+/* "dst is overwritten", "dst is added to or written in part". */
+static void writes_print(const struct nki_op_row *row, struct buf *out) {
+    for (size_t k = 0; k < row->n_params; k++) {
+        const struct nki_param *param = &row->params[k];
+        if (param->role == NKI_ROLE_WRITES)
+            buf_printf(out, "; overwrites %s", param->name);
+        else if (param->role == NKI_ROLE_UPDATES)
+            buf_printf(out, "; adds to %s or writes a part of it", param->name);
+    }
 }
 
-static bool is_common(const char *name) {
-    for (size_t i = 0; i < COUNT_OF(common); i++)
-        if (!strcmp(common[i], name))
-            return true;
-    return false;
+/* What a kernel is told of: dialect, release, generation. */
+struct told {
+    bool legacy;
+    const char *release, *device;
+};
+
+static bool has_name(const struct told *told, const char *module, const char *name) {
+    char full[80];
+    snprintf(full, sizeof full, "%s.%s", module, name);
+    return nki_release_has(told->legacy ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT, told->release,
+                           str_of(full));
 }
 
-void tune_facts_api(const char *source, struct buf *out) {
-    bool legacy = strstr(source, "neuronxcc") != NULL;
+/* Some rows of the table stand for what kernels write in another way, and some are of one
+ * generation. */
+static bool has_instruction(const struct told *told, enum nki_op op) {
+    const struct nki_op_row *row = nki_op_row(op);
+    bool later = strstr(row->summary, "trn3") && told->device && strcmp(told->device, "trn3") != 0;
+    return nki_op_find(str_of(row->name)) == op && !later &&
+           (!told->legacy || nki_op_in_legacy(op)) && has_name(told, "nisa", row->name);
+}
+
+static void instructions_print(const struct told *told, struct buf *out) {
+    bool legacy = told->legacy;
+    buf_puts(out, legacy ? "Instructions, import neuronxcc.nki.isa as nisa. All take mask= and "
+                           "name=; a call returns the new tile.\n"
+                         : "Instructions, import nki.isa as nisa. All take name=.\n");
     for (int op = 0; op < NKI_OP_COUNT; op++) {
         const struct nki_op_row *row = nki_op_row((enum nki_op)op);
-        if (legacy && !nki_op_in_legacy((enum nki_op)op))
-            continue;
-        if (!uses(source, row->name) && !is_common(row->name))
+        if (!has_instruction(told, (enum nki_op)op))
             continue;
         buf_printf(out, "nisa.%s(", row->name);
         if (legacy)
             nki_op_print_legacy((enum nki_op)op, out);
         else
             buf_puts(out, row->signature);
-        buf_printf(out, ")\n    %s; runs on ", row->summary);
+        buf_printf(out, ")\n    %s; on ", row->summary);
         nki_op_print_engines((enum nki_op)op, out);
+        writes_print(row, out);
         buf_putc(out, '\n');
+    }
+}
+
+/* Parameters without mask=, which only the legacy dialect has. */
+static void parameters_print(struct str parameters, bool legacy, struct buf *out) {
+    struct str one;
+    const char *between = "";
+    bool star = false;
+    while (str_next(&parameters, ',', &one)) {
+        one = str_trim(one);
+        if (!legacy && str_is(one, "mask=None"))
+            continue;
+        if (str_is(one, "*")) {
+            star = true;
+            continue;
+        }
+        buf_printf(out, "%s%s" STR_FMT, between, star ? "*, " : "", STR_ARG(one));
+        between = ", ";
+        star = false;
+    }
+}
+
+/* Sentences, without those about masks in the dialect that has none. */
+static void meaning_print(struct str text, bool legacy, struct buf *out) {
+    struct str rest = text, one;
+    while (str_next(&rest, '.', &one))
+        if (one.len && (legacy || !memmem(one.at, one.len, "mask", 4)))
+            buf_printf(out, STR_FMT ".", STR_ARG(one));
+    buf_putc(out, '\n');
+}
+
+static void names_print(const struct told *told, struct buf *out) {
+    const char *parameters, *what, *name;
+    buf_puts(out, "Names of nki.language, nl:\n");
+    for (size_t i = 0; (name = nki_name_at(i, &parameters, &what)); i++) {
+        if (!has_name(told, "nl", name))
+            continue;
+        buf_printf(out, "nl.%s%s", name, *parameters ? "(" : "");
+        parameters_print(str_of(parameters), told->legacy, out);
+        buf_printf(out, "%s: ", *parameters ? ")" : "");
+        meaning_print(str_of(what), told->legacy, out);
+    }
+}
+
+static void operators_print(char kind, const char *title, struct buf *out) {
+    buf_puts(out, title);
+    const char *between = " ";
+    for (int func = NKI_FUNC_NONE + 1; func < NKI_FUNC_COUNT; func++) {
+        if (!nki_func_has((enum nki_func)func, kind))
+            continue;
+        buf_printf(out, "%snl.%s", between, nki_func_name((enum nki_func)func));
+        between = ", ";
+    }
+    buf_putc(out, '\n');
+}
+
+void tune_facts_api(const char *dialect, const char *release, const char *device, struct buf *out) {
+    const struct told told = {dialect && !strcmp(dialect, "legacy"), release, device};
+    order_print(told.legacy, out);
+    instructions_print(&told, out);
+    operators_print('b', "Operators with two operands:", out);
+    operators_print('r', "Of them, reductions take:", out);
+    operators_print('a', "Functions of activation:", out);
+    names_print(&told, out);
+    struct str example =
+        embed_find(told.legacy ? "prompts/examples/legacy.py" : "prompts/examples/current.py");
+    buf_printf(out, "A kernel that the device model runs and that is correct:\n\n" STR_FMT,
+               STR_ARG(example));
+}
+
+/* Those of the device model have one name or two; peaks are told for a partition (context_profile).
+ */
+void tune_facts_metrics(struct buf *out) {
+    const struct glossary_entry *entry;
+    for (size_t i = 0; (entry = glossary_at(i)); i++) {
+        const char *comma = strchr(entry->names, ',');
+        bool many = strchr(entry->names, '{') || (comma && strchr(comma + 1, ','));
+        if (entry->part == GLOSSARY_METRIC && *entry->names && !many &&
+            !strstr(entry->names, "peak"))
+            buf_printf(out, "%s: %s\n", entry->names, entry->meaning);
+    }
+}
+
+/* ------------------------------------------------------------------------------- what is in use */
+
+static bool is_word(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* `end`: the character that follows; 0: any but one of a word. */
+static bool has(const char *text, const char *name, char end) {
+    size_t len = strlen(name);
+    for (const char *at = text; at && (at = strstr(at, name)); at += len)
+        if ((at == text || !is_word(at[-1])) && (end ? at[len] == end : !is_word(at[len])))
+            return true;
+    return false;
+}
+
+void tune_facts_in_use(const char *source, const char *words, struct buf *out) {
+    for (int op = 0; op < NKI_OP_COUNT; op++) {
+        const char *name = nki_op_row((enum nki_op)op)->name;
+        if (has(source, name, '(') || has(words, name, 0))
+            nki_op_explain((enum nki_op)op, out);
     }
 }

@@ -5,9 +5,16 @@
 
 #include "base/base.h"
 
-/* The limits of a generation, as lines; nothing for one nobody knows. */
+/* The limits of a generation, as lines; nothing for one nobody knows. All numbers are those of
+ * core/device/image/hardware.def, and the bandwidth is the one that floors are made with. */
 void tune_facts_limits(const char *device, struct buf *out);
-/* Signatures of the instructions that `source` uses, and of the commonest ones, in its dialect. */
-void tune_facts_api(const char *source, struct buf *out);
+/* What kernels of that dialect ("legacy", "current") may call in that release ("0.6.0"; NULL: the
+ * newest) on that generation, all of it: signatures, what is written, engines. It does not depend
+ * on a kernel, so that it is the same in each question of a session. */
+void tune_facts_api(const char *dialect, const char *release, const char *device, struct buf *out);
+/* What the numbers of a profile mean, from the glossary. */
+void tune_facts_metrics(struct buf *out);
+/* Parameter by parameter, the instructions that `source` calls or `words` name: "nc_matmul". */
+void tune_facts_in_use(const char *source, const char *words, struct buf *out);
 
 #endif

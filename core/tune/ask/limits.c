@@ -69,9 +69,8 @@ void tune_limit_passed_print(const struct tune_state *state, enum tune_budget bu
     buf_printf(out, " would be passed by %s: ", what);
 }
 
-bool tune_budget_is_priced(const struct tune_state *state, struct buf *why) {
-    const char *stranger =
-        isnan(state->budgets[TUNE_BUDGET_DOLLARS].limit) ? NULL : unpriced(state);
+bool tune_budget_is_priced(const struct tune_state *state, double dollars, struct buf *why) {
+    const char *stranger = isnan(dollars) ? NULL : unpriced(state);
     if (stranger)
         buf_printf(
             why,
@@ -83,7 +82,7 @@ bool tune_budget_is_priced(const struct tune_state *state, struct buf *why) {
 
 bool tune_budget_allows(const struct tune_state *state, const struct tune_expected *expected,
                         const char *what, struct buf *why) {
-    if (!tune_budget_is_priced(state, why))
+    if (!tune_budget_is_priced(state, state->budgets[TUNE_BUDGET_DOLLARS].limit, why))
         return false;
     for (int i = 0; i < TUNE_BUDGETS; i++) {
         enum tune_budget budget = (enum tune_budget)i;

@@ -156,6 +156,15 @@ static bool named(struct str text, struct str word) {
     return false;
 }
 
+/* Whether a name is among those with blanks between, whatever its case. */
+static bool bound_listed(const char *names, struct str name) {
+    struct str rest = str_of(names), one;
+    while (str_next(&rest, ' ', &one))
+        if (one.len == name.len && !strncasecmp(one.at, name.at, one.len))
+            return true;
+    return false;
+}
+
 static bool word_holds(struct str word, const struct tune_menu_facts *facts) {
     struct str source = str_of(facts->source), families = str_of(facts->families);
     if (str_is(word, "any-precision"))
@@ -165,8 +174,8 @@ static bool word_holds(struct str word, const struct tune_menu_facts *facts) {
     if (str_is(word, "spills"))
         return isnan(facts->spilled_bytes) || facts->spilled_bytes > 0;
     if (str_ends(word, "-bound"))
-        return !facts->bound_by || (strlen(facts->bound_by) + 6 == word.len &&
-                                    !strncasecmp(word.at, facts->bound_by, word.len - 6));
+        return !facts->bound_by ||
+               bound_listed(facts->bound_by, (struct str){word.at, word.len - 6});
     return (!source.len && !families.len) || listed(families, word) || named(source, word);
 }
 

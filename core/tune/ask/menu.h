@@ -30,7 +30,7 @@ void tune_menu_free(struct tune_menu *menu); /* accepts NULL */
 struct tune_menu_facts {
     const char *device, *dialect, *release; /* "trn2", "current", "0.6.0" */
     const char *families;                   /* of operations, with blanks between */
-    const char *source, *bound_by;          /* bound_by: "DMA", "Vector" */
+    const char *source, *bound_by;          /* bound_by: "DMA", or "DMA Vector" */
     bool any_precision;
     double spilled_bytes;
 };

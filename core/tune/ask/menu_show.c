@@ -8,6 +8,7 @@
 #include "tune/ask/menu.h"
 #include "tune/state/inner.h"
 #include "tune/ask/ask.h"
+#include "tune/read/read.h"
 #include "tune/sums/sums.h"
 
 /* The call whose question is put again, or whose answer is mended; else -1. */
@@ -53,13 +54,15 @@ void tune_menu_show(const struct tune_state *state, int parent, int call, struct
                     struct buf *avoid) {
     const struct tune_attempt *from = tune_state_attempt(state, parent);
     const char *source = from ? tune_source(state, from) : state->kernel_source;
-    struct buf families = {0};
+    struct buf families = {0}, limited = {0};
     tune_memory_family_of(state, &families);
+    if (from)
+        tune_limited_names(from, &limited);
     const struct tune_menu_facts facts = {.device = device_name(state->device),
                                           .dialect = tune_memory_dialect(source),
                                           .families = families.at,
                                           .source = source,
-                                          .bound_by = from ? from->bound_by : NULL,
+                                          .bound_by = limited.len ? limited.at : NULL,
                                           .release = state->nki,
                                           .any_precision =
                                               state->precision && !strcmp(state->precision, "any"),
@@ -74,4 +77,5 @@ void tune_menu_show(const struct tune_state *state, int parent, int call, struct
     mem_free_(shown);
     tune_menu_free(menu);
     buf_free(&families);
+    buf_free(&limited);
 }

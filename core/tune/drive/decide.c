@@ -93,9 +93,10 @@ void tune_decide(struct tune_session *session, int lane) {
                              .reason = decision.reason.at))) {
         tune_export(session, id);
         tune_memory_contradict(session, lane, tune_state_attempt(state, id));
-        bool doubtful =
-            decision.status == TUNE_STATUS_INCONCLUSIVE || decision.status == TUNE_STATUS_SUSPECT;
-        tune_step_done(session, lane, TUNE_STEP_DECIDE, doubtful ? TUNE_IS_FAILED : TUNE_IS_OK,
+        /* A gain that is not certain is no gain, and costs nothing: like a revert it leaves the
+         * incumbent as it was. A result that cannot be believed needs a person. */
+        bool suspect = decision.status == TUNE_STATUS_SUSPECT;
+        tune_step_done(session, lane, TUNE_STEP_DECIDE, suspect ? TUNE_IS_FAILED : TUNE_IS_OK,
                        "%s: %s", tune_status_word(decision.status), decision.reason.at);
         if (state->way->keeps_at_once)
             tune_sweep_tell(session, &tune_state_attempt(state, id)->plan);

@@ -29,6 +29,8 @@ struct tune_options {
     const char *precision;       /* [keep]: inputs' precision is kept; "split", "any" */
     bool pessimistic;            /* the model's fitted and guessed constants at their unfavourable
                                   * end, for a session that begins [that of the configuration] */
+    int lnc; /* physical cores of the device model's launches, for a session that begins [that of
+              * the configuration, else as the kernel's file does] */
     const char *seeds;           /* "0,21,42" [0,21,42,63,84] */
     double tolerance;            /* [the task's] */
     int rounds;                  /* [50]; for a session that exists: so many more */
@@ -56,6 +58,23 @@ struct tune_session *tune_session_open(const struct tune_options *options, struc
 /* Ends what runs on this machine, writes what is left and closes; a job on a host goes on there and
  * is taken up when the session is opened and started again. Accepts NULL. */
 void tune_session_close(struct tune_session *session);
+
+/* Whether a task whose session would be in `folder` (.hone/NAME) has none there, but one from when
+ * the task's folder had another name. Then *err (usage) says which, that a rename in .hone takes it
+ * over, and `otherwise`, which may be "". */
+bool tune_session_renamed(const char *folder, const char *otherwise, struct err *err);
+
+/* A run of a command: what it sets in the place of the session's own gates and limits, from `begin`
+ * until `end`, or until the session is opened again after a run that was killed. What it does stays
+ * in the session like everything else. begin: false with *err when it cannot be written down. */
+struct tune_run {
+    bool gate_set; /* false: the session's gates */
+    enum tune_gate gate;
+    double limits[TUNE_BUDGETS]; /* so much more than is spent; 0: the session's */
+};
+bool tune_session_run_begin(struct tune_session *session, const struct tune_run *run,
+                            struct err *err) CC_MUST_USE;
+void tune_session_run_end(struct tune_session *session);
 
 /* Whether the session's files were removed, moved or replaced while it is open. Then rescue writes
  * all of it to a folder that does not exist yet, and the session goes on there; false with *err

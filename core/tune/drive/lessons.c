@@ -113,7 +113,7 @@ static void own_summary(const struct tune_state *state, const struct tune_attemp
     buf_puts(text, attempt->vs_parent >= 1 ? "It made the kernel faster: "
                                            : "It made the kernel slower: ");
     tune_latencies_print(text, parent, attempt);
-    buf_printf(text, "%s on %s.", attempt->modelled ? " (modelled)" : "", state->device);
+    buf_printf(text, "%s on %s.", tune_attempt_how(attempt), state->device);
 }
 
 /* `lesson` NULL: hone's own words. */
@@ -214,11 +214,14 @@ static void own_lesson(struct buf *out, const struct tune_attempt *attempt,
     buf_printf(out, "\"%s\" %s: %s.", attempt->plan.title ? attempt->plan.title : "The change",
                heads[category_of(attempt)], attempt->reason ? attempt->reason : "no reason given");
     tune_prediction_print(out, attempt);
-    bool moved = parent && parent->bound_by && attempt->bound_by &&
-                 strcmp(parent->bound_by, attempt->bound_by) != 0;
-    if (moved)
-        buf_printf(out, " What limits it moved from %s to %s.", parent->bound_by,
-                   attempt->bound_by);
+    struct buf from = {0}, to = {0};
+    if (parent)
+        tune_limited_print(parent, &from);
+    tune_limited_print(attempt, &to);
+    if (from.len && to.len && strcmp(from.at, to.at) != 0)
+        buf_printf(out, " It was limited by %s, and is by %s.", from.at, to.at);
+    buf_free(&from);
+    buf_free(&to);
 }
 
 /* `lesson` NULL: hone's own words. Whether the prediction held is measured, whoever writes the

@@ -49,12 +49,11 @@ static bool session_emit(struct tune_session *session, const struct tune_event *
 }
 
 static bool session_begin(struct tune_session *session, const struct tune_options *options,
-                          const struct task *task, struct err *err) {
+                          const struct task *task, const char *id, struct err *err) {
     struct arena *arena = arena_new();
-    struct hash id = id_new(task);
     char *model = task->model ? task_model_without_secrets(task->model) : NULL;
     struct tune_event event = tune_event_empty(TUNE_EVENT_SESSION);
-    event.session.id = id.hex;
+    event.session.id = id;
     event.session.task = task->name;
     event.session.kernel = task->kernel_path;
     event.session.reference = task->reference_path;
@@ -85,6 +84,14 @@ static bool same_place(const struct tune_state *state, const struct tune_options
                            "this session was measured with --%s %s; for %s start another session "
                            "with --session DIR or --fresh",
                            all[i].what, all[i].before, all[i].now);
+    if (state->attempts.len && options->lnc && options->lnc != state->lnc)
+        return err_set(err, ERR_USAGE,
+                       "this session launches kernels %s; for --lnc %d start another session with "
+                       "--session DIR or --fresh",
+                       state->lnc == 2   ? "on two cores"
+                       : state->lnc == 1 ? "on one core"
+                                         : "as their files do",
+                       options->lnc);
     return true;
 }
 
@@ -115,6 +122,7 @@ static bool session_continue(struct tune_session *session, const struct tune_opt
         under_way = under_way || state->steps[i].is == TUNE_IS_RUNNING;
     if (under_way)
         tune_emit(session, TUNE_ALL_LANES, TUNE_EVENT_ONLY(RESUMED));
+    tune_session_run_end(session); /* of a run that was killed */
     if (store_note(session->store))
         tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "session", "%s",
                       store_note(session->store));
@@ -135,6 +143,14 @@ static char *folder_of(const struct tune_options *options, const struct task *ta
     return folder;
 }
 
+/* No session begins beside one of the same kernel without a word. */
+static bool is_found(const char *folder, const struct tune_options *options,
+                     const struct task *task, struct err *err) {
+    return options->session_dir || options->fresh || task->is_builtin ||
+           strcmp(path_base(task->kernel_path), "kernel.py") != 0 ||
+           !tune_session_renamed(folder, ", or begin a new one with --fresh", err);
+}
+
 /* Begins anew in a folder: the old session is moved aside, the optimisation memory stays. */
 static bool folder_refresh(const char *folder, struct err *err) {
     char *memory = path_join(folder, "optimization_memory/rewrites.json");
@@ -152,8 +168,7 @@ static bool folder_refresh(const char *folder, struct err *err) {
 
 /* "rewriter", or a person, or models; see tune_models_new. */
 static bool proposer_open(struct tune_session *session, const struct config *config,
-                          struct err *err) {
-    const char *name = session->state->proposer;
+                          const char *name, struct err *err) {
     if (session->proposer)
         return true;
     if (name && strcmp(name, "rewriter") != 0)
@@ -161,6 +176,27 @@ static bool proposer_open(struct tune_session *session, const struct config *con
     else
         session->proposer = tune_rewriter_new(session->loop);
     return session->proposer != NULL;
+}
+
+/* What the session is about to have: given, else its own, else the configuration's. */
+static const char *name_of(const struct tune_session *session, const char *key, const char *given,
+                           const char *own) {
+    return given                 ? given
+           : session->state->seq ? own
+                                 : config_get(session->config, "defaults", key, NULL);
+}
+
+/* Target and proposer by name. They come before anything is written down: a name that does not
+ * exist does not get into the session. */
+static bool ways_open(struct tune_session *session, const struct tune_options *options,
+                      const char *id, struct err *err) {
+    const struct tune_state *state = session->state;
+    struct target_options where = {.config = options->config, .session = id};
+    const char *target = name_of(session, "target", options->target, state->target);
+    const char *proposer = name_of(session, "proposer", options->proposer, state->proposer);
+    return (options->place ||
+            tune_place_open(&session->place, session->loop, target, &where, err)) &&
+           proposer_open(session, options->config, proposer, err);
 }
 
 /* Who only looks sees everything up to the damage, and the words for it. */
@@ -186,8 +222,11 @@ static bool session_complete(struct tune_session *session, const struct tune_opt
         tune_opening_follow(session);
         return true;
     }
+    struct hash id = id_new(task);
+    if (!options->idle && !ways_open(session, options, state->id ? state->id : id.hex, err))
+        return false;
     if (state->seq ? !session_continue(session, options, err)
-                   : !session_begin(session, options, task, err))
+                   : !session_begin(session, options, task, id.hex, err))
         return false;
     tune_files_begin(session);
     if (!tune_files_place(session, err))
@@ -195,10 +234,6 @@ static bool session_complete(struct tune_session *session, const struct tune_opt
     if (options->idle)
         return true;
     tune_files_check(session, false);
-    struct target_options where = {.config = options->config, .session = state->id};
-    if (!options->place &&
-        !tune_place_open(&session->place, session->loop, state->target, &where, err))
-        return false;
     if (state->model)
         session->model = task_model_with_secrets(state->model, task->model);
     if (state->model && session->place.modelled)
@@ -207,8 +242,6 @@ static bool session_complete(struct tune_session *session, const struct tune_opt
                        "which the device model cannot run. Give --target with a host or a cluster",
                        state->task);
     tune_place_follow(session);
-    if (!proposer_open(session, options->config, err))
-        return false;
     state->roles = session->proposer->roles;
     tune_recent_note(session);
     return true;
@@ -378,7 +411,8 @@ struct tune_session *tune_session_open(const struct tune_options *options, struc
     session->reference_now = mem_strdup(task->reference_path);
     session->is_builtin = task->is_builtin;
     char *folder = folder_of(options, task);
-    bool ok = fits_sqlite(folder, err) && (!options->fresh || folder_refresh(folder, err));
+    bool ok = fits_sqlite(folder, err) && is_found(folder, options, task, err) &&
+              (!options->fresh || folder_refresh(folder, err));
     session->store = !ok              ? NULL
                      : options->early ? store_open_early(folder, options->read_only, err)
                                       : store_open(folder, options->read_only, err);

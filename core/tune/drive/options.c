@@ -266,6 +266,26 @@ static void limits_raise(struct source *source, const struct tune_state *state) 
     source->session->limits.given = count > 0;
 }
 
+void tune_options_run(struct tune_event_run *event, struct arena *arena,
+                      const struct tune_state *state, const struct tune_run *run) {
+    struct tune_named gates[TUNE_STEPS], limit[TUNE_BUDGETS];
+    size_t count = 0;
+    for (int i = 0; i < TUNE_STEPS; i++)
+        gates[i] = (struct tune_named){.name = tune_step_word((enum tune_step)i),
+                                       .text = tune_gate_word(run->gate)};
+    for (int i = 0; i < TUNE_BUDGETS; i++) {
+        double spent = tune_budget_spent(state, (enum tune_budget)i);
+        if (run->limits[i] > 0)
+            limit[count++] =
+                (struct tune_named){.name = tune_budget_word((enum tune_budget)i),
+                                    .number = run->limits[i] + (isnan(spent) ? 0 : spent)};
+    }
+    event->gates = named_keep(arena, gates, run->gate_set ? TUNE_STEPS : 0);
+    event->limits = named_keep(arena, limit, count);
+    event->gates.given = run->gate_set;
+    event->limits.given = count > 0;
+}
+
 /* Only where it is set: asking is what happens anyway. */
 static void seed_names_put(struct source *source) {
     struct config_origin origin;
@@ -287,6 +307,18 @@ static void pessimistic_put(struct source *source) {
     origin_put(source, "pessimistic", given ? NULL : &origin);
 }
 
+/* Only where it is said. */
+static void lnc_put(struct source *source) {
+    struct config_origin origin;
+    double cores = source->options->lnc;
+    const char *set = config_get(source->options->config, "defaults", "lnc", &origin);
+    bool given = cores > 0;
+    if (!given && (!set || !str_to_double(str_of(set), &cores)))
+        return;
+    source->session->lnc = (int)cores;
+    origin_put(source, "lnc", given ? NULL : &origin);
+}
+
 bool tune_options_begin(struct tune_event_session *session, struct arena *arena,
                         const struct tune_options *options, struct err *err) {
     struct source source = {.options = options, .session = session, .arena = arena};
@@ -297,6 +329,7 @@ bool tune_options_begin(struct tune_event_session *session, struct arena *arena,
     session->precision = value_of(&source, "precision", options->precision);
     seed_names_put(&source);
     pessimistic_put(&source);
+    lnc_put(&source);
     session->tolerance = number_of(&source, "tolerance", options->tolerance);
     double rounds = number_of(&source, "rounds", options->rounds);
     session->rounds = !isnan(rounds) ? (int)rounds : is_beam(&width) ? ROUNDS_BEAM : ROUNDS;

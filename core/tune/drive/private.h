@@ -17,6 +17,9 @@ bool tune_options_begin(struct tune_event_session *session, struct arena *arena,
 bool tune_options_change(struct tune_event_session *session, struct arena *arena,
                          const struct tune_state *state, const struct tune_options *options,
                          struct err *err);
+/* What a run sets in the place of the session's own. The event lives as long as the arena. */
+void tune_options_run(struct tune_event_run *event, struct arena *arena,
+                      const struct tune_state *state, const struct tune_run *run);
 bool tune_options_check(const struct tune_options *options, struct err *err);
 
 /* budget.c: asked before a step and before a round. When a limit would be passed, the loop stops

@@ -89,6 +89,21 @@ bool tune_session_act(struct tune_session *session, const struct tune_action *ac
     return tune_act_check(session->state, &meant, err) && act_do(session, &meant, err);
 }
 
+bool tune_session_run_begin(struct tune_session *session, const struct tune_run *run,
+                            struct err *err) {
+    struct arena *arena = arena_new();
+    struct tune_event event = tune_event_empty(TUNE_EVENT_RUN);
+    tune_options_run(&event.run, arena, session->state, run);
+    bool ok = tune_emit(session, TUNE_ALL_LANES, &event);
+    arena_free(arena);
+    return ok || err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
+}
+
+void tune_session_run_end(struct tune_session *session) {
+    if (session->state->by_run && !session->halted)
+        tune_emit(session, TUNE_ALL_LANES, TUNE_EVENT_ONLY(RUN_END));
+}
+
 bool tune_session_is_busy(const struct tune_session *session) {
     const struct tune_state *state = session->state;
     if (session->halted || state->opening || state->read_only)

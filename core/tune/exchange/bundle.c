@@ -10,6 +10,7 @@
  * - prompts/<n>-<role>.txt, answers/<n>-<role>.txt, calls.jsonl: what was asked and answered
  * - events.jsonl: the whole log, with decisions, gates and notes
  * - experiments.jsonl, optimization_memory/rewrites.json: as other NKI agents read them
+ * - SHA256SUMS: the hashes of all these, for import and for sha256sum -c
  *
  * Folders of this machine become "." (the task's), "session" and "~"; what model.ini has of secrets
  * stays here. The folder is made beside its place, and takes it when all is on the disk. What grows
@@ -26,6 +27,7 @@
 #include "device/device.h"
 #include "tune/apply/apply.h"
 #include "tune/exchange/bundle.h"
+#include "tune/foreign/foreign.h"
 #include "tune/session/inner.h"
 #include "tune/state/state.h"
 #include "tune/exchange/private.h"
@@ -165,7 +167,7 @@ static bool put_readme(struct bundle *bundle) {
     if (best && !isnan(best->latency_us)) {
         buf_printf(&text, "The best kernel is attempt %d of %zu: ", best->id, state->attempts.len);
         clock_print_duration(&text, best->latency_us * 1e-6);
-        buf_printf(&text, "%s on %s", best->modelled ? " (modelled)" : "", device);
+        buf_printf(&text, "%s on %s", tune_attempt_how(best), device);
     }
     if (best && !isnan(best->latency_us) && best->id > 0 && !isnan(best->speedup))
         buf_printf(&text, ", %.3fx against the kernel as it came", best->speedup);
@@ -184,7 +186,8 @@ static bool put_readme(struct bundle *bundle) {
         buf_printf(&text, " --tolerance %g", state->tolerance);
     buf_printf(&text,
                "\n\nThe times of the session are from the target \"%s\". The seed kernel is "
-               "attempts/000.py; what was decided and why is in events.jsonl.\n\n"
+               "attempts/000.py; what was decided and why is in events.jsonl. "
+               "sha256sum -c SHA256SUMS tells whether a file was changed since.\n\n"
                "## What came of it\n\n```\n",
                state->target ? state->target : "sim");
     tune_summary_print(state, NULL, NULL, &text);
@@ -418,6 +421,7 @@ static bool make_at(struct bundle *bundle, const char *place, tune_bundle_fn *ev
     bundle->out.folder = beside.at;
     drop_left_overs(place);
     bool ok = file_make_dirs(beside.at, bundle->err) && put_all(bundle) &&
+              tune_manifest_write(beside.at, bundle->err) &&
               (!evaluate || !bundle->task.kernel || evaluate_with(bundle, evaluate, data)) &&
               take_place(beside.at, place, bundle->err);
     if (!ok)

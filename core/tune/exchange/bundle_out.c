@@ -11,20 +11,20 @@
 #define PIECES ((size_t)256 << 10) /* bytes that are written at once */
 
 /* A folder is made when it is first needed: most files lie where others do. */
-static int file_open(struct bundle_out *out, const char *path, int how) {
-    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | how;
-    int fd = open(path, flags, 0666);
+static int out_open(struct bundle_out *out, const char *path, int how) {
+    const int flags = O_WRONLY | O_CREAT | how;
+    int fd = file_open(path, flags, 0666, NULL);
     if (fd >= 0 || errno != ENOENT)
         return fd;
     char *folder = path_folder(path);
     bool made = file_make_dirs(folder, out->err);
     free(folder);
-    return made ? open(path, flags, 0666) : -1;
+    return made ? file_open(path, flags, 0666, out->err) : -1;
 }
 
 bool bundle_file_begin(struct bundle_out *out, const char *name, int how) {
     char *path = path_join(out->folder, name);
-    out->fd = file_open(out, path, how);
+    out->fd = out_open(out, path, how);
     if (out->fd < 0 && out->err->kind == ERR_NONE)
         err_set(out->err, ERR_ENVIRONMENT, "cannot write %.200s: %s", path, strerror(errno));
     free(path);

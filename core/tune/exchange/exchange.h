@@ -11,11 +11,12 @@
 struct tune_import_report {
     size_t files, experiences, attempts;
     size_t fit, known;     /* of the experiences: apply to this task; of all: were there already */
+    size_t altered;        /* files of exports that are not as they were exported */
     struct buf complaints; /* free with buf_free */
 };
 /* Takes over what other agents or other sessions learnt and tried, from a file or a folder
- * (formats: tune/foreign). Experiences come in as proposed, attempts only to be read. Adds to
- * *report. */
+ * (formats: tune/foreign). Experiences come in as proposed, attempts only to be read. What is from
+ * an export of hone that was changed since (SHA256SUMS) says so in its source. Adds to *report. */
 bool tune_session_import(struct tune_session *session, const char *path,
                          struct tune_import_report *report, struct err *err);
 /* Writes a session's folder as a bundle that tells all, and that reproduces without hone's own

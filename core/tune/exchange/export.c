@@ -254,6 +254,7 @@ void tune_export_mend(struct tune_session *session) {
     bool whole = store_rows_mend(session->store);
     struct err err = {0};
     tune_slices_forget(session);
+    tune_memory_mend(session);
     if ((whole && derived >= state->own->decided_seq) || (!derived && !any_decided(state)))
         return;
     struct mending mending = {{mem_alloc(count + 1, sizeof(bool)), count}, state};

@@ -241,14 +241,15 @@ static void diff_print(const char *old, const char *now, struct buf *out) {
         const struct tune_hunk *hunk = &hunks[i];
         int less = MIN_OF(hunk->old_count, MAX_DIFF_LINES);
         int more = MIN_OF(hunk->new_count, MAX_DIFF_LINES);
-        buf_printf(out, "@@ -%d,%d +%d,%d @@\n", hunk->old_line, hunk->old_count, hunk->new_line,
-                   hunk->new_count);
+        /* A side without lines is named by the line before, as diff does. */
+        buf_printf(out, "@@ -%d,%d +%d,%d @@\n", hunk->old_line - !hunk->old_count, hunk->old_count,
+                   hunk->new_line - !hunk->new_count, hunk->new_count);
         lines_print(before, hunk->old_line, less, '-', out);
         lines_print(after, hunk->new_line, more, '+', out);
         lines += less + more;
     }
     if (i < count)
-        buf_printf(out, "and %zu more places\n", count - i);
+        buf_printf(out, "and %zu more place%s\n", count - i, PLURAL(count - i));
     free(hunks);
 }
 

@@ -46,10 +46,13 @@ void tune_files_found(struct tune_session *session, const char *source);
 void tune_files_versions(struct tune_session *session);
 
 /* remember.c: the optimisation memory as a file, and what the loop does to it. */
-/* rewrites.json, piece by piece, until fn returns false. */
+#define TUNE_REWRITES "optimization_memory/rewrites.json" /* in a session's folder */
+/* Its text, piece by piece, until fn returns false. */
 typedef bool tune_piece_fn(void *data, struct str piece);
 bool tune_memory_print(const struct tune_state *state, tune_piece_fn *fn, void *data) CC_MUST_USE;
 void tune_export_memory(struct tune_session *session);
+/* Writes it where the session has experiences and no such file. */
+void tune_memory_mend(struct tune_session *session);
 void tune_import_memory(struct tune_session *session);
 /* The members that say what an experience of this session applies to. */
 void tune_memory_applies_to(const struct tune_state *state, struct arena *arena,

@@ -3,6 +3,7 @@
  * are needed they are taken from where they lie. Worker threads read them, because that can take
  * minutes; until a hash is known, no step begins. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -101,7 +102,8 @@ static bool copy(const char *from, const char *to, const struct reading *reading
     free(folder);
     if (!made)
         return false;
-    FILE *source = fopen(from, "rb"), *made_file = source ? fopen(to, "wb") : NULL;
+    int fd = file_open(from, O_RDONLY, 0, NULL);
+    FILE *source = fd >= 0 ? fdopen(fd, "rb") : NULL, *made_file = source ? fopen(to, "wb") : NULL;
     bool ok =
         made_file && pieces_copy(source, made_file, reading ? &reading->cancelled : NULL, &has);
     if (made_file && fclose(made_file) != 0)

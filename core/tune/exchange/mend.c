@@ -20,6 +20,8 @@ struct checking {
     /* and by attempt; a row before the last one is from before the attempt was decided anew */
     VEC(size_t) from;
     size_t changes; /* of the state, that were looked at */
+    bool sealed;    /* hone closed it in order: the files that follow from the log are as it left
+                     * them */
     store_check_fn *fn;
     void *data;
 };
@@ -146,19 +148,47 @@ static void experiments_check(struct checking *checking, const char *folder) {
             wrong++;
     }
     if (text && (wrong || cut || rows != expected))
-        found(
-            checking, "experiments", STORE_DAMAGED,
-            "%zu of %zu rows of experiments.jsonl are not those of the log, which has %zu: remove "
-            "the file, it is made again",
-            wrong, rows, expected);
+        found(checking, "experiments", STORE_DAMAGED,
+              "%zu of %zu row%s of experiments.jsonl not as in the log, which has %zu: remove "
+              "the file, it is made again",
+              wrong, rows, PLURAL(rows), expected);
     else
         found(checking, "experiments", text || !expected ? STORE_WHOLE : STORE_UNPROVEN,
-              text || !expected ? "%zu rows, each the same as in the log"
-                                : "%zu rows: experiments.jsonl was not written yet",
-              rows);
+              text || !expected ? "%zu row%s, each the same as in the log"
+                                : "%zu row%s: experiments.jsonl was not written yet",
+              rows, PLURAL(rows));
     free(seen);
     free(text);
     free(path);
+}
+
+static bool piece_keep(void *data, struct str piece) {
+    buf_add(data, piece.at, piece.len);
+    return true;
+}
+
+static void memory_check(struct checking *checking, const char *folder) {
+    char *path = path_join(folder, TUNE_REWRITES);
+    struct buf log = {0};
+    struct err err = {0};
+    size_t size = 0;
+    char *text = file_exists(path) ? file_read(path, 0, &size, &err) : NULL;
+    (void)!tune_memory_print(checking->state, piece_keep, &log);
+    if (text && str_equal((struct str){text, size}, buf_str(&log)))
+        found(checking, "memory", STORE_WHOLE, "%zu experiences, each the same as in the log",
+              checking->state->memory.len);
+    else if (text && checking->state->memory.len && checking->sealed)
+        found(checking, "memory", STORE_DAMAGED,
+              TUNE_REWRITES " is not what the log says: remove the file, it is made again when the "
+                            "session is opened");
+    else if (text || checking->state->memory.len)
+        found(checking, "memory", STORE_UNPROVEN,
+              text ? TUNE_REWRITES " is not what the log says; hone did not close the session "
+                                   "properly, or did not write the file"
+                   : TUNE_REWRITES " is not there; it is made again when the session is opened");
+    free(text);
+    free(path);
+    buf_free(&log);
 }
 
 /* Checks what is made from the log, where the whole log can be read and nobody writes it now. */
@@ -171,6 +201,7 @@ static void derived_check(struct checking *checking, const char *folder) {
     if (store && store_replay(store, 0, read_one, checking, &err)) {
         checkpoints_check(checking, folder);
         experiments_check(checking, folder);
+        memory_check(checking, folder);
     }
     by_hash_free(&checking->rows);
     vec_free(&checking->attempts);
@@ -180,9 +211,15 @@ static void derived_check(struct checking *checking, const char *folder) {
     store_close(store);
 }
 
+static void on_part(void *data, const char *part, enum store_finding is, const char *text) {
+    struct checking *checking = data;
+    checking->sealed |= !strcmp(part, "file") && is == STORE_WHOLE;
+    checking->fn(checking->data, part, is, text);
+}
+
 bool tune_session_check(const char *folder, store_check_fn *fn, void *data, struct err *err) {
     struct checking checking = {.fn = fn, .data = data};
-    if (!store_check(folder, fn, data, err))
+    if (!store_check(folder, on_part, &checking, err))
         return false;
     derived_check(&checking, folder);
     return true;
@@ -257,26 +294,36 @@ static bool behind_write(const struct behind *behind, struct err *err) {
     return ok;
 }
 
-/* The optimisation memory follows from the log, too, but a person may have added to it. */
-static void memory_copy(const char *from, const char *to) {
-    char *old = path_join(from, "optimization_memory/rewrites.json");
-    char *new = path_join(to, "optimization_memory/rewrites.json"), *folder = path_folder(new);
+/* Where the log lost something, the file may have more than it, as long as it can be read. */
+static bool memory_is_kept(const char *from, const char *to) {
+    char *old = path_join(from, TUNE_REWRITES), *new = path_join(to, TUNE_REWRITES);
+    char *folder = path_folder(new);
     struct err err = {0};
     size_t size = 0;
     char *text = file_exists(old) ? file_read(old, 0, &size, &err) : NULL;
-    if (text && file_make_private(folder, &err))
-        (void)!file_write_private(new, text, size, &err);
+    cJSON *list = text ? cJSON_ParseWithLength(text, size) : NULL;
+    bool ok = cJSON_IsArray(list) && file_make_private(folder, &err) &&
+              file_write_private(new, text, size, &err);
+    cJSON_Delete(list);
     free(text);
     free(folder);
     free(new);
     free(old);
+    return ok;
+}
+
+/* Otherwise it is made from the log when the new session is opened. */
+static void memory_repair(const char *from, const char *to, const struct store_repaired *done) {
+    if (done->cut <= done->last)
+        (void)memory_is_kept(from, to);
 }
 
 /* The new session says what it is. */
 static bool repair_note(const char *to, const struct store_repaired *done, struct err *err) {
     struct buf text = {0}, payload = {0};
-    buf_printf(&text, "repaired: %lld events were saved, %lld of them put right, %lld replaced",
-               (long long)done->events, (long long)done->mended, (long long)done->dropped);
+    buf_printf(&text, "repaired: %lld event%s saved, %lld of them put right, %lld replaced",
+               (long long)done->events, PLURAL(done->events), (long long)done->mended,
+               (long long)done->dropped);
     if (done->cut <= done->last)
         buf_printf(&text, "; events %lld to %lld are lost to it", (long long)done->cut,
                    (long long)done->last);
@@ -302,7 +349,7 @@ bool tune_session_repair(const char *folder, const char *to, struct tune_repaire
     bool ok = store_repair(folder, to, &ways, &done->store, err) && behind_write(&behind, err) &&
               repair_note(to, &done->store, err);
     if (ok)
-        memory_copy(folder, to);
+        memory_repair(folder, to, &done->store);
     done->kernels = behind.kernels;
     buf_free(&behind.events);
     return ok;

@@ -13,7 +13,6 @@
 #include "tune/exchange/inner.h"
 #include "tune/sums/sums.h"
 
-#define REWRITES "optimization_memory/rewrites.json"
 #define REWRITES_MAX ((size_t)16 << 20)
 #define MEMORY_MAX 500
 #define DAY_MS (24 * 3600 * (int64_t)1000)
@@ -101,9 +100,16 @@ void tune_export_memory(struct tune_session *session) {
     struct buf text = {0};
     struct err err = {0};
     (void)!tune_memory_print(session->state, piece_keep, &text);
-    if (!store_file_write(session->store, REWRITES, buf_str(&text), &err))
+    if (!store_file_write(session->store, TUNE_REWRITES, buf_str(&text), &err))
         store_log(session->store, "warning", err.text);
     buf_free(&text);
+}
+
+void tune_memory_mend(struct tune_session *session) {
+    char *path = path_join(store_folder(session->store), TUNE_REWRITES);
+    if (session->state->memory.len && !file_exists(path))
+        tune_export_memory(session);
+    free(path);
 }
 
 /* ---------------------------------------------------------------------- what was there before */
@@ -189,7 +195,7 @@ static bool import_list(struct tune_session *session, struct str text, const cJS
     const cJSON *item;
     cJSON_ArrayForEach(item, list) if (tune_json_text(item, "status")) return false;
     struct tune_foreign foreign = {0};
-    tune_foreign_text(REWRITES, text, &foreign);
+    tune_foreign_text(TUNE_REWRITES, text, &foreign);
     complaints_log(session, &foreign);
     for (size_t i = 0; i < foreign.experiences.len && !session->halted; i++)
         experience_import(session, &foreign.experiences.at[i]);
@@ -199,7 +205,7 @@ static bool import_list(struct tune_session *session, struct str text, const cJS
 
 /* A memory that is there before the session: from an earlier session, or another agent's. */
 void tune_import_memory(struct tune_session *session) {
-    char *path = path_join(store_folder(session->store), REWRITES);
+    char *path = path_join(store_folder(session->store), TUNE_REWRITES);
     struct err err = {0};
     size_t size = 0;
     char *data = file_exists(path) ? file_read(path, REWRITES_MAX, &size, &err) : NULL;
@@ -212,6 +218,8 @@ void tune_import_memory(struct tune_session *session) {
     if (data && !cJSON_IsArray(list))
         tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "memory",
                       "%s is not a list of experiences; hone did not change it", path);
+    if (session->state->memory.len && !session->halted)
+        tune_export_memory(session);
     cJSON_Delete(list);
     free(data);
     free(path);
@@ -282,6 +290,7 @@ bool tune_session_import(struct tune_session *session, const char *path,
     ok = ok && tune_foreign_read(path, &foreign, err);
     complaints_tell(&foreign, report);
     report->files += foreign.files;
+    report->altered += foreign.altered;
     bool stored = ok;
     for (size_t i = 0; stored && i < foreign.experiences.len; i++)
         stored = experience_import(session, &foreign.experiences.at[i]);

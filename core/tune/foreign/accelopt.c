@@ -89,7 +89,7 @@ static void sample(const struct walk *walk, const cJSON *result, const cJSON *it
 void foreign_read_accelopt(const struct foreign_place *place, const cJSON *results,
                            struct str text) {
     char *planner = foreign_beside(place, "planner_results.json");
-    struct foreign_place beside = {place->out, "planner_results.json", 1};
+    struct foreign_place beside = {.out = place->out, .path = "planner_results.json", .line = 1};
     cJSON *plans = planner ? foreign_parse(&beside, str_of(planner)) : NULL;
     struct walk walk = {*place, text, plans};
     const cJSON *result, *item;

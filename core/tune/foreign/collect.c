@@ -19,6 +19,7 @@
 #define WHOLE_LINES 60 /* sources that are shorter are kept as they are */
 #define CLOSED_LINES 40
 #define CLOSED_TEXT 200
+#define ALTERED " (altered)" /* behind the source of what an altered export has */
 
 /* ---------------------------------------------------------------------------- what readers say */
 
@@ -156,7 +157,8 @@ static const char *file_of(const struct foreign_place *place) {
 }
 
 static const char *source_of(const struct foreign_place *place, const char *agent) {
-    return arena_printf(place->out->arena, "%s, %s:%d", agent, file_of(place), place->line);
+    return arena_printf(place->out->arena, "%s%s, %s:%d", agent, place->altered ? ALTERED : "",
+                        file_of(place), place->line);
 }
 
 void foreign_experience(const struct foreign_place *place, const char *agent,
@@ -196,7 +198,8 @@ void foreign_attempt(const struct foreign_place *place, const char *agent, struc
     if (out->attempts.len + 1 == FOREIGN_ATTEMPTS)
         foreign_complain(place, "only the first %d attempts are taken", FOREIGN_ATTEMPTS);
     row.agent = agent;
-    row.source = arena_printf(out->arena, "%s:%d", file_of(place), place->line);
+    row.source = arena_printf(out->arena, "%s:%d%s", file_of(place), place->line,
+                              place->altered ? ALTERED : "");
     row.name = foreign_keep(out, row.name, MAX_TITLE);
     row.parent = foreign_keep(out, row.parent, MAX_TITLE);
     row.status = foreign_keep(out, row.status, 40);
@@ -311,7 +314,7 @@ static void group_close(struct tune_foreign *foreign, bool *open, size_t first) 
     }
     if (count > CLOSED_LINES)
         buf_printf(&text, "[... %d more left out ...]\n", count - CLOSED_LINES);
-    buf_printf(&title, "%d direction%s that did not work for %s%s%s", count, count == 1 ? "" : "s",
+    buf_printf(&title, "%d direction%s that did not work for %s%s%s", count, PLURAL(count),
                row->agent, about->task ? " on " : "", about->task ? about->task : "");
     struct tune_experience item = {.title = title.at,
                                    .summary = text.at,

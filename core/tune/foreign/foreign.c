@@ -18,6 +18,7 @@ void tune_foreign_free(struct tune_foreign *foreign) {
     vec_free(&foreign->attempts);
     vec_free(&foreign->about);
     vec_free(&foreign->seen);
+    vec_free(&foreign->exports);
     vec_free(&foreign->complaints);
     arena_free(foreign->arena);
     *foreign = (struct tune_foreign){0};
@@ -49,7 +50,7 @@ static bool is_known(const char *name) {
 void tune_foreign_text(const char *path, struct str text, struct tune_foreign *out) {
     if (!out->arena)
         out->arena = arena_new();
-    struct foreign_place place = {out, arena_strdup(out->arena, path), 1};
+    struct foreign_place place = {out, arena_strdup(out->arena, path), 1, out->is_altered};
     struct str start = str_trim((struct str){text.at, MIN_OF(text.len, 4096)});
     out->files++;
     if (str_starts(start, "CodeCandidate") || is_candidate(path_base(path)))
@@ -66,11 +67,12 @@ static void read_file(const char *path, size_t *left, struct tune_foreign *out) 
     struct err err = {0};
     size_t size = 0;
     char *text = *left ? file_read(path, MIN_OF(*left, FOREIGN_FILE_MAX), &size, &err) : NULL;
+    out->is_altered = text && foreign_is_altered(out, path);
     if (text) {
         *left -= MIN_OF(*left, size);
         tune_foreign_text(path, (struct str){text, size}, out);
     } else {
-        struct foreign_place place = {out, path, 1};
+        struct foreign_place place = {.out = out, .path = path, .line = 1};
         foreign_complain(&place, "%s",
                          *left ? err.text : "left out: there is more than hone reads at once");
     }

@@ -19,6 +19,14 @@ struct foreign_place {
     struct tune_foreign *out;
     const char *path;
     int line;
+    bool altered; /* the file is of an export that was changed since */
+};
+/* An export of hone's in which files are read. */
+struct foreign_export {
+    const char *folder;
+    bool listed, altered; /* it has SHA256SUMS; which its files do not agree with */
+    const char **names;   /* of its files, sorted */
+    size_t count;
 };
 struct foreign_about {
     const char *task, *family, *dialect; /* NULL: not known */
@@ -35,9 +43,13 @@ struct tune_foreign {
     VEC(const char *) complaints;    /* "file:line: what is wrong with it" */
     size_t files, left_out;          /* files read; complaints that were too many */
     size_t beside;                   /* files beside them */
-    const char *own;                 /* a folder to leave out: the session's; NULL */
-    bool full;                       /* experiences were left out, and it was said */
-    struct arena *arena;             /* owns every text above */
+    VEC(struct foreign_export) exports;
+    size_t altered;      /* files of them that are not as they were exported */
+    int64_t summed;      /* bytes read to find that out */
+    bool is_altered;     /* the file that is read is of such an export */
+    const char *own;     /* a folder to leave out: the session's; NULL */
+    bool full;           /* experiences were left out, and it was said */
+    struct arena *arena; /* owns every text above */
 };
 
 /* Reads a file, or the files in a folder that have such names, at most 256 MiB of them. What is
@@ -98,6 +110,12 @@ double foreign_number(const cJSON *object, const char *key);
 const char *foreign_first(const cJSON *object, const char *const keys[]);
 #define FOREIGN_TEXT(object, ...) foreign_first((object), (const char *const[]){__VA_ARGS__, NULL})
 double foreign_us(double ms);
+
+/* manifest.c: SHA256SUMS of an export. Write: of all files in the folder. Altered: whether the file
+ * belongs to an export that was changed since it was written, or joined it later; complains once
+ * for each export, also of one that has none. */
+bool tune_manifest_write(const char *folder, struct err *err) CC_MUST_USE;
+bool foreign_is_altered(struct tune_foreign *out, const char *file);
 
 /* The readers, one file each. */
 void foreign_read_lines(const struct foreign_place *place, struct str text);

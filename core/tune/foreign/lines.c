@@ -41,7 +41,7 @@ static const char *task_of(const struct foreign_place *place, struct foreign_log
         return log->task;
     log->looked = true;
     char *text = foreign_beside(place, "session.json");
-    struct foreign_place beside = {place->out, "session.json", 1};
+    struct foreign_place beside = {.out = place->out, .path = "session.json", .line = 1};
     cJSON *session = text ? foreign_parse(&beside, str_of(text)) : NULL;
     log->task = foreign_keep(place->out, tune_json_text(session, "task"), MAX_TASK);
     cJSON_Delete(session);

@@ -60,7 +60,8 @@ static struct anew *anew_new(const struct tune_context *context) {
 }
 
 struct anew *anew_take(struct anew **kept, const struct tune_context *context) {
-    if (!context->reference_path || !context->takes_current)
+    /* Written kernels are for one core. */
+    if (!context->reference_path || !context->takes_current || context->lnc > 1)
         return NULL;
     if (!*kept || !is_of(*kept, context)) {
         anew_drop(*kept);
@@ -188,7 +189,7 @@ static void tell(const struct anew *anew, struct buf *summary) {
         return;
     }
     buf_printf(summary, "judged %zu schedule%s of a kernel written anew from %s: ", found->judged,
-               found->judged == 1 ? "" : "s",
+               PLURAL(found->judged),
                anew->view.is_lifted ? "what the kernel computes" : "the reference");
     clock_print_duration(summary, found->latency_us * 1e-6);
     buf_printf(summary, " on the device model%s", found->ended ? "" : "; the budget ended");

@@ -200,13 +200,6 @@ static void plan_fail(struct tune_session *session, int lane, const char *text) 
     tune_step_done(session, lane, TUNE_STEP_REWRITE, TUNE_IS_FAILED, "%s", text);
 }
 
-static void changes_count(const struct tune_candidate *candidate, int *more, int *less) {
-    for (size_t i = 0; i < candidate->hunks.len; i++) {
-        *more += candidate->hunks.at[i].new_count;
-        *less += candidate->hunks.at[i].old_count;
-    }
-}
-
 static void candidate_store(struct tune_reply *reply, struct str source) {
     struct tune_session *session = reply->work.session;
     const struct tune_state *state = session->state;
@@ -221,11 +214,10 @@ static void candidate_store(struct tune_reply *reply, struct str source) {
     free(text);
     if (!ok)
         return;
-    int more = 0, less = 0;
-    const struct tune_candidate *candidate = &tune_lane_of(state, lane)->candidate;
-    changes_count(candidate, &more, &less);
-    tune_step_done(session, lane, TUNE_STEP_REWRITE, TUNE_IS_OK, "+%d -%d in %zu %s", more, less,
-                   candidate->hunks.len, candidate->hunks.len == 1 ? "hunk" : "hunks");
+    struct buf said = {0};
+    tune_candidate_print(&said, &tune_lane_of(state, lane)->candidate);
+    tune_step_done(session, lane, TUNE_STEP_REWRITE, TUNE_IS_OK, "%s", said.at);
+    buf_free(&said);
 }
 
 void tune_reply_candidate(struct tune_reply *reply, struct str source) {

@@ -27,7 +27,11 @@ struct job {
     struct arena *arena; /* copies of what the context said */
     struct rewrite_request request;
     struct task_inputs *values;
-    struct anew *anew; /* what can be written anew; NULL: nothing */
+    const char *reference_path;       /* NULL: the task has none */
+    struct task_reference *reference; /* makes what the cache does not have; NULL: nothing */
+    struct err no_inputs;             /* why it could not */
+    uint64_t memory_limit;            /* of it, in bytes; 0: none */
+    struct anew *anew;                /* what can be written anew; NULL: nothing */
     VEC(struct tune_closed) closed;
     VEC(const char *) was_left;
     const char *key; /* of the plan to carry out; NULL: make plans */
@@ -51,11 +55,12 @@ struct rewriter {
 
 /* ---- the request ---------------------------------------------------------------------------- */
 
-static void read_inputs(struct job *job, const char *reference_path) {
-    static const int64_t seeds[] = TASK_SEEDS;
-    if (reference_path)
-        job->values = task_inputs_cached(reference_path, seeds[0], true);
-    if (!job->values)
+static const int64_t seeds[] = TASK_SEEDS;
+
+/* Takes the reference's arguments: their shapes are all that is needed. */
+static void take_inputs(struct job *job, struct task_inputs *values) {
+    job->values = values;
+    if (!values)
         return;
     struct nki_input *inputs = ARENA_ARRAY(job->arena, struct nki_input, job->values->count);
     for (size_t i = 0; i < job->values->count; i++)
@@ -107,8 +112,12 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
     job->request.source = str_of(arena_strdup(job->arena, context->source ? context->source : ""));
     job->request.generation = generation_of(context->device);
     job->request.pessimistic = context->pessimistic;
+    job->request.lnc = context->lnc;
     read_profile(job, context);
-    read_inputs(job, context->reference_path);
+    if (context->reference_path) {
+        job->reference_path = arena_strdup(job->arena, context->reference_path);
+        take_inputs(job, task_inputs_cached(job->reference_path, seeds[0], true));
+    }
     job->anew = anew_take(&rewriter->anew, context);
     for (size_t i = 0; i < context->closed.len; i++)
         *vec_push(&job->closed) =
@@ -121,6 +130,7 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
 }
 
 static void job_free(struct job *job) {
+    task_reference_free(job->reference);
     task_inputs_free(job->values);
     vec_free(&job->closed);
     vec_free(&job->was_left);
@@ -299,11 +309,11 @@ static void make_plans(struct job *job) {
                 add_plan(job, &offers.all.at[i]);
     snprintf(job->summary, sizeof job->summary,
              "tried %zu edit%s, %zu %s; a precondition failed at %zu place%s", offers.looked_at,
-             offers.looked_at == 1 ? "" : "s", offers.all.len,
+             PLURAL(offers.looked_at), offers.all.len,
              !offers.modelled      ? "can be made"
              : offers.all.len == 1 ? "is faster on the device model"
                                    : "are faster on the device model",
-             offers.declined.len, offers.declined.len == 1 ? "" : "s");
+             offers.declined.len, PLURAL(offers.declined.len));
     if (job->ok && !offers.all.len)
         tell_left(job, &offers);
     vec_free(&offers.all);
@@ -333,8 +343,21 @@ static void tell_lines(struct tune_reply *reply, const struct buf *text) {
     }
 }
 
+/* A plan is not closed because its shapes are gone: what needs them can be done later. */
+static void answer_without_inputs(struct job *job) {
+    struct buf text = {0};
+    buf_printf(&text,
+               "the cache was emptied, and what the plan needs cannot be made again: %s. Nothing "
+               "is lost: start, or the same command, tries again",
+               job->no_inputs.text);
+    tune_reply_paused(job->reply, text.at);
+    buf_free(&text);
+}
+
 static void answer(struct job *job) {
-    if (!job->ok) {
+    if (!job->ok && job->key && job->no_inputs.kind != ERR_NONE) {
+        answer_without_inputs(job);
+    } else if (!job->ok) {
         tune_reply_failed(job->reply, job->err.text);
     } else if (job->key) {
         tune_reply_candidate(job->reply, buf_str(&job->source));
@@ -360,10 +383,44 @@ static void done(void *data) {
 
 /* ---- its turn -------------------------------------------------------------------------------- */
 
-static void on_turn(void *data) {
-    struct job *job = data;
+static void begin(struct job *job) {
     job->works = true;
     loop_job_start_owned(job->owner->loop, work, done, job);
+}
+
+static void on_inputs(void *data, struct task_inputs *inputs, const struct err *err) {
+    struct job *job = data;
+    if (!inputs)
+        job->no_inputs = *err;
+    take_inputs(job, inputs);
+    begin(job);
+}
+
+/* The cache had the shapes since the kernel was first verified, but anybody may empty it, or make
+ * room in it. The reference makes them again. */
+static void make_inputs(struct job *job) {
+    const struct config *config = job->reply->work.session->config;
+    struct task_walling wall = {0};
+    struct task_reference_limits limits = {.memory_bytes = job->memory_limit};
+    if (config) {
+        wall = (struct task_walling){config_get(config, "wall", "level", NULL),
+                                     config_get(config, "wall", "read", NULL)};
+        limits.wall = &wall;
+    }
+    job->reference =
+        task_reference_open(job->owner->loop, job->reference_path, &limits, &job->no_inputs);
+    if (job->reference)
+        task_reference_shapes(job->reference, seeds[0], on_inputs, job);
+    else
+        begin(job);
+}
+
+static void on_turn(void *data) {
+    struct job *job = data;
+    if (job->values || !job->reference_path)
+        begin(job);
+    else
+        make_inputs(job);
 }
 
 static void on_wait(void *data, const char *why, bool first) {
@@ -388,6 +445,7 @@ static void start(struct job *job, const struct tune_context *context) {
                               .machine_places = searches ? os_cpu_count() : 1};
     if (session->config)
         runner_limits(&like, session->config);
+    job->memory_limit = like.memory_limit;
     struct runner_turn_callbacks callbacks = {on_turn, on_wait, job};
     job->turn = runner_turn_wait(job->owner->loop, &like, &callbacks);
 }

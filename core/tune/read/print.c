@@ -63,6 +63,7 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         {"started_ms", (double)state->started_ms},
         {"seq", (double)state->seq},
         {"by_hand", state->by_hand},
+        {"by_run", state->by_run},
         {"running", state->running},
         {"finished", state->finished},
         {"environment", state->stopped_by_environment},

@@ -44,9 +44,26 @@ void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt);
 void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
                           const struct tune_attempt *to);
 
+/* limited.c: what limits an attempt. A bound limits when the attempt were faster by at least 3 % of
+ * its latency without it, and by at least nine tenths of what the best such step saves: several
+ * may, and none where engines wait for each other. Their names, the best first, with blanks
+ * between: "DMA Vector"; nothing when none does alone or bounds are not known. */
+void tune_limited_names(const struct tune_attempt *attempt, struct buf *out);
+/* The same for people: "Vector", "DMA and Vector alike", "nothing by itself"; where bounds are not
+ * known, the name that the place reported; nothing when there is none. */
+void tune_limited_print(const struct tune_attempt *attempt, struct buf *out);
+
 /* summary.c: the event "summary"; `why` NULL: as the state says. Its lists are in the arena. */
 struct tune_event_summary tune_summary_tell(const struct tune_state *state, const char *why,
                                             struct arena *arena) CC_MUST_USE;
+
+/* What of a proposal is taken as it stands: "+4 -1 in 2 hunks, 1 left out, edited by you"; nothing
+ * where there is none. */
+void tune_candidate_print(struct buf *out, const struct tune_candidate *candidate);
+/* What came of a step, or of what a lane did last, in a few words: as it was said when it ended, or
+ * of a candidate that a person changed since, what is taken now. May append nothing. */
+void tune_step_told(struct buf *out, const struct tune_state *state, int lane, enum tune_step step);
+void tune_lane_told(struct buf *out, const struct tune_lane *lane);
 
 /* rests.c: of what a modelled attempt gains on its parent, the shares (0 to 1) that rest on fitted
  * and on guessed constants of the device model; NAN: not known, or it gains nothing. */
@@ -55,7 +72,7 @@ struct tune_rests {
 };
 struct tune_rests tune_gain_rests(const struct tune_attempt *parent,
                                   const struct tune_attempt *attempt);
-/* "24 % of the gain rests on fitted rules, 5 % on guessed ones"; nothing when not known. */
+/* "24 % of the gain rests on fitted rules, 5 % on guessed ones"; only what is above 0. */
 void tune_rests_print(struct buf *out, const struct tune_rests *rests);
 
 /* roof.c: what no correct kernel of this task can beat, as far as its correct attempts tell: the

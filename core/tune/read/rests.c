@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#define LEAST_PERCENT 0.5 /* less is shown as 0, and says nothing */
+
 /* The part of the gain that comes from the constants of one kind: their part of the one latency
  * less that of the other. */
 static double share_of(const struct tune_attempt *parent, const struct tune_attempt *attempt,
@@ -25,7 +27,13 @@ struct tune_rests tune_gain_rests(const struct tune_attempt *parent,
 }
 
 void tune_rests_print(struct buf *out, const struct tune_rests *rests) {
-    if (isfinite(rests->fitted) && isfinite(rests->guessed))
-        buf_printf(out, "%.0f %% of the gain rests on fitted rules, %.0f %% on guessed ones",
-                   100 * rests->fitted, 100 * rests->guessed);
+    double fitted = isfinite(rests->fitted) ? 100 * rests->fitted : 0;
+    double guessed = isfinite(rests->guessed) ? 100 * rests->guessed : 0;
+    bool some = fitted >= LEAST_PERCENT, more = guessed >= LEAST_PERCENT;
+    if (some)
+        buf_printf(out, "%.0f %% of the gain rests on fitted rules", fitted);
+    if (more)
+        buf_printf(
+            out, some ? ", %.0f %% on guessed ones" : "%.0f %% of the gain rests on guessed rules",
+            guessed);
 }

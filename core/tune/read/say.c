@@ -45,3 +45,45 @@ void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
     if (differ)
         buf_printf(out, " (precision %s)", tune_precision_word(to->precision));
 }
+
+void tune_candidate_print(struct buf *out, const struct tune_candidate *candidate) {
+    int more = 0, less = 0, left = 0, count = (int)candidate->hunks.len;
+    if (!candidate->exists)
+        return;
+    for (size_t i = 0; i < candidate->hunks.len; i++) {
+        const struct tune_hunk *hunk = &candidate->hunks.at[i];
+        more += hunk->left ? 0 : hunk->new_count;
+        less += hunk->left ? 0 : hunk->old_count;
+        left += hunk->left;
+    }
+    buf_printf(out, "+%d -%d in %d hunk%s", more, less, count - left, PLURAL(count - left));
+    if (left)
+        buf_printf(out, ", %d left out", left);
+    if (candidate->edited)
+        buf_puts(out, ", edited by you");
+}
+
+/* Whether a person changed what is taken of it. */
+static bool is_changed(const struct tune_candidate *candidate) {
+    bool changed = candidate->edited;
+    for (size_t i = 0; i < candidate->hunks.len; i++)
+        changed |= candidate->hunks.at[i].left;
+    return candidate->exists && changed;
+}
+
+void tune_step_told(struct buf *out, const struct tune_state *state, int lane,
+                    enum tune_step step) {
+    const struct tune_candidate *candidate = &tune_lane_of(state, lane)->candidate;
+    const char *summary = state->steps[step].summary;
+    if (step == TUNE_STEP_REWRITE && !state->way->counts && is_changed(candidate))
+        tune_candidate_print(out, candidate);
+    else
+        buf_puts(out, summary ? summary : "");
+}
+
+void tune_lane_told(struct buf *out, const struct tune_lane *lane) {
+    if (lane->step == TUNE_STEP_REWRITE && is_changed(&lane->candidate))
+        tune_candidate_print(out, &lane->candidate);
+    else
+        buf_puts(out, lane->summary ? lane->summary : "");
+}

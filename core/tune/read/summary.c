@@ -268,8 +268,7 @@ static void best_text(const struct tune_state *state, const char *folder, struct
     clock_print_duration(out, seed->latency_us * 1e-6);
     buf_puts(out, "\nbest     ");
     clock_print_duration(out, best->latency_us * 1e-6);
-    buf_printf(out, "  %.2fx  attempt %d%s", best->speedup, best->id,
-               best->modelled ? " (modelled)" : "");
+    buf_printf(out, "  %.2fx  attempt %d%s", best->speedup, best->id, tune_attempt_how(best));
     double floor_us = tune_floor_in(best, best->precision);
     if (!isnan(floor_us)) {
         buf_puts(out, ", floor ");
@@ -326,7 +325,7 @@ static void learnt_text(const struct tune_state *state, const struct tune_summar
         buf_putc(out, '\n');
     }
     if (from)
-        buf_printf(out, "%-8s and %zu notes before\n", "", from);
+        buf_printf(out, "%-8s and %zu note%s before\n", "", from, PLURAL(from));
 }
 
 const char *tune_failing_between(const struct tune_failing *row) {

@@ -177,5 +177,6 @@ void tune_hunks_print(struct buf *out, const char *source, const struct tune_hun
         }
     }
     if (lines > TUNE_SNIPPET_LINES)
-        buf_printf(out, "[... %d lines left out ...]\n", lines - TUNE_SNIPPET_LINES);
+        buf_printf(out, "[... %d line%s left out ...]\n", lines - TUNE_SNIPPET_LINES,
+                   PLURAL(lines - TUNE_SNIPPET_LINES));
 }

@@ -69,6 +69,12 @@ struct tune_settings {
     unsigned by_hand;
     bool holds, allows_seed;
 };
+/* Gates and limits: the session's own, while a run has others in their place. */
+struct tune_own {
+    int rounds;
+    double limits[TUNE_BUDGETS];
+    enum tune_gate gates[TUNE_STEPS];
+};
 struct tune_parts {
     struct tune_part_change *at;
     size_t count;
@@ -120,6 +126,7 @@ struct tune_private {
     int by_person;                   /* of those to be taken back */
     int decisions;                   /* of the loop, so far */
     bool redo_stale;                 /* the loop decided something after a step was taken back */
+    struct tune_own kept;            /* while state->by_run says that a run goes on */
     VEC(struct tune_change) changes; /* all of them, as they came */
     const struct tune_rejected *rejected;
     struct by_hash memory;                   /* experiences by what tune_memory_same looks at */
@@ -258,5 +265,9 @@ bool tune_call_runs(const struct tune_state *state);
 /* A piece of an answer. `again`: what came so far does not count. It is no event: it is gone when
  * the process is. */
 void tune_call_stream(struct tune_state *state, int call, struct str piece, bool again);
+
+/* stock.c: a plan was proposed for an attempt, whose texts the state keeps; a plan was tried. */
+void tune_stock_add(struct tune_state *state, const struct tune_plan *plan, int parent);
+void tune_stock_tried(struct tune_state *state, const char *key);
 
 #endif

@@ -57,6 +57,7 @@ void tune_state_free(struct tune_state *state) {
     vec_free(&state->changed);
     vec_free(&state->origins);
     vec_free(&state->plans);
+    vec_free(&state->stock);
     vec_free(&state->attempts);
     vec_free(&state->logs);
     vec_free(&state->diagnostics);
@@ -119,12 +120,20 @@ const struct tune_attempt *tune_state_attempt(const struct tune_state *state, in
 }
 
 const char *tune_state_origin(const struct tune_state *state, const char *name, unsigned bit) {
+    if (state->by_run & bit)
+        return "this run alone";
     if (state->by_hand & bit)
         return "changed in this session";
     for (size_t i = 0; i < state->origins.len; i++)
         if (!strcmp(state->origins.at[i].name, name))
             return state->origins.at[i].text;
     return NULL;
+}
+
+const char *tune_attempt_how(const struct tune_attempt *attempt) {
+    static const char *const words[2][2] = {{"", " (two cores)"},
+                                            {" (modelled)", " (modelled, two cores)"}};
+    return words[attempt->modelled][attempt->lnc > 1];
 }
 
 double tune_attempt_metric(const struct tune_attempt *attempt, const char *name) {

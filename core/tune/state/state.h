@@ -64,6 +64,14 @@ struct tune_lane {
     bool dropped; /* closed by a person, or for want of a plan: nothing more is shown of it */
 };
 
+/* A plan that was proposed, kept when the round is over. */
+struct tune_stocked {
+    struct tune_plan plan;
+    int parent;       /* the attempt that it was proposed for */
+    int round, again; /* when it was proposed first, and last */
+    bool tried;       /* an attempt carried it out */
+};
+
 /* How a round goes. Every round consists of lanes, one or many; these are the differences between
  * rounds. */
 struct tune_way {
@@ -297,6 +305,8 @@ enum tune_by_hand {
     TUNE_BY_HAND_PRECISION = 2,
     TUNE_BY_HAND_BUDGET = 4, /* of the first budget; the next ones follow */
     TUNE_BY_HAND_GATE = TUNE_BY_HAND_BUDGET << TUNE_BUDGETS, /* of the first step, likewise */
+    TUNE_BY_HAND_GATES = TUNE_BY_HAND_GATE * ((1 << TUNE_STEPS) - 1), /* of all steps */
+    TUNE_BY_RUN = TUNE_BY_HAND_GATE << TUNE_STEPS, /* a run goes on, whatever it sets */
 };
 
 struct tune_state {
@@ -312,6 +322,7 @@ struct tune_state {
     const char *precision, *target, *device, *proposer, *search;
     const char *nki;     /* release of NKI on the target, "0.3.0"; NULL: not known, or sim */
     bool is_pessimistic; /* the model's fitted and guessed constants at their unfavourable end */
+    int lnc;             /* physical cores of the model's launches; 0: as the kernel's file does */
     bool allows_seed;    /* candidates may also use what the seed kernel uses beyond the list */
     double offer_us[TUNE_PRECISIONS]; /* a kernel written anew, by the device model; NAN: unknown */
     double tolerance;
@@ -319,6 +330,7 @@ struct tune_state {
     VEC(int64_t) seeds;
     VEC(struct tune_origin) origins;
     unsigned by_hand; /* bits of enum tune_by_hand: changed within this session */
+    unsigned by_run;  /* likewise: set for a run that goes on, not for the session */
 
     /* where the loop stands */
     bool running;                /* goes on by itself as far as the gates let it */
@@ -331,14 +343,15 @@ struct tune_state {
     enum tune_step wait_step;
     const char *wait_text; /* a sentence: what it waits for or why it stopped */
     VEC(struct tune_plan) plans;
-    int incumbent, best;         /* attempt ids; -1 before the baseline is measured */
-    VEC(struct tune_lane) lanes; /* of the round; at least one */
-    const struct tune_way *way;  /* how it goes; never NULL */
-    int64_t lanes_seq;           /* of the event that they came with: other lanes, another number */
-    VEC(int) beam;               /* attempts the next round of a beam search starts from */
-    struct tune_width width;     /* of a beam search */
-    int plateau;                 /* rounds in a row without a gain */
-    int disturbed;               /* evaluations that ended through no fault of their kernel */
+    VEC(struct tune_stocked) stock; /* every plan of all rounds, once: see tune_stock_list */
+    int incumbent, best;            /* attempt ids; -1 before the baseline is measured */
+    VEC(struct tune_lane) lanes;    /* of the round; at least one */
+    const struct tune_way *way;     /* how it goes; never NULL */
+    int64_t lanes_seq;       /* of the event that they came with: other lanes, another number */
+    VEC(int) beam;           /* attempts the next round of a beam search starts from */
+    struct tune_width width; /* of a beam search */
+    int plateau;             /* rounds in a row without a gain */
+    int disturbed;           /* evaluations that ended through no fault of their kernel */
 
     /* what happened */
     VEC(struct tune_attempt) attempts; /* index = id */
@@ -407,6 +420,8 @@ const char *tune_state_origin(const struct tune_state *state, const char *name, 
 const char *tune_source(const struct tune_state *state, const struct tune_attempt *attempt);
 char *tune_source_copy(const struct tune_state *state,
                        const struct tune_attempt *attempt) CC_MUST_USE;
+/* What follows its latency in a sentence: " (modelled)", " (two cores)", both, or nothing. */
+const char *tune_attempt_how(const struct tune_attempt *attempt);
 /* The metric of an attempt by Neuron's name ("latency" is in µs); NAN when not known. */
 double tune_attempt_metric(const struct tune_attempt *attempt, const char *name);
 /* The attempts whose sources are the same but for looks (nki_source_hash), one at a time: *at is 0

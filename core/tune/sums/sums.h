@@ -15,4 +15,16 @@ bool tune_search_is_wide(const struct tune_state *state);
 /* Whether the next round of a beam search starts from the attempt, as far as one knows now. */
 bool tune_beam_has(const struct tune_state *state, int attempt);
 
+#define TUNE_STOCK_SHOWN 8 /* plans of the stock that a question and a list show */
+/* stock.c: whether a plan of state->stock is still to be tried: no attempt carried it out, no lane
+ * follows it now, and nobody rejected it. */
+bool tune_stock_is_open(const struct tune_state *state, size_t index);
+/* The share of the incumbent's latency that the bound of the plan's metric takes at most, 0 to 1;
+ * NAN: not known. */
+double tune_stock_most(const struct tune_state *state, const struct tune_plan *plan);
+/* The plans still to be tried, as indices into state->stock, at most so many; the best first: by
+ * what they predict, but no more than tune_stock_most, and less for each round since they were
+ * proposed last. Returns how many. */
+size_t tune_stock_list(const struct tune_state *state, size_t at[], size_t most);
+
 #endif

@@ -16,17 +16,18 @@ static void speed_judge(const struct tune_work *work, const struct tune_attempt 
                         bool first) {
     const struct tune_session *session = work->session;
     const struct tune_attempt *parent = tune_state_attempt(session->state, attempt->parent);
-    struct task_samples mine = {attempt->samples.at, attempt->samples.len, attempt->modelled};
-    struct task_samples theirs = {attempt->parent_samples.at, attempt->parent_samples.len,
-                                  attempt->modelled};
+    bool modelled = attempt->modelled;
+    struct task_samples mine = {attempt->samples.at, attempt->samples.len, modelled, attempt->lnc};
+    struct task_samples theirs = {attempt->parent_samples.at, attempt->parent_samples.len, modelled,
+                                  attempt->lnc};
     double parent_us = parent ? parent->latency_us : (double)NAN, own_us = attempt->latency_us;
     /* A host that could not compare its samples has said why. */
     if (!theirs.count && !attempt->modelled && attempt->verdict.faster == TUNE_ANSWER_INCONCLUSIVE)
         return;
     if (!mine.count)
-        mine = (struct task_samples){&own_us, 1, attempt->modelled};
+        mine = (struct task_samples){&own_us, 1, modelled, attempt->lnc};
     if (!theirs.count)
-        theirs = (struct task_samples){&parent_us, 1, attempt->modelled};
+        theirs = (struct task_samples){&parent_us, 1, modelled, attempt->lnc};
     struct task_verdict verdict = {0};
     task_judge_speed(&verdict, theirs, mine);
     if (attempt->modelled)
@@ -109,15 +110,15 @@ static void benchmark_end(struct tune_session *session, int lane, bool again) {
     attempt = tune_state_attempt(session->state, id);
     struct buf text = {0};
     clock_print_duration(&text, attempt->latency_us * 1e-6);
-    if (attempt->modelled)
-        buf_puts(&text, " (modelled)");
+    buf_puts(&text, tune_attempt_how(attempt));
     buf_printf(&text, ", %.3fx of attempt %d", attempt->vs_parent, attempt->parent);
+    struct buf doubt = {0};
     struct tune_rests rests =
         tune_gain_rests(tune_state_attempt(session->state, attempt->parent), attempt);
-    if (isfinite(rests.fitted))
-        buf_puts(&text, "; ");
-    tune_rests_print(&text, &rests);
-    tune_step_done(session, lane, TUNE_STEP_BENCHMARK, TUNE_IS_OK, "%s", text.at);
+    tune_rests_print(&doubt, &rests);
+    tune_step_done(session, lane, TUNE_STEP_BENCHMARK, TUNE_IS_OK, "%s%s%s", text.at,
+                   doubt.len ? "; " : "", doubt.len ? doubt.at : "");
+    buf_free(&doubt);
     buf_free(&text);
 }
 

@@ -94,6 +94,7 @@ static void start(struct question *question, const struct tune_attempt *attempt)
                              .device = state->device,
                              .constants = question->beside->own.constants,
                              .pessimistic = state->is_pessimistic,
+                             .lnc = state->lnc,
                              .no_verify = true,
                              .time_limit_s = LIMIT_S};
     struct runner_callbacks callbacks = {NULL, on_done, question};

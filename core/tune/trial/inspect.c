@@ -25,6 +25,7 @@ struct inspection {
     struct arena *arena;
     const char *path, *reference, *function, *source, *original;
     const char *device, *release; /* release: NKI on the target; NULL */
+    int lnc;                      /* physical cores of a launch; 0: as the file does */
     enum nki_precision precision;
     enum tune_precision is; /* what the program shows; with is_known */
     bool is_known;
@@ -46,6 +47,7 @@ static struct nki_program *specialise(struct inspection *own, const struct nki_t
     struct diag_list ignored = {0};
     struct nki_specialise_options options = {.function = own->function,
                                              .generation = generation->generation,
+                                             .grid = {own->lnc},
                                              .inputs = own->inputs,
                                              .n_inputs = own->values->count,
                                              .max_instructions = MAX_INSTRUCTIONS,
@@ -290,6 +292,7 @@ static struct inspection *inspection_new(struct tune_session *session, int lane)
     own->source = keep(own, tune_source(state, attempt));
     own->original = keep(own, tune_source(state, &state->attempts.at[0]));
     own->device = keep(own, device_name(state->device));
+    own->lnc = state->lnc;
     own->release = keep(own, state->nki);
     own->allows_original = state->allows_seed;
     own->any_dialect = takes_any_dialect(state, attempt);

@@ -376,8 +376,10 @@ struct graph *graph_read(struct str json, struct arena *arena, struct err *err) 
     else
         refused = NULL, err = NULL;
     cJSON_Delete(meta);
-    if (!err)
+    if (!err) {
+        graph_unfold(graph, arena);
         graph_lower(graph, arena);
+    }
     graph_shorten(graph);
     return err ? NULL : graph;
 }

@@ -88,6 +88,9 @@ const struct graph_op *graph_op_named(const char *name);
 /* lower.c: choosing by index, said with comparisons, sums and products, as no engine jumps. What
  * cannot be said so stays and becomes a gap. */
 void graph_lower(struct graph *graph, struct arena *arena);
+/* windows.c: a product of windows that is summed over more than their places is the sum of products
+ * of parts. */
+void graph_unfold(struct graph *graph, struct arena *arena);
 /* chain.c: of products of several arrays the small ones are multiplied first. */
 void graph_shorten(struct graph *graph);
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sections of a context, as text. Private to this room. */
+#ifndef HONE_TUNE_SECTIONS_H
+#define HONE_TUNE_SECTIONS_H
+
+#include "tune/ask/context.h"
+
+/* Adds a section where there is text; takes the text. */
+void tune_section_add(struct tune_context *context, const char *name, struct buf *text);
+/* A time as people read it; NAN: "not known". */
+void tune_us_print(struct buf *out, double us);
+/* The text of a line of a source, without its end; empty past the last. */
+struct str tune_line_text(const char *source, int number);
+
+/* context_profile.c: latency, floor, what limits and every number that is not zero, as the section
+ * `name`; what lines cost; what precision is allowed and what another would bring. */
+void tune_profile_section(struct tune_context *context, const char *name,
+                          const struct tune_attempt *attempt);
+void tune_lines_section(struct tune_context *context, const struct tune_state *state,
+                        const struct tune_attempt *attempt);
+void tune_precision_section(struct tune_context *context, const struct tune_state *state,
+                            const struct tune_attempt *attempt);
+
+#endif

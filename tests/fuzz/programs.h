@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random programs, most of them nearly legal. The bytes decide as long as there are some. Then
+ * chance goes on, from the last ones. */
+#ifndef HONE_TESTS_FUZZ_PROGRAMS_H
+#define HONE_TESTS_FUZZ_PROGRAMS_H
+
+#include "device/build.h"
+
+struct dice {
+    const uint8_t *data;
+    size_t left;
+    uint64_t state;
+};
+/* A number below n. */
+uint32_t dice_roll(struct dice *dice, uint32_t n);
+
+/* Ten storages of all spaces, of which up to four are inputs. */
+void programs_storages(struct build *b, struct dice *dice);
+/* One instruction more, with operands that it mostly takes. */
+void programs_add(struct build *b, struct dice *dice);
+/* Whether the last instruction alone loads. */
+bool programs_is_accepted(struct build *b);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person has to see is in sight: the pane where there is something to do, the line that is
+ * wrong, the hunk they were at; and what is said of it is true now. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "screens/acts.h"
+#include "views/workbench/private.h"
+
+static void happens(struct tune_state *state, const char *type, const char *payload) {
+    tune_state_apply(state, state->seq + 1, REPLAY_START_MS, type, payload);
+}
+
+static struct views *views_at(const char *stop, struct tune_state **state) {
+    int64_t now_ms = 0;
+    *state = replay_until(stop, &now_ms);
+    return views_that_act(*state);
+}
+
+static void over(struct views *views, struct tune_state *state) {
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+/* The kernel that a person brings does not compile. */
+static void a_wrong_seed_leads_to_its_line(void **unused) {
+    (void)unused;
+    static const struct { int rows, cols; } sizes[] = {{40, 120}, {24, 80}};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        struct tune_state *state;
+        struct views *views = views_at("profiling", &state);
+        draw_at(views, sizes[i].rows, sizes[i].cols);
+        happens(state, "diagnostic",
+                "{\"attempt\": 0, \"severity\": \"error\", \"code\": \"\", \"file\": "
+                "\"kernel.py\", \"line\": 41, \"column\": 5, \"message\": \"nothing is read\"}");
+        happens(state, "step_end",
+                "{\"step\": \"profile\", \"is\": \"failed\", \"summary\": \"wrong\"}");
+        happens(state, "stop", "{\"text\": \"the seed kernel itself is wrong\"}");
+        draw_at(views, sizes[i].rows, sizes[i].cols);
+        assert_int_equal(views->view, VIEW_WORKBENCH); /* there is nothing to sum up */
+        assert_int_equal(workbench_of(views)->pane, PANE_DEVICE);
+        replay_keys(views, "Enter");
+        draw_at(views, sizes[i].rows, sizes[i].cols);
+        assert_int_equal(views->view, VIEW_KERNEL);
+        assert_true(shows(views, "", " line 41   error: nothing is read"));
+        replay_keys(views, "1 Tab"); /* a person who goes elsewhere stays there */
+        draw_at(views, sizes[i].rows, sizes[i].cols);
+        assert_int_equal(workbench_of(views)->pane, PANE_PROFILE);
+        over(views, state);
+    }
+}
+
+/* An error of an attempt that was repaired since is no reason to look there. */
+static void an_old_finding_does_not_take_the_focus(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("rewritten", &state);
+    draw_at(views, 40, 120);
+    assert_int_equal(workbench_of(views)->pane, PANE_PROPOSAL);
+    over(views, state);
+}
+
+/* A line that is come to from elsewhere has lines around it, whatever the size. */
+static void a_line_stands_a_third_below_the_top(void **unused) {
+    (void)unused;
+    struct tui_list list = {0};
+    tui_list_fit(&list, 300, 18);
+    tui_list_aim(&list, 200);
+    tui_list_fit(&list, 300, 18);
+    assert_int_equal(list.top, 194);
+    tui_list_fit(&list, 300, 30); /* the same in another window */
+    assert_int_equal(list.top, 190);
+    tui_list_move(&list, TUI_MOVE_DOWN);
+    tui_list_fit(&list, 300, 30);
+    assert_int_equal(list.top, 190);
+    assert_int_equal(list.cursor, 201);
+    tui_list_aim(&list, 298);
+    tui_list_fit(&list, 300, 30);
+    assert_int_equal(list.top, 270);
+    tui_list_aim(&list, 2);
+    tui_list_fit(&list, 300, 30);
+    assert_int_equal(list.top, 0);
+}
+
+/* The gate speaks of what would be taken now, and so does the step. */
+static void the_gate_says_what_is_taken_now(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct err err;
+    struct views *views = views_at("rewritten", &state);
+    assert_true(shows(views, "", "◆ rewrite: +6 -1"));
+    assert_true(shows(views, "h Space", "◆ rewrite: +1 -1 in 1 hunk, 1 left out"));
+    assert_true(shows(views, "Esc [", "+1 -1 in 1 hunk, 1 left out"));
+    assert_true(shows(views, "h Space Esc", "◆ rewrite: +6 -1"));
+    replay_keys(views, "e");
+    struct buf text = {0};
+    buf_printf(&text, "# mine\n%s", views->editing.text.at);
+    assert_true(views_edited(views, text.at, &err));
+    assert_true(shows(views, "", "◆ rewrite: +7 -1 in 3 hunks, edited by you"));
+    buf_free(&text);
+    over(views, state);
+}
+
+/* Files that changed on disk come first: title and status say so, and the keys of the gate ask. */
+static void changed_files_wait_in_title_and_status(void **unused) {
+    (void)unused;
+    static const char changed[] =
+        "{\"files\": [{\"name\": \"kernel.py\", \"was\": \"00000000000000000000000000000000\", "
+        "\"now\": \"11111111111111111111111111111111\", \"diff\": \"+x\"}]}";
+    static const char *const stops[] = {"rewritten", "kept", "stopped"};
+    for (size_t i = 0; i < COUNT_OF(stops); i++) {
+        struct tune_state *state;
+        struct views *views = views_at(stops[i], &state);
+        struct buf title = {0};
+        happens(state, "changed", changed);
+        assert_true(shows(views, "", "kernel.py changed on disk"));
+        assert_int_equal(views->over.is, OVERLAY_CHANGED);
+        assert_true(
+            shows(views, "Esc 1", "◆ files: kernel.py changed on disk; s asks which to use"));
+        assert_true(shows(views, "", "waits for you: files"));
+        assert_true(views_title(views, &title));
+        assert_non_null(strstr(title.at, "waits for you: files"));
+        assert_true(shows(views, "s", "t uses the new file"));
+        assert_true(shows(views, "Esc a", "t uses the new file")); /* and nothing is approved */
+        said("");
+        replay_keys(views, "k");
+        assert_int_equal(state->changed.len, 0);
+        buf_free(&title);
+        over(views, state);
+    }
+}
+
+/* Whoever proposed them in whatever order. */
+static void plans_stand_by_the_latency_they_predict(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("planned", &state);
+    happens(state, "plans",
+            "{\"plans\": ["
+            "{\"key\": \"a\", \"title\": \"first\", \"author\": \"x\", \"latency\": -0.1},"
+            "{\"key\": \"b\", \"title\": \"unsaid\", \"author\": \"x\"},"
+            "{\"key\": \"c\", \"title\": \"best\", \"author\": \"x\", \"metric\": \"latency\", "
+            "\"direction\": \"down\", \"size\": 0.4},"
+            "{\"key\": \"d\", \"title\": \"tied\", \"author\": \"x\", \"latency\": -0.1}]}");
+    assert_int_equal(state->plans.len, 4);
+    assert_true(shows(views, "P", "plans, by the latency they predict"));
+    static const char *const order[] = {"best", "first", "tied", "unsaid"};
+    for (size_t i = 0; i < COUNT_OF(order); i++)
+        assert_string_equal(views->over.rows.at[i].name, order[i]);
+    replay_keys(views, "Enter");
+    assert_string_equal(tune_lane_plan(state, 0)->title, "best");
+    over(views, state);
+}
+
+/* One column or two: the cursor is at the same line. */
+static void the_cursor_keeps_its_line_across_columns(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("rewritten", &state);
+    const struct diff *diff = &workbench_of(views)->diff;
+    const struct tui_list *list = &workbench_of(views)->panes[PANE_PROPOSAL];
+    draw_at(views, 40, 120);
+    for (int row = 0; row < 22; row++) {
+        replay_keys(views, "z d");
+        draw_at(views, 40, 120);
+        draw_at(views, 40, 120);
+        assert_true(diff_has_sides(views));
+        replay_keys(views, row ? "Home Down" : "Home");
+        for (int i = 1; i < row; i++)
+            replay_keys(views, "Down");
+        struct diff_row two = diff->sides.at[list->cursor];
+        replay_keys(views, "z");
+        draw_at(views, 40, 120);
+        assert_false(diff_has_sides(views));
+        struct diff_row one = diff->unified.at[list->cursor];
+        assert_int_equal(one.kind == DIFF_HEAD, two.kind == DIFF_HEAD);
+        if (two.kind == DIFF_HEAD)
+            assert_int_equal(one.hunk, two.hunk);
+        else if (two.new_line)
+            assert_int_equal(one.new_line, two.new_line);
+        else
+            assert_int_equal(one.old_line, two.old_line);
+        assert_true(list->cursor >= list->top && list->cursor < list->top + list->rows);
+        views->side_by_side = false;
+    }
+    over(views, state);
+}
+
+/* What all lines of a hunk are indented by is not shown where one of them would be cut. */
+static void indentation_makes_room(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("rewritten", &state);
+    assert_true(shows(views, "", "  44   for n in nl.affine_range"));
+    assert_true(shows(views, "z", "  44           for n in nl.affine_range"));
+    over(views, state);
+}
+
+/* K says what the metric under the cursor is. */
+static void a_metric_is_explained_where_it_stands(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("kept", &state);
+    draw_at(views, 40, 120);
+    replay_keys(views, "Tab Tab");
+    assert_int_equal(workbench_of(views)->pane, PANE_PROFILE);
+    draw_at(views, 40, 120);
+    assert_true(shows(views, "Down K", "HBM read (hbm_read_bytes)"));
+    assert_true(shows(views, "q End K", "DMA"));
+    assert_int_equal(views->over.is, OVERLAY_TEXT);
+    over(views, state);
+}
+
+/* A plan that was turned down says so until there is another one. */
+static void a_rejected_plan_stays_rejected(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("planned", &state);
+    assert_true(shows(views, "r t o o Space b i g Enter", "rejected  too big"));
+    happens(state, "act", "{\"action\": \"start\"}");
+    happens(state, "step", "{\"step\": \"plan\"}");
+    assert_int_equal(state->steps[TUNE_STEP_PLAN].is, TUNE_IS_RUNNING);
+    assert_true(shows(views, "", "rejected  too big"));
+    happens(state, "plans",
+            "{\"plans\": [{\"key\": \"other\", \"title\": \"another\", \"author\": \"x\"}]}");
+    happens(state, "step_end", "{\"step\": \"plan\", \"is\": \"ok\", \"summary\": \"1 plan\"}");
+    assert_true(shows(views, "", "another"));
+    assert_false(shows(views, "", "rejected  too big"));
+    over(views, state);
+}
+
+int main(void) {
+    acts_begin();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wrong_seed_leads_to_its_line),
+        cmocka_unit_test(an_old_finding_does_not_take_the_focus),
+        cmocka_unit_test(a_line_stands_a_third_below_the_top),
+        cmocka_unit_test(the_gate_says_what_is_taken_now),
+        cmocka_unit_test(changed_files_wait_in_title_and_status),
+        cmocka_unit_test(plans_stand_by_the_latency_they_predict),
+        cmocka_unit_test(the_cursor_keeps_its_line_across_columns),
+        cmocka_unit_test(indentation_makes_room),
+        cmocka_unit_test(a_metric_is_explained_where_it_stands),
+        cmocka_unit_test(a_rejected_plan_stays_rejected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What prompts say of hardware, API, bounds and floors is what the tables say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "device/device.h"
+#include "tune/apply/apply.h"
+#include "tune/ask/testing.h"
+#include "tune/state/inner.h"
+#include "tune/tune.h"
+
+static const char current[] = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n"
+                              "@nki.jit\ndef kernel(x):\n    nisa.activation(dst=y, op=nl.exp, "
+                              "data=x)\n    nisa.dma_copy(dst=y, src=x)\n";
+static const char legacy[] = "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n"
+                             "import neuronxcc.nki.language as nl\n\n@nki.jit\ndef kernel(x):\n"
+                             "    y = nl.exp(nl.load(x))\n";
+
+static void apply(struct tune_state *state, const char *type, const char *payload) {
+    tune_state_apply(state, state->seq + 1, 1000, type, payload);
+}
+
+/* A session after its first round: the seed kernel, and an attempt that was slower. */
+static struct tune_state *session(const char *source, const char *device, const char *bounds) {
+    struct tune_state *state = tune_state_new();
+    char text[4000];
+    cJSON *payload = cJSON_CreateObject();
+    cJSON_AddStringToObject(payload, "task", "softmax");
+    cJSON_AddStringToObject(payload, "source", source);
+    cJSON_AddStringToObject(payload, "device", device);
+    char *printed = cJSON_PrintUnformatted(payload);
+    cJSON_Delete(payload);
+    apply(state, "session", printed);
+    free(printed);
+    state->reference_source = "def forward(x):\n    return x\n";
+    payload = cJSON_CreateObject();
+    cJSON_AddNumberToObject(payload, "attempt", 0);
+    cJSON_AddNumberToObject(payload, "parent", -1);
+    cJSON_AddStringToObject(payload, "source", source);
+    printed = cJSON_PrintUnformatted(payload);
+    cJSON_Delete(payload);
+    apply(state, "attempt", printed);
+    free(printed);
+    snprintf(text, sizeof text,
+             "{\"attempt\": 0, \"latency_us\": 1000, \"floor_us\": 300, \"bound_by\": \"Scalar\", "
+             "\"modelled\": true, \"metrics\": [{\"name\": \"hbm_read_bytes\", \"unit\": "
+             "\"bytes\", \"value\": 201326592}, {\"name\": \"spill_save_bytes\", \"unit\": "
+             "\"bytes\", \"value\": 0}, {\"name\": \"dma_packet_time\", \"unit\": \"s\", "
+             "\"value\": 0.0122}], \"bounds\": %s}",
+             bounds);
+    apply(state, "measured", text);
+    state->incumbent = 0;
+    return state;
+}
+
+static const char plain_bounds[] =
+    "[{\"name\": \"DMA\", \"busy_us\": 900, \"without_us\": 600},"
+    " {\"name\": \"Scalar\", \"busy_us\": 310, \"without_us\": 990}]";
+
+static char *system_of(const struct tune_state *state, enum tune_role role, struct buf *rest) {
+    struct tune_context *context = tune_context_question(state, 0, role, -1);
+    struct tune_prompt *prompt = tune_prompt_build(context, role, NULL, 0);
+    struct buf shared = {0};
+    tune_prompt_print(prompt, &shared, rest);
+    tune_prompt_free(prompt);
+    tune_context_free(context);
+    return buf_take(&shared);
+}
+
+static void what_services_cache_is_the_same_for_all_roles(void **unused) {
+    (void)unused;
+    struct tune_state *state = session(current, "trn2", plain_bounds);
+    struct buf planner = {0};
+    char *first = system_of(state, TUNE_ROLE_PLANNER, &planner);
+    buf_free(&planner);
+    assert_true(tune_tokens_estimate(str_of(first)) >= 4000);
+    state->lanes.at[0].attempt = 0; /* a lesson is about an attempt */
+    state->round = 5;
+    for (int role = 0; role < TUNE_ROLES; role++) {
+        struct buf rest = {0};
+        char *other = system_of(state, (enum tune_role)role, &rest);
+        assert_string_equal(other, first);
+        assert_int_equal(strncmp(rest.at, "# role\n", 7), 0);
+        free(other);
+        buf_free(&rest);
+    }
+    free(first);
+    tune_state_free(state);
+}
+
+/* Every "N GB/s" is the one bandwidth, every TFLOPS a peak of the table. */
+static void numbers_hold(const char *text, const char *device) {
+    const struct device_generation *row = device_generation_find(device);
+    size_t found = 0;
+    for (const char *at = text; (at = strstr(at, " GB/s")); at++, found++) {
+        const char *begin = at;
+        while (begin > text && (isdigit((unsigned char)begin[-1]) || begin[-1] == '.'))
+            begin--;
+        assert_true(fabs(strtod(begin, NULL) - device_memory_bytes_per_ns(row)) < 0.06);
+    }
+    assert_int_equal(found, 1);
+    char peak[80];
+    snprintf(peak, sizeof peak, "%.1f TFLOPS bf16, %.1f fp32", row->pe_tflops_bf16,
+             row->pe_tflops_fp32);
+    assert_non_null(strstr(text, peak));
+    snprintf(peak, sizeof peak, "128 partitions of %.0f KiB",
+             (double)row->sbuf_partition_bytes / 1024);
+    assert_non_null(strstr(text, peak));
+}
+
+/* Every nisa.name( is an instruction of the dialect, every nl.name( one of the release. */
+static void names_hold(const char *text, enum nki_dialect dialect) {
+    size_t found = 0;
+    for (const char *at = text; (at = strstr(at, "nisa.")); at += 5) {
+        size_t len = strspn(at + 5, "abcdefghijklmnopqrstuvwxyz_0123456789");
+        if (at[5 + len] != '(' || (at > text && at[-1] != '\n' && at[-1] != ' '))
+            continue;
+        enum nki_op op = nki_op_find((struct str){at + 5, len});
+        assert_true(op != NKI_OP_COUNT);
+        assert_true(dialect != NKI_DIALECT_LEGACY || nki_op_in_legacy(op));
+        assert_true(nki_release_has(dialect, NULL, (struct str){at, len + 5}));
+        found++;
+    }
+    assert_true(found > 20);
+    for (const char *at = text; (at = strstr(at, "\nnl.")); at += 4) {
+        size_t len = strspn(at + 4, "abcdefghijklmnopqrstuvwxyz_0123456789");
+        assert_true(nki_release_has(dialect, NULL, (struct str){at + 1, len + 3}));
+    }
+}
+
+static void facts_are_those_of_the_tables(void **unused) {
+    (void)unused;
+    static const char *const devices[] = {"trn1", "trn2", "trn3"};
+    for (size_t i = 0; i < 2 * COUNT_OF(devices); i++) {
+        bool old = i % 2;
+        struct tune_state *state = session(old ? legacy : current, devices[i / 2], plain_bounds);
+        struct buf all = {0};
+        struct tune_context *context = tune_context_build(state, 0);
+        tune_context_print(context, &all);
+        numbers_hold(all.at, devices[i / 2]);
+        names_hold(all.at, old ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT);
+        assert_null(strstr(all.at, "only through data"));
+        assert_null(strstr(all.at, "loop_branch"));
+        assert_true(!old == !strstr(all.at, "nl.arange("));
+        assert_true(!old == !strstr(all.at, "mask=None"));
+        assert_true(!strcmp(devices[i / 2], "trn3") || !strstr(all.at, "nisa.nc_matmul_mx("));
+        assert_true(old == !strstr(all.at, "in program order"));
+        buf_free(&all);
+        tune_context_free(context);
+        tune_state_free(state);
+    }
+}
+
+static char *section(const struct tune_state *state, const char *name) {
+    struct tune_context *context = tune_context_build(state, 0);
+    char *text = NULL;
+    for (size_t i = 0; i < context->sections.len; i++)
+        if (!strcmp(context->sections.at[i].name, name))
+            text = mem_strdup(context->sections.at[i].text);
+    tune_context_free(context);
+    assert_non_null(text);
+    return text;
+}
+
+static void limit_is(const char *bounds, const char *words) {
+    struct tune_state *state = session(current, "trn2", bounds);
+    char *text = section(state, "profile");
+    assert_non_null(strstr(text, words));
+    free(text);
+    tune_state_free(state);
+}
+
+static void what_limits_is_what_saves_the_most(void **unused) {
+    (void)unused;
+    limit_is(plain_bounds, "limited by: DMA\n");
+    limit_is("[{\"name\": \"Vector\", \"busy_us\": 700, \"without_us\": 810},"
+             " {\"name\": \"Scalar\", \"busy_us\": 310, \"without_us\": 800},"
+             " {\"name\": \"DMA\", \"busy_us\": 900, \"without_us\": 900}]",
+             "limited by: Scalar and Vector alike\n");
+    limit_is("[{\"name\": \"Vector\", \"busy_us\": 700, \"without_us\": 980},"
+             " {\"name\": \"DMA\", \"busy_us\": 900, \"without_us\": 990}]",
+             "limited by: nothing by itself\n");
+    limit_is("[]", "limited by: Scalar\n");
+}
+
+static void a_profile_has_no_zeros_exponents_or_sums(void **unused) {
+    (void)unused;
+    struct tune_state *state = session(current, "trn2", plain_bounds);
+    char *text = section(state, "profile");
+    assert_non_null(strstr(text, "hbm_read_bytes: 201.3 MB\n"));
+    assert_null(strstr(text, "spill_save_bytes"));
+    assert_null(strstr(text, "e+0"));
+    assert_null(strstr(text, "dma_packet_time"));
+    assert_non_null(strstr(text, "floor of the task: 0.300 ms in precision keep"));
+    free(text);
+    text = section(state, "precision");
+    assert_non_null(strstr(text, "Allowed is keep: "));
+    assert_non_null(strstr(text, "split into bf16 ones are not allowed"));
+    free(text);
+    tune_state_free(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_services_cache_is_the_same_for_all_roles),
+        cmocka_unit_test(facts_are_those_of_the_tables),
+        cmocka_unit_test(what_limits_is_what_saves_the_most),
+        cmocka_unit_test(a_profile_has_no_zeros_exponents_or_sums),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

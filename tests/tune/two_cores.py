@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""hone run --lnc 2: the device model launches each kernel on two cores, the rewriter's estimates
+are for two as well, and the session stays with that."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HONE = os.path.abspath(sys.argv.pop(1))
+KERNEL = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x):
+    out = nl.ndarray((512, 2048), dtype=x.dtype, buffer=nl.shared_hbm)
+    mine = 4 // nl.num_programs(0)
+    for k in nl.affine_range(mine):
+        row = (nl.program_id(0) * mine + k) * 128
+        t = nl.ndarray((128, 2048), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=x[row:row + 128, :])
+        a = nl.ndarray((128, 2048), dtype=x.dtype, buffer=nl.sbuf)
+        b = nl.ndarray((128, 2048), dtype=x.dtype, buffer=nl.sbuf)
+        c = nl.ndarray((128, 2048), dtype=x.dtype, buffer=nl.sbuf)
+        y = nl.ndarray((128, 2048), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=a, data1=t, data2=t, op=nl.multiply, engine=nisa.engine.vector)
+        nisa.tensor_tensor(dst=b, data1=a, data2=t, op=nl.add, engine=nisa.engine.vector)
+        nisa.tensor_scalar(dst=c, data=b, op0=nl.multiply, operand0=2.0)
+        nisa.tensor_scalar(dst=y, data=c, op0=nl.add, operand0=1.0)
+        nisa.dma_copy(dst=out[row:row + 128, :], src=y)
+    return out
+"""
+REFERENCE = """import numpy as np
+
+
+def get_inputs(seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal((512, 2048)).astype(np.float32)]
+
+
+def forward(x):
+    return (x * x + x) * np.float32(2) + np.float32(1)
+"""
+
+
+class TwoCores(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="hone_two_cores_")
+        place = pathlib.Path(self.folder.name)
+        (place / "kernel.py").write_text(KERNEL)
+        (place / "reference.py").write_text(REFERENCE)
+        self.env = dict(os.environ, HOME=self.folder.name,
+                        XDG_CACHE_HOME=self.folder.name + "/cache",
+                        XDG_CONFIG_HOME=self.folder.name + "/config")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def hone(self, *words, status=0):
+        done = subprocess.run([HONE, *words, "--seeds", "0"], env=self.env, text=True, timeout=300,
+                              cwd=self.folder.name, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, status, done.stdout[-2000:] + done.stderr)
+        return done.stdout + done.stderr
+
+    def latency(self, *words):
+        return json.loads(self.hone("sim", ".", "--json", *words))["latency_us"]
+
+    def test_a_session_launches_on_two_cores(self):
+        two, one = self.latency("--lnc", "2"), self.latency()
+        self.assertLess(two, one)
+        events = [json.loads(line) for line in
+                  self.hone("run", ".", "--lnc", "2", "--rounds", "1", "--json").splitlines()]
+        measured = [e for e in events if e["event"] == "measured"]
+        self.assertEqual([e["lnc"] for e in measured], [2, 2])
+        self.assertAlmostEqual(measured[0]["latency_us"], two, places=3)
+        self.assertLess(measured[1]["latency_us"], two)
+        why = [e["faster_why"] for e in events if e["event"] == "verdict" and "faster_why" in e]
+        self.assertIn("(modelled, two cores)", why[-1])
+        self.assertIn("two cores", self.hone("run", ".", "--rounds", "1"))
+        self.assertIn("on two cores; for --lnc 1",
+                      self.hone("run", ".", "--lnc", "1", "--rounds", "1", status=2))
+
+
+if __name__ == "__main__":
+    unittest.main()
