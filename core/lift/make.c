@@ -430,11 +430,15 @@ value_id make_binary(struct lift *l, enum nki_func func, value_id a, value_id b)
 static bool fits_type(enum dtype from, enum dtype to) {
     bool from_signed = dtype_kind(from) == 'i', to_signed = dtype_kind(to) == 'i';
     size_t small = dtype_bytes(from), large = dtype_bytes(to);
+    if (to == DTYPE_BOOL)
+        return from == to;
     return from == to || (from_signed == to_signed ? small <= large : to_signed && small < large);
 }
 
 static bool fits_number(double number, enum dtype to) {
     double most = ldexp(1, (int)(8 * dtype_bytes(to)) - (dtype_kind(to) == 'i'));
+    if (to == DTYPE_BOOL)
+        return number == 0 || number == 1;
     return number < most && number >= (dtype_kind(to) == 'i' ? -most : 0);
 }
 
@@ -473,6 +477,10 @@ value_id make_cast(struct lift *l, enum dtype dtype, value_id a) {
     if (dtype == DTYPE_FLOAT32 || is_nothing(l, a) || value_of(l, a)->kind == VALUE_OPAQUE ||
         has_dtype(l, a, dtype))
         return a;
+    if (dtype == DTYPE_BOOL && value_of(l, a)->kind == VALUE_NUMBER)
+        return make_number(l, value_of(l, a)->number != 0);
+    if (dtype == DTYPE_BOOL)
+        return make_binary(l, NKI_FUNC_NOT_EQUAL, a, make_number(l, 0));
     value.dtype = (uint8_t)dtype;
     value.a = a;
     return value_keep(l, value);
@@ -486,7 +494,7 @@ value_id make_where(struct lift *l, value_id a, value_id b, value_id c) {
     if (b == c || is_nothing(l, c))
         return b;
     if (is_nothing(l, a) || is_nothing(l, b))
-        return is_nothing(l, a) ? a : c;
+        return is_nothing(l, a) ? a : b;
     if (value_is_number(l, b, 1) && value_is_number(l, c, 0) && condition->kind == VALUE_BINARY &&
         nki_func_has(condition->func, 'c'))
         return a;

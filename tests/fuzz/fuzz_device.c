@@ -16,11 +16,8 @@ static void add_instructions(struct build *b, struct dice *dice) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const char *const generations[] = {"trn1", "trn2", "trn3"};
     struct dice dice = {data, size, 1};
-    struct build b = build_start(generations[dice_roll(&dice, 3)]);
-    b.program->dialect = dice_roll(&dice, 2) ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT;
-    programs_storages(&b, &dice);
+    struct build b = programs_begin(&dice);
     add_instructions(&b, &dice);
     struct device_image *image = device_load(b.program, b.generation, &b.diags);
     bool said = b.diags.errors > 0;
@@ -38,19 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 #ifndef HONE_LIBFUZZER
-
-/* Mostly makes new seeds, and a few programs that are all bytes. */
-static void change(struct fuzz *fuzz, struct buf *text) {
-    buf_clear(text);
-    for (uint64_t n = fuzz_roll(fuzz, 4) ? 8 : 3000; n > 0; n--)
-        buf_putc(text, (char)fuzz_roll(fuzz, 256));
-}
-
-static const char *const examples[] = {"1", "22", "seed 3", "seed 44"};
-static const struct fuzz_target target = {
-    .name = "device", .most = 1, .mutate = change, FUZZ_TABLE(example, examples)};
-
 int main(int argc, char **argv) {
-    return fuzz_main(&target, argc, argv);
+    return programs_main("device", argc, argv);
 }
 #endif

@@ -2,6 +2,7 @@
 #include "fuzz/programs.h"
 
 #include "device/image/inner.h"
+#include "fuzz/fuzz.h"
 
 uint32_t dice_roll(struct dice *dice, uint32_t n) {
     if (dice->left) {
@@ -21,7 +22,7 @@ static enum dtype any_dtype(struct dice *dice) {
 #define ROWS 64
 #define COLUMNS 48
 
-void programs_storages(struct build *b, struct dice *dice) {
+static void storages(struct build *b, struct dice *dice) {
     static const int rows[] = {1, 16, 32, 64, 64, 64};
     for (int i = 0; i < 10; i++) {
         enum dtype dtype = i < 4 ? DTYPE_FLOAT32 : any_dtype(dice);
@@ -48,6 +49,14 @@ void programs_storages(struct build *b, struct dice *dice) {
         default: build_tile(b, NKI_SBUF, dtype, p, f);
         }
     }
+}
+
+struct build programs_begin(struct dice *dice) {
+    static const char *const generations[] = {"trn1", "trn2", "trn3"};
+    struct build b = build_start(generations[dice_roll(dice, 3)]);
+    b.program->dialect = dice_roll(dice, 2) ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT;
+    storages(&b, dice);
+    return b;
 }
 
 static const struct nki_ap *any_ap(struct build *b, struct dice *dice, int depth) {
@@ -156,3 +165,20 @@ bool programs_is_accepted(struct build *b) {
     diag_free(&diags);
     return ok;
 }
+
+#ifndef HONE_LIBFUZZER
+
+/* Mostly makes new seeds, and a few programs that are all bytes. */
+static void change(struct fuzz *fuzz, struct buf *text) {
+    buf_clear(text);
+    for (uint64_t n = fuzz_roll(fuzz, 4) ? 8 : 3000; n > 0; n--)
+        buf_putc(text, (char)fuzz_roll(fuzz, 256));
+}
+
+int programs_main(const char *name, int argc, char **argv) {
+    static const char *const examples[] = {"1", "22", "seed 3", "seed 44"};
+    struct fuzz_target target = {
+        .name = name, .most = 1, .mutate = change, FUZZ_TABLE(example, examples)};
+    return fuzz_main(&target, argc, argv);
+}
+#endif

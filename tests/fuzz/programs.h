@@ -14,11 +14,14 @@ struct dice {
 /* A number below n. */
 uint32_t dice_roll(struct dice *dice, uint32_t n);
 
-/* Ten storages of all spaces, of which up to four are inputs. */
-void programs_storages(struct build *b, struct dice *dice);
+/* A program of any generation and dialect with ten storages of all spaces, of which up to four are
+ * inputs. The caller ends it. */
+struct build programs_begin(struct dice *dice);
 /* One instruction more, with operands that it mostly takes. */
 void programs_add(struct build *b, struct dice *dice);
 /* Whether the last instruction alone loads. */
 bool programs_is_accepted(struct build *b);
+/* The main of a target whose inputs are such bytes. */
+int programs_main(const char *name, int argc, char **argv);
 
 #endif
