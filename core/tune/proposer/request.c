@@ -126,9 +126,32 @@ static void join(struct tune_prompt_messages *texts) {
     buf_clear(&texts->system);
 }
 
+/* What a person changed about the prompt's parts, as a number that changes with it. */
+static uint64_t mark_of_parts(const struct tune_state *state) {
+    struct buf text = {0};
+    for (size_t i = 0; i < state->parts.len; i++) {
+        const struct tune_part_change *row = &state->parts.at[i];
+        buf_printf(&text, "%d %d %s\n%s\n", row->role, row->off, row->part,
+                   row->text ? row->text : "");
+    }
+    uint64_t mark = hash_quick(text.at ? text.at : "", text.len);
+    buf_free(&text);
+    return mark;
+}
+
+/* What came to nothing is asked again word for word, whatever other lanes did meanwhile; unless
+ * another model is asked, which may take less, or a person changed the prompt. */
+static bool asks_the_same(const struct request *self, bool held) {
+    return !held && self->repeats >= 0 && self->texts.user.len &&
+           self->composed_for == self->which &&
+           self->parts == mark_of_parts(self->reply->work.session->state);
+}
+
 /* Makes what goes out, from the state as it is now; false when it is more than the model takes.
  * `held`: the question was put already. */
 static bool compose(struct request *self, bool held) {
+    if (asks_the_same(self, held))
+        return true;
     const struct tune_role_view *view = &self->owner->proposer.roles[self->role];
     int call = held ? self->number : self->repeats >= 0 ? self->repeats : self->mends;
     texts_free(&self->texts);
@@ -139,6 +162,7 @@ static bool compose(struct request *self, bool held) {
     tune_prompt_messages(prompt, &self->texts);
     join(&self->texts);
     tune_prompt_free(prompt);
+    self->composed_for = fits ? self->which : (size_t)-1;
     return fits;
 }
 
@@ -244,6 +268,7 @@ static void go_out(struct request *self, struct tune_question *question, bool he
     else
         self->number = tune_reply_asked(self->reply, question);
     self->open = true;
+    self->parts = mark_of_parts(self->reply->work.session->state);
     if (!question->held && tune_request_is_under_way(owner, self))
         send_now(self, &endpoint);
 }

@@ -50,6 +50,8 @@ struct request {
     enum tune_trouble trouble; /* of the answer that was read last */
     bool sent_back[TUNE_TROUBLES];
     struct tune_prompt_messages texts;
+    size_t composed_for; /* the model that the texts were made for */
+    uint64_t parts;      /* what a person had changed about the prompt when it went out */
 };
 
 /* request.c: writes the question down and sends it, unless the person wants to see it first.
