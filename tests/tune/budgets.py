@@ -159,7 +159,7 @@ class Budgets(unittest.TestCase):
             self.assertLessEqual(Model.tokens, most)
 
     def test_several_questions_at_once(self):
-        for most in (30000, 45000):
+        for most in (60000, 90000):
             Model.tokens = Model.planned = 0
             events = self.run_hone("--fresh", "--search", "beam:2,2,2", "--rounds", 9, "--tokens",
                                    most)
