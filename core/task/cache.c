@@ -136,14 +136,7 @@ static bool depend_holds(const char *path, const cJSON *size, const cJSON *conte
                  (long long)st.st_mtim.tv_sec * 1000000000 + (long long)st.st_mtim.tv_nsec);
         return strcmp(now, content->valuestring) == 0;
     }
-    size_t bytes = 0;
-    char *text = file_read(path, MAX_HASHED, &bytes, NULL);
-    struct sha256 sum;
-    sha256_begin(&sum);
-    sha256_add(&sum, text ? text : "", bytes);
-    sha256_end(&sum, now);
-    free(text);
-    return strcmp(now, content->valuestring) == 0;
+    return file_sha256(path, now, NULL) && strcmp(now, content->valuestring) == 0;
 }
 
 /* Whether the files that the reference imported or read are beside it as they were. */

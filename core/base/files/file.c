@@ -12,6 +12,7 @@
 
 #define DEFAULT_LIMIT ((size_t)256 << 20)
 #define MAX_TREE_DEPTH 64
+#define SUM_CHUNK ((size_t)64 << 10)
 
 static bool system_error(struct err *err, const char *what, const char *path) {
     return err_set(err, ERR_ENVIRONMENT, "cannot %s %s: %s", what, path, strerror(errno));
@@ -141,6 +142,25 @@ static bool replace(const char *path, struct str text, mode_t mode, struct err *
         unlink(beside.at);
     }
     buf_free(&beside);
+    return ok;
+}
+
+bool file_sha256(const char *path, char hex[65], struct err *err) {
+    struct sha256 sum;
+    int fd = file_open(path, O_RDONLY, 0, err);
+    hex[0] = '\0';
+    if (fd < 0)
+        return false;
+    char *chunk = mem_alloc(1, SUM_CHUNK);
+    ssize_t got;
+    sha256_begin(&sum);
+    while ((got = read(fd, chunk, SUM_CHUNK)) > 0)
+        sha256_add(&sum, chunk, (size_t)got);
+    bool ok = got == 0 || system_error(err, "read", path);
+    if (ok)
+        sha256_end(&sum, hex);
+    close(fd);
+    free(chunk);
     return ok;
 }
 

@@ -18,6 +18,8 @@ int file_open(const char *path, int flags, mode_t mode, struct err *err) CC_MUST
 /* The whole file, opened in the same way, followed by a zero byte that *size does not count. Free
  * it with free. A file of more than `limit` bytes is refused (0: 256 MiB). NULL on failure. */
 char *file_read(const char *path, size_t limit, size_t *size, struct err *err) CC_MUST_USE;
+/* The SHA-256 of its content, read in pieces; hex is "" on failure. */
+bool file_sha256(const char *path, char hex[65], struct err *err) CC_MUST_USE;
 /* Replaces the file, or leaves the old one as it was: it writes beside it, syncs and renames.
  * Devices and pipes are written to in place, and a link to a file stays a link. */
 bool file_write(const char *path, const void *data, size_t size, struct err *err) CC_MUST_USE;

@@ -31,5 +31,7 @@ struct sha256 {
 void sha256_begin(struct sha256 *sum);
 void sha256_add(struct sha256 *sum, const void *data, size_t size);
 void sha256_end(struct sha256 *sum, char hex[65]);
+/* Of one piece. */
+void sha256_of(const void *data, size_t size, char hex[65]);
 
 #endif

@@ -80,3 +80,10 @@ void sha256_end(struct sha256 *sum, char hex[65]) {
     for (int i = 0; i < 8; i++)
         snprintf(hex + 8 * (size_t)i, 9, "%08x", sum->state[i]);
 }
+
+void sha256_of(const void *data, size_t size, char hex[65]) {
+    struct sha256 sum;
+    sha256_begin(&sum);
+    sha256_add(&sum, data, size);
+    sha256_end(&sum, hex);
+}

@@ -72,11 +72,8 @@ static void on_file(void *data, const char *name, const cJSON *event) {
         if (strcmp(file->path, host_text(event, "path")) != 0 ||
             host_amount(event, "bytes", -1) != (double)file->size)
             continue;
-        struct sha256 sum;
         char hex[65];
-        sha256_begin(&sum);
-        sha256_add(&sum, file->data, file->size);
-        sha256_end(&sum, hex);
+        sha256_of(file->data, file->size, hex);
         file->there = strcmp(hex, host_text(event, "sha256")) == 0;
     }
 }

@@ -13,7 +13,6 @@
 
 #define MANIFEST "SHA256SUMS"
 #define HEX ((size_t)64)
-#define CHUNK ((size_t)64 << 10)
 #define ALL_MAX ((int64_t)4 << 30) /* bytes of files that one import checks */
 #define MANY 6                     /* names that one complaint has */
 
@@ -61,24 +60,6 @@ static char *line_name(struct str line) {
     return NULL;
 }
 
-static bool file_sum(const char *path, char hex[HEX + 1], struct err *err) {
-    struct sha256 sum;
-    int fd = file_open(path, O_RDONLY, 0, err);
-    if (fd < 0)
-        return false;
-    char *chunk = mem_alloc(1, CHUNK);
-    ssize_t got;
-    sha256_begin(&sum);
-    while ((got = read(fd, chunk, CHUNK)) > 0)
-        sha256_add(&sum, chunk, (size_t)got);
-    bool ok =
-        got == 0 || err_set(err, ERR_ENVIRONMENT, "cannot read %.200s: %s", path, strerror(errno));
-    sha256_end(&sum, hex);
-    close(fd);
-    free(chunk);
-    return ok;
-}
-
 /* ------------------------------------------------------------------------------------- writing */
 
 struct names {
@@ -119,7 +100,7 @@ bool tune_manifest_write(const char *folder, struct err *err) {
     head_print(&text, names.all.len);
     for (size_t i = 0; i < names.all.len; i++) {
         char hex[HEX + 1], *path = path_join(folder, names.all.at[i]);
-        ok = ok && file_sum(path, hex, err);
+        ok = ok && file_sha256(path, hex, err);
         if (ok)
             line_print(&text, hex, names.all.at[i]);
         free(names.all.at[i]);
@@ -174,7 +155,7 @@ static bool line_holds(struct check *check, struct str line, const char *name) {
     char hex[HEX + 1], *path = path_join(check->folder, name);
     bool fits = check_has_room(check, path, name), holds = !fits;
     struct buf as_written = {0};
-    if (fits && file_sum(path, hex, NULL)) {
+    if (fits && file_sha256(path, hex, NULL)) {
         line_print(&as_written, hex, name);
         as_written.len--; /* without its end */
         holds = str_equal(buf_str(&as_written), line);
@@ -250,7 +231,7 @@ static void check_run(struct check *check, struct foreign_export *export) {
     free(path);
 }
 
-/* ------------------------------------------------------------------------- which export it is of
+/* --------------------------------------------------------------------------- the export around it
  */
 
 static bool has(const char *folder, const char *name) {
