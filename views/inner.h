@@ -246,7 +246,8 @@ void views_show_text_at(struct views *views, const char *title, const char *text
 void views_open_line(struct views *views, bool search, const char *start);
 /* Opens the menu over views->over.rows, which the caller filled. */
 void views_open_menu(struct views *views, const char *title, views_answer_fn *answer);
-/* The same for rows that answer a question: letters do not narrow them. */
+/* The same for rows that answer a question: letters do not narrow them, and who leaves it answers
+ * with an empty text. */
 void views_open_question(struct views *views, const char *title, views_answer_fn *answer);
 struct tui_menu_row *views_menu_row(struct views *views, int value, const char *key,
                                     const char *name, const char *text);

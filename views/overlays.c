@@ -86,7 +86,12 @@ static void menu_event(struct views *views, const struct tui_event *event,
             answer(views, (struct str){number, (size_t)len}, request);
         break;
     }
-    case TUI_ANSWER_CANCELLED: views->over.is = OVERLAY_NONE; break;
+    case TUI_ANSWER_CANCELLED:
+        if (views->over.menu.is_question)
+            answer(views, (struct str){0}, request);
+        else
+            views->over.is = OVERLAY_NONE;
+        break;
     default: break;
     }
 }

@@ -21,7 +21,16 @@ static void choose(struct views *views, struct str text, struct views_request *r
         views_say(views, false, "precision %s: %s", word, means[which]);
 }
 
-void precision_ask(struct views *views) {
+/* The question that opened by itself is answered by leaving it, too: it is not put again. */
+static void choose_or_leave(struct views *views, struct str text, struct views_request *request) {
+    const char *word = tune_precision_word(tune_precision_allowed(views->state));
+    if (text.len)
+        choose(views, text, request);
+    else if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_SET_PRECISION, .text = word}))
+        views_say(views, false, "precision stays %s; :precision changes it", word);
+}
+
+static void ask(struct views *views, views_answer_fn *answer) {
     const struct tune_state *state = views->state;
     views->over.rows.len = 0;
     for (int i = 0; i < TUNE_PRECISIONS; i++) {
@@ -33,7 +42,11 @@ void precision_ask(struct views *views) {
                        tune_precision_word((enum tune_precision)i), text.at);
         buf_free(&text);
     }
-    views_open_question(views, "precision: you decide (times are computed)", choose);
+    views_open_question(views, "precision: you decide (times are computed)", answer);
+}
+
+void precision_ask(struct views *views) {
+    ask(views, choose);
 }
 
 /* Only where nobody decided, on the command line or in a file either. */
@@ -48,5 +61,5 @@ void precision_follow(struct views *views) {
         views->over.is != OVERLAY_NONE || !is_open(views->state))
         return;
     views->precision_asked = true;
-    precision_ask(views);
+    ask(views, choose_or_leave);
 }

@@ -233,6 +233,48 @@ static void a_rejected_plan_stays_rejected(void **unused) {
     over(views, state);
 }
 
+/* Who leaves the question about the precision has answered it: it stays as it is, for good. */
+static void the_question_of_precision_comes_once(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *keys, *act;
+    } ways[] = {{"Esc", "precision 0 keep\n"}, {"Down Enter", "precision 0 split\n"}};
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        struct tune_state *state;
+        struct views *views = views_at("planned", &state);
+        *vec_push(&state->origins) = (struct tune_origin){.name = "precision", .text = "default"};
+        happens(state, "offer", "{\"keep_us\": 900, \"split_us\": 500, \"any_us\": 400}");
+        draw_at(views, 24, 80);
+        assert_int_equal(views->over.is, OVERLAY_MENU);
+        replay_keys(views, "a");
+        said(""); /* letters were meant for what lies below */
+        replay_keys(views, ways[i].keys);
+        said(ways[i].act);
+        assert_int_equal(views->over.is, OVERLAY_NONE);
+        views_free(views);
+        views = views_that_act(state); /* the next time hone is started */
+        draw_at(views, 24, 80);
+        assert_int_equal(views->over.is, OVERLAY_NONE);
+        over(views, state);
+    }
+}
+
+/* Until a person was asked, a decision is the loop's proposal. */
+static void what_waits_at_its_gate_is_not_kept_yet(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("verifying", &state);
+    state->steps[TUNE_STEP_DECIDE].gate = TUNE_GATE_ASK;
+    happens(state, "step", "{\"step\": \"decide\"}");
+    happens(state, "decided", "{\"attempt\": 3, \"status\": \"keep\", \"reason\": \"faster\"}");
+    happens(state, "step_end", "{\"step\": \"decide\", \"is\": \"ok\", \"summary\": \"keep\"}");
+    assert_int_equal(state->wait, TUNE_WAIT_GATE);
+    assert_true(shows(views, "7", "#3   ? keep"));
+    happens(state, "act", "{\"action\": \"approve\"}");
+    assert_true(shows(views, "7", "#3   ✓ keep"));
+    over(views, state);
+}
+
 int main(void) {
     acts_begin();
     const struct CMUnitTest tests[] = {
@@ -246,6 +288,8 @@ int main(void) {
         cmocka_unit_test(indentation_makes_room),
         cmocka_unit_test(a_metric_is_explained_where_it_stands),
         cmocka_unit_test(a_rejected_plan_stays_rejected),
+        cmocka_unit_test(the_question_of_precision_comes_once),
+        cmocka_unit_test(what_waits_at_its_gate_is_not_kept_yet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,6 +191,23 @@ enum {
     COL_TITLE = 59
 };
 
+/* Its decision is the loop's so far: the gate asks a person about it. */
+static bool is_asked_about(const struct tune_state *state, int id) {
+    bool asked = false;
+    for (int lane = 0; lane < (int)state->lanes.len && !asked; lane++)
+        asked = tune_lane_attempt(state, lane) == id;
+    return asked && id > 0 && state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_DECIDE;
+}
+
+static void draw_status(const struct tune_state *state, struct tui_area area, int row,
+                        const struct tune_attempt *attempt) {
+    struct rows_look look = rows_status_look(attempt->status);
+    const char *word = attempt->id == 0 ? "seed" : tune_status_word(attempt->status);
+    if (attempt->status != TUNE_STATUS_OPEN && is_asked_about(state, attempt->id))
+        look = (struct rows_look){.glyph = "?", .role = TUI_WARN};
+    tui_say(tui_ink(area, look.role), row, COL_STATUS, "%s %s", look.glyph, word);
+}
+
 static void draw_attempt(struct views *views, struct tui_area area, int row,
                          const struct tune_attempt *attempt, int depth) {
     const struct tune_state *state = views->state;
@@ -204,9 +221,7 @@ static void draw_attempt(struct views *views, struct tui_area area, int row,
             : in_beam   ? "•"
                         : " ");
     tui_say(strong, row, COL_ID, "#%d", attempt->id);
-    tui_say(tui_ink(area, rows_status_look(attempt->status).role), row, COL_STATUS, "%s %s",
-            rows_status_look(attempt->status).glyph,
-            attempt->id == 0 ? "seed" : tune_status_word(attempt->status));
+    draw_status(state, area, row, attempt);
     draw_verdict(area, row, COL_VERDICT, &attempt->verdict);
     tui_say_right(strong, row, COL_LATENCY, "%s", show_latency(attempt->latency_us).text);
     tui_say_right(best ? tui_ink(area, TUI_GOOD) : strong, row, COL_SPEEDUP, "%s",
