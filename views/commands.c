@@ -401,7 +401,7 @@ static void say_why_not(struct views *views, const struct command *command) {
         views_say(views, true, "nothing is edited at %s: %s", tune_step_word(state->wait_step),
                   instead);
     else
-        views_say(views, true, "'%s' has nothing to work on now (what it does: %s)", command->name,
+        views_say(views, true, "not now: there is nothing for '%s' here (%s)", command->name,
                   command->help);
 }
 

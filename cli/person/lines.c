@@ -20,6 +20,7 @@ struct person {
     struct buf answer;
     int call;   /* the call that the answer is for; -1: none */
     bool typed; /* it comes from a terminal */
+    bool gone;  /* it ended because its terminal went */
     bool over;  /* the input ended; at a terminal only until more is typed */
     bool taking, ended;
 };
@@ -82,7 +83,9 @@ static void over(struct person *person) {
     if (asked && some)
         answer_give(person);
     else if (asked || person->typed || person->hooks.wants_line(person->hooks.data))
-        end(person, asked ? "the input ended before the question was answered" : "the input ended");
+        end(person, person->gone ? "the terminal is gone"
+                    : asked      ? "the input ended before the question was answered"
+                                 : "the input ended");
 }
 
 static void take(struct person *person) {
@@ -118,6 +121,7 @@ static void on_readable(void *data, int events) {
         buf_add(&person->come, chunk, (size_t)got);
     else
         person->over = true;
+    person->gone = got < 0 && errno == EIO; /* what a read of a terminal without a line gives */
     if (person->over && !person->typed) {
         loop_watch_stop(person->watch);
         person->watch = NULL;

@@ -203,7 +203,9 @@ static void draw_status(const struct tune_state *state, struct tui_area area, in
                         const struct tune_attempt *attempt) {
     struct rows_look look = rows_status_look(attempt->status);
     const char *word = attempt->id == 0 ? "seed" : tune_status_word(attempt->status);
-    if (attempt->status != TUNE_STATUS_OPEN && is_asked_about(state, attempt->id))
+    bool measured = attempt->status == TUNE_STATUS_KEEP || attempt->status == TUNE_STATUS_REVERT ||
+                    attempt->status == TUNE_STATUS_INCONCLUSIVE;
+    if (measured && is_asked_about(state, attempt->id))
         look = (struct rows_look){.glyph = "?", .role = TUI_WARN};
     tui_say(tui_ink(area, look.role), row, COL_STATUS, "%s %s", look.glyph, word);
 }
@@ -230,9 +232,13 @@ static void draw_attempt(struct views *views, struct tui_area area, int row,
     if (parent)
         tui_say_right(tui_ink(area, TUI_DIM), row, COL_PARENT, "%s",
                       show_change(parent->latency_us, attempt->latency_us).text);
-    int col = COL_TITLE;
-    for (int i = 0; i < depth && col < area.cols - 20; i++)
-        col = tui_say(tui_ink(area, TUI_FRAME), row, col, i + 1 == depth ? "└ " : "  ");
+    /* However deep the line of descent, its titles have two thirds of the room. */
+    int col = COL_TITLE, deepest = area.cols > COL_TITLE + 30 ? (area.cols - COL_TITLE) / 6 : 0;
+    for (int i = 0; i < MIN_OF(depth, deepest); i++)
+        col = tui_say(tui_ink(area, TUI_FRAME), row, col,
+                      i + 1 == depth     ? "└ "
+                      : i + 1 == deepest ? "… "
+                                         : "  ");
     if (attempt->precision)
         col = tui_say(tui_ink(area, TUI_WARN), row, col, "%s ",
                       tune_precision_word(attempt->precision));
