@@ -7,6 +7,7 @@
 #include "cli/host/host.h"
 #include "cli/kit/kit.h"
 #include "cli/person/person.h"
+#include "cli/query/query.h"
 #include "cli/run/run.h"
 
 extern const struct cli_command cli_commands[];

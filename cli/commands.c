@@ -148,6 +148,26 @@ static const struct cli_option lift_options[] = {
     OPTIONS_END,
 };
 
+static const struct cli_option query_options[] = {
+    {"recipe", "NAME", NULL, "Ask a question that is ready to run instead of SQL.", false},
+    {"recipes", NULL, NULL, "List the recipes; with a name as argument, print its SQL.", false},
+    {"tables", NULL, NULL, "List the tables; with names as arguments, their columns, too.", false},
+    {"attempt", "N", NULL,
+     "Which attempt of the session the profile is of; TASK#N is the same. Default: the best one of "
+     "a session, the kernel itself of a task.",
+     false},
+    {"rows", "N", NULL, "The most rows to print. Default: 1000 as text, else all.", false},
+    {"time-limit", "SECONDS", NULL, "How long the question may take. Default: 30.", false},
+    OPTION_REFERENCE,
+    OPTION_DEVICE,
+    OPTION_KERNEL_NAME,
+    OPTION_INPUT,
+    {"csv", NULL, NULL, "Print CSV (RFC 4180) instead of text.", false},
+    {"json", NULL, NULL,
+     "Print one JSON object instead of text: columns, rows (a list for each), cut.", false},
+    OPTIONS_END,
+};
+
 #define OPTION_SEARCH                                                                             \
     {                                                                                             \
         "search", "NAME", NULL,                                                                   \
@@ -395,6 +415,15 @@ const struct cli_command cli_commands[] = {
      "opaque: it is told with its line and the reason, and the exit status is 1 where an output "
      "hangs on it.",
      lift_options, 1, 1, false, cli_lift},
+    {"query", "KERNEL|TASK|SESSION [SQL]", "ask a profile and a session in SQL",
+     "Instructions, transfers, dependences, what engines are busy with, source lines, calls and "
+     "metrics of a kernel on the embedded device model, and the attempts of its session, are "
+     "tables. Where neuron-explorer has a table or a column, it has the same name here. A question "
+     "is one SELECT of SQLite's dialect, with median(x) and stdev(x); - reads it from standard "
+     "input. Nothing can be written.\n\n"
+     "The kernel is timed only when a question reads a table of its profile. TASK#3 is attempt 3 "
+     "of the task's session.",
+     query_options, 0, 3, false, cli_query},
     {"explain", "[CODE|WORD|LINE]", "explain an error, a metric, an instruction or a word",
      "CODE is an error code of the Neuron compiler, with or without NCC_ (NCC_EVRF007, EVRF007), "
      "or one of hone's own (hone-candidate-import). A model that has to repair such an error gets "

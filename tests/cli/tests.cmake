@@ -53,3 +53,7 @@ if(TARGET hone_cli)
   add_test(NAME cli/said COMMAND cli_said)
   set_tests_properties(cli/said PROPERTIES LABELS unit)
 endif()
+# Questions to profiles and sessions.
+add_test(NAME cli/query COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/query.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/query PROPERTIES LABELS session TIMEOUT 300)

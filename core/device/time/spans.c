@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The spans of a whole program from the schedule of one of which rounds of loops were left out:
- * those of a loop's last steady periods come again and again, each time a step later. */
+ * those of a loop's last steady periods come again and again, each time a step later. And the
+ * trace: a program of which nothing was left out, with all that is known of each issue. */
 #include "device/time/run.h"
 
 #include <stdlib.h>
@@ -112,4 +113,133 @@ void spans_of_whole(const struct folded *folded, double start_ns, struct device_
     for (int queue = 0; queue < QUEUE_COUNT; queue++)
         spans_sort(profile->spans.at + first[queue], first[queue + 1] - first[queue]);
     free(whole.order);
+}
+
+/* ---- the trace ------------------------------------------------------------------------------ */
+
+static void put_transfer(const struct transfer *transfer, uint8_t issuer,
+                         struct device_event *event) {
+    event->is_transfer = true;
+    event->issuer = issuer;
+    event->bytes = transfer->bytes;
+    event->descriptors = (uint32_t)MIN_OF(transfer->descriptors, (uint64_t)UINT32_MAX);
+    event->first_engine = (uint8_t)transfer->first;
+    event->engines = (uint8_t)transfer->engines;
+    event->reads_hbm = transfer->reads_hbm;
+    event->writes_hbm = transfer->writes_hbm;
+    event->software = transfer->software;
+}
+
+static void put_product(const struct folded *core, struct device_event *event) {
+    const struct nki_program *program = core->allocation->image->program;
+    const struct nki_instr *instr = &program->instrs.at[event->instr];
+    bool transpose = false;
+    event->flops = cost_flops(program, instr, &transpose);
+    event->transpose = transpose;
+    if (event->flops > 0)
+        event->passes = (uint8_t)cost_pe_passes(program, instr, core->allocation->table);
+}
+
+static enum device_event_kind kind_of(const struct issue *issue) {
+    return issue->kind == ISSUE_SAVE     ? DEVICE_EVENT_SAVE
+           : issue->kind == ISSUE_RELOAD ? DEVICE_EVENT_RELOAD
+                                         : DEVICE_EVENT_INSTR;
+}
+
+static void put_event(const struct folded *core, uint32_t s, double start_ns,
+                      struct device_event *event) {
+    const struct issue *issue = &core->allocation->issues.at[s];
+    const struct issue_cost *cost = issue_cost_at(core->costs, s);
+    *event = (struct device_event){.instr = issue->instr,
+                                   .queue = cost->queue,
+                                   .kind = (uint8_t)kind_of(issue),
+                                   .cause = core->time->cause[s],
+                                   .start_ns = start_ns + core->time->start[s],
+                                   .end_ns = start_ns + core->time->end[s]};
+    if (cost->queue == QUEUE_DMA_IN || cost->queue == QUEUE_DMA_OUT)
+        put_transfer(&cost->transfer, cost->issuer, event);
+    else
+        put_product(core, event);
+}
+
+/* How long each queue had nothing to do before an event, from the events in the order of starts. */
+static void put_waits(struct device_event *events, size_t n) {
+    double free_since[QUEUE_COUNT] = {0};
+    struct device_span *spans = mem_alloc(n + 1, sizeof *spans);
+    for (size_t i = 0; i < n; i++)
+        spans[i] = (struct device_span){(uint32_t)i, 0, events[i].start_ns, events[i].end_ns};
+    spans_sort(spans, n);
+    for (size_t i = 0; i < n; i++) {
+        struct device_event *event = &events[spans[i].instr];
+        double *since = &free_since[event->queue];
+        event->waited_ns = MAX_OF(event->start_ns - *since, 0);
+        *since = MAX_OF(*since, event->end_ns);
+    }
+    free(spans);
+}
+
+static void put_edges(const struct folded *core, const int32_t *event_of,
+                      struct device_trace *trace) {
+    const struct depends *depends = core->depends;
+    for (uint32_t s = 0; s < depends->n; s++)
+        for (uint32_t k = depends->consumer_base[s]; k < depends->consumer_base[s + 1]; k++) {
+            uint32_t consumer = depends->consumer[k] & ~DEPENDS_ORDER;
+            if (event_of[s] >= 0 && event_of[consumer] >= 0)
+                *vec_push(&trace->edges) =
+                    (struct device_edge){(uint32_t)event_of[s], (uint32_t)event_of[consumer],
+                                         (depends->consumer[k] & DEPENDS_ORDER) != 0};
+        }
+}
+
+/* Adds a core. `instrs` numbers its instructions in the whole program; NULL: they are that. */
+static void trace_core(const struct folded *core, const uint32_t *instrs, size_t number,
+                       double start_ns, struct device_trace *trace) {
+    size_t n = core->allocation->issues.len, first = trace->events.len;
+    int32_t *event_of = mem_alloc(n + 1, sizeof *event_of);
+    vec_reserve(&trace->events, first + n);
+    for (uint32_t s = 0; s < n; s++) {
+        bool absent = core->allocation->issues.at[s].kind == ISSUE_ABSENT;
+        event_of[s] = absent ? -1 : (int32_t)trace->events.len;
+        if (!absent)
+            put_event(core, s, start_ns, &trace->events.at[trace->events.len++]);
+    }
+    put_waits(trace->events.at + first, trace->events.len - first);
+    for (size_t i = first; i < trace->events.len; i++) {
+        struct device_event *event = &trace->events.at[i];
+        event->cause = event->cause >= 0 ? event_of[event->cause] : -1;
+        event->instr = instrs ? instrs[event->instr] : event->instr;
+        event->queue = (uint16_t)(event->queue + number * QUEUE_COUNT);
+    }
+    put_edges(core, event_of, trace);
+    free(event_of);
+}
+
+struct device_trace *device_trace_make(const struct device_image *image,
+                                       const struct device_constants *constants) {
+    struct device_trace *trace = mem_alloc(1, sizeof *trace);
+    struct device_constants table = device_constants_on_grid(
+        constants ? constants : device_constants_of(image->generation->generation));
+    struct timing timing = {image, &table, 0, false};
+    struct together together;
+    struct folded folded;
+    if (image->cores) {
+        together_make(&timing, &together);
+        for (size_t k = 0; k < together.n; k++)
+            trace_core(&together.cores[k], image->cores[k].instrs, k, table.start_ns, trace);
+        together_free(&together);
+    } else {
+        folded_prepare(&timing, &folded);
+        timeline_again(folded.time, -1);
+        trace_core(&folded, NULL, 0, table.start_ns, trace);
+        folded_free(&folded);
+    }
+    return trace;
+}
+
+void device_trace_free(struct device_trace *trace) {
+    if (!trace)
+        return;
+    vec_free(&trace->events);
+    vec_free(&trace->edges);
+    free(trace);
 }

@@ -132,4 +132,45 @@ const char *device_edit_word(enum device_edit edit);
  * error. */
 double device_edit_least(enum device_edit edit);
 
+/* ---- the trace ------------------------------------------------------------------------------ */
+
+/* All that queues did, each with what it moves or computes and what it waited for: what questions
+ * to a profile are answered from. */
+enum device_event_kind {
+    DEVICE_EVENT_INSTR,
+    DEVICE_EVENT_SAVE,
+    DEVICE_EVENT_RELOAD
+}; /* two: of spills */
+struct device_event {
+    uint32_t instr; /* index into the program; of a spill: the instruction that needs it */
+    uint16_t queue; /* as the queues of a device_profile: those of each core follow each other */
+    uint8_t kind;   /* enum device_event_kind */
+    uint8_t issuer; /* of a transfer: the enum nki_engine that triggers it */
+    uint8_t passes; /* of a product: how often it passes through the PE array */
+    bool transpose; /* of a product: it only moves data */
+    bool software;  /* of a transfer: GpSimd writes its descriptors */
+    bool is_transfer, reads_hbm, writes_hbm;
+    uint8_t first_engine, engines; /* of a transfer: the DMA engines it uses */
+    uint32_t descriptors;          /* of a transfer */
+    int32_t cause;                 /* the event that made it start when it did; -1: none */
+    double start_ns, end_ns;       /* from the kernel's start */
+    double waited_ns;              /* its queue was free before it, for so long */
+    uint64_t bytes;                /* of a transfer: bytes moved */
+    double flops;                  /* of a product: as Neuron's profiler counts them */
+};
+/* The consumer waits for the producer's result; with `order` only for it to have started. */
+struct device_edge {
+    uint32_t producer, consumer; /* events */
+    bool order;
+};
+struct device_trace {
+    VEC(struct device_event) events; /* of each core, in the order they are issued */
+    VEC(struct device_edge) edges;   /* by producer */
+};
+/* Traces a program of which nothing was left out (no folds); NULL for `constants`: the
+ * generation's. Free it with device_trace_free. */
+struct device_trace *device_trace_make(const struct device_image *image,
+                                       const struct device_constants *constants) CC_MUST_USE;
+void device_trace_free(struct device_trace *trace); /* accepts NULL */
+
 #endif

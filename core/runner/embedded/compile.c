@@ -104,9 +104,7 @@ static void write_profile(struct evaluation *evaluation) {
     free(path);
 }
 
-/* The floor is that of all kernels of the task, as far as its reference shows what the task
- * needs. */
-static void use_task_floor(struct evaluation *evaluation) {
+void evaluation_use_task_floor(struct evaluation *evaluation) {
     const struct task_work *work = evaluation->shapes ? &evaluation->shapes->work : NULL;
     if (!work || !work->known)
         return;
@@ -116,7 +114,12 @@ static void use_task_floor(struct evaluation *evaluation) {
     need.multiply_adds[DEVICE_NEED_BF16] = work->bf16;
     need.multiply_adds[DEVICE_NEED_FP8] = work->fp8;
     device_floor_of_task(evaluation->profile, evaluation->generation, &need);
-    events_metric("task_flops", 2 * (work->fp32 + work->bf16 + work->fp8), "flops");
+}
+
+static void tell_work(const struct evaluation *evaluation) {
+    const struct task_work *work = evaluation->shapes ? &evaluation->shapes->work : NULL;
+    if (work && work->known)
+        events_metric("task_flops", 2 * (work->fp32 + work->bf16 + work->fp8), "flops");
 }
 
 /* Two more schedules: where one takes long, nobody waits for them. Of a folded program a part
@@ -136,7 +139,8 @@ static void time_kernel(struct evaluation *evaluation) {
     events_phase("time", -1);
     if (!evaluation->profile)
         evaluation->profile = device_time_with(evaluation->image, &evaluation->constants);
-    use_task_floor(evaluation);
+    evaluation_use_task_floor(evaluation);
+    tell_work(evaluation);
     tell_sample(evaluation->profile->latency_us, false);
     take_profile(evaluation);
     tell_rests(evaluation);

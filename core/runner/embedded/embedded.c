@@ -191,9 +191,7 @@ static void parse(struct evaluation *evaluation) {
         evaluation_finish(evaluation);
 }
 
-/* The clock's constants: those of the device, replaced by a host's, at their worse ends if that is
- * asked for. */
-static bool choose_constants(struct evaluation *evaluation, struct err *err) {
+bool evaluation_choose_constants(struct evaluation *evaluation, struct err *err) {
     const struct runner_job *job = &evaluation->job;
     evaluation->constants = *device_constants_of(evaluation->generation->generation);
     if (job->constants && !calibrate_constants(job->constants, &evaluation->constants, err))
@@ -209,7 +207,7 @@ static void begin(void *data) {
     struct evaluation *evaluation = data;
     struct err err = {0};
     evaluation->generation = device_generation_ask(evaluation->job.device, &err);
-    if (!evaluation->generation || !choose_constants(evaluation, &err)) {
+    if (!evaluation->generation || !evaluation_choose_constants(evaluation, &err)) {
         fail(evaluation, &err);
         return;
     }

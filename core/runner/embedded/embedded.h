@@ -4,6 +4,7 @@
 #ifndef HONE_RUNNER_EMBEDDED_EMBEDDED_H
 #define HONE_RUNNER_EMBEDDED_EMBEDDED_H
 
+#include "device/device.h"
 #include "runner/protocol/protocol.h"
 
 /* Finds compile errors, lints and broken hardware limits in this process, at once. Shapes come from
@@ -27,6 +28,19 @@ struct runner_lift {
 bool runner_lift(const struct runner_job *job, bool compares, struct runner_lift *lift,
                  struct err *err) CC_MUST_USE;
 void runner_lift_free(struct runner_lift *lift);
+/* A kernel with its whole timeline, nothing of its loops left out. */
+struct runner_timed {
+    struct nki_program *program;
+    struct device_image *image;
+    struct device_profile *profile;
+    struct device_trace *trace;
+    const struct device_generation *generation;
+};
+/* Times a kernel on the device model for the inputs of the job's first seed, which are found as for
+ * runner_lift. The caller frees with runner_timed_free. */
+bool runner_time(const struct runner_job *job, struct runner_timed *timed,
+                 struct err *err) CC_MUST_USE;
+void runner_timed_free(struct runner_timed *timed);
 /* The embedded runner itself: a job on stdin, events on stdout. Returns the exit status of the
  * process. */
 int runner_main(void);

@@ -10,7 +10,7 @@
 
 #define CHECK_WORK 1.5e8 /* elements of arrays that are computed to compare: some seconds */
 
-static bool find_kernel(struct evaluation *evaluation, struct err *err) {
+bool here_find_kernel(struct evaluation *evaluation, struct err *err) {
     const struct runner_job *job = &evaluation->job;
     evaluation->tree = nki_parse(job->kernel_path, str_of(job->kernel_text), &evaluation->diags);
     if (evaluation->tree->errors)
@@ -23,7 +23,7 @@ static bool find_kernel(struct evaluation *evaluation, struct err *err) {
     return inputs_name_parameters(evaluation, err);
 }
 
-static bool find_inputs(struct evaluation *evaluation, struct err *err) {
+bool here_find_inputs(struct evaluation *evaluation, struct err *err) {
     const struct runner_job *job = &evaluation->job;
     struct buf missing = {0};
     if (job->reference_path && !job->input_count)
@@ -42,13 +42,14 @@ static bool find_inputs(struct evaluation *evaluation, struct err *err) {
     return evaluation->shapes != NULL;
 }
 
-static bool specialise(struct evaluation *evaluation, struct err *err) {
+bool here_specialise(struct evaluation *evaluation, struct err *err) {
     const struct runner_job *job = &evaluation->job;
     struct nki_specialise_options options = {
         .function = evaluation->result.kernel_name,
         .generation = evaluation->generation->generation,
         .inputs = inputs_for_specialiser(evaluation, evaluation->shapes),
         .n_inputs = evaluation->shapes->count,
+        .grid = {job->lnc},
         .max_instructions = (size_t)job->instruction_limit,
         .max_steps = (size_t)job->step_limit,
         .max_bytes = (size_t)job->value_limit};
@@ -114,8 +115,8 @@ bool runner_lift(const struct runner_job *job, bool compares, struct runner_lift
     if (!evaluation.job.seeds)
         evaluation.job.seeds = first_seed;
     evaluation.arena = arena_new();
-    bool ok = inputs_open_files(&evaluation, err) && find_kernel(&evaluation, err) &&
-              find_inputs(&evaluation, err) && specialise(&evaluation, err) &&
+    bool ok = inputs_open_files(&evaluation, err) && here_find_kernel(&evaluation, err) &&
+              here_find_inputs(&evaluation, err) && here_specialise(&evaluation, err) &&
               lift_program_of(&evaluation, compares, lift, err);
     task_inputs_free(evaluation.shapes);
     device_unload(evaluation.image);

@@ -54,8 +54,22 @@ void evaluation_finish(struct evaluation *evaluation);
  * that settles "compiles". */
 bool evaluation_tell_diags(struct evaluation *evaluation);
 
+/* The clock's constants: those of the device, replaced by a host's, at their worse ends if that is
+ * asked for. */
+bool evaluation_choose_constants(struct evaluation *evaluation, struct err *err) CC_MUST_USE;
+
 /* compile.c: specialises, checks and times on a worker thread; fills the result. */
 void compile_work(struct evaluation *evaluation);
+
+/* The floor is that of all kernels of the task, as far as its reference shows what the task
+ * needs. */
+void evaluation_use_task_floor(struct evaluation *evaluation);
+
+/* lift.c: steps of what commands do in their own process. Each needs the one before it, and the
+ * first needs inputs_open_files. Errors are for the user. */
+bool here_find_kernel(struct evaluation *evaluation, struct err *err) CC_MUST_USE;
+bool here_find_inputs(struct evaluation *evaluation, struct err *err) CC_MUST_USE;
+bool here_specialise(struct evaluation *evaluation, struct err *err) CC_MUST_USE;
 
 /* How many seeds run at once, where there are the cores and the memory. */
 #define VERIFY_PARALLEL ((size_t)2)

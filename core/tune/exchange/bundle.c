@@ -464,3 +464,46 @@ bool tune_session_about(const char *session, char **kernel, char **reference, st
     bundle_close(&bundle);
     return ok;
 }
+
+static bool attempt_find(const struct tune_state *state, int number, const char *session,
+                         struct tune_session_kernel *found, struct err *err) {
+    int wanted = number >= 0 ? number : MAX_OF(state->best, 0);
+    const struct tune_attempt *attempt = tune_state_attempt(state, wanted);
+    if (!attempt && !state->attempts.len)
+        return err_set(err, ERR_USAGE, "%.200s has no attempts yet", session);
+    if (!attempt)
+        return err_set(err, ERR_USAGE, "%.200s has no attempt %d; its attempts are 0 to %zu",
+                       session, wanted, state->attempts.len - 1);
+    found->attempt = wanted;
+    found->source = tune_source_copy(state, attempt);
+    return (found->source && *found->source) ||
+           err_set(err, ERR_DAMAGED, "the source of attempt %d cannot be read from %.200s", wanted,
+                   session);
+}
+
+bool tune_session_kernel(const char *session, int attempt, struct tune_session_kernel *found,
+                         struct err *err) {
+    struct bundle bundle;
+    *found = (struct tune_session_kernel){0};
+    bool ok = bundle_open(&bundle, session, err) &&
+              attempt_find(bundle.state, attempt, session, found, err);
+    if (ok) {
+        found->kernel = mem_strdup(tune_kernel_file(bundle.state));
+        found->reference = mem_strdup(tune_reference_file(bundle.state));
+        found->function = mem_strdup(bundle.state->function);
+        found->device = mem_strdup(bundle.state->device);
+        found->lnc = bundle.state->lnc;
+        found->is_pessimistic = bundle.state->is_pessimistic;
+    }
+    bundle_close(&bundle);
+    return ok;
+}
+
+void tune_session_kernel_free(struct tune_session_kernel *found) {
+    free(found->source);
+    free(found->kernel);
+    free(found->reference);
+    free(found->function);
+    free(found->device);
+    *found = (struct tune_session_kernel){0};
+}

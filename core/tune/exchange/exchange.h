@@ -50,5 +50,19 @@ bool tune_session_repair(const char *session, const char *to, struct tune_repair
 /* The kernel and the reference that a session's folder is about: new strings, the latter may be
  * NULL. */
 bool tune_session_about(const char *session, char **kernel, char **reference, struct err *err);
+/* An attempt of a session and what it is evaluated with, for questions to its profile: new strings,
+ * NULL where the session does not say. */
+struct tune_session_kernel {
+    int attempt;
+    char *source, *kernel, *reference; /* the text; the files that it is evaluated with */
+    char *function, *device;
+    int lnc;
+    bool is_pessimistic;
+};
+/* `attempt` -1: the best one, or the first kernel where there is none. Usage error when there is no
+ * such attempt. Free it with tune_session_kernel_free. */
+bool tune_session_kernel(const char *session, int attempt, struct tune_session_kernel *found,
+                         struct err *err);
+void tune_session_kernel_free(struct tune_session_kernel *found);
 
 #endif

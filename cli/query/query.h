@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions to profiles and sessions. */
+#ifndef HONE_CLI_QUERY_QUERY_H
+#define HONE_CLI_QUERY_QUERY_H
+
+#include "cli/kit/kit.h"
+
+int cli_query(const struct cli *cli);
+
+#endif

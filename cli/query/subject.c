@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a question is about: a kernel as it is, or an attempt of a session. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/query/private.h"
+#include "store/store.h"
+#include "tune/tune.h"
+
+/* ---- the name ------------------------------------------------------------------------------- */
+
+/* Takes "#3" off the end, unless the name is that of a file. */
+static void split_attempt(struct subject *subject) {
+    char *hash = strrchr(subject->name, '#');
+    long long number;
+    if (!hash || file_exists(subject->name) || file_is_dir(subject->name) ||
+        !str_to_int(str_of(hash + 1), &number) || number < 0 || number > INT32_MAX)
+        return;
+    subject->attempt = (int)number;
+    *hash = 0;
+}
+
+static bool read_attempt(struct subject *subject, struct err *err) {
+    const char *text = cli_value(subject->cli, "attempt");
+    long long number;
+    if (!text)
+        return true;
+    if (!str_to_int(str_of(text), &number) || number < 0 || number > INT32_MAX)
+        return err_set(err, ERR_USAGE, "--attempt must be the number of an attempt, not '%.40s'",
+                       text);
+    subject->attempt = (int)number;
+    return true;
+}
+
+bool subject_open(struct subject *subject, const struct cli *cli, const char *text,
+                  struct err *err) {
+    struct err none = {0};
+    *subject = (struct subject){.cli = cli, .name = mem_strdup(text), .attempt = -1};
+    split_attempt(subject);
+    if (!read_attempt(subject, err))
+        return false;
+    subject->session = cli_session_of(subject->name, &none);
+    if (!subject->session && subject->attempt >= 0)
+        return err_set(err, ERR_USAGE, "%.200s has no session, so it has no attempt %d",
+                       subject->name, subject->attempt);
+    return true;
+}
+
+void subject_close(struct subject *subject) {
+    runner_timed_free(&subject->timed);
+    free(subject->session);
+    free(subject->name);
+}
+
+/* ---- the profile ---------------------------------------------------------------------------- */
+
+/* The command line as if the kernel had been given on it. The caller frees args and given. */
+static struct cli line_for(const struct cli *cli, const char *kernel, const char *reference) {
+    struct cli line = {.command = cli->command};
+    *vec_push(&line.args) = kernel;
+    for (size_t i = 0; i < cli->given.len; i++)
+        *vec_push(&line.given) = cli->given.at[i];
+    for (const struct cli_option *option = cli->command->options; option->name; option++)
+        if (reference && !strcmp(option->name, "reference") && !cli_value(cli, "reference"))
+            *vec_push(&line.given) = (struct cli_given){option, reference};
+    return line;
+}
+
+static bool time_job(struct subject *subject, struct cli_job *job, struct err *err) {
+    cli_job_prepare(&job->job, false, err);
+    return err->kind == ERR_NONE && runner_time(&job->job, &subject->timed, err);
+}
+
+/* Opens the job. Its messages are on stderr already; *err stays without a text then. */
+static bool open_job(const struct cli *line, struct cli_job *job, struct err *err) {
+    int status = cli_job_open(line, job);
+    if (status == CLI_OK)
+        return true;
+    err->kind = status == CLI_WRONG_USAGE ? ERR_USAGE : ERR_ENVIRONMENT;
+    err->text[0] = 0;
+    return false;
+}
+
+static bool time_kernel(struct subject *subject, struct err *err) {
+    struct cli line = line_for(subject->cli, subject->name, NULL);
+    struct cli_job job = {0};
+    bool ok = open_job(&line, &job, err) && time_job(subject, &job, err);
+    cli_job_close(&job);
+    vec_free(&line.args);
+    vec_free(&line.given);
+    return ok;
+}
+
+static bool time_attempt(struct subject *subject, struct err *err) {
+    struct tune_session_kernel found;
+    struct cli_job job = {0};
+    struct cli line = {0};
+    bool ok = tune_session_kernel(subject->session, subject->attempt, &found, err);
+    if (ok) {
+        line = line_for(subject->cli, found.kernel, found.reference);
+        ok = open_job(&line, &job, err);
+    }
+    if (ok) {
+        job.job.kernel_text = found.source;
+        job.job.kernel_name = job.job.kernel_name ? job.job.kernel_name : found.function;
+        job.job.device = job.job.device ? job.job.device : found.device;
+        job.job.lnc = found.lnc;
+        job.job.pessimistic = found.is_pessimistic;
+        ok = time_job(subject, &job, err);
+    }
+    cli_job_close(&job);
+    tune_session_kernel_free(&found);
+    vec_free(&line.args);
+    vec_free(&line.given);
+    return ok;
+}
+
+static bool load_profile(struct subject *subject, struct query *query, struct err *err) {
+    bool of_session = subject->session && (subject->attempt >= 0 || store_exists(subject->name));
+    if (!(of_session ? time_attempt(subject, err) : time_kernel(subject, err)))
+        return false;
+    const struct runner_timed *timed = &subject->timed;
+    query_give_profile(query, &(struct query_profile){timed->program, timed->image, timed->profile,
+                                                      timed->trace, timed->generation});
+    return true;
+}
+
+/* ---- the session ---------------------------------------------------------------------------- */
+
+struct filling {
+    struct query *query;
+    const struct query_table *table;
+    bool full;
+};
+
+static bool on_row(void *data, size_t count, const char *const *names, const char *const *values) {
+    struct filling *filling = data;
+    (void)names;
+    filling->full =
+        count == filling->table->count && !query_give_row(filling->query, filling->table, values);
+    return !filling->full;
+}
+
+static bool load_table(struct store *store, struct query *query, const struct query_table *table,
+                       struct err *err) {
+    struct filling filling = {query, table, false};
+    struct buf sql = {0};
+    for (size_t i = 0; i < table->count; i++)
+        buf_printf(&sql, "%s\"%s\"", i ? ", " : "SELECT ", table->columns[i].name);
+    buf_printf(&sql, " FROM \"%s\" ORDER BY attempt", table->name);
+    bool ok = store_query(store, sql.at, on_row, &filling, err);
+    buf_free(&sql);
+    return ok && (!filling.full || err_set(err, ERR_USAGE,
+                                           "%s of this session has more than %zu rows; hone export "
+                                           "writes it for other tools",
+                                           table->name, QUERY_MOST_ROWS));
+}
+
+static bool load_session(struct subject *subject, struct query *query, struct err *err) {
+    if (!subject->session)
+        return err_set(err, ERR_USAGE, "%.200s has no session, so it has no attempts to ask about",
+                       subject->name);
+    struct store *store = store_open(subject->session, true, err);
+    /* The tables for queries come with the first attempt. */
+    bool ok = store != NULL, any = ok && store_derived_seq(store) > 0;
+    const struct query_table *table;
+    for (size_t i = 0; ok && any && (table = query_table_at(i)); i++)
+        ok = table->part != QUERY_SESSION || load_table(store, query, table, err);
+    store_close(store);
+    return ok;
+}
+
+bool subject_load(void *data, struct query *query, enum query_part part, struct err *err) {
+    struct subject *subject = data;
+    return part == QUERY_PROFILE ? load_profile(subject, query, err)
+                                 : load_session(subject, query, err);
+}

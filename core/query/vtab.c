@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables as SQLite's virtual tables, so that nothing is copied. A comparison with a column of
+ * numbers or names is answered by an index, which is made when one is first asked for; an id is the
+ * number of its row. SQLite compares again, so an index only must not leave out a row. */
+#include "query/private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LOOKS_EVERY 4096 /* rows, between two looks at the clock */
+
+/* What SQLite knows a table by. */
+struct source {
+    struct query *query;
+    enum table_id id;
+    const struct query_table *table;
+    struct by_hash *indices; /* one for each column; those without slots are not made yet */
+    bool *indexed;
+};
+struct table {
+    sqlite3_vtab base;
+    struct source *source;
+};
+struct cursor {
+    sqlite3_vtab_cursor base;
+    size_t row, rows;
+    const struct by_hash *index; /* NULL: all rows from `row` on, before `rows` */
+    uint64_t hash;
+    size_t at;
+    bool ended;
+};
+
+static struct source *source_of(const sqlite3_vtab_cursor *cursor) {
+    return ((struct table *)cursor->pVtab)->source;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static const char *type_name(enum query_type type) {
+    return type == QUERY_INT ? "INTEGER" : type == QUERY_REAL ? "REAL" : "TEXT";
+}
+
+static int connect(sqlite3 *db, void *data, int argc, const char *const *argv, sqlite3_vtab **out,
+                   char **error) {
+    struct source *source = data;
+    struct buf sql = {0};
+    (void)argc, (void)argv, (void)error;
+    buf_puts(&sql, "CREATE TABLE x(");
+    for (size_t i = 0; i < source->table->count; i++)
+        buf_printf(&sql, "%s\"%s\" %s", i ? "," : "", source->table->columns[i].name,
+                   type_name(source->table->columns[i].type));
+    buf_putc(&sql, ')');
+    int code = sqlite3_declare_vtab(db, sql.at);
+    buf_free(&sql);
+    if (code != SQLITE_OK)
+        return code;
+    struct table *table = mem_alloc(1, sizeof *table);
+    table->source = source;
+    *out = &table->base;
+    return SQLITE_OK;
+}
+
+static int disconnect(sqlite3_vtab *table) {
+    free(table);
+    return SQLITE_OK;
+}
+
+/* ---- plans ---------------------------------------------------------------------------------- */
+
+static bool is_row_number(const struct source *source, int column) {
+    return column == 0 && (source->id == TABLE_INSTRUCTION || source->id == TABLE_TRANSFER ||
+                           source->id == TABLE_PACKET);
+}
+
+static bool may_index(const struct source *source, int column) {
+    enum query_type type = column < 0 ? QUERY_NULL : source->table->columns[column].type;
+    return type == QUERY_INT || type == QUERY_TEXT;
+}
+
+/* Names have fewer different values than numbers, so an index of them leaves more rows. */
+static double rows_left(const struct source *source, int column, double rows) {
+    if (is_row_number(source, column))
+        return 1;
+    return source->table->columns[column].type == QUERY_INT ? 4 + sqrt(rows) / 16 : 4 + rows / 16;
+}
+
+static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
+    struct source *source = ((struct table *)vtab)->source;
+    double rows = (double)MAX_OF(table_rows(source->query, source->id), (size_t)1), least = rows;
+    int chosen = -1;
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *one = &info->aConstraint[i];
+        if (!one->usable || one->op != SQLITE_INDEX_CONSTRAINT_EQ ||
+            !may_index(source, one->iColumn) ||
+            sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
+            continue;
+        double left = rows_left(source, one->iColumn, rows);
+        if (left < least || chosen < 0) {
+            least = MIN_OF(left, least);
+            chosen = i;
+        }
+    }
+    info->idxNum = chosen < 0 ? -1 : info->aConstraint[chosen].iColumn;
+    if (chosen >= 0)
+        info->aConstraintUsage[chosen].argvIndex = 1;
+    info->estimatedCost = chosen < 0 ? rows * 4 : least * 4 + 1;
+    info->estimatedRows = (sqlite3_int64)least;
+    return SQLITE_OK;
+}
+
+/* ---- indices -------------------------------------------------------------------------------- */
+
+static uint64_t hash_int(int64_t value) {
+    return hash_quick(&value, sizeof value);
+}
+
+static uint64_t hash_text(const char *text, size_t len) {
+    return hash_quick(text, len);
+}
+
+/* False when the question's time is over. */
+static bool make_index(struct source *source, int column) {
+    size_t rows = table_rows(source->query, source->id);
+    struct by_hash *index = &source->indices[column];
+    for (size_t row = 0; row < rows; row++) {
+        struct query_value value;
+        if (row % LOOKS_EVERY == 0 && query_late(source->query)) {
+            by_hash_free(index);
+            *index = (struct by_hash){0};
+            return false;
+        }
+        table_cell(source->query, source->id, row, column, &value);
+        if (value.type == QUERY_INT)
+            by_hash_put(index, hash_int(value.integer), row);
+        else if (value.type == QUERY_TEXT)
+            by_hash_put(index, hash_text(value.text, strlen(value.text)), row);
+    }
+    source->indexed[column] = true;
+    return true;
+}
+
+void vtab_forget(struct query *query, enum query_part part) {
+    for (size_t t = 0; t < TABLE_COUNT; t++) {
+        struct source *source = query->sources[t];
+        if (!source || source->table->part != part)
+            continue;
+        for (size_t i = 0; i < source->table->count; i++) {
+            by_hash_free(&source->indices[i]);
+            source->indices[i] = (struct by_hash){0};
+            source->indexed[i] = false;
+        }
+    }
+}
+
+/* ---- cursors -------------------------------------------------------------------------------- */
+
+static int cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out) {
+    (void)vtab;
+    struct cursor *cursor = mem_alloc(1, sizeof *cursor);
+    *out = &cursor->base;
+    return SQLITE_OK;
+}
+
+static int cursor_close(sqlite3_vtab_cursor *cursor) {
+    free(cursor);
+    return SQLITE_OK;
+}
+
+static int next_of_index(struct cursor *cursor) {
+    cursor->ended = !by_hash_next(cursor->index, cursor->hash, &cursor->at, &cursor->row);
+    return SQLITE_OK;
+}
+
+static bool whole_number(sqlite3_value *value, int64_t *number) {
+    if (sqlite3_value_type(value) == SQLITE_INTEGER) {
+        *number = sqlite3_value_int64(value);
+        return true;
+    }
+    double real = sqlite3_value_double(value);
+    *number = fabs(real) < 9e15 ? (int64_t)real : INT64_MAX;
+    return sqlite3_value_type(value) == SQLITE_FLOAT;
+}
+
+/* The hash of what a column is compared with. False: the index has no answer, or no row is
+ * alike (`none`). */
+static bool wanted_hash(enum query_type type, sqlite3_value *value, uint64_t *hash, bool *none) {
+    int64_t number;
+    *none = sqlite3_value_type(value) == SQLITE_NULL;
+    if (*none)
+        return false;
+    if (type == QUERY_INT && whole_number(value, &number))
+        *hash = hash_int(number);
+    else if (type == QUERY_TEXT && sqlite3_value_type(value) == SQLITE_TEXT)
+        *hash =
+            hash_text((const char *)sqlite3_value_text(value), (size_t)sqlite3_value_bytes(value));
+    else
+        return false;
+    return true;
+}
+
+static void go_to(struct cursor *cursor, int64_t number) {
+    bool there = number >= 0 && (uint64_t)number < cursor->rows;
+    cursor->row = there ? (size_t)number : 0;
+    cursor->rows = there ? cursor->row + 1 : 0;
+    cursor->ended = !there;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int column, const char *name, int argc,
+                  sqlite3_value **argv) {
+    struct cursor *cursor = (struct cursor *)base;
+    struct source *source = source_of(base);
+    bool none = false;
+    int64_t number;
+    (void)name;
+    *cursor = (struct cursor){.base = *base, .rows = table_rows(source->query, source->id)};
+    cursor->ended = !cursor->rows;
+    if (column < 0 || argc < 1)
+        return SQLITE_OK;
+    if (is_row_number(source, column) && whole_number(argv[0], &number)) {
+        go_to(cursor, number);
+        return SQLITE_OK;
+    }
+    if (!wanted_hash(source->table->columns[column].type, argv[0], &cursor->hash, &none)) {
+        cursor->ended |= none;
+        return SQLITE_OK;
+    }
+    if (!source->indexed[column] && !make_index(source, column))
+        return SQLITE_INTERRUPT;
+    cursor->index = &source->indices[column];
+    return next_of_index(cursor);
+}
+
+static int next(sqlite3_vtab_cursor *base) {
+    struct cursor *cursor = (struct cursor *)base;
+    if (cursor->index)
+        return next_of_index(cursor);
+    cursor->row++;
+    cursor->ended = cursor->row >= cursor->rows;
+    bool late = cursor->row % LOOKS_EVERY == 0 && query_late(source_of(base)->query);
+    return late ? SQLITE_INTERRUPT : SQLITE_OK;
+}
+
+static int at_end(sqlite3_vtab_cursor *base) {
+    return ((struct cursor *)base)->ended;
+}
+
+static int row_number(sqlite3_vtab_cursor *base, sqlite3_int64 *number) {
+    *number = (sqlite3_int64)((struct cursor *)base)->row;
+    return SQLITE_OK;
+}
+
+static int column_value(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
+    struct source *source = source_of(base);
+    struct query_value value;
+    table_cell(source->query, source->id, ((struct cursor *)base)->row, column, &value);
+    switch (value.type) {
+    case QUERY_INT: sqlite3_result_int64(context, value.integer); break;
+    case QUERY_REAL: sqlite3_result_double(context, value.real); break;
+    case QUERY_TEXT: sqlite3_result_text(context, value.text, -1, SQLITE_TRANSIENT); break;
+    case QUERY_NULL: sqlite3_result_null(context); break;
+    }
+    return SQLITE_OK;
+}
+
+/* A table that is there without being made: no schema can be changed. */
+static const sqlite3_module module = {.iVersion = 1,
+                                      .xConnect = connect,
+                                      .xBestIndex = best_index,
+                                      .xDisconnect = disconnect,
+                                      .xOpen = cursor_open,
+                                      .xClose = cursor_close,
+                                      .xFilter = filter,
+                                      .xNext = next,
+                                      .xEof = at_end,
+                                      .xColumn = column_value,
+                                      .xRowid = row_number};
+
+/* SQLite makes the table when it is first named, which questions may not. */
+static bool name_once(sqlite3 *db, const char *table) {
+    sqlite3_stmt *rows = NULL;
+    struct buf sql = {0};
+    buf_printf(&sql, "SELECT 1 FROM \"%s\"", table);
+    bool ok = sqlite3_prepare_v2(db, sql.at, -1, &rows, NULL) == SQLITE_OK;
+    sqlite3_finalize(rows);
+    buf_free(&sql);
+    return ok;
+}
+
+bool vtab_register(struct query *query, struct err *err) {
+    for (size_t t = 0; t < TABLE_COUNT; t++) {
+        struct source *source = mem_alloc(1, sizeof *source);
+        *source = (struct source){query, (enum table_id)t, query_table_at(t), NULL, NULL};
+        source->indices = mem_alloc(source->table->count, sizeof *source->indices);
+        source->indexed = mem_alloc(source->table->count, sizeof *source->indexed);
+        query->sources[t] = source;
+        if (sqlite3_create_module_v2(query->db, source->table->name, &module, source, NULL) ||
+            !name_once(query->db, source->table->name))
+            return err_set(err, ERR_ENVIRONMENT, "cannot prepare the table %s: %s",
+                           source->table->name, sqlite3_errmsg(query->db));
+    }
+    return true;
+}
+
+void vtab_free(struct query *query) {
+    for (size_t t = 0; t < TABLE_COUNT; t++) {
+        struct source *source = query->sources[t];
+        for (size_t i = 0; source && i < source->table->count; i++)
+            by_hash_free(&source->indices[i]);
+        if (source) {
+            free(source->indices);
+            free(source->indexed);
+        }
+        free(source);
+    }
+}

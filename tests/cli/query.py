@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""hone query from outside: answers as text, CSV and JSON, tables and recipes, sessions and their
+attempts, what is refused, files that are none."""
+import csv
+import io
+import json
+import math
+import os
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tune"))
+from small_task import KERNEL, REFERENCE  # noqa: E402
+
+HONE = os.path.abspath(sys.argv.pop(1))
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone_query_"))
+ENV = dict(os.environ, XDG_CACHE_HOME=str(FOLDER / "cache"), XDG_STATE_HOME=str(FOLDER / "state"),
+           XDG_CONFIG_HOME=str(FOLDER / "config"))
+INPUTS = ["--input", "x=128x1024:float32", "--input", "z=128x1024:float32"]
+
+
+def hone(*args, **more):
+    more.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.run([HONE, *map(str, args)], env=ENV, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=120, **more)
+
+
+def setUpModule():
+    task = FOLDER / "task"
+    task.mkdir()
+    (task / "kernel.py").write_text(KERNEL)
+    (task / "reference.py").write_text(REFERENCE)
+    done = hone("run", task, "--rounds", "1", "--seeds", "0")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def tearDownModule():
+    shutil.rmtree(FOLDER)
+
+
+class Query(unittest.TestCase):
+    task = FOLDER / "task"
+    session = FOLDER / "task" / ".hone" / "task"
+    kernel = FOLDER / "task" / "kernel.py"
+
+    def ask(self, *args, status=0, **more):
+        done = hone("query", *args, **more)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        text = (done.stderr if status else done.stdout).decode()
+        self.assertNotRegex(text, "[\x00-\x08\x0b\x0c\x0e-\x1f]")
+        return text
+
+    def answer(self, *args):
+        answer = json.loads(self.ask(*args, "--json"))
+        return [dict(zip(answer["columns"], row)) for row in answer["rows"]]
+
+    @staticmethod
+    def alike(row, other):
+        return all(math.isclose(a, b, rel_tol=1e-13) if isinstance(a, float) and b is not None
+                   else a == b for a, b in zip(row, other))
+
+    def test_a_kernel_without_a_reference(self):
+        alone = FOLDER / "alone.py"
+        alone.write_text(KERNEL)
+        rows = self.answer(alone, "SELECT nki_op, COUNT(*) AS n, SUM(hbm_read_bytes) AS bytes "
+                           "FROM Instruction GROUP BY 1 ORDER BY 1", *INPUTS)
+        self.assertEqual([(row["nki_op"], row["n"]) for row in rows],
+                         [("dma_copy", 48), ("tensor_tensor", 16)])
+        self.assertEqual(rows[0]["bytes"], 2 * 128 * 1024 * 4)
+        self.assertIn("inputs", self.ask(alone, "SELECT * FROM Line", status=2))
+        self.assertIn("has no session", self.ask(alone, "SELECT * FROM attempts", status=2))
+        self.ask(alone, "SELECT * FROM Line", *INPUTS, "--device", "trn9", status=2)
+
+    def test_a_kernel_that_does_not_compile(self):
+        wrong = FOLDER / "wrong.py"
+        wrong.write_text(KERNEL.replace("nl.add(a, b)", "nl.no_such(a, b)"))
+        said = self.ask(wrong, "SELECT * FROM Line", *INPUTS, status=1)
+        self.assertRegex(said, r"wrong.py:\d+: .*no_such")
+
+    def test_attempts_of_a_session(self):
+        for name in (self.task, self.session):
+            rows = self.answer(name, "SELECT attempt, latency_us, speedup FROM attempts "
+                               "ORDER BY attempt")
+            self.assertEqual([row["attempt"] for row in rows], [0, 1])
+        self.assertLess(rows[1]["latency_us"], rows[0]["latency_us"])
+        for row in rows:  # the profile of each is the one that it was measured with
+            for args in ([f"{self.task}#{row['attempt']}"],
+                         [self.session, "--attempt", row["attempt"]]):
+                us = self.answer(args[0], "SELECT latency_us FROM Metadata", *args[1:])
+                self.assertAlmostEqual(us[0]["latency_us"], row["latency_us"], places=6)
+        best = self.answer(self.session, "SELECT latency_us FROM Metadata")
+        self.assertAlmostEqual(best[0]["latency_us"], rows[1]["latency_us"], places=6)
+        own = self.answer(self.task, "SELECT latency_us FROM Metadata")
+        self.assertAlmostEqual(own[0]["latency_us"], rows[0]["latency_us"], places=6)
+        self.assertIn("attempts are 0 to 1",
+                      self.ask(f"{self.task}#7", "SELECT * FROM Line", status=2))
+
+    def test_a_session_has_the_tables_that_its_database_has(self):
+        tables = json.loads(self.ask("--tables", "--json"))["tables"]
+        database = sqlite3.connect(f"file:{self.session}/session.db?mode=ro", uri=True)
+        for table in tables:
+            if table["of"] != "session":
+                continue
+            name, columns = table["name"], [column["name"] for column in table["columns"]]
+            there = database.execute(f"SELECT * FROM {name} ORDER BY rowid").fetchall()
+            kept = [row[1] for row in database.execute(f"PRAGMA table_info({name})")]
+            self.assertEqual(columns, kept)
+            answer = json.loads(self.ask(self.session, f"SELECT * FROM {name}", "--json"))
+            self.assertEqual(len(answer["rows"]), len(there))
+            for row in there:  # 15 digits of a real come through
+                self.assertTrue(any(self.alike(row, other) for other in answer["rows"]), row)
+        database.close()
+
+    def test_every_recipe_runs(self):
+        names = [line.split()[0] for line in self.ask("--recipes").splitlines()]
+        self.assertGreater(len(names), 15)
+        for name in ("attempts", "opcodes", "waits"):
+            sql = self.ask("--recipes", name)
+            self.assertEqual(self.ask(self.task, "--recipe", name), self.ask(self.task, sql))
+        self.assertIn("opcodes", self.ask(self.task, "--recipe", "opcode", status=2))
+        self.assertIn("opcodes", self.ask("--recipes", "opcode", status=2))
+
+    def test_text_csv_and_json_say_the_same(self):
+        sql = "SELECT id, engine, opcode, start_ts, cause FROM Instruction"
+        rows = json.loads(self.ask(self.kernel, sql, "--json"))
+        table = list(csv.reader(io.StringIO(self.ask(self.kernel, sql, "--csv"), newline="")))
+        self.assertEqual(table[0], rows["columns"])
+        self.assertEqual(len(table) - 1, len(rows["rows"]))
+        for one, other in zip(table[1:], rows["rows"]):
+            self.assertEqual(one[1:3], other[1:3])
+            self.assertEqual(float(one[3]), other[3])
+            self.assertEqual(int(one[4]) if one[4] else None, other[4])
+        self.assertFalse(rows["cut"])
+        text = self.ask(self.kernel, sql, "--rows", "3").splitlines()
+        self.assertEqual(len(text), 5)
+        self.assertEqual(text[1].split()[:3], ["0", *rows["rows"][0][1:3]])
+        self.assertIn("only the first 3 rows", text[4])
+        self.assertTrue(json.loads(self.ask(self.kernel, sql, "--json", "--rows", "3"))["cut"])
+        self.assertIn("(no rows)", self.ask(self.kernel, sql + " WHERE 0"))
+        self.assertEqual(json.loads(self.ask(self.kernel, sql + " WHERE 0", "--json"))["rows"], [])
+
+    def test_foreign_texts_do_not_act_on_the_terminal(self):
+        sql = "SELECT char(27) || '[31m', 'a' || char(10) || 'b\"c', x'ff00' AS \"\u001b[2J\""
+        self.assertEqual(len(self.ask(self.task, sql).splitlines()), 2)
+        rows = list(csv.reader(io.StringIO(self.ask(self.task, sql, "--csv"), newline="")))
+        self.assertEqual(rows[1][1], 'a\nb"c')
+        self.assertEqual(json.loads(self.ask(self.task, sql, "--json"))["rows"][0][1], 'a\nb"c')
+
+    def test_standard_input(self):
+        self.assertIn("42", self.ask(self.task, "-", input=b"SELECT 42", stdin=None))
+        self.ask(self.task, "-", input=b"SELECT 1\0;DROP", stdin=None, status=2)
+        self.ask(self.task, "-", input=b"-- " + b"x" * 300000, stdin=None, status=2)
+
+    def test_what_is_refused(self):
+        for sql in ("DELETE FROM attempts", "ATTACH 'x.db' AS x", "SELECT 1; SELECT 2", "",
+                    "PRAGMA user_version", "SELECT * FROM attempt", "SELECT nothing FROM attempts"):
+            self.ask(self.session, sql, status=2)
+        self.assertIn("Did you mean", self.ask(self.task, "SELECT * FROM attempt", status=2))
+        for args in ((), (self.task,), (self.task, "SELECT 1", "x"), ("--tables", "nothing"),
+                     (self.task, "SELECT 1", "--json", "--csv"), (self.task, "1", "--rows", "0"),
+                     (self.task, "SELECT 1", "--recipe", "lines"),
+                     (self.task, "SELECT 1", "--attempt", "x")):
+            self.ask(*args, status=2)
+        endless = ("WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) "
+                   "SELECT SUM(x) FROM r")
+        self.assertIn("0.1 s", self.ask(self.task, endless, "--time-limit", "0.1", status=2))
+
+    def test_what_is_no_kernel(self):
+        os.mkfifo(FOLDER / "fifo.py")
+        (FOLDER / "noise.py").write_bytes(bytes(range(256)) * 20)
+        (FOLDER / "empty.py").write_text("")
+        for name in ("/dev/null", "/dev/zero", FOLDER / "fifo.py", FOLDER / "noise.py",
+                     FOLDER / "empty.py", FOLDER, FOLDER / "not there", "", "#3", HONE):
+            for table in ("Instruction", "attempts"):
+                done = hone("query", name, f"SELECT COUNT(*) FROM {table}", *INPUTS)
+                self.assertIn(done.returncode, (1, 2, 3), (name, done.stdout, done.stderr))
+                self.assertTrue(done.stderr)
+                self.assertFalse(done.stdout)
+
+    def test_a_damaged_session_and_another_database(self):
+        other = FOLDER / "other"
+        other.mkdir()
+        database = sqlite3.connect(other / "session.db")
+        database.execute("CREATE TABLE attempts(attempt, secret)")
+        database.execute("INSERT INTO attempts VALUES (1, 2)")
+        database.commit()
+        database.close()
+        self.ask(other, "SELECT * FROM attempts", status=3)
+        damaged = FOLDER / "damaged"
+        shutil.copytree(self.session, damaged)
+        before = bytearray((damaged / "session.db").read_bytes())
+        for at in range(4096, len(before), 1000):
+            before[at] ^= 0xff
+        (damaged / "session.db").write_bytes(before)
+        done = hone("query", damaged, "SELECT attempt, status FROM attempts")
+        self.assertIn(done.returncode, (0, 2, 3, 4), done.stderr)
+        done = hone("query", damaged, "SELECT COUNT(*) FROM Instruction")
+        self.assertIn(done.returncode, (0, 2, 3, 4), done.stderr)
+        self.assertEqual((damaged / "session.db").read_bytes(), before)
+
+    def test_asking_changes_nothing(self):
+        def state():
+            return {path.relative_to(self.session): path.read_bytes()
+                    for path in sorted(self.session.rglob("*")) if path.is_file()}
+        before = state()
+        self.ask(self.session, "SELECT * FROM attempts, metrics")
+        self.ask(self.session, "SELECT * FROM Line")
+        self.assertEqual(state(), before)
+
+
+unittest.main()
