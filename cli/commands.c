@@ -168,6 +168,10 @@ static const struct cli_option query_options[] = {
     OPTIONS_END,
 };
 
+static const struct cli_option diff_options[] = {
+    OPTION_REFERENCE, OPTION_DEVICE, OPTION_KERNEL_NAME, OPTION_INPUT, OPTION_JSON, OPTIONS_END,
+};
+
 #define OPTION_SEARCH                                                                             \
     {                                                                                             \
         "search", "NAME", NULL,                                                                   \
@@ -424,6 +428,13 @@ const struct cli_command cli_commands[] = {
      "The kernel is timed only when a question reads a table of its profile. TASK#3 is attempt 3 "
      "of the task's session.",
      query_options, 0, 3, false, cli_query},
+    {"diff", "KERNEL|TASK KERNEL|TASK, TASK N N", "compare two kernels or attempts",
+     "Times both on the embedded device model and says what changed: latency, how busy each engine "
+     "is, which part of the latency each line has, metrics, source. A line of the one and what "
+     "became of it in the other share a row; the changes of all lines sum to that of the "
+     "latency.\n\n"
+     "TASK#3 is attempt 3 of the task's session; TASK 1 3 compares two of them.",
+     diff_options, 2, 3, false, cli_diff},
     {"explain", "[CODE|WORD|LINE]", "explain an error, a metric, an instruction or a word",
      "CODE is an error code of the Neuron compiler, with or without NCC_ (NCC_EVRF007, EVRF007), "
      "or one of hone's own (hone-candidate-import). A model that has to repair such an error gets "

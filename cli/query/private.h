@@ -8,6 +8,7 @@
 #include "cli/kit/kit.h"
 #include "query/query.h"
 #include "runner/runner.h"
+#include "tune/tune.h"
 
 /* ---- what is asked about -------------------------------------------------------------------- */
 
@@ -16,7 +17,8 @@ struct subject {
     const struct cli *cli;
     char *name;    /* as it was given, without #N */
     char *session; /* its folder; NULL: there is none */
-    int attempt;   /* -1: not given */
+    int attempt;   /* -1: not given, until it is timed */
+    char *source;  /* the kernel's text, once it is timed */
     struct runner_timed timed;
 };
 /* Finds out what `text` names: a kernel, a task, a session, each with #N behind it or not. False
@@ -24,6 +26,11 @@ struct subject {
 bool subject_open(struct subject *subject, const struct cli *cli, const char *text,
                   struct err *err) CC_MUST_USE;
 void subject_close(struct subject *subject);
+/* Times it, once. Messages about what is wrong with the command line are on stderr when this is
+ * false without a text in *err. */
+bool subject_time(struct subject *subject, struct err *err) CC_MUST_USE;
+/* Prints what it is: "softmax", "attempt 3 of softmax". */
+void subject_print(const struct subject *subject, struct buf *out);
 /* Loads a part of it into a query: a query_load_fn. */
 bool subject_load(void *data, struct query *query, enum query_part part, struct err *err);
 
@@ -44,5 +51,35 @@ struct printer {
 bool printer_row(void *data, const struct query_answer *row); /* a query_row_fn */
 /* Ends the answer and frees the printer. False when it could not be written. */
 bool printer_end(struct printer *printer, struct err *err) CC_MUST_USE;
+
+/* ---- two of them ---------------------------------------------------------------------------- */
+
+/* A line of the one kernel and what became of it in the other, with its part of the latency: the
+ * parts of all lines sum to it. */
+struct diff_line {
+    const char *file;  /* NULL: the kernel itself */
+    int line[2];       /* from 1; 0: it is not there */
+    double us[2];      /* its part of the latency */
+    uint64_t times[2]; /* instructions */
+    struct str text;   /* of the newer side that has it */
+};
+struct comparison {
+    const struct subject *sides[2];
+    struct tune_hunk *hunks; /* of the source; free */
+    size_t hunk_count;
+    VEC(struct diff_line) lines; /* those that changed most first */
+};
+void comparison_make(struct comparison *comparison, const struct subject *before,
+                     const struct subject *after);
+void comparison_free(struct comparison *comparison);
+/* The engines in the order they are shown; NULL past the last. How long each is busy, in µs. */
+const char *comparison_engine(size_t index);
+double comparison_busy(const struct comparison *comparison, int side, const char *engine);
+/* The metric of that name afterwards; NULL: there is none. */
+const struct device_metric *comparison_after(const struct comparison *comparison,
+                                             const char *metric);
+void comparison_print_json(const struct comparison *comparison);
+/* The unified diff of the sources, as text without a line end that is not theirs. */
+void comparison_diff(const struct comparison *comparison, struct buf *out);
 
 #endif

@@ -48,6 +48,7 @@ bool subject_open(struct subject *subject, const struct cli *cli, const char *te
 
 void subject_close(struct subject *subject) {
     runner_timed_free(&subject->timed);
+    free(subject->source);
     free(subject->session);
     free(subject->name);
 }
@@ -67,6 +68,7 @@ static struct cli line_for(const struct cli *cli, const char *kernel, const char
 }
 
 static bool time_job(struct subject *subject, struct cli_job *job, struct err *err) {
+    subject->source = mem_strdup(job->job.kernel_text);
     cli_job_prepare(&job->job, false, err);
     return err->kind == ERR_NONE && runner_time(&job->job, &subject->timed, err);
 }
@@ -101,6 +103,7 @@ static bool time_attempt(struct subject *subject, struct err *err) {
         ok = open_job(&line, &job, err);
     }
     if (ok) {
+        subject->attempt = found.attempt;
         job.job.kernel_text = found.source;
         job.job.kernel_name = job.job.kernel_name ? job.job.kernel_name : found.function;
         job.job.device = job.job.device ? job.job.device : found.device;
@@ -115,9 +118,21 @@ static bool time_attempt(struct subject *subject, struct err *err) {
     return ok;
 }
 
-static bool load_profile(struct subject *subject, struct query *query, struct err *err) {
+bool subject_time(struct subject *subject, struct err *err) {
     bool of_session = subject->session && (subject->attempt >= 0 || store_exists(subject->name));
-    if (!(of_session ? time_attempt(subject, err) : time_kernel(subject, err)))
+    if (subject->timed.trace)
+        return true;
+    return of_session ? time_attempt(subject, err) : time_kernel(subject, err);
+}
+
+void subject_print(const struct subject *subject, struct buf *out) {
+    if (subject->attempt >= 0)
+        buf_printf(out, "attempt %d of ", subject->attempt);
+    buf_puts(out, subject->name);
+}
+
+static bool load_profile(struct subject *subject, struct query *query, struct err *err) {
+    if (!subject_time(subject, err))
         return false;
     const struct runner_timed *timed = &subject->timed;
     query_give_profile(query, &(struct query_profile){timed->program, timed->image, timed->profile,

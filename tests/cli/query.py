@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -203,6 +204,64 @@ class Query(unittest.TestCase):
         done = hone("query", damaged, "SELECT COUNT(*) FROM Instruction")
         self.assertIn(done.returncode, (0, 2, 3, 4), done.stderr)
         self.assertEqual((damaged / "session.db").read_bytes(), before)
+
+    @staticmethod
+    def patched(old, diff):
+        """What a unified diff makes of a text."""
+        lines, out, at = old.splitlines(), [], 0
+        for line in diff.splitlines():
+            if line.startswith("@@"):
+                start = int(re.match(r"@@ -(\d+)", line).group(1)) - 1
+                out += lines[at:start]
+                at = start
+            elif line[0] == "+":
+                out.append(line[1:])
+            else:
+                assert lines[at] == line[1:], (lines[at], line)
+                out += lines[at:at + 1] if line[0] == " " else []
+                at += 1
+        return out + lines[at:]
+
+    def test_two_attempts_are_compared(self):
+        def diff(*args):
+            done = hone("diff", *args)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout.decode()
+        both = json.loads(diff(self.task, 0, 1, "--json"))
+        us = [row["latency_us"] for row in
+              self.answer(self.task, "SELECT latency_us FROM attempts ORDER BY attempt")]
+        for side, latency in zip(("before", "after"), us):
+            self.assertAlmostEqual(both[side]["latency_us"], latency, places=6)
+        change = sum(row["us"]["after"] - row["us"]["before"] for row in both["lines"])
+        self.assertAlmostEqual(change, us[1] - us[0], places=6)
+        sources = [next(self.session.glob(f"checkpoints/attempt_00{n}_*")).read_text()
+                   for n in (0, 1)]
+        self.assertEqual(self.patched(sources[0], both["source"]), sources[1].splitlines())
+        for row in both["lines"]:
+            if row["line_after"]:
+                self.assertEqual(sources[1].splitlines()[row["line_after"] - 1].strip(),
+                                 row["text"])
+        busy = self.answer(f"{self.task}#1", "SELECT SUM(duration_ns) / 1000 AS us "
+                           "FROM ActiveTime WHERE engine = 'DMA'")
+        self.assertAlmostEqual(both["busy_us"]["DMA"]["after"], busy[0]["us"], places=6)
+        again = json.loads(diff(f"{self.task}#0", f"{self.session}#1", "--json"))
+        for one in (both, again):
+            one["before"].pop("name"), one["after"].pop("name")
+        self.assertEqual(both, again)
+        text = diff(self.task, 0, 1)
+        self.assertIn("\n-", text)
+        self.assertIn("by the device model", text)
+        same = diff(f"{self.task}#0", self.kernel)
+        self.assertIn("The sources are the same", same)
+        self.assertIn("no line costs more or less", same)
+
+    def test_what_cannot_be_compared(self):
+        for args in ((self.task,), (self.task, "x", "1"), (self.task, "0", "9"),
+                     ("/dev/null", self.task), (self.task, FOLDER / "not there"),
+                     (self.task, 0, 1, 2)):
+            done = hone("diff", *args)
+            self.assertIn(done.returncode, (1, 2), args)
+            self.assertTrue(done.stderr)
 
     def test_asking_changes_nothing(self):
         def state():
