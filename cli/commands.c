@@ -168,6 +168,21 @@ static const struct cli_option query_options[] = {
     OPTIONS_END,
 };
 
+static const struct cli_option profile_options[] = {
+    {"format", "NAME", "text|json|perfetto|sqlite|csv",
+     "text: what to ask first. json: all tables. perfetto: the timeline, for ui.perfetto.dev and "
+     "chrome://tracing. sqlite: all tables as a database, with the session's. csv: one table. "
+     "Default: text.",
+     false},
+    {"output", "FILE", NULL, "Where to write it. Default: standard output.", false},
+    {"table", "NAME", NULL, "The table of --format csv. Default: Instruction.", false},
+    {"attempt", "N", NULL, "Which attempt of the session; TASK#N is the same.", false},
+    OPTION_REFERENCE,
+    OPTION_DEVICE,
+    OPTION_KERNEL_NAME,
+    OPTION_INPUT,
+    OPTIONS_END,
+};
 static const struct cli_option diff_options[] = {
     OPTION_REFERENCE, OPTION_DEVICE, OPTION_KERNEL_NAME, OPTION_INPUT, OPTION_JSON, OPTIONS_END,
 };
@@ -428,6 +443,11 @@ const struct cli_command cli_commands[] = {
      "The kernel is timed only when a question reads a table of its profile. TASK#3 is attempt 3 "
      "of the task's session.",
      query_options, 0, 3, false, cli_query},
+    {"profile", "KERNEL|TASK|SESSION", "print or write a profile in other tools' formats",
+     "Times a kernel, or an attempt (TASK#3), on the embedded device model with its whole "
+     "timeline. "
+     "The tables are those of hone query.",
+     profile_options, 1, 1, false, cli_profile},
     {"diff", "KERNEL|TASK KERNEL|TASK, TASK N N", "compare two kernels or attempts",
      "Times both on the embedded device model and says what changed: latency, how busy each engine "
      "is, which part of the latency each line has, metrics, source. A line of the one and what "

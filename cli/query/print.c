@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers as text in columns, as CSV, as JSON. */
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,28 +21,6 @@ static void add_text(struct buf *out, const char *text, bool one_line) {
     }
     while (text_next(&rest, &piece))
         buf_add(out, piece.at, piece.len);
-}
-
-/* With the fewest digits that give the same number again. */
-static void add_real(struct buf *out, double real) {
-    char digits[40];
-    for (int n = 15; n <= 17; n++) {
-        snprintf(digits, sizeof digits, "%.*g", n, real);
-        if (fabs(strtod(digits, NULL) - real) <= 0)
-            break;
-    }
-    buf_puts(out, digits);
-}
-
-static void add_json_text(struct buf *out, const char *text) {
-    struct buf clean = {0};
-    text_sanitise(&clean, str_of(text)); /* valid UTF-8 */
-    cJSON *item = cJSON_CreateString(clean.at ? clean.at : "");
-    char *quoted = cJSON_PrintUnformatted(item);
-    buf_puts(out, quoted ? quoted : "\"\"");
-    free(quoted);
-    cJSON_Delete(item);
-    buf_free(&clean);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------ */
@@ -69,8 +46,8 @@ static void add_csv_text(struct buf *out, const char *text) {
 static void add_csv(struct buf *out, const struct query_value *value) {
     switch (value->type) {
     case QUERY_NULL: break;
-    case QUERY_INT: buf_printf(out, "%lld", (long long)value->integer); break;
-    case QUERY_REAL: add_real(out, value->real); break;
+    case QUERY_INT:
+    case QUERY_REAL: query_json_value(out, value); break; /* numbers look the same */
     case QUERY_TEXT: add_csv_text(out, value->text); break;
     }
 }
@@ -87,21 +64,8 @@ static void csv_row(struct printer *printer, const struct query_answer *row) {
     buf_puts(&printer->line, "\r\n");
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
-
-static void add_json(struct buf *out, const struct query_value *value) {
-    switch (value->type) {
-    case QUERY_NULL: buf_puts(out, "null"); break;
-    case QUERY_INT: buf_printf(out, "%lld", (long long)value->integer); break;
-    case QUERY_REAL:
-        if (isfinite(value->real))
-            add_real(out, value->real);
-        else
-            buf_puts(out, "null");
-        break;
-    case QUERY_TEXT: add_json_text(out, value->text); break;
-    }
-}
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
 
 static void json_row(struct printer *printer, const struct query_answer *row) {
     struct buf *out = &printer->line;
@@ -110,9 +74,9 @@ static void json_row(struct printer *printer, const struct query_answer *row) {
         if (i)
             buf_puts(out, ", ");
         if (row->values)
-            add_json(out, &row->values[i]);
+            query_json_value(out, &row->values[i]);
         else
-            add_json_text(out, row->names[i]);
+            query_json_value(out, &(struct query_value){.type = QUERY_TEXT, .text = row->names[i]});
     }
     buf_puts(out, row->values ? "]" : "],\n \"rows\": [");
 }

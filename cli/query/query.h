@@ -7,5 +7,6 @@
 
 int cli_query(const struct cli *cli);
 int cli_diff(const struct cli *cli);
+int cli_profile(const struct cli *cli);
 
 #endif

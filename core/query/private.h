@@ -77,6 +77,8 @@ struct query {
 size_t table_rows(const struct query *query, enum table_id table);
 void table_cell(struct query *query, enum table_id table, size_t row, int column,
                 struct query_value *value);
+/* Has the rows of a part made, once. */
+bool query_load_part(struct query *query, enum query_part part, struct err *err) CC_MUST_USE;
 /* Whether the question has used up its time. */
 bool query_late(struct query *query);
 

@@ -65,7 +65,7 @@ bool query_give_row(struct query *query, const struct query_table *table,
     return true;
 }
 
-static bool load_part(struct query *query, enum query_part part, struct err *err) {
+bool query_load_part(struct query *query, enum query_part part, struct err *err) {
     if (query->loaded[part])
         return true;
     if (!query->load(query->data, query, part, err))
@@ -296,7 +296,7 @@ static bool load_wanted(struct query *query, bool *any, struct err *err) {
     for (int part = 0; part < QUERY_PARTS; part++) {
         bool wanted = query->wanted[part] && !query->loaded[part];
         query->deadline_ns = 0; /* the clock is for the question */
-        if (wanted && !load_part(query, (enum query_part)part, err))
+        if (wanted && !query_load_part(query, (enum query_part)part, err))
             return false;
         *any |= wanted;
     }
@@ -324,4 +324,37 @@ bool query_run(struct query *query, const char *sql, const struct query_limits *
     query->deadline_ns = 0;
     sqlite3_hard_heap_limit64(before);
     return ok;
+}
+
+bool query_read(struct query *query, const struct query_table *table, query_row_fn *row, void *data,
+                struct err *err) {
+    const char *names[MOST_COLUMNS];
+    size_t id = 0;
+    if (!query_load_part(query, table->part, err))
+        return false;
+    while (query_table_at(id) != table)
+        id++;
+    for (size_t i = 0; i < table->count; i++)
+        names[i] = table->columns[i].name;
+    struct query_answer answer = {table->count, names, NULL};
+    bool goes_on = row(data, &answer);
+    size_t rows = table_rows(query, (enum table_id)id);
+    for (size_t r = 0; goes_on && r < rows; r++) {
+        struct query_value values[MOST_COLUMNS];
+        struct buf texts = {0};
+        size_t starts[MOST_COLUMNS];
+        for (size_t i = 0; i < table->count; i++) { /* a text lives until the next value is read */
+            table_cell(query, (enum table_id)id, r, (int)i, &values[i]);
+            starts[i] = texts.len;
+            if (values[i].type == QUERY_TEXT)
+                buf_add(&texts, values[i].text, strlen(values[i].text) + 1);
+        }
+        for (size_t i = 0; i < table->count; i++)
+            if (values[i].type == QUERY_TEXT)
+                values[i].text = texts.at + starts[i];
+        answer.values = values;
+        goes_on = row(data, &answer);
+        buf_free(&texts);
+    }
+    return true;
 }

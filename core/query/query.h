@@ -6,6 +6,8 @@
 #ifndef HONE_QUERY_QUERY_H
 #define HONE_QUERY_QUERY_H
 
+#include <stdio.h>
+
 #include "base/base.h"
 #include "device/device.h"
 #include "nki/nki.h"
@@ -90,5 +92,23 @@ typedef bool query_row_fn(void *data, const struct query_answer *row);
  * is. */
 bool query_run(struct query *query, const char *sql, const struct query_limits *limits,
                query_row_fn *row, void *data, struct err *err) CC_MUST_USE;
+
+/* Reads a table from front to back, without SQL. */
+bool query_read(struct query *query, const struct query_table *table, query_row_fn *row, void *data,
+                struct err *err) CC_MUST_USE;
+
+/* ---- profiles for other tools --------------------------------------------------------------- */
+
+/* Writes the timeline as JSON of the Trace Event Format, which Perfetto's UI and chrome://tracing
+ * open, piece by piece: a process for each core, a thread for each queue, several where transfers
+ * overlap, because slices of a thread must nest. Arrows lead from what a queue waited for. */
+bool query_write_perfetto(struct query *query, FILE *to, struct err *err) CC_MUST_USE;
+/* Writes all tables of the parts that can be loaded into a new SQLite database; the profile must
+ * be among them. `path` is new, or an empty file. */
+bool query_write_sqlite(struct query *query, const char *path, struct err *err) CC_MUST_USE;
+/* Writes all tables of the profile as one JSON object: for each its columns and its rows. */
+bool query_write_json(struct query *query, FILE *to, struct err *err) CC_MUST_USE;
+/* Appends a value as JSON: text is valid UTF-8 then, and what is not finite is null. */
+void query_json_value(struct buf *out, const struct query_value *value);
 
 #endif

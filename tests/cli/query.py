@@ -263,6 +263,88 @@ class Query(unittest.TestCase):
             self.assertIn(done.returncode, (1, 2), args)
             self.assertTrue(done.stderr)
 
+    def profile(self, *args, status=0):
+        done = hone("profile", self.task, *args)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return (done.stderr if status else done.stdout).decode()
+
+    def test_a_timeline_that_perfetto_takes(self):
+        trace = json.loads(self.profile("--format", "perfetto"))
+        self.assertEqual(trace["displayTimeUnit"], "ns")
+        slices, ends, named = {}, {}, set()
+        for event in trace["traceEvents"]:
+            thread = (event["pid"], event.get("tid"))
+            if event["ph"] == "X":
+                self.assertTrue(event["name"] and event["cat"])
+                slices.setdefault(thread, []).append(
+                    (round(event["ts"] * 1000), round((event["ts"] + event["dur"]) * 1000)))
+            elif event["ph"] in "sf":
+                ends.setdefault(event["id"], {})[event["ph"]] = (thread, round(event["ts"] * 1000))
+                self.assertEqual(event.get("bp"), None if event["ph"] == "s" else "e")
+            else:
+                self.assertEqual(event["ph"], "M")
+                named.add((thread, event["name"]))
+        for thread, all_of in slices.items():  # nothing of a thread overlaps, so all of it nests
+            self.assertIn((thread, "thread_name"), named)
+            self.assertIn(((thread[0], None), "process_name"), named)
+            all_of.sort()
+            for one, other in zip(all_of, all_of[1:]):
+                self.assertLessEqual(one[1], other[0])
+        rows = self.answer(self.kernel, "SELECT COUNT(*) AS n, COUNT(DISTINCT queue) AS queues, "
+                           "MAX(end_ts) AS end FROM Instruction")[0]
+        self.assertEqual(sum(map(len, slices.values())), rows["n"])
+        self.assertGreaterEqual(len(slices), rows["queues"])
+        self.assertEqual(max(end for of in slices.values() for _, end in of), round(rows["end"]))
+        self.assertTrue(ends)
+        for both in ends.values():  # each end of an arrow is within a slice of its thread
+            self.assertEqual(set(both), {"s", "f"})
+            self.assertLessEqual(both["s"][1], both["f"][1])
+            for thread, at in both.values():
+                self.assertTrue(any(one <= at < end for one, end in slices[thread]))
+
+    def test_files_for_other_tools_hold_the_tables(self):
+        whole = json.loads(self.profile("--format", "json"))
+        file = FOLDER / "profile.db"
+        file.write_text("something old")
+        self.profile("--format", "sqlite", "--output", file)
+        database = sqlite3.connect(file)
+        tables = [table for table in json.loads(self.ask("--tables", "--json"))["tables"]]
+        for table in tables:
+            name = table["name"]
+            rows = [list(row) for row in database.execute(f'SELECT * FROM "{name}"')]
+            if table["of"] == "session":
+                answer = json.loads(self.ask(self.task, f"SELECT * FROM {name}", "--json"))
+            else:
+                answer = whole[name]
+                self.assertEqual(answer["columns"], [one["name"] for one in table["columns"]])
+            self.assertEqual(rows, answer["rows"], name)
+        for name in ("opcodes", "waits", "bounds"):
+            sql = self.ask("--recipes", name)
+            rows = [list(row) for row in database.execute(sql)]
+            self.assertEqual(rows, json.loads(self.ask(self.task, sql, "--json"))["rows"])
+        database.close()
+        text = self.profile("--format", "csv", "--table", "Line")
+        self.assertEqual(text, self.ask(self.task, "SELECT * FROM Line", "--csv"))
+        self.assertIn("us", self.profile())
+
+    def test_a_profile_is_written_whole_or_not_at_all(self):
+        old = FOLDER / "old.json"
+        old.write_text("old")
+        self.profile("--format", "perfetto", "--output", old)
+        json.loads(old.read_text())
+        for output in (FOLDER / "not there" / "x", FOLDER, "/dev/full/x"):
+            self.profile("--format", "csv", "--output", output, status=3)
+        self.profile("--format", "sqlite", status=2)
+        self.profile("--format", "nothing", status=2)
+        self.profile("--table", "Line", status=2)
+        self.profile("--format", "csv", "--table", "nothing", status=2)
+        self.assertFalse(list(FOLDER.glob("*.part")))
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([HONE, "profile", self.kernel, "--format", "csv"], env=ENV,
+                                  stdout=full, stderr=subprocess.PIPE, timeout=120)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b"could not be written", done.stderr)
+
     def test_asking_changes_nothing(self):
         def state():
             return {path.relative_to(self.session): path.read_bytes()

@@ -369,6 +369,24 @@ static void every_recipe_runs(void **state) {
     assert_null(query_recipe_find("nothing"));
 }
 
+static void a_table_is_read_without_sql(void **state) {
+    struct asked *asked = *state;
+    struct buf by_sql = {0};
+    const struct query_table *table;
+    for (size_t t = 0; (table = query_table_at(t)); t++) {
+        struct buf sql = {0};
+        buf_printf(&sql, "SELECT * FROM %s", table->name);
+        buf_clear(&by_sql);
+        buf_puts(&by_sql, answer(asked, sql.at));
+        buf_clear(&asked->text);
+        buf_puts(&asked->text, "");
+        assert_true(query_read(asked->query, table, on_row, asked, &asked->err));
+        assert_string_equal(asked->text.at, by_sql.at);
+        buf_free(&sql);
+    }
+    buf_free(&by_sql);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int main(void) {
@@ -384,7 +402,8 @@ int main(void) {
                                        TEST(errors_name_what_there_is),
                                        TEST(a_question_ends_at_its_limits),
                                        TEST(who_asks_may_stop),
-                                       TEST(every_recipe_runs)};
+                                       TEST(every_recipe_runs),
+                                       TEST(a_table_is_read_without_sql)};
     const char *only = getenv("HONE_TEST");
     if (only)
         cmocka_set_test_filter(only);
