@@ -381,6 +381,18 @@ static const struct cli_option explain_options[] = {
     OPTIONS_END,
 };
 
+static const struct cli_option docs_options[] = {
+    {"release", "R", NULL,
+     "Tell of one release, by the SDK's number (2.29) or NKI's (0.3): its dialect, and whether it "
+     "documents the name. Default: all.",
+     false},
+    {"device", "NAME", "trn1|trn2|trn3", "Whose costs are told. Default: trn2.", false},
+    {"example", "DIALECT", "current|older",
+     "Print only the example of NAME, a file that hone sim evaluates.", false},
+    OPTION_JSON,
+    OPTIONS_END,
+};
+
 static const struct cli_option clean_options[] = {
     OPTION_JSON,
     OPTIONS_END,
@@ -467,6 +479,14 @@ const struct cli_command cli_commands[] = {
      "code and its text. Without an argument hone lists all words and all compiler codes that it "
      "knows.",
      explain_options, 0, 6, false, cli_explain},
+    {"docs", "[NAME|WORDS]", "look up a name of NKI, or search pages and guides",
+     "NAME is a name of nki, nki.isa, nki.language or nki.collectives, with or without its module "
+     "(nisa.activation, nki.isa.activation, activation): signatures in both dialects, releases, "
+     "engines, limits, cost with its source, what changed, and an example that a test runs. Or it "
+     "is a guide (memory, tiling, engines).\n\n"
+     "WORDS are looked for in all pages. Without an argument hone lists them. Nothing is fetched: "
+     "all of it is in the program.",
+     docs_options, 0, 12, false, cli_docs},
     {"run", "TASK", "tune a kernel without a screen",
      "Runs the loop: profile, plan, rewrite, verify, benchmark, decide, summarise, reflect. It "
      "ends when the rounds are done, when the next thing would pass a limit, when nothing is left "
