@@ -177,8 +177,8 @@ static void cost_print(const struct docs_page *page, const struct docs_told *tol
 /* ---- lines -------------------------------------------------------------------------------------
  */
 
-#define COLUMNS 92
-#define LABEL 11 /* columns of "limit      " */
+#define COLUMNS 66 /* as wide as a text over a screen of 80 */
+#define LABEL 11   /* columns of "limit      " */
 
 /* A line broken at blanks; further lines are indented. */
 static void wrap(struct str line, size_t indent, struct buf *out) {

@@ -95,6 +95,8 @@ static const struct scene {
     {"help-all", "planned", "?", NO_PLACE, false},
     {"help-other", "kept", "7 ? PageDown PageDown PageDown Up", NO_PLACE, false},
     {"help-screen", "kept", "5 ? h i s t o r y", NO_PLACE, false},
+    {"name-page", "kept", "2 / n l . l o a d Enter K", NO_PLACE, false},
+    {"name-pages", "kept", "2 / n l . n d a r r a y Enter K", NO_PLACE, false},
     {"sides-unzoomed", "rewritten", "d", NO_PLACE, true},
 };
 
