@@ -245,6 +245,7 @@ static apply_fn *const events[TUNE_EVENTS] = {
     [TUNE_EVENT_LANES_ASSIGN] = tune_lanes_assign_apply,
     [TUNE_EVENT_BEAM] = tune_beam_apply,
     [TUNE_EVENT_PLANS] = apply_plans,
+    [TUNE_EVENT_SUBMITTED] = apply_submitted,
     [TUNE_EVENT_CANDIDATE] = apply_candidate,
     [TUNE_EVENT_ASKED] = tune_call_asked,
     [TUNE_EVENT_SENT] = tune_call_sent,

@@ -138,6 +138,16 @@ void apply_plans(struct tune_state *state, const struct tune_event *event, int64
         state->own->revise = false;
 }
 
+void apply_submitted(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
+    const struct tune_event_submitted *submitted = &event->submitted;
+    if (!submitted->plan || !submitted->source)
+        return;
+    struct tune_submission row = {.plan = *submitted->plan, .wall_ms = wall_ms};
+    tune_part_keep(TUNE_PART_PLAN, &row.plan, state->own->texts);
+    row.source = tune_keep(state, submitted->source);
+    *vec_push(&state->submissions) = row;
+}
+
 void apply_candidate(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
     const char *source = event->candidate.source;

@@ -166,12 +166,14 @@ static bool folder_refresh(const char *folder, struct err *err) {
     return ok;
 }
 
-/* "rewriter", or a person, or models; see tune_models_new. */
+/* "rewriter", "agents", or a person, or models; see tune_models_new. */
 static bool proposer_open(struct tune_session *session, const struct config *config,
                           const char *name, struct err *err) {
     if (session->proposer)
         return true;
-    if (name && strcmp(name, "rewriter") != 0)
+    if (name && !strcmp(name, "agents"))
+        session->proposer = tune_agents_new();
+    else if (name && strcmp(name, "rewriter") != 0)
         session->proposer = tune_models_new(session->loop, config, name, err);
     else
         session->proposer = tune_rewriter_new(session->loop);

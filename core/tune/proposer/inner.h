@@ -36,6 +36,11 @@ void tune_sweep_rewrite(const struct tune_context *context, const struct tune_pl
                         struct tune_reply *reply);
 void tune_sweep_tell(struct tune_session *session, const struct tune_plan *plan);
 
+/* submit.c: the plan of the submission whose turn it is, instead of asking for plans; false when
+ * none waits. A submission as a candidate; false for a plan of another kind. */
+bool tune_submission_plan(struct tune_session *session, int lane);
+bool tune_submission_rewrite(const struct tune_plan *plan, struct tune_reply *reply);
+
 /* calls.c: what a proposer tells of each question to a language model. A call is named by its
  * number in state->calls. It is -1 when it could not be written down, and the other functions
  * accept that. */

@@ -65,7 +65,8 @@ static void entered_note(struct tune_session *session, int lane) {
 
 void tune_plan_start(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
-    if (state->way->opens && tune_sweep_plan(session, lane))
+    if (state->way->opens &&
+        (tune_sweep_plan(session, lane) || tune_submission_plan(session, lane)))
         return;
     entered_note(session, lane);
     if (session->halted)
@@ -90,7 +91,7 @@ void tune_rewrite_start(struct tune_session *session, int lane) {
     session->asking++;
     if (tune_sweep_is_one(plan))
         tune_sweep_rewrite(reply->context, &reply->plan, reply);
-    else
+    else if (!tune_submission_rewrite(&reply->plan, reply))
         session->proposer->rewrite(session->proposer->self, reply->context, &reply->plan, reply);
     session->asking--;
 }

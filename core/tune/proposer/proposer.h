@@ -20,6 +20,17 @@ struct tune_proposer *tune_rewriter_new(struct loop *loop) CC_MUST_USE;
 struct tune_proposer *tune_models_new(struct loop *loop, const struct config *config,
                                       const char *names, struct err *err) CC_MUST_USE;
 
+/* Agents that hand kernels in by themselves (tune_session_submit): it proposes nothing, and the
+ * loop stops where no kernel waits. */
+struct tune_proposer *tune_agents_new(void) CC_MUST_USE;
+
+/* A kernel with its plan, as an agent hands it in. It becomes an attempt as a model's does: by the
+ * same gates, checks, budgets and decisions. The plan's key is not read; its author is who hands it
+ * in. All is copied. Returns its number, from 1; or 0 and *err (usage), which says what to do. It
+ * is in the log then, so nothing that happens to this process loses it. */
+int tune_session_submit(struct tune_session *session, const struct tune_plan *plan,
+                        const char *source, struct err *err) CC_MUST_USE;
+
 /* The finishing calls. Texts are copied. `count` 0: nothing left. */
 void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, size_t count);
 void tune_reply_candidate(struct tune_reply *reply, struct str source);

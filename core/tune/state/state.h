@@ -72,6 +72,13 @@ struct tune_stocked {
     bool tried;       /* an attempt carried it out */
 };
 
+/* A kernel that an agent handed in, with its plan. What became of it: tune_submission_look. */
+struct tune_submission {
+    struct tune_plan plan; /* its key is "submission:" and its number, from 1 */
+    const char *source;
+    int64_t wall_ms;
+};
+
 /* How a round goes. Every round consists of lanes, one or many; these are the differences between
  * rounds. */
 struct tune_way {
@@ -363,6 +370,7 @@ struct tune_state {
     VEC(struct tune_entry) entries; /* of the memory into prompts */
     VEC(struct tune_import) imports;
     VEC(struct tune_rejection) rejections;
+    VEC(struct tune_submission) submissions; /* in the order in which they came */
     VEC(struct tune_call) calls;
     VEC(struct tune_outage) outages;    /* of models that have not answered since */
     struct tune_waiting waiting;        /* see tune_state_waits */

@@ -8,6 +8,7 @@
 #include "tune/sums/memory.h"
 #include "tune/sums/predicted.h"
 #include "tune/sums/spent.h"
+#include "tune/sums/submission.h"
 #include "tune/sums/sweep.h"
 
 /* Whether rounds of the search are opened into lanes. */
