@@ -6,6 +6,7 @@
 
 #include "cli/host/host.h"
 #include "cli/kit/kit.h"
+#include "cli/mcp/mcp.h"
 #include "cli/person/person.h"
 #include "cli/query/query.h"
 #include "cli/run/run.h"

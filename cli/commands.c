@@ -68,8 +68,8 @@
     {                                                                                        \
         "proposer", "NAME", NULL,                                                            \
             "Who proposes: rewriter (no model), models (those of [roles]), a [model NAME], " \
-            "SERVICE/MODEL, "                                                                \
-            "or human: you are asked. Default: [defaults] proposer, else rewriter.",         \
+            "SERVICE/MODEL, human: you are asked, or agents: those of hone mcp, who hand "   \
+            "kernels in. Default: [defaults] proposer, else rewriter.",                      \
             false                                                                            \
     }
 #define OPTION_JUNIT \
@@ -268,6 +268,29 @@ static const struct cli_option run_options[] = {
     {"fresh", NULL, NULL,
      "Start over: an existing session is moved aside; its optimisation memory stays.", false},
     {"json", NULL, NULL, "Print one JSON event a line; the last one is \"end\".", false},
+    OPTIONS_END,
+};
+
+static const struct cli_option mcp_options[] = {
+    {"gate", "WHEN", "ask|auto|auto-green",
+     "Who decides after each step, for this run. ask: a person, in the workbench; auto: nobody; "
+     "auto-green: nobody when the step came out well. Default: the session's own gates.",
+     false},
+    {"rounds", "N", NULL, "At most this many rounds from here. Default: what the session has left.",
+     false},
+    OPTION_DEVICE,
+    OPTION_TARGET,
+    OPTION_REFERENCE,
+    OPTION_KERNEL_NAME_KEPT,
+    OPTION_PRECISION,
+    OPTIONS_LIMITS{"session", "DIR", NULL,
+                   "The session's folder. Default: .hone/TASK beside the kernel.", false},
+    {"changed", "WHAT", "take|keep",
+     "Which file counts when one of the task differs on disk from the session's copy. Default: a "
+     "person says so in the workbench.",
+     false},
+    {"print-config", "CLIENT", "claude|codex|cursor|gemini|kiro|vscode",
+     "Print what the configuration of CLIENT needs, and end.", false},
     OPTIONS_END,
 };
 
@@ -509,6 +532,19 @@ const struct cli_command cli_commands[] = {
      "lanes, lanes_assign, lane_fan, lane, lane_end and beam tell of lanes; an event about one "
      "lane has its number as \"lane\", from 0.",
      run_options, 1, 1, false, cli_run},
+    {"mcp", "[TASK]", "let agents work on a kernel, over the Model Context Protocol",
+     "Serves a session to an agent on standard input and output (Model Context Protocol, revisions "
+     "2026-07-28, 2025-11-25 and 2025-06-18). The agent checks and evaluates kernels, reads "
+     "profiles, attempts, notes and the menu, and hands kernels in with a plan. TASK is as for "
+     "hone run; default: this folder.\n\nA kernel that is handed in becomes an attempt: the same "
+     "checks, verification on all seeds, measurement, decision, gates and budgets as for any other "
+     "proposal, with the agent as its author. Where a gate asks, it waits until a person decides "
+     "in "
+     "the workbench; the outcome and the person's reason come back to the agent. It is in the "
+     "session's log before the agent hears of it.\n\nNothing runs before the agent asks for "
+     "something. The embedded "
+     "rewriter and models propose nothing meanwhile.",
+     mcp_options, 0, 1, false, cli_mcp},
     {"sweep", "TASK [NAME=VALUES]...", "try values of a kernel's named constants",
      "hone sweep TASK TILE_N=128,256,512 makes an attempt for each value. The constant is changed "
      "in the kernel that the session goes on from; each attempt is verified, measured and decided "

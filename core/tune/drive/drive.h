@@ -42,9 +42,10 @@ struct tune_options {
     bool fresh;                  /* start anew: the old session is moved aside, not deleted */
     bool read_only;              /* look only */
     bool idle;                   /* nothing will run: without target and proposer */
-    bool early;                  /* do not wait until a long log is read: tune_state.opening */
-    struct tune_proposer *use;   /* instead of one by name; the session frees it. NULL */
-    struct tune_place *place;    /* instead of a target by name; copied. NULL */
+    bool agents; /* nobody proposes but agents, who hand kernels in; it is not written down */
+    bool early;  /* do not wait until a long log is read: tune_state.opening */
+    struct tune_proposer *use; /* instead of one by name; the session frees it. NULL */
+    struct tune_place *place;  /* instead of a target by name; copied. NULL */
 };
 
 /* Opens (or makes) the session and reads its log. Nothing runs until TUNE_ACT_START. options->use

@@ -195,7 +195,9 @@ static bool ways_open(struct tune_session *session, const struct tune_options *o
     const struct tune_state *state = session->state;
     struct target_options where = {.config = options->config, .session = id};
     const char *target = name_of(session, "target", options->target, state->target);
-    const char *proposer = name_of(session, "proposer", options->proposer, state->proposer);
+    const char *proposer = options->agents
+                               ? "agents"
+                               : name_of(session, "proposer", options->proposer, state->proposer);
     return (options->place ||
             tune_place_open(&session->place, session->loop, target, &where, err)) &&
            proposer_open(session, options->config, proposer, err);

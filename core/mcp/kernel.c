@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kernel a call is about. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mcp/private.h"
+
+#define MOST_BYTES ((size_t)1 << 20)
+
+const struct tune_attempt *mcp_attempt_of(const struct mcp_call *call, const char *key,
+                                          struct err *err) {
+    const struct tune_state *state = mcp_state(call);
+    int id = mcp_int(call, key, state->incumbent);
+    const struct tune_attempt *attempt = tune_state_attempt(state, id);
+    if (!attempt && id < 0 && !state->attempts.len)
+        err_set(err, ERR_USAGE, "there is no attempt yet: submit makes one");
+    else if (!attempt)
+        err_set(err, ERR_USAGE, "there is no attempt %d; history lists them", id);
+    return attempt;
+}
+
+static char *text_of(const struct mcp_call *call, char name[64], struct err *err) {
+    const char *kernel = mcp_text(call, "kernel"), *file = mcp_text(call, "file");
+    snprintf(name, 64, "%.60s", kernel ? "kernel" : path_base(file));
+    if (kernel && strlen(kernel) > MOST_BYTES) {
+        err_set(err, ERR_USAGE, "the kernel has %zu bytes; at most %zu are taken", strlen(kernel),
+                MOST_BYTES);
+        return NULL;
+    }
+    return kernel ? mem_strdup(kernel) : file_read(file, MOST_BYTES, NULL, err);
+}
+
+char *mcp_kernel_of(const struct mcp_call *call, char name[64], struct err *err) {
+    const struct tune_state *state = mcp_state(call);
+    bool kernel = mcp_text(call, "kernel"), file = mcp_text(call, "file");
+    bool attempt = mcp_int(call, "attempt", -1) >= 0;
+    if (kernel + file + attempt > 1) {
+        err_set(err, ERR_USAGE, "give one of kernel, file and attempt, not several");
+        return NULL;
+    }
+    if (kernel || file)
+        return text_of(call, name, err);
+    if (!attempt && state->incumbent < 0) {
+        snprintf(name, 64, "the first kernel");
+        return mem_strdup(state->kernel_source ? state->kernel_source : "");
+    }
+    const struct tune_attempt *found = mcp_attempt_of(call, "attempt", err);
+    if (!found)
+        return NULL;
+    snprintf(name, 64, "attempt %d", found->id);
+    return tune_source_copy(state, found);
+}

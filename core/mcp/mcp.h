@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session for agents, over the Model Context Protocol: tools, resources and prompts about a task.
+ * What agents hand in goes through the session's own loop; gates, budgets and checks are the
+ * session's. */
+#ifndef HONE_MCP_MCP_H
+#define HONE_MCP_MCP_H
+
+#include "base/base.h"
+#include "mcp/wire/wire.h"
+#include "tune/tune.h"
+
+struct mcp_options {
+    struct loop *loop;
+    struct tune_session *session; /* outlives the server */
+    const struct config *config;  /* likewise; NULL */
+    const char *version;          /* of hone */
+    bool drives;   /* nobody else starts the loop: it goes on when a kernel was handed in. Else a
+                    * person does; it goes on by itself only where it had stopped by itself */
+    bool approves; /* gates are automatic: what waits at one all the same is approved */
+};
+struct mcp_server;
+struct mcp_server *mcp_server_new(const struct mcp_options *options) CC_MUST_USE;
+/* Gives up what is under way; its clients must be gone. Accepts NULL. */
+void mcp_server_free(struct mcp_server *server);
+/* To be called when the session changed. It acts later, on the loop. */
+void mcp_server_changed(struct mcp_server *server);
+/* How many agents are connected. */
+size_t mcp_server_clients(const struct mcp_server *server);
+
+/* One agent: lines come in, and go out by `send`, which must neither call back nor free it. */
+struct mcp_client;
+typedef void mcp_send_fn(void *data, struct str line);
+struct mcp_client *mcp_client_new(struct mcp_server *server, mcp_send_fn *send,
+                                  void *data) CC_MUST_USE;
+/* `whole` false: a line that was too long to be taken. */
+void mcp_client_line(struct mcp_client *client, struct str line, bool whole);
+/* Gives up its calls. What it handed in stays. Accepts NULL. */
+void mcp_client_free(struct mcp_client *client);
+
+#endif

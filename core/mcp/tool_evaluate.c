@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tools that try a kernel on the device model, in children, without the session knowing of it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mcp/private.h"
+#include "runner/runner.h"
+
+#define MOST_KERNELS 8
+#define MOST_FINDINGS 20
+#define MOST_LINES 8
+
+/* One kernel at work, or done. */
+struct tried {
+    struct evaluation *of;
+    struct runner *runner; /* NULL: it is done */
+    char *source, name[64];
+    struct runner_result result;
+};
+struct evaluation {
+    struct mcp_call *call;
+    struct tried *tried;
+    size_t count, left;
+    bool checks; /* without numbers and times */
+};
+
+/* ------------------------------------------------------------------------------------ answers */
+
+static void findings_put(cJSON *object, const struct diag_list *diags) {
+    cJSON *rows = cJSON_AddArrayToObject(object, "findings");
+    for (size_t i = 0; i < MIN_OF(diags->all.len, (size_t)MOST_FINDINGS); i++) {
+        const struct diag *diag = &diags->all.at[i];
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddStringToObject(row, "severity", diag_severity_name(diag->severity));
+        mcp_put_text(row, "code", diag->code);
+        if (diag->line > 0)
+            cJSON_AddNumberToObject(row, "line", diag->line);
+        mcp_put_text(row, "message", diag->message);
+        cJSON_AddItemToArray(rows, row);
+    }
+    cJSON_AddNumberToObject(object, "errors", (double)diags->errors);
+    cJSON_AddNumberToObject(object, "warnings", (double)diags->warnings);
+}
+
+static void verdict_put(cJSON *object, const struct task_verdict *verdict) {
+    const struct {
+        const char *name;
+        const struct task_judgement *its;
+    } rows[] = {{"compiles", &verdict->compiles},
+                {"correct", &verdict->correct},
+                {"credible", &verdict->credible}};
+    cJSON *answers = cJSON_AddObjectToObject(object, "verdict");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char key[24];
+        if (rows[i].its->answer == TASK_NOT_ASKED)
+            continue;
+        snprintf(key, sizeof key, "%s_why", rows[i].name);
+        cJSON_AddStringToObject(answers, rows[i].name, task_answer_name(rows[i].its->answer));
+        mcp_put_text(answers, key, rows[i].its->reason);
+    }
+}
+
+static void costs_put(cJSON *object, const char *source, const struct runner_result *result) {
+    cJSON *lines = cJSON_AddArrayToObject(object, "lines");
+    for (size_t i = 0; i < MIN_OF(result->lines.len, (size_t)MOST_LINES); i++) {
+        const struct runner_line *line = &result->lines.at[i];
+        struct buf text = {0};
+        cJSON *row = cJSON_CreateObject();
+        mcp_line_print(source, line->line, &text);
+        cJSON_AddNumberToObject(row, "line", line->line);
+        mcp_put_number(row, "us", line->us);
+        mcp_put_number(row, "share", line->share);
+        mcp_put_text(row, "engine", line->engine);
+        mcp_put_text(row, "text", text.at);
+        cJSON_AddItemToArray(lines, row);
+        buf_free(&text);
+    }
+    cJSON *bounds = cJSON_AddArrayToObject(object, "bounds");
+    for (size_t i = 0; i < result->bounds.len; i++) {
+        cJSON *row = cJSON_CreateObject();
+        mcp_put_text(row, "name", result->bounds.at[i].name);
+        mcp_put_number(row, "busy_us", result->bounds.at[i].busy_us);
+        mcp_put_number(row, "latency_without_us", result->bounds.at[i].without_us);
+        cJSON_AddItemToArray(bounds, row);
+    }
+}
+
+static void numbers_put(cJSON *object, const struct runner_result *result) {
+    const struct {
+        const char *key;
+        double value;
+    } rows[] = {{"latency_us", result->latency_us},
+                {"low_us", result->low_us},
+                {"high_us", result->high_us},
+                {"floor_us", result->floor_us}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (rows[i].value > 0)
+            mcp_put_number(object, rows[i].key, rows[i].value);
+    mcp_put_text(object, "bound_by", result->bound);
+    if (result->seeds.len) {
+        double worst = 0;
+        for (size_t i = 0; i < result->seeds.len; i++)
+            worst = fmax(worst, result->seeds.at[i].rel_l2);
+        mcp_put_number(object, "worst_rel_l2", worst);
+        cJSON_AddNumberToObject(object, "seeds", (double)result->seeds.len);
+    }
+}
+
+static cJSON *tried_write(const struct tune_state *state, const struct tried *tried, bool checks) {
+    const struct runner_result *result = &tried->result;
+    const struct tune_attempt *best = tune_state_attempt(state, state->incumbent);
+    cJSON *object = cJSON_CreateObject();
+    struct buf same = {0};
+    cJSON_AddStringToObject(object, "kernel", tried->name);
+    mcp_put_text(object, "dialect", result->dialect);
+    if (result->instructions)
+        cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
+    verdict_put(object, &result->verdict);
+    if (!checks) {
+        numbers_put(object, result);
+        if (best && best->modelled && result->latency_us > 0)
+            mcp_put_number(object, "vs_incumbent", best->latency_us / result->latency_us);
+        costs_put(object, tried->source, result);
+    }
+    findings_put(object, &result->diagnostics);
+    if (tune_same_find(state, str_of(tried->source), NULL, &same))
+        mcp_put_text(object, "tried_before", same.at);
+    buf_free(&same);
+    if (result->failure.kind != ERR_NONE) {
+        cJSON_AddStringToObject(object, "failure", result->failure.text);
+        cJSON_AddStringToObject(object, "whose", err_kind_name(result->failure.kind));
+    }
+    return object;
+}
+
+/* ------------------------------------------------------------------------------------ the work */
+
+static void evaluation_free(struct evaluation *own) {
+    for (size_t i = 0; i < own->count; i++) {
+        runner_drop(own->tried[i].runner);
+        runner_result_free(&own->tried[i].result);
+        free(own->tried[i].source);
+    }
+    free(own->tried);
+    free(own);
+}
+
+static void cancel(struct mcp_call *call) {
+    evaluation_free(call->work);
+}
+
+static void answer(struct evaluation *own) {
+    struct mcp_call *call = own->call;
+    const struct tune_state *state = mcp_state(call);
+    cJSON *object;
+    if (own->count == 1) {
+        object = tried_write(state, &own->tried[0], own->checks);
+    } else {
+        object = cJSON_CreateObject();
+        cJSON *rows = cJSON_AddArrayToObject(object, "kernels");
+        for (size_t i = 0; i < own->count; i++)
+            cJSON_AddItemToArray(rows, tried_write(state, &own->tried[i], own->checks));
+    }
+    evaluation_free(own);
+    mcp_call_done(call, object, NULL);
+}
+
+static void on_event(void *data, const struct runner_event *event) {
+    const struct tried *tried = data;
+    if (event->kind == RUNNER_PHASE && event->seconds < 0)
+        mcp_call_progress(tried->of->call, NAN, "%s: %s", tried->name, event->name);
+    else if (event->kind == RUNNER_CORRECTNESS)
+        mcp_call_progress(tried->of->call, NAN, "%s: seed %lld, relative L2 %.3g", tried->name,
+                          (long long)event->seed, event->value);
+}
+
+static void on_done(void *data, struct runner_result *result) {
+    struct tried *tried = data;
+    tried->runner = NULL;
+    tried->result = *result;
+    *result = (struct runner_result){0};
+    if (--tried->of->left == 0)
+        answer(tried->of);
+}
+
+static struct runner_job job_of(const struct evaluation *own, const struct tried *tried) {
+    const struct mcp_options *options = &own->call->client->server->options;
+    const struct tune_state *state = mcp_state(own->call);
+    struct runner_job job = {.kernel_path =
+                                 tune_kernel_file(state) ? tune_kernel_file(state) : "kernel.py",
+                             .kernel_text = tried->source,
+                             .kernel_name = state->function,
+                             .reference_path = tune_reference_file(state),
+                             .device = state->device,
+                             .seeds = state->seeds.at,
+                             .seed_count = state->seeds.len,
+                             .tolerance = state->tolerance > 0 ? state->tolerance : 0,
+                             .check_only = own->checks,
+                             .strict = own->checks,
+                             .pessimistic = state->is_pessimistic,
+                             .lnc = state->lnc,
+                             .wall = {.level = config_get(options->config, "wall", "level", NULL),
+                                      .shown = config_get(options->config, "wall", "read", NULL)}};
+    runner_limits(&job, options->config);
+    return job;
+}
+
+/* None of them tells its end before all are started. */
+static bool start(struct evaluation *own, struct err *err) {
+    for (size_t i = 0; i < own->count; i++) {
+        struct tried *tried = &own->tried[i];
+        struct runner_job job = job_of(own, tried);
+        struct runner_callbacks callbacks = {on_event, on_done, tried};
+        tried->runner =
+            runner_start(own->call->client->server->options.loop, &job, &callbacks, err);
+        if (!tried->runner)
+            return false;
+        own->left++;
+    }
+    return true;
+}
+
+static bool kernels_take(struct evaluation *own, struct err *err) {
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(own->call->args, "kernels"), *one;
+    int count = list ? cJSON_GetArraySize(list) : 1;
+    if (count < 1 || count > MOST_KERNELS)
+        return err_set(err, ERR_USAGE, "give 1 to %d kernels, not %d", MOST_KERNELS, count);
+    own->tried = mem_alloc((size_t)count, sizeof *own->tried);
+    own->count = (size_t)count;
+    for (size_t i = 0; i < own->count; i++)
+        own->tried[i].of = own;
+    if (!list) {
+        own->tried[0].source = mcp_kernel_of(own->call, own->tried[0].name, err);
+        return own->tried[0].source != NULL;
+    }
+    size_t i = 0;
+    cJSON_ArrayForEach(one, list) {
+        snprintf(own->tried[i].name, sizeof own->tried[i].name, "kernel %zu", i + 1);
+        own->tried[i++].source = mem_strdup(one->valuestring);
+    }
+    return true;
+}
+
+static void try_kernels(struct mcp_call *call, bool checks) {
+    struct err err = {0};
+    struct evaluation *own = mem_alloc(1, sizeof *own);
+    *own = (struct evaluation){.call = call, .checks = checks};
+    if (!kernels_take(own, &err) || !start(own, &err)) {
+        evaluation_free(own);
+        mcp_call_failed(call, "%s", err.text);
+        return;
+    }
+    call->work = own;
+    call->cancel = cancel;
+}
+
+void mcp_tool_check(struct mcp_call *call) {
+    try_kernels(call, true);
+}
+
+void mcp_tool_evaluate(struct mcp_call *call) {
+    try_kernels(call, false);
+}

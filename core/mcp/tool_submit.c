@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tools that hand a kernel in and wait for what becomes of it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mcp/private.h"
+
+#define WAIT_S 50 /* clients give up after a minute, as a rule */
+#define MOST_WAIT_S 3600
+
+struct waiting {
+    struct mcp_call *call;
+    struct loop_timer *deadline;
+    int number;
+    char told[120]; /* the progress that was told last */
+};
+
+static void waiting_free(struct waiting *own) {
+    loop_timer_stop(own->deadline);
+    free(own);
+}
+
+static void cancel(struct mcp_call *call) {
+    waiting_free(call->work);
+}
+
+static void answer(struct waiting *own) {
+    struct mcp_call *call = own->call;
+    const struct tune_state *state = mcp_state(call);
+    struct tune_submission_view view;
+    int number = own->number;
+    char uri[64];
+    bool is_attempt = tune_submission_look(state, number, &view) && view.attempt >= 0;
+    snprintf(uri, sizeof uri, "hone://attempt/%d/kernel.py", view.attempt);
+    waiting_free(own);
+    mcp_call_done(call, mcp_submission_write(state, number), is_attempt ? uri : NULL);
+}
+
+static void on_deadline(void *data) {
+    struct waiting *own = data;
+    own->deadline = NULL;
+    answer(own);
+}
+
+/* Tells a step once. */
+static void progress_tell(struct waiting *own, const struct tune_state *state,
+                          const struct tune_submission_view *view) {
+    char text[sizeof own->told];
+    const char *doing = view->lane >= 0 ? state->steps[state->step].doing : NULL;
+    snprintf(text, sizeof text, "%s%s%s%s",
+             view->is == TUNE_SUBMISSION_QUEUED ? "queued behind " : "",
+             tune_step_word(state->step), doing ? ": " : "", doing ? doing : "");
+    if (state->wait == TUNE_WAIT_GATE)
+        snprintf(text, sizeof text, "a person decides: %s", tune_step_word(state->wait_step));
+    if (!strcmp(text, own->told))
+        return;
+    memcpy(own->told, text, sizeof text);
+    mcp_call_progress(own->call, NAN, "%s", text);
+}
+
+/* Whether nothing comes of it while the loop stands and nobody decides at a gate. */
+static bool stands(const struct mcp_call *call) {
+    const struct mcp_server *server = call->client->server;
+    const struct tune_state *state = mcp_state(call);
+    return !server->soon && state->wait != TUNE_WAIT_GATE &&
+           !tune_session_is_busy(server->options.session);
+}
+
+static void look(struct mcp_call *call) {
+    struct waiting *own = call->work;
+    const struct tune_state *state = mcp_state(call);
+    struct tune_submission_view view;
+    bool known = tune_submission_look(state, own->number, &view);
+    if (!known || view.is == TUNE_SUBMISSION_ENDED || stands(call))
+        answer(own);
+    else
+        progress_tell(own, state, &view);
+}
+
+static bool wait_read(struct mcp_call *call, double *seconds) {
+    double given = mcp_number(call, "wait_s");
+    *seconds = isnan(given) ? WAIT_S : given;
+    if (*seconds >= 0 && *seconds <= MOST_WAIT_S)
+        return true;
+    mcp_call_failed(call, "\"wait_s\" must be from 0 to %d seconds, not %g", MOST_WAIT_S, given);
+    return false;
+}
+
+static void wait_for(struct mcp_call *call, int number, double seconds) {
+    struct mcp_server *server = call->client->server;
+    struct waiting *own = mem_alloc(1, sizeof *own);
+    *own = (struct waiting){.call = call, .number = number};
+    own->deadline =
+        loop_timer_start(server->options.loop, (uint64_t)(seconds * 1000), 0, on_deadline, own);
+    call->work = own;
+    call->cancel = cancel;
+    call->look = look;
+    mcp_server_changed(server);
+}
+
+void mcp_tool_wait(struct mcp_call *call) {
+    const struct tune_state *state = mcp_state(call);
+    int number = mcp_int(call, "submission", (int)state->submissions.len);
+    struct tune_submission_view view;
+    double seconds = 0;
+    if (!wait_read(call, &seconds))
+        return;
+    if (tune_submission_look(state, number, &view))
+        wait_for(call, number, seconds);
+    else if (!state->submissions.len)
+        mcp_call_failed(call, "nothing was handed in yet: submit does");
+    else
+        mcp_call_failed(call, "there is no submission %d; they are 1 to %zu", number,
+                        state->submissions.len);
+}
+
+static struct tune_plan plan_of(const struct mcp_call *call, const char *author) {
+    const char *direction = mcp_text(call, "direction");
+    return (struct tune_plan){.title = mcp_text(call, "title"),
+                              .what = mcp_text(call, "what"),
+                              .why = mcp_text(call, "why"),
+                              .strategy = mcp_text(call, "strategy"),
+                              .metric = mcp_text(call, "metric"),
+                              .direction = direction && !strcmp(direction, "up")
+                                               ? TUNE_DIRECTION_UP
+                                               : TUNE_DIRECTION_DOWN,
+                              .author = author,
+                              .size = mcp_number(call, "size"),
+                              .latency = NAN,
+                              .lane = -1};
+}
+
+void mcp_tool_submit(struct mcp_call *call) {
+    struct tune_session *session = call->client->server->options.session;
+    struct err err = {0};
+    struct buf author = {0};
+    double seconds = 0;
+    char name[64];
+    if (!wait_read(call, &seconds))
+        return;
+    char *source = NULL;
+    if (mcp_text(call, "kernel") || mcp_text(call, "file"))
+        source = mcp_kernel_of(call, name, &err);
+    else
+        err_set(&err, ERR_USAGE, "submit needs \"kernel\", the whole source, or \"file\"");
+    mcp_author_print(call->client, &author);
+    struct tune_plan plan = plan_of(call, author.at);
+    int number = source ? tune_session_submit(session, &plan, source, &err) : 0;
+    free(source);
+    buf_free(&author);
+    if (number)
+        wait_for(call, number, seconds);
+    else
+        mcp_call_failed(call, "%s", err.text);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages of JSON-RPC: reading what a client sent, and printing answers. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "mcp/wire/wire.h"
+
+const char *const mcp_revisions[] = {"2026-07-28", "2025-11-25", "2025-06-18", NULL};
+#define FIRST_OF_CONNECTIONS 1 /* index of the newest that begins a connection with initialize */
+
+const char *mcp_revision_of_requests(void) {
+    return mcp_revisions[0];
+}
+
+const char *mcp_revision_agreed(const char *offered) {
+    for (size_t i = FIRST_OF_CONNECTIONS; offered && mcp_revisions[i]; i++)
+        if (!strcmp(offered, mcp_revisions[i]))
+            return mcp_revisions[i];
+    return mcp_revisions[FIRST_OF_CONNECTIONS];
+}
+
+/* ------------------------------------------------------------------------------------ reading */
+
+static bool is_id(const cJSON *id) {
+    return cJSON_IsString(id) || (cJSON_IsNumber(id) && isfinite(id->valuedouble));
+}
+
+static const cJSON *object_at(const cJSON *object, const char *key) {
+    const cJSON *at = cJSON_GetObjectItemCaseSensitive(object, key);
+    return cJSON_IsObject(at) ? at : NULL;
+}
+
+static bool wrong(enum mcp_error *code, const char **why, enum mcp_error its, const char *text) {
+    *code = its;
+    *why = text;
+    return false;
+}
+
+static bool parts_find(struct mcp_message *message, enum mcp_error *code, const char **why) {
+    const cJSON *whole = message->whole;
+    const cJSON *version = cJSON_GetObjectItemCaseSensitive(whole, "jsonrpc");
+    const cJSON *method = cJSON_GetObjectItemCaseSensitive(whole, "method");
+    const cJSON *params = cJSON_GetObjectItemCaseSensitive(whole, "params");
+    const cJSON *id = cJSON_GetObjectItemCaseSensitive(whole, "id");
+    message->id = is_id(id) ? id : NULL;
+    if (!cJSON_IsString(version) || strcmp(version->valuestring, "2.0") != 0)
+        return wrong(code, why, MCP_INVALID_REQUEST, "\"jsonrpc\" must be \"2.0\"");
+    if (!method && (cJSON_HasObjectItem(whole, "result") || cJSON_HasObjectItem(whole, "error")))
+        return true;
+    if (!cJSON_IsString(method))
+        return wrong(code, why, MCP_INVALID_REQUEST, "\"method\" must be a text");
+    if (id && !message->id)
+        return wrong(code, why, MCP_INVALID_REQUEST, "\"id\" must be a text or a number");
+    if (params && !cJSON_IsObject(params))
+        return wrong(code, why, MCP_INVALID_PARAMS, "\"params\" must be an object");
+    const cJSON *meta = object_at(params, "_meta");
+    const cJSON *token = cJSON_GetObjectItemCaseSensitive(meta, "progressToken");
+    message->is = id ? MCP_REQUEST : MCP_NOTIFICATION;
+    message->method = method->valuestring;
+    message->params = params;
+    message->meta = meta;
+    message->token = is_id(token) ? token : NULL;
+    return true;
+}
+
+bool mcp_message_read(struct str line, struct mcp_message *message, enum mcp_error *code,
+                      const char **why) {
+    const char *end = NULL;
+    struct buf text = {0};
+    *message = (struct mcp_message){.is = MCP_OTHER};
+    buf_add(&text, line.at ? line.at : "", line.len);
+    if (!memchr(text.at, 0, text.len))
+        message->whole = cJSON_ParseWithOpts(text.at, &end, true);
+    buf_free(&text);
+    if (!message->whole)
+        return wrong(code, why, MCP_PARSE_ERROR, "this line is no JSON");
+    if (cJSON_IsArray(message->whole))
+        return wrong(code, why, MCP_INVALID_REQUEST, "a line has one message, not a list of them");
+    if (!cJSON_IsObject(message->whole))
+        return wrong(code, why, MCP_INVALID_REQUEST, "a message is a JSON object");
+    return parts_find(message, code, why);
+}
+
+void mcp_message_free(struct mcp_message *message) {
+    cJSON_Delete(message->whole);
+    *message = (struct mcp_message){.is = MCP_OTHER};
+}
+
+bool mcp_id_same(const cJSON *a, const cJSON *b) {
+    if (cJSON_IsString(a) && cJSON_IsString(b))
+        return !strcmp(a->valuestring, b->valuestring);
+    return cJSON_IsNumber(a) && cJSON_IsNumber(b) && !(a->valuedouble < b->valuedouble) &&
+           !(a->valuedouble > b->valuedouble);
+}
+
+/* ----------------------------------------------------------------------------------- printing */
+
+/* On one line, as UTF-8. */
+static void print(cJSON *message, struct buf *out) {
+    char *text = cJSON_PrintUnformatted(message);
+    if (text)
+        text_json(out, str_of(text));
+    free(text);
+    cJSON_Delete(message);
+}
+
+static cJSON *message_new(const cJSON *id) {
+    cJSON *message = cJSON_CreateObject();
+    cJSON_AddStringToObject(message, "jsonrpc", "2.0");
+    if (id)
+        cJSON_AddItemToObject(message, "id", cJSON_Duplicate(id, false));
+    return message;
+}
+
+void mcp_result_print(const cJSON *id, cJSON *result, struct buf *out) {
+    cJSON *message = message_new(id);
+    cJSON_AddItemToObject(message, "result", result);
+    print(message, out);
+}
+
+void mcp_error_print(const cJSON *id, enum mcp_error code, const char *text, cJSON *data,
+                     struct buf *out) {
+    cJSON *message = message_new(id);
+    if (!id)
+        cJSON_AddNullToObject(message, "id");
+    cJSON *error = cJSON_AddObjectToObject(message, "error");
+    cJSON_AddNumberToObject(error, "code", code);
+    cJSON_AddStringToObject(error, "message", text);
+    if (data)
+        cJSON_AddItemToObject(error, "data", data);
+    print(message, out);
+}
+
+void mcp_notification_print(const char *method, cJSON *params, struct buf *out) {
+    cJSON *message = message_new(NULL);
+    cJSON_AddStringToObject(message, "method", method);
+    cJSON_AddItemToObject(message, "params", params);
+    print(message, out);
+}

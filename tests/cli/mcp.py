@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""hone mcp from outside, with an agent by script: revisions, nonsense, tools, kernels that are
+handed in: good, wrong, cheating, abandoned; gates, and what survives a kill."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tune")]
+from agent import META, REQUEST, Agent  # noqa: E402
+from small_task import KERNEL, REFERENCE  # noqa: E402
+
+HONE = os.path.abspath(sys.argv.pop(1))
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone_mcp_"))
+ENV = dict(os.environ, XDG_CACHE_HOME=str(FOLDER / "cache"), XDG_STATE_HOME=str(FOLDER / "state"),
+           XDG_CONFIG_HOME=str(FOLDER / "config"))
+BEFORE = "2025-11-25"
+WIDE = KERNEL.replace("TILE_N = 64", "TILE_N = 512")
+WRONG = WIDE.replace("nl.add(a, b)", "nl.subtract(a, b)")
+CHEATS = [
+    WIDE.replace("import neuronxcc.nki as nki", "import os\nimport neuronxcc.nki as nki"),
+    WIDE.replace("    return y", "    open('reference.py').read()\n    return y"),
+    WIDE.replace("value=both)", "value=nl.zeros((128, TILE_N), dtype=x.dtype))"),
+    WIDE.replace("dtype=x.dtype", "dtype=nl.bfloat16"),
+    WIDE.replace("    return y", "    return x"),
+]
+
+
+def hone(*args):
+    return subprocess.run([HONE, *map(str, args)], env=ENV, text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+
+
+class Mcp(unittest.TestCase):
+    def setUp(self):
+        self.task = FOLDER / self.id().split(".")[-1]
+        self.task.mkdir()
+        (self.task / "kernel.py").write_text(KERNEL)
+        (self.task / "reference.py").write_text(REFERENCE)
+
+    def agent(self, *options, **more):
+        agent = Agent([HONE, "mcp", str(self.task), *options], ENV, **more)
+        self.addCleanup(agent.process.kill)
+        return agent
+
+    def test_both_ways_to_begin(self):
+        for offered, agreed in ((BEFORE, BEFORE), ("2025-06-18", "2025-06-18"),
+                                ("1999-01-01", BEFORE), (7, BEFORE)):
+            agent = self.agent(revision=offered)
+            self.assertEqual(agent.first["result"]["protocolVersion"], agreed)
+            self.assertEqual(agent.first["result"]["serverInfo"]["name"], "hone")
+            self.assertEqual(agent.ask("ping")["result"], {})
+            self.assertNotIn("resultType", agent.ask("tools/list")["result"])
+            self.assertEqual(agent.ask("server/discover")["error"]["code"], -32601)
+            self.assertEqual(agent.close(), 0)
+        agent = self.agent()
+        found = agent.ask("server/discover")["result"]
+        self.assertEqual(found["supportedVersions"][:2], [REQUEST, BEFORE])
+        self.assertEqual(found["resultType"], "complete")
+        self.assertEqual(found["_meta"][META + "serverInfo"]["name"], "hone")
+        self.assertEqual(agent.ask("ping")["error"]["code"], -32601)
+        self.assertIn("ttlMs", agent.ask("tools/list")["result"])
+        for meta, code in (({META + "protocolVersion": "1900-01-01"}, -32022),
+                           ({META + "protocolVersion": 7}, -32602),
+                           ({META + "protocolVersion": REQUEST}, -32602), ({}, -32602)):
+            agent.send({"jsonrpc": "2.0", "id": "odd", "method": "tools/list",
+                        "params": {"_meta": meta}})
+            answer = agent.end("odd")
+            self.assertEqual(answer["error"]["code"], code)
+            if code == -32022:
+                self.assertEqual(answer["error"]["data"]["requested"], "1900-01-01")
+                self.assertIn(REQUEST, answer["error"]["data"]["supported"])
+        self.assertEqual(agent.close(), 0)
+        self.assertFalse((self.task / ".hone/x").exists())
+
+    def test_nonsense_is_answered_and_served_on(self):
+        agent = self.agent(revision=BEFORE)
+        for line, code in ((b"{", -32700), (b"[]", -32600), (b"7", -32600), (b"\xff\x00", -32700),
+                           (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
+                           (b'{"jsonrpc":"2.0","id":[1],"method":"ping"}', -32600),
+                           (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+                           (b'{"jsonrpc":"2.0","id":1}', -32600),
+                           (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
+                           (b"[" * 5000, -32700), (b"x" * (9 << 20), -32600),
+                           (b'{"jsonrpc":"2.0","id":1,"method":"\\u001b[2J"}', -32601)):
+            agent.line(line)
+            self.assertEqual(agent.read()["error"]["code"], code, line[:60])
+        for line in (b"", b"  ", b'{"jsonrpc":"2.0","id":1,"result":{}}',
+                     b'{"jsonrpc":"2.0","method":"notifications/cancelled"}',
+                     b'{"jsonrpc":"2.0","method":"notifications/else","params":{}}'):
+            agent.line(line)
+        self.assertEqual(agent.ask("ping")["result"], {})
+        for name, arguments, said in (
+                ("profile", {"attempt": "one"}, "must be a whole number"),
+                ("profile", {"attempt": 1.5}, "must be a whole number"),
+                ("profile", {"attempt": 77}, "there is no attempt 77"),
+                ("profile", {"lines": 0}, "from 1 to 200"), ("profile", {"odd": 1}, "takes no"),
+                ("submit", {"kernel": KERNEL}, 'needs "title"'),
+                ("submit", {"title": "x"}, "the whole source"),
+                ("submit", {"title": "x", "kernel": " "}, "is empty"),
+                ("submit", {"title": "x", "kernel": "y", "wait_s": -1}, "from 0 to 3600"),
+                ("submit", {"title": "x", "kernel": "y", "direction": "left"}, "one of down|up"),
+                ("check", {"kernel": "x", "attempt": 0}, "not several"),
+                ("check", {"file": "/dev/zero"}, "/dev/zero"), ("wait", {}, "nothing was handed"),
+                ("evaluate", {"kernels": []}, "1 to 8"), ("evaluate", {"kernels": [1]}, "list of"),
+                ("cost", {"words": "zzz"}, "no number"), ("explain", {"what": "zzz"}, "nothing")):
+            self.assertIn(said, agent.tool(name, **arguments), (name, arguments))
+        self.assertEqual(agent.ask("tools/call", name="odd")["error"]["code"], -32602)
+        self.assertEqual(agent.ask("resources/read", uri="hone://odd")["error"]["code"], -32002)
+        self.assertEqual(agent.ask("resources/read", uri="file:///etc/passwd")["error"]["code"],
+                         -32002)
+        self.assertEqual(agent.ask("prompts/get", name="odd")["error"]["code"], -32602)
+        self.assertEqual(agent.close(), 0)
+
+    def test_what_can_be_read(self):
+        agent = self.agent()
+        tools = agent.ask("tools/list")["result"]["tools"]
+        self.assertEqual(len(tools), len({tool["name"] for tool in tools}))
+        for tool in tools:
+            self.assertEqual(tool["inputSchema"]["type"], "object")
+            self.assertGreaterEqual(set(tool["inputSchema"]["properties"]),
+                                    set(tool["inputSchema"].get("required", [])))
+        profile = agent.tool("profile")
+        self.assertEqual(profile["lines"][0]["us"], max(row["us"] for row in profile["lines"]))
+        self.assertIn("hbm_read_bytes", profile["metrics"])
+        self.assertIn("sbuf_peak_bytes", agent.tool("memory")["metrics"])
+        self.assertGreater(agent.tool("bound")["floor_us"], 0)
+        self.assertIn(agent.tool("cost", words="vector")["numbers"][0]["known"],
+                      ("documented", "measured", "fitted", "guessed"))
+        self.assertIn("dst", agent.tool("explain", what="nc_matmul")["text"])
+        self.assertTrue(agent.tool("menu")["try"])
+        self.assertEqual(agent.tool("history")["all"], 1)
+        agent.tool("notes"), agent.tool("experiences")
+        self.assertEqual(agent.tool("compare", a=0)["b_times_as_fast"], 1)
+        uris = [row["uri"] for row in agent.ask("resources/list")["result"]["resources"]]
+        for uri in uris:
+            self.assertTrue(agent.ask("resources/read", uri=uri)["result"]["contents"][0]["text"])
+        read = agent.ask("resources/read", uri="hone://kernel")["result"]["contents"][0]["text"]
+        self.assertEqual(read, KERNEL)
+        stored = agent.ask("resources/read", uri="hone://attempt/0/profile")["result"]
+        json.loads(stored["contents"][0]["text"])
+        for row in agent.ask("prompts/list")["result"]["prompts"]:
+            self.assertTrue(agent.ask("prompts/get", name=row["name"])["result"]["messages"])
+        began = time.monotonic()
+        status = agent.tool("status")
+        self.assertLess(time.monotonic() - began, 0.5)
+        self.assertEqual(status["gates"]["decide"], "ask")
+        self.assertFalse(status["approved_by_nobody"])
+        self.idle(agent)
+        self.assertEqual(agent.close(), 0)
+
+    def idle(self, agent):
+        def ticks():
+            text = pathlib.Path(f"/proc/{agent.process.pid}/stat").read_text()
+            return sum(map(int, text.rsplit(")", 1)[1].split()[11:13]))
+        if not os.path.exists("/proc/self/stat"):
+            return
+        time.sleep(0.3)
+        before = ticks()
+        time.sleep(0.7)
+        self.assertLessEqual(ticks() - before, 1)
+
+    def test_evaluations_are_those_of_hone_sim(self):
+        agent = self.agent(revision=BEFORE)
+        (self.task / "wide.py").write_text(WIDE)
+        found = agent.tool("evaluate", "token", file=str(self.task / "wide.py"))
+        self.assertTrue([note for note in agent.notes
+                         if note["method"] == "notifications/progress"])
+        steps = [note["params"]["progress"] for note in agent.notes]
+        self.assertEqual(steps, sorted(set(steps)))
+        said = json.loads(hone("sim", self.task / "wide.py", "--reference",
+                               self.task / "reference.py", "--json").stdout)
+        self.assertEqual(found["latency_us"], said["latency_us"])
+        self.assertEqual(found["verdict"]["correct"], "yes")
+        several = agent.tool("evaluate", kernels=[KERNEL, WIDE, WRONG, "def x(:"])["kernels"]
+        self.assertEqual([row["verdict"].get("correct") for row in several],
+                         ["yes", "yes", "no", None])
+        self.assertEqual(several[3]["verdict"]["compiles"], "no")
+        self.assertEqual(several[0]["tried_before"].split(" ")[:2], ["same", "as"])
+        checked = agent.tool("check", kernel=WIDE.replace("a, b)", "a, q)"))
+        self.assertEqual(checked["verdict"]["compiles"], "no")
+        self.assertTrue(checked["findings"][0]["line"])
+        self.assertEqual(agent.tool("check", kernel=WIDE)["errors"], 0)
+        self.assertEqual(agent.tool("history")["all"], 1)
+        self.assertEqual(agent.close(), 0)
+
+    def test_work_is_given_up_when_it_is_cancelled(self):
+        agent = self.agent()
+        agent.tool("profile")
+        number = agent.begin("tools/call", name="evaluate", arguments={"kernels": [WIDE] * 8})
+        agent.send({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                    "params": {"requestId": number, "reason": "enough"}})
+        agent.tool("status")
+        agent.begin("tools/call", name="evaluate", arguments={"kernel": WIDE})
+        self.assertEqual(agent.close(), 0)  # does not wait for what nobody reads
+        self.assertNotIn(number, [note.get("id") for note in agent.notes])
+
+    def test_kernels_are_judged_like_any_other(self):
+        agent = self.agent("--gate", "auto", name="odd \x1b[2J name")
+        done = agent.tool("submit", title="wider tiles", what="TILE_N = 512", why="fewer pieces",
+                          kernel=WIDE, metric="dma_transfer_count", size=0.5)
+        self.assertEqual((done["state"], done["status"]), ("ended", "keep"), done)
+        self.assertEqual(done["author"], "agent/odd2Jname")
+        self.assertEqual(set(done["verdict"]) & {"compiles", "correct", "credible", "faster"},
+                         {"compiles", "correct", "credible", "faster"})
+        self.assertGreater(done["vs_parent"], 1)
+        self.assertEqual(agent.tool("history")["attempts"][1]["status"], "keep")
+        wrong = agent.tool("submit", title="wrong", kernel=WRONG)
+        self.assertEqual((wrong["status"], wrong["verdict"]["correct"]), ("failed", "no"))
+        again = agent.tool("submit", title="again", kernel=WIDE)
+        self.assertEqual(again["rejected_by"], "hone")
+        for cheat in CHEATS:
+            self.assertNotEqual(cheat, WIDE)
+            done = agent.tool("submit", title="cheat", kernel=cheat)
+            self.assertIn(done["status"], ("failed", "suspect", "rejected"), done)
+        status = agent.tool("status")
+        self.assertEqual(status["incumbent"]["attempt"], 1)
+        self.assertTrue(status["approved_by_nobody"])
+        self.assertEqual(agent.close(), 0)
+        ran = json.loads(hone("run", self.task, "--rounds", "1", "--json",
+                              "--proposer", "agents").stdout.splitlines()[-1])
+        self.assertEqual(ran["best"]["attempt"], 1)
+
+    def test_gates_hold_and_a_kill_loses_nothing(self):
+        agent = self.agent(revision=BEFORE)
+        done = agent.tool("submit", title="wider tiles", kernel=WIDE, wait_s=3)
+        self.assertEqual(done["state"], "under way")
+        self.assertIn("a person decides", done["waits_for"])
+        self.assertNotIn("incumbent", agent.tool("status"))
+        queued = agent.tool("submit", title="after it", kernel=WRONG, wait_s=0)
+        self.assertEqual(queued["state"], "queued")
+        agent.process.kill()
+        agent.process.wait()
+        agent = self.agent("--gate", "auto")
+        done = agent.tool("wait", submission=1)
+        self.assertEqual((done["state"], done["status"]), ("ended", "keep"))
+        self.assertEqual(agent.tool("wait", submission=2)["status"], "failed")
+        self.assertEqual(agent.close(), 0)
+        self.assertEqual(hone("session", "check", self.task).returncode, 0)
+
+    def test_limits_are_the_servers(self):
+        agent = self.agent("--gate", "auto", "--rounds", "1")
+        self.assertEqual(agent.tool("submit", title="one", kernel=WIDE)["status"], "keep")
+        last = agent.tool("submit", title="two", kernel=WIDE.replace("512", "256"))
+        self.assertEqual(last["state"], "queued")
+        self.assertIn("stopped", last["waits_for"])
+        self.assertEqual(agent.close(), 0)
+
+    def test_who_holds_the_session_is_said(self):
+        first = self.agent()
+        first.tool("profile")
+        second = self.agent()
+        self.assertIn("process", second.tool("status")["held_by"])
+        self.assertIn("open in", second.tool("submit", title="x", kernel=WIDE))
+        self.assertEqual(second.close(), 0)
+        self.assertEqual(first.close(), 0)
+
+    def test_configurations_of_clients(self):
+        for client in ("claude", "cursor", "gemini", "kiro", "vscode"):
+            told = json.loads(hone("mcp", self.task, "--print-config", client).stdout)
+            entry = next(iter(told.values()))["hone"]
+            self.assertEqual(entry["args"], ["mcp", str(self.task)])
+            self.assertTrue(os.path.isabs(entry["command"]))
+        self.assertIn(f'args = ["mcp", "{self.task}"]',
+                      hone("mcp", self.task, "--print-config", "codex").stdout)
+        self.assertEqual(hone("mcp", self.task, "--print-config", "odd").returncode, 2)
+        self.assertEqual(hone("mcp", FOLDER / "none").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
