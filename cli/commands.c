@@ -541,7 +541,9 @@ const struct cli_command cli_commands[] = {
      "proposal, with the agent as its author. Where a gate asks, it waits until a person decides "
      "in "
      "the workbench; the outcome and the person's reason come back to the agent. It is in the "
-     "session's log before the agent hears of it.\n\nNothing runs before the agent asks for "
+     "session's log before the agent hears of it. Where the workbench has the session open, hone "
+     "mcp "
+     "joins it; a workbench that opens takes it over.\n\nNothing runs before the agent asks for "
      "something. The embedded "
      "rewriter and models propose nothing meanwhile.",
      mcp_options, 0, 1, false, cli_mcp},

@@ -30,6 +30,7 @@ struct workbench {
     struct tui_term *term;
     struct views *views;
     struct tune_session *session;
+    struct mcp_host *agents;          /* that joined the session; NULL: none can */
     struct tune_preflight *preflight; /* of the session's models; NULL: none */
     struct tune_options options;
     struct config *config;   /* lives longer than the session */
@@ -129,6 +130,7 @@ static void note_place(struct workbench *bench) {
 static void on_change(void *data) {
     struct workbench *bench = data;
     note_place(bench);
+    mcp_host_changed(bench->agents);
     if (bench->session && tune_session_state(bench->session)->is_lost && !bench->asked_rescue) {
         bench->asked_rescue = true;
         ask_rescue(bench);
@@ -225,6 +227,15 @@ static void try_models(struct workbench *bench) {
             tune_preflight_start(bench->loop, bench->config, state->proposer, false, &hooks, &err);
 }
 
+/* Agents may join a session that this process holds. That they cannot is no trouble of the
+ * session: they hear it themselves. */
+static void let_agents_join(struct workbench *bench) {
+    struct err ignored = {0};
+    const struct tune_state *state = tune_session_state(bench->session);
+    if (!bench->agents && !state->read_only)
+        bench->agents = mcp_host_open(bench->loop, bench->session, bench->config, &ignored);
+}
+
 static void leave_session(struct workbench *bench);
 
 static void on_opening_failed(void *data) {
@@ -241,6 +252,7 @@ static void on_opened(void *data, const struct err *err) {
     if (err->kind == ERR_NONE) {
         set_model(bench);
         try_models(bench);
+        let_agents_join(bench);
         on_change(bench);
         return;
     }
@@ -260,14 +272,18 @@ static bool open_session(struct workbench *bench, const char *task, struct err *
     options.config = bench->config = config;
     options.task = task;
     options.early = true;
+    if (!options.read_only)
+        mcp_host_take(task, options.session_dir);
     bench->session = tune_session_open(&options, bench->loop, err);
     if (!bench->session)
         return false;
     tune_session_on_change(bench->session, on_change, bench);
     if (tune_session_state(bench->session)->opening)
         tune_session_on_opened(bench->session, on_opened, bench);
-    else
+    else {
         try_models(bench);
+        let_agents_join(bench);
+    }
     return true;
 }
 
@@ -279,6 +295,8 @@ static void list_recent(struct workbench *bench) {
 static void leave_session(struct workbench *bench) {
     tune_preflight_free(bench->preflight);
     bench->preflight = NULL;
+    mcp_host_close(bench->agents);
+    bench->agents = NULL;
     tune_session_close(bench->session);
     bench->session = NULL;
     list_recent(bench);
@@ -518,6 +536,7 @@ static void close_all(struct workbench *bench) {
     begin_free(bench->begin);
     views_free(bench->views);
     tune_preflight_free(bench->preflight);
+    mcp_host_close(bench->agents);
     tune_session_close(bench->session);
     loop_timer_stop(bench->frame);
     loop_timer_stop(bench->settle);

@@ -1,38 +1,125 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hone mcp: holds a session and serves it to the agent at standard input and output. Nothing else
- * is printed to stdout. */
+/* hone mcp: serves a session to the agent at standard input and output. Nothing else is printed to
+ * stdout. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/mcp/private.h"
-#include "loop/loop.h"
-#include "mcp/mcp.h"
-#include "tune/tune.h"
-#include "version.h"
 
 #define EXIT_SIGNAL 128 /* plus its number, as shells report a signal */
 #define LAST_MS 2000    /* for what is still to be written at the end */
+#define LOOK_MS 100     /* between two looks for a session that changes hands */
+#define HANDS_MS 10000  /* for that */
+#define MOST_QUEUED ((size_t)32 << 20)
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
-struct serving {
-    const struct cli *cli;
-    struct loop *loop;
-    struct config *config;
-    struct tune_session *session;
-    struct tune_run own; /* gates and limits that hold for this run alone */
-    struct mcp_server *server;
-    struct mcp_stream *stream;
-    struct mcp_client *client;
-    struct loop_signal *signals[COUNT_OF(signals)];
-    int ended_by;
-};
+/* ------------------------------------------------------------------------- where the session is */
+
+static void line_take(struct serving *serving, struct str line) {
+    if (serving->client)
+        mcp_client_line(serving->client, line, true);
+    else if (serving->other)
+        serving_pass(serving, line);
+    else if (serving->queue.len < MOST_QUEUED)
+        buf_printf(&serving->queue, STR_FMT "\n", STR_ARG(line));
+}
+
+static void queue_take(struct serving *serving) {
+    struct buf queue = serving->queue;
+    struct str rest = buf_str(&queue), line;
+    serving->queue = (struct buf){0};
+    while (rest.len && str_next(&rest, '\n', &line))
+        if (line.len)
+            line_take(serving, line);
+    buf_free(&queue);
+}
+
+/* A new holder has to know how the connection began. The answer went to the agent long ago. */
+static void on_nothing(void *data, struct str line) {
+    (void)data, (void)line;
+}
+
+static void revision_tell(struct serving *serving) {
+    if (!serving->first.len || !serving->server)
+        return;
+    struct mcp_client *silent = mcp_client_new(serving->server, on_nothing, NULL);
+    mcp_client_line(silent, buf_str(&serving->first), true);
+    mcp_client_goes_on(serving->client, silent);
+    mcp_client_free(silent);
+}
+
+/* Joins who holds the session, or holds it. *waits: it is held by somebody who cannot be joined
+ * yet. False with *err when there is no session to be had. */
+static bool attach(struct serving *serving, bool *waits, struct err *err) {
+    struct err nobody = {0};
+    *waits = false;
+    serving->session = tune_session_open(&serving->options, serving->loop, err);
+    if (!serving->session)
+        return false;
+    bool held = tune_session_state(serving->session)->held_by != NULL;
+    int fd = held ? mcp_join(tune_session_folder(serving->session), &nobody) : -1;
+    *waits = held && fd < 0 && clock_monotonic_ns() < serving->until_ns;
+    if (fd >= 0 || *waits) {
+        tune_session_close(serving->session);
+        serving->session = NULL;
+    }
+    if (*waits)
+        return true;
+    if (fd >= 0)
+        serving_join(serving, fd);
+    else if (!serving_hold(serving, err))
+        return false;
+    revision_tell(serving);
+    queue_take(serving);
+    return true;
+}
+
+static void on_again(void *data) {
+    struct serving *serving = data;
+    struct err err = {0};
+    bool waits = false;
+    serving->again = NULL;
+    if (!attach(serving, &waits, &err)) {
+        serving->status = cli_fail(serving->cli, &err);
+        loop_stop(serving->loop);
+    } else if (waits) {
+        serving->again = loop_timer_start(serving->loop, LOOK_MS, 0, on_again, serving);
+    }
+}
+
+void serving_look_again(struct serving *serving) {
+    serving->until_ns = clock_monotonic_ns() + (uint64_t)HANDS_MS * 1000000;
+    serving->again = loop_timer_start(serving->loop, LOOK_MS, 0, on_again, serving);
+}
+
+/* ------------------------------------------------------------------------------------ the agent */
+
+static void first_note(struct serving *serving, struct str line) {
+    struct mcp_message message;
+    enum mcp_error code;
+    const char *why;
+    if (serving->first.len || line.len > 65536)
+        return;
+    if (mcp_message_read(line, &message, &code, &why) && message.is == MCP_REQUEST &&
+        !strcmp(message.method, "initialize"))
+        buf_add(&serving->first, line.at, line.len);
+    mcp_message_free(&message);
+}
 
 static void on_line(void *data, struct str line, bool whole) {
     struct serving *serving = data;
-    mcp_client_line(serving->client, line, whole);
+    struct buf said = {0};
+    if (whole) {
+        line_take(serving, line);
+        first_note(serving, line);
+        return;
+    }
+    mcp_error_print(NULL, MCP_INVALID_REQUEST, "this message is longer than 8 MiB", NULL, &said);
+    mcp_stream_send(serving->stream, buf_str(&said));
+    buf_free(&said);
 }
 
 static void on_end(void *data) {
@@ -42,118 +129,69 @@ static void on_end(void *data) {
 
 static void on_signal(void *data, int signum) {
     struct serving *serving = data;
-    serving->ended_by = signum;
+    serving->status = EXIT_SIGNAL + signum;
     loop_stop(serving->loop);
-}
-
-static void on_send(void *data, struct str line) {
-    struct serving *serving = data;
-    mcp_stream_send(serving->stream, line);
-}
-
-static void on_change(void *data) {
-    struct serving *serving = data;
-    mcp_server_changed(serving->server);
 }
 
 /* --------------------------------------------------------------------------------- the command */
 
-static bool options_read(struct serving *serving, struct tune_options *options) {
+static bool options_read(struct serving *serving) {
     const struct cli *cli = serving->cli;
     const char *gate = cli_value(cli, "gate");
     if (!cli_number(cli, "rounds", 1, 100000, &serving->own.limits[TUNE_BUDGET_ROUNDS]) ||
         !cli_limits(cli, serving->own.limits))
         return false;
     serving->own.gate_set = gate && tune_gate_find(gate, &serving->own.gate);
-    *options = (struct tune_options){.task = cli->args.len ? cli->args.at[0] : ".",
-                                     .reference = cli_value(cli, "reference"),
-                                     .function = cli_value(cli, "kernel-name"),
-                                     .session_dir = cli_value(cli, "session"),
-                                     .device = cli_value(cli, "device"),
-                                     .target = cli_value(cli, "target"),
-                                     .precision = cli_value(cli, "precision"),
-                                     .agents = true,
-                                     .config = serving->config};
+    serving->options = (struct tune_options){.task = cli->args.len ? cli->args.at[0] : ".",
+                                             .reference = cli_value(cli, "reference"),
+                                             .function = cli_value(cli, "kernel-name"),
+                                             .session_dir = cli_value(cli, "session"),
+                                             .device = cli_value(cli, "device"),
+                                             .target = cli_value(cli, "target"),
+                                             .precision = cli_value(cli, "precision"),
+                                             .agents = true,
+                                             .config = serving->config};
     return true;
 }
 
-static bool files_choose(struct serving *serving, struct err *err) {
-    const char *which = cli_value(serving->cli, "changed");
-    struct tune_action action = {.kind = TUNE_ACT_TAKE_FILES};
-    if (!which || !tune_session_state(serving->session)->changed.len)
-        return true;
-    if (!strcmp(which, "keep"))
-        action.kind = TUNE_ACT_KEEP_FILES;
-    return tune_session_act(serving->session, &action, err);
-}
-
-/* A session that somebody else holds can be looked at, and nothing can be handed in. */
-static bool begin(struct serving *serving, const struct tune_options *options, struct err *err) {
-    serving->session = tune_session_open(options, serving->loop, err);
-    if (!serving->session)
-        return false;
-    const struct tune_state *state = tune_session_state(serving->session);
-    bool limited = serving->own.gate_set;
-    for (int i = 0; i < TUNE_BUDGETS; i++)
-        limited = limited || serving->own.limits[i] > 0;
-    return state->read_only ||
-           (files_choose(serving, err) &&
-            (!limited || tune_session_run_begin(serving->session, &serving->own, err)));
-}
-
 static void serve(struct serving *serving) {
-    const struct mcp_options options = {.loop = serving->loop,
-                                        .session = serving->session,
-                                        .config = serving->config,
-                                        .version = HONE_VERSION,
-                                        .drives = true,
-                                        .approves = serving->own.gate_set &&
-                                                    serving->own.gate == TUNE_GATE_AUTO};
     const struct mcp_stream_hooks hooks = {on_line, on_end, serving};
+    struct loop_signal *watched[COUNT_OF(signals)];
+    struct err err = {0};
+    bool waits = false;
     for (size_t i = 0; i < COUNT_OF(signals); i++)
-        serving->signals[i] = loop_signal_start(serving->loop, signals[i], on_signal, serving);
-    serving->server = mcp_server_new(&options);
+        watched[i] = loop_signal_start(serving->loop, signals[i], on_signal, serving);
     serving->stream = mcp_stream_new(serving->loop, STDIN_FILENO, STDOUT_FILENO, &hooks);
-    serving->client = mcp_client_new(serving->server, on_send, serving);
-    tune_session_on_change(serving->session, on_change, serving);
-    loop_run(serving->loop);
-    mcp_client_free(serving->client);
+    if (attach(serving, &waits, &err))
+        loop_run(serving->loop);
+    else
+        serving->status = cli_fail(serving->cli, &err);
+    loop_timer_stop(serving->again);
+    serving_part(serving);
+    serving_release(serving, NULL);
     mcp_stream_flush(serving->stream, LAST_MS);
     mcp_stream_free(serving->stream);
-    tune_session_on_change(serving->session, NULL, NULL);
-    mcp_server_free(serving->server);
     for (size_t i = 0; i < COUNT_OF(signals); i++)
-        loop_signal_stop(serving->signals[i]);
-}
-
-static void end(struct serving *serving) {
-    struct buf said = {0};
-    if (serving->session && saved_elsewhere(serving->session, "TASK", &said))
-        cli_say(stderr, "hone mcp: %s\n", said.at);
-    if (serving->session && !tune_session_state(serving->session)->read_only)
-        tune_session_run_end(serving->session);
-    buf_free(&said);
-    tune_session_close(serving->session);
-    loop_free(serving->loop);
-    config_free(serving->config);
+        loop_signal_stop(watched[i]);
 }
 
 int cli_mcp(const struct cli *cli) {
     struct serving serving = {.cli = cli};
-    struct tune_options options = {0};
     struct err err = {0};
     if (cli_value(cli, "print-config"))
         return mcp_config_print(cli, cli_value(cli, "print-config"));
     serving.config = settings_load(cli->args.len ? cli->args.at[0] : ".", &err);
     if (!serving.config)
         return cli_fail(cli, &err);
-    int status = options_read(&serving, &options) ? CLI_OK : CLI_WRONG_USAGE;
     signal(SIGPIPE, SIG_IGN);
     serving.loop = loop_new();
-    if (status == CLI_OK && begin(&serving, &options, &err))
+    if (options_read(&serving))
         serve(&serving);
-    else if (status == CLI_OK)
-        status = cli_fail(cli, &err);
-    end(&serving);
-    return serving.ended_by ? EXIT_SIGNAL + serving.ended_by : status;
+    else
+        serving.status = CLI_WRONG_USAGE;
+    loop_free(serving.loop);
+    config_free(serving.config);
+    buf_free(&serving.first);
+    buf_free(&serving.queue);
+    return serving.status;
 }

@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `hone mcp`: a session for agents, over standard input and output. */
+/* `hone mcp`: a session for agents, over standard input and output; and agents that join a
+ * workbench. */
 #ifndef HONE_CLI_MCP_H
 #define HONE_CLI_MCP_H
 
 #include "cli/kit/kit.h"
 
 int cli_mcp(const struct cli *cli);
+
+/* host.c: agents may join the session of this process, which a person holds. NULL and *err when
+ * they cannot. To be closed before the session. */
+struct loop;
+struct tune_session;
+struct mcp_host;
+struct mcp_host *mcp_host_open(struct loop *loop, struct tune_session *session,
+                               const struct config *config, struct err *err) CC_MUST_USE;
+void mcp_host_changed(struct mcp_host *host); /* the session did; accepts NULL */
+void mcp_host_close(struct mcp_host *host);   /* accepts NULL */
+/* A hone mcp that holds the session of a task, or of the folder `session` (NULL: the task's own),
+ * gives it to this process: it waits until that is done, but not for long. */
+void mcp_host_take(const char *task, const char *session);
 
 #endif

@@ -156,6 +156,24 @@ struct mcp_client *mcp_client_new(struct mcp_server *server, mcp_send_fn *send, 
     return client;
 }
 
+void mcp_client_goes_on(struct mcp_client *client, const struct mcp_client *before) {
+    client->revision = before->revision;
+    memcpy(client->name, before->name, sizeof client->name);
+}
+
+void mcp_client_leave(struct mcp_client *client, const char *why) {
+    while (client->calls) {
+        struct mcp_call *call = client->calls;
+        if (call->cancel)
+            call->cancel(call);
+        call->cancel = NULL;
+        if (call->tool)
+            mcp_call_failed(call, "%s", why);
+        else
+            mcp_call_error(call, MCP_INTERNAL_ERROR, "%s", why);
+    }
+}
+
 void mcp_client_free(struct mcp_client *client) {
     if (!client)
         return;

@@ -57,6 +57,15 @@ static void ping(struct mcp_call *call) {
     mcp_call_result(call, cJSON_CreateObject());
 }
 
+static void yield(struct mcp_call *call) {
+    const struct mcp_options options = call->client->server->options;
+    cJSON *result = cJSON_CreateObject();
+    cJSON_AddBoolToObject(result, "yields", options.yield != NULL);
+    mcp_call_result(call, result);
+    if (options.yield)
+        options.yield(options.data);
+}
+
 static void tools_list(struct mcp_call *call) {
     cJSON *result = cJSON_CreateObject();
     cJSON_AddItemToObject(result, "tools", mcp_tools_write());
@@ -67,6 +76,7 @@ static void tools_list(struct mcp_call *call) {
 const struct mcp_method mcp_methods[] = {
     {"initialize", initialize, true, true, true},
     {"ping", ping, true, false, true},
+    {"hone/yield", yield, true, false, true},
     {"server/discover", discover, false, true, false},
     {"tools/list", tools_list, false, true, true},
     {"tools/call", mcp_tool_call, false, true, true},

@@ -23,7 +23,6 @@ void mcp_put_number(cJSON *object, const char *key, double number) {
 
 cJSON *mcp_attempt_brief(const struct tune_state *state, const struct tune_attempt *attempt) {
     cJSON *object = cJSON_CreateObject();
-    (void)state;
     cJSON_AddNumberToObject(object, "attempt", attempt->id);
     if (attempt->parent >= 0)
         cJSON_AddNumberToObject(object, "parent", attempt->parent);
@@ -31,6 +30,8 @@ cJSON *mcp_attempt_brief(const struct tune_state *state, const struct tune_attem
     mcp_put_text(object, "author", attempt->author);
     cJSON_AddStringToObject(object, "status", tune_status_word(attempt->status));
     mcp_put_text(object, "reason", attempt->reason);
+    if (tune_attempt_awaits(state, attempt))
+        cJSON_AddStringToObject(object, "awaits", "a person, who approves this status or not");
     mcp_put_number(object, "latency_us", attempt->latency_us);
     if (attempt->latency_us > 0)
         cJSON_AddBoolToObject(object, "modelled", attempt->modelled);

@@ -5,9 +5,13 @@ handed in: good, wrong, cheating, abandoned; gates, and what survives a kill."""
 import json
 import os
 import pathlib
+import pty
+import signal
+import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -22,6 +26,7 @@ ENV = dict(os.environ, XDG_CACHE_HOME=str(FOLDER / "cache"), XDG_STATE_HOME=str(
            XDG_CONFIG_HOME=str(FOLDER / "config"))
 BEFORE = "2025-11-25"
 WIDE = KERNEL.replace("TILE_N = 64", "TILE_N = 512")
+NARROW = KERNEL.replace("TILE_N = 64", "TILE_N = 128")
 WRONG = WIDE.replace("nl.add(a, b)", "nl.subtract(a, b)")
 CHEATS = [
     WIDE.replace("import neuronxcc.nki as nki", "import os\nimport neuronxcc.nki as nki"),
@@ -37,10 +42,53 @@ def hone(*args):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
 
 
+class Bench:
+    """A workbench in a terminal, and the keys of its person."""
+
+    def __init__(self, task):
+        self.pid, self.terminal = pty.fork()
+        if not self.pid:
+            os.execve(HONE, [HONE, str(task)], dict(ENV, TERM="xterm", LINES="40", COLUMNS="120"))
+        self.reader = threading.Thread(target=self.drain, daemon=True)
+        self.reader.start()
+
+    def drain(self):
+        try:
+            while os.read(self.terminal, 65536):
+                pass
+        except OSError:
+            pass
+
+    def press(self, keys):
+        os.write(self.terminal, keys)
+
+    def decide(self, agent, step, keys):
+        """Waits until the gate after that step asks, and presses keys."""
+        for _ in range(600):
+            loop = agent.tool("status")["loop"]
+            if loop["waits"] == "gate" and loop["step"] == step:
+                break
+            time.sleep(0.05)
+        else:
+            raise AssertionError(f"{step} was not asked about: {loop}")
+        self.press(keys)
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        self.pid = 0
+
+    def end(self):
+        if self.pid:
+            self.kill()
+        os.close(self.terminal)
+
+
 class Mcp(unittest.TestCase):
     def setUp(self):
         self.task = FOLDER / self.id().split(".")[-1]
         self.task.mkdir()
+        self.session = self.task / ".hone" / self.task.name
         (self.task / "kernel.py").write_text(KERNEL)
         (self.task / "reference.py").write_text(REFERENCE)
 
@@ -252,14 +300,71 @@ class Mcp(unittest.TestCase):
         self.assertIn("stopped", last["waits_for"])
         self.assertEqual(agent.close(), 0)
 
-    def test_who_holds_the_session_is_said(self):
-        first = self.agent()
+    def test_several_agents_share_a_session(self):
+        first = self.agent("--gate", "auto", name="one")
         first.tool("profile")
-        second = self.agent()
-        self.assertIn("process", second.tool("status")["held_by"])
-        self.assertIn("open in", second.tool("submit", title="x", kernel=WIDE))
+        socket = self.session / "agents.sock"
+        self.assertEqual(stat.S_IMODE(socket.stat().st_mode), 0o600)
+        second, third = self.agent(name="two"), self.agent(revision=BEFORE, name="three")
+        status = second.tool("status")
+        self.assertEqual((status["held_by"], status["agents"]), ("hone mcp", 3))
+        done = second.tool("submit", title="wider tiles", kernel=WIDE)
+        self.assertEqual((done["status"], done["author"]), ("keep", "agent/two"))
+        self.assertEqual(first.tool("history")["attempts"][1]["author"], "agent/two")
+        self.assertEqual(third.tool("submit", title="same", kernel=WIDE)["rejected_by"], "hone")
         self.assertEqual(second.close(), 0)
-        self.assertEqual(first.close(), 0)
+        first.process.kill()  # the third one holds the session from now on
+        while third.ask("tools/call", name="status", arguments={}).get("error"):
+            pass
+        status = third.tool("status")
+        self.assertEqual((status["agents"], status["incumbent"]["attempt"]), (1, 1))
+        self.assertEqual(third.close(), 0)
+        self.assertFalse(socket.exists())
+
+    def test_who_cannot_be_joined_is_named(self):
+        other = subprocess.Popen([HONE, "run", str(self.task), "--gate", "auto"], env=ENV,
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        other.stdout.readline()
+        agent = self.agent()
+        status = agent.tool("status")
+        if status["read_only"]:  # else the run is over
+            self.assertIn("process", status["held_by"])
+            self.assertIn("open in", agent.tool("submit", title="x", kernel=WIDE))
+        other.kill()
+        other.communicate()
+        self.assertEqual(agent.close(), 0)
+
+    def test_a_person_decides_in_the_workbench(self):
+        agent = self.agent(revision=BEFORE)
+        done = agent.tool("submit", title="wider tiles", kernel=WIDE, wait_s=3)
+        self.assertIn("a person decides", done["waits_for"])
+        bench = Bench(self.task)  # hone mcp gives it the session
+        self.addCleanup(bench.end)
+        while agent.tool("status")["held_by"] != "a workbench":
+            time.sleep(0.05)
+        self.assertEqual(agent.tool("wait", submission=1, wait_s=0)["state"], "under way")
+        bench.decide(agent, "plan", b"a")
+        bench.decide(agent, "rewrite", b"a")
+        bench.decide(agent, "decide", b"")
+        self.assertEqual(agent.tool("wait", wait_s=0)["state"], "under way")
+        self.assertIn("a person", agent.tool("history")["attempts"][1]["awaits"])
+        bench.press(b"a")
+        self.assertEqual(agent.tool("wait", submission=1)["status"], "keep")
+        bench.decide(agent, "plan", b"r")  # the rewriter's own
+        bench.press(b"not now\r")
+        done = agent.tool("submit", title="narrower", kernel=NARROW, wait_s=2)
+        self.assertEqual(done["state"], "under way", done)
+        bench.decide(agent, "plan", b"r")
+        bench.press(b"too narrow\r")
+        done = agent.tool("wait", submission=2)
+        self.assertEqual((done["status"], done["rejected_by"]), ("rejected", "a person"))
+        self.assertEqual(done["reason"], "too narrow")
+        bench.kill()
+        while agent.ask("tools/call", name="status", arguments={}).get("error"):
+            pass
+        self.assertEqual(agent.tool("status")["held_by"], "hone mcp")
+        self.assertEqual(agent.tool("wait", submission=2)["reason"], "too narrow")
+        self.assertEqual(agent.close(), 0)
 
     def test_configurations_of_clients(self):
         for client in ("claude", "cursor", "gemini", "kiro", "vscode"):

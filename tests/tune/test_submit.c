@@ -74,6 +74,10 @@ static void gates_hold(void **unused) {
         if (i < TUNE_STEP_DECIDE)
             fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_APPROVE});
     }
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP); /* as it is proposed */
+    assert_true(tune_attempt_awaits(state, &state->attempts.at[1]));
+    assert_true(tune_submission_look(state, 1, &view));
+    assert_int_equal(view.is, TUNE_SUBMISSION_UNDER_WAY);
     fake_act(&fake, (struct tune_action){
                         .kind = TUNE_ACT_REJECT, .lane = TUNE_ANY_LANE, .text = "not readable"});
     assert_true(tune_submission_look(state, 1, &view));

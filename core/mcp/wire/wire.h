@@ -73,6 +73,6 @@ struct mcp_stream *mcp_stream_new(struct loop *loop, int in, int out,
 void mcp_stream_send(struct mcp_stream *stream, struct str line);
 /* Writes what is kept, for at most so long. */
 void mcp_stream_flush(struct mcp_stream *stream, int limit_ms);
-void mcp_stream_free(struct mcp_stream *stream); /* accepts NULL; not within its own hooks */
+void mcp_stream_free(struct mcp_stream *stream); /* accepts NULL; not within `line` */
 
 #endif

@@ -50,6 +50,14 @@ static void refusal_look(const struct tune_state *state, const char *key,
     }
 }
 
+bool tune_attempt_awaits(const struct tune_state *state, const struct tune_attempt *attempt) {
+    bool asks = state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_DECIDE;
+    for (size_t i = 0; asks && i < state->lanes.len; i++)
+        if (!state->lanes.at[i].closed && state->lanes.at[i].attempt == attempt->id)
+            return true;
+    return false;
+}
+
 bool tune_submission_look(const struct tune_state *state, int number,
                           struct tune_submission_view *view) {
     *view = (struct tune_submission_view){.lane = -1, .attempt = -1};
@@ -60,7 +68,8 @@ bool tune_submission_look(const struct tune_state *state, int number,
     view->lane = lane_of(state, key);
     if (attempt)
         view->attempt = attempt->id;
-    if (attempt && attempt->status != TUNE_STATUS_OPEN) {
+    bool awaits = attempt && tune_attempt_awaits(state, attempt);
+    if (attempt && attempt->status != TUNE_STATUS_OPEN && !awaits) {
         view->is = TUNE_SUBMISSION_ENDED;
         view->status = attempt->status;
         view->reason = attempt->reason;

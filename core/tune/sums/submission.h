@@ -24,6 +24,8 @@ struct tune_submission_view {
 /* What became of submission number `number`, from 1. False: there is none. */
 bool tune_submission_look(const struct tune_state *state, int number,
                           struct tune_submission_view *view) CC_MUST_USE;
+/* Whether what was decided about the attempt is still a proposal: a person is asked about it. */
+bool tune_attempt_awaits(const struct tune_state *state, const struct tune_attempt *attempt);
 /* The submission that a plan belongs to; NULL: none. */
 const struct tune_submission *tune_submission_of(const struct tune_state *state,
                                                  const struct tune_plan *plan);

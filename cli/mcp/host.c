@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The other side of hone mcp: a person's workbench that agents join. */
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/mcp/private.h"
+#include "loop/loop.h"
+#include "mcp/mcp.h"
+#include "version.h"
+
+#define TAKE_MS 2000 /* for a hone mcp to give the session up */
+
+struct mcp_host {
+    struct mcp_server *server;
+    struct mcp_listener *listener;
+};
+
+struct mcp_host *mcp_host_open(struct loop *loop, struct tune_session *session,
+                               const struct config *config, struct err *err) {
+    const struct mcp_options options = {
+        .loop = loop, .session = session, .config = config, .version = HONE_VERSION};
+    struct mcp_host *host = mem_alloc(1, sizeof *host);
+    signal(SIGPIPE, SIG_IGN); /* agents may go away at any time */
+    host->server = mcp_server_new(&options);
+    host->listener = mcp_listen(host->server, err);
+    if (host->listener)
+        return host;
+    mcp_host_close(host);
+    return NULL;
+}
+
+void mcp_host_changed(struct mcp_host *host) {
+    if (host)
+        mcp_server_changed(host->server);
+}
+
+void mcp_host_close(struct mcp_host *host) {
+    if (!host)
+        return;
+    mcp_listener_free(host->listener);
+    mcp_server_free(host->server);
+    free(host);
+}
+
+/* The other side closes the connection when the session is free. A workbench says no. */
+static void ask(int fd) {
+    char chunk[4096];
+    uint64_t until = clock_monotonic_ns() + (uint64_t)TAKE_MS * 1000000;
+    if (write(fd, MCP_YIELD, strlen(MCP_YIELD)) < 0)
+        return;
+    while (clock_monotonic_ns() < until) {
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        if (poll(&wait, 1, 50) <= 0)
+            continue;
+        ssize_t got = read(fd, chunk, sizeof chunk - 1);
+        if (got <= 0)
+            return;
+        chunk[got] = 0;
+        if (!strstr(chunk, MCP_YIELDS))
+            return;
+    }
+}
+
+void mcp_host_take(const char *task, const char *session) {
+    struct err ignored = {0};
+    char *folder = session ? mem_strdup(session) : cli_session_of(task, &ignored);
+    int fd = folder ? mcp_join(folder, &ignored) : -1;
+    if (fd >= 0) {
+        ask(fd);
+        close(fd);
+    }
+    free(folder);
+}
