@@ -277,6 +277,14 @@ struct task_inputs *task_cache_load(const char *reference_path, const char *seed
     return inputs;
 }
 
+struct task_inputs *task_cache_take_steps(const char *reference_path, const char *seed_folder) {
+    struct task_inputs *steps = load_named(reference_path, seed_folder, "steps", false);
+    char *folder = path_join(seed_folder, "steps");
+    (void)!file_remove_tree(folder, NULL);
+    free(folder);
+    return steps;
+}
+
 static struct task_inputs *load_any_seed(const char *reference_path, const char *of_reference) {
     struct task_inputs *inputs = NULL;
     DIR *dir = opendir(of_reference);

@@ -21,6 +21,10 @@ bool task_graph_there(const char *of_reference);
  * shapes_only nothing is mapped, and shapes without numbers will do. */
 struct task_inputs *task_cache_load(const char *reference_path, const char *seed_folder,
                                     bool shapes_only) CC_MUST_USE;
+/* Maps the arrays that forward went through for a seed, and removes their folder. NULL when they
+ * are not there. */
+struct task_inputs *task_cache_take_steps(const char *reference_path,
+                                          const char *seed_folder) CC_MUST_USE;
 /* Removes the least recently used seeds until the cache fits its limit; `keep` stays. Another hone
  * that is about to read a removed seed makes it again. */
 void task_cache_trim(const char *keep);

@@ -18,8 +18,8 @@
 #define DEFAULT_SEED_S 120.0
 #define MAX_ASKED 3
 
-enum operation { OP_INPUTS, OP_SHAPES, OP_FORWARD, OP_COMPARE };
-static const char *const operation_names[] = {"inputs", "shapes", "forward", "compare"};
+enum operation { OP_INPUTS, OP_SHAPES, OP_FORWARD, OP_COMPARE, OP_STEPS };
+static const char *const operation_names[] = {"inputs", "shapes", "forward", "compare", "steps"};
 
 struct request {
     enum operation operation;
@@ -185,6 +185,15 @@ static void answer_failure(struct task_reference *reference, const cJSON *answer
     buf_free(&message);
 }
 
+/* They are read once, so the folder is removed as soon as it is mapped. */
+static void answer_steps(struct task_reference *reference, const char *folder) {
+    struct task_inputs *steps = task_cache_take_steps(reference->path, folder);
+    if (steps)
+        finish(reference, steps, NULL, NULL);
+    else
+        finish_with_error(reference, ERR_ENVIRONMENT, "the reference's arrays cannot be read back");
+}
+
 static void answer_success(struct task_reference *reference, const cJSON *answer) {
     struct request *request = &reference->queue.at[0];
     char *folder = task_cache_seed(reference->cache, request->seed);
@@ -196,6 +205,8 @@ static void answer_success(struct task_reference *reference, const cJSON *answer
     } else if (request->operation == OP_FORWARD) {
         task_cache_trim(folder);
         finish(reference, NULL, NULL, NULL);
+    } else if (request->operation == OP_STEPS) {
+        answer_steps(reference, folder);
     } else {
         request->asked++; /* now the pump finds it in the cache */
         reference->sent = false;
@@ -399,6 +410,13 @@ void task_reference_shapes(struct task_reference *reference, int64_t seed, task_
 
 void task_reference_forward(struct task_reference *reference, int64_t seed) {
     *vec_push(&reference->queue) = (struct request){.operation = OP_FORWARD, .seed = seed};
+    pump_soon(reference);
+}
+
+void task_reference_steps(struct task_reference *reference, int64_t seed, task_inputs_fn *fn,
+                          void *data) {
+    *vec_push(&reference->queue) =
+        (struct request){.operation = OP_STEPS, .seed = seed, .on_inputs = fn, .data = data};
     pump_soon(reference);
 }
 

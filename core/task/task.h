@@ -153,6 +153,13 @@ void task_reference_shapes(struct task_reference *reference, int64_t seed, task_
 /* Has the reference's own outputs made ahead, while the caller is busy with something else.
  * task_reference_compare reports what goes wrong. */
 void task_reference_forward(struct task_reference *reference, int64_t seed);
+/* Gets the arrays that forward goes through for the seed, with their numbers as float32: the first
+ * value is a text with a line for each array that follows, "LINE\tNAME" (foreign; the line is the
+ * reference's, 0 unknown); the last ones are the outputs. There are at most TASK_MAX_VALUES - 1;
+ * what comes later than that, or would take more than 200 MB, is left out. Answers as
+ * task_reference_prepare. */
+void task_reference_steps(struct task_reference *reference, int64_t seed, task_inputs_fn *fn,
+                          void *data);
 /* Compares the kernel's outputs with the reference's. They are in the order in which the kernel
  * returned them, and their data must stay until the answer comes. comparison is NULL when it
  * failed. */

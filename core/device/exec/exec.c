@@ -319,15 +319,33 @@ static bool is_cancelled(const struct exec *x) {
     return x->limits && x->limits->cancel && *x->limits->cancel;
 }
 
+size_t device_watch_read(struct exec *run, const struct nki_ap *ap, size_t most, float *to) {
+    struct view view;
+    if (ap->indirect || (uint64_t)nki_ap_count(ap) > most || !exec_read_ap(run, ap, &view))
+        return 0;
+    view_to_floats(&view, to);
+    return (size_t)view_count(&view);
+}
+
+static bool watch(struct exec *x, bool before) {
+    if (!x->limits || !x->limits->watch || x->limits->watch(x->limits->watching, x, x->i, before))
+        return true;
+    return err_set(x->err, ERR_CANCELLED, "stopped");
+}
+
 static bool run_all(struct exec *x) {
     for (x->i = 0; x->i < x->program->instrs.len; x->i++) {
         x->instr = &x->program->instrs.at[x->i];
         if (x->i % 64 == 0 && is_cancelled(x))
             return err_set(x->err, ERR_CANCELLED, "stopped");
+        if (!watch(x, true))
+            return false;
         bool ok = x->instr->mask ? run_masked(x) : runs[x->instr->op](x);
         if (!ok && !x->skip)
             return false;
         x->skip = false;
+        if (!watch(x, false))
+            return false;
         memory_release_dead(x);
         if (arena_bytes(x->scratch))
             arena_reset(x->scratch);

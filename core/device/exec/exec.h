@@ -14,9 +14,16 @@ struct device_work {
 };
 void device_expect(const struct device_image *image, struct device_work *work);
 
+/* Looks at a run: called before and after each instruction. False stops the run, which fails as
+ * cancelled. Operands are read with device_watch_read during the call. */
+struct exec;
+typedef bool device_watch_fn(void *data, struct exec *run, size_t instruction, bool before);
+
 struct device_limits {
     uint64_t memory_bytes;      /* for HBM, SBUF and PSUM contents; 0: 16 GiB */
     const volatile int *cancel; /* non-zero stops it; may be NULL */
+    device_watch_fn *watch;     /* may be NULL */
+    void *watching;             /* its data */
 };
 /* Runs the program on the kernel's array inputs, which are in the order of nki_storage.input and
  * have the dtypes and shapes that it was specialised for. Allocates the data of outputs[0 ..
@@ -26,6 +33,11 @@ struct device_limits {
 bool device_execute(const struct device_image *image, const struct array *inputs, size_t n_inputs,
                     struct array *outputs, const struct device_limits *limits,
                     struct err *err) CC_MUST_USE;
+
+/* Copies what an operand of the watched instruction holds, in row-major order and as fp32, to `to`,
+ * and returns how many elements. 0 where there are more than `most`, or only the device knows which
+ * are meant. */
+size_t device_watch_read(struct exec *run, const struct nki_ap *ap, size_t most, float *to);
 
 /* The environment ("NAME=value") with which to start a process that executes programs, so that
  * OpenBLAS uses kernels made for this processor. NULL when it does so already. */

@@ -46,6 +46,7 @@ struct evaluation {
     double inputs_s, execute_s, compare_s; /* sums over the seeds */
     volatile int cancel;
     bool stopping, compiled;
+    bool diagnosed; /* a wrong seed was looked at, or is being looked at */
 };
 
 /* Ends the evaluation with what the result holds by now. Called once, on the loop's thread. */
@@ -75,6 +76,10 @@ bool here_specialise(struct evaluation *evaluation, struct err *err) CC_MUST_USE
 #define VERIFY_PARALLEL ((size_t)2)
 /* verify.c: runs all seeds and compares them, then finishes. */
 void verify_start(struct evaluation *evaluation);
+
+/* diagnose.c: finds why the outputs of a run are wrong and adds that to the findings; `done` comes
+ * once, later, on the loop's thread. Where it cannot be found, it comes all the same. */
+void diagnose_start(struct seed_run *run, void (*done)(struct seed_run *run));
 
 /* inputs.c */
 /* Completes the inputs of the job that are files. The header of an .npy gives dtype and shape,

@@ -111,9 +111,15 @@ static void on_compared(void *data, const struct task_comparison *comparison,
     run->comparison = *comparison;
     run->compared = true;
     evaluation->compare_s += comparison->elapsed_s;
-    if (!passes(evaluation, run) && !evaluation->job.all_seeds)
+    bool wrong = !passes(evaluation, run);
+    if (wrong && !evaluation->job.all_seeds)
         stop(evaluation);
-    end_run(run);
+    if (wrong && !evaluation->diagnosed) {
+        evaluation->diagnosed = true;
+        diagnose_start(run, end_run);
+    } else {
+        end_run(run);
+    }
 }
 
 /* Without a reference: finds what the outputs alone show. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "diagnose/diagnose.h"
 #include "nki/nki.h"
 
 enum row_kind {
@@ -116,6 +117,20 @@ static bool by_lint(const char *code, struct message *found) {
     return false;
 }
 
+static bool by_diagnosis(const char *code, struct message *found) {
+    const struct diagnose_code *row;
+    for (size_t i = 0; (row = diagnose_code_at(i)); i++)
+        if (!strcmp(row->code, code)) {
+            *found = (struct message){.name = str_of(row->code),
+                                      .kind = "",
+                                      .what = row->what,
+                                      .fix = row->fix,
+                                      .is_own = true};
+            return true;
+        }
+    return false;
+}
+
 bool message_by_code(const char *code, struct message *found) {
     struct str name;
     for (const struct row *row = NULL; (row = row_next(CODE_ROW, row));)
@@ -128,7 +143,7 @@ bool message_by_code(const char *code, struct message *found) {
             found->name = str_of(row->name);
             return true;
         }
-    return by_lint(code, found);
+    return by_lint(code, found) || by_diagnosis(code, found);
 }
 
 bool message_at(size_t index, struct message *found) {

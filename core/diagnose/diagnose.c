@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A diagnosis from its beginning to its end, within its time. */
+#include "diagnose/private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define OFF_TIGHT                                                                  \
+    1e-4 /* of the largest element of a line: sums in another order differ by less \
+          */
+
+static const struct diagnose_code codes[] = {
+#define CODE(id, code, what, fix) {code, what, fix},
+#include "diagnose/codes.def"
+#undef CODE
+};
+
+const struct diagnose_code *diagnose_code_at(size_t index) {
+    return index < COUNT_OF(codes) ? &codes[index] : NULL;
+}
+
+bool study_is_late(const struct study *study) {
+    const volatile int *cancel = study->question->cancel;
+    return (cancel && *cancel) || clock_monotonic_ns() > study->ends_ns;
+}
+
+/* Whether two ways to compare found the same; what is not finite agrees with its like. */
+static bool agrees(double found, double expected) {
+    if (expected == 0)
+        return true;
+    if (!isfinite(found) || !isfinite(expected))
+        return !isfinite(found) && !isfinite(expected);
+    return fabs(found - expected) <= 0.01 * fabs(expected);
+}
+
+static int by_weight(const void *a, const void *b) {
+    const struct site *x = a, *y = b;
+    return x->weight < y->weight ? 1 : x->weight > y->weight ? -1 : (x->first > y->first) * 2 - 1;
+}
+
+/* Statements of one line are told once. */
+static void tell_suspects(struct study *study) {
+    int told[SUSPECTS_MOST], n = 0;
+    qsort(study->sites.at, study->sites.len, sizeof *study->sites.at, by_weight);
+    for (size_t s = 0; s < study->sites.len && n < SUSPECTS_MOST; s++) {
+        const struct site *site = &study->sites.at[s];
+        const struct nki_loc *loc = study_place(study, site);
+        bool there = false;
+        for (int i = 0; i < n; i++)
+            there = there || told[i] == (int)loc->line;
+        if (!(site->weight > 0) || there || loc->file >= study->program->files.len)
+            continue;
+        told[n++] = (int)loc->line;
+        diag_add(study->diags, DIAG_NOTE, "hone-suspect", study->program->files.at[loc->file],
+                 (int)loc->line, (int)loc->column, "suspect %d: %s", n, site->reason);
+    }
+}
+
+static void go(struct study *study) {
+    pattern_tell(study);
+    if (!survey(study))
+        return;
+    if (watch_run(study) && study->question->known_count)
+        match_lines(study);
+    rank_sites(study);
+    signs_find(study);
+    alter_sites(study);
+    tell_suspects(study);
+}
+
+void diagnose(const struct diagnose_question *question, struct diag_list *diags) {
+    double seconds = question->seconds > 0 ? question->seconds : DIAGNOSE_SECONDS;
+    struct study study = {.question = question,
+                          .program = device_image_program(question->image),
+                          .arena = arena_new(),
+                          .diags = diags};
+    study.ends_ns = clock_monotonic_ns() + (uint64_t)(seconds * 1e9);
+    study.off_tight = fmax(OFF_TIGHT, 2 * question->tolerance);
+    study.before = outputs_off(&study, question->outputs);
+    study.knows_right = question->right && agrees(study.before, question->expected);
+    go(&study);
+    vec_free(&study.sites);
+    vec_free(&study.lines);
+    arena_free(study.arena);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a kernel's numbers are wrong: which elements are, where the first number that is none comes
+ * from, which tile is the first that is not what the reference goes through, and which statement is
+ * therefore suspected.
+ *
+ *     program ──▶ survey ──▶ watch ──▶ match ──▶ rank ──▶ alter ──▶ findings
+ *                 sites      tiles     arrays    suspects  tried out
+ */
+#ifndef HONE_DIAGNOSE_DIAGNOSE_H
+#define HONE_DIAGNOSE_DIAGNOSE_H
+
+#include "device/device.h"
+
+#define DIAGNOSE_SECONDS 6.0           /* what it may take unless its caller says otherwise */
+#define DIAGNOSE_INSTRUCTIONS 1000000u /* longer programs are not looked at */
+
+/* An array that the right computation goes through, in fp32, row-major. */
+struct diagnose_array {
+    const char *name; /* as it is shown; printable */
+    int line;         /* of the reference; 0: unknown */
+    struct array array;
+};
+/* What went wrong, and all that is known of it. The caller owns everything. */
+struct diagnose_question {
+    const struct device_image *image;
+    const struct array *inputs; /* as for device_execute */
+    size_t input_count;
+    const struct array *outputs; /* what the kernel made of them; as many as program->outputs */
+    const struct diagnose_array *known; /* arrays of the reference, or of a kernel that is right */
+    size_t known_count;
+    const struct array *right; /* the outputs as they should be, fp32 and of equal sizes; NULL:
+                                * not known in the kernel's own order */
+    double expected;           /* the relative L2 that was found; where `right` gives another one,
+                                * it is not in the kernel's order and not used; 0: unknown */
+    double tolerance;          /* the relative L2 that counts as equal */
+    double seconds;            /* 0: DIAGNOSE_SECONDS */
+    uint64_t memory_bytes;     /* for each run; 0: as device_execute */
+    const volatile int *cancel;
+};
+/* Adds what it finds to `diags`, as notes about `program->files` with the codes hone-wrong-numbers
+ * (which elements), hone-unwritten, hone-not-a-number, and hone-suspect (statements, the most
+ * suspected first). Does not say more than it found. Takes a worker's time, not the event loop's.
+ */
+void diagnose(const struct diagnose_question *question, struct diag_list *diags);
+
+/* What a code of those means; NULL past the last. */
+struct diagnose_code {
+    const char *code, *what, *fix;
+};
+const struct diagnose_code *diagnose_code_at(size_t index);
+
+#endif
