@@ -100,6 +100,8 @@ void cli_sim_print_json(const struct sim *sim) {
     cJSON_AddNumberToObject(object, "cores", MAX_OF(result->lnc, 1));
     add_prediction(object, &sim->prediction);
     add_metrics(object, result);
+    cJSON *causes = result->causes ? cJSON_Parse(result->causes) : NULL;
+    cJSON_AddItemToObject(object, "causes", causes ? causes : cJSON_CreateNull());
     if (cli_has(sim->cli, "save-outputs"))
         add_outputs(object, sim);
     cJSON_AddItemToObject(object, "diagnostics", cli_json_diags(&result->diagnostics));

@@ -149,6 +149,8 @@ void cli_sim_print_text(const struct sim *sim) {
     print_prediction(&raw, sim);
     print_outputs(&raw, result);
     print_lines(&raw, sim);
+    if (result->causes_text)
+        buf_printf(&raw, "\n%s", result->causes_text);
     text_sanitise(&safe, buf_str(&raw));
     fputs(safe.at, stdout);
     buf_free(&raw);

@@ -8,6 +8,7 @@
 #ifndef HONE_DEVICE_DEVICE_H
 #define HONE_DEVICE_DEVICE_H
 
+#include "device/causes/causes.h"
 #include "device/exec/exec.h"
 #include "device/image/image.h"
 #include "device/time/time.h"
@@ -31,6 +32,20 @@ struct device_profile *device_time_with(const struct device_image *image,
  * profile. */
 double device_time_latency(const struct device_image *image,
                            const struct device_constants *constants);
+
+/* Why it takes that long (causes.h), from one more schedule. `reasons`: those of the spans of
+ * device_time_with, too, of a program of at most DEVICE_MOST_REASONS instructions of which nothing
+ * was left out. NULL where that has no profile. Free it with device_causes_free. */
+#define DEVICE_MOST_REASONS 1000000u
+struct device_causes *device_causes_of(const struct device_image *image,
+                                       const struct device_constants *constants,
+                                       bool reasons) CC_MUST_USE;
+
+/* Times changes of the lines that the critical path has most of, and adds them to the causes: each
+ * on the other engines that can run it, and tiles that are waited for in two buffers. `constants`
+ * as for the causes. Nothing for programs of more than 200 000 instructions or with folds. */
+void device_causes_try(struct device_causes *causes, const struct device_image *image,
+                       const struct device_constants *constants);
 
 /* A kernel that was timed. */
 struct device_kernel {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timing a loaded program. Of loops that were copied most rounds are left out again, where the
  * schedule becomes steady without them: the profile is the same, and takes a part of the time. */
+#include "device/causes/inner.h"
 #include "device/device.h"
 #include "device/image/inner.h"
 #include "device/time/inner.h"
@@ -52,6 +53,22 @@ double device_time_latency(const struct device_image *image,
             return us;
     }
     return time_latency(image, constants);
+}
+
+struct device_causes *device_causes_of(const struct device_image *image,
+                                       const struct device_constants *constants, bool reasons) {
+    struct device_kernel shorter;
+    if (reasons && image->program->instrs.len <= DEVICE_MOST_REASONS)
+        return causes_make(image, constants, true);
+    uint32_t rounds = device_fold_rounds(NULL);
+    while (rounds && shorten(image, rounds, &shorter)) {
+        struct device_causes *causes = causes_make(shorter.image, constants, false);
+        rounds = device_fold_rounds(shorter.program);
+        device_kernel_free(&shorter);
+        if (causes)
+            return causes;
+    }
+    return causes_make(image, constants, false);
 }
 
 struct device_profile *device_time(const struct device_image *image) {

@@ -229,6 +229,15 @@ class Sim(Commands):
                    "--reference", package / "kernels" / "double_numpy.py")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def causes_add_up(self, causes, latency_us):
+        path = sum(row["us"] for row in causes["segments"])
+        path += causes["others_us"] + causes["launch_us"]
+        self.assertAlmostEqual(path, latency_us, delta=0.1)
+        for lane in causes["lanes"]:
+            us = lane["busy_us"] + lane["lead_us"] + lane["tail_us"] + causes["launch_us"]
+            self.assertAlmostEqual(us + sum(lane["idle_us"].values()), latency_us, delta=0.1)
+        self.assertLess(len(causes["text"]), 2000)
+
     def test_both_dialects_are_correct_and_have_all_keys(self):
         for name, kernel in (("legacy", LEGACY), ("current", CURRENT)):
             out = self.sim(make_task(name, kernel))
@@ -236,9 +245,10 @@ class Sim(Commands):
                                          "credible", "wall", "seeds", "latency_us", "low_us",
                                          "high_us", "floor_us",
                                          "floor_split_us", "floor_any_us", "instructions",
-                                         "cores", "predicted_us", "metrics", "diagnostics",
-                                         "elapsed_s"])
+                                         "cores", "predicted_us", "metrics", "causes",
+                                         "diagnostics", "elapsed_s"])
             self.assertEqual(out["dialect"], name)
+            self.causes_add_up(out["causes"], out["latency_us"])
             self.assertIs(out["compiles"], True)
             self.assertIs(out["correct"], True)
             self.assertIs(out["credible"], True)

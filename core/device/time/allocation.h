@@ -63,15 +63,16 @@ struct allocation {
     VEC(struct residence) residences; /* in the order they begin */
     VEC(uint32_t) uses; /* residences that issue s uses: uses[use_base[s] .. [s + 1]] */
     VEC(uint32_t) use_base;
-    uint32_t *alias;               /* per block: the block whose storage it shares, mostly itself */
-    bool *again;                   /* per instruction: the compiler computes it twice */
-    bool *input_in_psum;           /* per instruction: the compiler put an input of it into PSUM */
-    uint8_t *engine;               /* per instruction: enum nki_engine, as the compiler chose it */
-    bool renames;                  /* a load that fills a buffer anew fills another buffer */
-    bool makes_descriptors;        /* the hardware makes those of the legacy dialect (DGE) */
-    bool reorders;                 /* the compiler may reorder: legacy dialect */
-    struct nki_fold *folds;        /* of the program, in their shortest periods */
-    VEC(struct gap) gaps;          /* one for each fold of the program */
+    uint32_t *alias;     /* per block: the block whose storage it shares, mostly itself */
+    bool *again;         /* per instruction: the compiler computes it twice */
+    bool *input_in_psum; /* per instruction: the compiler put an input of it into PSUM */
+    uint8_t *engine;     /* per instruction: enum nki_engine, as the compiler chose it */
+    const struct time_change *change; /* what is different from the program; NULL: nothing */
+    bool renames;                     /* a load that fills a buffer anew fills another buffer */
+    bool makes_descriptors;           /* the hardware makes those of the legacy dialect (DGE) */
+    bool reorders;                    /* the compiler may reorder: legacy dialect */
+    struct nki_fold *folds;           /* of the program, in their shortest periods */
+    VEC(struct gap) gaps;             /* one for each fold of the program */
     VEC(struct balance) balances;  /* at the start of each period of each gap, and behind the gap */
     bool *hides;                   /* per instruction: it is of a hidden period; NULL: none is */
     bool is_foldable;              /* nothing but steady schedules stands against leaving out */
@@ -107,6 +108,9 @@ static inline const struct block_operand *allocation_operands(const struct alloc
 void allocation_find_zero_flags(const struct allocation *allocation, bool *absent);
 bool allocation_renames(const struct allocation *allocation, uint32_t i);
 void allocation_choose_engines(struct allocation *allocation, bool shares, const bool *absent);
+
+/* compiler.c: whether the change gives what instruction i writes another buffer. */
+bool allocation_takes_turns(const struct allocation *allocation, uint32_t i);
 
 /* recompute.c: `again`. */
 void allocation_find_recomputed(struct allocation *allocation);
@@ -187,11 +191,19 @@ void depends_free(struct depends *depends);
 
 /* schedule.c */
 struct run;
+/* For what an issue waited (enum device_wait): at last, and before `since` ns, where another wait
+ * followed when it was ready. */
+struct reason {
+    uint8_t last, before;
+    int32_t before_cause; /* the issue that it waited for before */
+    double since;         /* -1: there was one wait */
+};
 struct timeline {
     double *start, *end, *visible; /* per issue: busy from start to end; others see its result at
                                     * visible */
     int32_t *cause;                /* per issue: the issue that made it start when it did; -1:
                                     * none */
+    struct reason *why;            /* per issue; NULL where reasons are not kept */
     uint32_t *turn; /* per issue: the how manieth it was to be scheduled; NULL without gaps */
     double latency_ns;
     double throttled_ns; /* time that the Tensor engine lost to a cold clock */
@@ -209,6 +221,8 @@ struct timeline *timeline_make(const struct schedule *schedule, int lifted);
 void timeline_again(struct timeline *timeline, int lifted);
 /* One that times nothing yet; see timelines_together. */
 struct timeline *timeline_new(const struct schedule *schedule);
+/* Schedules to come note why issues wait. */
+void timeline_keep_reasons(struct timeline *timeline);
 void timeline_free(struct timeline *timeline);
 
 #endif

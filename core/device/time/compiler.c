@@ -3,6 +3,7 @@
  * buffers are renamed, and which engine runs what the kernel leaves open. This file decides;
  * allocation.c carries it out. */
 #include "device/time/allocation.h"
+#include "device/time/inner.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,6 +62,25 @@ bool allocation_renames(const struct allocation *allocation, uint32_t i) {
     const struct nki_operand *src = &instr->operands[NKI_DMA_COPY_src];
     return src->kind == NKI_OPERAND_AP && !dst->indirect && operands[0].count == 1 &&
            program->storages.at[src->ap->storage].space == NKI_HBM && to->space == NKI_SBUF &&
+           (uint64_t)nki_ap_free(dst) * dtype_bytes(dst->dtype) == to->block_bytes &&
+           (uint32_t)dst->count[0] == to->partitions;
+}
+
+bool allocation_takes_turns(const struct allocation *allocation, uint32_t i) {
+    const struct nki_program *program = allocation->image->program;
+    const struct nki_instr *instr = &program->instrs.at[i];
+    const struct time_change *change = allocation->change;
+    if (!change || instr->mask || instr->loc >= program->locs.len)
+        return false;
+    const struct nki_loc *loc = &program->locs.at[instr->loc];
+    size_t n;
+    const struct block_operand *operands = allocation_operands(allocation, i, &n);
+    if (loc->file != change->file || loc->line != change->line || !n || !operands[0].is_dst ||
+        operands[0].is_src || operands[0].count != 1)
+        return false;
+    const struct nki_ap *dst = operands[0].ap;
+    const struct nki_storage *to = &program->storages.at[dst->storage];
+    return to->space != NKI_HBM && !dst->indirect &&
            (uint64_t)nki_ap_free(dst) * dtype_bytes(dst->dtype) == to->block_bytes &&
            (uint32_t)dst->count[0] == to->partitions;
 }

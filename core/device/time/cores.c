@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several cores of a launch: a schedule each, made side by side, because they contend for HBM. Each
  * has engines, SBUF, PSUM and DMA queues of its own. */
-#include "device/time/floor.h"
 #include "device/time/run.h"
 
 #include <stdio.h>
@@ -9,12 +8,19 @@
 
 /* ---- schedules ------------------------------------------------------------------------------ */
 
+static struct timing timing_of_core(const struct timing *timing, size_t core) {
+    struct timing own = *timing;
+    own.image = timing->image->cores[core].image;
+    own.all_spans = false;
+    return own;
+}
+
 void together_make(const struct timing *timing, struct together *together) {
     const struct device_generation *generation = timing->image->generation;
     *together = (struct together){.image = timing->image, .n = timing->image->program->cores};
     together->hbm.bytes_per_ns = (double)together->n * generation->hbm_bytes_per_ns;
     for (size_t k = 0; k < together->n; k++) {
-        struct timing own = {timing->image->cores[k].image, timing->table, timing->without, false};
+        struct timing own = timing_of_core(timing, k);
         folded_prepare(&own, &together->cores[k]);
     }
     (void)together_again(together, -1);
@@ -108,7 +114,7 @@ struct device_profile *cores_profile(const struct timing *timing) {
     size_t last = 0;
     together_make(timing, &together);
     for (size_t k = 0; k < together.n; k++) {
-        struct timing own = {timing->image->cores[k].image, timing->table, timing->without, false};
+        struct timing own = timing_of_core(timing, k);
         all[k] = profile_make(&own, &together.cores[k], &together);
         (void)together_again(&together, -1); /* the bounds came from other schedules */
         if (together.cores[k].latency_ns > together.cores[last].latency_ns)

@@ -30,6 +30,7 @@ struct history {
  * memory of a history goes to the next block when nothing touches the first any more. */
 struct memory {
     struct history *blocks;
+    struct history *others; /* of second buffers, where a change gives blocks such; else NULL */
     uint32_t *last; /* per block on chip: the instruction that touches it last, under any alias */
     VEC(struct history) spare;
 };
@@ -113,6 +114,8 @@ static struct memory memory_make(const struct allocation *allocation) {
     const struct device_image *image = allocation->image;
     struct memory memory = {.blocks = mem_alloc(image->n_blocks, sizeof *memory.blocks),
                             .last = mem_alloc(image->n_blocks, sizeof *memory.last)};
+    if (allocation->change)
+        memory.others = mem_alloc(image->n_blocks, sizeof *memory.others);
     for (uint32_t b = 0; b < image->n_blocks; b++) {
         uint32_t *last = &memory.last[allocation->alias[b]];
         bool kept = allocation_is_in(image, b, NKI_HBM) || image->blocks[b].last == DEVICE_NEVER;
@@ -140,11 +143,21 @@ static void forget(struct memory *memory, uint32_t block) {
 static void memory_free(struct memory *memory, size_t n_blocks) {
     for (size_t b = 0; b < n_blocks; b++)
         vec_free(&memory->blocks[b].all);
+    for (size_t b = 0; memory->others && b < n_blocks; b++)
+        vec_free(&memory->others[b].all);
+    free(memory->others);
     for (size_t i = 0; i < memory->spare.len; i++)
         vec_free(&memory->spare.at[i].all);
     vec_free(&memory->spare);
     free(memory->blocks);
     free(memory->last);
+}
+
+/* From now on the block is its other buffer. */
+static void take_turns(struct memory *memory, uint32_t block) {
+    struct history other = memory->others[block];
+    memory->others[block] = memory->blocks[block];
+    memory->blocks[block] = other;
 }
 
 static void touch_operand(struct depends *depends, struct memory *memory,
@@ -175,6 +188,8 @@ static void touch_instruction(struct depends *depends, struct memory *memory,
     /* This buffer is its own, so nothing has touched it before. */
     if (allocation_renames(allocation, i))
         forget(memory, allocation->alias[operands[0].first]);
+    if (memory->others && allocation_takes_turns(allocation, i))
+        take_turns(memory, allocation->alias[operands[0].first]);
     for (size_t k = 0; k < n; k++)
         if (is_watched(allocation->image, &operands[k]))
             touch_operand(depends, memory, allocation, &operands[k], access);

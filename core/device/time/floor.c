@@ -3,7 +3,7 @@
  * and products run at the peak of the PE array. There are two accounts of how much that is: the
  * kernel's own traffic and products, and what its reference needs (core/task/record). The least
  * work is at most as much as either says, so for each part the smaller number counts. */
-#include "device/time/floor.h"
+#include "device/time/run.h"
 
 #define FP32_PASSES 4    /* passes of the PE array for a product in fp32; bf16 takes one */
 #define SPLIT_PRODUCTS 3 /* high x high, high x low, low x high */

@@ -2,7 +2,6 @@
 /* The profile: what a schedule means. It has metrics under the names of Neuron's tools (Neuron
  * Explorer's summary), the cost of each source line along the critical path, how much each resource
  * limits, and the floor under any kernel with these inputs, outputs and matrix products. */
-#include "device/time/floor.h"
 #include "device/time/inner.h"
 #include "device/time/run.h"
 #include "device/time/testing.h"
@@ -378,92 +377,26 @@ static struct device_line *line_of(struct profiler *p, struct lines *lines, uint
     return &p->profile->lines.at[lines->of_locs[at] - 1];
 }
 
-/* The way back from the issue that ends last. Within a folded loop it goes round the last steady
- * periods until all that were left out have been passed. */
-struct way {
-    const struct folded *folded;
-    uint64_t *left;  /* periods still to be passed, per gap */
-    double ahead_ns; /* by which issues here are later in the whole program */
+/* What the critical path is made of: a stretch of time belongs to the line that filled it. */
+struct shares {
+    struct profiler *profiler;
+    struct lines *lines;
 };
 
-static void pass(struct way *way, size_t g, uint64_t periods) {
-    const struct steady *steady = &way->folded->steady[g];
-    way->left[g] -= periods;
-    way->ahead_ns -= (double)(periods / steady->period) * steady->step_ns;
+static void add_stretch(void *data, const struct stretch *stretch) {
+    struct shares *shares = data;
+    struct profiler *p = shares->profiler;
+    double ns = stretch->until_ns - stretch->from_ns;
+    line_of(p, shares->lines, p->allocation->issues.at[stretch->s].instr)->share += ns;
+    p->critical_ns[issue_cost_at(p->costs, stretch->s)->queue] += ns;
 }
 
-/* From a loop to what an issue there waited for before the loop. */
-static void leave_gaps(struct way *way, int32_t cause) {
-    const struct allocation *allocation = way->folded->allocation;
-    for (size_t g = 0; g < allocation->gaps.len; g++)
-        if (way->left[g] && (cause < 0 || (uint32_t)cause < allocation->gaps.at[g].first))
-            pass(way, g, way->left[g]);
-}
-
-static uint32_t go_round(struct way *way, uint32_t s) {
-    const struct allocation *allocation = way->folded->allocation;
-    for (size_t g = 0; g < allocation->gaps.len; g++) {
-        const struct gap *gap = &allocation->gaps.at[g];
-        const struct steady *steady = &way->folded->steady[g];
-        while (way->left[g] && s >= gap->first && way->folded->time->turn[s] < steady->from) {
-            s += steady->period * gap->length;
-            pass(way, g, steady->period);
-        }
-    }
-    return s;
-}
-
-static struct way start_way(const struct folded *folded, uint32_t last) {
-    const struct allocation *allocation = folded->allocation;
-    struct way way = {.folded = folded, .ahead_ns = folded_shift(folded, last)};
-    way.left = mem_alloc(allocation->gaps.len + 1, sizeof *way.left);
-    for (size_t g = 0; g < allocation->gaps.len; g++)
-        if (folded->time->turn[last] >= folded->steady[g].since)
-            way.left[g] = allocation->gaps.at[g].left_out;
-    return way;
-}
-
-static uint32_t last_to_end(const struct profiler *p) {
-    uint32_t last = 0;
-    double latest = -1;
-    for (uint32_t s = 0; s < p->allocation->issues.len; s++) {
-        double visible = p->time->visible[s] + folded_shift(p->folded, s);
-        if (visible > latest) {
-            latest = visible;
-            last = s;
-        }
-    }
-    return last;
-}
-
-/* Walks back from the issue that ends last. Each stretch of time belongs to the line that filled
- * it. */
 static void walk_critical_path(struct profiler *p, struct lines *lines) {
-    double latency = p->folded->latency_ns, until = latency, covered = 0;
-    int64_t s = p->allocation->issues.len ? (int64_t)last_to_end(p) : -1;
-    struct way way = start_way(p->folded, s < 0 ? 0 : (uint32_t)s);
-    struct device_line *line = NULL;
-    while (s >= 0) {
-        int32_t cause = p->time->cause[s];
-        leave_gaps(&way, cause);
-        if (cause >= 0)
-            cause = (int32_t)go_round(&way, (uint32_t)cause);
-        double from = cause >= 0 ? MIN_OF(p->time->visible[cause] + way.ahead_ns, until) : 0;
-        if (cause >= 0 &&
-            issue_cost_at(p->costs, cause)->queue == issue_cost_at(p->costs, s)->queue)
-            from = MIN_OF(p->time->end[cause] + way.ahead_ns, until);
-        line = line_of(p, lines, p->allocation->issues.at[s].instr);
-        line->share += until - from;
-        p->critical_ns[issue_cost_at(p->costs, s)->queue] += until - from;
-        covered += until - from;
-        until = from;
-        s = cause;
-    }
-    if (line)
-        line->share += latency - covered;
+    struct shares shares = {p, lines};
+    double latency = p->folded->latency_ns;
+    way_walk(p->folded, add_stretch, &shares);
     for (size_t k = 0; k < p->profile->lines.len && latency > 0; k++)
         p->profile->lines.at[k].share /= latency;
-    free(way.left);
 }
 
 static int by_share(const void *a, const void *b) {
@@ -628,14 +561,14 @@ static struct device_constants constants_for(const struct device_image *image,
 struct device_profile *time_profile(const struct device_image *image,
                                     const struct device_constants *constants, bool all_spans) {
     struct device_constants on_grid = constants_for(image, constants);
-    return profile_of(&(struct timing){image, &on_grid, 0, all_spans});
+    return profile_of(&(struct timing){.image = image, .table = &on_grid, .all_spans = all_spans});
 }
 
 struct device_profile *device_time_without(const struct device_image *image,
                                            const struct device_constants *constants,
                                            uint32_t passes) {
     struct device_constants on_grid = constants_for(image, constants);
-    return profile_of(&(struct timing){image, &on_grid, passes, false});
+    return profile_of(&(struct timing){.image = image, .table = &on_grid, .without = passes});
 }
 
 static double latency_of_cores(const struct timing *timing) {
@@ -647,8 +580,14 @@ static double latency_of_cores(const struct timing *timing) {
 }
 
 double time_latency(const struct device_image *image, const struct device_constants *constants) {
+    return time_latency_changed(image, constants, NULL);
+}
+
+double time_latency_changed(const struct device_image *image,
+                            const struct device_constants *constants,
+                            const struct time_change *change) {
     struct device_constants on_grid = constants_for(image, constants);
-    struct timing timing = {image, &on_grid, 0, false};
+    struct timing timing = {.image = image, .table = &on_grid, .change = change};
     struct folded folded;
     if (image->cores)
         return latency_of_cores(&timing);
@@ -663,7 +602,7 @@ double device_latency(const struct device_image *image, const struct device_cons
     if (!constants)
         constants = device_constants_of(image->generation->generation);
     if (image->cores)
-        return latency_of_cores(&(struct timing){image, constants, 0, false});
+        return latency_of_cores(&(struct timing){.image = image, .table = constants});
     struct allocation *allocation = allocation_make(image, constants, 0);
     struct issue_costs *costs = issue_costs_make(allocation, constants);
     struct depends *depends = depends_make(allocation, costs);

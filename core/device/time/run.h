@@ -5,6 +5,7 @@
 #define HONE_DEVICE_RUN_H
 
 #include "device/time/allocation.h"
+#include "device/time/inner.h"
 
 #define MOST_DMA_ENGINES 64
 
@@ -68,8 +69,9 @@ struct run {
     int32_t issuer_last[NKI_ENGINE_COUNT];
     struct pool sbuf, psum;
     struct pe_clock pe_clock;
-    struct hbm *hbm;  /* shared with other cores; NULL: with none */
-    double port_free; /* of SBUF, for Vector or GpSimd, whichever is not port_queue */
+    struct hbm *hbm;   /* shared with other cores; NULL: with none */
+    double port_free;  /* of SBUF, for Vector or GpSimd, whichever is not port_queue .. */
+    int32_t port_last; /* .. and the issue that it waits for */
     uint8_t port_queue;
     uint16_t function_set; /* the set of activation functions that is loaded */
     /* Of a folded program; NULL else. */
@@ -129,7 +131,9 @@ struct timing {
     const struct device_image *image;
     const struct device_constants *table;
     uint32_t without;
-    bool all_spans; /* the profile's are those of the whole program, not of the rounds kept */
+    bool all_spans;     /* the profile's are those of the whole program, not of the rounds kept */
+    bool keeps_reasons; /* timelines have `why` */
+    const struct time_change *change; /* of the program; NULL: none */
 };
 /* Schedules the program, of a folded one so many periods that what was left out is a whole number
  * of steady ones. False, with nothing to free, when too few were kept for that. */
@@ -145,6 +149,22 @@ double folded_shift(const struct folded *folded, uint32_t s);
 /* How often the issue stands for one of the whole program: 1 where nothing was left out. */
 uint64_t folded_weight(const struct folded *folded, uint32_t s);
 
+/* ---- the critical path ---------------------------------------------------------------------- */
+
+/* A stretch of the critical path: the time that issue `s` takes of the latency, from when what it
+ * waited for let it go until the next of the path goes on. In ns of the whole program, from the
+ * start of its first issue. */
+struct stretch {
+    uint32_t s;
+    int32_t cause; /* the issue that it waited for; -1: none */
+    double from_ns, until_ns;
+    double ahead_ns; /* by how much s is later in the whole program than in the schedule */
+};
+typedef void stretch_fn(void *data, const struct stretch *stretch);
+/* way.c: walks back from the issue that ends last. Each stretch begins where the one told after it
+ * ends; together they are the latency. */
+void way_walk(const struct folded *folded, stretch_fn *fn, void *data);
+
 /* ---- spans ---------------------------------------------------------------------------------- */
 
 /* spans.c: the spans of all rounds, by queue and start. Instructions have their numbers in the
@@ -152,6 +172,14 @@ uint64_t folded_weight(const struct folded *folded, uint32_t s);
 void spans_of_whole(const struct folded *folded, double start_ns, struct device_profile *profile);
 /* Sorts spans by start, then instruction. */
 void spans_sort(struct device_span *spans, size_t n);
+
+/* ---- the floor ------------------------------------------------------------------------------ */
+
+/* floor.c: adds a product that takes `once_ns` at the PE array's bf16 peak, and needs `passes` of
+ * that in its own precision. */
+void floor_add_product(struct floor_parts *parts, double once_ns, int passes);
+/* Sets the profile's floors from its parts. */
+void floor_set(struct device_profile *profile, const struct device_generation *generation);
 
 /* ---- several cores -------------------------------------------------------------------------- */
 

@@ -54,10 +54,31 @@ static bool is_dma(const struct run *run, uint32_t s) {
     return queue == QUEUE_DMA_IN || queue == QUEUE_DMA_OUT;
 }
 
-static void hold_until(struct run *run, uint32_t s, double when, int32_t cause) {
+static void blame(struct run *run, uint32_t s, int32_t cause, enum device_wait why) {
+    run->time->cause[s] = cause;
+    if (run->time->why)
+        run->time->why[s] = (struct reason){.last = (uint8_t)why, .since = -1};
+}
+
+/* The same of an issue that was ready at `since` and has to wait for something more. */
+static void blame_again(struct run *run, uint32_t s, int32_t cause, enum device_wait why,
+                        double since) {
+    struct reason *reason = run->time->why ? &run->time->why[s] : NULL;
+    if (reason && reason->since < 0) {
+        reason->before = reason->last;
+        reason->before_cause = run->time->cause[s];
+        reason->since = since;
+    }
+    if (reason)
+        reason->last = (uint8_t)why;
+    run->time->cause[s] = cause;
+}
+
+static void hold_until(struct run *run, uint32_t s, double when, int32_t cause,
+                       enum device_wait why) {
     if (when > run->issues[s].ready) {
         run->issues[s].ready = when;
-        run->time->cause[s] = cause;
+        blame(run, s, cause, why);
     }
 }
 
@@ -78,7 +99,7 @@ static void move_window(struct run *run, uint32_t s) {
     while (run->oldest < n && run->issues[run->oldest].done)
         run->oldest++;
     for (; run->admitted < n && run->admitted < run->oldest + WINDOW; run->admitted++) {
-        hold_until(run, run->admitted, run->time->start[s], (int32_t)s);
+        hold_until(run, run->admitted, run->time->start[s], (int32_t)s, DEVICE_WAIT_WINDOW);
         if (!run->issues[run->admitted].waits)
             offer(run, run->admitted);
     }
@@ -114,7 +135,7 @@ static bool grant(struct run *run, struct pool *pool, bool force) {
         pool->used += bytes;
         pool->granted = pool->next;
         uint32_t s = run->allocation->residences.at[pool->next++].first_user;
-        hold_until(run, s, pool->when, pool->cause);
+        hold_until(run, s, pool->when, pool->cause, DEVICE_WAIT_ROOM);
         release(run, s);
     }
     return any;
@@ -170,6 +191,13 @@ static double pe_slow_extra(struct run *run, double start, const struct issue_co
     return extra;
 }
 
+static double wait_for_port(struct run *run, uint32_t s, double start) {
+    if (run->port_free <= start)
+        return start;
+    blame_again(run, s, run->port_last, DEVICE_WAIT_PORT, start);
+    return run->port_free;
+}
+
 static void run_on_engine(struct run *run, uint32_t s, double start) {
     const struct issue_cost *cost = issue_cost_at(run->schedule->costs, s);
     double interval = cost->interval_ns, latency = cost->latency_ns, extra = 0;
@@ -180,7 +208,7 @@ static void run_on_engine(struct run *run, uint32_t s, double start) {
     else if (cost->queue == QUEUE_TENSOR && cost->active_ns > 0)
         extra = pe_slow_extra(run, start, cost);
     else if (cost->port && run->port_queue != cost->queue)
-        start = MAX_OF(start, run->port_free);
+        start = wait_for_port(run, s, start);
     run->time->start[s] = start;
     run->time->end[s] = start + interval + extra;
     run->time->visible[s] = start + latency + extra;
@@ -188,6 +216,7 @@ static void run_on_engine(struct run *run, uint32_t s, double start) {
     if (cost->port && interval > 0) {
         run->port_queue = cost->queue;
         run->port_free = run->time->end[s];
+        run->port_last = (int32_t)s;
     }
 }
 
@@ -212,7 +241,7 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
         uint32_t e = (cost->transfer.first + k) % engines;
         double start = MAX_OF(ready, run->engine_free[e]);
         if (start > ready && start + cost->transfer.engine_ns >= last)
-            time->cause[s] = run->engine_last[e];
+            blame_again(run, s, run->engine_last[e], DEVICE_WAIT_DMA, ready);
         run->engine_free[e] = start + cost->transfer.engine_ns;
         run->engine_last[e] = (int32_t)s;
         first = MIN_OF(first, start);
@@ -266,9 +295,9 @@ static void tell_consumers(struct run *run, uint32_t s) {
         bool at_once = (depends->consumer[c] & DEPENDS_ORDER) || (same && queue == QUEUE_TENSOR);
         double seen = time->visible[s] + (same ? 0 : run->schedule->table->semaphore_ns);
         if (at_once)
-            hold_until(run, consumer, time->start[s], (int32_t)s);
+            hold_until(run, consumer, time->start[s], (int32_t)s, DEVICE_WAIT_ORDER);
         else
-            hold_until(run, consumer, seen, (int32_t)s);
+            hold_until(run, consumer, seen, (int32_t)s, DEVICE_WAIT_OPERAND);
         release(run, consumer);
         furthest = MAX_OF(furthest, consumer);
     }
@@ -278,11 +307,11 @@ static void tell_consumers(struct run *run, uint32_t s) {
 
 static void note_cause(struct run *run, uint32_t s, const struct queue_state *queue) {
     if (queue->free > run->issues[s].ready)
-        run->time->cause[s] = queue->last;
+        blame_again(run, s, queue->last, DEVICE_WAIT_QUEUE, run->issues[s].ready);
     if (is_dma(run, s) && !run->allocation->reorders) {
         enum nki_engine issuer = (enum nki_engine)run->issues[s].issuer;
         if (run->issuer_free[issuer] > MAX_OF(run->issues[s].ready, queue->free))
-            run->time->cause[s] = run->issuer_last[issuer];
+            blame_again(run, s, run->issuer_last[issuer], DEVICE_WAIT_ISSUER, run->issues[s].ready);
     }
 }
 
@@ -340,7 +369,7 @@ static void reset_issues(struct run *run) {
         run->issues[s].ready = 0;
         run->issues[s].waits = base[s + 1] - base[s];
         run->issues[s].done = false;
-        run->time->cause[s] = -1;
+        blame(run, (uint32_t)s, -1, DEVICE_WAIT_NOTHING);
     }
 }
 
@@ -494,6 +523,11 @@ struct timeline *timeline_new(const struct schedule *schedule) {
     return time;
 }
 
+void timeline_keep_reasons(struct timeline *time) {
+    if (!time->why)
+        time->why = mem_alloc(time->run->allocation->issues.len + 1, sizeof *time->why);
+}
+
 void timeline_free(struct timeline *time) {
     if (!time)
         return;
@@ -502,6 +536,7 @@ void timeline_free(struct timeline *time) {
     free(time->end);
     free(time->visible);
     free(time->cause);
+    free(time->why);
     free(time->turn);
     free(time);
 }

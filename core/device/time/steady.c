@@ -399,6 +399,7 @@ static bool prepare(const struct timing *timing, const uint32_t *hidden, struct 
     const struct device_constants *table = timing->table;
     *folded = (struct folded){0};
     folded->allocation = allocation_hiding(timing->image, table, timing->without, hidden);
+    folded->allocation->change = timing->change;
     if (!folded->allocation->is_foldable)
         return false;
     folded->costs = issue_costs_make(folded->allocation, table);
@@ -412,8 +413,12 @@ static bool prepare(const struct timing *timing, const uint32_t *hidden, struct 
 
 static void schedule_it(const struct timing *timing, int lifted, const uint32_t *hidden,
                         struct folded *folded) {
-    if (prepare(timing, hidden, folded))
-        folded->time = timeline_make(&folded->schedule, lifted);
+    if (!prepare(timing, hidden, folded))
+        return;
+    folded->time = timeline_new(&folded->schedule);
+    if (timing->keeps_reasons)
+        timeline_keep_reasons(folded->time);
+    timeline_again(folded->time, lifted);
 }
 
 static void add_what_was_left_out(struct folded *folded) {
@@ -481,4 +486,6 @@ void folded_prepare(const struct timing *timing, struct folded *folded) {
     if (!prepare(timing, NULL, folded))
         HONE_BUG("a program of a core has folds");
     folded->time = timeline_new(&folded->schedule);
+    if (timing->keeps_reasons)
+        timeline_keep_reasons(folded->time);
 }

@@ -94,6 +94,23 @@ void device_floor_of_task(struct device_profile *profile,
  * uses all of them. */
 double device_floor_on(double floor_us, int cores);
 
+/* ---- waiting -------------------------------------------------------------------------------- */
+
+/* For what an instruction or a transfer waits before it starts. */
+enum device_wait {
+    DEVICE_WAIT_NOTHING, /* it could start at once */
+    DEVICE_WAIT_OPERAND, /* a result that it reads */
+    DEVICE_WAIT_BUFFER,  /* a tile that it writes, and others still read or write */
+    DEVICE_WAIT_ORDER,   /* the start of an instruction that has to come before */
+    DEVICE_WAIT_ROOM,    /* bytes of SBUF or PSUM */
+    DEVICE_WAIT_QUEUE,   /* its own engine or queue, which works in order */
+    DEVICE_WAIT_PORT,    /* the port to SBUF that Vector and GpSimd share */
+    DEVICE_WAIT_ISSUER,  /* the engine that triggers a transfer */
+    DEVICE_WAIT_DMA,     /* the DMA engines that carry it */
+    DEVICE_WAIT_WINDOW,  /* the compiler, which reorders so far and no further */
+    DEVICE_WAITS
+};
+
 /* ---- doubt ---------------------------------------------------------------------------------- */
 
 /* What hardware took, against what the clock said: for eight of ten kernels like this one,

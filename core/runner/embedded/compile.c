@@ -96,7 +96,7 @@ static void write_profile(struct evaluation *evaluation) {
     struct err err = {0};
     char *path = path_join(evaluation->job.artifact_folder, "profile.json");
     if (file_make_dirs(evaluation->job.artifact_folder, &err) &&
-        profile_write(evaluation->profile, evaluation->program, evaluation->image, path, &err))
+        profile_write(evaluation, path, &err))
         events_write(
             &(struct runner_event){.kind = RUNNER_ARTIFACT, .name = "profile", .text = path});
     else
@@ -126,10 +126,14 @@ static void tell_work(const struct evaluation *evaluation) {
  * would stand for the whole. */
 #define MOST_FOR_RESTS 400000
 
-static void tell_rests(const struct evaluation *evaluation) {
+static void tell_rests(struct evaluation *evaluation) {
     if (evaluation->program->instrs.len > MOST_FOR_RESTS || evaluation->program->folds.len)
         return;
     struct device_rests rests = device_rests_of(evaluation->image, &evaluation->constants);
+    if (evaluation->causes) {
+        evaluation->causes->fitted = rests.fitted;
+        evaluation->causes->guessed = rests.guessed;
+    }
     events_metric("fitted_rules_percent", 100 * rests.fitted, "%");
     events_metric("guessed_rules_percent", 100 * rests.guessed, "%");
 }
@@ -143,7 +147,13 @@ static void time_kernel(struct evaluation *evaluation) {
     tell_work(evaluation);
     tell_sample(evaluation->profile->latency_us, false);
     take_profile(evaluation);
+    evaluation->causes = device_causes_of(evaluation->image, &evaluation->constants,
+                                          evaluation->job.artifact_folder != NULL);
     tell_rests(evaluation);
+    if (evaluation->causes)
+        device_causes_try(evaluation->causes, evaluation->image, &evaluation->constants);
+    if (evaluation->causes)
+        evaluation->result.causes = causes_json(evaluation->causes);
     events_phase("time", seconds_since(start));
     write_profile(evaluation);
 }

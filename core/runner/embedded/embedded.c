@@ -252,6 +252,7 @@ static void free_evaluation(struct evaluation *evaluation) {
     task_inputs_free(evaluation->shapes);
     free(evaluation->runs);
     device_profile_free(evaluation->profile);
+    device_causes_free(evaluation->causes);
     device_unload(evaluation->image);
     if (evaluation->program)
         nki_program_free(evaluation->program);

@@ -39,6 +39,7 @@ struct evaluation {
     struct nki_program *program;
     struct device_image *image;
     struct device_profile *profile;
+    struct device_causes *causes; /* of its latency; NULL: they could not be found */
     struct runner_result result;
     struct seed_run *runs;
     size_t run_count, next_run, running, parallel;
@@ -110,8 +111,9 @@ void inputs_print_missing(const struct evaluation *evaluation, struct buf *out);
  * written. */
 bool outputs_write(const struct seed_run *run, struct err *err);
 
-/* profile.c: writes the profile as the artefact "profile". */
-bool profile_write(const struct device_profile *profile, const struct nki_program *program,
-                   const struct device_image *image, const char *path, struct err *err);
+/* causes.c: the causes as JSON, to be freed. */
+char *causes_json(const struct device_causes *causes) CC_MUST_USE;
+/* profile.c: writes the profile of the evaluation as the artefact "profile". */
+bool profile_write(const struct evaluation *evaluation, const char *path, struct err *err);
 
 #endif

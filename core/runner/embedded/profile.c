@@ -115,8 +115,39 @@ static void add_spans(struct buf *out, const struct device_profile *profile,
     buf_puts(out, "]");
 }
 
-bool profile_write(const struct device_profile *profile, const struct nki_program *program,
-                   const struct device_image *image, const char *path, struct err *err) {
+/* What each span waited for, in the order of the spans: [index into `waits`, the instruction that
+ * it waited for or -1, ns for which its queue was idle, 1 where it is on the critical path]. */
+static void add_reasons(struct buf *out, const struct device_profile *profile,
+                        const struct device_causes *causes) {
+    size_t count = MIN_OF(profile->spans.len, (size_t)MAX_SPANS);
+    if (!causes || causes->reasons.len != profile->spans.len)
+        return;
+    buf_puts(out, ",\n\"waits\": [");
+    for (size_t i = 0; i < causes->waits.len; i++) {
+        const struct device_stall *wait = &causes->waits.at[i];
+        buf_printf(out, "%s[\"%s\",%u,\"%s\",\"%s\"]", i ? ",\n" : "\n",
+                   device_wait_key(wait->wait), wait->cause.line, wait->cause.op, wait->cause.lane);
+    }
+    buf_puts(out, "],\n\"reasons\": [");
+    for (size_t i = 0; i < count; i++) {
+        const struct device_reason *reason = &causes->reasons.at[i];
+        buf_printf(out, "%s[%u,%lld,%.1f,%d]", i ? ",\n" : "\n", reason->wait,
+                   (long long)reason->cause, reason->idle_us * 1e3, reason->is_critical);
+    }
+    buf_puts(out, "]");
+}
+
+static void add_causes(struct buf *out, const struct device_causes *causes) {
+    char *text = causes ? causes_json(causes) : NULL;
+    if (text)
+        buf_printf(out, ",\n\"causes\": %s", text);
+    free(text);
+}
+
+bool profile_write(const struct evaluation *evaluation, const char *path, struct err *err) {
+    const struct device_profile *profile = evaluation->profile;
+    const struct nki_program *program = evaluation->program;
+    const struct device_image *image = evaluation->image;
     struct buf out = {0};
     buf_puts(&out, "{\"format\": \"hone-profile\", \"version\": 1,\n\"kernel\": ");
     add_string(&out, program->kernel);
@@ -134,9 +165,11 @@ bool profile_write(const struct device_profile *profile, const struct nki_progra
     add_metrics(&out, profile);
     add_lines(&out, profile);
     add_bounds(&out, profile);
+    add_causes(&out, evaluation->causes);
     add_queues(&out, profile);
     add_files(&out, program);
     add_spans(&out, profile, program);
+    add_reasons(&out, profile, evaluation->causes);
     buf_puts(&out, "}\n");
     bool ok = file_write(path, out.at, out.len, err);
     buf_free(&out);

@@ -193,6 +193,8 @@ void events_result(const struct runner_result *result) {
         cJSON_AddNumberToObject(object, "lnc", result->lnc);
     add_lines(object, result);
     add_bounds(object, result);
+    if (result->causes)
+        cJSON_AddRawToObject(object, "causes", result->causes);
     if (result->needs_bytes)
         add_number(object, "needs_bytes", (double)result->needs_bytes);
     add_failure(object, &result->failure);

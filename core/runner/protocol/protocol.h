@@ -187,6 +187,9 @@ struct runner_result {
     double low_us, high_us;              /* hardware of eight of ten such kernels; 0: unknown */
     char floor_bound[32];                /* what sets the floor: "HBM", "Tensor", or "" */
     char bound[32];                      /* what limits the kernel now: "DMA", "Vector", or "" */
+    char *causes;                        /* why it takes that long: the object `causes` of
+                                          * PROTOCOL.md as JSON; NULL: unknown */
+    char *causes_text;                   /* the same in words; NULL: unknown */
     uint64_t instructions;
     int lnc; /* physical cores of a launch; 0: unknown */
     char kernel_name[64], device[16], dialect[16];

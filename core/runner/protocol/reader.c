@@ -18,6 +18,7 @@
 #define MAX_LINES 20000
 #define MAX_BOUNDS 100
 #define MAX_TEXT 4000
+#define MAX_CAUSES ((size_t)1 << 18)
 
 struct runner_reader {
     runner_event_fn *fn;
@@ -49,6 +50,8 @@ void runner_result_free(struct runner_result *result) {
     vec_free(&result->phases);
     vec_free(&result->lines);
     vec_free(&result->bounds);
+    free(result->causes);
+    free(result->causes_text);
 }
 
 void runner_reader_free(struct runner_reader *reader) {
@@ -292,6 +295,22 @@ static void read_bounds(const cJSON *rows, struct runner_result *result) {
     }
 }
 
+/* Its text and its numbers; what is too long is left out as a whole. */
+static void read_causes(const cJSON *object, struct runner_result *result) {
+    char *printed = cJSON_IsObject(object) ? cJSON_PrintUnformatted(object) : NULL;
+    struct buf safe = {0}, text = {0};
+    if (printed && strlen(printed) <= MAX_CAUSES) {
+        struct str said = str_of(text_of(object, "text"));
+        text_sanitise(&safe, str_of(printed));
+        text_sanitise(&text, (struct str){said.at, MIN_OF(said.len, (size_t)MAX_TEXT)});
+    }
+    free(printed);
+    result->causes = safe.len ? buf_take(&safe) : NULL;
+    result->causes_text = text.len ? buf_take(&text) : NULL;
+    buf_free(&safe);
+    buf_free(&text);
+}
+
 static void read_failure(const cJSON *object, struct err *failure) {
     static const struct {
         const char *name;
@@ -340,6 +359,7 @@ static void read_result(struct runner_reader *reader, const cJSON *object) {
     result->needs_bytes = (uint64_t)whole_of(object, "needs_bytes", 1e15);
     read_lines(cJSON_GetObjectItemCaseSensitive(object, "lines"), result);
     read_bounds(cJSON_GetObjectItemCaseSensitive(object, "bounds"), result);
+    read_causes(cJSON_GetObjectItemCaseSensitive(object, "causes"), result);
     read_failure(cJSON_GetObjectItemCaseSensitive(object, "failure"), &result->failure);
     tell(reader, &(struct runner_event){.kind = RUNNER_RESULT});
 }

@@ -22,6 +22,8 @@ static void attempt_clear(struct tune_attempt *attempt) {
     attempt->confirmed = attempt->outdated = false;
     attempt->instructions = 0;
     attempt->bound_by = attempt->timeline = NULL;
+    attempt->causes_kept = NULL;
+    attempt->causes_seq = 0;
 }
 
 static struct tune_attempt *attempt_place(struct tune_state *state, int id) {

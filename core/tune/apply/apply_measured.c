@@ -118,6 +118,7 @@ void tune_measured_apply(struct tune_state *state, const struct tune_event *even
     if (event->measured.nki)
         state->nki = tune_keep(state, event->measured.nki);
     PROFILE_SET(state, attempt, &event->measured);
+    tune_causes_set(state, attempt, event->measured.causes);
     attempt->floor_modelled = attempt->profile_modelled = false;
     speedups_set(state, attempt);
 }
@@ -138,6 +139,7 @@ void tune_modelled_apply(struct tune_state *state, const struct tune_event *even
         attempt->floor_any_us = event->modelled.floor_any_us;
         attempt->floor_modelled = true;
     }
+    tune_causes_set(state, attempt, event->modelled.causes);
     if (!event->modelled.lines.given)
         return;
     attempt->profile_modelled = true;

@@ -410,6 +410,7 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
         profile_fill(context, from);
         tune_profile_section(context, "profile", from);
         tune_lines_section(context, state, from);
+        tune_causes_section(context, state, from);
     }
     notes_print(context, state);
     rejections_print(context, state, "rejections", false);
@@ -494,6 +495,7 @@ struct tune_context *tune_context_lesson(const struct tune_state *state, int lan
     text_section(context, gain ? "faster" : "slower", tune_source(state, attempt));
     text_section(context, gain ? "slower" : "faster", tune_source(state, parent));
     tune_profile_section(context, "profile", attempt);
+    tune_causes_section(context, state, attempt);
     if (parent)
         tune_profile_section(context, "profile before", parent);
     return context;

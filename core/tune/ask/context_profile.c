@@ -175,6 +175,20 @@ void tune_lines_section(struct tune_context *context, const struct tune_state *s
     tune_section_add(context, "cost per line", &out);
 }
 
+/* -------------------------------------------------------------------------------------- causes */
+
+void tune_causes_section(struct tune_context *context, const struct tune_state *state,
+                         const struct tune_attempt *attempt) {
+    const char *causes = tune_causes(state, attempt);
+    struct buf out = {0};
+    if (causes && attempt->modelled)
+        buf_printf(&out, "By the device model:\n%s", causes);
+    else if (causes)
+        buf_printf(&out, "By the device model, whose latency differs from the measured one:\n%s",
+                   causes);
+    tune_section_add(context, "causes", &out);
+}
+
 /* ----------------------------------------------------------------------------------- precision */
 
 /* The largest error that the attempt's comparisons showed; NAN: there was none. */

@@ -13,11 +13,22 @@ static const struct {
     const char *section;
     int lines;
 } caps[] = {
-    {"profile", 160},    {"profile before", 60}, {"cost per line", 60},
-    {"reference", 400},  {"notes", 60},          {"rejections", 60},
-    {"declined", 80},    {"tried before", 80},   {"not carried out", 60},
-    {"stock", 40},       {"memory", 320},        {"closed directions", 80},
-    {"api in use", 160}, {"measured", 80},       {"what has to be repaired", 120},
+    {"profile", 160},
+    {"profile before", 60},
+    {"cost per line", 60},
+    {"causes", 60},
+    {"reference", 400},
+    {"notes", 60},
+    {"rejections", 60},
+    {"declined", 80},
+    {"tried before", 80},
+    {"not carried out", 60},
+    {"stock", 40},
+    {"memory", 320},
+    {"closed directions", 80},
+    {"api in use", 160},
+    {"measured", 80},
+    {"what has to be repaired", 120},
 };
 
 static const struct {
@@ -44,6 +55,7 @@ static const struct {
     {"declined", 8},
     {"rejections", 6},
     {"cost per line", 4},
+    {"causes", 10},
     {"what has to be repaired", 20},
     {"slower", 60},
     {"faster", 60},

@@ -18,6 +18,9 @@ void tune_profile_section(struct tune_context *context, const char *name,
                           const struct tune_attempt *attempt);
 void tune_lines_section(struct tune_context *context, const struct tune_state *state,
                         const struct tune_attempt *attempt);
+/* Why it takes that long: critical path, idle time by cause, stalls, changes that were timed. */
+void tune_causes_section(struct tune_context *context, const struct tune_state *state,
+                         const struct tune_attempt *attempt);
 void tune_precision_section(struct tune_context *context, const struct tune_state *state,
                             const struct tune_attempt *attempt);
 

@@ -169,6 +169,12 @@ void tune_event_keep(struct tune_event *event, struct text_pool *texts) {
     fields_keep(events[event->is].fields(), &event->session, texts);
 }
 
+const char *tune_event_causes(const struct tune_event *event) {
+    return event->is == TUNE_EVENT_MEASURED   ? event->measured.causes
+           : event->is == TUNE_EVENT_MODELLED ? event->modelled.causes
+                                              : NULL;
+}
+
 const char *tune_event_source(const struct tune_event *event) {
     return event->is == TUNE_EVENT_ATTEMPT     ? event->attempt.source
            : event->is == TUNE_EVENT_CANDIDATE ? event->candidate.source

@@ -134,8 +134,9 @@ void tune_part_write(enum tune_part part, const void *structure, struct buf *out
 /* Appends a text, or a number, as JSON has it: stray bytes replaced, what is not finite as null. */
 void tune_text_print(struct buf *out, const char *text);
 void tune_number_print(struct buf *out, double number);
-/* The kernel that an event has; NULL: none. */
+/* The kernel that an event has; why an attempt takes its time. NULL: none. */
 const char *tune_event_source(const struct tune_event *event);
+const char *tune_event_causes(const struct tune_event *event);
 /* Keeps its texts in the pool. */
 void tune_part_keep(enum tune_part part, void *structure, struct text_pool *texts);
 void tune_event_keep(struct tune_event *event, struct text_pool *texts);

@@ -140,6 +140,12 @@ static void put_bounds(cJSON *object, const char *key, const struct told *told) 
         put_part(list, TUNE_PART_BOUND, &told->attempt->bounds.at[i]);
 }
 
+static void put_causes(cJSON *object, const char *key, const struct told *told) {
+    const char *causes = tune_causes(told->state, told->attempt);
+    if (causes)
+        tune_json_put_text(object, key, causes);
+}
+
 /* Whether its time is modelled, or its floor is. */
 static void put_floor_modelled(cJSON *object, const char *key, const struct told *told) {
     tune_json_put_bool(object, key, told->attempt->floor_modelled || told->attempt->modelled);
@@ -265,6 +271,7 @@ static const struct field fields[] = {
     {"units", OWN(put_units), INSIDE},
     {"lines", OWN(put_lines), BUNDLE},
     {"bounds", OWN(put_bounds), INSIDE},
+    {"causes", OWN(put_causes), BUNDLE},
     {"status", OWN(put_row_status), ROW},
     {"latency_ms", OWN(put_ms), ROW},
     {"score", OWN(put_score), ROW},

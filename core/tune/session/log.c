@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log of a session as its state. Threads read a long log ahead, and kernels stay where they are
- * in the log: a kernel takes some kilobytes, and a person looks at ten of a thousand. */
+/* The log of a session as its state. Threads read a long log ahead, and kernels, and why they take
+ * their time, stay where they are in the log: a kernel takes some kilobytes, and a person looks at
+ * ten of a thousand. */
 #include <stdlib.h>
 
 #include "tune/apply/apply.h"
 #include "tune/session/inner.h"
 
-/* ----------------------------------------------------------------- kernels that stay in the log */
+/* ------------------------------------------------------------------- texts that stay in the log */
 
 static bool take_source(void *data, const struct store_event *event) {
     struct arena *arena = arena_new();
     struct tune_event read;
-    const char *source = NULL;
-    if (tune_event_read(arena, event->type, event->payload, &read))
-        source = tune_event_source(&read);
-    *(char **)data = mem_strdup(source);
+    const char *text = NULL;
+    if (tune_event_read(arena, event->type, event->payload, &read)) {
+        text = tune_event_source(&read);
+        text = text ? text : tune_event_causes(&read);
+    }
+    *(char **)data = mem_strdup(text);
     arena_free(arena);
     return false;
 }

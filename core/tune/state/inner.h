@@ -186,6 +186,8 @@ void tune_wait_set(struct tune_state *state, enum tune_wait wait, const char *te
 void tune_candidate_set(struct tune_state *state, int lane, const char *source, const char *author);
 /* Brings back the texts of a candidate that were left in the log. */
 void tune_candidate_ready(struct tune_state *state, int lane);
+/* Why an attempt takes its time, as the event that is applied says it (NULL: it does not). */
+void tune_causes_set(struct tune_state *state, struct tune_attempt *attempt, const char *text);
 /* Leave: from now on kernels that events bring are left in the log, where `left` finds them. Keep:
  * no longer, and those that the loop works with are brought back. */
 void tune_sources_leave(struct tune_state *state, tune_left_fn *left, void *data);

@@ -251,6 +251,24 @@ const char *tune_source(const struct tune_state *state, const struct tune_attemp
     return kept;
 }
 
+const char *tune_causes(const struct tune_state *state, const struct tune_attempt *attempt) {
+    const struct tune_private *own = state->own;
+    if (!attempt || !attempt->causes_seq)
+        return NULL;
+    if (attempt->causes_kept)
+        return attempt->causes_kept;
+    char *text = own->left ? own->left(own->left_data, attempt->causes_seq) : NULL;
+    const char *kept = text ? text_pool_keep(own->texts, str_of(text)) : NULL;
+    free(text);
+    state->attempts.at[attempt->id].causes_kept = kept;
+    return kept;
+}
+
+void tune_causes_set(struct tune_state *state, struct tune_attempt *attempt, const char *text) {
+    attempt->causes_seq = text ? state->seq : 0;
+    attempt->causes_kept = text && !state->own->leaves ? tune_keep(state, text) : NULL;
+}
+
 void tune_candidate_ready(struct tune_state *state, int lane) {
     const struct tune_private *own = state->own;
     const struct tune_candidate *candidate = &tune_lane_of(state, lane)->candidate;

@@ -141,6 +141,8 @@ struct tune_attempt {
     int64_t started_ms, ended_ms;
     const char *source_kept; /* NULL: it is left in the log; tune_source has it in either case */
     int64_t source_seq;      /* the event that has it */
+    const char *causes_kept; /* why it takes that long, by the device model; as source_kept, .. */
+    int64_t causes_seq;      /* .. and 0: nobody said it */
     const char *author;
     const char *path; /* checkpoint, relative to the session folder */
     char hash[33];
@@ -428,6 +430,9 @@ const char *tune_state_origin(const struct tune_state *state, const char *name, 
 const char *tune_source(const struct tune_state *state, const struct tune_attempt *attempt);
 char *tune_source_copy(const struct tune_state *state,
                        const struct tune_attempt *attempt) CC_MUST_USE;
+/* Why it takes that long, by the device model: some lines of text, read as the source is. NULL:
+ * nobody said it. */
+const char *tune_causes(const struct tune_state *state, const struct tune_attempt *attempt);
 /* What follows its latency in a sentence: " (modelled)", " (two cores)", both, or nothing. */
 const char *tune_attempt_how(const struct tune_attempt *attempt);
 /* The metric of an attempt by Neuron's name ("latency" is in µs); NAN when not known. */

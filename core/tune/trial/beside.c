@@ -194,7 +194,8 @@ void tune_beside_fill(const struct tune_work *work, int id) {
                          .metrics = {profile.metrics, result->metrics.len, fills},
                          .lines = {profile.lines, result->lines.len, fills},
                          .bounds = {profile.bounds, result->bounds.len, fills},
-                         .bound_by = *result->bound ? result->bound : NULL));
+                         .bound_by = *result->bound ? result->bound : NULL,
+                         .causes = result->causes_text));
     arena_free(arena);
 }
 

@@ -103,21 +103,21 @@ static double known(double us) {
 void tune_measured_emit(struct tune_evaluation *evaluation, const struct runner_result *result) {
     struct arena *arena = arena_new();
     struct tune_profile profile = tune_result_profile(arena, result);
-    tune_emit(evaluation->work.session, evaluation->work.lane,
-              TUNE_EVENT(
-                  MEASURED, measured, .attempt = evaluation->attempt,
-                  .latency_us = known(result->latency_us), .floor_us = known(result->floor_us),
-                  .low_us = result->modelled ? known(result->low_us) : (double)NAN,
-                  .high_us = result->modelled ? known(result->high_us) : (double)NAN,
-                  .floor_split_us = known(result->floor_split_us),
-                  .floor_any_us = known(result->floor_any_us), .instructions = result->instructions,
-                  .modelled = result->modelled, .bound_by = *result->bound ? result->bound : NULL,
-                  .wall = *result->wall ? result->wall : NULL,
-                  .nki = *result->nki ? result->nki : NULL,
-                  .lnc = result->lnc > 1 ? result->lnc : 0,
-                  .metrics = {profile.metrics, result->metrics.len, true},
-                  .lines = {profile.lines, result->lines.len, true},
-                  .bounds = {profile.bounds, result->bounds.len, true}));
+    tune_emit(
+        evaluation->work.session, evaluation->work.lane,
+        TUNE_EVENT(
+            MEASURED, measured, .attempt = evaluation->attempt,
+            .latency_us = known(result->latency_us), .floor_us = known(result->floor_us),
+            .low_us = result->modelled ? known(result->low_us) : (double)NAN,
+            .high_us = result->modelled ? known(result->high_us) : (double)NAN,
+            .floor_split_us = known(result->floor_split_us),
+            .floor_any_us = known(result->floor_any_us), .instructions = result->instructions,
+            .modelled = result->modelled, .bound_by = *result->bound ? result->bound : NULL,
+            .wall = *result->wall ? result->wall : NULL, .nki = *result->nki ? result->nki : NULL,
+            .lnc = result->lnc > 1 ? result->lnc : 0,
+            .metrics = {profile.metrics, result->metrics.len, true},
+            .lines = {profile.lines, result->lines.len, true},
+            .bounds = {profile.bounds, result->bounds.len, true}, .causes = result->causes_text));
     arena_free(arena);
     for (size_t i = 0; i < result->artifacts.len; i++)
         if (!strcmp(result->artifacts.at[i].name, "profile"))
