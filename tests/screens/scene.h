@@ -174,7 +174,12 @@ static char *timeline_text(void *context, const char *hash) {
         "\n[3,0,\"nc_matmul\",43,200.0,500.0],\n[6,0,\"nc_matmul\",43,700.0,800.5],"
         "\n[4,1,\"tensor_tensor\",36,100.0,200.0],\n[5,1,\"tensor_copy\",44,500.0,650.0],"
         "\n[2,2,\"dma_copy\",22,50.0,150.0],\n[1,2,\"dma_copy\",23,0.0,100.0],"
-        "\n[9,77,\"nowhere\",1,0.0,900.0]]}\n");
+        "\n[9,77,\"nowhere\",1,0.0,900.0]],\n\"waits\": [[\"nothing\",0,\"\",\"\"],"
+        "\n[\"operand\",36,\"tensor_tensor\",\"Vector\"],\n[\"operand\",43,\"nc_matmul\","
+        "\"Tensor\"],"
+        "\n[\"buffer\",44,\"tensor_copy\",\"Vector\"],\n[\"operand\",23,\"dma_copy\",\"DMA in\"]],"
+        "\n\"reasons\": [[1,4,0.0,1],\n[3,5,200.0,1],\n[4,1,0.0,1],\n[2,3,300.0,1],"
+        "\n[0,-1,0.0,0],\n[0,-1,0.0,1],\n[0,-1,0.0,0]]}\n");
 }
 
 CC_UNUSED static struct views *make_views(const struct tune_state *state) {

@@ -16,6 +16,14 @@ struct timeline_span {
     int line;          /* of the kernel; 0 when it came from none */
     char name[24];     /* the operation */
     double start, end; /* ns */
+    uint32_t wait;     /* number + 1 in the timeline's waits; 0: not known */
+    bool critical;     /* it is on the critical path */
+    double idle;       /* ns for which its queue did nothing before it */
+};
+/* What was waited for: "operand", and where that comes from. */
+struct timeline_wait {
+    char wait[12], op[24], queue[16];
+    int line;
 };
 struct timeline_queue {
     char name[16];
@@ -28,6 +36,10 @@ struct timeline {
     char hash[40];
     char *text;
     size_t at, count;
+    VEC(uint8_t) order; /* while it is read: the queue of each span, as they came */
+    size_t reasons;     /* .. and of how many the reasons are read */
+    bool reads_reasons;
+    VEC(struct timeline_wait) waits;
     struct timeline_queue queues[TIMELINE_QUEUES];
     int n_queues, cols; /* cols: as drawn last */
     double end;         /* ns */
@@ -56,6 +68,22 @@ void profile_timeline_draw(struct views *views, struct tui_area area,
                            const struct tune_attempt *attempt);
 void profile_timeline_zoom(struct views *views, double factor);
 void profile_timeline_step(struct views *views, int step);
+/* To the next instruction on the critical path, or the one before; whichever queue it is on. */
+void profile_timeline_path(struct views *views, int step);
 void profile_timeline_free(struct timeline *timeline);
+/* The queue that is busy longest. */
+int profile_timeline_busiest(const struct timeline *timeline);
+/* A text in quotation marks, cut to fit, and a number; false when something else comes. */
+bool timeline_read_text(const char **at, char *out, size_t size);
+bool timeline_read_number(const char **at, double *value);
+
+/* causes.c: the list `waits`, from its first row; the reason of the next span; false: there is no
+ * more. */
+void timeline_read_waits(struct timeline *timeline, const char *from);
+bool timeline_read_reason(struct timeline *timeline, const char **at);
+void timeline_draw_cause(const struct timeline *timeline, struct tui_area area,
+                         const struct timeline_span *span);
+/* Moves the cursor from the one of *queue along the critical path; false: there is nothing. */
+bool timeline_step_critical(struct timeline *timeline, int *queue, int step);
 
 #endif

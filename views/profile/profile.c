@@ -411,8 +411,32 @@ static void do_timeline(struct views *views, struct str args, struct views_reque
     (void)args;
     (void)request;
     profile->part = (profile->part + 1) % PROFILE_PARTS;
-    profile->list.cursor = 0;
+    profile->list.cursor = in_timeline(views) ? profile_timeline_busiest(&profile->timeline) : 0;
     profile->line = 0;
+}
+
+/* Along the critical path in the timeline, and to the next match elsewhere. */
+static void do_next(struct views *views, struct str args, struct views_request *request) {
+    if (in_timeline(views))
+        profile_timeline_path(views, 1);
+    else
+        find_next(views, args, request);
+}
+
+static void do_previous(struct views *views, struct str args, struct views_request *request) {
+    if (in_timeline(views))
+        profile_timeline_path(views, -1);
+    else
+        find_previous(views, args, request);
+}
+
+static bool can_go_on(const struct views *views) {
+    return in_timeline(views) || find_any(views);
+}
+
+/* In lists the search's own hint stands. */
+static void say_path(const struct views *views, struct buf *out) {
+    buf_puts(out, in_timeline(views) ? "critical path" : "");
 }
 
 static void do_zoom_in(struct views *views, struct str args, struct views_request *request) {
@@ -466,6 +490,12 @@ static const struct command commands[] = {
      WHERE_OWN, PLACE_LOOK, NONE, do_zoom_in, in_timeline, NULL},
     {"zoom-out", "zoom out", "zoom out: show twice as much of the timeline", WHERE_OWN, PLACE_LOOK,
      NONE, do_zoom_out, in_timeline, NULL},
+    {"next-critical", "critical path",
+     "go to the next instruction on the critical path of the timeline, or to the next match",
+     WHERE_OWN, PLACE_LOOK, NONE, do_next, can_go_on, say_path},
+    {"previous-critical", "",
+     "go to the instruction before on the critical path of the timeline, or to the match before",
+     WHERE_OWN, PLACE_LOOK, NONE, do_previous, can_go_on, NULL},
 };
 
 const struct screen profile_screen = {
@@ -475,7 +505,7 @@ const struct screen profile_screen = {
                 PLACE_OPEN, NONE, NULL, NULL, NULL},
     .key = "5",
     .takes = "approve",
-    .keys = "t timeline\n+ zoom-in\n= zoom-in\n- zoom-out\nn next-match\nN previous-match\n",
+    .keys = "t timeline\n+ zoom-in\n= zoom-in\n- zoom-out\nn next-critical\nN previous-critical\n",
     .commands = commands,
     .n_commands = COUNT_OF(commands),
     .size = sizeof(struct profile),

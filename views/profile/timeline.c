@@ -23,6 +23,8 @@ void profile_timeline_free(struct timeline *timeline) {
         vec_free(&timeline->queues[i].spans);
         vec_free(&timeline->queues[i].busy);
     }
+    vec_free(&timeline->order);
+    vec_free(&timeline->waits);
     free(timeline->text);
     *timeline = (struct timeline){0};
 }
@@ -35,7 +37,7 @@ static const char *list_named(const char *text, const char *name) {
 }
 
 /* A text in quotation marks, cut to fit; false at the end of the list. */
-static bool read_text(const char **at, char *out, size_t size) {
+bool timeline_read_text(const char **at, char *out, size_t size) {
     const char *from = *at + strcspn(*at, "\"]");
     if (*from != '"')
         return false;
@@ -49,7 +51,7 @@ static bool read_text(const char **at, char *out, size_t size) {
 }
 
 /* Digits with a fraction, whatever the locale; false when something else comes. */
-static bool read_number(const char **at, double *value) {
+bool timeline_read_number(const char **at, double *value) {
     const char *from = *at + strspn(*at, ", [\n\r\t");
     double sum = 0, unit = 1;
     const char *digit = from;
@@ -69,11 +71,12 @@ static bool read_number(const char **at, double *value) {
 static bool read_span(struct timeline *timeline, const char **at) {
     struct timeline_span span = {0};
     double instr, queue, line;
-    if (!read_number(at, &instr) || !read_number(at, &queue) ||
-        !read_text(at, span.name, sizeof span.name) || !read_number(at, &line) ||
-        !read_number(at, &span.start) || !read_number(at, &span.end))
+    if (!timeline_read_number(at, &instr) || !timeline_read_number(at, &queue) ||
+        !timeline_read_text(at, span.name, sizeof span.name) || !timeline_read_number(at, &line) ||
+        !timeline_read_number(at, &span.start) || !timeline_read_number(at, &span.end))
         return false;
     *at += strspn(*at, " ]");
+    *vec_push(&timeline->order) = queue < timeline->n_queues ? (uint8_t)queue : UINT8_MAX;
     if (queue >= timeline->n_queues || instr > UINT32_MAX || line > INT32_MAX)
         return true;
     span.instr = (uint32_t)instr;
@@ -94,6 +97,7 @@ static int by_start(const void *a, const void *b) {
 static void finish(struct timeline *timeline, const struct tune_attempt *attempt) {
     for (int i = 0; i < timeline->n_queues; i++) {
         struct timeline_queue *queue = &timeline->queues[i];
+        queue->cursor = 0;
         if (queue->spans.len)
             qsort(queue->spans.at, queue->spans.len, sizeof *queue->spans.at, by_start);
         for (size_t k = 0; k < queue->spans.len; k++) {
@@ -105,6 +109,7 @@ static void finish(struct timeline *timeline, const struct tune_attempt *attempt
                 *vec_push(&queue->busy) = (struct tui_busy){span->start, span->end};
         }
     }
+    vec_free(&timeline->order);
     free(timeline->text);
     timeline->text = NULL;
     if (attempt->latency_us * 1e3 < LONGEST_END * timeline->end)
@@ -112,11 +117,35 @@ static void finish(struct timeline *timeline, const struct tune_attempt *attempt
     timeline->window = (struct tui_busy){0, timeline->end};
 }
 
+/* The reasons of the spans come behind them. False: there are none. */
+static bool start_reasons(struct timeline *timeline) {
+    const char *from = timeline->text + timeline->at;
+    const char *waits = list_named(from, "\"waits\""), *reasons = list_named(from, "\"reasons\"");
+    timeline->reads_reasons = waits && reasons && waits < reasons;
+    if (!timeline->reads_reasons)
+        return false;
+    timeline_read_waits(timeline, waits);
+    timeline->at = (size_t)(reasons - timeline->text);
+    return true;
+}
+
+static bool read_row(struct timeline *timeline, const char **at) {
+    if (timeline->reads_reasons)
+        return timeline_read_reason(timeline, at);
+    if (timeline->count++ < MAX_SPANS && read_span(timeline, at))
+        return true;
+    timeline->at = (size_t)(*at - timeline->text);
+    if (!start_reasons(timeline))
+        return false;
+    *at = timeline->text + timeline->at;
+    return timeline_read_reason(timeline, at);
+}
+
 static void read_slice(struct timeline *timeline, const struct tune_attempt *attempt) {
     const char *at = timeline->text + timeline->at;
     bool more = true;
     for (int i = 0; i < SLICE && more; i++)
-        more = timeline->count++ < MAX_SPANS && read_span(timeline, &at);
+        more = read_row(timeline, &at);
     timeline->at = (size_t)(at - timeline->text);
     if (!more)
         finish(timeline, attempt);
@@ -131,8 +160,8 @@ static void start_reading(struct views *views, const char *hash) {
     const char *queues = timeline->text ? list_named(timeline->text, "\"lanes\"") : NULL;
     const char *spans = timeline->text ? list_named(timeline->text, "\"spans\"") : NULL;
     while (queues && timeline->n_queues < TIMELINE_QUEUES &&
-           read_text(&queues, timeline->queues[timeline->n_queues].name,
-                     sizeof timeline->queues[0].name))
+           timeline_read_text(&queues, timeline->queues[timeline->n_queues].name,
+                              sizeof timeline->queues[0].name))
         timeline->n_queues++;
     if (spans && timeline->n_queues) {
         timeline->at = (size_t)(spans - timeline->text);
@@ -189,6 +218,34 @@ void profile_timeline_step(struct views *views, int step) {
             break;
     }
     double now = queue->spans.at[queue->cursor].start;
+    if (now < timeline->window.start || now >= timeline->window.end)
+        show_window(timeline, now - width / 2, width);
+}
+
+int profile_timeline_busiest(const struct timeline *timeline) {
+    int busiest = 0;
+    double most = 0;
+    for (int i = 0; i < timeline->n_queues; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < timeline->queues[i].busy.len; k++)
+            sum += timeline->queues[i].busy.at[k].end - timeline->queues[i].busy.at[k].start;
+        if (sum > most) {
+            most = sum;
+            busiest = i;
+        }
+    }
+    return busiest;
+}
+
+void profile_timeline_path(struct views *views, int step) {
+    struct profile *profile = profile_of(views);
+    struct timeline *timeline = &profile->timeline;
+    if (!timeline_step_critical(timeline, &profile->list.cursor, step)) {
+        views_say(views, false, "no instruction of the critical path is %s here",
+                  step > 0 ? "behind" : "before");
+        return;
+    }
+    double now = span_here(views)->start, width = timeline->window.end - timeline->window.start;
     if (now < timeline->window.start || now >= timeline->window.end)
         show_window(timeline, now - width / 2, width);
 }
@@ -259,6 +316,8 @@ static void draw_span(struct views *views, struct tui_area area,
     tui_say_right(tui_ink(area, TUI_LINE_NUMBER), 1, 7, "%d", span->line);
     source_draw_line(tui_area_part(area, (struct tui_rect){1, 9, 1, area.cols - 10}), 0, 0,
                      str_trim(source_line(&profile->source, span->line)), 0);
+    struct tui_rect cause = {2, 0, 1, area.cols};
+    timeline_draw_cause(&profile->timeline, tui_area_part(area, cause), span);
 }
 
 void profile_timeline_draw(struct views *views, struct tui_area area,
@@ -267,8 +326,11 @@ void profile_timeline_draw(struct views *views, struct tui_area area,
     const char *hash = attempt->timeline;
     if (hash && strcmp(hash, timeline->hash) != 0)
         start_reading(views, hash);
-    if (hash && timeline->text)
+    if (hash && timeline->text) {
         read_slice(timeline, attempt);
+        if (!timeline->text)
+            profile_of(views)->list.cursor = profile_timeline_busiest(timeline);
+    }
     if (!hash || timeline->n_queues == 0 || timeline->text || !(timeline->end > 0)) {
         tui_say(tui_ink(area, TUI_DIM), 1, 2, "%s",
                 hash && timeline->text ? "reading the timeline"
@@ -282,5 +344,5 @@ void profile_timeline_draw(struct views *views, struct tui_area area,
     for (int i = 0; i < timeline->n_queues; i++)
         draw_queue(views, tui_area_part(area, (struct tui_rect){1 + i, 0, 1, area.cols}), i);
     int below = timeline->n_queues + 2;
-    draw_span(views, tui_area_part(area, (struct tui_rect){below, 0, 2, area.cols}), attempt);
+    draw_span(views, tui_area_part(area, (struct tui_rect){below, 0, 3, area.cols}), attempt);
 }

@@ -165,11 +165,11 @@ bool profile_write(const struct evaluation *evaluation, const char *path, struct
     add_metrics(&out, profile);
     add_lines(&out, profile);
     add_bounds(&out, profile);
-    add_causes(&out, evaluation->causes);
     add_queues(&out, profile);
     add_files(&out, program);
     add_spans(&out, profile, program);
     add_reasons(&out, profile, evaluation->causes);
+    add_causes(&out, evaluation->causes);
     buf_puts(&out, "}\n");
     bool ok = file_write(path, out.at, out.len, err);
     buf_free(&out);
