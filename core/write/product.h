@@ -75,6 +75,9 @@ struct span product_tiles(struct writer *w, const char *variable, const char *si
 const char *product_slice(const struct writer *w, const struct span *span);
 /* "n // 128": the number of a tile */
 const char *product_tile_of(const struct writer *w, const struct span *span);
+/* Turns over a tile `raw` of rows of an operand, which are those of the span in `name`. */
+void product_turn(struct product *p, enum which which, const char *name, const char *raw,
+                  const struct span *rows);
 void product_declare(const struct product *p, const char *name, const char *shape,
                      const char *dtype, const char *memory);
 
@@ -89,6 +92,9 @@ struct product_piece {
     bool in_psum;
 };
 void product_take(struct product *p, const struct product_piece *piece);
+/* A bound of the product's relative L2 error when so many levels of it are Strassen's: MARGIN times
+ * what is expected; and what the task allows. */
+double product_error(const struct product *p, int levels, double *allowed);
 /* The dtype of an operand's tiles, or of its halves. */
 const char *product_dtype(const struct product *p);
 void product_declare_operand(struct product *p, enum which which, const char *name,
@@ -110,7 +116,13 @@ double product_bytes(const struct product *p, double elements);
  * best guess; `turn` counts the tiles, NULL: there is one. */
 void product_evacuate(struct product *p, int64_t first, const char *to, const char *from,
                       const char *turn);
+/* Opens loops over the sides that are not tiles. */
+void product_open_loops(struct product *p);
 /* Adds up PSUM tiles "sums" of up to 128 rows of the left tile each, for a span of columns. */
 void product_multiply(struct product *p, const struct span *rows, const struct span *columns);
+
+/* product_fast.c: the product with fewer multiplications, where the schedule says so and its error
+ * allows it. False: it does not. */
+bool product_emit_fast(struct product *p);
 
 #endif

@@ -240,7 +240,7 @@ static void multiply_block(struct product *p, const struct span *rows) {
     finish(p, rows, &columns, NULL);
 }
 
-static void open_loops(struct product *p) {
+void product_open_loops(struct product *p) {
     struct writer *w = p->writer;
     for (int s = 0; s < p->count; s++) {
         const char *variable = arena_printf(w->arena, "b%d", s);
@@ -258,7 +258,7 @@ static void emit(struct product *p) {
     int indent = w->indent;
     write_blank(w);
     write_line(w, "# A matrix product (line %d of the reference).", p->node->line);
-    open_loops(p);
+    product_open_loops(p);
     int64_t n = p->main[COLUMN].n;
     struct span all = {"0", number(w, n), 0, n};
     if (p->stays)
@@ -273,7 +273,9 @@ bool product_emit(struct writer *writer, int index, const struct view *to) {
     struct product p;
     if (!product_open(&p, writer, index, to))
         return false;
-    decide(&p);
-    emit(&p);
+    if (!product_emit_fast(&p)) {
+        decide(&p);
+        emit(&p);
+    }
     return true;
 }

@@ -249,6 +249,12 @@ static void turn_one_by_one(struct product *p, enum which which, struct turn *tu
     turn_rows(p, turn);
 }
 
+void product_turn(struct product *p, enum which which, const char *name, const char *raw,
+                  const struct span *rows) {
+    const struct turn turn = {.which = which, .name = name, .raw = raw, .tile = "", .rows = *rows};
+    turn_rows(p, &turn);
+}
+
 /* Tiles of rows whose columns are one piece each: several leave PSUM at once, side by side. */
 static void turn_pieces_of(struct product *p, const struct turn *turn, int64_t group) {
     struct writer *w = p->writer;

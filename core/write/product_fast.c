@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A product as a stage of its own by Strassen's scheme, once or twice: 7 products of sums of blocks
+ * instead of 8, 49 instead of 64. A block of the result stays in SBUF until all products of its
+ * blocks have been added to it; sums of operands' blocks that are wanted again are kept in HBM. */
+#include "write/product.h"
+
+#include <stdio.h>
+
+#include "write/fast/fast.h"
+
+#define LARGEST 2048 /* rows of the result that stay, as the best guess */
+#define CHUNK 2048   /* elements of a partition that are summed at once */
+#define NARROWEST 64 /* columns of a product that the Tensor engine takes at its full rate */
+
+struct fast {
+    struct product *p;
+    struct product part; /* what one of the products is: its own sum is over fewer */
+    int levels;
+    int64_t rows, columns; /* of the result that stay in SBUF */
+    int64_t width;         /* columns of a sum in PSUM */
+    bool by_gpsimd[2];     /* sums of an operand's blocks */
+};
+
+static const char *const names[] = {[LEFT] = "left", [RIGHT] = "right"};
+
+static const char *number(const struct fast *f, int64_t value) {
+    return arena_printf(f->p->writer->arena, "%lld", (long long)value);
+}
+
+static int64_t block_of(const struct fast *f, enum which which) {
+    return (which == LEFT ? f->rows : f->columns) >> f->levels;
+}
+
+/* Tiles of what is summed over in one product. */
+static int64_t depth_of(const struct fast *f) {
+    return f->part.main[SUMMED].n / PARTITIONS;
+}
+
+/* ---- what is decided ------------------------------------------------------------------------- */
+
+static int64_t choose_one(const struct fast *f, const char *name, const char *title,
+                          const int64_t *values, int count) {
+    struct product *p = f->p;
+    return write_choose(p->writer, (int)(p->node - p->writer->graph->nodes), name, title, values,
+                        count);
+}
+
+/* Columns of a sum in PSUM that divide a block's evenly, and into whole tiles where those are
+ * turned; 0: there are none that are worth it. */
+static int64_t find_width(const struct product *p, int64_t columns) {
+    for (int64_t width = MIN_OF(columns, PRODUCT_MOVING); width >= NARROWEST; width--)
+        if (columns % width == 0 && !(p->turns[RIGHT] && width % PARTITIONS))
+            return width;
+    return 0;
+}
+
+/* Tiles of what is summed over whose blocks are summed at once. */
+static int64_t chunk_of(const struct fast *f, enum which which) {
+    int64_t tiles = depth_of(f), most = MAX_OF(CHUNK / block_of(f, which), 1);
+    int64_t chunk = MIN_OF(tiles, most);
+    while (tiles % chunk)
+        chunk--;
+    return chunk;
+}
+
+/* Elements of a partition for sums on their way: two tiles, while others are worked on. */
+static double raw_elements(const struct fast *f, enum which which) {
+    return 4.0 * (double)(f->p->turns[which] ? f->part.main[SUMMED].n
+                                             : chunk_of(f, which) * block_of(f, which));
+}
+
+/* Whether the result's part and two of each operand's sums leave room for each other. */
+static bool fits(const struct fast *f) {
+    double done = (double)(f->rows / PARTITIONS) * (double)f->columns;
+    double sums = 2.0 * (double)depth_of(f) * (double)(block_of(f, LEFT) + block_of(f, RIGHT));
+    return 4 * (done + sums + raw_elements(f, LEFT) + raw_elements(f, RIGHT)) <=
+           f->p->writer->spec->sbuf_bytes;
+}
+
+/* Parts of a side of `n` in multiples of `unit` that divide it and fit, the best guess first;
+ * returns how many. */
+static int list_parts(struct fast *f, int64_t *part, int64_t n, int64_t unit, int64_t largest,
+                      int64_t *values) {
+    int count = 0;
+    for (int64_t size = n; size >= unit && count < WRITE_MAX_VALUES; size -= unit) {
+        *part = size;
+        if (n % size == 0 && fits(f))
+            values[count++] = size;
+    }
+    for (int i = 0; i < count; i++)
+        if (values[i] <= largest) {
+            int64_t best = values[i];
+            memmove(&values[1], values, (size_t)i * sizeof *values);
+            values[0] = best;
+            break;
+        }
+    return count;
+}
+
+static void choose_part(struct fast *f) {
+    const struct product *p = f->p;
+    int64_t values[WRITE_MAX_VALUES], narrow = f->width << f->levels;
+    f->columns = narrow;
+    int count = list_parts(f, &f->rows, p->main[ROW].n, PARTITIONS << f->levels, LARGEST, values);
+    f->rows = choose_one(f, "fast_rows", "rows of the result that stay until they are done", values,
+                         count);
+    count = list_parts(f, &f->columns, p->main[COLUMN].n, narrow, INT64_MAX, values);
+    f->columns = choose_one(f, "fast_columns",
+                            "columns of the result that stay until they are done", values, count);
+}
+
+static void choose_engines(struct fast *f) {
+    static const int64_t values[] = {2, 3, 1};
+    int64_t by = choose_one(f, "summed_by",
+                            "sums of operands' blocks: by GpSimd (2), of the left one by GpSimd "
+                            "and of the right one by Vector (3), by Vector (1)",
+                            values, COUNT_OF(values));
+    f->by_gpsimd[LEFT] = by != 1;
+    f->by_gpsimd[RIGHT] = by == 2;
+}
+
+static struct fast at_levels(struct product *p, int levels) {
+    struct fast f = {.p = p, .part = *p, .levels = levels};
+    f.part.main[SUMMED].n >>= levels;
+    f.width = find_width(p, p->main[COLUMN].n >> levels);
+    f.rows = (int64_t)PARTITIONS << levels;
+    f.columns = f.width << levels;
+    return f;
+}
+
+/* Sides that divide into blocks of whole tiles, memory for the smallest part, and an error that is
+ * allowed. */
+static bool is_legal(struct product *p, int levels) {
+    int64_t unit = (int64_t)PARTITIONS << levels;
+    bool made = false, exact = strcmp(p->dtype, "float32") == 0 &&
+                               strcmp(p->node->dtype, "float32") == 0 && !p->packed;
+    for (enum which i = LEFT; i <= RIGHT; i++)
+        made |= p->writer->buffers.at[p->views[i].buffer].is_made;
+    if (made || !exact || p->main[ROW].n % unit || p->main[SUMMED].n % unit ||
+        p->main[COLUMN].n % (1 << levels))
+        return false;
+    double allowed;
+    struct fast f = at_levels(p, levels);
+    return f.width && product_error(p, levels, &allowed) <= allowed && fits(&f);
+}
+
+static int choose_levels(struct product *p) {
+    int64_t values[FAST_MAX_LEVELS + 1] = {0};
+    int count = 1;
+    for (int levels = 1; levels <= FAST_MAX_LEVELS; levels++)
+        if (is_legal(p, levels))
+            values[count++] = levels;
+    const struct fast f = {.p = p};
+    return count == 1 ? 0
+                      : (int)choose_one(&f, "strassen",
+                                        "blocks are multiplied: each with each (0), by Strassen in "
+                                        "7 products for 8 (1), twice so in 49 for 64 (2)",
+                                        values, count);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static void print_term(const struct fast_term *term, int product, bool result, struct buf *out) {
+    buf_printf(out, "(%d, %d, %d", term->row, term->column, term->sign);
+    if (result)
+        buf_printf(out, ", %d, %d", fast_is_first(product, term), fast_is_last(product, term));
+    buf_puts(out, ")");
+}
+
+/* "lefts = (((0, 0, 1), (1, 1, -1)), ...)" */
+static void write_table(struct fast *f, const char *name, enum fast_array array) {
+    struct writer *w = f->p->writer;
+    struct buf text = {0};
+    for (int i = 0; i < FAST_PRODUCTS; i++) {
+        const struct fast_product *product = &fast_products()[i];
+        int count = product->counts[array];
+        buf_puts(&text, i ? ", (" : "(");
+        for (int k = 0; k < count; k++) {
+            buf_puts(&text, k ? ", " : "");
+            print_term(&product->terms[array][k], i, array == FAST_RESULT, &text);
+        }
+        buf_puts(&text, count == 1 ? ",)" : ")");
+    }
+    write_line(w, "%s = (%s)", name, text.at);
+    buf_free(&text);
+}
+
+static void write_tables(struct fast *f) {
+    struct writer *w = f->p->writer;
+    write_line(w, "# Of each product: blocks that are summed, as row, column and sign; blocks that "
+                  "it is added to,");
+    write_line(w, "# and whether it is the first or the last of them.");
+    write_table(f, "lefts", FAST_LEFT);
+    write_table(f, "rights", FAST_RIGHT);
+    write_table(f, "results", FAST_RESULT);
+}
+
+/* Opens a loop over the blocks of a product: s, and t within it. */
+static void open_terms(struct fast *f, const char *table) {
+    struct writer *w = f->p->writer;
+    for (int i = 0; i < f->levels; i++) {
+        write_line(w, "for %s in %s[%s]:", i ? "t" : "s", table, i ? "q" : "p");
+        w->indent++;
+    }
+}
+
+/* Where a block lies along an axis, in blocks. */
+static const char *place_of(const struct fast *f, int axis) {
+    struct arena *arena = f->p->writer->arena;
+    return f->levels == 1 ? arena_printf(arena, "s[%d]", axis)
+                          : arena_printf(arena, "(s[%d] * 2 + t[%d])", axis, axis);
+}
+
+/* A sign or a flag of a block. */
+static const char *mark_of(const struct fast *f, int at) {
+    struct arena *arena = f->p->writer->arena;
+    return f->levels == 1 ? arena_printf(arena, "s[%d] > 0", at)
+                          : arena_printf(arena, "s[%d] * t[%d] > 0", at, at);
+}
+
+/* Branches for both signs, of which the first begins with "if" or "elif". */
+static void add_or_subtract(struct fast *f, const char *word, const char *to, const char *more,
+                            const char *engine) {
+    struct writer *w = f->p->writer;
+    write_line(w, "%s %s:", word, mark_of(f, 2));
+    write_line(w, "    nisa.tensor_tensor(dst=%s, data1=%s, data2=%s, op=nl.add%s)", to, to, more,
+               engine);
+    write_line(w, "else:");
+    write_line(w, "    nisa.tensor_tensor(dst=%s, data1=%s, data2=%s, op=nl.subtract%s)", to, to,
+               more, engine);
+}
+
+/* ---- sums of an operand's blocks ------------------------------------------------------------- */
+
+/* What is summed at once: `at` is where it begins within a block, of the side that goes on. */
+struct chunk {
+    enum which which;
+    const char *from; /* where the stage's part of the operand begins */
+    const char *at;   /* "0", or the loop's variable */
+    int64_t most;     /* that `at` is, in elements of its side */
+    int64_t times;    /* elements of its side that one of `at` is */
+    const char *to, *shape;
+};
+
+static void write_addresses(struct fast *f, const struct chunk *chunk) {
+    struct writer *w = f->p->writer;
+    bool left = chunk->which == LEFT, turns = f->p->turns[chunk->which];
+    struct arena *arena = w->arena;
+    const char *at = strcmp(chunk->at, "0") == 0 ? ""
+                     : chunk->times == 1
+                         ? arena_printf(arena, " + %s", chunk->at)
+                         : arena_printf(arena, " + %s * %lld", chunk->at, (long long)chunk->times);
+    const char *from = strcmp(chunk->from, "0") ? arena_printf(arena, "%s + ", chunk->from) : "";
+    write_line(w, "own = %s%s * %lld%s", from, place_of(f, left ? 0 : 1),
+               (long long)block_of(f, chunk->which), turns ? at : "");
+    write_line(w, "summed = %s * %lld%s", place_of(f, left ? 1 : 0),
+               (long long)f->part.main[SUMMED].n, turns ? "" : at);
+}
+
+/* The chunk of a block in HBM. */
+static const char *chunk_in_hbm(struct fast *f, const struct chunk *chunk) {
+    struct product *p = f->p;
+    enum which which = chunk->which;
+    const struct product_side *own = &p->main[which == LEFT ? ROW : COLUMN],
+                              *sum = &p->main[SUMMED];
+    struct access access = product_access(p, which);
+    bool turns = p->turns[which];
+    int64_t span = turns ? PARTITIONS : block_of(f, which);
+    int64_t tiles = chunk_of(f, which), depth = turns ? f->part.main[SUMMED].n : PARTITIONS * tiles;
+    access_add(&access, "own", own->strides[which], own->n - span);
+    access_add(&access, "summed", sum->strides[which], sum->n - depth);
+    access.rows = number(f, PARTITIONS);
+    access.row = turns ? own->strides[which] : sum->strides[which];
+    if (!turns && tiles > 1) {
+        access.cols[access.col_count] = number(f, tiles);
+        access.strides[access.col_count++] = sum->strides[which] * PARTITIONS;
+    }
+    access.cols_most = turns ? depth : span;
+    access.cols[access.col_count] = number(f, access.cols_most);
+    access.strides[access.col_count++] = turns ? sum->strides[which] : own->strides[which];
+    return write_access(p->writer, &access);
+}
+
+/* Lines that sum a chunk of the blocks of a product. */
+static void sum_chunk(struct fast *f, const struct chunk *chunk) {
+    struct product *p = f->p;
+    struct writer *w = p->writer;
+    int indent = w->indent;
+    write_line(w, "count = 0");
+    open_terms(f, chunk->which == LEFT ? "lefts" : "rights");
+    write_addresses(f, chunk);
+    const char *from = chunk_in_hbm(f, chunk);
+    write_line(w, "if count == 0:");
+    write_line(w, "    nisa.dma_copy(dst=%s, src=%s)", chunk->to, from);
+    write_line(w, "else:");
+    w->indent++;
+    product_declare(p, "more", chunk->shape, p->dtype, "sbuf");
+    write_line(w, "nisa.dma_copy(dst=more, src=%s)", from);
+    add_or_subtract(f, "if", chunk->to, "more",
+                    f->by_gpsimd[chunk->which] ? ", engine=nisa.gpsimd_engine" : "");
+    w->indent--;
+    write_line(w, "count = count + 1");
+    w->indent = indent;
+}
+
+/* Chunks with what is summed over on the partitions. */
+static void sum_straight(struct fast *f, enum which which, const char *from) {
+    struct product *p = f->p;
+    struct writer *w = p->writer;
+    struct arena *arena = w->arena;
+    int indent = w->indent;
+    long long tiles = depth_of(f), at_once = chunk_of(f, which), span = block_of(f, which);
+    bool takes = strcmp(product_dtype(p), p->dtype);
+    const char *at = "0", *index;
+    if (at_once < tiles) {
+        write_line(w, "for h in range(0, %lld, %lld):", tiles, at_once);
+        w->indent++;
+        at = "h";
+    }
+    index = at_once < tiles ? arena_printf(arena, ", h:h + %lld, 0:%lld]", at_once, span)
+                            : arena_printf(arena, ", 0:%lld, 0:%lld]", at_once, span);
+    if (at_once == 1)
+        index = arena_printf(arena, ", %s, 0:%lld]", at, span);
+    struct chunk chunk = {.which = which, .from = from, .at = at, .times = PARTITIONS};
+    chunk.shape = at_once == 1 ? arena_printf(arena, "%d, %lld", PARTITIONS, span)
+                               : arena_printf(arena, "%d, %lld, %lld", PARTITIONS, at_once, span);
+    chunk.to = takes ? "total" : arena_printf(arena, "%s[0:%d%s", names[which], PARTITIONS, index);
+    if (takes)
+        product_declare(p, "total", chunk.shape, p->dtype, "sbuf");
+    sum_chunk(f, &chunk);
+    const struct product_piece piece = {.which = which,
+                                        .name = names[which],
+                                        .index = index,
+                                        .from = "total",
+                                        .depth = number(f, PARTITIONS)};
+    if (takes)
+        product_take(p, &piece);
+    w->indent = indent;
+}
+
+/* Tiles of 128 rows, which are summed and then turned. */
+static void sum_turned(struct fast *f, enum which which, const char *from) {
+    struct product *p = f->p;
+    struct writer *w = p->writer;
+    int indent = w->indent;
+    struct span rows = product_tiles(w, "j", "wide", block_of(f, which), PARTITIONS);
+    struct chunk chunk = {.which = which, .from = from, .at = rows.at, .times = 1, .to = "total"};
+    chunk.shape = arena_printf(w->arena, "%d, %lld", PARTITIONS, (long long)f->part.main[SUMMED].n);
+    product_declare(p, "total", chunk.shape, p->dtype, "sbuf");
+    sum_chunk(f, &chunk);
+    product_turn(&f->part, which, names[which], "total", &rows);
+    w->indent = indent;
+}
+
+/* ---- sums that are kept ---------------------------------------------------------------------- */
+
+/* How many parts of the result have the same sums of an operand. */
+static int64_t uses_of(const struct fast *f, enum which which) {
+    return which == LEFT ? f->p->main[COLUMN].n / f->columns : f->p->main[ROW].n / f->rows;
+}
+
+static const char *operand_shape(const struct fast *f, enum which which) {
+    return arena_printf(f->p->writer->arena, "%d, %lld, %lld", PARTITIONS, (long long)depth_of(f),
+                        (long long)block_of(f, which));
+}
+
+static void declare_kept(struct fast *f, enum which which) {
+    struct product *p = f->p;
+    int64_t count = f->levels == 1 ? FAST_PRODUCTS : FAST_PRODUCTS * FAST_PRODUCTS;
+    if (which == LEFT)
+        count *= p->main[ROW].n / f->rows;
+    for (int low = 0; uses_of(f, which) > 1 && low <= product_has_low(p, which); low++)
+        product_declare(
+            p, arena_printf(p->writer->arena, "%s_kept%s", names[which], low ? "_low" : ""),
+            arena_printf(p->writer->arena, "%lld, %s", (long long)count, operand_shape(f, which)),
+            product_dtype(p), "private_hbm");
+}
+
+/* Stores the sums, or loads them. */
+static void copy_kept(struct fast *f, enum which which, const char *index, bool stores) {
+    struct product *p = f->p;
+    struct arena *arena = p->writer->arena;
+    for (int low = 0; low <= product_has_low(p, which); low++) {
+        const char *end = low ? "_low" : "";
+        const char *kept = arena_printf(arena, "%s_kept%s[%s]", names[which], end, index);
+        const char *tile = arena_printf(arena, "%s%s", names[which], end);
+        write_line(p->writer, "nisa.dma_copy(dst=%s, src=%s)", stores ? kept : tile,
+                   stores ? tile : kept);
+    }
+}
+
+/* An operand of one of the products; `other` is the part of the other operand. */
+static void bring_operand(struct fast *f, enum which which, const struct span *own,
+                          const struct span *other) {
+    struct product *p = f->p;
+    struct writer *w = p->writer;
+    struct arena *arena = w->arena;
+    int indent = w->indent;
+    bool keeps = uses_of(f, which) > 1;
+    product_declare_operand(p, which, names[which], operand_shape(f, which));
+    if (keeps) {
+        write_line(w, "if %s == 0:", other->at);
+        w->indent++;
+    }
+    (p->turns[which] ? sum_turned : sum_straight)(f, which, own->at);
+    const char *index = f->levels == 1 ? "p" : arena_printf(arena, "p * %d + q", FAST_PRODUCTS);
+    if (which == LEFT && strcmp(own->at, "0"))
+        index = arena_printf(arena,
+                             f->levels == 1 ? "%s * %lld + m // %lld" : "(%s) * %lld + m // %lld",
+                             index, (long long)(p->main[ROW].n / f->rows), (long long)f->rows);
+    if (keeps) {
+        copy_kept(f, which, index, true);
+        w->indent--;
+        write_line(w, "else:");
+        w->indent++;
+        copy_kept(f, which, index, false);
+    }
+    w->indent = indent;
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* Stores a block's part that is done. */
+static void store(struct fast *f, const struct span *rows, const struct span *columns,
+                  const char *done) {
+    struct product *p = f->p;
+    struct writer *w = p->writer;
+    const struct product_side *row = &p->main[ROW], *column = &p->main[COLUMN];
+    struct access access = product_access(p, RESULT);
+    write_line(w, "to_row = %s + row * %d", rows->at, PARTITIONS);
+    write_line(w, "to_column = %s + at", columns->at);
+    access_add(&access, "to_row", row->strides[RESULT], row->n - PARTITIONS);
+    access_add(&access, "to_column", column->strides[RESULT], column->n - f->width);
+    access.rows = number(f, PARTITIONS);
+    access.row = row->strides[RESULT];
+    access.cols_most = f->width;
+    access.cols[0] = number(f, f->width);
+    access.strides[0] = column->strides[RESULT];
+    access.col_count = 1;
+    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", write_access(w, &access), done);
+}
+
+/* Sums leave PSUM into every block that they are part of. */
+static void add_to_results(struct fast *f, const struct span *rows, const struct span *columns,
+                           const struct span *i, const struct span *j) {
+    struct writer *w = f->p->writer;
+    int indent = w->indent;
+    open_terms(f, "results");
+    write_line(w, "row = %s * %lld%s%s", place_of(f, 0),
+               (long long)(block_of(f, LEFT) / PARTITIONS), strcmp(i->at, "0") ? " + " : "",
+               strcmp(i->at, "0") ? product_tile_of(w, i) : "");
+    write_line(w, "at = %s * %lld%s%s", place_of(f, 1), (long long)block_of(f, RIGHT),
+               strcmp(j->at, "0") ? " + " : "", strcmp(j->at, "0") ? j->at : "");
+    const char *done =
+        arena_printf(w->arena, "done[0:%d, row, at:at + %lld]", PARTITIONS, (long long)f->width);
+    write_line(w, "if %s:", mark_of(f, 3));
+    write_line(w, "    nisa.activation(dst=%s, op=nl.copy, data=sums)", done);
+    add_or_subtract(f, "elif", done, "sums", "");
+    write_line(w, "if %s:", mark_of(f, 4));
+    w->indent++;
+    store(f, rows, columns, done);
+    w->indent = indent;
+}
+
+static void multiply(struct fast *f, const struct span *rows, const struct span *columns) {
+    struct writer *w = f->p->writer;
+    struct arena *arena = w->arena;
+    struct span i = product_tiles(w, "i", "high", block_of(f, LEFT), PARTITIONS);
+    struct span j = product_tiles(w, "j", "width", block_of(f, RIGHT), f->width);
+    product_declare(f->p, "sums", arena_printf(arena, "%d, %lld", PARTITIONS, (long long)f->width),
+                    "float32", "psum");
+    write_line(w, "for k in range(%lld):", (long long)depth_of(f));
+    w->indent++;
+    product_multiply_tiles(&f->part, "sums",
+                           arena_printf(arena, "[0:%d, k, %s]", PARTITIONS, product_slice(w, &i)),
+                           arena_printf(arena, "[0:%d, k, %s]", PARTITIONS, product_slice(w, &j)));
+    w->indent--;
+    add_to_results(f, rows, columns, &i, &j);
+}
+
+static void emit(struct fast *f) {
+    struct product *p = f->p;
+    struct writer *w = p->writer;
+    int indent = w->indent;
+    write_tables(f);
+    declare_kept(f, LEFT);
+    declare_kept(f, RIGHT);
+    product_open_loops(p);
+    product_declare(p, "done",
+                    arena_printf(w->arena, "%d, %lld, %lld", PARTITIONS,
+                                 (long long)(f->rows / PARTITIONS), (long long)f->columns),
+                    p->dtype, "sbuf");
+    struct span columns = product_tiles(w, "n", "width", p->main[COLUMN].n, f->columns);
+    struct span rows = product_tiles(w, "m", "height", p->main[ROW].n, f->rows);
+    for (int i = 0; i < f->levels; i++) {
+        write_line(w, "for %s in range(%d):", i ? "q" : "p", FAST_PRODUCTS);
+        w->indent++;
+    }
+    bring_operand(f, LEFT, &rows, &columns);
+    bring_operand(f, RIGHT, &columns, &rows);
+    multiply(f, &rows, &columns);
+    w->indent = indent;
+}
+
+bool product_emit_fast(struct product *p) {
+    int levels = choose_levels(p);
+    if (!levels)
+        return false;
+    double allowed, error = product_error(p, levels, &allowed);
+    struct fast f = at_levels(p, levels);
+    choose_part(&f);
+    choose_engines(&f);
+    write_blank(p->writer);
+    write_line(p->writer,
+               "# A matrix product (line %d of the reference) by Strassen: %s of sums of",
+               p->node->line, levels == 1 ? "7 products for 8" : "49 products for 64");
+    write_line(p->writer,
+               "# blocks, which are summed in fp32. Its error is at most %.1e, %.1e is allowed.",
+               error, allowed);
+    emit(&f);
+    return true;
+}
