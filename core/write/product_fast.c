@@ -9,6 +9,7 @@
 #include "write/fast/fast.h"
 
 #define LARGEST 2048 /* rows of the result that stay, as the best guess */
+#define DEEPEST 5    /* tiles that are summed over in PSUM, as the best guess */
 #define CHUNK 2048   /* elements of a partition that are summed at once */
 #define NARROWEST 64 /* columns of a product that the Tensor engine takes at its full rate */
 
@@ -17,6 +18,7 @@ struct fast {
     struct product part; /* what one of the products is: its own sum is over fewer */
     int levels;
     int64_t rows, columns; /* of the result that stay in SBUF */
+    int64_t depth;         /* of what is summed over until products are added to the result */
     int64_t width;         /* columns of a sum in PSUM */
     bool by_gpsimd[2];     /* sums of an operand's blocks */
 };
@@ -33,7 +35,15 @@ static int64_t block_of(const struct fast *f, enum which which) {
 
 /* Tiles of what is summed over in one product. */
 static int64_t depth_of(const struct fast *f) {
-    return f->part.main[SUMMED].n / PARTITIONS;
+    return (f->depth >> f->levels) / PARTITIONS;
+}
+
+static int64_t passes_of(const struct fast *f) {
+    return f->p->main[SUMMED].n / f->depth;
+}
+
+static int64_t products_of(const struct fast *f) {
+    return f->levels == 1 ? FAST_PRODUCTS : FAST_PRODUCTS * FAST_PRODUCTS;
 }
 
 /* ---- what is decided ------------------------------------------------------------------------- */
@@ -65,7 +75,7 @@ static int64_t chunk_of(const struct fast *f, enum which which) {
 
 /* Elements of a partition for sums on their way: two tiles, while others are worked on. */
 static double raw_elements(const struct fast *f, enum which which) {
-    return 4.0 * (double)(f->p->turns[which] ? f->part.main[SUMMED].n
+    return 4.0 * (double)(f->p->turns[which] ? f->depth >> f->levels
                                              : chunk_of(f, which) * block_of(f, which));
 }
 
@@ -77,34 +87,46 @@ static bool fits(const struct fast *f) {
            f->p->writer->spec->sbuf_bytes;
 }
 
-/* Parts of a side of `n` in multiples of `unit` that divide it and fit, the best guess first;
- * returns how many. */
-static int list_parts(struct fast *f, int64_t *part, int64_t n, int64_t unit, int64_t largest,
-                      int64_t *values) {
+/* Puts the largest value that is not above `largest` first, as the best guess. */
+static void prefer(int64_t *values, int count, int64_t largest) {
+    for (int i = 0; i < count; i++)
+        if (values[i] <= largest) {
+            int64_t best = values[i];
+            memmove(&values[1], values, (size_t)i * sizeof *values);
+            values[0] = best;
+            return;
+        }
+}
+
+/* Parts of a side of `n` in multiples of `unit` that divide it and fit; returns how many. */
+static int list_parts(struct fast *f, int64_t *part, int64_t n, int64_t unit, int64_t *values) {
     int count = 0;
     for (int64_t size = n; size >= unit && count < WRITE_MAX_VALUES; size -= unit) {
         *part = size;
         if (n % size == 0 && fits(f))
             values[count++] = size;
     }
-    for (int i = 0; i < count; i++)
-        if (values[i] <= largest) {
-            int64_t best = values[i];
-            memmove(&values[1], values, (size_t)i * sizeof *values);
-            values[0] = best;
-            break;
-        }
     return count;
+}
+
+/* Longer sums leave PSUM less often, shorter ones leave room for more of the result. */
+static void choose_depth(struct fast *f) {
+    int64_t values[WRITE_MAX_VALUES], unit = f->depth;
+    int count = list_parts(f, &f->depth, f->p->main[SUMMED].n, unit, values);
+    prefer(values, count, DEEPEST * unit);
+    f->depth = choose_one(f, "fast_depth", "summed over until results are added to", values, count);
+    f->part.main[SUMMED].n = f->depth >> f->levels;
 }
 
 static void choose_part(struct fast *f) {
     const struct product *p = f->p;
     int64_t values[WRITE_MAX_VALUES], narrow = f->width << f->levels;
     f->columns = narrow;
-    int count = list_parts(f, &f->rows, p->main[ROW].n, PARTITIONS << f->levels, LARGEST, values);
+    int count = list_parts(f, &f->rows, p->main[ROW].n, PARTITIONS << f->levels, values);
+    prefer(values, count, LARGEST);
     f->rows = choose_one(f, "fast_rows", "rows of the result that stay until they are done", values,
                          count);
-    count = list_parts(f, &f->columns, p->main[COLUMN].n, narrow, INT64_MAX, values);
+    count = list_parts(f, &f->columns, p->main[COLUMN].n, narrow, values);
     f->columns = choose_one(f, "fast_columns",
                             "columns of the result that stay until they are done", values, count);
 }
@@ -121,7 +143,8 @@ static void choose_engines(struct fast *f) {
 
 static struct fast at_levels(struct product *p, int levels) {
     struct fast f = {.p = p, .part = *p, .levels = levels};
-    f.part.main[SUMMED].n >>= levels;
+    f.depth = (int64_t)PARTITIONS << levels;
+    f.part.main[SUMMED].n = PARTITIONS;
     f.width = find_width(p, p->main[COLUMN].n >> levels);
     f.rows = (int64_t)PARTITIONS << levels;
     f.columns = f.width << levels;
@@ -253,8 +276,8 @@ static void write_addresses(struct fast *f, const struct chunk *chunk) {
     const char *from = strcmp(chunk->from, "0") ? arena_printf(arena, "%s + ", chunk->from) : "";
     write_line(w, "own = %s%s * %lld%s", from, place_of(f, left ? 0 : 1),
                (long long)block_of(f, chunk->which), turns ? at : "");
-    write_line(w, "summed = %s * %lld%s", place_of(f, left ? 1 : 0),
-               (long long)f->part.main[SUMMED].n, turns ? "" : at);
+    write_line(w, "summed = %s%s * %lld%s", passes_of(f) > 1 ? "d + " : "",
+               place_of(f, left ? 1 : 0), (long long)f->part.main[SUMMED].n, turns ? "" : at);
 }
 
 /* The chunk of a block in HBM. */
@@ -366,7 +389,7 @@ static const char *operand_shape(const struct fast *f, enum which which) {
 
 static void declare_kept(struct fast *f, enum which which) {
     struct product *p = f->p;
-    int64_t count = f->levels == 1 ? FAST_PRODUCTS : FAST_PRODUCTS * FAST_PRODUCTS;
+    int64_t count = products_of(f) * passes_of(f);
     if (which == LEFT)
         count *= p->main[ROW].n / f->rows;
     for (int low = 0; uses_of(f, which) > 1 && low <= product_has_low(p, which); low++)
@@ -389,12 +412,26 @@ static void copy_kept(struct fast *f, enum which which, const char *index, bool 
     }
 }
 
+/* Which of the kept sums: by product, then by what is summed over, then by rows of the left one. */
+static const char *kept_index(const struct fast *f, enum which which, const struct span *own) {
+    struct arena *arena = f->p->writer->arena;
+    const char *index = f->levels == 1 ? "p" : arena_printf(arena, "p * %d + q", FAST_PRODUCTS);
+    if (passes_of(f) > 1)
+        index = arena_printf(arena,
+                             f->levels == 1 ? "%s * %lld + d // %lld" : "(%s) * %lld + d // %lld",
+                             index, (long long)passes_of(f), (long long)f->depth);
+    bool is_sum = f->levels > 1 || passes_of(f) > 1;
+    if (which == LEFT && strcmp(own->at, "0"))
+        index = arena_printf(arena, is_sum ? "(%s) * %lld + m // %lld" : "%s * %lld + m // %lld",
+                             index, (long long)(f->p->main[ROW].n / f->rows), (long long)f->rows);
+    return index;
+}
+
 /* An operand of one of the products; `other` is the part of the other operand. */
 static void bring_operand(struct fast *f, enum which which, const struct span *own,
                           const struct span *other) {
     struct product *p = f->p;
     struct writer *w = p->writer;
-    struct arena *arena = w->arena;
     int indent = w->indent;
     bool keeps = uses_of(f, which) > 1;
     product_declare_operand(p, which, names[which], operand_shape(f, which));
@@ -403,11 +440,7 @@ static void bring_operand(struct fast *f, enum which which, const struct span *o
         w->indent++;
     }
     (p->turns[which] ? sum_turned : sum_straight)(f, which, own->at);
-    const char *index = f->levels == 1 ? "p" : arena_printf(arena, "p * %d + q", FAST_PRODUCTS);
-    if (which == LEFT && strcmp(own->at, "0"))
-        index = arena_printf(arena,
-                             f->levels == 1 ? "%s * %lld + m // %lld" : "(%s) * %lld + m // %lld",
-                             index, (long long)(p->main[ROW].n / f->rows), (long long)f->rows);
+    const char *index = kept_index(f, which, own);
     if (keeps) {
         copy_kept(f, which, index, true);
         w->indent--;
@@ -453,10 +486,13 @@ static void add_to_results(struct fast *f, const struct span *rows, const struct
                strcmp(j->at, "0") ? " + " : "", strcmp(j->at, "0") ? j->at : "");
     const char *done =
         arena_printf(w->arena, "done[0:%d, row, at:at + %lld]", PARTITIONS, (long long)f->width);
-    write_line(w, "if %s:", mark_of(f, 3));
+    bool several = passes_of(f) > 1;
+    write_line(w, "if %s%s:", several ? "d == 0 and " : "", mark_of(f, 3));
     write_line(w, "    nisa.activation(dst=%s, op=nl.copy, data=sums)", done);
     add_or_subtract(f, "elif", done, "sums", "");
-    write_line(w, "if %s:", mark_of(f, 4));
+    const char *last =
+        arena_printf(w->arena, "d == %lld and ", (long long)(f->p->main[SUMMED].n - f->depth));
+    write_line(w, "if %s%s:", several ? last : "", mark_of(f, 4));
     w->indent++;
     store(f, rows, columns, done);
     w->indent = indent;
@@ -492,6 +528,7 @@ static void emit(struct fast *f) {
                     p->dtype, "sbuf");
     struct span columns = product_tiles(w, "n", "width", p->main[COLUMN].n, f->columns);
     struct span rows = product_tiles(w, "m", "height", p->main[ROW].n, f->rows);
+    (void)product_tiles(w, "d", "depth", p->main[SUMMED].n, f->depth);
     for (int i = 0; i < f->levels; i++) {
         write_line(w, "for %s in range(%d):", i ? "q" : "p", FAST_PRODUCTS);
         w->indent++;
@@ -508,6 +545,7 @@ bool product_emit_fast(struct product *p) {
         return false;
     double allowed, error = product_error(p, levels, &allowed);
     struct fast f = at_levels(p, levels);
+    choose_depth(&f);
     choose_part(&f);
     choose_engines(&f);
     write_blank(p->writer);
