@@ -23,7 +23,9 @@ struct fast {
     bool by_gpsimd[2];     /* sums of an operand's blocks */
 };
 
-static const char *const names[] = {[LEFT] = "left", [RIGHT] = "right"};
+/* Of operands that are made while the products before are multiplied, and then. */
+static const char *const names[] = {[LEFT] = "next_left", [RIGHT] = "next_right"};
+static const char *const now[] = {[LEFT] = "left", [RIGHT] = "right"};
 
 static const char *number(const struct fast *f, int64_t value) {
     return arena_printf(f->p->writer->arena, "%lld", (long long)value);
@@ -394,7 +396,7 @@ static void declare_kept(struct fast *f, enum which which) {
         count *= p->main[ROW].n / f->rows;
     for (int low = 0; uses_of(f, which) > 1 && low <= product_has_low(p, which); low++)
         product_declare(
-            p, arena_printf(p->writer->arena, "%s_kept%s", names[which], low ? "_low" : ""),
+            p, arena_printf(p->writer->arena, "%s_kept%s", now[which], low ? "_low" : ""),
             arena_printf(p->writer->arena, "%lld, %s", (long long)count, operand_shape(f, which)),
             product_dtype(p), "private_hbm");
 }
@@ -405,7 +407,7 @@ static void copy_kept(struct fast *f, enum which which, const char *index, bool 
     struct arena *arena = p->writer->arena;
     for (int low = 0; low <= product_has_low(p, which); low++) {
         const char *end = low ? "_low" : "";
-        const char *kept = arena_printf(arena, "%s_kept%s[%s]", names[which], end, index);
+        const char *kept = arena_printf(arena, "%s_kept%s[%s]", now[which], end, index);
         const char *tile = arena_printf(arena, "%s%s", names[which], end);
         write_line(p->writer, "nisa.dma_copy(dst=%s, src=%s)", stores ? kept : tile,
                    stores ? tile : kept);
@@ -514,6 +516,66 @@ static void multiply(struct fast *f, const struct span *rows, const struct span 
     add_to_results(f, rows, columns, &i, &j);
 }
 
+/* A loop's variable as a part of the number of a step: "m = step // 49 % 2 * 2048"; `inner` is how
+ * many steps one of its rounds has. The span, whose variable is "0" where there is one round. */
+static struct span open_part(struct fast *f, const char *variable, const char *step, int64_t n,
+                             int64_t part, int64_t *inner) {
+    struct writer *w = f->p->writer;
+    struct span span = {"0", number(f, part), n - part, part};
+    int64_t rounds = n / part;
+    if (rounds > 1) {
+        write_line(w, "%s = %s // %lld %% %lld * %lld", variable, step, (long long)*inner,
+                   (long long)rounds, (long long)part);
+        span.at = variable;
+    }
+    *inner *= rounds;
+    return span;
+}
+
+/* Which product a step is of, and of which part of the result. */
+static void open_step(struct fast *f, const char *step, struct span *rows, struct span *columns) {
+    struct writer *w = f->p->writer;
+    int64_t inner = products_of(f);
+    if (f->levels > 1)
+        write_line(w, "q = %s %% %d", step, FAST_PRODUCTS);
+    write_line(w, f->levels > 1 ? "p = %s // %d %% %d" : "p = %s %% %d", step, FAST_PRODUCTS,
+               FAST_PRODUCTS);
+    (void)open_part(f, "d", step, f->p->main[SUMMED].n, f->depth, &inner);
+    *rows = open_part(f, "m", step, f->p->main[ROW].n, f->rows, &inner);
+    *columns = open_part(f, "n", step, f->p->main[COLUMN].n, f->columns, &inner);
+}
+
+static int64_t steps_of(const struct fast *f) {
+    return products_of(f) * passes_of(f) * uses_of(f, LEFT) * uses_of(f, RIGHT);
+}
+
+/* All products, one after the other; the operands of each are made before the product before it is
+ * multiplied, as engines take their instructions in order. */
+static void write_steps(struct fast *f) {
+    struct product *p = f->p;
+    struct writer *w = p->writer;
+    struct span rows, columns;
+    long long steps = steps_of(f);
+    write_line(w, "for step in range(%lld):", steps + 1);
+    w->indent++;
+    write_line(w, "if step > 0:");
+    for (enum which i = LEFT; i <= RIGHT; i++)
+        for (int low = 0; low <= product_has_low(p, i); low++)
+            write_line(w, "    %s%s = %s%s", now[i], low ? "_low" : "", names[i],
+                       low ? "_low" : "");
+    write_line(w, "if step < %lld: # the operands of the next product", steps);
+    w->indent++;
+    open_step(f, "step", &rows, &columns);
+    bring_operand(f, LEFT, &rows, &columns);
+    bring_operand(f, RIGHT, &columns, &rows);
+    w->indent--;
+    write_line(w, "if step > 0: # the product whose operands are there");
+    w->indent++;
+    write_line(w, "before = step - 1");
+    open_step(f, "before", &rows, &columns);
+    multiply(f, &rows, &columns);
+}
+
 static void emit(struct fast *f) {
     struct product *p = f->p;
     struct writer *w = p->writer;
@@ -526,16 +588,7 @@ static void emit(struct fast *f) {
                     arena_printf(w->arena, "%d, %lld, %lld", PARTITIONS,
                                  (long long)(f->rows / PARTITIONS), (long long)f->columns),
                     p->dtype, "sbuf");
-    struct span columns = product_tiles(w, "n", "width", p->main[COLUMN].n, f->columns);
-    struct span rows = product_tiles(w, "m", "height", p->main[ROW].n, f->rows);
-    (void)product_tiles(w, "d", "depth", p->main[SUMMED].n, f->depth);
-    for (int i = 0; i < f->levels; i++) {
-        write_line(w, "for %s in range(%d):", i ? "q" : "p", FAST_PRODUCTS);
-        w->indent++;
-    }
-    bring_operand(f, LEFT, &rows, &columns);
-    bring_operand(f, RIGHT, &columns, &rows);
-    multiply(f, &rows, &columns);
+    write_steps(f);
     w->indent = indent;
 }
 
