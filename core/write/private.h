@@ -33,6 +33,7 @@ struct value {
     bool is_made; /* a product, or a sum of rows, whose tiles are made in the one stage that uses it
                    */
     struct product *product; /* of such a node */
+    double error;            /* of a product: its relative L2 error, as expected */
 };
 struct writer {
     struct arena *arena;

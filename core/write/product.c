@@ -139,6 +139,7 @@ bool product_open(struct product *p, struct writer *writer, int index, const str
         write_gap(writer, node, why);
     find_turns(p);
     product_choose_numbers(p);
+    product_note_error(p, 0);
     return !why;
 }
 

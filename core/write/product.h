@@ -51,6 +51,7 @@ struct product {
     const char *extreme; /* "maximum" or "minimum", which rows of the tiles are wanted; or NULL */
     const char *extreme_to; /* where those of the columns that leave PSUM belong */
     bool ahead;             /* a tile is made while the one before is worked on */
+    struct fast *fast;      /* of tiles that are made by Strassen's scheme; or NULL */
     const char *name;       /* what its tiles are called by: names of several products differ */
 };
 /* product.c: finds what the product goes along; `to` is where its result lies. False, with a gap
@@ -92,9 +93,11 @@ struct product_piece {
     bool in_psum;
 };
 void product_take(struct product *p, const struct product_piece *piece);
-/* A bound of the product's relative L2 error when so many levels of it are Strassen's: MARGIN times
- * what is expected; and what the task allows. */
+/* A bound of the relative L2 error when so many levels of the product are Strassen's: MARGIN times
+ * what is expected of it and of the products before, together; and what the task allows. */
 double product_error(const struct product *p, int levels, double *allowed);
+/* So many levels were chosen: counts for the products that come. */
+void product_note_error(const struct product *p, int levels);
 /* The dtype of an operand's tiles, or of its halves. */
 const char *product_dtype(const struct product *p);
 void product_declare_operand(struct product *p, enum which which, const char *name,
@@ -124,5 +127,12 @@ void product_multiply(struct product *p, const struct span *rows, const struct s
 /* product_fast.c: the product with fewer multiplications, where the schedule says so and its error
  * allows it. False: it does not. */
 bool product_emit_fast(struct product *p);
+/* The same for a product whose tiles a stage of rows uses, of which `room` bytes of a partition may
+ * be taken. In its loop over rows from `at` on the next ones are multiplied; tiles come from where
+ * a row and a column begin. */
+bool product_enter_fast(struct product *p, double room);
+void product_begin_fast(struct product *p, const char *at);
+void product_fill_fast(const struct product *p, const struct access *access, const char *row,
+                       const char *column, const char *tile);
 
 #endif

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product as a stage of its own by Strassen's scheme, once or twice: 7 products of sums of blocks
- * instead of 8, 49 instead of 64. A block of the result stays in SBUF until all products of its
- * blocks have been added to it; sums of operands' blocks that are wanted again are kept in HBM. */
+/* A product by Strassen's scheme, once or twice: 7 products of sums of blocks instead of 8, 49
+ * instead of 64. A part of the result stays in SBUF until all products of its blocks have been
+ * added to it; sums of operands' blocks that are wanted again are kept in HBM. As a stage of its
+ * own it goes over the result at once; in a stage of rows that uses it, the next part of the rows
+ * is multiplied while the stage works on the one before, and goes through HBM. */
 #include "write/product.h"
 
 #include <stdio.h>
 
 #include "write/fast/fast.h"
 
-#define LARGEST 2048 /* rows of the result that stay, as the best guess */
-#define DEEPEST 5    /* tiles that are summed over in PSUM, as the best guess */
-#define CHUNK 2048   /* elements of a partition that are summed at once */
-#define NARROWEST 64 /* columns of a product that the Tensor engine takes at its full rate */
+#define LARGEST 2048  /* rows of the result that stay, as the best guess */
+#define DEEPEST 5     /* tiles that are summed over in PSUM, as the best guess */
+#define CHUNK 2048    /* elements of a partition that are summed at once */
+#define MORE_ROOM 1.5 /* tiles of a stage's rows are not there all at once */
+#define NARROWEST 64  /* columns of a product that the Tensor engine takes at its full rate */
 
 struct fast {
     struct product *p;
@@ -21,11 +24,18 @@ struct fast {
     int64_t depth;         /* of what is summed over until products are added to the result */
     int64_t width;         /* columns of a sum in PSUM */
     bool by_gpsimd[2];     /* sums of an operand's blocks */
+    double room;           /* bytes of a partition that it may take */
+    bool rows_last;        /* all columns of a part of the rows come one after the other */
 };
 
 /* Of operands that are made while the products before are multiplied, and then. */
 static const char *const names[] = {[LEFT] = "next_left", [RIGHT] = "next_right"};
 static const char *const now[] = {[LEFT] = "left", [RIGHT] = "right"};
+
+/* As this product has it: "done", in a stage that makes several "done_4". */
+static const char *named(const struct fast *f, const char *what) {
+    return arena_printf(f->p->writer->arena, "%s%s", what, f->p->name);
+}
 
 static const char *number(const struct fast *f, int64_t value) {
     return arena_printf(f->p->writer->arena, "%lld", (long long)value);
@@ -85,8 +95,7 @@ static double raw_elements(const struct fast *f, enum which which) {
 static bool fits(const struct fast *f) {
     double done = (double)(f->rows / PARTITIONS) * (double)f->columns;
     double sums = 2.0 * (double)depth_of(f) * (double)(block_of(f, LEFT) + block_of(f, RIGHT));
-    return 4 * (done + sums + raw_elements(f, LEFT) + raw_elements(f, RIGHT)) <=
-           f->p->writer->spec->sbuf_bytes;
+    return 4 * (done + sums + raw_elements(f, LEFT) + raw_elements(f, RIGHT)) <= f->room;
 }
 
 /* Puts the largest value that is not above `largest` first, as the best guess. */
@@ -143,8 +152,8 @@ static void choose_engines(struct fast *f) {
     f->by_gpsimd[RIGHT] = by == 2;
 }
 
-static struct fast at_levels(struct product *p, int levels) {
-    struct fast f = {.p = p, .part = *p, .levels = levels};
+static struct fast at_levels(struct product *p, int levels, double room) {
+    struct fast f = {.p = p, .part = *p, .levels = levels, .room = room};
     f.depth = (int64_t)PARTITIONS << levels;
     f.part.main[SUMMED].n = PARTITIONS;
     f.width = find_width(p, p->main[COLUMN].n >> levels);
@@ -155,7 +164,7 @@ static struct fast at_levels(struct product *p, int levels) {
 
 /* Sides that divide into blocks of whole tiles, memory for the smallest part, and an error that is
  * allowed. */
-static bool is_legal(struct product *p, int levels) {
+static bool is_legal(struct product *p, int levels, double room) {
     int64_t unit = (int64_t)PARTITIONS << levels;
     bool made = false, exact = strcmp(p->dtype, "float32") == 0 &&
                                strcmp(p->node->dtype, "float32") == 0 && !p->packed;
@@ -165,22 +174,25 @@ static bool is_legal(struct product *p, int levels) {
         p->main[COLUMN].n % (1 << levels))
         return false;
     double allowed;
-    struct fast f = at_levels(p, levels);
+    struct fast f = at_levels(p, levels, room);
     return f.width && product_error(p, levels, &allowed) <= allowed && fits(&f);
 }
 
-static int choose_levels(struct product *p) {
+static int choose_levels(struct product *p, double room) {
     int64_t values[FAST_MAX_LEVELS + 1] = {0};
     int count = 1;
     for (int levels = 1; levels <= FAST_MAX_LEVELS; levels++)
-        if (is_legal(p, levels))
+        if (is_legal(p, levels, room))
             values[count++] = levels;
     const struct fast f = {.p = p};
-    return count == 1 ? 0
-                      : (int)choose_one(&f, "strassen",
-                                        "blocks are multiplied: each with each (0), by Strassen in "
-                                        "7 products for 8 (1), twice so in 49 for 64 (2)",
-                                        values, count);
+    int levels = count == 1
+                     ? 0
+                     : (int)choose_one(&f, "strassen",
+                                       "blocks are multiplied: each with each (0), by Strassen in "
+                                       "7 products for 8 (1), twice so in 49 for 64 (2)",
+                                       values, count);
+    product_note_error(p, levels);
+    return levels;
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -349,12 +361,13 @@ static void sum_straight(struct fast *f, enum which which, const char *from) {
     struct chunk chunk = {.which = which, .from = from, .at = at, .times = PARTITIONS};
     chunk.shape = at_once == 1 ? arena_printf(arena, "%d, %lld", PARTITIONS, span)
                                : arena_printf(arena, "%d, %lld, %lld", PARTITIONS, at_once, span);
-    chunk.to = takes ? "total" : arena_printf(arena, "%s[0:%d%s", names[which], PARTITIONS, index);
+    chunk.to = takes ? "total"
+                     : arena_printf(arena, "%s[0:%d%s", named(f, names[which]), PARTITIONS, index);
     if (takes)
         product_declare(p, "total", chunk.shape, p->dtype, "sbuf");
     sum_chunk(f, &chunk);
     const struct product_piece piece = {.which = which,
-                                        .name = names[which],
+                                        .name = named(f, names[which]),
                                         .index = index,
                                         .from = "total",
                                         .depth = number(f, PARTITIONS)};
@@ -373,7 +386,7 @@ static void sum_turned(struct fast *f, enum which which, const char *from) {
     chunk.shape = arena_printf(w->arena, "%d, %lld", PARTITIONS, (long long)f->part.main[SUMMED].n);
     product_declare(p, "total", chunk.shape, p->dtype, "sbuf");
     sum_chunk(f, &chunk);
-    product_turn(&f->part, which, names[which], "total", &rows);
+    product_turn(&f->part, which, named(f, names[which]), "total", &rows);
     w->indent = indent;
 }
 
@@ -389,14 +402,18 @@ static const char *operand_shape(const struct fast *f, enum which which) {
                         (long long)block_of(f, which));
 }
 
+/* Parts of an operand whose sums are kept at a time: of the one that changes first, all. */
+static int64_t kept_parts(const struct fast *f, enum which which) {
+    bool changes_first = (which == LEFT) != f->rows_last;
+    return changes_first ? uses_of(f, which == LEFT ? RIGHT : LEFT) : 1;
+}
+
 static void declare_kept(struct fast *f, enum which which) {
     struct product *p = f->p;
-    int64_t count = products_of(f) * passes_of(f);
-    if (which == LEFT)
-        count *= p->main[ROW].n / f->rows;
+    int64_t count = products_of(f) * passes_of(f) * kept_parts(f, which);
     for (int low = 0; uses_of(f, which) > 1 && low <= product_has_low(p, which); low++)
         product_declare(
-            p, arena_printf(p->writer->arena, "%s_kept%s", now[which], low ? "_low" : ""),
+            p, arena_printf(p->writer->arena, "%s_kept%s", named(f, now[which]), low ? "_low" : ""),
             arena_printf(p->writer->arena, "%lld, %s", (long long)count, operand_shape(f, which)),
             product_dtype(p), "private_hbm");
 }
@@ -407,14 +424,14 @@ static void copy_kept(struct fast *f, enum which which, const char *index, bool 
     struct arena *arena = p->writer->arena;
     for (int low = 0; low <= product_has_low(p, which); low++) {
         const char *end = low ? "_low" : "";
-        const char *kept = arena_printf(arena, "%s_kept%s[%s]", now[which], end, index);
-        const char *tile = arena_printf(arena, "%s%s", names[which], end);
+        const char *kept = arena_printf(arena, "%s_kept%s[%s]", named(f, now[which]), end, index);
+        const char *tile = arena_printf(arena, "%s%s", named(f, names[which]), end);
         write_line(p->writer, "nisa.dma_copy(dst=%s, src=%s)", stores ? kept : tile,
                    stores ? tile : kept);
     }
 }
 
-/* Which of the kept sums: by product, then by what is summed over, then by rows of the left one. */
+/* Which of the kept sums: by product, then by what is summed over, then by part. */
 static const char *kept_index(const struct fast *f, enum which which, const struct span *own) {
     struct arena *arena = f->p->writer->arena;
     const char *index = f->levels == 1 ? "p" : arena_printf(arena, "p * %d + q", FAST_PRODUCTS);
@@ -423,9 +440,10 @@ static const char *kept_index(const struct fast *f, enum which which, const stru
                              f->levels == 1 ? "%s * %lld + d // %lld" : "(%s) * %lld + d // %lld",
                              index, (long long)passes_of(f), (long long)f->depth);
     bool is_sum = f->levels > 1 || passes_of(f) > 1;
-    if (which == LEFT && strcmp(own->at, "0"))
-        index = arena_printf(arena, is_sum ? "(%s) * %lld + m // %lld" : "%s * %lld + m // %lld",
-                             index, (long long)(f->p->main[ROW].n / f->rows), (long long)f->rows);
+    if (kept_parts(f, which) > 1)
+        index = arena_printf(arena, is_sum ? "(%s) * %lld + %s // %lld" : "%s * %lld + %s // %lld",
+                             index, (long long)kept_parts(f, which), own->at,
+                             (long long)(which == LEFT ? f->rows : f->columns));
     return index;
 }
 
@@ -436,7 +454,7 @@ static void bring_operand(struct fast *f, enum which which, const struct span *o
     struct writer *w = p->writer;
     int indent = w->indent;
     bool keeps = uses_of(f, which) > 1;
-    product_declare_operand(p, which, names[which], operand_shape(f, which));
+    product_declare_operand(p, which, named(f, names[which]), operand_shape(f, which));
     if (keeps) {
         write_line(w, "if %s == 0:", other->at);
         w->indent++;
@@ -455,15 +473,15 @@ static void bring_operand(struct fast *f, enum which which, const struct span *o
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* Stores a block's part that is done. */
-static void store(struct fast *f, const struct span *rows, const struct span *columns,
-                  const char *done) {
+/* Where a block's part belongs that is done: a slice of memory of the result's shape, or of the
+ * result where it lies. */
+static const char *result_place(struct fast *f) {
     struct product *p = f->p;
-    struct writer *w = p->writer;
     const struct product_side *row = &p->main[ROW], *column = &p->main[COLUMN];
+    if (f->rows_last)
+        return arena_printf(p->writer->arena, "%s[to_row:to_row + %d, to_column:to_column + %lld]",
+                            named(f, "product"), PARTITIONS, (long long)f->width);
     struct access access = product_access(p, RESULT);
-    write_line(w, "to_row = %s + row * %d", rows->at, PARTITIONS);
-    write_line(w, "to_column = %s + at", columns->at);
     access_add(&access, "to_row", row->strides[RESULT], row->n - PARTITIONS);
     access_add(&access, "to_column", column->strides[RESULT], column->n - f->width);
     access.rows = number(f, PARTITIONS);
@@ -472,7 +490,15 @@ static void store(struct fast *f, const struct span *rows, const struct span *co
     access.cols[0] = number(f, f->width);
     access.strides[0] = column->strides[RESULT];
     access.col_count = 1;
-    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", write_access(w, &access), done);
+    return write_access(p->writer, &access);
+}
+
+static void store(struct fast *f, const struct span *rows, const struct span *columns,
+                  const char *done) {
+    struct writer *w = f->p->writer;
+    write_line(w, "to_row = %s + row * %d", rows->at, PARTITIONS);
+    write_line(w, "to_column = %s + at", columns->at);
+    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", result_place(f), done);
 }
 
 /* Sums leave PSUM into every block that they are part of. */
@@ -486,8 +512,8 @@ static void add_to_results(struct fast *f, const struct span *rows, const struct
                strcmp(i->at, "0") ? product_tile_of(w, i) : "");
     write_line(w, "at = %s * %lld%s%s", place_of(f, 1), (long long)block_of(f, RIGHT),
                strcmp(j->at, "0") ? " + " : "", strcmp(j->at, "0") ? j->at : "");
-    const char *done =
-        arena_printf(w->arena, "done[0:%d, row, at:at + %lld]", PARTITIONS, (long long)f->width);
+    const char *done = arena_printf(w->arena, "%s[0:%d, row, at:at + %lld]", named(f, "done"),
+                                    PARTITIONS, (long long)f->width);
     bool several = passes_of(f) > 1;
     write_line(w, "if %s%s:", several ? "d == 0 and " : "", mark_of(f, 3));
     write_line(w, "    nisa.activation(dst=%s, op=nl.copy, data=sums)", done);
@@ -541,29 +567,29 @@ static void open_step(struct fast *f, const char *step, struct span *rows, struc
     write_line(w, f->levels > 1 ? "p = %s // %d %% %d" : "p = %s %% %d", step, FAST_PRODUCTS,
                FAST_PRODUCTS);
     (void)open_part(f, "d", step, f->p->main[SUMMED].n, f->depth, &inner);
+    if (f->rows_last)
+        *columns = open_part(f, "n", step, f->p->main[COLUMN].n, f->columns, &inner);
     *rows = open_part(f, "m", step, f->p->main[ROW].n, f->rows, &inner);
-    *columns = open_part(f, "n", step, f->p->main[COLUMN].n, f->columns, &inner);
+    if (!f->rows_last)
+        *columns = open_part(f, "n", step, f->p->main[COLUMN].n, f->columns, &inner);
 }
 
 static int64_t steps_of(const struct fast *f) {
     return products_of(f) * passes_of(f) * uses_of(f, LEFT) * uses_of(f, RIGHT);
 }
 
-/* All products, one after the other; the operands of each are made before the product before it is
+/* A step of the loop over products: the operands of each are made before the product before it is
  * multiplied, as engines take their instructions in order. */
-static void write_steps(struct fast *f) {
+static void write_step(struct fast *f) {
     struct product *p = f->p;
     struct writer *w = p->writer;
     struct span rows, columns;
-    long long steps = steps_of(f);
-    write_line(w, "for step in range(%lld):", steps + 1);
-    w->indent++;
     write_line(w, "if step > 0:");
     for (enum which i = LEFT; i <= RIGHT; i++)
         for (int low = 0; low <= product_has_low(p, i); low++)
-            write_line(w, "    %s%s = %s%s", now[i], low ? "_low" : "", names[i],
-                       low ? "_low" : "");
-    write_line(w, "if step < %lld: # the operands of the next product", steps);
+            write_line(w, "    %s%s = %s%s", named(f, now[i]), low ? "_low" : "",
+                       named(f, names[i]), low ? "_low" : "");
+    write_line(w, "if step < %lld: # the operands of the next product", (long long)steps_of(f));
     w->indent++;
     open_step(f, "step", &rows, &columns);
     bring_operand(f, LEFT, &rows, &columns);
@@ -576,31 +602,42 @@ static void write_steps(struct fast *f) {
     multiply(f, &rows, &columns);
 }
 
-static void emit(struct fast *f) {
-    struct product *p = f->p;
-    struct writer *w = p->writer;
-    int indent = w->indent;
+static void declare_memory(struct fast *f) {
     write_tables(f);
     declare_kept(f, LEFT);
     declare_kept(f, RIGHT);
-    product_open_loops(p);
-    product_declare(p, "done",
-                    arena_printf(w->arena, "%d, %lld, %lld", PARTITIONS,
+}
+
+static void declare_done(struct fast *f) {
+    product_declare(f->p, named(f, "done"),
+                    arena_printf(f->p->writer->arena, "%d, %lld, %lld", PARTITIONS,
                                  (long long)(f->rows / PARTITIONS), (long long)f->columns),
-                    p->dtype, "sbuf");
-    write_steps(f);
+                    f->p->dtype, "sbuf");
+}
+
+static void emit(struct fast *f) {
+    struct writer *w = f->p->writer;
+    int indent = w->indent;
+    declare_memory(f);
+    product_open_loops(f->p);
+    declare_done(f);
+    write_line(w, "for step in range(%lld):", (long long)steps_of(f) + 1);
+    w->indent++;
+    write_step(f);
     w->indent = indent;
 }
 
-bool product_emit_fast(struct product *p) {
-    int levels = choose_levels(p);
+/* Takes Strassen's scheme where the schedule says so: decides the rest, and says what it is. */
+static bool open_fast(struct product *p, double room, bool rows_last, struct fast *f) {
+    int levels = choose_levels(p, room);
     if (!levels)
         return false;
     double allowed, error = product_error(p, levels, &allowed);
-    struct fast f = at_levels(p, levels);
-    choose_depth(&f);
-    choose_part(&f);
-    choose_engines(&f);
+    *f = at_levels(p, levels, room);
+    f->rows_last = rows_last;
+    choose_depth(f);
+    choose_part(f);
+    choose_engines(f);
     write_blank(p->writer);
     write_line(p->writer,
                "# A matrix product (line %d of the reference) by Strassen: %s of sums of",
@@ -608,6 +645,59 @@ bool product_emit_fast(struct product *p) {
     write_line(p->writer,
                "# blocks, which are summed in fp32. Its error is at most %.1e, %.1e is allowed.",
                error, allowed);
+    return true;
+}
+
+bool product_emit_fast(struct product *p) {
+    struct fast f;
+    if (!open_fast(p, p->writer->spec->sbuf_bytes, false, &f))
+        return false;
     emit(&f);
     return true;
+}
+
+/* ---- in a stage of rows ---------------------------------------------------------------------- */
+
+bool product_enter_fast(struct product *p, double room) {
+    struct writer *w = p->writer;
+    struct fast *f = arena_alloc(w->arena, 1, sizeof *f);
+    p->fast = NULL;
+    if (p->count || p->tiled_rows != p->main[ROW].n || !open_fast(p, room * MORE_ROOM, true, f))
+        return false;
+    p->fast = f;
+    p->extreme = NULL;
+    declare_memory(f);
+    product_declare(p, named(f, "product"),
+                    arena_printf(w->arena, "%lld, %lld", (long long)p->main[ROW].n,
+                                 (long long)p->main[COLUMN].n),
+                    p->dtype, "private_hbm");
+    declare_done(f);
+    write_line(w, "%s = 0", named(f, "made"));
+    return true;
+}
+
+/* With the tile of rows from `at` on: its share of the products of the part of the rows after the
+ * one that it belongs to. The first one has all of its own part's, too. */
+void product_begin_fast(struct product *p, const char *at) {
+    struct fast *f = p->fast;
+    struct writer *w = p->writer;
+    int indent = w->indent;
+    long long all = steps_of(f), part = all * f->rows / p->main[ROW].n;
+    write_line(w, "%s = min(%lld, %lld + (%s // %d + 1) * %lld // %lld) + 1", named(f, "until"),
+               all, part, at, PARTITIONS, part, (long long)(f->rows / PARTITIONS));
+    write_line(w, "for step in range(%s, %s): # products of the next %lld rows", named(f, "made"),
+               named(f, "until"), (long long)f->rows);
+    w->indent++;
+    write_step(f);
+    w->indent = indent;
+    write_line(w, "%s = %s", named(f, "made"), named(f, "until"));
+}
+
+void product_fill_fast(const struct product *p, const struct access *access, const char *row,
+                       const char *column, const char *tile) {
+    struct writer *w = p->writer;
+    product_declare(p, tile, arena_printf(w->arena, "%s, %s", access->rows, access->cols[0]),
+                    p->dtype, "sbuf");
+    write_line(w, "nisa.dma_copy(dst=%s, src=%s[%s:%s + %s, %s:%s + %s])", tile,
+               named(p->fast, "product"), row, row, access->rows, column, column, access->cols[0]);
 }

@@ -106,14 +106,28 @@ void product_choose_numbers(struct product *p) {
     p->narrow = how == NUMBERS_NARROW;
 }
 
-double product_error(const struct product *p, int levels, double *allowed) {
+static double expected_error(const struct product *p, int levels) {
     enum numbers numbers = p->halves   ? NUMBERS_HALVES
                            : p->packed ? NUMBERS_PACKED
                            : p->narrow ? NUMBERS_NARROW
                                        : NUMBERS_KEPT;
     double sums = fast_sum_error(p->main[SUMMED].n >> levels);
+    return fast_error(hypot(error_of(numbers), sums), levels);
+}
+
+/* Errors of several products are independent: a task has at least all of them. */
+double product_error(const struct product *p, int levels, double *allowed) {
+    const struct writer *w = p->writer;
+    double square = pow(expected_error(p, levels), 2);
+    for (int i = 0; i < w->graph->count; i++)
+        if (&w->graph->nodes[i] != p->node)
+            square += pow(w->values[i].error, 2);
     *allowed = tolerance_of(p);
-    return MARGIN * fast_error(hypot(error_of(numbers), sums), levels);
+    return MARGIN * sqrt(square);
+}
+
+void product_note_error(const struct product *p, int levels) {
+    p->writer->values[p->node - p->writer->graph->nodes].error = expected_error(p, levels);
 }
 
 const char *product_dtype(const struct product *p) {

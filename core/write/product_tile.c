@@ -380,6 +380,7 @@ static bool choose_left_stays(struct product *p, double room) {
 
 bool product_enter(struct product *p, const struct access *outer, double room, bool whole_rows) {
     p->loop_count = 0; /* a stage may be written twice */
+    p->fast = NULL;
     for (int i = 0; i < outer->term_count; i++)
         if (!add_loop(p, &outer->terms[i]))
             return false;
@@ -388,6 +389,8 @@ bool product_enter(struct product *p, const struct access *outer, double room, b
         const struct buffer *buffer = &p->writer->buffers.at[p->views[i].buffer];
         room -= buffer->is_made ? rows_made_bytes(p->writer, buffer->node) : 0;
     }
+    if (!outer->term_count && product_enter_fast(p, room))
+        return true;
     p->block = PARTITIONS;
     p->stays = choose_stays(p, room);
     if (!p->stays && p->turns[RIGHT])
@@ -408,7 +411,9 @@ bool product_enter(struct product *p, const struct access *outer, double room, b
 }
 
 void product_begin_rows(struct product *p, const struct access *access) {
-    if (p->ahead)
+    if (p->fast)
+        product_begin_fast(p, start_of(p, access, ROW, "row"));
+    if (p->ahead || p->fast)
         return;
     int64_t n = p->main[ROW].n, width = MIN_OF(n, PARTITIONS);
     struct span rows = {start_of(p, access, ROW, "row"), access->rows, n - width, width};
@@ -417,6 +422,11 @@ void product_begin_rows(struct product *p, const struct access *access) {
 }
 
 void product_fill(struct product *p, const struct access *access, const char *tile) {
+    if (p->fast) {
+        const char *row = start_of(p, access, ROW, "row");
+        product_fill_fast(p, access, row, start_of(p, access, COLUMN, "column"), tile);
+        return;
+    }
     if (p->ahead) {
         take_ready(p, access, tile);
         return;

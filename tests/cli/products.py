@@ -118,7 +118,7 @@ STRASSEN = {
 def forward(x, w):
     return x.T @ w
 """, "2", "keep"),
-    "turned": (inputs_of((512, 256), (512, 256)) + """
+    "turned": (inputs_of((512, 256), (256, 256)) + """
 def forward(x, w):
     return x @ w.T
 """, "1", "keep"),
@@ -126,6 +126,17 @@ def forward(x, w):
 def forward(x, w):
     return x @ w
 """, "1", "split"),
+    # Made for the stages that use them, of which the first goes over whole rows.
+    "rows": (inputs_of((768, 512), (512, 256)) + """
+def forward(x, w):
+    y = x @ w
+    return y / np.sqrt((y * y).sum(axis=1, keepdims=True))
+""", "1", "split"),
+    "gated": (inputs_of((512, 256), (256, 300), (256, 300)) + """
+def forward(x, up, gate):
+    g = x @ gate
+    return g / (1 + np.exp(-g)) * (x @ up)
+""", "1", "keep"),
 }
 
 PLACES = ("made_in_place", "numbers")  # choices that have tests of their own
@@ -199,20 +210,29 @@ class Products(Writing):
         self.assertIn("dtype=nl.bfloat16", self.checked(reference, "--precision", "any"))
 
     def test_fewer_products_of_sums_are_correct(self):
-        """By themselves, and in parts of the smallest size, whose sums are kept in HBM."""
+        """In parts of the smallest size, whose sums are kept in HBM."""
         for name, (text, levels, precision) in STRASSEN.items():
             reference = self.reference_of(name, text)
             options = ("--precision", precision)
-            listed = self.choices(reference, *options)
-            key = [row[0] for row in listed if row[0].endswith(".strassen")][0]
-            chosen = f"{key}={levels}"
-            parts = [f"{row[0]}={row[2][-1]}"
-                     for row in self.choices(reference, *options, "--choose", chosen)
-                     if row[0].endswith((".fast_rows", ".fast_columns", ".summed_by")) and row[2]]
-            for task, schedule in ((name, [chosen]), (name + "_parts", [chosen, *parts])):
-                with self.subTest(task, schedule=schedule):
-                    self.assertIn("by Strassen",
-                                  self.written_by(task, reference, schedule, *options))
+            chosen = [f"{row[0]}={levels}" for row in self.choices(reference, *options)
+                      if row[0].endswith(".strassen")]
+            listed = self.choices(reference, *options,
+                                  *(part for one in chosen for part in ("--choose", one)))
+            parts = [f"{key}={others[-1]}" for key, _, others in listed if others and
+                     key.endswith((".fast_depth", ".fast_rows", ".fast_columns", ".summed_by"))]
+            with self.subTest(name, schedule=chosen + parts):
+                kernel = self.written_by(name, reference, chosen + parts, *options)
+                self.assertEqual(kernel.count("by Strassen"), len(chosen))
+
+    def test_errors_of_several_products_add_up(self):
+        """Of halves, the error of one product with fewer multiplications leaves none for others."""
+        reference = self.reference_of("gated", STRASSEN["gated"][0])
+        keys = [key for key, _, _ in self.choices(reference, "--precision", "split")
+                if key.endswith(".strassen")]
+        self.assertEqual(len(keys), 2)
+        done = self.new("none", reference, "--precision", "split", "--choices",
+                        "--choose", keys[0] + "=1", "--choose", keys[1] + "=1")
+        self.assertIn(f"nothing takes {keys[1]}=1", done.stderr)
 
     def test_every_choice_that_is_listed_can_be_taken(self):
         """Also of stages that are made within others, whose rows are whole."""
