@@ -219,7 +219,7 @@ struct device_trace *device_trace_make(const struct device_image *image,
     struct device_trace *trace = mem_alloc(1, sizeof *trace);
     struct device_constants table = device_constants_on_grid(
         constants ? constants : device_constants_of(image->generation->generation));
-    struct timing timing = {image, &table, 0, false};
+    struct timing timing = {.image = image, .table = &table};
     struct together together;
     struct folded folded;
     if (image->cores) {
