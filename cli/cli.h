@@ -38,6 +38,7 @@ int cli_check(const struct cli *cli);
 int cli_lift(const struct cli *cli);
 int cli_explain(const struct cli *cli);
 int cli_docs(const struct cli *cli);
+int cli_skills(const struct cli *cli);
 /* Prints the tables of doc/hardware.md. */
 void cli_print_hardware(void);
 int cli_sweep(const struct cli *cli);

@@ -416,6 +416,15 @@ static const struct cli_option docs_options[] = {
     OPTIONS_END,
 };
 
+static const struct cli_option skills_options[] = {
+    {"project", NULL, NULL,
+     "install: into the project in the current folder. Default: for all projects of this user.",
+     false},
+    {"dry-run", NULL, NULL, "install: only say what would be written.", false},
+    {"replace", NULL, NULL, "install: also write over files that differ from hone's.", false},
+    OPTIONS_END,
+};
+
 static const struct cli_option clean_options[] = {
     OPTION_JSON,
     OPTIONS_END,
@@ -510,6 +519,18 @@ const struct cli_command cli_commands[] = {
      "WORDS are looked for in all pages. Without an argument hone lists them. Nothing is fetched: "
      "all of it is in the program.",
      docs_options, 0, 12, false, cli_docs},
+    {"skills", "list|show|install [NAME|claude|kiro|codex|agents]",
+     "give coding agents skills for working with NKI and hone",
+     "A skill is a page of instructions (SKILL.md) that a coding agent reads when a task fits it: "
+     "writing a kernel, repairing an error, finding what limits a kernel, asking a profile, "
+     "looking "
+     "up NKI, optimising, migrating.\n\n"
+     "list: their names and what they are for. show NAME: the page. install: writes them where the "
+     "agent looks, claude: ~/.claude/skills; kiro: ~/.kiro/skills; codex and agents: "
+     "~/.agents/skills; with --project the same folders in the current one. A file that is there "
+     "and "
+     "differs stays as it is, unless --replace is given; then the exit status is 1.",
+     skills_options, 1, 2, false, cli_skills},
     {"run", "TASK", "tune a kernel without a screen",
      "Runs the loop: profile, plan, rewrite, verify, benchmark, decide, summarise, reflect. It "
      "ends when the rounds are done, when the next thing would pass a limit, when nothing is left "

@@ -12,3 +12,8 @@ if(TARGET hone)
            $<TARGET_FILE:hone>)
   set_tests_properties(docs/lookup PROPERTIES LABELS session TIMEOUT 120)
 endif()
+if(TARGET hone)
+  add_test(NAME docs/skills COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/docs/skills.py
+           $<TARGET_FILE:hone>)
+  set_tests_properties(docs/skills PROPERTIES LABELS session TIMEOUT 300)
+endif()
