@@ -51,6 +51,9 @@ struct docs_told {
 /* Appends the page as text: signatures, releases, engines, limits, cost with its source, changes,
  * an example. */
 void docs_print(const struct docs_page *page, const struct docs_told *told, struct buf *out);
+/* Appends what a call has to keep to beyond its signature: limits, notes and, in the current
+ * dialect, changes, a line each. */
+void docs_print_brief(const struct docs_page *page, enum nki_dialect dialect, struct buf *out);
 /* The page as an object; the caller frees it. */
 struct cJSON *docs_json(const struct docs_page *page, const struct docs_told *told) CC_MUST_USE;
 

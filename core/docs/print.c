@@ -356,3 +356,15 @@ void docs_print(const struct docs_page *page, const struct docs_told *told, stru
             example_print(page, dialect, told, out);
     }
 }
+
+void docs_print_brief(const struct docs_page *page, enum nki_dialect dialect, struct buf *out) {
+    struct buf said = {0};
+    parts_print(page, "limit", "", &said);
+    parts_print(page, "note", "", &said);
+    if (dialect != NKI_DIALECT_LEGACY)
+        parts_print(page, "change", "", &said);
+    struct str rest = buf_str(&said), line;
+    while (str_next(&rest, '\n', &line))
+        buf_printf(out, "    " STR_FMT "\n", STR_ARG(str_trim(line)));
+    buf_free(&said);
+}

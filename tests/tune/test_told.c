@@ -207,12 +207,39 @@ static void a_profile_has_no_zeros_exponents_or_sums(void **unused) {
     tune_state_free(state);
 }
 
+/* What an instruction in use has to keep to is told with it; for many instructions not all of it.
+ */
+static void instructions_in_use_come_with_their_pages(void **unused) {
+    (void)unused;
+    struct tune_state *state = session(current, "trn2", plain_bounds);
+    char *text = section(state, "api in use");
+    assert_non_null(strstr(text, "reduce_op is nl.add; reduce_res gets the sum"));
+    assert_non_null(strstr(text, "dge_mode.hwdge does not cast"));
+    assert_non_null(strstr(text, "since 0.3 sources in PSUM"));
+    free(text);
+    tune_state_free(state);
+    struct buf source = {0}, rows = {0};
+    buf_puts(&source, "import nki\nimport nki.isa as nisa\n\n@nki.jit\ndef kernel(x):\n");
+    for (int op = 0; op < NKI_OP_COUNT; op++) {
+        buf_printf(&source, "    nisa.%s(x)\n", nki_op_name((enum nki_op)op));
+        nki_op_explain((enum nki_op)op, &rows);
+    }
+    state = session(source.at, "trn2", plain_bounds);
+    text = section(state, "api in use");
+    assert_true(strlen(text) > rows.len + 4000 && strlen(text) <= rows.len + 6000);
+    free(text);
+    buf_free(&source);
+    buf_free(&rows);
+    tune_state_free(state);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_services_cache_is_the_same_for_all_roles),
         cmocka_unit_test(facts_are_those_of_the_tables),
         cmocka_unit_test(what_limits_is_what_saves_the_most),
         cmocka_unit_test(a_profile_has_no_zeros_exponents_or_sums),
+        cmocka_unit_test(instructions_in_use_come_with_their_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,7 +259,7 @@ static void in_use_section(struct tune_context *context, const struct tune_plan 
             buf_puts(&words, context->sections.at[i].text);
     if (plan)
         buf_printf(&words, " %s %s", plan->title ? plan->title : "", plan->what ? plan->what : "");
-    tune_facts_in_use(context->source, words.at, &out);
+    tune_facts_in_use(tune_memory_dialect(context->source), context->source, words.at, &out);
     buf_free(&words);
     tune_section_add(context, "api in use", &out);
 }

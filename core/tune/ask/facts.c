@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a prompt says of the hardware and of the API. All of it comes from the tables that the
- * device model reads: hardware.def, instructions.def, language.def, releases.def. */
+ * device model reads (hardware.def, instructions.def, language.def, releases.def), and from the
+ * pages of hone docs. */
 #include <ctype.h>
 #include <stdio.h>
 
 #include "device/device.h"
+#include "docs/docs.h"
 #include "tune/ask/facts.h"
 
 void tune_facts_limits(const char *device, struct buf *out) {
@@ -197,10 +199,36 @@ static bool has(const char *text, const char *name, char end) {
     return false;
 }
 
-void tune_facts_in_use(const char *source, const char *words, struct buf *out) {
+/* Bytes of what pages say, after which a prompt has none of the further ones. */
+#define PAGES_BYTES 6000
+
+/* What the page of an instruction says, as long as there is room. */
+static void page_print(const struct docs *docs, const char *name, enum nki_dialect dialect,
+                       size_t *room, struct buf *out) {
+    const struct docs_page *page;
+    char full[80];
+    snprintf(full, sizeof full, "nisa.%s", name);
+    struct buf said = {0};
+    if (docs_find(docs, str_of(full), &page, 1))
+        docs_print_brief(page, dialect, &said);
+    if (said.len && said.len <= *room) {
+        buf_puts(out, said.at);
+        *room -= said.len;
+    }
+    buf_free(&said);
+}
+
+void tune_facts_in_use(const char *dialect, const char *source, const char *words,
+                       struct buf *out) {
+    bool legacy = dialect && !strcmp(dialect, "legacy");
+    struct docs *docs = docs_open();
+    size_t room = PAGES_BYTES;
     for (int op = 0; op < NKI_OP_COUNT; op++) {
         const char *name = nki_op_row((enum nki_op)op)->name;
-        if (has(source, name, '(') || has(words, name, 0))
-            nki_op_explain((enum nki_op)op, out);
+        if (!has(source, name, '(') && !has(words, name, 0))
+            continue;
+        nki_op_explain((enum nki_op)op, out);
+        page_print(docs, name, legacy ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT, &room, out);
     }
+    docs_close(docs);
 }
