@@ -2,6 +2,7 @@
 """The skills for coding agents: the commands that each names work, one after the other, and
 installing writes them where agents look: skills.py HONE."""
 
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -61,6 +62,23 @@ def commands(text):
                      for indent, block in blocks)
 
 
+def script_of(skill):
+    return commands((skill / "SKILL.md").read_text())
+
+
+def run_script(skill):
+    """Runs the commands of a skill in a folder with a small task."""
+    with tempfile.TemporaryDirectory() as folder:
+        task = pathlib.Path(folder, "mytask")
+        task.mkdir()
+        (task / "reference.py").write_text(REFERENCE)
+        if skill.name != "hone-write-kernel":
+            (task / "kernel.py").write_text(KERNEL)
+        return subprocess.run(["bash", "-e", "-c", script_of(skill)], cwd=folder, timeout=100,
+                              env=environment(folder), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+
+
 class Skills(unittest.TestCase):
     def hone(self, folder, *args):
         return subprocess.run([HONE, "skills", *args], cwd=folder, env=environment(folder),
@@ -81,18 +99,10 @@ class Skills(unittest.TestCase):
 
     def test_their_commands_work(self):
         for skill in SKILLS:
-            with self.subTest(skill.name), tempfile.TemporaryDirectory() as folder:
-                task = pathlib.Path(folder, "mytask")
-                task.mkdir()
-                (task / "reference.py").write_text(REFERENCE)
-                if skill.name != "hone-write-kernel":
-                    (task / "kernel.py").write_text(KERNEL)
-                script = commands((skill / "SKILL.md").read_text())
-                self.assertGreaterEqual(script.count("hone "), 3)
-                done = subprocess.run(["bash", "-e", "-c", script], cwd=folder, timeout=100,
-                                      env=environment(folder), stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True)
-                self.assertEqual(done.returncode, 0, done.stdout[-2000:])
+            self.assertGreaterEqual(script_of(skill).count("hone "), 3, skill)
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            for skill, done in zip(SKILLS, pool.map(run_script, SKILLS)):
+                self.assertEqual(done.returncode, 0, f"{skill.name}\n{done.stdout[-2000:]}")
 
     def test_they_are_installed_where_agents_look(self):
         with tempfile.TemporaryDirectory() as folder:
