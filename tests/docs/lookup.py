@@ -3,12 +3,16 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
 HONE = sys.argv.pop(1)
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMMANDS = re.findall(r"^  hone ([a-z]+)", subprocess.run(
+    [HONE, "help"], capture_output=True, text=True, check=True, timeout=60).stdout, re.MULTILINE)
 
 
 def docs(*args):
@@ -74,6 +78,20 @@ class Lookup(unittest.TestCase):
     def test_guides(self):
         self.assertIn("PSUM", docs("memory").stdout)
         self.assertIn("tiling ", docs().stdout)
+
+    def test_commands_that_guides_name_are_there(self):
+        named = set()
+        for guide in (ROOT / "pages" / "guides").iterdir():
+            named |= set(re.findall(r"`hone ([^`]+)`", " ".join(guide.read_text().split())))
+        self.assertGreater(len(named), 4)
+        for one in named:
+            command, *options = one.split()
+            self.assertIn(command, COMMANDS)
+            usage = subprocess.run([HONE, "help", command], capture_output=True, text=True,
+                                   timeout=60).stdout
+            for option in options:
+                if option.startswith("--"):
+                    self.assertIn(option, usage, one)
 
 
 unittest.main()
