@@ -235,7 +235,8 @@ static const struct cli_option run_options[] = {
      "own limit. Default: what is left of that (50 rounds, 10 with a beam).",
      false},
     {"gate", "WHEN", "ask|auto|auto-green",
-     "Who decides after each step. ask: you, at this terminal; auto: the loop; auto-green: the "
+     "Who decides after each step. ask: you, at this terminal, or with --json a program, by JSON "
+     "lines on standard input (doc/events.md); auto: the loop; auto-green: the "
      "loop when the step came out well, else you. It holds for this run; in the workbench the "
      "session's own gates stand. Where it is given, auto also approves what waits for you there "
      "already. Default: auto.",

@@ -10,9 +10,13 @@
 
 void run_prompt(struct run *run) {
     struct buf line = {0};
+    run->prompted = true;
+    if (run->json) {
+        run_gate_json(run);
+        return;
+    }
     gate_print(tune_session_state(run->session), &line);
     run_line(run, &line);
-    run->prompted = true;
 }
 
 /* "n 3 too small a step" means lane 3, and the rest is the reason. When only one lane waits, its
@@ -193,7 +197,9 @@ static bool on_wants_line(void *data) {
 
 static void on_line(void *data, struct str line) {
     struct run *run = data;
-    if (run->shown >= 0)
+    if (run->json)
+        run_decide(run, str_trim(line));
+    else if (run->shown >= 0)
         send_or_end(run, str_trim(line));
     else
         answer(run, str_trim(line));

@@ -51,6 +51,10 @@ const char *run_end_reason(const struct run *run); /* NULL: unknown */
 void run_end_print(struct run *run);
 int run_end_status(const struct run *run);
 
+/* decide.c: with --json a program decides instead of a person. Says what waits; takes a line. */
+void run_gate_json(struct run *run);
+void run_decide(struct run *run, struct str line);
+
 /* person.c: asks what to do at a gate. */
 void run_prompt(struct run *run);
 /* Whether a question waits for a person. Then it is shown, and what comes next answers it. Ends the

@@ -242,13 +242,15 @@ int cli_run(const struct cli *cli) {
         return cli_fail(cli, &err);
     int status = options_read(&run, &options) ? CLI_OK : CLI_WRONG_USAGE;
     bool terminal = isatty(STDIN_FILENO) && !run.json;
-    if (status == CLI_OK && run.own.gate == TUNE_GATE_ASK && !terminal)
+    bool program = run.json && run.own.gate == TUNE_GATE_ASK && person_is_there();
+    if (status == CLI_OK && run.own.gate == TUNE_GATE_ASK && !terminal && !program)
         status = cli_wrong_usage(cli,
-                                 "--gate ask needs a person at a terminal: open the workbench "
+                                 "--gate ask needs a person at a terminal, or with --json a "
+                                 "program at a pipe: open the workbench "
                                  "with hone %s, or use --gate auto or --gate auto-green",
                                  options.task);
     if (status == CLI_OK)
-        status = run_session(&run, &options, terminal);
+        status = run_session(&run, &options, terminal || program);
     config_free(run.config);
     return status;
 }

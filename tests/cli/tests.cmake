@@ -61,3 +61,6 @@ set_tests_properties(cli/query PROPERTIES LABELS session TIMEOUT 300)
 add_test(NAME cli/mcp COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/mcp.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/mcp PROPERTIES LABELS session TIMEOUT 300)
+add_test(NAME cli/decisions COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/decisions.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/decisions PROPERTIES LABELS session TIMEOUT 120)

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""hone run --gate ask --json: a program decides at the gates, by JSON lines on standard input."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tune"))
+from small_task import KERNEL, REFERENCE  # noqa: E402
+
+HONE = os.path.abspath(sys.argv.pop(1))
+ROOT = HERE.parent.parent
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone_decisions_"))
+ENV = dict(os.environ, XDG_CACHE_HOME=str(FOLDER / "cache"), XDG_STATE_HOME=str(FOLDER / "state"),
+           XDG_CONFIG_HOME=str(FOLDER / "config"))
+
+
+class Decisions(unittest.TestCase):
+    def setUp(self):
+        self.task = FOLDER / self.id().split(".")[-1]
+        self.task.mkdir()
+        (self.task / "kernel.py").write_text(KERNEL)
+        (self.task / "reference.py").write_text(REFERENCE)
+        self.run = subprocess.Popen(
+            [HONE, "run", str(self.task), "--gate", "ask", "--json", "--seeds", "0", "--rounds",
+             "2"], env=ENV, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self.run.kill)
+
+    def until(self, *names):
+        for line in self.run.stdout:
+            event = json.loads(line)
+            if event["event"] in names:
+                return event
+        raise AssertionError(f"no {names}")
+
+    def gate(self, step):
+        event = self.until("gate", "end")
+        self.assertEqual((event["event"], event.get("step")), ("gate", step), event)
+        return event
+
+    def decide(self, decision, **keys):
+        self.line(json.dumps(dict(keys, decision=decision)))
+
+    def line(self, text):
+        self.run.stdin.write(text + "\n")
+        self.run.stdin.flush()
+
+    def end(self):
+        self.run.stdin.close()
+        event = self.until("end")
+        self.run.stdout.close()
+        self.assertEqual(self.run.wait(30), 0)
+        return event
+
+    def test_a_program_is_the_persons_hands(self):
+        self.gate("profile")
+        self.decide("approve")
+        gate = self.gate("plan")
+        self.assertEqual(gate["lanes"][0]["author"], "rewriter")
+        self.decide("reject", reason="not this one")
+        self.assertEqual(self.until("act")["text"], "not this one")
+        again = self.gate("plan")
+        self.assertNotEqual(again["lanes"][0]["title"], gate["lanes"][0]["title"])
+        self.decide("edit-plan", text="other words\nfor the same")
+        self.assertEqual(self.gate("plan")["lanes"][0]["title"], "other words")
+        self.decide("approve")
+        self.assertIn("kernel", self.gate("rewrite")["lanes"][0])
+        self.decide("edit", kernel=KERNEL.replace("TILE_N = 64", "TILE_N = 512"))
+        self.assertIn("TILE_N = 512", self.gate("rewrite")["lanes"][0]["kernel"])
+        for step in ("rewrite", "verify", "benchmark"):
+            self.decide("approve")
+            self.gate({"rewrite": "verify", "verify": "benchmark", "benchmark": "decide"}[step])
+        self.decide("overrule", status="revert")
+        self.gate("decide")
+        self.decide("take-back")
+        self.gate("decide")
+        self.decide("approve")
+        self.gate("summarise")
+        self.decide("budget", budget="rounds", limit=1)
+        self.gate("summarise")
+        self.decide("quit")
+        self.assertEqual(self.end()["best"]["attempt"], 1)
+
+    def test_nonsense_is_refused_and_changes_nothing(self):
+        self.gate("profile")
+        for line, said in (("{", "on one line"), ("7", "on one line"), ("[]", "on one line"),
+                           ('{"decision": 1}', "on one line"),
+                           ('{"decision": "aprove"}', "did you mean approve"),
+                           ('{"decision": "reject"}', 'needs "reason"'),
+                           ('{"decision": "reject", "reason": 7}', "cannot be read"),
+                           ('{"decision": "revert", "attempt": 1e300}', "cannot be read"),
+                           ('{"decision": "budget", "budget": "x"}', "cannot be read"),
+                           ('{"decision": "budget", "budget": "wall", "limit": -1}', "negative"),
+                           ('{"decision": "edit", "kernel": "x"}', "makes no sense now"),
+                           ('{"decision": "\\u001b[2J"}', "no decision"), ("[" * 3000, "line")):
+            self.line(line)
+            self.assertIn(said, self.until("refused", "end").get("text", "?"), line[:50])
+            self.gate("profile")
+        self.assertEqual(self.end()["attempts"], 1)
+
+    def test_lines_wait_for_their_gates(self):
+        for _ in range(6):
+            self.decide("approve")
+        self.assertEqual([self.until("gate")["step"] for _ in range(6)],
+                         ["profile", "plan", "rewrite", "verify", "benchmark", "decide"])
+        self.end()
+
+    def test_the_page_has_them_all(self):
+        table = (ROOT / "cli/run/decisions.def").read_text()
+        page = (ROOT / "doc/events.md").read_text()
+        page = page[page.index("## Decisions"):page.index("## Events")]
+        rows = re.findall(r'^DECISION\("([\w-]+)", \w+, "([^"]*)"\)', table, re.M)
+        self.assertEqual(re.findall(r"^\| `([\w-]+)` \|", page, re.M),
+                         [name for name, _ in rows] + ["quit"])
+        for name, keys in rows:
+            row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+            for key in keys.replace("!", "").split():
+                self.assertIn(f"`{key}`", row)
+        self.decide("quit")
+        self.end()
+
+
+if __name__ == "__main__":
+    unittest.main()
