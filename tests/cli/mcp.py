@@ -97,6 +97,15 @@ class Mcp(unittest.TestCase):
         self.addCleanup(agent.process.kill)
         return agent
 
+    def arrives(self, agent, **plan):
+        """Hands a kernel in, and waits until a person is asked about it."""
+        done = agent.tool("submit", wait_s=0, **plan)
+        for _ in range(200):
+            if "a person decides about it" in done.get("waits_for", ""):
+                break
+            done = agent.tool("wait", submission=done["submission"], wait_s=0.2)
+        self.assertEqual(done["state"], "under way", done)
+
     def test_both_ways_to_begin(self):
         for offered, agreed in ((BEFORE, BEFORE), ("2025-06-18", "2025-06-18"),
                                 ("1999-01-01", BEFORE), (7, BEFORE)):
@@ -197,7 +206,7 @@ class Mcp(unittest.TestCase):
             self.assertTrue(agent.ask("prompts/get", name=row["name"])["result"]["messages"])
         began = time.monotonic()
         status = agent.tool("status")
-        self.assertLess(time.monotonic() - began, 0.5)
+        self.assertLess(time.monotonic() - began, 1)
         self.assertEqual(status["gates"]["decide"], "ask")
         self.assertFalse(status["approved_by_nobody"])
         self.idle(agent)
@@ -277,9 +286,7 @@ class Mcp(unittest.TestCase):
 
     def test_gates_hold_and_a_kill_loses_nothing(self):
         agent = self.agent(revision=BEFORE)
-        done = agent.tool("submit", title="wider tiles", kernel=WIDE, wait_s=3)
-        self.assertEqual(done["state"], "under way")
-        self.assertIn("a person decides", done["waits_for"])
+        self.arrives(agent, title="wider tiles", kernel=WIDE)
         self.assertNotIn("incumbent", agent.tool("status"))
         queued = agent.tool("submit", title="after it", kernel=WRONG, wait_s=0)
         self.assertEqual(queued["state"], "queued")
@@ -336,8 +343,7 @@ class Mcp(unittest.TestCase):
 
     def test_a_person_decides_in_the_workbench(self):
         agent = self.agent(revision=BEFORE)
-        done = agent.tool("submit", title="wider tiles", kernel=WIDE, wait_s=3)
-        self.assertIn("a person decides", done["waits_for"])
+        self.arrives(agent, title="wider tiles", kernel=WIDE)
         bench = Bench(self.task)  # hone mcp gives it the session
         self.addCleanup(bench.end)
         while agent.tool("status")["held_by"] != "a workbench":
@@ -352,8 +358,7 @@ class Mcp(unittest.TestCase):
         self.assertEqual(agent.tool("wait", submission=1)["status"], "keep")
         bench.decide(agent, "plan", b"r")  # the rewriter's own
         bench.press(b"not now\r")
-        done = agent.tool("submit", title="narrower", kernel=NARROW, wait_s=2)
-        self.assertEqual(done["state"], "under way", done)
+        self.arrives(agent, title="narrower", kernel=NARROW)
         bench.decide(agent, "plan", b"r")
         bench.press(b"too narrow\r")
         done = agent.tool("wait", submission=2)
