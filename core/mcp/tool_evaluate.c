@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "mcp/private.h"
+#include "nki/nki.h"
 #include "runner/runner.h"
 
 #define MOST_KERNELS 8
@@ -107,6 +108,29 @@ static void numbers_put(cJSON *object, const struct runner_result *result) {
     }
 }
 
+/* What a candidate may not do, whoever wrote it: the same list as for proposals. By names alone;
+ * types are looked at in the program once the kernel is handed in. */
+static void guard(const struct tune_state *state, struct tried *tried) {
+    const char *path = tune_kernel_file(state) ? tune_kernel_file(state) : "kernel.py";
+    const char *first = state->kernel_source ? state->kernel_source : "";
+    const char *a = tune_memory_dialect(first), *b = tune_memory_dialect(tried->source);
+    struct diag_list ignored = {0}, *found = &tried->result.diagnostics;
+    struct nki_tree *original = nki_parse(path, str_of(first), &ignored);
+    struct nki_tree *tree = nki_parse(path, str_of(tried->source), &ignored);
+    struct nki_candidate_options options = {.original = original,
+                                            .allows_original = state->allows_seed,
+                                            .any_dialect = a && b && strcmp(a, b) != 0,
+                                            .release = state->nki,
+                                            .looks_for_types = tune_precision_allowed(state) ==
+                                                               TUNE_PRECISION_KEEP,
+                                            .path = path,
+                                            .reference = tune_reference_file(state)};
+    nki_lint_candidate(tree, &options, found);
+    nki_tree_free(tree);
+    nki_tree_free(original);
+    diag_free(&ignored);
+}
+
 static cJSON *tried_write(const struct tune_state *state, const struct tried *tried, bool checks) {
     const struct runner_result *result = &tried->result;
     const struct tune_attempt *best = tune_state_attempt(state, state->incumbent);
@@ -154,6 +178,8 @@ static void answer(struct evaluation *own) {
     struct mcp_call *call = own->call;
     const struct tune_state *state = mcp_state(call);
     cJSON *object;
+    for (size_t i = 0; own->checks && i < own->count; i++)
+        guard(state, &own->tried[i]);
     if (own->count == 1) {
         object = tried_write(state, &own->tried[0], own->checks);
     } else {

@@ -244,6 +244,9 @@ class Mcp(unittest.TestCase):
         self.assertEqual(checked["verdict"]["compiles"], "no")
         self.assertTrue(checked["findings"][0]["line"])
         self.assertEqual(agent.tool("check", kernel=WIDE)["errors"], 0)
+        for cheat in (CHEATS[0], CHEATS[1], CHEATS[3]):
+            codes = [row["code"] for row in agent.tool("check", kernel=cheat)["findings"]]
+            self.assertTrue([code for code in codes if code.startswith("hone-candidate")], cheat)
         self.assertEqual(agent.tool("history")["all"], 1)
         self.assertEqual(agent.close(), 0)
 
