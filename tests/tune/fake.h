@@ -24,7 +24,7 @@
 #include "tune/tune.h"
 
 /* What a text in a kernel says, each on a line: "# latency 900", "# hbm 100", "# broken", "#
- * wrong", "# crash". */
+ * wrong", "# wrong here" (a diagnosis names a line), "# crash". */
 static double fake_number(const char *source, const char *what, double missing) {
     const char *at = strstr(source, what);
     return at ? strtod(at + strlen(what), NULL) : missing;
@@ -153,6 +153,14 @@ static void fake_finish(void *data) {
         run->place->seeds_run++;
         if (wrong)
             break;
+    }
+    if (wrong && !run->cancelled && strstr(source, "# wrong here")) {
+        struct diag diag = {.severity = DIAG_NOTE, .file = "kernel.py", .line = 2, .column = 1};
+        snprintf(diag.code, sizeof diag.code, "hone-suspect");
+        char text[] = "suspect 1: what this activation writes is in none of the arrays";
+        diag.message = text;
+        event = (struct runner_event){.kind = RUNNER_DIAGNOSTIC, .diag = &diag};
+        run->callbacks.on_event(run->callbacks.data, &event);
     }
     if (!broken && run->n_seeds)
         task_judge(&result.verdict.correct, wrong ? TASK_NO : TASK_YES, "%s",

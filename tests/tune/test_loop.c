@@ -194,6 +194,45 @@ static void what_has_to_be_repaired_is_told_with_class_line_and_meaning(void **u
     fake_end(&fake);
 }
 
+static void wrong_numbers_are_repaired_by_their_diagnosis(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {
+        {"wrong", SOURCE("1", "1", "wrong here"), NAN, SOURCE("700", "2", "fine")},
+        {"blind", SOURCE("1", "3", "wrong"), NAN, SOURCE("600", "4", "never asked for")}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    run(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    const struct tune_attempt *mended = attempt_titled(state, "wrong");
+    assert_int_equal(mended->status, TUNE_STATUS_KEEP);
+    assert_int_equal(mended->repairs, 1);
+    assert_float_equal(mended->latency_us, 700, 1e-9);
+    /* Where nothing is suspected, there is nothing to go by. */
+    assert_int_equal(attempt_titled(state, "blind")->status, TUNE_STATUS_FAILED);
+    assert_int_equal(attempt_titled(state, "blind")->repairs, 0);
+    fake_end(&fake);
+}
+
+static void what_a_diagnosis_says_is_what_has_to_be_repaired(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {
+        {"wrong", SOURCE("1", "1", "wrong here"), NAN, SOURCE("700", "2", "fine")}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_GATE,
+                                         .step = TUNE_STEP_VERIFY,
+                                         .gate = TUNE_GATE_ASK});
+    run(&fake);
+    struct tune_context *context = tune_context_build(fake_state(&fake), 0);
+    assert_non_null(context->repair_error);
+    assert_non_null(strstr(context->repair_error, "This is repair turn 1 of 3."));
+    assert_non_null(strstr(context->repair_error, "wrong numbers: seed 0: relative L2 0.5"));
+    assert_non_null(strstr(context->repair_error, "line 2: suspect 1: what this activation"));
+    assert_non_null(strstr(context->repair_error, "    # latency 1\n"));
+    tune_context_free(context);
+    fake_end(&fake);
+}
+
 static void what_cannot_be_carried_out_is_not_asked_again(void **unused) {
     (void)unused;
     static const struct fake_plan plans[] = {{"impossible", NULL, NAN, NULL},
@@ -423,6 +462,8 @@ int main(void) {
         cmocka_unit_test(a_broken_candidate_gets_three_repair_turns),
         cmocka_unit_test(the_compilers_own_error_gets_one_repair_turn),
         cmocka_unit_test(what_has_to_be_repaired_is_told_with_class_line_and_meaning),
+        cmocka_unit_test(wrong_numbers_are_repaired_by_their_diagnosis),
+        cmocka_unit_test(what_a_diagnosis_says_is_what_has_to_be_repaired),
         cmocka_unit_test(what_cannot_be_carried_out_is_not_asked_again),
         cmocka_unit_test(the_plateau_stops),
         cmocka_unit_test(budgets_stop_before_they_are_passed),

@@ -335,11 +335,34 @@ static void diagnostic_print(struct buf *out, const struct tune_diagnostic *diag
     buf_putc(out, '\n');
 }
 
-/* What the check said about the candidate; only while one is open that did not compile. */
+/* What a diagnosis found out about wrong numbers, a line for each finding. It is bounded already.
+ */
+static void wrong_print(struct buf *out, const struct tune_state *state,
+                        const struct tune_attempt *open) {
+    const struct tune_diagnostic *diag;
+    size_t at = 0;
+    buf_printf(out, "It compiles and computes wrong numbers: %s\n",
+               open->verdict.correct_why ? open->verdict.correct_why
+                                         : "not those of the reference");
+    while ((diag = tune_diagnostic_next(state, open->id, &at))) {
+        struct message meaning;
+        struct str text = tune_line_text(tune_source(state, open), diag->line);
+        bool own = diag->code && message_by_code(diag->code, &meaning) && meaning.is_own;
+        if (diag->severity != DIAG_NOTE || !own)
+            continue;
+        if (diag->line > 0)
+            buf_printf(out, "line %d: ", diag->line);
+        buf_printf(out, "%s [%s]\n", diag->message ? diag->message : "", diag->code);
+        if (text.len)
+            buf_printf(out, "    " STR_FMT "\n", STR_ARG(text));
+    }
+}
+
+/* What the check or the comparison said about the candidate; only while one is open that can be
+ * repaired by it. */
 static void repair_fill(struct tune_context *context, const struct tune_state *state,
                         const struct tune_attempt *open) {
-    if (!open || open->id == 0 || open->verdict.compiles != TUNE_ANSWER_NO ||
-        open->status != TUNE_STATUS_OPEN)
+    if (!open || open->id == 0 || open->status != TUNE_STATUS_OPEN || !tune_is_broken(state, open))
         return;
     struct buf out = {0};
     const struct tune_diagnostic *diag;
@@ -352,6 +375,8 @@ static void repair_fill(struct tune_context *context, const struct tune_state *s
     while ((diag = tune_diagnostic_next(state, open->id, &at)))
         if (diag->severity == DIAG_ERROR)
             diagnostic_print(&out, diag, tune_source(state, open));
+    if (open->verdict.compiles != TUNE_ANSWER_NO)
+        wrong_print(&out, state, open);
     if (out.len == head && open->verdict.compiles_why)
         buf_puts(&out, open->verdict.compiles_why);
     context->repair_error = keep(context, out.at ? out.at : "it does not compile");

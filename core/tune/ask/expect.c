@@ -149,8 +149,7 @@ struct tune_expected tune_expect_step(const struct tune_state *state, int lane,
     struct tune_expected expected = {0};
     enum tune_role role = roles[step];
     const struct tune_attempt *open = tune_attempt_in(state, lane);
-    bool repairs = step == TUNE_STEP_REWRITE && open && open->id > 0 &&
-                   open->verdict.compiles == TUNE_ANSWER_NO;
+    bool repairs = step == TUNE_STEP_REWRITE && open && open->id > 0 && tune_is_broken(state, open);
     bool swept = step == TUNE_STEP_PLAN ? !tune_sweep_ends(state)
                                         : tune_sweep_is_one(tune_lane_plan(state, lane));
     if ((step == TUNE_STEP_PLAN || role) && !swept)

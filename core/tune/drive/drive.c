@@ -115,8 +115,7 @@ static bool can_repair(const struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     return session->proposer->repairs && is_open(state, lane) && !attempt->plan.sweep &&
-           !tune_submission_of(state, &attempt->plan) &&
-           attempt->verdict.compiles == TUNE_ANSWER_NO &&
+           !tune_submission_of(state, &attempt->plan) && tune_is_broken(state, attempt) &&
            attempt->repairs < tune_repairs_most(state, attempt) && attempt->plan.key &&
            *attempt->plan.key;
 }

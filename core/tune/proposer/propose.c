@@ -192,7 +192,8 @@ static void plan_fail(struct tune_session *session, int lane, const char *text) 
     tune_emit(session, lane, TUNE_EVENT(PLAN_FAILED, plan_failed, .text = text));
     const struct tune_attempt *open = tune_attempt_in(session->state, lane);
     if (open && open->id > 0 && open->status == TUNE_STATUS_OPEN) {
-        const char *why = open->verdict.compiles_why;
+        const char *why = open->verdict.compiles == TUNE_ANSWER_NO ? open->verdict.compiles_why
+                                                                   : open->verdict.correct_why;
         if (tune_emit(session, lane,
                       TUNE_EVENT(DECIDED, decided, .attempt = open->id,
                                  .status = TUNE_STATUS_FAILED, .reason = why ? why : text)))

@@ -174,8 +174,8 @@ bool tune_call_runs(const struct tune_state *state) {
 enum tune_role tune_role_next(const struct tune_state *state, int lane) {
     const struct tune_attempt *open = tune_attempt_in(state, lane);
     enum tune_step_is is = state->steps[state->step].is;
-    bool broken = open && open->id > 0 && open->status == TUNE_STATUS_OPEN &&
-                  open->verdict.compiles == TUNE_ANSWER_NO;
+    bool broken =
+        open && open->id > 0 && open->status == TUNE_STATUS_OPEN && tune_is_broken(state, open);
     if (state->step == TUNE_STEP_PLAN && is == TUNE_IS_OK)
         return TUNE_ROLE_REWRITER;
     if (state->step == TUNE_STEP_REWRITE && (is == TUNE_IS_WAITING || is == TUNE_IS_RUNNING))

@@ -157,7 +157,11 @@ struct tune_private {
 
 /* "user", "internal", "crash": whose fault it is. */
 const char *tune_diagnostic_cause(const struct tune_diagnostic *diag);
-/* How many repair turns an attempt gets that did not compile. Where only the compiler is to blame
+#define TUNE_SUSPECT "hone-suspect" /* the code of a suspected statement (core/diagnose) */
+/* Whether there is something to repair an attempt by: it does not compile, or its numbers are wrong
+ * and a diagnosis suspects statements (hone-suspect). */
+bool tune_is_broken(const struct tune_state *state, const struct tune_attempt *attempt);
+/* How many repair turns an attempt gets that is broken. Where only the compiler is to blame
  * (an internal error or a crash) it gets one, to write the same in a simpler way. */
 int tune_repairs_most(const struct tune_state *state, const struct tune_attempt *attempt);
 

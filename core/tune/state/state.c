@@ -366,6 +366,18 @@ const struct tune_diagnostic *tune_diagnostic_next(const struct tune_state *stat
     return NULL;
 }
 
+bool tune_is_broken(const struct tune_state *state, const struct tune_attempt *attempt) {
+    const struct tune_diagnostic *diag;
+    size_t at = 0;
+    if (attempt->verdict.compiles == TUNE_ANSWER_NO)
+        return true;
+    while (attempt->verdict.correct == TUNE_ANSWER_NO &&
+           (diag = tune_diagnostic_next(state, attempt->id, &at)))
+        if (diag->code && !strcmp(diag->code, TUNE_SUSPECT))
+            return true;
+    return false;
+}
+
 int tune_repairs_most(const struct tune_state *state, const struct tune_attempt *attempt) {
     size_t errors = 0, others = 0, at = 0;
     const struct tune_diagnostic *diag;
