@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "device/device.h"
+#include "tune/tune.h"
 
 #define COSTLY_LINES 8
 
@@ -27,6 +28,22 @@ static void print_floors(struct buf *out, const struct runner_result *result) {
     buf_puts(out, " all in bf16");
 }
 
+/* By the rule that screens and prompts have. */
+static void print_limited(struct buf *out, const struct runner_result *result) {
+    struct tune_attempt attempt = {.latency_us = result->latency_us,
+                                   .bound_by = result->bound[0] ? result->bound : NULL};
+    struct buf limited = {0};
+    for (size_t i = 0; i < result->bounds.len; i++)
+        *vec_push(&attempt.bounds) =
+            (struct tune_bound){result->bounds.at[i].name, result->bounds.at[i].busy_us,
+                                result->bounds.at[i].without_us};
+    tune_limited_print(&attempt, &limited);
+    if (limited.len)
+        buf_printf(out, "; limited by %s", limited.at);
+    buf_free(&limited);
+    vec_free(&attempt.bounds);
+}
+
 static void print_latency(struct buf *out, const struct runner_result *result) {
     if (!(result->latency_us > 0))
         return;
@@ -37,8 +54,7 @@ static void print_latency(struct buf *out, const struct runner_result *result) {
     if (result->floor_bound[0])
         buf_printf(out, " (%s)", result->floor_bound);
     print_floors(out, result);
-    if (result->bound[0])
-        buf_printf(out, "; limited by %s", result->bound);
+    print_limited(out, result);
     buf_putc(out, '\n');
     if (!(result->low_us > 0))
         return;

@@ -43,7 +43,7 @@ struct device_causes *device_causes_of(const struct device_image *image,
 
 /* Times changes of the lines that the critical path has most of, and adds them to the causes: each
  * on the other engines that can run it, and tiles that are waited for in two buffers. `constants`
- * as for the causes. Nothing for programs of more than 200 000 instructions or with folds. */
+ * as for the causes. Nothing for programs of more than 100 000 instructions or with folds. */
 void device_causes_try(struct device_causes *causes, const struct device_image *image,
                        const struct device_constants *constants);
 

@@ -11,7 +11,7 @@
 #define MOST_LINES 4     /* whose engines are changed */
 #define MOST_BUFFERS 3   /* tiles that get another buffer */
 #define LEAST_SHARE 0.03 /* of the latency, on the critical path */
-#define MOST_INSTRUCTIONS 200000u
+#define MOST_INSTRUCTIONS 100000u
 
 struct line_sum {
     struct device_spot spot;

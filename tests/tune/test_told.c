@@ -230,6 +230,82 @@ static void instructions_in_use_come_with_their_pages(void **unused) {
     free(text);
     buf_free(&source);
     buf_free(&rows);
+}
+
+/* ---- what a slower attempt lost ------------------------------------------------------------- */
+
+static void put_attempt(struct tune_state *state, int id, const char *source, const char *numbers) {
+    char text[2000];
+    snprintf(text, sizeof text,
+             "{\"attempt\": %d, \"parent\": %d, \"source\": \"%s\", \"plan\": {\"key\": \"k%d\", "
+             "\"title\": \"t%d\"}}",
+             id, id ? 0 : -1, source, id, id);
+    apply(state, "attempt", text);
+    snprintf(text, sizeof text, "{\"attempt\": %d, \"modelled\": true, %s}", id, numbers);
+    apply(state, "measured", text);
+    snprintf(text, sizeof text, "{\"attempt\": %d, \"status\": \"%s\"}", id,
+             id ? "revert" : "keep");
+    apply(state, "decided", text);
+}
+
+static const char *part_of(const struct tune_context *context, const char *name) {
+    for (size_t i = 0; i < context->sections.len; i++)
+        if (!strcmp(context->sections.at[i].name, name))
+            return context->sections.at[i].text;
+    return "";
+}
+
+static void a_loss_is_told_by_line(void **unused) {
+    (void)unused;
+    struct tune_state *state = tune_state_new();
+    apply(state, "session", "{\"task\": \"softmax\", \"source\": \"a\\nb\\nc\\nd\\n\"}");
+    put_attempt(state, 0, "a\\nb\\nc\\nd\\n",
+                "\"latency_us\": 1000, \"lines\": [{\"line\": 2, \"us\": 400, \"share\": 0.4}, "
+                "{\"line\": 4, \"us\": 600, \"share\": 0.6}], \"bounds\": [{\"name\": \"Tensor\", "
+                "\"busy_us\": 908, \"without_us\": 600}]");
+    put_attempt(state, 1, "a\\nb\\nx\\nc\\nd\\n",
+                "\"latency_us\": 1031, \"lines\": [{\"line\": 2, \"us\": 401, \"share\": 0.39}, "
+                "{\"line\": 3, \"us\": 59, \"share\": 0.06}, {\"line\": 5, \"us\": 571, \"share\": "
+                "0.55}], \"bounds\": [{\"name\": \"Tensor\", \"busy_us\": 880, \"without_us\": "
+                "900}]");
+    put_attempt(state, 2, "a\\nd\\n",
+                "\"latency_us\": 1100, \"lines\": [{\"line\": 2, \"us\": 1100, \"share\": 1}]");
+    state->incumbent = 0;
+    struct tune_context *context = tune_context_build(state, 0);
+    const char *tried = part_of(context, "tried before");
+    assert_non_null(strstr(tried, "Of the critical path: +59.0 us on line 3, which is new, -29.0 "
+                                  "us on line 5. Tensor busy 908 -> 880 us."));
+    assert_non_null(strstr(tried, "Of the critical path: +500.0 us on line 2, -400.0 us on lines 2 "
+                                  "to 3 of the parent, which is gone."));
+    tune_context_free(context);
+    state->lanes.at[0].attempt = 1;
+    context = tune_context_lesson(state, 0);
+    assert_non_null(strstr(part_of(context, "measured"), "by line: Of the critical path: +59.0"));
+    tune_context_free(context);
+    tune_state_free(state);
+}
+
+/* Planner and rewriter see why the kernel at hand takes its time, and the text is the log's. */
+static void causes_are_told_as_the_log_has_them(void **unused) {
+    (void)unused;
+    struct tune_state *state = session(current, "trn2", plain_bounds);
+    apply(state, "measured",
+          "{\"attempt\": 0, \"latency_us\": 1000, \"modelled\": true, \"causes\": \"critical path "
+          "of 1000 us, in us each:\\n  990 us: 32 x (line 7 activation Scalar 3.9)\\n\"}");
+    static const enum tune_role roles[] = {TUNE_ROLE_PLANNER, TUNE_ROLE_REWRITER};
+    for (size_t i = 0; i < COUNT_OF(roles); i++) {
+        struct buf rest = {0};
+        free(system_of(state, roles[i], &rest));
+        const char *part = strstr(rest.at, "# causes\n");
+        assert_non_null(part);
+        assert_non_null(strstr(part, "32 x (line 7 activation Scalar 3.9)"));
+        buf_free(&rest);
+    }
+    apply(state, "measured", "{\"attempt\": 0, \"latency_us\": 900}");
+    struct buf rest = {0};
+    free(system_of(state, TUNE_ROLE_PLANNER, &rest));
+    assert_null(strstr(rest.at, "# causes\n"));
+    buf_free(&rest);
     tune_state_free(state);
 }
 
@@ -240,6 +316,8 @@ int main(void) {
         cmocka_unit_test(what_limits_is_what_saves_the_most),
         cmocka_unit_test(a_profile_has_no_zeros_exponents_or_sums),
         cmocka_unit_test(instructions_in_use_come_with_their_pages),
+        cmocka_unit_test(a_loss_is_told_by_line),
+        cmocka_unit_test(causes_are_told_as_the_log_has_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,11 +124,17 @@ static int draw_engines(struct tui_area area, int row, const struct tune_attempt
 
 static void draw_bound(struct tui_area area, int row, const struct profile_pair *pair) {
     const struct tune_attempt *a = pair->a, *b = pair->b;
+    struct buf was = {0}, is = {0};
     int col = 1;
-    if (a->bound_by)
-        col = tui_say(area, row, col, "bound by %s", a->bound_by);
-    if (b && b->bound_by && a->bound_by && strcmp(a->bound_by, b->bound_by) != 0)
-        col = tui_say(area, row, col, " → %s", b->bound_by);
+    tune_limited_print(a, &was);
+    if (b)
+        tune_limited_print(b, &is);
+    if (was.len)
+        col = tui_say(area, row, col, "bound by %s", was.at);
+    if (was.len && is.len && strcmp(was.at, is.at) != 0)
+        col = tui_say(area, row, col, " → %s", is.at);
+    buf_free(&was);
+    buf_free(&is);
     double from = tune_roof_share(&pair->roof, a), to = tune_roof_share(&pair->roof, b);
     if (!isfinite(from) || area.cols - col <= 18)
         return;

@@ -17,6 +17,8 @@
 #include "tune/read/read.h"
 #include "tune/sums/sums.h"
 
+#define LINES_OF_A_LOSS 2
+#define LINES_OF_A_LESSON 6
 #define CONTEXT_NOTES 12 /* the last so many, besides the pinned ones */
 
 static const char *keep(struct tune_context *context, const char *text) {
@@ -157,8 +159,24 @@ static void second_turn_print(const struct tune_state *state, const struct tune_
              "title, if the plan removes what stood in the way.");
 }
 
+/* Of slower attempts on the kernel at hand, the last few: where their time went. */
+#define LOSSES 3
+
+static bool is_loss(const struct tune_context *context, const struct tune_attempt *attempt) {
+    return attempt->parent == context->attempt && attempt->vs_parent < 1 && !attempt->outdated;
+}
+
+/* The first of them; what is before it is too long ago. */
+static int first_loss(const struct tune_context *context, const struct tune_state *state) {
+    int left = LOSSES, id = (int)state->attempts.len;
+    while (id > 1 && left > 0)
+        left -= is_loss(context, &state->attempts.at[--id]);
+    return id;
+}
+
 static void tried_print(struct tune_context *context, const struct tune_state *state) {
     struct buf out = {0};
+    int losses = first_loss(context, state);
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
         if (attempt->status == TUNE_STATUS_OPEN || attempt->outdated)
@@ -172,6 +190,10 @@ static void tried_print(struct tune_context *context, const struct tune_state *s
             buf_printf(&out, ": %s", attempt->reason);
         if (has_second_turn(state, attempt))
             second_turn_print(state, attempt, &out);
+        else if (attempt->id >= losses && is_loss(context, attempt)) {
+            buf_putc(&out, '.');
+            tune_difference_print(state, attempt, LINES_OF_A_LOSS, &out);
+        }
         buf_putc(&out, '\n');
     }
     tune_section_add(context, "tried before", &out);
@@ -479,8 +501,8 @@ static void moved_print(struct buf *out, const struct tune_attempt *from,
     }
 }
 
-static void measured_print(struct tune_context *context, const struct tune_attempt *parent,
-                           const struct tune_attempt *attempt) {
+static void measured_print(struct tune_context *context, const struct tune_state *state,
+                           const struct tune_attempt *parent, const struct tune_attempt *attempt) {
     struct buf out = {0};
     buf_printf(&out, "attempt %d against attempt %d: ", attempt->id, attempt->parent);
     tune_us_print(&out, parent ? parent->latency_us : NAN);
@@ -496,6 +518,11 @@ static void measured_print(struct tune_context *context, const struct tune_attem
     if (held.len)
         buf_printf(&out, "prediction:%s\n", held.at);
     buf_free(&held);
+    struct buf lines = {0};
+    tune_difference_print(state, attempt, LINES_OF_A_LESSON, &lines);
+    if (lines.len)
+        buf_printf(&out, "by line:%s\n", lines.at);
+    buf_free(&lines);
     if (parent)
         moved_print(&out, parent, attempt);
     tune_section_add(context, "measured", &out);
@@ -515,7 +542,7 @@ struct tune_context *tune_context_lesson(const struct tune_state *state, int lan
     shared_sections(context, state, tune_source(state, attempt));
     task_print(context, state);
     plan_print(context, attempt->plan.title ? &attempt->plan : NULL);
-    measured_print(context, parent, attempt);
+    measured_print(context, state, parent, attempt);
     bool gain = !(attempt->vs_parent < 1);
     text_section(context, gain ? "faster" : "slower", tune_source(state, attempt));
     text_section(context, gain ? "slower" : "faster", tune_source(state, parent));

@@ -12,6 +12,12 @@ void tune_us_print(struct buf *out, double us);
 /* The text of a line of a source, without its end; empty past the last. */
 struct str tune_line_text(const char *source, int number);
 
+/* difference.c: what an attempt's time is against its parent's, as sentences with a space before
+ * them: the lines, at most so many, that gained or lost most of the critical path, and how long
+ * resources are busy. Nothing where one of them has no costs of lines. */
+void tune_difference_print(const struct tune_state *state, const struct tune_attempt *attempt,
+                           size_t most, struct buf *out);
+
 /* context_profile.c: latency, floor, what limits and every number that is not zero, as the section
  * `name`; what lines cost; what precision is allowed and what another would bring. */
 void tune_profile_section(struct tune_context *context, const char *name,

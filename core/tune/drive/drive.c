@@ -42,12 +42,13 @@ static void profile_start(struct tune_session *session, int lane) {
         tune_baseline_start(session, lane);
         return;
     }
-    struct buf latency = {0};
+    struct buf latency = {0}, limited = {0};
     clock_print_duration(&latency, attempt->latency_us * 1e-6);
+    tune_limited_print(attempt, &limited);
     tune_step_done(session, lane, TUNE_STEP_PROFILE, TUNE_IS_OK, "attempt %d: %s%s%s", attempt->id,
-                   latency.at, attempt->bound_by ? ", limited by " : "",
-                   attempt->bound_by ? attempt->bound_by : "");
+                   latency.at, limited.len ? ", limited by " : "", limited.len ? limited.at : "");
     buf_free(&latency);
+    buf_free(&limited);
 }
 
 static bool is_open(const struct tune_state *state, int lane) {
