@@ -188,6 +188,45 @@ static void events_are_gathered_and_noise_is_log(void **state) {
     buf_free(&heard.logs);
 }
 
+/* What a runner says of causes is shown, so it is made safe; what is no object, or too much, is
+ * left out as a whole. */
+static void causes_are_made_safe(void **state) {
+    (void)state;
+    struct buf huge = {0};
+    buf_puts(&huge, "{\"text\":\"");
+    for (int i = 0; i < 300000; i++)
+        buf_putc(&huge, 'x');
+    buf_puts(&huge, "\"}");
+    const struct {
+        const char *causes, *text;
+        bool kept;
+    } rows[] = {{"{\"text\":\"a \\u001b[31mred\\nb\",\"segments\":[]}", "a [31mred\nb", true},
+                {"{\"segments\":[{\"us\":1}]}", NULL, true},
+                {"\"text\"", NULL, false},
+                {"[1]", NULL, false},
+                {huge.at, NULL, false}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf line = {0};
+        struct runner_reader *reader = runner_reader_new(NULL, NULL);
+        struct loop_exit exited = {.end = LOOP_EXITED};
+        buf_printf(&line, "@hone {\"event\":\"result\",\"latency_us\":1,\"causes\":%s}",
+                   rows[i].causes);
+        runner_reader_line(reader, buf_str(&line));
+        struct runner_result *result = runner_reader_finish(reader, &exited);
+        assert_true((result->causes != NULL) == rows[i].kept);
+        assert_true((result->causes_text != NULL) == (rows[i].text != NULL));
+        if (result->causes)
+            assert_null(strchr(result->causes, '\x1b'));
+        if (rows[i].text) {
+            assert_null(strchr(result->causes_text, '\x1b'));
+            assert_non_null(strstr(result->causes_text, "red\nb"));
+        }
+        runner_reader_free(reader);
+        buf_free(&line);
+    }
+    buf_free(&huge);
+}
+
 /* -------------------------------------------------------------------------------------- client */
 
 struct outcome {
@@ -428,6 +467,7 @@ int main(void) {
         cmocka_unit_test(a_job_that_is_wrong_is_refused_with_the_field),
         cmocka_unit_test(a_prediction_is_an_opinion_and_the_last_one_counts),
         cmocka_unit_test(events_are_gathered_and_noise_is_log),
+        cmocka_unit_test(causes_are_made_safe),
         cmocka_unit_test(a_runner_gets_the_job_and_its_result_comes_back),
         cmocka_unit_test(standard_error_is_never_an_event),
         cmocka_unit_test(a_crash_is_a_clear_failure),
