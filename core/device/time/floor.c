@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The floor: no kernel of a task can take less time. What has to be read and written is moved once,
- * and products run at the peak of the PE array. There are two accounts of how much that is: the
- * kernel's own traffic and products, and what its reference needs (core/task/record). The least
- * work is at most as much as either says, so for each part the smaller number counts. */
+/* The floor: no kernel with as many products can take less time. What has to be read and written is
+ * moved once, and products run at the peak of the PE array. There are two accounts of how much that
+ * is: the kernel's own traffic and products, and what its reference needs (core/task/record). The
+ * least work is at most as much as either says, so for each part the smaller number counts. */
 #include "device/time/run.h"
 
 #define FP32_PASSES 4    /* passes of the PE array for a product in fp32; bf16 takes one */

@@ -75,10 +75,11 @@ struct tune_rests tune_gain_rests(const struct tune_attempt *parent,
 /* "24 % of the gain rests on fitted rules, 5 % on guessed ones"; only what is above 0. */
 void tune_rests_print(struct buf *out, const struct tune_rests *rests);
 
-/* roof.c: what no correct kernel of this task can beat, as far as its correct attempts tell: the
- * least of their floors, and the least FLOPs of their matrix products, which are those that the
- * result needs; transposes are not among them. A precision has a floor of its own; floor_us is that
- * of the best attempt's. NAN: not known. */
+/* roof.c: what no correct kernel of this task can beat, as far as its correct attempts tell (one
+ * with fewer multiplications than conventional products may have a lower one): the least of their
+ * floors, and the least FLOPs of their matrix products, which are those that the result needs;
+ * transposes are not among them. A precision has a floor of its own; floor_us is that of the best
+ * attempt's. NAN: not known. */
 struct tune_roof {
     double floor_us, floors_us[TUNE_PRECISIONS], flops;
 };

@@ -41,7 +41,8 @@ static void speed_judge(const struct tune_work *work, const struct tune_attempt 
     tune_speed_emit(work, attempt->id, &verdict, task_ratio_of(theirs, mine), confirmed);
 }
 
-/* What no kernel can beat in any precision. Sessions of earlier hones have only one floor. */
+/* What no kernel with as many products can beat in any precision. Sessions of earlier hones have
+ * only one floor. */
 static double floor_of_all(const struct tune_attempt *attempt) {
     return isnan(attempt->floor_any_us) ? attempt->floor_us : attempt->floor_any_us;
 }
