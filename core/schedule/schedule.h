@@ -27,7 +27,8 @@ struct schedule_step {
     const char *key, *title;
     int line; /* of the reference */
     int64_t from, to;
-    double saved_us; /* of what the steps before it left; not above 0: it makes way for another */
+    const char *note; /* what it means for the result's error, in words; may be "" */
+    double saved_us;  /* of what the steps before it left; not above 0: it makes way for another */
 };
 /* `source` is whose lines they are: "line 12 of the reference, sums leave PSUM: by both in turn,
  * not by Scalar" */

@@ -215,6 +215,7 @@ static void tell_steps(struct search *search, const struct point *best, struct s
                                    .line = choice->line,
                                    .from = choice->values[0],
                                    .to = choice->value,
+                                   .note = arena_strdup(search->arena, choice->note),
                                    .saved_us = before > 0 ? before - after : 0};
         before = after;
         point_drop(&path);
@@ -229,6 +230,8 @@ void schedule_step_print(const struct schedule_step *step, const char *source, s
     write_value_print(step->title, step->to, out);
     buf_puts(out, ", not ");
     write_value_print(step->title, step->from, out);
+    if (*step->note)
+        buf_printf(out, " (%s)", step->note);
 }
 
 static struct schedule *answer(struct search *search, double start_us, bool ended) {

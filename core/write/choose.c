@@ -39,11 +39,24 @@ void write_value_print(const char *title, int64_t value, struct buf *out) {
     buf_add(out, begin, (size_t)(end - begin));
 }
 
-static const struct write_choice *declared(const struct written *written, const char *key) {
+static struct write_choice *declared(struct written *written, const char *key) {
     for (size_t i = 0; i < written->choices.len; i++)
         if (strcmp(written->choices.at[i].key, key) == 0)
             return &written->choices.at[i];
     return NULL;
+}
+
+static void print_key(const struct writer *writer, int node, const char *name, char *key,
+                      size_t size) {
+    snprintf(key, size, "%.30s_%d.%s", writer->graph->nodes[node].name, node, name);
+}
+
+void write_note(struct writer *writer, int node, const char *name, const char *note) {
+    char key[sizeof((struct write_choice *)0)->key];
+    print_key(writer, node, name, key, sizeof key);
+    struct write_choice *choice = declared(writer->written, key);
+    if (choice)
+        snprintf(choice->note, sizeof choice->note, "%s", note);
 }
 
 static bool is_offered(const struct write_choice *choice, int64_t value) {
@@ -57,7 +70,7 @@ int64_t write_choose(struct writer *writer, int node, const char *name, const ch
                      const int64_t *values, int count) {
     const struct graph_node *row = &writer->graph->nodes[node];
     struct write_choice choice = {.title = title, .line = row->line, .value = values[0]};
-    snprintf(choice.key, sizeof choice.key, "%.30s_%d.%s", row->name, node, name);
+    print_key(writer, node, name, choice.key, sizeof choice.key);
     const struct write_choice *before = declared(writer->written, choice.key);
     if (before)
         return before->value;

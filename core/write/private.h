@@ -70,6 +70,9 @@ void write_gap(struct writer *writer, const struct graph_node *node, const char 
 int64_t write_choose(struct writer *writer, int node, const char *name, const char *title,
                      const int64_t *values, int count);
 
+/* What the chosen value of a declared choice means for the error. */
+void write_note(struct writer *writer, int node, const char *name, const char *note);
+
 /* A loop variable's part of an address, and the largest value that it has. */
 struct term {
     const char *variable;

@@ -627,24 +627,33 @@ static void emit(struct fast *f) {
     w->indent = indent;
 }
 
+/* Says what it is, and how exact: in the kernel, and for those who look at the schedule. */
+static void tell(struct product *p, int levels) {
+    struct writer *w = p->writer;
+    double allowed, error = product_error(p, levels, &allowed);
+    const char *dtype = strcmp(product_dtype(p), p->dtype)
+                            ? "sums in fp32 before bf16 products"
+                            : "fp32 throughout, sums before products";
+    const char *note =
+        arena_printf(w->arena, "%s: error bound %.1e of %.1e allowed", dtype, error, allowed);
+    write_note(w, (int)(p->node - w->graph->nodes), "strassen", note);
+    write_blank(w);
+    write_line(w, "# A matrix product (line %d of the reference) by Strassen: %s.", p->node->line,
+               levels == 1 ? "7 products for 8" : "49 products for 64");
+    write_line(w, "# Its numbers: %s.", note);
+}
+
 /* Takes Strassen's scheme where the schedule says so: decides the rest, and says what it is. */
 static bool open_fast(struct product *p, double room, bool rows_last, struct fast *f) {
     int levels = choose_levels(p, room);
     if (!levels)
         return false;
-    double allowed, error = product_error(p, levels, &allowed);
     *f = at_levels(p, levels, room);
     f->rows_last = rows_last;
     choose_depth(f);
     choose_part(f);
     choose_engines(f);
-    write_blank(p->writer);
-    write_line(p->writer,
-               "# A matrix product (line %d of the reference) by Strassen: %s of sums of",
-               p->node->line, levels == 1 ? "7 products for 8" : "49 products for 64");
-    write_line(p->writer,
-               "# blocks, which are summed in fp32. Its error is at most %.1e, %.1e is allowed.",
-               error, allowed);
+    tell(p, levels);
     return true;
 }
 

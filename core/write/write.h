@@ -25,6 +25,7 @@ struct write_choice {
     int line;          /* of the reference */
     int64_t value, values[WRITE_MAX_VALUES]; /* the chosen one, and all: the default is first */
     int count;
+    char note[120]; /* what the chosen one means for the result's error, in words; may be "" */
 };
 /* What a title is about: "sums leave PSUM"; what a value of it means: "by Scalar", or the number
  * where numbers are the values. */

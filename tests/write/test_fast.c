@@ -216,6 +216,41 @@ static void the_tolerance_decides(void **state) {
     assert_int_equal(offered(of, "float32", split), 12);
 }
 
+/* Whoever reads the schedule learns what it does to the error. */
+static void a_chosen_level_says_its_bound(void **state) {
+    (void)state;
+    static const char graph[] =
+        "{\"graph\":{\"nodes\":["
+        "{\"op\":\"input\",\"in\":[],\"shape\":[512,512],\"dtype\":\"float32\",\"line\":1,"
+        "\"argument\":0},"
+        "{\"op\":\"contract\",\"in\":[0,0],\"shape\":[512,512],\"dtype\":\"float32\",\"line\":2,"
+        "\"terms\":[[0,1],[1,2]],\"out\":[0,2]}],"
+        "\"arguments\":[{\"node\":0,\"dtype\":\"float32\",\"name\":\"x\"}],"
+        "\"outputs\":[1],\"result\":\"one\"}}";
+    struct write_setting chosen = {"contract_1.strassen", 0};
+    const struct write_spec spec = {.graph = str_of(graph),
+                                    .name = "test",
+                                    .sbuf_bytes = 192 * 1024,
+                                    .settings = &chosen,
+                                    .setting_count = 1};
+    for (chosen.value = 0; chosen.value <= 2; chosen.value++) {
+        struct written *written = write_kernel(&spec, NULL);
+        size_t told = 0;
+        for (size_t i = 0; i < written->choices.len; i++) {
+            const struct write_choice *choice = &written->choices.at[i];
+            if (!*choice->note)
+                continue;
+            told++;
+            assert_string_equal(choice->key, chosen.key);
+            assert_non_null(strstr(choice->note, "fp32 throughout"));
+            assert_non_null(strstr(choice->note, "of 2.0e-05 allowed"));
+            assert_non_null(strstr(written->text, choice->note));
+        }
+        assert_int_equal(told, chosen.value > 0);
+        written_free(written);
+    }
+}
+
 static void sums_of_narrow_numbers_are_not_offered(void **state) {
     (void)state;
     const struct sizes of = {512, 512, 512};
@@ -230,6 +265,7 @@ int main(void) {
         cmocka_unit_test(each_level_doubles_the_error),
         cmocka_unit_test(sizes_have_to_divide_into_blocks_of_tiles),
         cmocka_unit_test(the_tolerance_decides),
+        cmocka_unit_test(a_chosen_level_says_its_bound),
         cmocka_unit_test(sums_of_narrow_numbers_are_not_offered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
