@@ -111,6 +111,10 @@ static const struct cli_option sim_options[] = {
      false},
     {"no-verify", NULL, NULL, "Do not compute results: compile and time only.", false},
     {"no-time", NULL, NULL, "Do not time: compile and verify only.", false},
+    {"compare", "FILE", NULL,
+     "A kernel that is right. Where numbers are wrong, the tiles of both are compared, and "
+     "statements that only the wrong one has are suspected first.",
+     false},
     OPTION_INPUT,
     {"save-outputs", "FOLDER", NULL,
      "Write what the kernel returns to FOLDER/output_0.npy, output_1.npy and so on; with a "

@@ -245,6 +245,13 @@ static int read_options(struct sim *sim) {
         return cli_wrong_usage(cli, "--save-outputs needs the run that --no-verify leaves out");
     job->output_folder = cli_value(cli, "save-outputs");
     job->all_seeds = true;
+    if (cli_value(cli, "compare")) {
+        struct err err = {0};
+        sim->compared = file_read(cli_value(cli, "compare"), NKI_MAX_SOURCE, NULL, &err);
+        if (!sim->compared)
+            return cli_fail(cli, &err);
+        job->parent_text = sim->compared;
+    }
     sim->config = settings_load(NULL, NULL); /* other commands complain about a wrong one */
     sim->shows_progress = isatty(STDERR_FILENO) && isatty(STDOUT_FILENO);
     return CLI_OK;
@@ -293,6 +300,7 @@ int cli_sim(const struct cli *cli) {
     runner_result_free(&sim.result);
     buf_free(&sim.unpredicted);
     config_free(sim.config);
+    free(sim.compared);
     calibrate_record_free(&sim.host);
     cli_job_close(&sim.job);
     return status;

@@ -16,6 +16,7 @@ struct sim {
     struct config *config;
     double limit_us;              /* --fail-above; 0: none */
     struct calibrate_record host; /* of --constants */
+    char *compared;               /* --compare: the text of a kernel that is right */
     bool done, predicted, shows_progress;
 };
 

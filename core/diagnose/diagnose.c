@@ -60,10 +60,14 @@ static void go(struct study *study) {
     pattern_tell(study);
     if (!survey(study))
         return;
-    if (watch_run(study) && study->question->known_count)
+    for (size_t i = 0; i < study->question->known_count; i++)
+        *vec_push(&study->known) = study->question->known[i];
+    parent_go_through(study);
+    if (watch_run(study) && study->known.len)
         match_lines(study);
     rank_sites(study);
     signs_find(study);
+    parent_weigh(study);
     alter_sites(study);
     tell_suspects(study);
 }
@@ -81,5 +85,6 @@ void diagnose(const struct diagnose_question *question, struct diag_list *diags)
     go(&study);
     vec_free(&study.sites);
     vec_free(&study.lines);
+    vec_free(&study.known);
     arena_free(study.arena);
 }

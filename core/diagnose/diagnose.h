@@ -33,8 +33,10 @@ struct diagnose_question {
     double expected;           /* the relative L2 that was found; where `right` gives another one,
                                 * it is not in the kernel's order and not used; 0: unknown */
     double tolerance;          /* the relative L2 that counts as equal */
-    double seconds;            /* 0: DIAGNOSE_SECONDS */
-    uint64_t memory_bytes;     /* for each run; 0: as device_execute */
+    const struct device_image *parent;  /* of a kernel that is right; NULL: there is none */
+    const char *source, *parent_source; /* texts of both; NULL: unknown */
+    double seconds;                     /* 0: DIAGNOSE_SECONDS */
+    uint64_t memory_bytes;              /* for each run; 0: as device_execute */
     const volatile int *cancel;
 };
 /* Adds what it finds to `diags`, as notes about `program->files` with the codes hone-wrong-numbers

@@ -158,7 +158,7 @@ static void try_at(struct match *match, const struct query *query, const struct 
 }
 
 static void look_in(struct match *match, int number) {
-    struct place place = {.array = &match->study->question->known[number].array, .number = number};
+    struct place place = {.array = &match->study->known.at[number].array, .number = number};
     const float *data = place.array->data;
     place.total = array_count(place.array);
     place.step_count = steps_of(place.array, place.steps);
@@ -176,7 +176,7 @@ static void look_in(struct match *match, int number) {
 
 static void look(struct match *match) {
     make_buckets(match);
-    for (size_t a = 0; a < match->study->question->known_count; a++)
+    for (size_t a = 0; a < match->study->known.len; a++)
         look_in(match, (int)a);
     free(match->start);
     free(match->row);

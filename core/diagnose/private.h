@@ -22,7 +22,7 @@ struct line {
     bool finite;
     float at[LINE_MOST];
     double off; /* from the nearest found: largest difference as a share of the largest element */
-    int array;  /* number in question->known; -1: none is near */
+    int array;  /* number in study->known; -1: none is near */
     enum change change;
 };
 enum standing {
@@ -53,6 +53,8 @@ struct study {
     const struct nki_program *program;
     struct arena *arena;
     uint32_t *site_of; /* per instruction */
+    bool *is_seen;     /* per instruction: others read what it writes */
+    VEC(struct diagnose_array) known;
     VEC(struct site) sites;
     uint64_t *follows; /* bit [from * words + to]: `to` reads what `from` wrote */
     size_t words;
@@ -81,6 +83,13 @@ size_t operands_of(const struct nki_program *program, const struct nki_instr *in
                    struct operand_at *list, size_t most);
 #define OPERANDS_MOST 24
 
+/* Whether numbers of that type are read and compared. */
+bool diagnose_is_plain(enum dtype dtype);
+
+/* parent.c: adds the tiles of a kernel that is right to what is known; and raises the suspicion of
+ * statements that it does not have. */
+void parent_go_through(struct study *study);
+void parent_weigh(struct study *study);
 /* survey.c: sites, who reads whom, which tiles are looked at. False: too large. */
 bool survey(struct study *study);
 /* watch.c: runs the kernel once more and keeps lines of its tiles; finds where the first number

@@ -75,7 +75,7 @@ static void find_useful(const struct study *study, bool *useful) {
 
 static void print_found(const struct study *study, const struct line *line, char *text,
                         size_t size) {
-    const struct diagnose_array *known = &study->question->known[line->array];
+    const struct diagnose_array *known = &study->known.at[line->array];
     if (known->line)
         snprintf(text, size, "%s%.80s (line %d of the reference)", changes[line->change],
                  known->name, known->line);

@@ -165,6 +165,9 @@ static bool is_seen(const struct survey *survey, uint32_t i) {
 /* The first and the last of the tiles, and some between. */
 static void pick(struct survey *survey) {
     struct study *study = survey->study;
+    study->is_seen = ARENA_ARRAY(study->arena, bool, study->program->instrs.len + 1);
+    for (uint32_t i = 0; i < study->program->instrs.len; i++)
+        study->is_seen[i] = is_seen(survey, i);
     uint32_t *passed = mem_alloc(study->sites.len + 1, sizeof *passed);
     for (uint32_t i = 0; i < study->program->instrs.len; i++)
         study->sites.at[study->site_of[i]].seen += is_seen(survey, i);

@@ -23,13 +23,14 @@ struct watch {
     uint8_t *spoiled; /* per storage: an instruction wrote such a number to it */
 };
 
-static bool is_plain(enum dtype dtype) {
+bool diagnose_is_plain(enum dtype dtype) {
     return dtype == DTYPE_FLOAT32 || dtype == DTYPE_TFLOAT32 || dtype == DTYPE_BFLOAT16 ||
            dtype == DTYPE_FLOAT16;
 }
 
 static size_t read_tile(struct watch *watch, struct exec *run, const struct nki_ap *ap) {
-    return is_plain(ap->dtype) ? device_watch_read(run, ap, ELEMENTS_MOST, watch->tile) : 0;
+    return diagnose_is_plain(ap->dtype) ? device_watch_read(run, ap, ELEMENTS_MOST, watch->tile)
+                                        : 0;
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */

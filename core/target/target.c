@@ -64,7 +64,8 @@ static void keep_job(struct kept_job *kept, const struct runner_job *job) {
         &kept->job.kernel_path,     &kept->job.kernel_text,    &kept->job.kernel_name,
         &kept->job.incumbent_text,  &kept->job.reference_path, &kept->job.device,
         &kept->job.artifact_folder, &kept->job.output_folder,  &kept->job.session,
-        &kept->job.occasion,        &kept->job.model,          &kept->job.constants};
+        &kept->job.occasion,        &kept->job.model,          &kept->job.constants,
+        &kept->job.parent_text};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         *texts[i] = arena_strdup(arena, *texts[i]);
     kept->job.inputs = keep_inputs(arena, job);

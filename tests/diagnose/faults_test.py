@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels with one planted fault: how often the first statement that hone suspects is the faulty
-one. faults_test.py HONE [first|second|sample] [NUMBER...]"""
+one. faults_test.py HONE [parent|renamed] [first|second|sample] [NUMBER...]
+
+With "parent" the kernel without the fault is given as one that is right, with "renamed" the same
+with other names for all its tiles, so that no statement is the same."""
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import faults
 
+PARENT = next((arg for arg in sys.argv if arg in ("parent", "renamed")), None)
 ENOUGH = 0.75       # of the first suspects are the planted fault
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -40,6 +45,13 @@ def planted(fault):
     return faulty, {first[line] for line in lines}
 
 
+def renamed(text):
+    """The kernel with other names for all that it assigns: not one statement is as it was."""
+    names = {target.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Assign)
+             for target in node.targets if isinstance(target, ast.Name)}
+    return re.sub(r"(?<![\w.])(%s)\b(?!=[^=])" % "|".join(sorted(names)), r"\1_0", text)
+
+
 def diagnose(hone, folder, fault):
     kernel, what = fault[:2]
     text, lines = planted(fault)
@@ -47,8 +59,15 @@ def diagnose(hone, folder, fault):
     with open(os.path.join(place, "kernel.py"), "w", encoding="utf-8") as file:
         file.write(text)
     shutil.copy(os.path.join(HERE, "kernels", kernel, "reference.py"), place)
-    done = subprocess.run([hone, "sim", "--no-time", "--json", place], capture_output=True,
-                          text=True, timeout=120, check=False)
+    options = []
+    if PARENT:
+        with open(os.path.join(HERE, "kernels", kernel, "kernel.py"), encoding="utf-8") as file:
+            right = renamed(file.read()) if PARENT == "renamed" else file.read()
+        options = ["--compare", os.path.join(place, "parent.py")]
+        with open(options[1], "w", encoding="utf-8") as file:
+            file.write(right)
+    done = subprocess.run([hone, "sim", "--no-time", "--json", *options, place],
+                          capture_output=True, text=True, timeout=120, check=False)
     said = json.loads(done.stdout)
     assert said["correct"] is False, (what, done.stdout, done.stderr)
     first = statement_of(text)

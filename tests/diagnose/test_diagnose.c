@@ -183,6 +183,41 @@ static void right_outputs_of_another_order_are_not_used(void **state) {
     bench_end(&b);
 }
 
+static void a_kernel_that_is_right_shows_where_another_departs(void **state) {
+    (void)state;
+    struct bench right, b;
+    bench_start(&right, "    nisa.activation(dst=c, op=nl.exp, data=a)\n"
+                        "    nisa.tensor_scalar(dst=b, data=c, op0=nl.add, operand0=2.0)\n"
+                        "    nisa.tensor_scalar(dst=c, data=b, op0=nl.multiply, operand0=0.5)\n");
+    bench_start(&b, "    nisa.activation(dst=b, op=nl.exp, data=a)\n"
+                    "    nisa.tensor_scalar(dst=c, data=b, op0=nl.add, operand0=3.0)\n"
+                    "    nisa.tensor_scalar(dst=c, data=c, op0=nl.multiply, operand0=0.5)\n");
+    b.question.parent = right.image;
+    b.question.known_count = 0;
+    b.question.right = NULL;
+    diagnose(&b.question, &b.diags);
+    const struct diag *found = first_of(&b, "hone-suspect");
+    assert_non_null(found);
+    assert_int_equal(found->line, 14);
+    assert_non_null(strstr(found->message, "what line 13 of the right kernel writes"));
+    bench_end(&b);
+    bench_end(&right);
+}
+
+static void a_parent_that_is_wrong_is_not_believed(void **state) {
+    (void)state;
+    struct bench wrong, b;
+    static const char body[] = "    nisa.activation(dst=b, op=nl.sigmoid, data=a)\n"
+                               "    nisa.tensor_copy(dst=c, src=b)\n";
+    bench_start(&wrong, body);
+    bench_start(&b, body);
+    b.question.parent = wrong.image;
+    diagnose(&b.question, &b.diags);
+    assert_int_equal(first_of(&b, "hone-suspect")->line, 13);
+    bench_end(&b);
+    bench_end(&wrong);
+}
+
 static void time_is_kept(void **state) {
     (void)state;
     struct bench b;
@@ -203,6 +238,8 @@ int main(void) {
         cmocka_unit_test(the_first_number_that_is_none_is_named),
         cmocka_unit_test(a_factor_is_told),
         cmocka_unit_test(right_outputs_of_another_order_are_not_used),
+        cmocka_unit_test(a_kernel_that_is_right_shows_where_another_departs),
+        cmocka_unit_test(a_parent_that_is_wrong_is_not_believed),
         cmocka_unit_test(time_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

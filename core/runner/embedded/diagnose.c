@@ -92,8 +92,42 @@ static double seconds_for(const struct runner_job *job) {
     return fmin(DIAGNOSE_SECONDS, limit_s / 10);
 }
 
+/* The kernel that is right, for the same inputs. Without it the diagnosis has less to go by. */
+static struct device_image *load_parent(struct diagnosing *d, struct nki_tree **tree) {
+    struct evaluation *evaluation = d->run->evaluation;
+    const struct runner_job *job = &evaluation->job;
+    struct nki_specialise_options options = {
+        .function = job->kernel_name,
+        .generation = evaluation->generation->generation,
+        .inputs = inputs_for_specialiser(evaluation, evaluation->shapes),
+        .n_inputs = evaluation->shapes->count,
+        .grid = {job->lnc},
+        .max_instructions = (size_t)job->instruction_limit,
+        .max_steps = (size_t)job->step_limit,
+        .max_bytes = (size_t)job->value_limit};
+    struct diag_list diags = {0};
+    *tree = nki_parse("parent.py", str_of(job->parent_text), &diags);
+    struct nki_program *program = (*tree)->errors ? NULL : nki_specialise(*tree, &options, &diags);
+    struct device_image *image =
+        program ? device_load(program, evaluation->generation, &diags) : NULL;
+    if (program && !image)
+        nki_program_free(program);
+    diag_free(&diags);
+    return image;
+}
+
+static void free_parent(struct device_image *image, struct nki_tree *tree) {
+    const struct nki_program *program = image ? device_image_program(image) : NULL;
+    device_unload(image);
+    if (program)
+        nki_program_free((struct nki_program *)(uintptr_t)program);
+    if (tree)
+        nki_tree_free(tree);
+}
+
 static void work(void *data) {
     struct diagnosing *d = data;
+    struct nki_tree *tree = NULL;
     struct evaluation *evaluation = d->run->evaluation;
     struct diagnose_array *list = ARENA_ARRAY(d->arena, struct diagnose_array, TASK_MAX_VALUES);
     size_t n = take_arrays(d, list);
@@ -108,7 +142,12 @@ static void work(void *data) {
                                          .memory_bytes = evaluation->job.memory_limit};
     question.inputs =
         inputs_for_device(evaluation, d->run->inputs, d->arena, &question.input_count);
+    struct device_image *parent = evaluation->job.parent_text ? load_parent(d, &tree) : NULL;
+    question.parent = parent;
+    question.source = evaluation->job.kernel_text;
+    question.parent_source = parent ? evaluation->job.parent_text : NULL;
     diagnose(&question, &d->found);
+    free_parent(parent, tree);
 }
 
 static void on_steps(void *data, struct task_inputs *steps, const struct err *err) {

@@ -86,6 +86,7 @@ void runner_job_print(const struct runner_job *job, struct buf *out) {
     add_text(object, "kernel_text", job->kernel_text);
     add_text(object, "kernel_name", job->kernel_name);
     add_text(object, "incumbent_text", job->incumbent_text);
+    add_text(object, "parent_text", job->parent_text);
     add_text(object, "reference_path", job->reference_path);
     add_text(object, "device", job->device);
     add_text(object, "artifact_folder", job->artifact_folder);
@@ -263,6 +264,7 @@ static void read_job(struct reading *reading, struct runner_job *job) {
     job->kernel_text = get_text(reading, "kernel_text");
     job->kernel_name = get_text(reading, "kernel_name");
     job->incumbent_text = get_text(reading, "incumbent_text");
+    job->parent_text = get_text(reading, "parent_text");
     job->reference_path = get_text(reading, "reference_path");
     job->device = get_text(reading, "device");
     job->artifact_folder = get_text(reading, "artifact_folder");

@@ -42,6 +42,8 @@ struct runner_job {
     const char *kernel_text;    /* the source; NULL: it is in kernel_path */
     const char *kernel_name;    /* the function; NULL: the one that is decorated as a kernel */
     const char *incumbent_text; /* a kernel timed beside it; NULL: none */
+    const char *parent_text;    /* a kernel that is right, which numbers that are wrong are compared
+                                 * with; NULL: none; not for hosts */
     const char *reference_path; /* NULL: no inputs, or those of `inputs` */
     const struct runner_input *inputs;
     size_t input_count;

@@ -90,6 +90,11 @@ void tune_verify_job(struct tune_session *session, int lane, bool rest,
         job.seed_count = state->seeds.len - 1;
         job.no_time = true;
     }
+    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
+    const struct tune_attempt *parent =
+        attempt && attempt->id > 0 ? tune_state_attempt(state, attempt->parent) : NULL;
+    if (modelled && parent && parent->verdict.correct == TUNE_ANSWER_YES)
+        job.parent_text = tune_source(state, parent);
     char *model = session->model ? one_run(session->model) : NULL;
     job.model = model;
     tune_evaluation_start(tune_work_of(session, lane, TUNE_STEP_VERIFY), rest, &job, last);
