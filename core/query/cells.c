@@ -67,9 +67,9 @@ static void put_place(struct rows *rows, uint32_t at, struct query_value *value)
     const char *file = loc ? file_of(rows, loc->file) : NULL;
     if (!file || !loc->line)
         return;
-    buf_clear(&rows->text);
-    buf_printf(&rows->text, "%s:%u", file, loc->line);
-    put_text(value, rows->text.at);
+    if (!rows->places[at])
+        rows->places[at] = arena_printf(rows->arena, "%s:%u", file, loc->line);
+    put_text(value, rows->places[at]);
 }
 
 /* ---- operands ------------------------------------------------------------------------------- */

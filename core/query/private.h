@@ -40,7 +40,9 @@ struct rows {
     VEC(struct call) calls;
     VEC(uint32_t) tensors; /* storages in HBM */
     VEC(char *) warnings;
-    struct buf text; /* of the cell that was read last */
+    struct arena *arena;
+    const char **places; /* per place of the program: "kernel.py:12"; NULL: not asked for yet */
+    struct buf text;     /* of the cell that was read last */
 };
 /* Takes a profile; the rows are empty before. */
 void query_rows_take(struct rows *rows, const struct query_profile *profile);

@@ -114,7 +114,8 @@ static void find_warnings(struct rows *rows) {
 }
 
 void query_rows_take(struct rows *rows, const struct query_profile *profile) {
-    *rows = (struct rows){.from = *profile};
+    *rows = (struct rows){.from = *profile, .arena = arena_new()};
+    rows->places = ARENA_ARRAY(rows->arena, const char *, profile->program->locs.len + 1);
     for (size_t i = 0; i < profile->trace->events.len; i++)
         if (profile->trace->events.at[i].is_transfer)
             *vec_push(&rows->transfers) = (uint32_t)i;
@@ -130,6 +131,7 @@ void query_rows_free(struct rows *rows) {
     for (size_t i = 0; i < rows->warnings.len; i++)
         free(rows->warnings.at[i]);
     vec_free(&rows->warnings);
+    arena_free(rows->arena);
     vec_free(&rows->transfers);
     vec_free(&rows->actives);
     vec_free(&rows->calls);

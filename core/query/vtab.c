@@ -10,13 +10,20 @@
 
 #define LOOKS_EVERY 4096 /* rows, between two looks at the clock */
 
+/* The rows of a column by a hash of their values: chains in the order of the rows. A chain may have
+ * all rows of the table, as that of an engine's name. */
+#define NO_ROW UINT32_MAX
+struct index {
+    uint32_t *first, *last; /* per slot; a power of two of them */
+    uint32_t *next;         /* per row */
+    size_t slots;           /* 0: not made yet */
+};
 /* What SQLite knows a table by. */
 struct source {
     struct query *query;
     enum table_id id;
     const struct query_table *table;
-    struct by_hash *indices; /* one for each column; those without slots are not made yet */
-    bool *indexed;
+    struct index *indices; /* one for each column */
 };
 struct table {
     sqlite3_vtab base;
@@ -25,9 +32,7 @@ struct table {
 struct cursor {
     sqlite3_vtab_cursor base;
     size_t row, rows;
-    const struct by_hash *index; /* NULL: all rows from `row` on, before `rows` */
-    uint64_t hash;
-    size_t at;
+    const struct index *index; /* NULL: all rows from `row` on, before `rows` */
     bool ended;
 };
 
@@ -85,6 +90,13 @@ static double rows_left(const struct source *source, int column, double rows) {
     return source->table->columns[column].type == QUERY_INT ? 4 + sqrt(rows) / 16 : 4 + rows / 16;
 }
 
+/* A value that is the same for the whole question: reading all rows once is cheaper than an index
+ * of them. */
+static bool is_literal(sqlite3_index_info *info, int constraint) {
+    sqlite3_value *value = NULL;
+    return sqlite3_vtab_rhs_value(info, constraint, &value) == SQLITE_OK && value;
+}
+
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
     struct source *source = ((struct table *)vtab)->source;
     double rows = (double)MAX_OF(table_rows(source->query, source->id), (size_t)1), least = rows;
@@ -93,6 +105,7 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
         const struct sqlite3_index_constraint *one = &info->aConstraint[i];
         if (!one->usable || one->op != SQLITE_INDEX_CONSTRAINT_EQ ||
             !may_index(source, one->iColumn) ||
+            (is_literal(info, i) && !is_row_number(source, one->iColumn)) ||
             sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
             continue;
         double left = rows_left(source, one->iColumn, rows);
@@ -119,24 +132,50 @@ static uint64_t hash_text(const char *text, size_t len) {
     return hash_quick(text, len);
 }
 
+static void index_free(struct index *index) {
+    free(index->first);
+    free(index->last);
+    free(index->next);
+    *index = (struct index){0};
+}
+
+static void index_begin(struct index *index, size_t rows) {
+    index->slots = 64;
+    while (index->slots < rows)
+        index->slots *= 2;
+    index->first = mem_alloc(index->slots, sizeof *index->first);
+    index->last = mem_alloc(index->slots, sizeof *index->last);
+    index->next = mem_alloc(rows + 1, sizeof *index->next);
+    memset(index->first, 0xff, index->slots * sizeof *index->first);
+}
+
+static void index_put(struct index *index, uint64_t hash, uint32_t row) {
+    size_t slot = hash & (index->slots - 1);
+    if (index->first[slot] == NO_ROW)
+        index->first[slot] = row;
+    else
+        index->next[index->last[slot]] = row;
+    index->last[slot] = row;
+    index->next[row] = NO_ROW;
+}
+
 /* False when the question's time is over. */
 static bool make_index(struct source *source, int column) {
     size_t rows = table_rows(source->query, source->id);
-    struct by_hash *index = &source->indices[column];
+    struct index *index = &source->indices[column];
+    index_begin(index, rows);
     for (size_t row = 0; row < rows; row++) {
         struct query_value value;
         if (row % LOOKS_EVERY == 0 && query_late(source->query)) {
-            by_hash_free(index);
-            *index = (struct by_hash){0};
+            index_free(index);
             return false;
         }
         table_cell(source->query, source->id, row, column, &value);
         if (value.type == QUERY_INT)
-            by_hash_put(index, hash_int(value.integer), row);
+            index_put(index, hash_int(value.integer), (uint32_t)row);
         else if (value.type == QUERY_TEXT)
-            by_hash_put(index, hash_text(value.text, strlen(value.text)), row);
+            index_put(index, hash_text(value.text, strlen(value.text)), (uint32_t)row);
     }
-    source->indexed[column] = true;
     return true;
 }
 
@@ -145,11 +184,8 @@ void vtab_forget(struct query *query, enum query_part part) {
         struct source *source = query->sources[t];
         if (!source || source->table->part != part)
             continue;
-        for (size_t i = 0; i < source->table->count; i++) {
-            by_hash_free(&source->indices[i]);
-            source->indices[i] = (struct by_hash){0};
-            source->indexed[i] = false;
-        }
+        for (size_t i = 0; i < source->table->count; i++)
+            index_free(&source->indices[i]);
     }
 }
 
@@ -164,11 +200,6 @@ static int cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out) {
 
 static int cursor_close(sqlite3_vtab_cursor *cursor) {
     free(cursor);
-    return SQLITE_OK;
-}
-
-static int next_of_index(struct cursor *cursor) {
-    cursor->ended = !by_hash_next(cursor->index, cursor->hash, &cursor->at, &cursor->row);
     return SQLITE_OK;
 }
 
@@ -212,6 +243,7 @@ static int filter(sqlite3_vtab_cursor *base, int column, const char *name, int a
     struct source *source = source_of(base);
     bool none = false;
     int64_t number;
+    uint64_t hash;
     (void)name;
     *cursor = (struct cursor){.base = *base, .rows = table_rows(source->query, source->id)};
     cursor->ended = !cursor->rows;
@@ -221,22 +253,23 @@ static int filter(sqlite3_vtab_cursor *base, int column, const char *name, int a
         go_to(cursor, number);
         return SQLITE_OK;
     }
-    if (!wanted_hash(source->table->columns[column].type, argv[0], &cursor->hash, &none)) {
+    if (!wanted_hash(source->table->columns[column].type, argv[0], &hash, &none)) {
         cursor->ended |= none;
         return SQLITE_OK;
     }
-    if (!source->indexed[column] && !make_index(source, column))
+    struct index *index = &source->indices[column];
+    if (!index->slots && !make_index(source, column))
         return SQLITE_INTERRUPT;
-    cursor->index = &source->indices[column];
-    return next_of_index(cursor);
+    cursor->index = index;
+    cursor->row = index->first[hash & (index->slots - 1)];
+    cursor->ended = cursor->row == NO_ROW;
+    return SQLITE_OK;
 }
 
 static int next(sqlite3_vtab_cursor *base) {
     struct cursor *cursor = (struct cursor *)base;
-    if (cursor->index)
-        return next_of_index(cursor);
-    cursor->row++;
-    cursor->ended = cursor->row >= cursor->rows;
+    cursor->row = cursor->index ? cursor->index->next[cursor->row] : cursor->row + 1;
+    cursor->ended = cursor->index ? cursor->row == NO_ROW : cursor->row >= cursor->rows;
     bool late = cursor->row % LOOKS_EVERY == 0 && query_late(source_of(base)->query);
     return late ? SQLITE_INTERRUPT : SQLITE_OK;
 }
@@ -290,9 +323,8 @@ static bool name_once(sqlite3 *db, const char *table) {
 bool vtab_register(struct query *query, struct err *err) {
     for (size_t t = 0; t < TABLE_COUNT; t++) {
         struct source *source = mem_alloc(1, sizeof *source);
-        *source = (struct source){query, (enum table_id)t, query_table_at(t), NULL, NULL};
+        *source = (struct source){query, (enum table_id)t, query_table_at(t), NULL};
         source->indices = mem_alloc(source->table->count, sizeof *source->indices);
-        source->indexed = mem_alloc(source->table->count, sizeof *source->indexed);
         query->sources[t] = source;
         if (sqlite3_create_module_v2(query->db, source->table->name, &module, source, NULL) ||
             !name_once(query->db, source->table->name))
@@ -306,11 +338,9 @@ void vtab_free(struct query *query) {
     for (size_t t = 0; t < TABLE_COUNT; t++) {
         struct source *source = query->sources[t];
         for (size_t i = 0; source && i < source->table->count; i++)
-            by_hash_free(&source->indices[i]);
-        if (source) {
+            index_free(&source->indices[i]);
+        if (source)
             free(source->indices);
-            free(source->indexed);
-        }
         free(source);
     }
 }

@@ -21,8 +21,22 @@ static void add_real(struct buf *out, double real) {
     buf_puts(out, digits);
 }
 
+/* Printable ASCII without what JSON escapes: nearly all that a profile has. */
+static bool is_plain(const char *text) {
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~' || *text == '"' || *text == '\\')
+            return false;
+    return true;
+}
+
 static void add_text(struct buf *out, const char *text) {
     struct buf clean = {0};
+    if (is_plain(text)) {
+        buf_putc(out, '"');
+        buf_puts(out, text);
+        buf_putc(out, '"');
+        return;
+    }
     text_sanitise(&clean, str_of(text)); /* valid UTF-8 */
     cJSON *item = cJSON_CreateString(clean.at ? clean.at : "");
     char *quoted = cJSON_PrintUnformatted(item);

@@ -77,3 +77,9 @@ add_executable(bench_clock_speed ${CMAKE_SOURCE_DIR}/tests/bench/clock_speed.c)
 target_link_libraries(bench_clock_speed PRIVATE hone_all)
 add_test(NAME bench/clock_speed COMMAND bench_clock_speed)
 set_tests_properties(bench/clock_speed PROPERTIES LABELS bench TIMEOUT 900)
+
+# Questions to the profile of a million instructions; build it with the release preset.
+add_executable(bench_queries ${CMAKE_SOURCE_DIR}/tests/bench/queries.c)
+target_link_libraries(bench_queries PRIVATE hone_all)
+add_test(NAME bench/queries COMMAND bench_queries)
+set_tests_properties(bench/queries PROPERTIES LABELS bench TIMEOUT 900)

@@ -225,7 +225,10 @@ static void null_is_null_and_numbers_are_numbers(void **state) {
 static void compare(struct asked *asked, const struct query_table *table, const char *column,
                     const char *value) {
     struct buf sql = {0}, by_index = {0};
-    buf_printf(&sql, "SELECT rowid FROM %s WHERE %s = %s", table->name, column, value);
+    buf_printf(&sql,
+               "WITH one(v) AS MATERIALIZED (VALUES (%s)) "
+               "SELECT t.rowid FROM one CROSS JOIN %s AS t WHERE t.\"%s\" = v",
+               value, table->name, column);
     buf_puts(&by_index, answer(asked, sql.at));
     buf_clear(&sql);
     buf_printf(&sql, "SELECT rowid FROM %s WHERE NOT (%s <> %s)", table->name, column, value);
