@@ -167,7 +167,8 @@ void tune_lines_section(struct tune_context *context, const struct tune_state *s
         qsort(sorted, count, sizeof *sorted, by_share);
     for (size_t i = 0; i < count && i < LINES_MOST && sorted[i].share > 0; i++) {
         struct str text = tune_line_text(tune_source(state, attempt), sorted[i].line);
-        buf_printf(&out, "line %d: %.1f %% of the latency", sorted[i].line, sorted[i].share * 100);
+        buf_printf(&out, "line %d: %.1f %% of the critical path", sorted[i].line,
+                   sorted[i].share * 100);
         if (sorted[i].engine)
             buf_printf(&out, ", %s", sorted[i].engine);
         buf_printf(&out, ": " STR_FMT "\n", STR_ARG(text));
