@@ -3,6 +3,7 @@
 #include "cli/testing.h"
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,6 +185,18 @@ void cli_fini(struct cli *cli) {
     vec_free(&cli->given);
 }
 
+/* What was printed has to have arrived; but who reads no further (`| head`) needs no message. */
+static int output_status(int status) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    if (errno == EPIPE)
+        return status;
+    fprintf(stderr, "hone: not all of the output could be written%s%s\n", errno ? ": " : "",
+            errno ? strerror(errno) : "");
+    return status == CLI_OK ? CLI_ENVIRONMENT_FAILED : status;
+}
+
 int cli_main(int argc, char **argv) {
     struct cli cli = {0};
     int status;
@@ -196,7 +209,9 @@ int cli_main(int argc, char **argv) {
     if (runs && !cli.command->hidden)
         leftovers_remove();
     if (runs)
-        status = cli.command->run(&cli);
+        status = output_status(cli.command->run(&cli));
+    else
+        status = output_status(status);
     cli_fini(&cli);
     return status;
 }

@@ -131,6 +131,27 @@ class Commands(unittest.TestCase):
         return json.loads(done.stdout)
 
 
+class Outputs(Commands):
+    def shell(self, words):
+        return subprocess.run(["sh", "-c", words, HONE], env=ENV, text=True, capture_output=True,
+                              stdin=subprocess.DEVNULL, timeout=120)
+
+    def test_what_could_not_be_written_is_not_done(self):
+        for words in ("--help", "config", "explain MFU"):
+            done = self.shell(f'"$0" {words} > /dev/full')
+            self.assertEqual(done.returncode, 3, words)
+            self.assertIn("not all of the output could be written: No space left", done.stderr)
+        self.assertEqual(self.shell('"$0" --help | head -1').stderr, "")
+
+    def test_closed_standard_files_take_nothing_else(self):
+        """A file that is opened later must not get what is printed."""
+        task = make_task("closed", CURRENT)
+        for closed in (">&-", "2>&-", "<&-", "<&- >&- 2>&-"):
+            done = self.shell(f'"$0" sim {task} --seeds 0 {closed}')
+            self.assertEqual(done.returncode, 0, closed + done.stderr)
+        self.assertEqual((task / "kernel.py").read_text(), CURRENT)
+
+
 class Table(Commands):
     def test_help_names_every_command_and_every_option(self):
         text = run("--help").stdout
@@ -686,7 +707,7 @@ class Check(Commands):
 
 if __name__ == "__main__":
     try:
-        names = sys.argv[2:] or ["Table", "Sim", "Files", "BadInput", "Check"]
+        names = sys.argv[2:] or ["Outputs", "Table", "Sim", "Files", "BadInput", "Check"]
         unittest.main(argv=[sys.argv[0], *names], verbosity=1)
     finally:
         shutil.rmtree(FOLDER, ignore_errors=True)

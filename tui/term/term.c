@@ -29,6 +29,9 @@
 #define TITLE_SET "\033]2;"
 #define TITLE_END "\033\\"
 
+#define MOST_ROWS 1000
+#define MOST_COLUMNS 2000
+
 struct tui_term {
     struct tui_canvas *canvas, *shown;
     struct tui_decoder *decoder;
@@ -197,6 +200,11 @@ static int open_input(void) {
     return fd >= 0 ? fd : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
 }
 
+/* curses counts in short numbers; and nobody reads more than that. */
+static int held_to(int size, int most) {
+    return size < most ? size : most;
+}
+
 static bool open_terminal(struct tui_term *term, struct err *err) {
     bool ascii = choose_locale();
     if (!is_usable(err))
@@ -217,6 +225,9 @@ static bool open_terminal(struct tui_term *term, struct err *err) {
     term->titles = term->titles && takes_titles();
     int rows, cols;
     getmaxyx(stdscr, rows, cols);
+    rows = held_to(rows, MOST_ROWS);
+    cols = held_to(cols, MOST_COLUMNS);
+    resizeterm(rows, cols);
     term->canvas = tui_canvas_new(rows, cols, ascii);
     return true;
 }
@@ -352,11 +363,12 @@ bool tui_term_resize(struct tui_term *term) {
         return false;
     if (size.ws_row == 0 || size.ws_col == 0)
         return false;
-    if (size.ws_row == term->canvas->rows && size.ws_col == term->canvas->cols)
+    int rows = held_to(size.ws_row, MOST_ROWS), cols = held_to(size.ws_col, MOST_COLUMNS);
+    if (rows == term->canvas->rows && cols == term->canvas->cols)
         return false;
-    resizeterm(size.ws_row, size.ws_col);
-    tui_canvas_resize(term->canvas, size.ws_row, size.ws_col);
-    tui_canvas_resize(term->shown, size.ws_row, size.ws_col);
+    resizeterm(rows, cols);
+    tui_canvas_resize(term->canvas, rows, cols);
+    tui_canvas_resize(term->shown, rows, cols);
     term->redraw = true;
     return true;
 }
