@@ -90,7 +90,7 @@ static const char *print_what(const struct rewrite_anew *anew, struct arena *are
     buf_printf(&out,
                "Replaces the whole kernel by one that is written from what the %s computes, "
                "in the current dialect; precision: %s. No line of the kernel is kept, only its "
-               "name and its arguments.",
+               "name and the order of its arguments.",
                source_of(anew), write_precision_word(anew->precision));
     if (found->steps.len) {
         buf_puts(&out, " As it is written first it would take ");

@@ -365,6 +365,13 @@ char *task_graph_read(const char *reference_path, size_t *size, struct err *err)
     return text;
 }
 
+bool task_graph_is_cached(const char *reference_path) {
+    char *of = task_cache_of(reference_path, NULL);
+    bool there = of && task_graph_there(of);
+    free(of);
+    return there;
+}
+
 /* What references make belongs to those who run them. Older hones made the cache readable for
  * everybody, so this is set right once. */
 bool task_cache_make(const char *folder, struct err *err) {

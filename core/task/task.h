@@ -100,6 +100,8 @@ void task_reference_read(const char *reference_path, int64_t seed, task_name_fn 
 /* What was recorded of the reference (record/graph.py) as JSON; a new string. It is in the cache
  * once shapes or inputs of a seed were made. NULL and *err (environment) when it is not. */
 char *task_graph_read(const char *reference_path, size_t *size, struct err *err) CC_MUST_USE;
+/* Whether the cache has it; what was recorded may say that the reference cannot be. */
+bool task_graph_is_cached(const char *reference_path);
 
 /* One output of the kernel against the reference's, computed in double precision after
  * transform_nki_outputs. */

@@ -98,16 +98,18 @@ static bool is_recorded(const char *graph, size_t size) {
     return recorded;
 }
 
-/* The reference's graph; where there is none, what the kernel computes, once its inputs are
- * known. */
-static void read_graph(struct anew *anew, const struct rewrite_request *request,
+/* The reference's graph; where it cannot be recorded, what the kernel computes, once its inputs are
+ * known. False when the record is gone: a plan from it is not made from something else. */
+static bool read_graph(struct anew *anew, const struct rewrite_request *request,
                        const volatile int *cancel) {
     size_t size = 0;
     char *graph = task_graph_read(anew->reference_path, &size, &anew->err), *lifted = NULL;
     bool recorded = is_recorded(graph, size);
+    if (!graph)
+        return false;
     if (!recorded && !request->inputs) {
         free(graph);
-        return;
+        return true;
     }
     if (!recorded && (lifted = rewrite_lift(request, cancel, NULL))) {
         free(graph);
@@ -122,6 +124,7 @@ static void read_graph(struct anew *anew, const struct rewrite_request *request,
                                        .precision = write_precision_of(anew->precision),
                                        .tolerance = anew->tolerance};
     anew->was_read = !cancel || !*cancel;
+    return true;
 }
 
 static void search(struct anew *anew, struct rewrite_request *request,
@@ -195,14 +198,13 @@ static void tell(const struct anew *anew, struct buf *summary) {
     buf_printf(summary, " on the device model%s", found->ended ? "" : "; the budget ended");
 }
 
-void anew_fill(struct anew *anew, struct rewrite_request *request, const struct anew_search *how,
+bool anew_fill(struct anew *anew, struct rewrite_request *request, const struct anew_search *how,
                struct buf *summary, double offer_us[TUNE_PRECISIONS]) {
     pthread_mutex_lock(&anew->works);
-    if (!anew->was_read)
-        read_graph(anew, request, how->cancel);
+    bool there = anew->was_read || read_graph(anew, request, how->cancel);
     if (anew->graph)
         request->anew = &anew->view;
-    if (how->threads && !anew->was_searched && request->inputs) {
+    if (there && how->threads && !anew->was_searched && request->inputs) {
         if (anew->graph)
             search(anew, request, how);
         else
@@ -215,4 +217,5 @@ void anew_fill(struct anew *anew, struct rewrite_request *request, const struct 
     }
     memcpy(offer_us, anew->offer_us, sizeof anew->offer_us);
     pthread_mutex_unlock(&anew->works);
+    return there;
 }

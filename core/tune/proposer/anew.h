@@ -22,12 +22,13 @@ bool anew_is_unsearched(const struct anew *anew);
 /* On a worker thread: puts graph and task into request->anew. With `searches` the search is made,
  * too, on so many threads, unless that was done before; *summary gets a sentence of it, and
  * offer_us what each precision would take, in us, where another one would bring much; else NAN.
- * Waits for another job that is at it. */
+ * Waits for another job that is at it. False where what was recorded of the reference is gone from
+ * the cache: nothing is written from the kernel in its place. */
 struct anew_search {
     int threads; /* 0: no search is made */
     const volatile int *cancel;
 };
-void anew_fill(struct anew *anew, struct rewrite_request *request, const struct anew_search *how,
+bool anew_fill(struct anew *anew, struct rewrite_request *request, const struct anew_search *how,
                struct buf *summary, double offer_us[TUNE_PRECISIONS]);
 
 #endif

@@ -324,8 +324,8 @@ static void make_plans(struct job *job) {
 static void work(void *data) {
     struct job *job = data;
     struct anew_search how = {job->key ? 0 : runner_turn_places(job->turn), &job->cancelled};
-    if (job->anew)
-        anew_fill(job->anew, &job->request, &how, &job->was_judged, job->offer_us);
+    if (job->anew && !anew_fill(job->anew, &job->request, &how, &job->was_judged, job->offer_us))
+        err_set(&job->no_inputs, ERR_ENVIRONMENT, "what was recorded of the reference is gone");
     if (job->key)
         job->ok = rewrite_apply(&job->request, job->key, &job->source, &job->err);
     else
@@ -417,7 +417,8 @@ static void make_inputs(struct job *job) {
 
 static void on_turn(void *data) {
     struct job *job = data;
-    if (job->values || !job->reference_path)
+    bool whole = job->values && (!job->anew || task_graph_is_cached(job->reference_path));
+    if (whole || !job->reference_path)
         begin(job);
     else
         make_inputs(job);
