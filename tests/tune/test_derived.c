@@ -207,12 +207,49 @@ static void check_knows_the_rows_of_the_log(void **unused) {
     fake_end(&fake);
 }
 
+static void add_event(const char *folder, const char *type, const struct tune_event *event) {
+    struct err err = {0};
+    struct buf json = {0};
+    struct store *store = store_open(folder, false, &err);
+    tune_event_write(event, -1, &json);
+    assert_true(store_append(store, 1, type, json.at, NULL, &err));
+    store_close(store);
+    buf_free(&json);
+}
+
+/* After the reference changed, the first kernel is measured again: until that is decided, its row
+ * is the one from before. */
+static void a_row_of_what_is_measured_again_is_no_damage(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    char *folder = mem_strdup(tune_session_folder(fake.session));
+    char *rows = read_in(&fake, "experiments.jsonl");
+    tune_session_close(fake.session);
+    add_event(folder, "attempt",
+              TUNE_EVENT(ATTEMPT, attempt, .attempt = 0, .parent = -1, .source = "a"));
+    assert_int_equal(check_rows(folder, rows), STORE_WHOLE);
+    struct buf other = {0};
+    buf_printf(&other, "%s%.*s\n", rows, (int)strcspn(rows, "\n"), rows);
+    assert_int_equal(check_rows(folder, other.at), STORE_DAMAGED); /* it is there once */
+    add_event(
+        folder, "decided",
+        TUNE_EVENT(DECIDED, decided, .attempt = 0, .status = TUNE_STATUS_KEEP, .reason = "again"));
+    assert_int_equal(check_rows(folder, rows), STORE_DAMAGED); /* it has a new one */
+    buf_free(&other);
+    free(rows);
+    fake_open(&fake);
+    free(folder);
+    fake_end(&fake);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_that_a_kill_left_out_is_added),
         cmocka_unit_test(a_file_that_is_lost_or_of_an_older_hone_is_made_anew),
         cmocka_unit_test(a_decision_adds_to_the_file_and_a_change_of_mind_replaces_it),
         cmocka_unit_test(check_knows_the_rows_of_the_log),
+        cmocka_unit_test(a_row_of_what_is_measured_again_is_no_damage),
         cmocka_unit_test(what_is_wrong_is_not_faster_than_anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,11 +87,19 @@ static void rows_forget(struct checking *checking, int id) {
     checking->from.at[id] = checking->attempts.len;
 }
 
-/* A person's action may change any attempt, and then the file is made anew. */
+static bool is_open(const struct tune_state *state, int id) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, id);
+    return attempt && attempt->status == TUNE_STATUS_OPEN;
+}
+
+/* A person's action may change any attempt, and then the file is made anew. What is measured again
+ * keeps its row until it is decided again. */
 static void rows_expect(struct checking *checking, const struct tune_event *event) {
     const struct tune_state *state = checking->state;
     for (; checking->changes < state->own->changes.len; checking->changes++) {
         int id = state->own->changes.at[checking->changes].attempt;
+        if (is_open(state, id))
+            continue;
         rows_forget(checking, id);
         row_expect(checking, id);
     }
@@ -130,7 +138,7 @@ static void experiments_check(struct checking *checking, const char *folder) {
     const struct tune_state *state = checking->state;
     char *path = path_join(folder, "experiments.jsonl");
     struct err err = {0};
-    size_t size = 0, rows = 0, wrong = 0, expected = 0;
+    size_t size = 0, rows = 0, wrong = 0, expected = 0, old = 0;
     bool *seen = mem_alloc(state->attempts.len + 1, sizeof *seen);
     for (size_t i = 0; i < state->attempts.len; i++) {
         expected += state->attempts.at[i].status != TUNE_STATUS_OPEN;
@@ -146,8 +154,9 @@ static void experiments_check(struct checking *checking, const char *folder) {
             seen[id] = true;
         else
             wrong++;
+        old += id >= 0 && is_open(state, id);
     }
-    if (text && (wrong || cut || rows != expected))
+    if (text && (wrong || cut || rows - old != expected))
         found(checking, "experiments", STORE_DAMAGED,
               "%zu of %zu row%s of experiments.jsonl not as in the log, which has %zu: remove "
               "the file, it is made again",
