@@ -321,7 +321,8 @@ static bool says_gate(struct views *views) {
 void act_run(struct views *views, struct str args, struct views_request *request) {
     (void)args;
     (void)request;
-    if (asks_files(views) || says_gate(views))
+    bool lost = views->state && views->state->is_lost; /* the attempt asks where to save it */
+    if (!lost && (asks_files(views) || says_gate(views)))
         return;
     bool pause = views_can(views, TUNE_ACT_PAUSE) && !views_can(views, TUNE_ACT_START);
     bool asks = calls_running(views->state) > 0 || tune_state_waits(views->state);

@@ -168,7 +168,8 @@ static bool lane_can(const struct views *views) {
 
 static bool can_run(const struct views *views) {
     return views_can(views, TUNE_ACT_START) || views_can(views, TUNE_ACT_PAUSE) ||
-           views->state->wait == TUNE_WAIT_GATE || views->state->changed.len;
+           views->state->wait == TUNE_WAIT_GATE || views->state->changed.len ||
+           views->state->is_lost;
 }
 
 /* In a round of several lanes the hint says how many are approved, and which one is rejected. */

@@ -230,6 +230,7 @@ static void instructions_in_use_come_with_their_pages(void **unused) {
     free(text);
     buf_free(&source);
     buf_free(&rows);
+    tune_state_free(state);
 }
 
 /* ---- what a slower attempt lost ------------------------------------------------------------- */

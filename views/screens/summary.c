@@ -372,6 +372,8 @@ static void summary_follow(struct views *views) {
     if (due && !own(views)->told && away && views->view == VIEW_WORKBENCH &&
         views->over.is == OVERLAY_NONE)
         views_show(views, VIEW_SUMMARY);
+    if (!due && own(views)->told && views->view == VIEW_SUMMARY && views->over.is == OVERLAY_NONE)
+        views_show(views, VIEW_WORKBENCH); /* the loop goes on: that is where it is seen */
     own(views)->told = due && (own(views)->told || away || views->view == VIEW_SUMMARY);
 }
 
