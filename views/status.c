@@ -320,10 +320,8 @@ bool status_unfinished(const struct views *views, struct buf *out) {
     if (!state || state->read_only)
         return false;
     if (state->is_lost) {
-        buf_puts(
-            out,
-            "The session's files are gone, and what is in memory is not saved yet: s asks "
-            "where to. When you leave without that, hone saves it beside them and says where. ");
+        buf_puts(out, "The session's files are gone. s asks where to save it, whole; when you "
+                      "leave, hone saves it beside them. ");
     } else if (state->wait == TUNE_WAIT_GATE) {
         struct buf gate = {0};
         gate_print(views, &gate);

@@ -145,10 +145,11 @@ static void print_node(const struct lifted *lifted, const struct told *told,
     buf_puts(out, "}");
 }
 
-/* The kernel's arguments: inputs that no output needs have nodes, too. */
-static void print_arguments(const struct lifted *lifted, const struct told *told, struct buf *out) {
+/* The kernel's arguments: inputs that no output needs have nodes, too; numbers have values only. */
+static void print_arguments(const struct lifted *lifted, const struct told *told, size_t inputs,
+                            struct buf *out) {
     const struct nki_program *program = lifted->l.program;
-    int last = -1;
+    int last = (int)inputs - 1;
     for (size_t i = 0; i < program->storages.len; i++)
         last = MAX_OF(last, program->storages.at[i].input);
     for (int argument = 0; argument <= last; argument++) {
@@ -181,7 +182,7 @@ static void print_refusal(const struct lifted *lifted, struct buf *out) {
     buf_puts(out, "{\"refused\":\"the kernel has no output\",\"line\":0}");
 }
 
-void lifted_print_graph(const struct lifted *lifted, struct buf *out) {
+void lifted_print_graph(const struct lifted *lifted, size_t inputs, struct buf *out) {
     if (!lifted_is_whole(lifted)) {
         print_refusal(lifted, out);
         return;
@@ -198,7 +199,7 @@ void lifted_print_graph(const struct lifted *lifted, struct buf *out) {
         comma = true;
     }
     buf_puts(out, "],\"arguments\":[");
-    print_arguments(lifted, &told, out);
+    print_arguments(lifted, &told, inputs, out);
     buf_puts(out, "]");
     int outputs[LIFT_VARS], n = (int)MIN_OF(program->outputs.len, (size_t)LIFT_VARS);
     for (int i = 0; i < n; i++)
