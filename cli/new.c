@@ -261,17 +261,14 @@ static struct schedule *search_in_turn(struct schedule_request *request, const c
 static bool search(const struct cli *cli, const struct recorded *recorded, struct write_spec *spec,
                    struct schedule **found, struct err *err) {
     double budget = SCHEDULE_BUDGET;
-    struct nki_input inputs[TASK_MAX_VALUES];
     if (!cli_number(cli, "budget", 1, 1e6, &budget))
         return err_set(err, ERR_USAGE, "--budget is a number of schedules");
-    for (size_t i = 0; i < recorded->inputs->count; i++)
-        runner_input_of(&recorded->inputs->values[i], &inputs[i]);
-    struct schedule_request request = {.spec = *spec,
-                                       .generation = generation_of(cli)->generation,
-                                       .inputs = inputs,
-                                       .n_inputs = recorded->inputs->count,
-                                       .budget = (size_t)budget};
+    struct schedule_request request = {
+        .spec = *spec, .generation = generation_of(cli)->generation, .budget = (size_t)budget};
+    struct arena *arena = arena_new();
+    request.inputs = runner_inputs_of(arena, recorded->inputs, &request.n_inputs);
     *found = search_in_turn(&request, recorded->path, err);
+    arena_free(arena);
     if (!*found)
         return false;
     print_schedule(*found);

@@ -22,6 +22,11 @@ static float *as_floats(const struct array *array) {
     return to;
 }
 
+/* Equal numbers are so where they are infinite, too. */
+static double off_by(float is, float should) {
+    return is == should ? 0 : (double)is - (double)should;
+}
+
 double outputs_off(const struct study *study, const struct array *outputs) {
     const struct diagnose_question *question = study->question;
     double worst = 0;
@@ -31,9 +36,9 @@ double outputs_off(const struct study *study, const struct array *outputs) {
         const float *should = question->right[k].data;
         double off = 0, total = 0;
         for (size_t i = 0; i < n; i++) {
-            double d = (double)is[i] - should[i];
+            double d = off_by(is[i], should[i]);
             off += d * d;
-            total += (double)should[i] * should[i];
+            total += isfinite(should[i]) ? (double)should[i] * should[i] : 0;
         }
         free(is);
         double rel = total > 0 ? sqrt(off / total) : sqrt(off);
@@ -45,8 +50,7 @@ double outputs_off(const struct study *study, const struct array *outputs) {
 
 static void count_wrong(struct wrong *wrong) {
     for (int64_t i = 0; i < wrong->rows * wrong->columns; i++) {
-        double off = fabs((double)wrong->is[i] - (double)wrong->should[i]);
-        if (off <= wrong->allowed)
+        if (fabs(off_by(wrong->is[i], wrong->should[i])) <= wrong->allowed)
             continue;
         wrong->count++;
         wrong->bad += !isfinite(wrong->is[i]);
@@ -82,7 +86,7 @@ static void print_law(struct buf *out, const struct wrong *wrong) {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
     for (int64_t i = 0; i < wrong->rows * wrong->columns; i++) {
         double is = wrong->is[i], should = wrong->should[i];
-        if (!isfinite(is) || fabs(is - should) <= wrong->allowed)
+        if (!isfinite(is) || !isfinite(should) || fabs(is - should) <= wrong->allowed)
             continue;
         n++, x += should, y += is, xx += should * should, xy += should * is, yy += is * is;
     }
@@ -106,7 +110,7 @@ static void print_law(struct buf *out, const struct wrong *wrong) {
 
 static void print_first(struct buf *out, const struct wrong *wrong) {
     for (int64_t i = 0; i < wrong->rows * wrong->columns; i++) {
-        if (fabs((double)wrong->is[i] - (double)wrong->should[i]) <= wrong->allowed)
+        if (fabs(off_by(wrong->is[i], wrong->should[i])) <= wrong->allowed)
             continue;
         buf_printf(out, "; the first, [%lld, %lld], is %.6g and should be %.6g",
                    (long long)(i / wrong->columns), (long long)(i % wrong->columns),
@@ -123,7 +127,7 @@ static void tell_output(struct study *study, size_t k) {
     wrong.rows = wrong.columns ? n / wrong.columns : 0;
     double square = 0;
     for (int64_t i = 0; i < n; i++)
-        square += (double)wrong.should[i] * wrong.should[i];
+        square += isfinite(wrong.should[i]) ? (double)wrong.should[i] * wrong.should[i] : 0;
     wrong.allowed = 10 * study->question->tolerance * sqrt(square / (double)MAX_OF(n, 1));
     float *is = as_floats(output);
     wrong.is = is;

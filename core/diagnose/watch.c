@@ -175,7 +175,10 @@ static void look_after(struct watch *watch, struct exec *run, uint32_t i) {
         size_t count = list[k].writes ? read_tile(watch, run, list[k].ap) : 0, at = 0;
         while (at < count && isfinite(watch->tile[at]))
             at++;
-        if (at == count)
+        /* A memset of infinity is meant: a maximum begins so, or a mask. */
+        bool meant = at < count && study->program->instrs.at[i].op == NKI_OP_MEMSET &&
+                     isinf(watch->tile[at]);
+        if (at == count || meant)
             continue;
         watch->spoiled[list[k].ap->storage] = 1;
         uint32_t s = study->site_of[i];

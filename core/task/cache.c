@@ -20,6 +20,7 @@
 #define META_LIMIT ((size_t)4 << 20)
 #define GRAPH "graph/meta.json"
 #define GRAPH_LIMIT ((size_t)256 << 20)
+#define MAX_DEPTH 8                   /* as in harness.py: of values in values */
 #define MAX_HASHED ((size_t)64 << 20) /* as in harness.py */
 
 /* The folder counts only for a reference that may look at other files in it. */
@@ -91,16 +92,30 @@ static bool read_array(const cJSON *row, struct array *array, double *offset, ui
            bytes <= data_size && (uint64_t)*offset <= data_size - bytes;
 }
 
+static bool read_container(const cJSON *row, const char *text, struct task_value *value) {
+    double count;
+    if (value->kind > TASK_MEMBER || !text ||
+        !read_number(row, "count", value->kind == TASK_MEMBER, TASK_MAX_VALUES, &count))
+        return false;
+    value->text = mem_strdup(text);
+    value->items = (size_t)count;
+    return value->kind != TASK_MEMBER || value->items == 1;
+}
+
 /* Reads one row of "values". An array gets its place in the file as its data pointer, mapped or
  * not. */
 static bool read_value(const cJSON *row, struct task_value *value, char *data, uint64_t data_size) {
-    static const char *const kinds[] = {"array", "float", "int", "bool", "text", "none"};
+    static const char *const kinds[] = {"array", "float", "int",  "bool", "text",   "none",
+                                        "dtype", "tuple", "list", "dict", "record", "enum"};
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(row, "kind");
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, "value");
     size_t k = 0;
     while (k < COUNT_OF(kinds) && !(cJSON_IsString(kind) && !strcmp(kind->valuestring, kinds[k])))
         k++;
-    *value = (struct task_value){.kind = (enum task_value_kind)k};
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(row, "name");
+    *value =
+        (struct task_value){.kind = (enum task_value_kind)k,
+                            .name = cJSON_IsString(name) ? mem_strdup(name->valuestring) : NULL};
     const char *text = cJSON_IsString(item) ? item->valuestring : NULL;
     double offset = 0;
     long long integer = 0;
@@ -119,8 +134,33 @@ static bool read_value(const cJSON *row, struct task_value *value, char *data, u
     case TASK_BOOL: value->integer = cJSON_IsTrue(item); return cJSON_IsBool(item);
     case TASK_TEXT: value->text = mem_strdup(text); return text != NULL;
     case TASK_NONE: return true;
+    case TASK_DTYPE:
+        value->text = mem_strdup(text);
+        return text && dtype_find(str_of(text)) != DTYPE_NONE;
+    default: return read_container(row, text, value);
     }
-    return false;
+}
+
+/* Whether the values of containers follow them, `depth` of them open. */
+static bool is_whole(const struct task_inputs *inputs, size_t *at, int depth) {
+    if (*at == inputs->count || depth > MAX_DEPTH)
+        return false;
+    const struct task_value *value = &inputs->values[(*at)++];
+    for (size_t i = 0; i < value->items; i++) {
+        bool needs_name = value->kind == TASK_DICT || value->kind == TASK_RECORD;
+        if (*at < inputs->count && needs_name && !inputs->values[*at].name)
+            return false;
+        if (!is_whole(inputs, at, depth + 1))
+            return false;
+    }
+    return true;
+}
+
+static bool are_whole(const struct task_inputs *inputs) {
+    for (size_t at = 0; at < inputs->count;)
+        if (!is_whole(inputs, &at, 0))
+            return false;
+    return true;
 }
 
 /* Whether the size of a file, and its content (or its time where it is large), are what they
@@ -203,7 +243,7 @@ static bool read_meta(const cJSON *meta, const char *beside, bool shapes_only,
         if (!read_value(row, &inputs->values[inputs->count++], inputs->mapping, (uint64_t)bytes))
             return false;
     }
-    return true;
+    return are_whole(inputs);
 }
 
 /* ------------------------------------------------------------------------------------- mapping */
@@ -227,8 +267,10 @@ static bool map_data(const char *path, struct task_inputs *inputs) {
 void task_inputs_free(struct task_inputs *inputs) {
     if (!inputs)
         return;
-    for (size_t i = 0; i < inputs->count; i++)
+    for (size_t i = 0; i < inputs->count; i++) {
         free(inputs->values[i].text);
+        free(inputs->values[i].name);
+    }
     if (inputs->mapping)
         munmap(inputs->mapping, inputs->mapping_bytes);
     free(inputs);

@@ -6,6 +6,8 @@ the reference itself prints goes to stderr. Standard library and numpy only. The
 imports this file for the same inputs and the same comparison; then it has no channel of its own.
 hone starts it with outline.py, record/ and a call of main() after it."""
 
+import dataclasses
+import enum
 import errno
 import fcntl
 import hashlib
@@ -18,6 +20,7 @@ import signal
 import sys
 import time
 import traceback
+from collections import namedtuple
 
 CHUNK = 1 << 20
 BLOCK = 1 << 15     # elements compared at once: three blocks of doubles stay in the cache
@@ -25,6 +28,7 @@ ALIGN = 4096
 META_VERSION = 2
 MAX_VALUES = 64     # arguments of a kernel
 MAX_DIMS = 8
+MAX_DEPTH = 8       # of values in values
 MAX_HASHED = 64 << 20   # a larger file that the reference reads goes by its size and time
 
 
@@ -135,6 +139,49 @@ def raw_type(name):
     return np.dtype(RAW_DTYPES.get(name, name))
 
 
+# An argument of the kernel: an array with its type's name, or another value and None; `name` is its
+# keyword, or its key in the container before it.
+Given = namedtuple("Given", "value dtype name")
+# A value whose `count` items follow it; text: the name of its class, or of a type.
+Container = namedtuple("Container", "kind text count")
+
+
+def contained(value):
+    """What a value is made of: kind, name of the class, (key, item) pairs; None when it is one."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return "record", type(value).__name__, [(field.name, getattr(value, field.name))
+                                                for field in dataclasses.fields(value)]
+    if isinstance(value, enum.Enum):
+        return "enum", f"{type(value).__name__}.{value.name}", [("value", value.value)]
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return "record", type(value).__name__, list(zip(value._fields, value))
+    if isinstance(value, (tuple, list)):
+        return type(value).__name__ if type(value) in (tuple, list) else "list", "", \
+            [(None, item) for item in value]
+    if isinstance(value, dict):
+        return "dict", "", list(value.items())
+    return None
+
+
+def dtype_of(value):
+    """The name of a type that is an argument itself (np.float32, np.dtype("int8"))."""
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        name = np.dtype(value).name
+        return name if name in PLAIN_DTYPES or name in OWN_DTYPES else None
+    name = str(value).partition("torch.")[2] if type(value).__name__ == "dtype" else ""
+    return name if name in PLAIN_DTYPES or name in OWN_DTYPES else None
+
+
+def is_torch(value):
+    return type(value).__module__.split(".")[0] == "torch" and hasattr(value, "detach")
+
+
+def from_torch(tensor):
+    """A tensor of torch as numpy's array; numpy has no bfloat16, so it comes as float32."""
+    tensor = tensor.detach().cpu()
+    return (tensor.float() if "bfloat16" in str(tensor.dtype) else tensor).numpy()
+
+
 # -------------------------------------------------------------------------------- the user's module
 
 
@@ -185,11 +232,29 @@ class Reference:
         return [[path[len(folder):], *state_of(path)] for path in sorted(paths)
                 if os.path.isfile(path)]
 
-    def tolerance(self):
+    def tolerances(self):
+        """TOLERANCE as a list: one for all outputs, or one for each."""
         value = self.names.get("TOLERANCE", 0)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e9:
-            raise Unusable(f"TOLERANCE is {value!r}; it must be a number, 0 or more")
-        return float(value)
+        several = list(value.values()) if isinstance(value, dict) else \
+            list(value) if isinstance(value, (list, tuple)) else [value]
+        for one in several:
+            if isinstance(one, bool) or not isinstance(one, (int, float)) or not 0 <= one < 1e9:
+                raise Unusable(f"TOLERANCE is {value!r}; it must be a number, 0 or more, or a list "
+                               "of one for each output")
+        if not several or (len(several) > 1 and min(several) <= 0):
+            raise Unusable(f"TOLERANCE is {value!r}; where each output has its own, they must be "
+                           "above 0")
+        return [float(one) for one in several]
+
+    def tolerance(self):
+        """The largest of them; `share` says which part of it an output may take."""
+        return max(self.tolerances())
+
+    def share(self, i, count):
+        each = self.tolerances()
+        if len(each) not in (1, count):
+            raise Unusable(f"TOLERANCE has {len(each)} numbers for {count} outputs")
+        return each[i] / max(each) if len(each) > 1 else 1.0
 
     def begin(self, seed):
         """The inputs of a seed, as get_inputs returned them."""
@@ -198,6 +263,8 @@ class Reference:
         self.load()
         random.seed(seed)
         np.random.seed(seed & 0xFFFFFFFF)
+        if "torch" in sys.modules:
+            sys.modules["torch"].manual_seed(seed)
         inputs = self.names["get_inputs"]()
         if isinstance(inputs, tuple):
             inputs = list(inputs)
@@ -207,25 +274,51 @@ class Reference:
         return inputs
 
     def kernel_inputs(self, seed):
-        """The kernel's arguments as (array or scalar, type name or None)."""
+        """The kernel's arguments, each as a Given; what is in a container follows it."""
         transform = self.names.get("transform_to_nki_inputs")
         inputs = self.begin(seed)
         values = transform(inputs) if transform else inputs
-        if isinstance(values, np.ndarray):
+        if isinstance(values, np.ndarray) or is_torch(values):
             values = [values]
-        if not isinstance(values, (list, tuple)):
+        names = list(values) if isinstance(values, dict) else [None] * len(values) \
+            if isinstance(values, (list, tuple)) else None
+        if names is None:
             raise Unusable("transform_to_nki_inputs() returned "
-                           f"{type(values).__name__}; it must return a list")
-        if len(values) > MAX_VALUES:
-            raise Unusable(f"there are {len(values)} inputs of the kernel; at most {MAX_VALUES} "
-                           "are allowed")
+                           f"{type(values).__name__}; it must return a list, or a dict of "
+                           "keyword arguments")
         wanted = self.names.get("nki_input_dtypes") or []
         if len(wanted) not in (0, len(values)):
             raise Unusable(f"nki_input_dtypes has {len(wanted)} entries for {len(values)} inputs")
-        return [self.one_input(i, value, wanted[i] if wanted else None)
-                for i, value in enumerate(values)]
+        found = []
+        for i, value in enumerate(values.values() if isinstance(values, dict) else values):
+            self.add_input(found, i, value, wanted[i] if wanted else None, names[i], 0)
+        if len(found) > MAX_VALUES:
+            raise Unusable(f"there are {len(found)} inputs of the kernel; at most {MAX_VALUES} "
+                           "are allowed, those in tuples and dicts counted")
+        return found
+
+    def add_input(self, found, i, value, wanted, name, depth):
+        """Adds a Given for a value, and one for each that it contains."""
+        if not isinstance(name, (str, type(None))):
+            raise Unusable(f"input {i} of the kernel has the key {name!r}; keys are strings")
+        inner = contained(value)
+        if inner is None:
+            dtype = dtype_of(value)
+            found.append(Given(Container("dtype", dtype, 0), None, name) if dtype else
+                         Given(*self.one_input(i, value, wanted), name))
+            return
+        kind, text, items = inner
+        if depth == MAX_DEPTH or len(items) > MAX_VALUES:
+            raise Unusable(f"input {i} of the kernel is too large: at most {MAX_DEPTH} levels of "
+                           f"{MAX_VALUES} values are allowed")
+        found.append(Given(Container(kind, text, len(items)), None, name))
+        for key, item in items:
+            self.add_input(found, i, item, wanted, key, depth + 1)
 
     def one_input(self, i, value, wanted):
+        if is_torch(value):
+            wanted = wanted or ("bfloat16" if "bfloat16" in str(value.dtype) else None)
+            value = from_torch(value)
         if isinstance(value, int) and not -1 << 63 <= value < 1 << 63:
             raise Unusable(f"input {i} of the kernel is an integer of {value.bit_length()} bits; "
                            "at most 63 and a sign are allowed")
@@ -241,7 +334,8 @@ class Reference:
             return value.item(), None
         if not isinstance(value, np.ndarray):
             raise Unusable(f"input {i} of the kernel is a {type(value).__name__}; "
-                           "allowed are arrays, numbers, strings and None")
+                           "allowed are arrays, numbers, strings, types, None, and tuples, "
+                           "lists, dicts and dataclasses of them")
         name = value.dtype.name
         if name in OWN_DTYPES:
             return np.ascontiguousarray(value).view(OWN_DTYPES[name]), name
@@ -272,16 +366,19 @@ class Reference:
         if result is None:
             raise Unusable("forward() returned nothing; it must return an array or a tuple of "
                            "arrays")
-        shape = "one" if not isinstance(result, (list, tuple)) else type(result).__name__
-        several = [result] if shape == "one" else list(result)
+        shape = type(result).__name__ if isinstance(result, (list, tuple, dict)) else "one"
+        several = [result] if shape == "one" else \
+            list(result.values() if shape == "dict" else result)
         if not several:
             raise Unusable("forward() returned an empty " + shape)
+        if shape == "dict":
+            shape = ["dict", *map(str, result)]
         return [self.one_output(i, value) for i, value in enumerate(several)], shape
 
     @staticmethod
     def one_output(i, value):
         try:
-            array = np.asarray(value)
+            array = from_torch(value) if is_torch(value) else np.asarray(value)
         except ValueError as problem:
             raise Unusable(f"output {i} of forward() is no array: {problem}") from None
         if array.dtype.name in OWN_DTYPES:
@@ -289,11 +386,11 @@ class Reference:
         if array.dtype.name not in PLAIN_DTYPES:
             raise Unusable(f"output {i} of forward() is an array of {array.dtype.name}; "
                            "allowed are numbers")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            bad = ~np.isfinite(array)
+        if array.dtype.kind == "f" and np.isnan(array).any():
+            bad = np.isnan(array)
             first = ", ".join(str(x) for x in np.argwhere(bad)[0])
             raise Unusable(f"output {i} of forward() has {int(bad.sum())} of {array.size} elements "
-                           f"that are NaN or infinite, the first at [{first}]")
+                           f"that are NaN, the first at [{first}]")
         return array
 
 
@@ -314,8 +411,8 @@ def write_arrays(folder, name, values, extra):
     def fill(beside):
         rows = []
         with open(os.path.join(beside, "data.bin"), "wb") as file:
-            for value, dtype in values:
-                rows.append(describe(file, value, dtype))
+            for value, dtype, *name in values:
+                rows.append(describe(file, value, dtype, *name))
             return {"bytes": file.tell(), "values": rows, **extra}
     write_folder(folder, name, fill)
 
@@ -368,10 +465,14 @@ def write_once(folder, name, fill):
         os.close(held)
 
 
-def describe(file, value, dtype):
+def describe(file, value, dtype, name=None):
+    """The row of a value in meta.json; an array goes to the file."""
+    named = {"name": name} if name is not None else {}
+    if isinstance(value, Container):
+        return {"kind": value.kind, "value": value.text, "count": value.count, **named}
     if dtype is None:
         kind = {bool: "bool", int: "int", float: "float", str: "text", type(None): "none"}
-        row = {"kind": kind[type(value)]}
+        row = {"kind": kind[type(value)], **named}
         if isinstance(value, float):
             row["value"] = float(value).hex()
         elif isinstance(value, int) and not isinstance(value, bool):
@@ -380,7 +481,8 @@ def describe(file, value, dtype):
             row["value"] = value
         return row
     file.write(b"\0" * (-file.tell() % ALIGN))
-    row = {"kind": "array", "dtype": dtype, "shape": list(value.shape), "offset": file.tell()}
+    row = {"kind": "array", "dtype": dtype, "shape": list(value.shape), "offset": file.tell(),
+           **named}
     np.ascontiguousarray(value).tofile(file)
     return row
 
@@ -462,23 +564,31 @@ def do_compare(reference, request):
     found, meta = do_forward(reference, request)
     reference.load()
     refs = [array for array, _ in found]
-    ref = {"one": lambda: refs[0], "list": lambda: list(refs)}.get(meta["result"],
-                                                                  lambda: tuple(refs))()
+    ref = as_returned(refs, meta["result"])
     got = values[0] if len(values) == 1 else tuple(values)
     transform = reference.names.get("transform_nki_outputs")
     if transform:
         got = call_transform(transform, got, ref, reference.path)
-    got = list(got) if isinstance(got, (list, tuple)) else [got]
+    got = list(got.values()) if isinstance(got, dict) else \
+        list(got) if isinstance(got, (list, tuple)) else [got]
     if len(got) != len(refs):
         raise Unusable(f"the kernel returned {len(got)} outputs, the reference {len(refs)}",
                        "kernel")
-    rows = [match(i, np.asarray(k), r, transform is None)
+    rows = [dict(match(i, np.asarray(k), r, transform is None),
+                 share=reference.share(i, len(refs)))
             for i, (k, r) in enumerate(zip(got, refs))]
     inputs = read_arrays(request["folder"], "inputs", os.path.dirname(reference.path))
     for row, raw in zip(rows, raws):
         row["is_input"] = bool(row["rel_l2"] is None or row["rel_l2"] > 1e-6) and \
             bool(inputs) and any(same_bytes(raw, array) for array, _ in inputs[0])
     return {"matches": rows}
+
+
+def as_returned(refs, result):
+    """The reference's outputs in the form in which forward returned them."""
+    if isinstance(result, list):
+        return dict(zip(result[1:], refs))
+    return refs[0] if result == "one" else list(refs) if result == "list" else tuple(refs)
 
 
 def call_transform(transform, got, ref, path):
@@ -507,10 +617,12 @@ def match(i, got, ref, may_reshape):
                        f"transform_nki_outputs, the reference's has {ref.shape}", "kernel")
     got, ref = np.ascontiguousarray(got).reshape(-1), np.ascontiguousarray(ref).reshape(-1)
     off = total = biggest = 0.0
-    finite, zero, reference_zero = True, True, True
+    finite, zero, reference_zero, same = True, True, True, True
     for at in range(0, ref.size, BLOCK):
         k = got[at:at + BLOCK].astype(np.float64)
         r = ref[at:at + BLOCK].astype(np.float64)
+        if not math.isfinite(float(r @ r)):
+            same = same and leave_infinite(k, r)
         with np.errstate(invalid="ignore"):
             d = k - r
             part, part_total = float(d @ d), float(r @ r)
@@ -522,9 +634,18 @@ def match(i, got, ref, may_reshape):
         reference_zero = reference_zero and part_total == 0 and not r.any()
         off, total = off + part, total + part_total
     rel = math.sqrt(off / total) if total else math.sqrt(off)
-    return {"rel_l2": rel if math.isfinite(rel) else None, "finite": finite, "zero": zero,
+    return {"rel_l2": rel if same and math.isfinite(rel) else None, "finite": finite, "zero": zero,
             "max_abs": biggest if finite and math.isfinite(biggest) else None,
             "reference_zero": reference_zero}
+
+
+def leave_infinite(got, ref):
+    """Where the reference is infinite the kernel must be the same; both count as 0 from there on.
+    Whether it is the same."""
+    at = np.isinf(ref)
+    same = bool((got[at] == ref[at]).all())
+    got[at] = ref[at] = 0
+    return same
 
 
 OPERATIONS = {"inputs": do_inputs, "forward": do_forward, "compare": do_compare}

@@ -165,13 +165,13 @@ class Outlines(Reference):
         Outline.fill, self.names, self.seed = fill, None, None
         self.load()
         size, rows = 0, []
-        for value, dtype in self.kernel_inputs(seed):
+        for value, dtype, name in self.kernel_inputs(seed):
             if dtype is None:
-                rows.append(describe(None, value, None))
+                rows.append(describe(None, value, None, name))
                 continue
             size += -size % ALIGN
             rows.append({"kind": "array", "dtype": dtype, "shape": list(value.shape),
-                         "offset": size})
+                         "offset": size, **({} if name is None else {"name": name})})
             size += raw_type(dtype).itemsize * value.size
         return size, rows
 

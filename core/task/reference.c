@@ -137,6 +137,16 @@ static double number_or_nan(const cJSON *row, const char *name) {
     return cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
 }
 
+/* The worst output is the one that takes most of its share; one that is not finite is worse than
+ * all. */
+static void note_worst(struct task_comparison *comparison, const struct task_match *match) {
+    const struct task_match *worst = &comparison->outputs[comparison->worst];
+    if (match == worst || isnan(match->rel_l2) ||
+        match->rel_l2 / match->share > worst->rel_l2 / worst->share)
+        comparison->worst = (size_t)(match - comparison->outputs);
+    comparison->rel_l2 = comparison->outputs[comparison->worst].rel_l2;
+}
+
 static void read_comparison(const struct task_reference *reference, const cJSON *answer,
                             struct task_comparison *comparison) {
     comparison->seed = reference->queue.at[0].seed;
@@ -152,8 +162,10 @@ static void read_comparison(const struct task_reference *reference, const cJSON 
         match->zero = flag(row, "zero");
         match->reference_zero = flag(row, "reference_zero");
         match->is_input = flag(row, "is_input");
-        if (!(match->rel_l2 <= comparison->rel_l2))
-            comparison->rel_l2 = match->rel_l2;
+        match->share = number_or_nan(row, "share");
+        if (!(match->share > 0 && match->share <= 1))
+            match->share = 1;
+        note_worst(comparison, match);
     }
 }
 

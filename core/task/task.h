@@ -52,16 +52,31 @@ struct str task_seed_name(size_t index);
 
 /* ------------------------------------------------------------------------------ the reference */
 
-enum task_value_kind { TASK_ARRAY, TASK_FLOAT, TASK_INT, TASK_BOOL, TASK_TEXT, TASK_NONE };
+enum task_value_kind {
+    TASK_ARRAY,
+    TASK_FLOAT,
+    TASK_INT,
+    TASK_BOOL,
+    TASK_TEXT,
+    TASK_NONE,
+    TASK_DTYPE, /* text: its name */
+    TASK_TUPLE, /* from here on containers: `items` values follow, each with what it contains */
+    TASK_LIST,
+    TASK_DICT,   /* items are named by their keys */
+    TASK_RECORD, /* a dataclass or named tuple, text: its class; items are named by the fields */
+    TASK_MEMBER  /* of an Enum, text: "Class.MEMBER"; one item, its value */
+};
 
-/* One argument of the kernel. */
+/* One argument of the kernel, or a value in one. */
 struct task_value {
     enum task_value_kind kind;
+    char *name;         /* the keyword, or the key in the container before it; NULL: none */
+    size_t items;       /* of a container */
     struct array array; /* TASK_ARRAY; its data is mapped from the cache, read only; NULL where only
                          * shapes were asked for */
     double number;      /* TASK_FLOAT */
     int64_t integer;    /* TASK_INT, TASK_BOOL */
-    char *text;         /* TASK_TEXT */
+    char *text;         /* TASK_TEXT, and where kinds say so */
 };
 /* The least that any kernel of a reference has to do. It is found by running forward once on arrays
  * that record (record/): inputs that matter read once, in the kernel's types; elements of the
@@ -106,7 +121,9 @@ bool task_graph_is_cached(const char *reference_path);
 /* One output of the kernel against the reference's, computed in double precision after
  * transform_nki_outputs. */
 struct task_match {
-    double rel_l2;             /* ||kernel - reference|| / ||reference||; NaN: not finite */
+    double rel_l2;             /* ||kernel - reference|| / ||reference||; NaN: not finite, or not
+                                * infinite where the reference is */
+    double share;              /* part of the tolerance that this output may take; 0: all of it */
     double max_abs;            /* largest difference of an element; NaN: not finite */
     bool finite;               /* every element of the kernel's output is finite */
     bool zero, reference_zero; /* every element is 0 */
@@ -116,9 +133,12 @@ struct task_comparison {
     int64_t seed;
     struct task_match outputs[TASK_MAX_VALUES];
     size_t count;
-    double rel_l2; /* the worst of the matches */
+    double rel_l2; /* that of the worst of them: the output which takes most of what it may */
+    size_t worst;  /* its number */
     double elapsed_s;
 };
+/* Whether each output is within its share of the tolerance. */
+bool task_comparison_holds(const struct task_comparison *comparison, double tolerance);
 
 /* The user's reference at work: one Python child that serves any number of seeds. */
 struct task_reference;

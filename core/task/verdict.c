@@ -48,6 +48,30 @@ static void judge_credible(struct task_verdict *verdict, const struct task_compa
         task_judge(&verdict->credible, TASK_YES, "%s", "");
 }
 
+static double share_of(const struct task_comparison *comparison) {
+    double share = comparison->outputs[comparison->worst].share;
+    return share > 0 ? share : 1;
+}
+
+bool task_comparison_holds(const struct task_comparison *comparison, double tolerance) {
+    return comparison->rel_l2 <= tolerance * share_of(comparison);
+}
+
+static void judge_wrong(struct task_verdict *verdict, const struct task_comparison *seed,
+                        double tolerance) {
+    char which[32] = "";
+    if (seed->count > 1)
+        snprintf(which, sizeof which, "output %zu: ", seed->worst);
+    const struct task_match *match = &seed->outputs[seed->worst];
+    if (isnan(match->rel_l2) && match->finite)
+        task_judge(&verdict->correct, TASK_NO,
+                   "seed %lld: %sit is not infinite where the reference is", (long long)seed->seed,
+                   which);
+    else
+        task_judge(&verdict->correct, TASK_NO, "seed %lld: %srelative L2 is %.3g, allowed is %.3g",
+                   (long long)seed->seed, which, match->rel_l2, tolerance * share_of(seed));
+}
+
 void task_judge_equal(struct task_verdict *verdict, size_t seeds, double worst) {
     task_judge(&verdict->correct, TASK_YES, "%zu seed%s, relative L2 at most %.3g", seeds,
                PLURAL(seeds), worst);
@@ -62,10 +86,8 @@ void task_judge_numbers(struct task_verdict *verdict, const struct task_comparis
     }
     double worst = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!(seeds[i].rel_l2 <= tolerance)) {
-            task_judge(&verdict->correct, TASK_NO,
-                       "seed %lld: relative L2 is %.3g, allowed is %.3g", (long long)seeds[i].seed,
-                       seeds[i].rel_l2, tolerance);
+        if (!task_comparison_holds(&seeds[i], tolerance)) {
+            judge_wrong(verdict, &seeds[i], tolerance);
             return;
         }
         worst = fmax(worst, seeds[i].rel_l2);

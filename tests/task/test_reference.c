@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -248,6 +249,117 @@ static void several_outputs_keep_their_order(void **state) {
     free(path);
 }
 
+static void where_the_reference_is_infinite_the_kernel_must_be(void **state) {
+    char *path = put(state, "mask.py",
+                     HEAD "def get_inputs():\n    return [np.arange(1, 5, dtype=np.float32)]\n"
+                          "def forward(x):\n    return np.where(x > 2, x, -np.inf)\n");
+    struct answers answers = {0};
+    float data[] = {-__builtin_inff(), -__builtin_inff(), 3, 4.001f};
+    struct array output = {DTYPE_FLOAT32, 1, {4}, data};
+    compare(path, &output, 1, &answers);
+    assert_true(answers.compared && answers.comparison.outputs[0].finite);
+    /* 0.001 / sqrt(9 + 16) */
+    assert_true(answers.comparison.rel_l2 > 1.99e-4 && answers.comparison.rel_l2 < 2.01e-4);
+    free_answers(&answers);
+    data[1] = -1e30f;
+    compare(path, &output, 1, &answers);
+    assert_true(answers.compared && isnan(answers.comparison.rel_l2));
+    struct task_verdict verdict = {0};
+    task_judge_numbers(&verdict, &answers.comparison, 1, 1);
+    assert_int_equal(verdict.correct.answer, TASK_NO);
+    assert_non_null(strstr(verdict.correct.reason, "not infinite where the reference is"));
+    free_answers(&answers);
+    free(path);
+}
+
+static void each_output_may_have_its_own_tolerance(void **state) {
+    char *path = put(state, "own.py",
+                     HEAD "TOLERANCE = {'y': 1e-2, 'z': 1e-5}\n"
+                          "def get_inputs():\n    return [np.ones(4, np.float32)]\n"
+                          "def forward(x):\n    return {'y': x * 2, 'z': x * 3}\n");
+    struct answers answers = {0};
+    float y[] = {2.01f, 2.01f, 2.01f, 2.01f}, z[] = {3, 3, 3, 3.0005f};
+    struct array outputs[] = {{DTYPE_FLOAT32, 1, {4}, y}, {DTYPE_FLOAT32, 1, {4}, z}};
+    compare(path, outputs, 2, &answers);
+    assert_true(answers.compared && answers.inputs->tolerance == 1e-2);
+    assert_int_equal(answers.comparison.worst, 1); /* 8e-5 of 1e-5, and 5e-3 of 1e-2 */
+    assert_false(task_comparison_holds(&answers.comparison, answers.inputs->tolerance));
+    assert_true(task_comparison_holds(&answers.comparison, 0.1)); /* ten times of each */
+    struct task_verdict verdict = {0};
+    task_judge_numbers(&verdict, &answers.comparison, 1, answers.inputs->tolerance);
+    assert_non_null(strstr(verdict.correct.reason, "output 1"));
+    assert_non_null(strstr(verdict.correct.reason, "allowed is 1e-05"));
+    free_answers(&answers);
+    free(path);
+}
+
+static void arguments_may_be_made_of_others(void **state) {
+    char *path =
+        put(state, "nested.py",
+            "import dataclasses\nimport enum\n" HEAD "class Mode(enum.Enum):\n    FAST = 3\n"
+            "@dataclasses.dataclass\nclass Config:\n    n: int\n    mode: Mode\n"
+            "def get_inputs():\n    return [np.ones(4, np.float32)]\n"
+            "def forward(x):\n    return x\n"
+            "def transform_to_nki_inputs(inputs):\n"
+            "    return {'weights': {'a': inputs[0], 'b': (None, np.float16)},\n"
+            "            'config': Config(7, Mode.FAST)}\n");
+    static const struct {
+        enum task_value_kind kind;
+        const char *name, *text;
+        size_t items;
+    } rows[] = {{TASK_DICT, "weights", "", 2},    {TASK_ARRAY, "a", NULL, 0},
+                {TASK_TUPLE, "b", "", 2},         {TASK_NONE, NULL, NULL, 0},
+                {TASK_DTYPE, NULL, "float16", 0}, {TASK_RECORD, "config", "Config", 2},
+                {TASK_INT, "n", NULL, 0},         {TASK_MEMBER, "mode", "Mode.FAST", 1},
+                {TASK_INT, "value", NULL, 0}};
+    struct answers answers = {0};
+    for (int round = 0; round < 2; round++) { /* the second time from the cache */
+        prepare(path, 0, 20, &answers);
+        assert_non_null(answers.inputs);
+        assert_int_equal(answers.inputs->count, COUNT_OF(rows));
+        for (size_t i = 0; i < COUNT_OF(rows); i++) {
+            const struct task_value *value = &answers.inputs->values[i];
+            assert_int_equal(value->kind, rows[i].kind);
+            assert_int_equal(value->items, rows[i].items);
+            assert_true(!value->name == !rows[i].name &&
+                        (!value->name || !strcmp(value->name, rows[i].name)));
+            assert_true(!value->text == !rows[i].text &&
+                        (!value->text || !strcmp(value->text, rows[i].text)));
+        }
+        free_answers(&answers);
+    }
+    free(path);
+}
+
+static void tensors_of_torch_are_arrays(void **state) {
+    /* What hone asks of torch, for machines without it. */
+    free(put(state, "torch.py",
+             HEAD
+             "class dtype:\n    def __init__(self, name): self.name = name\n"
+             "    def __str__(self): return 'torch.' + self.name\n"
+             "class Tensor:\n"
+             "    def __init__(self, values, name): self.values, self.dtype = values, dtype(name)\n"
+             "    def detach(self): return self\n"
+             "    def cpu(self): return self\n"
+             "    def float(self): return Tensor(self.values, 'float32')\n"
+             "    def numpy(self):\n"
+             "        assert str(self.dtype) != 'torch.bfloat16'\n        return self.values\n"
+             "def manual_seed(seed): np.random.seed(seed + 1)\n"));
+    char *path = put(state, "of_torch.py",
+                     HEAD "import torch\n"
+                          "def get_inputs():\n"
+                          "    return [torch.Tensor(np.float32([1, 2.001]), 'bfloat16')]\n"
+                          "def forward(x):\n    return torch.Tensor(x.values * 2, 'float32')\n");
+    struct answers answers = {0};
+    float data[] = {2, 4.002f};
+    struct array output = {DTYPE_FLOAT32, 1, {2}, data};
+    compare(path, &output, 1, &answers);
+    assert_true(answers.compared && answers.comparison.rel_l2 < 1e-6);
+    assert_int_equal(answers.inputs->values[0].array.dtype, DTYPE_BFLOAT16);
+    free_answers(&answers);
+    free(path);
+}
+
 static void outputs_that_do_not_fit_are_the_kernels_fault(void **state) {
     char *path = put(state, "shape.py",
                      HEAD "def get_inputs():\n    return [np.ones((2, 2), np.float32)]\n"
@@ -282,14 +394,21 @@ static void what_nobody_can_use_is_said(void **state) {
     expect_failure(state,
                    HEAD "def get_inputs():\n    return [np.array([{}, []], object)]\n" FORWARD,
                    ERR_USAGE, "array of object");
-    expect_failure(state, HEAD "def get_inputs():\n    return [[1, 2]]\n" FORWARD, ERR_USAGE,
-                   "input 0 of the kernel is a list");
+    expect_failure(state, HEAD "def get_inputs():\n    return [[1, {2}]]\n" FORWARD, ERR_USAGE,
+                   "input 0 of the kernel is a set");
+    expect_failure(state, HEAD "def get_inputs():\n    return [{1: 2}]\n" FORWARD, ERR_USAGE,
+                   "keys are strings");
+    expect_failure(state,
+                   HEAD "def get_inputs():\n    x = []\n    x.append(x)\n    return [x]\n" FORWARD,
+                   ERR_USAGE, "too large: at most 8 levels");
+    expect_failure(state, HEAD INPUTS FORWARD "TOLERANCE = [1e-5, 0]\n", ERR_USAGE,
+                   "they must be above 0");
     expect_failure(state, HEAD INPUTS FORWARD "TOLERANCE = 'high'\n", ERR_USAGE,
                    "TOLERANCE is 'high'");
     expect_forward_failure(state, HEAD INPUTS "def forward(x, eps):\n    pass\n", ERR_USAGE,
                            "forward() returned nothing");
     expect_forward_failure(state, HEAD INPUTS "def forward(x, eps):\n    return x / 0 * 0\n",
-                           ERR_USAGE, "12 of 12 elements that are NaN or infinite");
+                           ERR_USAGE, "12 of 12 elements that are NaN");
     expect_forward_failure(state, HEAD INPUTS "def forward(x, eps):\n    return np.array([None])\n",
                            ERR_USAGE, "array of object");
 }
@@ -714,6 +833,10 @@ int main(void) {
         cmocka_unit_test(bfloat16_inputs_are_rounded_to_nearest_even),
         cmocka_unit_test(outputs_are_compared_in_double_precision),
         cmocka_unit_test(several_outputs_keep_their_order),
+        cmocka_unit_test(where_the_reference_is_infinite_the_kernel_must_be),
+        cmocka_unit_test(each_output_may_have_its_own_tolerance),
+        cmocka_unit_test(arguments_may_be_made_of_others),
+        cmocka_unit_test(tensors_of_torch_are_arrays),
         cmocka_unit_test(outputs_that_do_not_fit_are_the_kernels_fault),
         cmocka_unit_test(a_reference_that_raises_shows_its_line),
         cmocka_unit_test(what_nobody_can_use_is_said),

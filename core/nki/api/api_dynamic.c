@@ -154,8 +154,9 @@ static bool number_of_input(struct interp *in, const struct nki_storage *storage
     const struct nki_specialise_options *options = interp_options(in);
     for (size_t i = 0; i < options->n_inputs; i++) {
         const struct nki_input *input = &options->inputs[i];
-        bool is_it =
-            input->name ? strcmp(input->name, storage->name) == 0 : (int32_t)i == storage->input;
+        bool is_it = input->place  ? input->place - 1 == storage->input
+                     : input->name ? strcmp(input->name, storage->name) == 0
+                                   : (int32_t)i == storage->input;
         if (is_it && input->kind == NKI_INPUT_ARRAY)
             return number_in(&input->array, at, value);
     }

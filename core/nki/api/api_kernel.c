@@ -26,7 +26,7 @@ static bool array_parameter(struct interp *in, const struct nki_node *node,
     struct tensor *t = tensor_new(in, node, &request);
     if (!t)
         return false;
-    tensor_storage(in, t)->input = (int32_t)index;
+    tensor_storage(in, t)->input = input->place ? input->place - 1 : (int32_t)index;
     *result = value_tensor(t);
     return true;
 }
@@ -40,6 +40,10 @@ bool api_parameter(struct interp *in, const struct nki_node *node, const struct 
     case NKI_INPUT_BOOL: *result = value_bool(input->i != 0); return true;
     case NKI_INPUT_STR: *result = value_string(in, str_of(input->s)); return true;
     case NKI_INPUT_NONE: *result = NONE_VALUE; return true;
+    case NKI_INPUT_DTYPE:
+        *result = (struct value){.kind = VALUE_DTYPE, .i = dtype_find(str_of(input->s))};
+        return true;
+    default: break; /* containers are the interpreter's */
     }
     return false;
 }
@@ -126,6 +130,16 @@ void api_launch_end(struct interp *in, const struct interp_launch *launch) {
     api_of(in)->instances = launch->instances;
 }
 
+/* The values of a dict, in the order in which they were put in. */
+static bool add_outputs_of(struct interp *in, const struct nki_node *node,
+                           const struct value_dict *dict) {
+    interp_program(in)->returns_tuple = true;
+    for (size_t i = 0; i < dict->pairs.len; i++)
+        if (!add_output(in, node, dict->pairs.at[i].value))
+            return false;
+    return true;
+}
+
 bool api_return(struct interp *in, const struct nki_node *node, struct value value) {
     struct nki_program *program = interp_program(in);
     struct api *api = api_of(in);
@@ -135,6 +149,8 @@ bool api_return(struct interp *in, const struct nki_node *node, struct value val
         return true;
     if (value.kind == VALUE_NONE)
         return written_parameters(in, node);
+    if (value.kind == VALUE_DICT)
+        return add_outputs_of(in, node, value.dict);
     if (value.kind != VALUE_TUPLE && value.kind != VALUE_LIST)
         return add_output(in, node, value);
     program->returns_tuple = true;

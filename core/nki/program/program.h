@@ -374,11 +374,21 @@ enum nki_input_kind {
     NKI_INPUT_FLOAT,
     NKI_INPUT_BOOL,
     NKI_INPUT_STR,
-    NKI_INPUT_NONE
+    NKI_INPUT_NONE,
+    NKI_INPUT_DTYPE, /* s: its name */
+    NKI_INPUT_TUPLE, /* these have items */
+    NKI_INPUT_LIST,
+    NKI_INPUT_DICT,   /* items have names: the keys */
+    NKI_INPUT_RECORD, /* a dataclass or named tuple; s: the class; items have the fields' names */
+    NKI_INPUT_MEMBER  /* of an Enum; s: "Class.MEMBER"; one item: its value */
 };
 /* An argument of the kernel call. Arrays need only dtype and shape; their data is not read. */
 struct nki_input {
     const char *name; /* NULL: positional */
+    const struct nki_input *items;
+    size_t n_items;
+    int32_t place; /* of an array: 1 + its place among those that the program is executed with; 0:
+                    * it is that of the parameter */
     enum nki_input_kind kind;
     struct array array;
     int64_t i;

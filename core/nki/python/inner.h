@@ -416,6 +416,11 @@ bool instantiate(struct interp *in, const struct call *call, struct value_class 
                  struct value *result);
 struct value_class *class_new(struct interp *in, const char *name, struct value_class *base);
 struct value object_new(struct interp *in, struct value_class *cls);
+/* argument.c: what an argument of the kernel is in Python. A class that the kernel's file knows by
+ * name is that one, otherwise a plain one with the same fields. False when an error was reported.
+ */
+bool argument_value(struct interp *in, const struct nki_node *node, const struct nki_input *input,
+                    size_t index, struct str name, struct value *result);
 
 /* interp_except.c */
 enum flow exec_raise(struct interp *in, const struct nki_node *stmt);

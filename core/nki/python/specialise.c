@@ -79,7 +79,7 @@ static bool add_input(struct interp *in, const struct nki_node *function,
         if (!fits && !takes_any(function, NKI_ARG_STAR))
             return wrong_inputs(in, function, "too many inputs for", function->function_def.name);
         struct str name = param ? param->arg.name : STR("args");
-        if (!in->objects->parameter(in, param ? param : function, input, index, name, &value))
+        if (!argument_value(in, param ? param : function, input, index, name, &value))
             return false;
         a->args[a->n_args++] = value;
         return true;
@@ -88,7 +88,7 @@ static bool add_input(struct interp *in, const struct nki_node *function,
     const struct nki_node *param = param_named(function, name, &index);
     if (!param && !takes_any(function, NKI_ARG_DOUBLE_STAR))
         return wrong_inputs(in, function, "no parameter for the input", name);
-    if (!in->objects->parameter(in, param ? param : function, input, index, name, &value))
+    if (!argument_value(in, param ? param : function, input, index, name, &value))
         return false;
     a->keywords[a->n_keywords++] = (struct value_keyword){name, value};
     return true;

@@ -8,15 +8,17 @@
 
 static void check_with_inputs(struct evaluation *evaluation) {
     const struct runner_job *job = &evaluation->job;
-    struct nki_specialise_options options = {
-        .function = evaluation->result.kernel_name,
-        .generation = evaluation->generation->generation,
-        .inputs = inputs_for_specialiser(evaluation, evaluation->shapes),
-        .n_inputs = evaluation->shapes->count,
-        .grid = {job->lnc},
-        .max_instructions = (size_t)job->instruction_limit,
-        .max_steps = (size_t)job->step_limit,
-        .max_bytes = (size_t)job->value_limit};
+    size_t n_inputs;
+    const struct nki_input *inputs =
+        inputs_for_specialiser(evaluation, evaluation->shapes, &n_inputs);
+    struct nki_specialise_options options = {.function = evaluation->result.kernel_name,
+                                             .generation = evaluation->generation->generation,
+                                             .inputs = inputs,
+                                             .n_inputs = n_inputs,
+                                             .grid = {job->lnc},
+                                             .max_instructions = (size_t)job->instruction_limit,
+                                             .max_steps = (size_t)job->step_limit,
+                                             .max_bytes = (size_t)job->value_limit};
     evaluation->program = nki_specialise(evaluation->tree, &options, &evaluation->diags);
     if (!evaluation->program || evaluation->diags.errors)
         return;

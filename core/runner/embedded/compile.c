@@ -20,16 +20,18 @@ static double seconds_since(uint64_t start_ns) {
 static struct nki_specialise_options options_for(struct evaluation *evaluation,
                                                  const char *function) {
     const struct runner_job *job = &evaluation->job;
-    return (struct nki_specialise_options){
-        .function = function,
-        .generation = evaluation->generation->generation,
-        .inputs = inputs_for_specialiser(evaluation, evaluation->shapes),
-        .n_inputs = evaluation->shapes->count,
-        .grid = {job->lnc},
-        .max_instructions = (size_t)job->instruction_limit,
-        .max_steps = (size_t)job->step_limit,
-        .max_bytes = (size_t)job->value_limit,
-        .cancel = &evaluation->cancel};
+    size_t n_inputs;
+    const struct nki_input *inputs =
+        inputs_for_specialiser(evaluation, evaluation->shapes, &n_inputs);
+    return (struct nki_specialise_options){.function = function,
+                                           .generation = evaluation->generation->generation,
+                                           .inputs = inputs,
+                                           .n_inputs = n_inputs,
+                                           .grid = {job->lnc},
+                                           .max_instructions = (size_t)job->instruction_limit,
+                                           .max_steps = (size_t)job->step_limit,
+                                           .max_bytes = (size_t)job->value_limit,
+                                           .cancel = &evaluation->cancel};
 }
 
 static void copy(char *to, size_t size, const char *from) {

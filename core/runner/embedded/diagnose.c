@@ -96,15 +96,17 @@ static double seconds_for(const struct runner_job *job) {
 static struct device_image *load_parent(struct diagnosing *d, struct nki_tree **tree) {
     struct evaluation *evaluation = d->run->evaluation;
     const struct runner_job *job = &evaluation->job;
-    struct nki_specialise_options options = {
-        .function = job->kernel_name,
-        .generation = evaluation->generation->generation,
-        .inputs = inputs_for_specialiser(evaluation, evaluation->shapes),
-        .n_inputs = evaluation->shapes->count,
-        .grid = {job->lnc},
-        .max_instructions = (size_t)job->instruction_limit,
-        .max_steps = (size_t)job->step_limit,
-        .max_bytes = (size_t)job->value_limit};
+    size_t n_inputs;
+    const struct nki_input *inputs =
+        inputs_for_specialiser(evaluation, evaluation->shapes, &n_inputs);
+    struct nki_specialise_options options = {.function = job->kernel_name,
+                                             .generation = evaluation->generation->generation,
+                                             .inputs = inputs,
+                                             .n_inputs = n_inputs,
+                                             .grid = {job->lnc},
+                                             .max_instructions = (size_t)job->instruction_limit,
+                                             .max_steps = (size_t)job->step_limit,
+                                             .max_bytes = (size_t)job->value_limit};
     struct diag_list diags = {0};
     *tree = nki_parse("parent.py", str_of(job->parent_text), &diags);
     struct nki_program *program = (*tree)->errors ? NULL : nki_specialise(*tree, &options, &diags);

@@ -45,9 +45,10 @@ void runner_timed_free(struct runner_timed *timed);
  * process. */
 int runner_main(void);
 
-/* One argument of a reference as the specialiser takes it, without a name. Its texts and data
- * remain the value's. */
+/* A reference's arguments as the specialiser takes them, *count of them, in the arena. Their texts
+ * and data remain the values'. */
 struct nki_input;
-void runner_input_of(const struct task_value *value, struct nki_input *input);
+struct nki_input *runner_inputs_of(struct arena *arena, const struct task_inputs *values,
+                                   size_t *count);
 
 #endif

@@ -213,26 +213,56 @@ static const char *name_of(struct evaluation *evaluation, size_t index) {
     return arena_strndup(evaluation->arena, name.at, name.len);
 }
 
-void runner_input_of(const struct task_value *value, struct nki_input *input) {
+static size_t add_input(struct arena *arena, const struct task_inputs *values, size_t at,
+                        struct nki_input *input);
+
+/* The `count` values from number `at` on as a list; returns where what follows them begins. */
+static size_t add_inputs(struct arena *arena, const struct task_inputs *values, size_t at,
+                         size_t count, struct nki_input *list) {
+    for (size_t i = 0; i < count; i++)
+        at = add_input(arena, values, at, &list[i]);
+    return at;
+}
+
+static size_t add_input(struct arena *arena, const struct task_inputs *values, size_t at,
+                        struct nki_input *input) {
     static const enum nki_input_kind kinds[] = {
-        [TASK_ARRAY] = NKI_INPUT_ARRAY, [TASK_FLOAT] = NKI_INPUT_FLOAT,
-        [TASK_INT] = NKI_INPUT_INT,     [TASK_BOOL] = NKI_INPUT_BOOL,
-        [TASK_TEXT] = NKI_INPUT_STR,    [TASK_NONE] = NKI_INPUT_NONE,
+        [TASK_ARRAY] = NKI_INPUT_ARRAY,   [TASK_FLOAT] = NKI_INPUT_FLOAT,
+        [TASK_INT] = NKI_INPUT_INT,       [TASK_BOOL] = NKI_INPUT_BOOL,
+        [TASK_TEXT] = NKI_INPUT_STR,      [TASK_NONE] = NKI_INPUT_NONE,
+        [TASK_DTYPE] = NKI_INPUT_DTYPE,   [TASK_TUPLE] = NKI_INPUT_TUPLE,
+        [TASK_LIST] = NKI_INPUT_LIST,     [TASK_DICT] = NKI_INPUT_DICT,
+        [TASK_RECORD] = NKI_INPUT_RECORD, [TASK_MEMBER] = NKI_INPUT_MEMBER,
     };
-    *input = (struct nki_input){.kind = kinds[value->kind],
+    const struct task_value *value = &values->values[at];
+    struct nki_input *items = ARENA_ARRAY(arena, struct nki_input, value->items + 1);
+    *input = (struct nki_input){.name = value->name,
+                                .kind = kinds[value->kind],
                                 .array = value->array,
                                 .i = value->integer,
                                 .f = value->number,
-                                .s = value->text};
+                                .s = value->text,
+                                .items = items,
+                                .n_items = value->items,
+                                .place = (int32_t)at + 1};
+    return add_inputs(arena, values, at + 1, value->items, items);
+}
+
+struct nki_input *runner_inputs_of(struct arena *arena, const struct task_inputs *values,
+                                   size_t *count) {
+    struct nki_input *list = ARENA_ARRAY(arena, struct nki_input, values->count + 1);
+    *count = 0;
+    for (size_t at = 0; at < values->count;)
+        at = add_input(arena, values, at, &list[(*count)++]);
+    return list;
 }
 
 struct nki_input *inputs_for_specialiser(struct evaluation *evaluation,
-                                         const struct task_inputs *inputs) {
-    struct nki_input *list = ARENA_ARRAY(evaluation->arena, struct nki_input, inputs->count + 1);
-    for (size_t i = 0; i < inputs->count; i++) {
-        runner_input_of(&inputs->values[i], &list[i]);
-        if (evaluation->job.input_count)
-            list[i].name = name_of(evaluation, i);
+                                         const struct task_inputs *inputs, size_t *count) {
+    struct nki_input *list = runner_inputs_of(evaluation->arena, inputs, count);
+    for (size_t i = 0; evaluation->job.input_count && i < *count; i++) {
+        list[i].name = name_of(evaluation, i);
+        list[i].place = 0;
     }
     return list;
 }

@@ -95,11 +95,12 @@ struct task_inputs *inputs_from_job(const struct evaluation *evaluation) CC_MUST
  * read. */
 struct task_inputs *inputs_with_data(const struct evaluation *evaluation,
                                      struct err *err) CC_MUST_USE;
-/* Arguments as the specialiser takes them. Only those from the job have names. */
+/* Arguments as the specialiser takes them, *count of them. Those from the job have names. */
 struct nki_input *inputs_for_specialiser(struct evaluation *evaluation,
-                                         const struct task_inputs *inputs);
-/* Arguments as the device takes them, one for each parameter of the kernel; a parameter that is not
- * an array has an empty one. The list is in the arena, the data in `inputs`. */
+                                         const struct task_inputs *inputs, size_t *count);
+/* Arguments as the device takes them, one for each parameter of the kernel or each value of the
+ * reference; what is not an array has an empty one. The list is in the arena, the data in
+ * `inputs`. */
 struct array *inputs_for_device(const struct evaluation *evaluation,
                                 const struct task_inputs *inputs, struct arena *arena,
                                 size_t *count);

@@ -27,7 +27,7 @@ static void free_run(struct seed_run *run) {
 }
 
 static bool passes(const struct evaluation *evaluation, const struct seed_run *run) {
-    return run->comparison.rel_l2 <= evaluation->result.tolerance;
+    return task_comparison_holds(&run->comparison, evaluation->result.tolerance);
 }
 
 /* Results are reported in the order of the seeds, whichever ends first. */
@@ -202,7 +202,7 @@ static bool same_signature(const struct task_inputs *a, const struct task_inputs
     for (size_t i = 0; same && i < a->count; i++) {
         const struct task_value *x = &a->values[i], *y = &b->values[i];
         same = x->kind == y->kind && x->array.dtype == y->array.dtype &&
-               x->array.ndim == y->array.ndim && x->integer == y->integer;
+               x->array.ndim == y->array.ndim && x->integer == y->integer && x->items == y->items;
         for (int d = 0; same && d < x->array.ndim; d++)
             same = x->array.shape[d] == y->array.shape[d];
     }

@@ -82,6 +82,7 @@ class Recorded(Reference):
         given = [self.argument(i, value) for i, value in enumerate(self.some_inputs(seed))]
         arguments = self.kernel_arguments(given)
         made = self.names["forward"](*given)
+        made = tuple(made.values()) if isinstance(made, dict) else made
         several = list(made) if isinstance(made, (list, tuple)) else [made]
         if not several or any(value is None for value in several):
             raise Untraced("forward() returned nothing")
@@ -119,6 +120,8 @@ class Recorded(Reference):
         transform = self.names.get("transform_to_nki_inputs")
         values = transform(list(given)) if transform else given
         values = [values] if isinstance(values, Traced) else values
+        if isinstance(values, dict) or any(contained(value) for value in values):
+            raise Untraced("the kernel takes keywords, tuples, dicts or classes")
         wanted = self.names.get("nki_input_dtypes") or [None] * len(values)
         rows = []
         for value, dtype in zip(values, wanted):

@@ -62,11 +62,7 @@ static void take_inputs(struct job *job, struct task_inputs *values) {
     job->values = values;
     if (!values)
         return;
-    struct nki_input *inputs = ARENA_ARRAY(job->arena, struct nki_input, job->values->count);
-    for (size_t i = 0; i < job->values->count; i++)
-        runner_input_of(&job->values->values[i], &inputs[i]);
-    job->request.inputs = inputs;
-    job->request.n_inputs = job->values->count;
+    job->request.inputs = runner_inputs_of(job->arena, values, &job->request.n_inputs);
 }
 
 /* "Vector" and "vector" are the same engine. */

@@ -32,6 +32,7 @@ struct inspection {
     bool allows_original, any_dialect;
     struct task_inputs *values; /* shapes; NULL: not known */
     struct nki_input *inputs;
+    size_t n_inputs;
     struct nki_facts *facts; /* of the original; made by the first inspection */
     struct diag_list diags;
     struct runner_turn *turn; /* NULL: the sources alone are looked at */
@@ -49,7 +50,7 @@ static struct nki_program *specialise(struct inspection *own, const struct nki_t
                                              .generation = generation->generation,
                                              .grid = {own->lnc},
                                              .inputs = own->inputs,
-                                             .n_inputs = own->values->count,
+                                             .n_inputs = own->n_inputs,
                                              .max_instructions = MAX_INSTRUCTIONS,
                                              .max_bytes = MAX_BYTES,
                                              .cancel = &own->cancelled};
@@ -245,9 +246,7 @@ static void inputs_find(struct inspection *own, const struct tune_state *state) 
         own->values = task_inputs_cached(tune_reference_file(state), seed, true);
     if (!own->values)
         return;
-    own->inputs = ARENA_ARRAY(own->arena, struct nki_input, own->values->count + 1);
-    for (size_t i = 0; i < own->values->count; i++)
-        runner_input_of(&own->values->values[i], &own->inputs[i]);
+    own->inputs = runner_inputs_of(own->arena, own->values, &own->n_inputs);
 }
 
 static void cancel(struct tune_inspection *inspection) {

@@ -259,7 +259,7 @@ class Evaluation:
         rel, most = verdict.worst(matches)
         if not self.reference.path:
             return
-        passed = rel is not None and rel <= self.tolerance
+        passed = verdict.holds(matches, self.tolerance)
         if seed == self.own_seed and passed:
             self.events.log("seed %d, which the host chose, passes too (relative L2 %.3g)"
                             % (seed, rel))

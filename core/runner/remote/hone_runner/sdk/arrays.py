@@ -77,6 +77,9 @@ def scalar(row):
     kind, value = row["kind"], row.get("value")
     if kind == "none":
         return None
+    if kind not in ("bool", "int", "float", "text"):
+        raise TypeError("arguments that are tuples, dicts, classes or types (%s) are for the "
+                        "device model; a host takes arrays and numbers" % kind)
     return {"bool": bool, "int": int, "float": float.fromhex, "text": str}[kind](value)
 
 

@@ -31,11 +31,40 @@ def odd(match):
     return None
 
 
+def share(match):
+    """The part of the tolerance that an output may take."""
+    return match.get("share") or 1.0
+
+
+def worst_of(matches):
+    """The number of the output that takes most of its share; what is not finite takes more."""
+    return max(range(len(matches)), key=lambda i: math.inf if matches[i]["rel_l2"] is None
+               else matches[i]["rel_l2"] / share(matches[i]))
+
+
 def worst(matches):
-    """(rel_l2, max_abs) over the outputs of a seed; None for what is not finite."""
-    rel = [match["rel_l2"] for match in matches]
+    """(rel_l2 of the worst output, largest max_abs); None for what is not finite."""
     most = [match["max_abs"] for match in matches]
-    return (None if None in rel else max(rel), None if None in most else max(most))
+    return (matches[worst_of(matches)]["rel_l2"] if matches else 0.0,
+            None if None in most else max(most, default=0.0))
+
+
+def holds(matches, tolerance):
+    """Whether each output is within its share of the tolerance."""
+    return all(match["rel_l2"] is not None and match["rel_l2"] <= tolerance * share(match)
+               for match in matches)
+
+
+def wrong(seed, matches, tolerance):
+    """What is wrong with the worst output."""
+    index = worst_of(matches)
+    match = matches[index]
+    which = "output %d: " % index if len(matches) > 1 else ""
+    if match["rel_l2"] is None and match["finite"]:
+        return "seed %d: %sit is not infinite where the reference is" % (seed, which)
+    return "seed %d: %srelative L2 is %.3g, allowed is %.3g" % (
+        seed, which, math.nan if match["rel_l2"] is None else match["rel_l2"],
+        tolerance * share(match))
 
 
 def credible(seeds):
@@ -53,11 +82,9 @@ def correct(seeds, tolerance):
         return judgement("not asked", "there is no reference")
     highest = 0.0
     for seed, matches in seeds:
-        rel = worst(matches)[0]
-        if rel is None or not rel <= tolerance:
-            return judgement("no", "seed %d: relative L2 is %.3g, allowed is %.3g"
-                             % (seed, math.nan if rel is None else rel, tolerance))
-        highest = max(highest, rel)
+        if not holds(matches, tolerance):
+            return judgement("no", wrong(seed, matches, tolerance))
+        highest = max(highest, worst(matches)[0])
     return judgement("yes", "%d seed%s, relative L2 at most %.3g"
                      % (len(seeds), "" if len(seeds) == 1 else "s", highest))
 
