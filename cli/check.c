@@ -13,6 +13,7 @@ static void print_json(const struct cli_job *job, const struct runner_result *re
     cJSON_AddStringToObject(object, "kernel", job->task->kernel_path);
     cJSON_AddStringToObject(object, "device", result->device);
     cJSON_AddStringToObject(object, "dialect", result->dialect);
+    cli_json_text(object, "release", result->release);
     cli_json_answer(object, "compiles", result->verdict.compiles.answer);
     cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
     cJSON_AddItemToObject(object, "diagnostics", cli_json_diags(&result->diagnostics));

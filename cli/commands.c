@@ -16,6 +16,15 @@
         "device", "NAME", "trn1|trn2|trn3", "The generation of the device model. Default: trn2.", \
             false                                                                                 \
     }
+#define RELEASES "0.1|0.2|0.3|0.4|0.5|0.6|0.7|2.27|2.28|2.29|2.30|2.31|2.32|2.33"
+#define OPTION_RELEASE                                                                            \
+    {                                                                                             \
+        "release", "R", RELEASES,                                                                 \
+            "The release of the package nki that the kernel is for, by its number or the SDK's: " \
+            "what its compiler refuses is an error. Kernels of neuronxcc.nki are read as such. "  \
+            "Default: [defaults] release, else what the target has, else the newest.",            \
+            false                                                                                 \
+    }
 #define OPTION_REFERENCE                                                              \
     {                                                                                 \
         "reference", "FILE", NULL,                                                    \
@@ -44,10 +53,10 @@
             "for each parameter.",                                                               \
             true                                                                                 \
     }
-#define OPTION_STRICT                                                                   \
-    {                                                                                   \
-        "strict", NULL, NULL,                                                           \
-            "Also report what lies outside the NKI compiler's subset of Python.", false \
+#define OPTION_STRICT                                                                              \
+    {                                                                                              \
+        "strict", NULL, NULL,                                                                      \
+            "Also report what compilers up to NKI 0.6 refuse of Python, for any --release.", false \
     }
 #define OPTION_PESSIMISTIC                                                                        \
     {                                                                                             \
@@ -85,6 +94,7 @@ static const struct cli_option new_options[] = {
      "Write what this kernel computes (hone lift) instead of what the reference says: a kernel of "
      "the older dialect becomes one of the current dialect. The reference makes the inputs.",
      false},
+    OPTION_RELEASE,
     OPTION_DEVICE,
     OPTION_PRECISION,
     {"choose", "KEY=VALUE", NULL, "Decide one choice of the schedule yourself; may be repeated.",
@@ -98,6 +108,7 @@ static const struct cli_option new_options[] = {
 };
 static const struct cli_option sim_options[] = {
     OPTION_REFERENCE,
+    OPTION_RELEASE,
     OPTION_DEVICE,
     OPTION_KERNEL_NAME,
     {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
@@ -138,8 +149,8 @@ static const struct cli_option sim_options[] = {
 };
 
 static const struct cli_option check_options[] = {
-    OPTION_REFERENCE, OPTION_DEVICE, OPTION_KERNEL_NAME, OPTION_INPUT,
-    OPTION_STRICT,    OPTION_JUNIT,  OPTION_JSON,        OPTIONS_END,
+    OPTION_REFERENCE, OPTION_RELEASE, OPTION_DEVICE, OPTION_KERNEL_NAME, OPTION_INPUT,
+    OPTION_STRICT,    OPTION_JUNIT,   OPTION_JSON,   OPTIONS_END,
 };
 
 static const struct cli_option lift_options[] = {
@@ -216,6 +227,7 @@ static const struct cli_option diff_options[] = {
 static const struct cli_option workbench_options[] = {
     OPTION_REFERENCE,
     OPTION_KERNEL_NAME_KEPT,
+    OPTION_RELEASE,
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_PROPOSER,
@@ -245,6 +257,7 @@ static const struct cli_option run_options[] = {
      "session's own gates stand. Where it is given, auto also approves what waits for you there "
      "already. Default: auto.",
      false},
+    OPTION_RELEASE,
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_PROPOSER,
@@ -283,6 +296,7 @@ static const struct cli_option mcp_options[] = {
      false},
     {"rounds", "N", NULL, "At most this many rounds from here. Default: what the session has left.",
      false},
+    OPTION_RELEASE,
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_REFERENCE,

@@ -85,6 +85,7 @@ void cli_sim_print_json(const struct sim *sim) {
     cJSON_AddStringToObject(object, "kernel", sim->job.task->kernel_path);
     cJSON_AddStringToObject(object, "device", result->device[0] ? result->device : device);
     cJSON_AddStringToObject(object, "dialect", result->dialect);
+    cli_json_text(object, "release", result->release);
     cli_json_answer(object, "compiles", result->verdict.compiles.answer);
     cli_json_answer(object, "correct", result->verdict.correct.answer);
     cli_json_answer(object, "credible", result->verdict.credible.answer);

@@ -150,10 +150,11 @@ void cli_sim_print_text(const struct sim *sim) {
     const struct runner_result *result = &sim->result;
     struct buf raw = {0}, safe = {0};
     cli_print_diags(&result->diagnostics, sim->job.task, &safe);
-    buf_printf(&raw, "kernel    %s (%s, %s dialect) on %s%s, %llu instructions\n",
+    buf_printf(&raw, "kernel    %s (%s, %s dialect%s%s) on %s%s, %llu instructions\n",
                sim->job.task->kernel_path, result->kernel_name[0] ? result->kernel_name : "?",
-               result->dialect[0] ? result->dialect : "unknown", result->device,
-               result->lnc > 1 ? ", two cores" : "", (unsigned long long)result->instructions);
+               result->dialect[0] ? result->dialect : "unknown", result->release[0] ? ", NKI " : "",
+               result->release, result->device, result->lnc > 1 ? ", two cores" : "",
+               (unsigned long long)result->instructions);
     print_judgement(&raw, "compiles", &result->verdict.compiles);
     print_judgement(&raw, "correct", &result->verdict.correct);
     print_judgement(&raw, "credible", &result->verdict.credible);

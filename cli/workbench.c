@@ -580,6 +580,7 @@ int cli_workbench(const struct cli *cli) {
         .reference = cli_value(cli, "reference"),
         .function = cli_value(cli, "kernel-name"),
         .device = cli_value(cli, "device"),
+        .release = cli_release(cli, NULL),
         .target = cli_value(cli, "target"),
         .proposer = cli_value(cli, "proposer"),
         .search = cli_value(cli, "search"),

@@ -36,7 +36,7 @@ endfunction()
 function(hone_pack_runner output)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(root ${CMAKE_SOURCE_DIR}/core/runner/remote)
-  set(shared core/task/harness.py core/runner/messages/messages.def core/nki/lint/releases.def
+  set(shared core/task/harness.py core/runner/messages/messages.def core/nki/release/releases.def
       core/nki/program/generations.def)
   list(TRANSFORM shared PREPEND ${CMAKE_SOURCE_DIR}/)
   set(script ${CMAKE_SOURCE_DIR}/cmake/pack_runner.py)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/kit/kit.h"
+#include "nki/nki.h"
 #include "tune/tune.h"
 
 const char *cli_value_at(const struct cli *cli, const char *name, size_t index) {
@@ -20,6 +21,13 @@ const char *cli_value(const struct cli *cli, const char *name) {
     for (size_t i = 0; (value = cli_value_at(cli, name, i)); i++)
         last = value;
     return last;
+}
+
+const char *cli_release(const struct cli *cli, const struct config *config) {
+    const char *text = cli_value(cli, "release");
+    if (!text && config)
+        text = config_get(config, "defaults", "release", NULL);
+    return text ? nki_release_find(text) : NULL;
 }
 
 bool cli_has(const struct cli *cli, const char *name) {

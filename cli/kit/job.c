@@ -148,6 +148,7 @@ int cli_job_open(const struct cli *cli, struct cli_job *job) {
     job->config = settings_load(cli->args.at[0], &err);
     if (!job->config)
         return cli_fail(cli, &err);
+    job->job.release = cli_release(cli, job->config);
     job->job.wall = (struct task_walling){.level = config_get(job->config, "wall", "level", NULL),
                                           .shown = config_get(job->config, "wall", "read", NULL)};
     runner_limits(&job->job, job->config);
@@ -227,6 +228,13 @@ cJSON *cli_json_diags(const struct diag_list *diags) {
         cJSON_AddItemToArray(rows, row);
     }
     return rows;
+}
+
+void cli_json_text(cJSON *object, const char *name, const char *text) {
+    if (*text)
+        cJSON_AddStringToObject(object, name, text);
+    else
+        cJSON_AddNullToObject(object, name);
 }
 
 void cli_json_answer(cJSON *object, const char *name, enum task_answer answer) {

@@ -30,6 +30,8 @@ void cli_print_diags(const struct diag_list *diags, const struct task *task, str
 struct cJSON;
 /* [{file, line, column, severity, code, message}, ...] */
 struct cJSON *cli_json_diags(const struct diag_list *diags);
+/* Adds a text; null when it is empty. */
+void cli_json_text(struct cJSON *object, const char *name, const char *text);
 /* true, false, or null where it was not asked or not found out. */
 void cli_json_answer(struct cJSON *object, const char *name, enum task_answer answer);
 /* Prints the object to stdout, over lines or on one, as UTF-8 that is safe on a terminal, and

@@ -46,6 +46,9 @@ struct cli {
 /* The last value of an option, or NULL when it was not given. */
 const char *cli_value(const struct cli *cli, const char *name);
 bool cli_has(const struct cli *cli, const char *name);
+/* --release, else [defaults] release of the configuration (may be NULL), as "0.6"; NULL: neither
+ * is given. */
+const char *cli_release(const struct cli *cli, const struct config *config);
 /* Value number `index` of an option that repeats; NULL past the last. */
 const char *cli_value_at(const struct cli *cli, const char *name, size_t index);
 /* The value as a number, or `missing` when it was not given. False, with a message on stderr, when

@@ -147,6 +147,7 @@ static bool options_read(struct serving *serving) {
                                              .function = cli_value(cli, "kernel-name"),
                                              .session_dir = cli_value(cli, "session"),
                                              .device = cli_value(cli, "device"),
+                                             .release = cli_release(cli, NULL),
                                              .target = cli_value(cli, "target"),
                                              .precision = cli_value(cli, "precision"),
                                              .agents = true,

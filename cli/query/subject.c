@@ -107,6 +107,7 @@ static bool time_attempt(struct subject *subject, struct err *err) {
         job.job.kernel_text = found.source;
         job.job.kernel_name = job.job.kernel_name ? job.job.kernel_name : found.function;
         job.job.device = job.job.device ? job.job.device : found.device;
+        job.job.release = job.job.release ? job.job.release : found.release;
         job.job.lnc = found.lnc;
         job.job.pessimistic = found.is_pessimistic;
         ok = time_job(subject, &job, err);

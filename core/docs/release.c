@@ -16,8 +16,9 @@ static const struct {
 #define GONE_HOST(name, instead)
 #define OLD(name, instead)
 #define KEYWORD(function, keyword, instead)
-#define RULE(lint)
-#include "nki/lint/releases.def"
+#define RULE(rule)
+#define ENDS(rule)
+#include "nki/release/releases.def"
 #undef RELEASE
 #undef NEW
 #undef GONE
@@ -25,6 +26,7 @@ static const struct {
 #undef OLD
 #undef KEYWORD
 #undef RULE
+#undef ENDS
 };
 
 /* What releases.def says of names, in the order of releases; `sdk` begins a release. */
@@ -40,8 +42,9 @@ static const struct row {
 #define OLD(old, todo) {.change = CHANGE_OLD, .name = old, .instead = todo},
 #define KEYWORD(function, word, todo) \
     {.change = CHANGE_KEYWORD, .name = function, .keyword = word, .instead = todo},
-#define RULE(lint)
-#include "nki/lint/releases.def"
+#define RULE(rule)
+#define ENDS(rule)
+#include "nki/release/releases.def"
 #undef RELEASE
 #undef NEW
 #undef GONE
@@ -49,6 +52,7 @@ static const struct row {
 #undef OLD
 #undef KEYWORD
 #undef RULE
+#undef ENDS
 };
 
 void docs_read_ranges(struct docs *docs) {

@@ -120,7 +120,7 @@ static void guard(const struct tune_state *state, struct tried *tried) {
     struct nki_candidate_options options = {.original = original,
                                             .allows_original = state->allows_seed,
                                             .any_dialect = a && b && strcmp(a, b) != 0,
-                                            .release = state->nki,
+                                            .release = tune_release(state),
                                             .looks_for_types = tune_precision_allowed(state) ==
                                                                TUNE_PRECISION_KEEP,
                                             .path = path,
@@ -219,6 +219,7 @@ static struct runner_job job_of(const struct evaluation *own, const struct tried
                              .kernel_name = state->function,
                              .reference_path = tune_reference_file(state),
                              .device = state->device,
+                             .release = tune_release(state),
                              .seeds = state->seeds.at,
                              .seed_count = state->seeds.len,
                              .tolerance = state->tolerance > 0 ? state->tolerance : 0,

@@ -192,7 +192,7 @@ void mcp_tool_menu(struct mcp_call *call) {
     const struct tune_menu_facts facts = {
         .device = state->device,
         .dialect = source ? tune_memory_dialect(source) : NULL,
-        .release = state->nki,
+        .release = tune_release(state),
         .families = families.at,
         .source = source,
         .bound_by = from ? from->bound_by : NULL,

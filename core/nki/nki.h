@@ -5,6 +5,7 @@
 
 #include "nki/lint/lint.h"
 #include "nki/program/program.h"
+#include "nki/release/release.h"
 #include "nki/syntax/syntax.h"
 
 #endif

@@ -129,12 +129,13 @@ static void what_editors_leave_in_a_file_is_read(void **state) {
                     "\t# indented\r\n\r\n  options_are_no = 1\r\n");
     struct err err = {0};
     assert_null(config_load(NULL, &err));
-    assert_string_equal(err.text,
-                        "~/.config/hone/config.ini:6: [host trn2] has no setting "
-                        "'options_are_no'; it has: address, user, port, identity, client, "
-                        "device, environment, python, tools, cores, lnc, lock, wall, wall_network, "
-                        "wall_read, parallel, samples, warmup_s, compile_limit_s, run_limit_s, "
-                        "compile_flags, reach_limit_s, keep_days");
+    assert_string_equal(
+        err.text,
+        "~/.config/hone/config.ini:6: [host trn2] has no setting "
+        "'options_are_no'; it has: address, user, port, identity, client, "
+        "device, environment, python, tools, cores, release, lnc, lock, wall, wall_network, "
+        "wall_read, parallel, samples, warmup_s, compile_limit_s, run_limit_s, "
+        "compile_flags, reach_limit_s, keep_days");
     put(home->file, "\xef\xbb\xbf[host trn2]\r\n  port = 2200   ; the bastion's\r\n"
                     "    user = me\r\n[cluster c]\r\noptions=--a=b --c:d\r\ntime = 01:00:00");
     struct config *config = load(home);

@@ -262,13 +262,13 @@ class Sim(Commands):
     def test_both_dialects_are_correct_and_have_all_keys(self):
         for name, kernel in (("legacy", LEGACY), ("current", CURRENT)):
             out = self.sim(make_task(name, kernel))
-            self.assertEqual(list(out), ["kernel", "device", "dialect", "compiles", "correct",
-                                         "credible", "wall", "seeds", "latency_us", "low_us",
-                                         "high_us", "floor_us",
-                                         "floor_split_us", "floor_any_us", "instructions",
-                                         "cores", "predicted_us", "metrics", "causes",
-                                         "diagnostics", "elapsed_s"])
+            self.assertEqual(list(out), [
+                "kernel", "device", "dialect", "release", "compiles", "correct", "credible", "wall",
+                "seeds", "latency_us", "low_us", "high_us", "floor_us", "floor_split_us",
+                "floor_any_us", "instructions", "cores", "predicted_us", "metrics", "causes",
+                "diagnostics", "elapsed_s"])
             self.assertEqual(out["dialect"], name)
+            self.assertEqual(out["release"], None if name == "legacy" else "0.7")
             self.causes_add_up(out["causes"], out["latency_us"])
             self.assertIs(out["compiles"], True)
             self.assertIs(out["correct"], True)

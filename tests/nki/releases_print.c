@@ -3,8 +3,7 @@
  * tests/remote/test_releases.py compares this with what Python reads. */
 #include <stdio.h>
 
-#include "nki/lint/releases.h"
-#include "nki/lint/rules.h"
+#include "nki/release/release.h"
 
 static void print(const char *text) {
     printf("\t%s", text ? text : "NULL");
@@ -12,7 +11,7 @@ static void print(const char *text) {
 
 int main(void) {
     static const char *const kinds[RELEASE_CHANGES] = {"RELEASE", "NEW",     "GONE", "GONE_HOST",
-                                                       "OLD",     "KEYWORD", "RULE"};
+                                                       "OLD",     "KEYWORD", "RULE", "ENDS"};
     const char *since = NULL;
     for (const struct release_row *row = NULL; (row = release_next(row, &since)); putchar('\n')) {
         fputs(kinds[row->change], stdout);
@@ -23,7 +22,7 @@ int main(void) {
             print(row->compiler);
             print(row->route);
             print(row->seams);
-        } else if (row->change != RELEASE_RULE) {
+        } else if (row->change < RELEASE_RULE) {
             print(row->name);
             print(row->keyword);
             print(row->instead);

@@ -96,8 +96,8 @@ static void names_that_nki_lost_are_found_with_any_alias(void **state) {
         {"t = [1]\nt[...] = nisa.activation(data=t)\n", "3:10 hone-legacy-store"},
         {"print(nisa.activation(data=1))\n", "2:7 hone-legacy-value"},
         {"print(nisa.activation(dst=1))\n", ""},
-        {"x = nl.affine_range(4)\n", "2:5 hone-range-outside-for"},
-        {"for i in nl.affine_range(4): pass\n", ""},
+        {"x = nl.affine_range(4)\n", "2:5 hone-deprecated-name\n2:5 hone-range-outside-for"},
+        {"for i in nl.affine_range(4): nl.affine_range\n", "2:10 hone-deprecated-name"},
     };
     expect_rows(rows, COUNT_OF(rows), current, false);
 }
@@ -122,7 +122,8 @@ static const struct row subset[] = {
     {"with nl.no_reorder(): pass\n", ""},
     {"for i in range(4): print(f'{i!r}')\n", ""},
     {"return lambda: 1\n", "4:10 hone-strict-lambda"},
-    {"return [x for x in a]\n", "4:10 hone-strict-comprehension"},
+    {"return [x for x in a]\n", ""},
+    {"return {x: 1 for x in a}\n", "4:10 hone-strict-comprehension"},
     {"return {1, 2}\n", "4:10 hone-strict-set"},
     {"if (x := 1): pass\n", "4:7 hone-strict-walrus"},
     {"yield 1\n", "4:3 hone-strict-async"},

@@ -12,7 +12,8 @@ from hone_runner.sdk import seams
 
 PRINT = os.environ.get("HONE_RELEASES_PRINT")
 # kind of row -> where its arguments are in what C prints.
-FIELDS = {"RELEASE": 5, "NEW": 1, "GONE": 2, "GONE_HOST": 2, "OLD": 2, "KEYWORD": 3, "RULE": 0}
+FIELDS = {"RELEASE": 5, "NEW": 1, "GONE": 2, "GONE_HOST": 2, "OLD": 2, "KEYWORD": 3, "RULE": 0,
+          "ENDS": 0}
 
 
 def rows_of_c():

@@ -14,7 +14,7 @@ import common
 FILES = sorted(glob.glob(os.path.join(common.SOURCE, "**", "*.py"), recursive=True)) + \
     [os.path.join(common.ROOT, "core", "task", "harness.py")]
 # What C reads too. The archive brings it along in the package.
-TABLES = [os.path.join(common.ROOT, "core", "nki", "lint", "releases.def"),
+TABLES = [os.path.join(common.ROOT, "core", "nki", "release", "releases.def"),
           os.path.join(common.ROOT, "core", "nki", "program", "generations.def"),
           os.path.join(common.ROOT, "core", "runner", "messages", "messages.def")]
 MAX_FUNCTION, MAX_FILE, MAX_PARAMETERS, MAX_LINE = 80, 800, 8, 104

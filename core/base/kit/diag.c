@@ -38,6 +38,13 @@ struct diag *diag_add(struct diag_list *list, enum diag_severity severity, const
     return diag;
 }
 
+void diag_copy(struct diag_list *list, const struct diag *diag) {
+    struct diag *copy = diag_add(list, diag->severity, diag->code, diag->file, diag->line,
+                                 diag->column, "%s", diag->message);
+    copy->end_line = diag->end_line;
+    copy->end_column = diag->end_column;
+}
+
 void diag_forget(struct diag_list *list, size_t from) {
     while (list->all.len > from) {
         struct diag *diag = &list->all.at[--list->all.len];

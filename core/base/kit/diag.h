@@ -35,6 +35,8 @@ void diag_free(struct diag_list *list);
 struct diag *diag_add(struct diag_list *list, enum diag_severity severity, const char *code,
                       const char *file, int line, int column, const char *format, ...)
     CC_PRINTF(7, 8);
+/* Adds a diagnostic of another list. */
+void diag_copy(struct diag_list *list, const struct diag *diag);
 /* Takes out the findings from number `from` on. */
 void diag_forget(struct diag_list *list, size_t from);
 /* Prints "file:line:col: error: message [code]" as compilers do, without a line end. */

@@ -2,7 +2,7 @@
 /* The tables of allow.def as maps, for one release of NKI. */
 #include "nki/lint/allow.h"
 
-#include "nki/lint/releases.h"
+#include "nki/release/release.h"
 #include "nki/syntax/syntax.h"
 
 static const struct {

@@ -5,8 +5,6 @@
  * Specialiser and device check shapes and limits. */
 #include "nki/lint/rules.h"
 
-#include <stdlib.h>
-
 static const struct nki_lint_rule rules[] = {
 #define X(id, code, severity, strict_only, message, help) \
     {code, DIAG_##severity, strict_only, message, help},
@@ -47,16 +45,8 @@ void lint_name(struct lint *lint, enum lint_rule rule, const struct nki_node *no
     lint_report(lint, rule, nki_span_of(node), (struct lint_detail){.name = name});
 }
 
-int nki_release_compare(const char *a, const char *b) {
-    for (int i = 0; i < 4; i++) {
-        char *after_a, *after_b;
-        long x = strtol(a, &after_a, 10), y = strtol(b, &after_b, 10);
-        if (x != y)
-            return x < y ? -1 : 1;
-        a = *after_a == '.' ? after_a + 1 : "";
-        b = *after_b == '.' ? after_b + 1 : "";
-    }
-    return 0;
+bool lint_rule(const struct lint *lint, enum nki_rule rule) {
+    return nki_rule_holds(lint->rules, rule);
 }
 
 bool lint_holds_since(const struct lint *lint, const char *since) {
@@ -74,16 +64,20 @@ void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *option
     struct lint lint = {.tree = tree,
                         .options = options,
                         .diags = diags,
+                        .rules = nki_rules_of(options->release),
                         .is_legacy = dialect == NKI_DIALECT_LEGACY};
     size_t first = diags->all.len;
     lint_bindings(&lint);
     lint_flow(&lint);
     if (!lint.is_legacy) {
+        lint_reach(&lint);
         lint_api(&lint);
-        if (options->strict)
+        if (options->strict || lint_rule(&lint, NKI_RULE_SUBSET))
             lint_strict(&lint);
     }
     nki_sort_findings(diags, first);
+    map_free(&lint.told);
+    mem_free_(lint.reached);
     map_free(&lint.aliases);
     map_free(&lint.bound);
     map_free(&lint.loop_bodies);

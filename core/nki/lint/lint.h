@@ -10,19 +10,14 @@
 /* ---- lints --------------------------------------------------------------------------------- */
 
 struct nki_lint_options {
-    bool strict;                   /* finds what the NKI compiler's Python subset refuses, in
-                                    * kernels of the current dialect only */
+    bool strict;                   /* finds what compilers that read a subset of Python refuse, also
+                                    * when the release's runs kernels; in kernels of the current
+                                    * dialect only */
     enum nki_dialect dialect;      /* NKI_DIALECT_UNKNOWN: detect */
-    const struct nki_node *kernel; /* ? strict: only this function and what it calls by name */
-    const char *release;           /* ? the NKI of the target, "0.3.0"; NULL: the names of every
-                                    * release and the rules of the newest */
+    const struct nki_node *kernel; /* ? the compiler reads this function and what it calls by
+                                    * name; NULL: all kernels of the file */
+    const char *release;           /* ? of the package nki, "0.3.0"; NULL: the newest */
 };
-/* Compares releases by the numbers between their dots: negative when a is older than b, 0 when they
- * are the same. */
-int nki_release_compare(const char *a, const char *b);
-/* Whether kernels of that dialect and release may write "nl.load", by releases.def. A release that
- * is not known (NULL) is the newest one; the legacy dialect has what was there before NKI 0.1. */
-bool nki_release_has(enum nki_dialect dialect, const char *release, struct str name);
 /* Runs the rules that need only the source, and adds findings with codes "hone-..." in the order of
  * their places. Finds nothing in a tree with syntax errors. */
 void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *options,

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "nki/lint/releases.h"
+#include "nki/release/release.h"
 
 /* Instructions that returned a tile in the legacy dialect and now take dst=. */
 static const char *const instructions[] = {
@@ -47,6 +47,14 @@ static void report_newer(struct lint *lint, const struct nki_node *node, struct 
     lint_report(lint, LINT_NEWER, nki_span_of(node), (struct lint_detail){name, hint});
 }
 
+/* A deprecated name is reported where it is first used. */
+static bool is_told(struct lint *lint, const struct release_row *row) {
+    struct str name = str_of(row->name);
+    bool told = row->change == RELEASE_OLD && map_find(&lint->told, name);
+    map_put(&lint->told, name);
+    return told;
+}
+
 static void check_used_name(struct lint *lint, const struct nki_node *node, struct str name) {
     static const struct {
         bool is_name;
@@ -61,7 +69,8 @@ static void check_used_name(struct lint *lint, const struct nki_node *node, stru
         bool holds = lint_holds_since(lint, since);
         if (row->change == RELEASE_NEW && !holds && release_names(row->name, name))
             report_newer(lint, node, name, since);
-        else if (rules[row->change].is_name && holds && str_is(name, row->name))
+        else if (rules[row->change].is_name && holds && str_is(name, row->name) &&
+                 !is_told(lint, row))
             lint_report(lint, rules[row->change].rule, nki_span_of(node),
                         (struct lint_detail){name, row->instead});
     }
@@ -109,7 +118,7 @@ static void check_import(struct lint *lint, const struct nki_node *node) {
     else if (node->parent->kind == NKI_IMPORT)
         name = node->alias.name;
     if ((str_is(name, "neuronxcc") || str_starts(name, "neuronxcc.")) &&
-        lint_holds_since(lint, release_of_rule(LINT_LEGACY_IMPORT)))
+        lint_rule(lint, NKI_RULE_LEGACY_IMPORT))
         lint_name(lint, LINT_LEGACY_IMPORT, node, name);
 }
 

@@ -173,10 +173,7 @@ static void take_new(const struct diag_list *found, const struct diag_list *befo
         key_print(&key, diag);
         if (map_find(&known, buf_str(&key)))
             continue;
-        struct diag *copy = diag_add(diags, diag->severity, diag->code, diag->file, diag->line,
-                                     diag->column, "%s", diag->message);
-        copy->end_line = diag->end_line;
-        copy->end_column = diag->end_column;
+        diag_copy(diags, diag);
     }
     map_free(&known);
     buf_free(&key);
@@ -188,8 +185,7 @@ static void find_errors(const struct nki_tree *tree, const char *release, struct
     nki_lint(tree, &options, &all);
     for (size_t i = 0; i < all.all.len; i++)
         if (all.all.at[i].severity == DIAG_ERROR)
-            diag_add(diags, DIAG_ERROR, all.all.at[i].code, all.all.at[i].file, all.all.at[i].line,
-                     all.all.at[i].column, "%s", all.all.at[i].message);
+            diag_copy(diags, &all.all.at[i]);
     diag_free(&all);
 }
 

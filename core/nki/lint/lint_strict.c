@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strict mode: which functions and classes the NKI compiler would read (the kernel and what it
+/* Which functions and classes the NKI compiler reads (the kernel and what it
  * calls by name, or all kernels of the file), and the walk over them. What the compiler refuses
  * there is in lint_subset.c. */
 #include "nki/lint/rules.h"
@@ -49,16 +49,13 @@ static void reach_roots(struct reach *reach, const struct map *index) {
         reach_node(reach, index->entries[i].value);
 }
 
-static void check_one(struct lint *lint, struct reach *reach, const struct nki_node *root,
-                      const struct map *index) {
-    if (root->kind == NKI_CLASS_DEF)
-        lint_strict_class(lint, root);
+static void mark_one(struct reach *reach, const struct nki_node *root, const struct map *index) {
     for (uint32_t i = root->id; i <= root->last; i++) {
-        const struct nki_node *node = lint->tree->nodes[i];
-        lint_strict_node(lint, node);
+        const struct nki_node *node = reach->lint->tree->nodes[i];
         const struct nki_node *named = node->kind == NKI_NAME && node->context == NKI_LOAD
                                            ? map_get(index, node->name.id)
                                            : NULL;
+        reach->lint->reached[i] = true;
         if (named)
             reach_node(reach, named);
     }
@@ -82,15 +79,28 @@ static void collect_loop_bodies(struct lint *lint) {
     buf_free(&name);
 }
 
-void lint_strict(struct lint *lint) {
+void lint_reach(struct lint *lint) {
     struct map index = {0};
     struct reach reach = {.lint = lint, .seen = mem_alloc(lint->tree->n_nodes, sizeof(bool))};
-    collect_loop_bodies(lint);
+    lint->reached = mem_alloc(lint->tree->n_nodes, sizeof *lint->reached);
     index_module(lint->tree, &index);
     reach_roots(&reach, &index);
     for (size_t i = 0; i < reach.queue.len; i++)
-        check_one(lint, &reach, reach.queue.at[i], &index);
+        mark_one(&reach, reach.queue.at[i], &index);
     vec_free(&reach.queue);
     mem_free_(reach.seen);
     map_free(&index);
+}
+
+void lint_strict(struct lint *lint) {
+    collect_loop_bodies(lint);
+    for (uint32_t i = 0; i < lint->tree->n_nodes; i++) {
+        const struct nki_node *node = lint->tree->nodes[i];
+        if (!lint->reached[i])
+            continue;
+        if (node->kind == NKI_CLASS_DEF && !nki_enclosing(node, NKI_FUNCTION_DEF) &&
+            !nki_enclosing(node, NKI_CLASS_DEF))
+            lint_strict_class(lint, node);
+        lint_strict_node(lint, node);
+    }
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the NKI compiler's front end (NKI 0.6, parser) refuses, node by node. Sources: the NKI
  * language guide and the rules of the open-source front end. */
-#include "nki/lint/releases.h"
+#include "nki/release/release.h"
 #include "nki/lint/rules.h"
 
-/* Kinds that are refused wherever they stand. */
+/* Kinds that are refused wherever they stand. Lists may be comprehensions: the migration guide
+ * writes rotating buffers as such, and published kernels do. */
 static const struct {
     enum nki_kind kind;
     enum lint_rule rule;
 } refused[] = {
     {NKI_LAMBDA, LINT_S_LAMBDA},
-    {NKI_LIST_COMP, LINT_S_COMPREHENSION},
     {NKI_SET_COMP, LINT_S_COMPREHENSION},
     {NKI_DICT_COMP, LINT_S_COMPREHENSION},
     {NKI_GENERATOR_EXP, LINT_S_COMPREHENSION},
@@ -51,6 +51,11 @@ static bool is_canonical(const struct lint *lint, const struct nki_node *node,
     return is_it;
 }
 
+/* Whether the release has the rule, or, where strict is asked for, an older one has it. */
+static bool refuses(const struct lint *lint, enum nki_rule rule) {
+    return lint_rule(lint, rule) || (lint->options->strict && !lint_rule(lint, NKI_RULE_SUBSET));
+}
+
 /* ---- functions ----------------------------------------------------------------------------- */
 
 static void check_decorators(struct lint *lint, const struct nki_node *function) {
@@ -79,7 +84,7 @@ static void check_parameters(struct lint *lint, const struct nki_node *function)
         else if (arg->arg.form == NKI_ARG_DOUBLE_STAR)
             lint_name(lint, LINT_S_KWARGS, arg, arg->arg.name);
         else if (arg->arg.form == NKI_ARG_KEYWORD_ONLY && is_kernel &&
-                 lint_holds_since(lint, release_of_rule(LINT_S_KERNEL_STAR))) {
+                 refuses(lint, NKI_RULE_SIGNATURE)) {
             lint_name(lint, LINT_S_KERNEL_STAR, arg, arg->arg.name);
             return;
         }

@@ -4,6 +4,7 @@
 #define HONE_NKI_RULES_H
 
 #include "nki/lint/lint.h"
+#include "nki/release/release.h"
 
 /* One line for each rule: X(ID, code, severity, strict only, message, help). "{}" in the message
  * is the name in question. Errors outside strict mode are what any Python refuses or what NKI
@@ -120,7 +121,7 @@
     X(S_LAMBDA, "hone-strict-lambda", ERROR, 1, "the NKI compiler does not accept lambdas",        \
       "Write a function at module level.")                                                         \
     X(S_COMPREHENSION, "hone-strict-comprehension", ERROR, 1,                                      \
-      "the NKI compiler does not accept comprehensions and generators", "Fill a list in a loop.")  \
+      "the NKI compiler accepts comprehensions of lists only", "Fill it in a loop.")               \
     X(S_SET, "hone-strict-set", ERROR, 1, "the NKI compiler does not accept sets",                 \
       "Use a list or a tuple.")                                                                    \
     X(S_WALRUS, "hone-strict-walrus", ERROR, 1, "the NKI compiler does not accept ':='",           \
@@ -212,9 +213,12 @@ struct lint {
     const struct nki_lint_options *options;
     struct diag_list *diags;
     bool is_legacy;         /* dialect of the file */
+    uint64_t rules;         /* of the release */
     struct map aliases;     /* local name -> what it stands for, e.g. "nisa" -> "nisa" */
     struct map bound;       /* every name that the file binds anywhere */
     struct map loop_bodies; /* strict: functions passed to nl.fori_loop or while_loop */
+    struct map told;        /* deprecated names that were reported */
+    bool *reached;          /* by node id: what kernels of the compiler hold */
     size_t findings;
     bool imports_all; /* from x import * */
 };
@@ -235,12 +239,15 @@ bool lint_canonical(const struct lint *lint, const struct nki_node *node, struct
 /* Whether a name can mean the builtin, because nothing in the file binds it. */
 bool lint_is_builtin(const struct lint *lint, struct str name);
 
-/* Whether a rule that holds since a release holds on the target. NULL: it always does. */
+/* Whether the compiler of the release has a rule of its language. */
+bool lint_rule(const struct lint *lint, enum nki_rule rule);
+/* Whether what came with a release is in that of the target. NULL: it always is. */
 bool lint_holds_since(const struct lint *lint, const char *since);
 void lint_bindings(struct lint *lint); /* lint_names.c: fills aliases and bound */
 void lint_api(struct lint *lint);      /* lint_api.c: removed and deprecated */
 void lint_flow(struct lint *lint);     /* lint_flow.c: order, loops, names */
-void lint_strict(struct lint *lint);   /* lint_strict.c: the compiler's subset */
+void lint_reach(struct lint *lint);    /* lint_strict.c: fills reached */
+void lint_strict(struct lint *lint);   /* .. the compiler's subset there */
 void lint_strict_node(struct lint *lint, const struct nki_node *node); /* lint_subset.c */
 void lint_strict_class(struct lint *lint, const struct nki_node *node);
 

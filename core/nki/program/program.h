@@ -291,7 +291,9 @@ struct nki_program {
     struct arena *arena; /* owns all of the program */
     enum nki_dialect dialect;
     enum nki_generation generation;
-    const char *kernel; /* function name */
+    const char *release; /* of the package nki, "0.6", static; NULL: the legacy dialect */
+    uint64_t rules;      /* of that release, bits of enum nki_rule */
+    const char *kernel;  /* function name */
     VEC(struct nki_storage) storages;
     VEC(struct nki_instr) instrs;
     VEC(struct nki_loc) locs;
@@ -405,6 +407,7 @@ struct nki_input {
 struct nki_specialise_options {
     const char *function; /* NULL: the one kernel in the file */
     enum nki_generation generation;
+    const char *release; /* of the package nki, "0.6"; NULL: the newest */
     const struct nki_input *inputs;
     size_t n_inputs;
     int grid[3];                /* SPMD launch grid; 0: none. In the current dialect its programs

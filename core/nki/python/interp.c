@@ -42,6 +42,10 @@ enum nki_dialect interp_dialect(const struct interp *in) {
     return in->dialect;
 }
 
+bool interp_rule(const struct interp *in, enum nki_rule rule) {
+    return nki_rule_holds(in->program->rules, rule);
+}
+
 struct interp *interp_new(const struct nki_tree *tree, const struct nki_specialise_options *options,
                           const struct interp_objects *objects,
                           const struct interp_library *library, struct diag_list *diags) {
@@ -62,6 +66,11 @@ struct interp *interp_new(const struct nki_tree *tree, const struct nki_speciali
     in->program->dialect = in->dialect;
     in->program->generation = options->generation ? options->generation : NKI_GENERATION_DEFAULT;
     in->program->kernel = "";
+    if (in->dialect != NKI_DIALECT_LEGACY) {
+        const char *release = options->release ? nki_release_find(options->release) : NULL;
+        in->program->release = release ? release : nki_release_newest();
+        in->program->rules = nki_rules_of(in->program->release);
+    }
     budget_open(in);
     return in;
 }

@@ -6,6 +6,7 @@
 #define HONE_NKI_PYTHON_H
 
 #include "nki/program/program.h"
+#include "nki/release/release.h"
 
 struct interp;
 
@@ -164,6 +165,8 @@ struct nki_program *interp_program(struct interp *in);
 void interp_on_device(struct interp *in, int more);
 const struct nki_specialise_options *interp_options(const struct interp *in);
 enum nki_dialect interp_dialect(const struct interp *in);
+/* Whether a rule of the language holds in the kernel's release; false in the legacy dialect. */
+bool interp_rule(const struct interp *in, enum nki_rule rule);
 /* Adds an error at the node, with the call stack as notes, and stops the evaluation. Returns false.
  * An exception that the kernel raises takes the same way. */
 bool interp_error(struct interp *in, const struct nki_node *node, const char *code,

@@ -13,6 +13,7 @@ static void check_with_inputs(struct evaluation *evaluation) {
         inputs_for_specialiser(evaluation, evaluation->shapes, &n_inputs);
     struct nki_specialise_options options = {.function = evaluation->result.kernel_name,
                                              .generation = evaluation->generation->generation,
+                                             .release = evaluation->job.release,
                                              .inputs = inputs,
                                              .n_inputs = n_inputs,
                                              .grid = {job->lnc},
@@ -32,6 +33,7 @@ static void check_with_inputs(struct evaluation *evaluation) {
 static void check_without_inputs(struct evaluation *evaluation) {
     struct nki_specialise_options options = {.function = evaluation->result.kernel_name,
                                              .generation = evaluation->generation->generation,
+                                             .release = evaluation->job.release,
                                              .max_instructions =
                                                  (size_t)evaluation->job.instruction_limit,
                                              .max_steps = (size_t)evaluation->job.step_limit,
@@ -45,10 +47,7 @@ static void check_without_inputs(struct evaluation *evaluation) {
         const struct diag *diag = &found.all.at[i];
         if (diag->severity != DIAG_ERROR)
             continue;
-        struct diag *copy = diag_add(&evaluation->diags, DIAG_ERROR, diag->code, diag->file,
-                                     diag->line, diag->column, "%s", diag->message);
-        copy->end_line = diag->end_line;
-        copy->end_column = diag->end_column;
+        diag_copy(&evaluation->diags, diag);
     }
     diag_free(&found);
 }
@@ -100,13 +99,10 @@ static void check_kernel(struct evaluation *evaluation) {
 static void check_source(struct evaluation *evaluation) {
     const struct runner_job *job = &evaluation->job;
     evaluation->tree = nki_parse(job->kernel_path, str_of(job->kernel_text), &evaluation->diags);
-    struct nki_dialect_info dialect = nki_detect_dialect(evaluation->tree);
-    snprintf(evaluation->result.dialect, sizeof evaluation->result.dialect, "%s",
-             nki_dialect_name(dialect.dialect));
+    evaluation_name_language(evaluation);
     if (evaluation->tree->errors)
         return;
-    struct nki_lint_options options = {.strict = job->strict};
-    nki_lint(evaluation->tree, &options, &evaluation->diags);
+    evaluation_lint(evaluation);
     if (!evaluation->diags.errors)
         check_kernel(evaluation);
 }

@@ -25,6 +25,7 @@ static struct nki_specialise_options options_for(struct evaluation *evaluation,
         inputs_for_specialiser(evaluation, evaluation->shapes, &n_inputs);
     return (struct nki_specialise_options){.function = function,
                                            .generation = evaluation->generation->generation,
+                                           .release = evaluation->job.release,
                                            .inputs = inputs,
                                            .n_inputs = n_inputs,
                                            .grid = {job->lnc},

@@ -101,6 +101,7 @@ static struct device_image *load_parent(struct diagnosing *d, struct nki_tree **
         inputs_for_specialiser(evaluation, evaluation->shapes, &n_inputs);
     struct nki_specialise_options options = {.function = job->kernel_name,
                                              .generation = evaluation->generation->generation,
+                                             .release = evaluation->job.release,
                                              .inputs = inputs,
                                              .n_inputs = n_inputs,
                                              .grid = {job->lnc},

@@ -177,13 +177,8 @@ static void parse(struct evaluation *evaluation) {
     uint64_t start = clock_monotonic_ns();
     events_phase("parse", -1);
     evaluation->tree = nki_parse(job->kernel_path, str_of(job->kernel_text), &evaluation->diags);
-    struct nki_dialect_info dialect = nki_detect_dialect(evaluation->tree);
-    snprintf(evaluation->result.dialect, sizeof evaluation->result.dialect, "%s",
-             nki_dialect_name(dialect.dialect));
-    if (job->check_only || job->strict) {
-        struct nki_lint_options options = {.strict = job->strict};
-        nki_lint(evaluation->tree, &options, &evaluation->diags);
-    }
+    evaluation_name_language(evaluation);
+    evaluation_lint(evaluation);
     events_phase("parse", seconds_since(start));
     if (evaluation_tell_diags(evaluation) && find_kernel(evaluation))
         find_inputs(evaluation);

@@ -49,6 +49,7 @@ bool here_specialise(struct evaluation *evaluation, struct err *err) {
         inputs_for_specialiser(evaluation, evaluation->shapes, &n_inputs);
     struct nki_specialise_options options = {.function = evaluation->result.kernel_name,
                                              .generation = evaluation->generation->generation,
+                                             .release = evaluation->job.release,
                                              .inputs = inputs,
                                              .n_inputs = n_inputs,
                                              .grid = {job->lnc},

@@ -50,6 +50,11 @@ struct evaluation {
     bool diagnosed; /* a wrong seed was looked at, or is being looked at */
 };
 
+/* source.c: fills dialect and release of the result; adds what the source alone shows to the
+ * findings. */
+void evaluation_name_language(struct evaluation *evaluation);
+void evaluation_lint(struct evaluation *evaluation);
+
 /* Ends the evaluation with what the result holds by now. Called once, on the loop's thread. */
 void evaluation_finish(struct evaluation *evaluation);
 /* Writes the findings that were not reported yet. False when there are errors among all findings;

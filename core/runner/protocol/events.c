@@ -175,6 +175,7 @@ void events_result(const struct runner_result *result) {
     add_text(object, "kernel_name", result->kernel_name);
     add_text(object, "device", result->device);
     add_text(object, "dialect", result->dialect);
+    add_text(object, "release", result->release);
     add_text(object, "wall", result->wall);
     if (result->python[0])
         add_text(object, "python", result->python);

@@ -89,6 +89,7 @@ void runner_job_print(const struct runner_job *job, struct buf *out) {
     add_text(object, "parent_text", job->parent_text);
     add_text(object, "reference_path", job->reference_path);
     add_text(object, "device", job->device);
+    add_text(object, "release", job->release);
     add_text(object, "artifact_folder", job->artifact_folder);
     add_text(object, "output_folder", job->output_folder);
     if (job->input_count)
@@ -267,6 +268,7 @@ static void read_job(struct reading *reading, struct runner_job *job) {
     job->parent_text = get_text(reading, "parent_text");
     job->reference_path = get_text(reading, "reference_path");
     job->device = get_text(reading, "device");
+    job->release = get_text(reading, "release");
     job->artifact_folder = get_text(reading, "artifact_folder");
     job->output_folder = get_text(reading, "output_folder");
     if (!job->kernel_path)

@@ -48,6 +48,7 @@ struct runner_job {
     const struct runner_input *inputs;
     size_t input_count;
     const char *device;   /* "trn1", "trn2", "trn3"; NULL: trn2 */
+    const char *release;  /* of the package nki that the kernel is for, "0.6"; NULL: the newest */
     const int64_t *seeds; /* NULL: TASK_SEEDS */
     size_t seed_count;
     double tolerance; /* 0: the reference's, otherwise TASK_TOLERANCE */
@@ -56,7 +57,8 @@ struct runner_job {
     bool all_seeds;              /* continue after the first seed that fails */
     bool predict_only;           /* only the compiler's own prediction, where the place has one; the
                                   * device model has none */
-    bool strict;                 /* report what the NKI compiler's Python subset refuses too */
+    bool strict;                 /* report what releases that read a subset of Python refuse, also
+                                  * when `release` is none of them */
     const char *constants;       /* a host's constants for the device model (calibrate): a JSON
                                   * object of numbers by name; NULL: the device's own; not for
                                   * hosts */
@@ -199,6 +201,8 @@ struct runner_result {
     char wall[16];    /* the wall around kernel and reference (wall_name); "" unknown */
     char python[256]; /* of the embedded runner, if it had to be looked for; otherwise "" */
     char nki[24];     /* release of the package nki on a host; "" none, or unknown */
+    char release[16]; /* of the package nki that the device model took the kernel as, "0.6"; "" the
+                       * legacy dialect, or a host */
     VEC(struct runner_metric) metrics;
     VEC(struct runner_phase) phases;
     VEC(struct runner_artifact) artifacts;

@@ -340,6 +340,7 @@ static void read_result(struct runner_reader *reader, const cJSON *object) {
     read_judgement(verdict, "faster", &result->verdict.faster);
     copy_name(result->kernel_name, sizeof result->kernel_name, text_of(object, "kernel_name"));
     copy_name(result->device, sizeof result->device, text_of(object, "device"));
+    copy_name(result->release, sizeof result->release, text_of(object, "release"));
     copy_name(result->dialect, sizeof result->dialect, text_of(object, "dialect"));
     copy_name(result->wall, sizeof result->wall, text_of(object, "wall"));
     copy_name(result->python, sizeof result->python, text_of(object, "python"));

@@ -265,7 +265,8 @@ static void shared_sections(struct tune_context *context, const struct tune_stat
     tune_facts_limits(device_name(state->device), &out);
     tune_section_add(context, "limits", &out);
     if (source)
-        tune_facts_api(tune_memory_dialect(source), state->nki, device_name(state->device), &out);
+        tune_facts_api(tune_memory_dialect(source), tune_release(state), device_name(state->device),
+                       &out);
     tune_section_add(context, "api", &out);
     tune_facts_metrics(&out);
     tune_section_add(context, "metrics", &out);
@@ -425,7 +426,7 @@ static void menu_print(struct tune_context *context, const struct tune_state *st
 /* NKI 0.2 was the first whose kernels of the package nki look as they do today. */
 static bool takes_current(const struct tune_state *state) {
     bool here = !state->target || strcmp(state->target, "sim") == 0;
-    return here || (state->nki && nki_release_compare(state->nki, "0.2") >= 0);
+    return here || (tune_release(state) && nki_release_compare(tune_release(state), "0.2") >= 0);
 }
 
 /* `call`: the question that the context is for, where it was put already; else -1. */

@@ -63,7 +63,7 @@ void tune_menu_show(const struct tune_state *state, int parent, int call, struct
                                           .families = families.at,
                                           .source = source,
                                           .bound_by = limited.len ? limited.at : NULL,
-                                          .release = state->nki,
+                                          .release = tune_release(state),
                                           .any_precision =
                                               state->precision && !strcmp(state->precision, "any"),
                                           .spilled_bytes = from ? spilled(from) : NAN};

@@ -23,6 +23,9 @@ struct tune_options {
     const char *session_dir;     /* [.hone/<task> beside the kernel] */
     const char *device;          /* [that of the target's section, else trn2] */
     const char *target;          /* [sim] */
+    const char *release;         /* of the package nki that kernels are for, "0.6" [that of the
+                                  * target's section or [defaults], else the target's own, else the
+                                  * newest] */
     const struct config *config; /* defaults, hosts and clusters; outlives the session. [none] */
     const char *proposer;        /* [rewriter] */
     const char *search;          /* [greedy] */

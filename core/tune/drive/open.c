@@ -77,7 +77,9 @@ static bool same_place(const struct tune_state *state, const struct tune_options
         const char *what, *before, *now;
     } all[] = {{"device", state->device, options->device},
                {"target", state->target, options->target},
-               {"kernel-name", state->function, options->function}};
+               {"kernel-name", state->function, options->function},
+               {"release", tune_release(state) ? tune_release(state) : nki_release_newest(),
+                options->release}};
     for (size_t i = 0; i < COUNT_OF(all) && state->attempts.len; i++)
         if (all[i].now && all[i].before && strcmp(all[i].now, all[i].before) != 0)
             return err_set(err, ERR_USAGE,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "device/device.h"
+#include "nki/nki.h"
 #include "tune/drive/private.h"
 #include "tune/ask/ask.h"
 #include "tune/sums/sums.h"
@@ -319,6 +320,32 @@ static void lnc_put(struct source *source) {
     origin_put(source, "lnc", given ? NULL : &origin);
 }
 
+/* Only where it is said: on the command line, in the host's or the cluster's section, in
+ * [defaults]. Otherwise it follows what the target has. */
+static bool release_put(struct source *source, struct err *err) {
+    static const char *const kinds[] = {"host", "cluster"};
+    struct config_origin origin = {CONFIG_PRESET, NULL, 0};
+    const char *release = source->options->release;
+    bool given = release != NULL;
+    for (size_t i = 0; !release && i < COUNT_OF(kinds); i++) {
+        struct buf section = {0};
+        buf_printf(&section, "%s %s", kinds[i], source->session->target);
+        if (config_has(source->options->config, section.at))
+            release = config_get(source->options->config, section.at, "release", &origin);
+        buf_free(&section);
+    }
+    if (!release)
+        release = config_get(source->options->config, "defaults", "release", &origin);
+    if (!release)
+        return true;
+    source->session->release = nki_release_find(release);
+    origin_put(source, "release", given ? NULL : &origin);
+    return source->session->release ||
+           err_set(err, ERR_USAGE,
+                   "there is no release %.20s of the package nki; there is %s to %s", release,
+                   "0.1", nki_release_newest());
+}
+
 bool tune_options_begin(struct tune_event_session *session, struct arena *arena,
                         const struct tune_options *options, struct err *err) {
     struct source source = {.options = options, .session = session, .arena = arena};
@@ -330,6 +357,7 @@ bool tune_options_begin(struct tune_event_session *session, struct arena *arena,
     seed_names_put(&source);
     pessimistic_put(&source);
     lnc_put(&source);
+    bool ok = release_put(&source, err);
     session->tolerance = number_of(&source, "tolerance", options->tolerance);
     double rounds = number_of(&source, "rounds", options->rounds);
     session->rounds = !isnan(rounds) ? (int)rounds : is_beam(&width) ? ROUNDS_BEAM : ROUNDS;
@@ -338,7 +366,7 @@ bool tune_options_begin(struct tune_event_session *session, struct arena *arena,
     gates_put(&source);
     const char *seeds = value_of(&source, "seeds", options->seeds);
     origins_end(&source);
-    return seeds_put(session, arena, seeds, err);
+    return ok && seeds_put(session, arena, seeds, err);
 }
 
 bool tune_options_change(struct tune_event_session *session, struct arena *arena,

@@ -492,6 +492,7 @@ bool tune_session_kernel(const char *session, int attempt, struct tune_session_k
         found->reference = mem_strdup(tune_reference_file(bundle.state));
         found->function = mem_strdup(bundle.state->function);
         found->device = mem_strdup(bundle.state->device);
+        found->release = mem_strdup(tune_release(bundle.state));
         found->lnc = bundle.state->lnc;
         found->is_pessimistic = bundle.state->is_pessimistic;
     }
@@ -505,5 +506,6 @@ void tune_session_kernel_free(struct tune_session_kernel *found) {
     free(found->reference);
     free(found->function);
     free(found->device);
+    free(found->release);
     *found = (struct tune_session_kernel){0};
 }

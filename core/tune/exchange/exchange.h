@@ -55,7 +55,7 @@ bool tune_session_about(const char *session, char **kernel, char **reference, st
 struct tune_session_kernel {
     int attempt;
     char *source, *kernel, *reference; /* the text; the files that it is evaluated with */
-    char *function, *device;
+    char *function, *device, *release;
     int lnc;
     bool is_pessimistic;
 };

@@ -35,6 +35,7 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         {"precision", state->precision},
         {"target", state->target},
         {"nki", state->nki},
+        {"release", state->release},
         {"device", state->device},
         {"proposer", state->proposer},
         {"search", state->search},

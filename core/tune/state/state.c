@@ -90,6 +90,10 @@ void tune_state_free(struct tune_state *state) {
     free(state);
 }
 
+const char *tune_release(const struct tune_state *state) {
+    return state->release ? state->release : state->nki;
+}
+
 const char *tune_kernel_file(const struct tune_state *state) {
     return state->kernel_file ? state->kernel_file : state->kernel_path;
 }

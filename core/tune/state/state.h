@@ -330,6 +330,8 @@ struct tune_state {
     const char *model; /* JSON: the kernel is timed inside a model; NULL: on its own */
     const char *precision, *target, *device, *proposer, *search;
     const char *nki;     /* release of NKI on the target, "0.3.0"; NULL: not known, or sim */
+    const char *release; /* that kernels are for, "0.6", where it was said; else NULL: see
+                          * tune_release */
     bool is_pessimistic; /* the model's fitted and guessed constants at their unfavourable end */
     int lnc;             /* physical cores of the model's launches; 0: as the kernel's file does */
     bool allows_seed;    /* candidates may also use what the seed kernel uses beyond the list */
@@ -412,6 +414,9 @@ struct tune_state {
 /* The files that kernel and reference are read from; the latter is NULL when there is none. */
 const char *tune_kernel_file(const struct tune_state *state);
 const char *tune_reference_file(const struct tune_state *state);
+/* The release of the package nki that kernels are for: what was said, else that of the target;
+ * NULL: the newest. */
+const char *tune_release(const struct tune_state *state);
 /* What the session allows: its precision. Attempts of other classes stay, and do not count. */
 enum tune_precision tune_precision_allowed(const struct tune_state *state);
 /* The fastest attempt of exactly that class that was kept and is not outdated; -1: there is none.

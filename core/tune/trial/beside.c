@@ -92,6 +92,7 @@ static void start(struct question *question, const struct tune_attempt *attempt)
                              .kernel_name = state->function,
                              .reference_path = tune_reference_file(state),
                              .device = state->device,
+                             .release = tune_release(state),
                              .constants = question->beside->own.constants,
                              .pessimistic = state->is_pessimistic,
                              .lnc = state->lnc,

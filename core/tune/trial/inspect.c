@@ -48,6 +48,7 @@ static struct nki_program *specialise(struct inspection *own, const struct nki_t
     struct diag_list ignored = {0};
     struct nki_specialise_options options = {.function = own->function,
                                              .generation = generation->generation,
+                                             .release = own->release,
                                              .grid = {own->lnc},
                                              .inputs = own->inputs,
                                              .n_inputs = own->n_inputs,
@@ -292,7 +293,7 @@ static struct inspection *inspection_new(struct tune_session *session, int lane)
     own->original = keep(own, tune_source(state, &state->attempts.at[0]));
     own->device = keep(own, device_name(state->device));
     own->lnc = state->lnc;
-    own->release = keep(own, state->nki);
+    own->release = keep(own, tune_release(state));
     own->allows_original = state->allows_seed;
     own->any_dialect = takes_any_dialect(state, attempt);
     own->precision = precision_of(state);
@@ -358,7 +359,7 @@ void tune_beyond_tell(struct tune_session *session) {
     const char *path = tune_kernel_file(state) ? tune_kernel_file(state) : "kernel.py";
     struct nki_tree *tree = nki_parse(path, str_of(state->kernel_source), &ignored);
     struct nki_candidate_options options = {
-        .release = state->nki, .path = path, .reference = tune_reference_file(state)};
+        .release = tune_release(state), .path = path, .reference = tune_reference_file(state)};
     nki_lint_beyond(tree, &options, &found);
     if (found.all.len)
         tell_beyond(session, &found);

@@ -77,6 +77,7 @@ static void start(struct question *question, const struct tune_attempt *attempt)
                              .kernel_text = tune_source(state, attempt),
                              .kernel_name = state->function,
                              .device = state->device,
+                             .release = tune_release(state),
                              .reference_path = tune_reference_file(state),
                              .session = state->id,
                              .seeds = state->seeds.at,

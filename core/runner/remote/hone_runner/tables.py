@@ -12,7 +12,7 @@ COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|/\*.*?\*/', re.S)
 # Where a table lies when the runner is run from the source tree; in the archive all tables are
 # beside this file.
 SOURCES = {"generations.def": "../../../nki/program", "messages.def": "../../messages",
-           "releases.def": "../../../nki/lint"}
+           "releases.def": "../../../nki/release"}
 
 
 def text_of(name):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of releases.def, and what can be asked of them. */
-#include "nki/lint/releases.h"
+#include "nki/release/release.h"
 
-#include "nki/lint/rules.h"
+#include <stdlib.h>
 
 static const struct release_row rows[] = {
 #define RELEASE(number, of_nki, of_compiler, by, ways) \
@@ -18,8 +18,9 @@ static const struct release_row rows[] = {
 #define OLD(old, todo) {.change = RELEASE_OLD, .name = old, .instead = todo},
 #define KEYWORD(function, gone, todo) \
     {.change = RELEASE_KEYWORD, .name = function, .keyword = gone, .instead = todo},
-#define RULE(lint) {.change = RELEASE_RULE, .rule = lint},
-#include "nki/lint/releases.def"
+#define RULE(id) {.change = RELEASE_RULE, .rule = NKI_RULE_##id},
+#define ENDS(id) {.change = RELEASE_ENDS, .rule = NKI_RULE_##id},
+#include "nki/release/releases.def"
 #undef RELEASE
 #undef NEW
 #undef GONE
@@ -27,7 +28,20 @@ static const struct release_row rows[] = {
 #undef OLD
 #undef KEYWORD
 #undef RULE
+#undef ENDS
 };
+
+int nki_release_compare(const char *a, const char *b) {
+    for (int i = 0; i < 4; i++) {
+        char *after_a, *after_b;
+        long x = strtol(a, &after_a, 10), y = strtol(b, &after_b, 10);
+        if (x != y)
+            return x < y ? -1 : 1;
+        a = *after_a == '.' ? after_a + 1 : "";
+        b = *after_b == '.' ? after_b + 1 : "";
+    }
+    return 0;
+}
 
 const struct release_row *release_next(const struct release_row *row, const char **since) {
     const struct release_row *next = row ? row + 1 : rows;
@@ -44,14 +58,6 @@ bool release_names(const char *names, struct str name) {
         if (str_equal(one, name))
             return true;
     return false;
-}
-
-const char *release_of_rule(int rule) {
-    const char *since = NULL;
-    for (const struct release_row *row = NULL; (row = release_next(row, &since));)
-        if (row->change == RELEASE_RULE && row->rule == rule)
-            return since;
-    return NULL;
 }
 
 const char *release_of_name(struct str name) {
@@ -76,4 +82,61 @@ bool nki_release_has(enum nki_dialect dialect, const char *release, struct str n
             has = false;
     }
     return has;
+}
+
+/* ---- releases and rules --------------------------------------------------------------------- */
+
+/* "2.32" is also 2.32.0 and 2.32.1; "0.6" is also 0.6.0+3104. */
+static bool is_number(struct str text, const char *number) {
+    size_t len = strlen(number);
+    return str_starts(text, number) &&
+           (text.len == len || text.at[len] == '.' || text.at[len] == '+');
+}
+
+const char *nki_release_find(const char *text) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (rows[i].change == RELEASE_IS && rows[i].nki &&
+            (is_number(str_of(text), rows[i].nki) || is_number(str_of(text), rows[i].sdk)))
+            return rows[i].nki;
+    return NULL;
+}
+
+const char *nki_release_newest(void) {
+    const char *newest = NULL;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (rows[i].change == RELEASE_IS)
+            newest = rows[i].nki;
+    return newest;
+}
+
+const char *nki_release_sdk(const char *nki) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (rows[i].change == RELEASE_IS && rows[i].nki && is_number(str_of(nki), rows[i].nki))
+            return rows[i].sdk;
+    return NULL;
+}
+
+_Static_assert(NKI_RULE_COUNT <= 64, "the rules of a release are bits of a word");
+
+uint64_t nki_rules_of(const char *release) {
+    uint64_t rules = 0;
+    const char *since = NULL;
+    for (const struct release_row *row = NULL; (row = release_next(row, &since));) {
+        if (since && release && nki_release_compare(since, release) > 0)
+            break;
+        if (row->change == RELEASE_RULE)
+            rules |= UINT64_C(1) << row->rule;
+        else if (row->change == RELEASE_ENDS)
+            rules &= ~(UINT64_C(1) << row->rule);
+    }
+    return rules;
+}
+
+const char *nki_rule_text(enum nki_rule rule) {
+    static const char *const texts[] = {
+#define X(id, what) what,
+        NKI_RULE_TABLE(X)
+#undef X
+    };
+    return texts[rule];
 }
