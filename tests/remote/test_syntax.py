@@ -19,7 +19,8 @@ TABLES = [os.path.join(common.ROOT, "core", "nki", "release", "releases.def"),
           os.path.join(common.ROOT, "core", "runner", "messages", "messages.def")]
 MAX_FUNCTION, MAX_FILE, MAX_PARAMETERS, MAX_LINE = 80, 800, 8, 104
 STANDARD = {"argparse", "array", "ast", "bisect", "collections", "contextlib", "copy", "ctypes",
-            "dataclasses", "datetime", "errno", "fcntl", "functools", "getpass", "glob", "grp",
+            "dataclasses", "datetime",
+            "enum", "errno", "fcntl", "functools", "getpass", "glob", "grp",
             "gzip", "hashlib", "heapq", "importlib", "inspect", "io", "itertools", "json",
             "linecache", "math",
             "operator",
