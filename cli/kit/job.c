@@ -267,6 +267,7 @@ void cli_json_line(cJSON *object) {
 
 struct prepared {
     bool done;
+    size_t shapes; /* of the task, 0: one without a name */
     struct err err;
 };
 
@@ -275,26 +276,37 @@ static void on_inputs(void *data, struct task_inputs *inputs, const struct err *
     prepared->done = true;
     if (err)
         prepared->err = *err;
+    prepared->shapes = inputs ? inputs->shape_count : 0;
     task_inputs_free(inputs); /* it is in the cache now */
+}
+
+/* Whether the cache has the inputs of the seed; *shapes: how many the task has. */
+static bool is_prepared(const struct runner_job *job, int64_t seed, bool shapes_only,
+                        size_t *shapes) {
+    struct task_inputs *known = task_inputs_cached(job->reference_path, seed, shapes_only);
+    *shapes = known ? known->shape_count : 0;
+    task_inputs_free(known);
+    return known != NULL;
 }
 
 void cli_job_prepare(const struct runner_job *job, bool shapes_only, struct err *err) {
     int64_t seed = job->seeds ? job->seeds[0] : 0;
     if (!job->reference_path || job->input_count)
         return;
-    struct task_inputs *known =
-        task_inputs_cached(job->reference_path, shapes_only ? 0 : seed, shapes_only);
-    if (known) {
-        task_inputs_free(known);
-        return;
-    }
-    struct loop *loop = loop_new();
     struct prepared prepared = {0};
+    size_t shape = 0, ignored;
+    seed = shapes_only ? 0 : seed;
+    while (is_prepared(job, task_seed_of_shape(seed, shape), shapes_only,
+                       shape ? &ignored : &prepared.shapes))
+        if (++shape >= prepared.shapes)
+            return;
+    struct loop *loop = loop_new();
     struct task_reference_limits limits = {.wall = &job->wall};
     struct task_reference *reference =
         task_reference_open(loop, job->reference_path, &limits, &prepared.err);
-    if (reference) {
-        task_reference_prepare(reference, shapes_only ? 0 : seed, on_inputs, &prepared);
+    for (bool more = reference != NULL; more; more = ++shape < prepared.shapes) {
+        prepared.done = false;
+        task_reference_prepare(reference, task_seed_of_shape(seed, shape), on_inputs, &prepared);
         loop_run_until(loop, &prepared.done, 0);
     }
     *err = prepared.err;

@@ -223,6 +223,25 @@ static void read_work(const cJSON *meta, struct task_work *work) {
     work->line = read_number(meta, "line", 0, 1e9, &line) ? (int)line : 0;
 }
 
+static bool is_name(const char *text) {
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");
+    return n > 0 && !text[n] && n < sizeof((struct task_shape *)0)->name;
+}
+
+static bool read_shapes(const cJSON *meta, struct task_inputs *inputs) {
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(meta, "shapes");
+    for (const cJSON *row = rows ? rows->child : NULL; row; row = row->next) {
+        const cJSON *name = cJSON_GetArrayItem(row, 0), *weight = cJSON_GetArrayItem(row, 1);
+        if (inputs->shape_count == TASK_MAX_SHAPES || !cJSON_IsString(name) ||
+            !is_name(name->valuestring) || !cJSON_IsNumber(weight) || !(weight->valuedouble > 0))
+            return false;
+        struct task_shape *shape = &inputs->shapes[inputs->shape_count++];
+        snprintf(shape->name, sizeof shape->name, "%s", name->valuestring);
+        shape->weight = weight->valuedouble;
+    }
+    return true;
+}
+
 static bool read_meta(const cJSON *meta, const char *beside, bool shapes_only,
                       struct task_inputs *inputs) {
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(meta, "values");
@@ -232,7 +251,7 @@ static bool read_meta(const cJSON *meta, const char *beside, bool shapes_only,
         !read_number(meta, "tolerance", 0, 1e9, &inputs->tolerance) ||
         !read_number(meta, "elapsed", 0, 1e9, &inputs->elapsed_s) || !cJSON_IsArray(rows))
         return false;
-    if (!shapes_only && inputs->mapping_bytes < (uint64_t)bytes)
+    if ((!shapes_only && inputs->mapping_bytes < (uint64_t)bytes) || !read_shapes(meta, inputs))
         return false;
     read_version(meta, "python", inputs->python, sizeof inputs->python);
     read_version(meta, "numpy", inputs->numpy, sizeof inputs->numpy);
@@ -327,12 +346,15 @@ struct task_inputs *task_cache_take_steps(const char *reference_path, const char
     return steps;
 }
 
-static struct task_inputs *load_any_seed(const char *reference_path, const char *of_reference) {
+/* Any seed will do whose inputs have the same shape. */
+static struct task_inputs *load_any_seed(const char *reference_path, const char *of_reference,
+                                         int64_t wanted) {
     struct task_inputs *inputs = NULL;
     DIR *dir = opendir(of_reference);
     struct dirent *entry;
     while (dir && !inputs && (entry = readdir(dir))) {
-        if (entry->d_name[0] == '.')
+        long long seed;
+        if (!str_to_int(str_of(entry->d_name), &seed) || seed >> 32 != wanted >> 32)
             continue;
         char *folder = path_join(of_reference, entry->d_name);
         inputs = task_cache_load(reference_path, folder, true);
@@ -350,7 +372,7 @@ struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed,
     char *folder = task_cache_seed(of, seed);
     struct task_inputs *inputs = task_cache_load(reference_path, folder, shapes_only);
     if (!inputs && shapes_only)
-        inputs = load_any_seed(reference_path, of);
+        inputs = load_any_seed(reference_path, of, seed);
     free(folder);
     free(of);
     return inputs;

@@ -29,6 +29,7 @@ META_VERSION = 2
 MAX_VALUES = 64     # arguments of a kernel
 MAX_DIMS = 8
 MAX_DEPTH = 8       # of values in values
+MAX_SHAPES = 16     # of a task; the number of one is above the low 32 bits of a seed
 MAX_HASHED = 64 << 20   # a larger file that the reference reads goes by its size and time
 
 
@@ -137,6 +138,11 @@ def decode(raw, name):
 
 def raw_type(name):
     return np.dtype(RAW_DTYPES.get(name, name))
+
+
+def is_name(name):
+    return isinstance(name, str) and 0 < len(name) < 32 and name.isascii() and \
+        name.replace("_", "").replace("-", "").replace(".", "").isalnum()
 
 
 # An argument of the kernel: an array with its type's name, or another value and None; `name` is its
@@ -256,16 +262,41 @@ class Reference:
             raise Unusable(f"TOLERANCE has {len(each)} numbers for {count} outputs")
         return each[i] / max(each) if len(each) > 1 else 1.0
 
+    def shapes(self):
+        """SHAPES as (name, weight, arguments of get_inputs); none where there is no such list."""
+        given, weights = self.names.get("SHAPES"), self.names.get("WEIGHTS")
+        if given is None:
+            return []
+        if not isinstance(given, dict) or not 1 <= len(given) <= MAX_SHAPES or not all(
+                is_name(name) and isinstance(wanted, dict) for name, wanted in given.items()):
+            raise Unusable(f"SHAPES must be a dict of at most {MAX_SHAPES} shapes: a name of at "
+                           "most 31 letters, digits, _, - and ., and a dict of arguments for "
+                           "get_inputs()")
+        weights = dict.fromkeys(given, 1) if weights is None else weights
+        if not isinstance(weights, dict) or set(weights) != set(given) or not all(
+                isinstance(one, (int, float)) and 0 < one < 1e9 for one in weights.values()):
+            raise Unusable("WEIGHTS must be a dict with a number above 0 for each of SHAPES")
+        return [(name, float(weights[name]), wanted) for name, wanted in given.items()]
+
+    def shape_of(self, seed):
+        """What get_inputs() is called with for a seed, and the seed without its shape."""
+        shapes = self.shapes()
+        number = seed >> 32
+        if not shapes or not 0 <= number < len(shapes):
+            return {} if not shapes else shapes[0][2], seed
+        return shapes[number][2], seed & 0xFFFFFFFF
+
     def begin(self, seed):
         """The inputs of a seed, as get_inputs returned them."""
         if self.seed == seed:
             return self.inputs
         self.load()
-        random.seed(seed)
-        np.random.seed(seed & 0xFFFFFFFF)
+        wanted, drawn = self.shape_of(seed)
+        random.seed(drawn)
+        np.random.seed(drawn & 0xFFFFFFFF)
         if "torch" in sys.modules:
-            sys.modules["torch"].manual_seed(seed)
-        inputs = self.names["get_inputs"]()
+            sys.modules["torch"].manual_seed(drawn)
+        inputs = self.names["get_inputs"](**wanted)
         if isinstance(inputs, tuple):
             inputs = list(inputs)
         if not isinstance(inputs, list):
@@ -516,6 +547,10 @@ def map_file(path, dtype, shape, offset=0):
 # ------------------------------------------------------------------------------------ the requests
 
 
+def shape_rows(reference):
+    return [[name, weight] for name, weight, _ in reference.shapes()]
+
+
 def facts_of(reference, request):
     """What else stands in meta.json; record/graph.py, where it follows, has more to say."""
     return {}
@@ -528,7 +563,8 @@ def do_inputs(reference, request):
     elapsed = time.monotonic() - started
     write_arrays(request["folder"], "inputs", values,
                  {"tolerance": reference.tolerance(), "depends": reference.depends(),
-                  "elapsed": elapsed, **facts_of(reference, request)})
+                  "elapsed": elapsed, "shapes": shape_rows(reference),
+                  **facts_of(reference, request)})
 
 
 def do_forward(reference, request):

@@ -189,7 +189,8 @@ def write_outlines(path, request, facts):
         raise Unknown()
     write_meta(request["folder"], "shapes", {
         "bytes": size, "values": rows, "tolerance": outlines.tolerance(),
-        "depends": outlines.depends(), "elapsed": time.monotonic() - started, **facts})
+        "depends": outlines.depends(), "elapsed": time.monotonic() - started,
+        "shapes": shape_rows(outlines), **facts})
 
 
 def do_shapes(reference, request):

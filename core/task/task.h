@@ -89,11 +89,27 @@ struct task_work {
     char refused[160];
     int line;
 };
+/* A task may have several shapes: get_inputs makes them from the arguments that SHAPES of the
+ * reference names, and the latency that counts is their mean by WEIGHTS. The first is the one that
+ * profiles and the rewriter see. */
+#define TASK_MAX_SHAPES 16
+struct task_shape {
+    char name[32]; /* letters, digits, _ - . */
+    double weight;
+};
+/* The seed for which a reference makes inputs of shape number `shape`. Only a reference with SHAPES
+ * divides a seed so. */
+static inline int64_t task_seed_of_shape(int64_t seed, size_t shape) {
+    return shape ? (int64_t)((uint64_t)shape << 32 | (uint32_t)seed) : seed;
+}
+
 /* What the reference made of one seed: the kernel's arguments, mapped into memory. */
 struct task_inputs {
     struct task_value values[TASK_MAX_VALUES];
     size_t count;
     double tolerance; /* the reference's TOLERANCE; 0 when it has none */
+    struct task_shape shapes[TASK_MAX_SHAPES];
+    size_t shape_count; /* 0: the task has one, without a name */
     bool from_cache;
     double elapsed_s;           /* how long the reference ran */
     char python[24], numpy[24]; /* versions that made them; "" unknown */

@@ -15,6 +15,10 @@ set_tests_properties(cli/models PROPERTIES LABELS session TIMEOUT 300)
 add_test(NAME cli/sessions COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/sessions.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/sessions PROPERTIES LABELS session TIMEOUT 300)
+add_test(NAME cli/tasks COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/tasks.py
+  $<TARGET_FILE:hone>)
+set_tests_properties(cli/tasks PROPERTIES LABELS unit TIMEOUT 120)
+
 # A wall clock that is set meanwhile; the library that sets it is preloaded.
 add_library(clock_set MODULE ${CMAKE_CURRENT_LIST_DIR}/clock_set.c)
 target_link_libraries(clock_set PRIVATE ${CMAKE_DL_LIBS})

@@ -52,15 +52,30 @@ static bool has_row(const struct tune_attempt *a, const struct tune_attempt *b, 
     return isfinite(metric(a, name)) || isfinite(metric(b, name));
 }
 
+/* Of a task with several shapes each has its latency as a metric of its own. The next one of the
+ * attempt, from metric number *at on; NULL: there are no more. */
+#define OF_SHAPE "latency_us."
+static const char *next_shape(const struct tune_attempt *attempt, size_t *at) {
+    while (attempt && *at < attempt->metrics.len) {
+        const char *name = attempt->metrics.at[(*at)++].name;
+        if (str_starts(str_of(name), OF_SHAPE))
+            return name;
+    }
+    return NULL;
+}
+
 const char *pane_profile_metric(const struct views *views, int row) {
     const struct tune_attempt *a, *b;
     views_pair(views, &a, &b);
     if (!a || !isfinite(a->latency_us))
         return NULL;
-    for (size_t i = 0; i < COUNT_OF(rows) + COUNT_OF(engines); i++) {
+    for (size_t i = 0, at = 0; i < COUNT_OF(rows) + COUNT_OF(engines); i++) {
         const char *name = i < COUNT_OF(rows) ? rows[i].metric : engines[i - COUNT_OF(rows)].metric;
         if (has_row(a, b, name) && row-- == 0)
             return name;
+        while (i == 0 && next_shape(a, &at))
+            if (row-- == 0)
+                return rows[0].metric;
     }
     return NULL;
 }
@@ -71,27 +86,38 @@ static enum tui_role role_of_change(double from, double to, bool less_is_better)
     return (to < from) == less_is_better ? TUI_GOOD : TUI_BAD;
 }
 
-static int draw_values(struct tui_area area, int row, const struct tune_attempt *a,
-                       const struct tune_attempt *b) {
+/* A row of one metric, where one of the two has it; returns the next row. */
+static int draw_value(struct tui_area area, int row, const struct profile_pair *pair,
+                      const char *name, const char *word, const char *unit) {
     bool wide = area.cols >= 52;
     int value = wide ? 26 : 20, other = wide ? 40 : 29, change = wide ? 51 : area.cols - 1;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        double from = metric(a, rows[i].metric), to = metric(b, rows[i].metric);
-        if (!has_row(a, b, rows[i].metric))
-            continue;
-        tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", glossary_word(rows[i].metric));
-        tui_say_right(b ? area : tui_ink(area, TUI_STRONG), row, value, "%s",
-                      show_value(from, rows[i].unit).text);
-        if (b) {
-            if (wide)
-                tui_say(tui_ink(area, TUI_DIM), row, value + 1, "→");
-            tui_say_right(tui_ink(area, TUI_STRONG), row, other, "%s",
-                          show_value(to, rows[i].unit).text);
-            bool less = strcmp(rows[i].metric, "mfu_estimated_percent") != 0;
-            tui_say_right(tui_ink(area, role_of_change(from, to, less)), row, change, "%s",
-                          show_change(from, to).text);
+    double from = metric(pair->a, name), to = metric(pair->b, name);
+    if (!has_row(pair->a, pair->b, name))
+        return row;
+    tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", word);
+    tui_say_right(pair->b ? area : tui_ink(area, TUI_STRONG), row, value, "%s",
+                  show_value(from, unit).text);
+    if (pair->b) {
+        if (wide)
+            tui_say(tui_ink(area, TUI_DIM), row, value + 1, "→");
+        tui_say_right(tui_ink(area, TUI_STRONG), row, other, "%s", show_value(to, unit).text);
+        bool less = strcmp(name, "mfu_estimated_percent") != 0;
+        tui_say_right(tui_ink(area, role_of_change(from, to, less)), row, change, "%s",
+                      show_change(from, to).text);
+    }
+    return row + 1;
+}
+
+static int draw_values(struct tui_area area, int row, const struct profile_pair *pair) {
+    for (size_t i = 0, at = 0; i < COUNT_OF(rows); i++) {
+        const char *shape;
+        row = draw_value(area, row, pair, rows[i].metric, glossary_word(rows[i].metric),
+                         rows[i].unit);
+        while (i == 0 && (shape = next_shape(pair->a, &at))) {
+            char word[20];
+            snprintf(word, sizeof word, "  %.12s", shape + strlen(OF_SHAPE));
+            row = draw_value(area, row, pair, shape, word, "us");
         }
-        row++;
     }
     return row;
 }
@@ -163,7 +189,7 @@ static int draw_doubt(struct tui_area area, int row, const struct profile_pair *
 }
 
 void profile_pair_draw(struct tui_area area, const struct profile_pair *pair) {
-    int row = draw_values(area, 0, pair->a, pair->b);
+    int row = draw_values(area, 0, pair);
     row = draw_engines(area, row, pair->a, pair->b);
     draw_bound(area, row, pair);
     draw_doubt(area, row + 1, pair);
@@ -207,9 +233,9 @@ void pane_profile_draw(struct views *views, struct tui_area area) {
         tui_say(tui_ink(area, TUI_DIM), 1, 2, "not measured yet");
         return;
     }
-    int row = draw_values(area, 0, a, b);
-    row = draw_engines(area, row, a, b);
     struct profile_pair pair = {a, b, tune_roof_of(views->state)};
+    int row = draw_values(area, 0, &pair);
+    row = draw_engines(area, row, a, b);
     draw_bound(area, row, &pair);
     row = draw_doubt(area, row + 1, &pair) - 1;
     struct tui_rect rest = {row + 2, 0, MIN_OF(area.rows - row - 2, 6), area.cols};

@@ -64,6 +64,25 @@ static void find_shapes(struct evaluation *evaluation, struct buf *missing) {
         evaluation->shapes = inputs_from_job(evaluation);
 }
 
+/* The further shapes of a task that has several, up to one with errors. */
+static void check_other_shapes(struct evaluation *evaluation) {
+    const struct runner_job *job = &evaluation->job;
+    size_t count = evaluation->shapes->shape_count;
+    int64_t seed = job->seeds ? job->seeds[0] : 0;
+    for (size_t s = 1; s < count && evaluation->image && !evaluation->diags.errors; s++) {
+        struct task_inputs *inputs =
+            task_inputs_cached(job->reference_path, task_seed_of_shape(seed, s), true);
+        if (!inputs)
+            continue;
+        struct device_kernel kernel = {evaluation->program, evaluation->image, NULL};
+        device_kernel_free(&kernel);
+        task_inputs_free(evaluation->shapes);
+        evaluation->shapes = inputs;
+        evaluation->image = NULL;
+        check_with_inputs(evaluation);
+    }
+}
+
 static void check_kernel(struct evaluation *evaluation) {
     struct task_judgement *compiles = &evaluation->result.verdict.compiles;
     struct err err = {0};
@@ -84,6 +103,7 @@ static void check_kernel(struct evaluation *evaluation) {
     find_shapes(evaluation, &missing);
     if (evaluation->shapes) {
         check_with_inputs(evaluation);
+        check_other_shapes(evaluation);
         if (evaluation->image)
             task_judge(compiles, TASK_YES, "%s", "");
     } else {

@@ -88,7 +88,7 @@ static void take_profile(struct evaluation *evaluation) {
     task_judge_latency(&result->verdict, result->latency_us, result->floor_any_us);
 }
 
-static void tell_sample(double us, bool incumbent) {
+void evaluation_tell_sample(double us, bool incumbent) {
     events_write(&(struct runner_event){
         .kind = RUNNER_SAMPLE, .value = us, .incumbent = incumbent, .modelled = true});
 }
@@ -147,8 +147,13 @@ static void time_kernel(struct evaluation *evaluation) {
     if (!evaluation->profile)
         evaluation->profile = device_time_with(evaluation->image, &evaluation->constants);
     evaluation_use_task_floor(evaluation);
+    if (shapes_is_later(evaluation)) {
+        events_phase("time", seconds_since(start));
+        return;
+    }
     tell_work(evaluation);
-    tell_sample(evaluation->profile->latency_us, false);
+    if (!shapes_are_several(evaluation))
+        evaluation_tell_sample(evaluation->profile->latency_us, false);
     take_profile(evaluation);
     evaluation->causes = device_causes_of(evaluation->image, &evaluation->constants,
                                           evaluation->job.artifact_folder != NULL);
@@ -182,8 +187,13 @@ static void judge_speed(struct evaluation *evaluation) {
     uint64_t start = clock_monotonic_ns();
     events_phase("incumbent", -1);
     double was = time_incumbent(evaluation), is = evaluation->result.latency_us;
+    evaluation->sums.incumbent_us = was;
+    if (shapes_are_several(evaluation)) {
+        events_phase("incumbent", seconds_since(start)); /* judged when all are timed */
+        return;
+    }
     if (was > 0) {
-        tell_sample(was, true);
+        evaluation_tell_sample(was, true);
         task_judge_speed(&evaluation->result.verdict,
                          (struct task_samples){&was, 1, true, evaluation->result.lnc},
                          (struct task_samples){&is, 1, true, evaluation->result.lnc});
@@ -299,7 +309,7 @@ static void tell_size(struct evaluation *evaluation) {
 void compile_work(struct evaluation *evaluation) {
     const struct runner_job *job = &evaluation->job;
     compile_folded(evaluation);
-    if (evaluation->program)
+    if (evaluation->program && !shapes_is_later(evaluation))
         tell_size(evaluation);
     if (!evaluation_tell_diags(evaluation) || !evaluation->image)
         return;

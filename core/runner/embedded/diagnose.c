@@ -165,5 +165,5 @@ void diagnose_start(struct seed_run *run, void (*done)(struct seed_run *run)) {
     *d = (struct diagnosing){
         .run = run, .done = done, .arena = arena_new(), .start_ns = clock_monotonic_ns()};
     events_phase("diagnose", -1);
-    task_reference_steps(run->evaluation->reference, run->seed, on_steps, d);
+    task_reference_steps(run->evaluation->reference, run->asked, on_steps, d);
 }

@@ -66,7 +66,7 @@ static void on_compile_done(void *data) {
     const struct runner_job *job = &evaluation->job;
     if (!evaluation->compiled || job->check_only || job->no_verify ||
         evaluation->result.failure.kind != ERR_NONE)
-        evaluation_finish(evaluation);
+        shapes_next(evaluation);
     else
         verify_start(evaluation);
 }
@@ -82,16 +82,22 @@ static void choose_tolerance(struct evaluation *evaluation) {
                                                                  : TASK_TOLERANCE;
 }
 
+/* As the reference is asked for it. */
+static int64_t first_seed(const struct evaluation *evaluation) {
+    return task_seed_of_shape(evaluation->job.seeds[0], evaluation->sums.shape);
+}
+
 static void on_first_inputs(void *data, struct task_inputs *inputs, const struct err *err) {
     struct evaluation *evaluation = data;
     if (!inputs) {
         fail(evaluation, err);
         return;
     }
+    task_inputs_free(evaluation->shapes);
     evaluation->shapes = inputs;
     choose_tolerance(evaluation);
     if (!evaluation->job.check_only && !evaluation->job.no_verify)
-        task_reference_forward(evaluation->reference, evaluation->job.seeds[0]);
+        task_reference_forward(evaluation->reference, first_seed(evaluation));
     compile(evaluation);
 }
 
@@ -106,12 +112,19 @@ static void ask_reference(struct evaluation *evaluation) {
                                            .wall = getenv("HONE_WALL") ? &inside : NULL};
     evaluation->reference =
         task_reference_open(evaluation->loop, evaluation->job.reference_path, &limits, &err);
-    bool numbers = !evaluation->job.check_only && !evaluation->job.no_verify;
     if (evaluation->reference)
-        (numbers ? task_reference_prepare : task_reference_shapes)(
-            evaluation->reference, evaluation->job.seeds[0], on_first_inputs, evaluation);
+        evaluation_begin_shape(evaluation);
     else
         fail(evaluation, &err);
+}
+
+void evaluation_begin_shape(struct evaluation *evaluation) {
+    bool numbers = !evaluation->job.check_only && !evaluation->job.no_verify;
+    if (!evaluation->reference)
+        ask_reference(evaluation);
+    else
+        (numbers ? task_reference_prepare : task_reference_shapes)(
+            evaluation->reference, first_seed(evaluation), on_first_inputs, evaluation);
 }
 
 /* Nothing says what the shapes are. So only a check can go on, with what the source alone shows. */
@@ -138,7 +151,7 @@ static void find_inputs(struct evaluation *evaluation) {
         if (shapes)
             on_first_inputs(evaluation, shapes, NULL);
         else
-            ask_reference(evaluation);
+            evaluation_begin_shape(evaluation);
         return;
     }
     struct buf missing = {0};

@@ -14,7 +14,8 @@ struct evaluation;
 /* One seed on its way: inputs, the kernel's outputs, the comparison. */
 struct seed_run {
     struct evaluation *evaluation;
-    int64_t seed;
+    int64_t seed;  /* as it is told */
+    int64_t asked; /* as the reference is asked for it: with the number of the shape */
     struct task_inputs *inputs;
     struct array *outputs; /* as many as the program has; their data is freed after comparing */
     uint64_t asked_ns;
@@ -22,6 +23,17 @@ struct seed_run {
     struct err err; /* how the execution failed */
     struct task_comparison comparison;
     bool executed, compared, told;
+};
+
+/* A task with several shapes, on the way through them. What result holds of timing is that of the
+ * first one, until all are done. */
+struct shape_sums {
+    size_t shape;                      /* the one that is evaluated now */
+    double incumbent_us;               /* of that shape; 0: not timed */
+    double weight, us, was_us;         /* sums over the shapes that are done, weighted */
+    double floor_us, split_us, any_us; /* the same of floors; NAN: one was not known */
+    double first_us, worst_l2;         /* the first shape's latency; largest error of all */
+    bool lacks_incumbent;
 };
 
 struct evaluation {
@@ -34,7 +46,9 @@ struct evaluation {
     size_t diags_told;
     struct nki_tree *tree;
     const struct nki_node *kernel;
-    struct task_inputs *shapes; /* the first seed's arguments, or those made from the job */
+    struct task_inputs *shapes; /* the first seed's arguments, or those made from the job; of a task
+                                 * with several shapes those of the shape that is evaluated now */
+    struct shape_sums sums;
     struct task_reference *reference;
     struct nki_program *program;
     struct device_image *image;
@@ -65,6 +79,17 @@ bool evaluation_tell_diags(struct evaluation *evaluation);
  * asked for. */
 bool evaluation_choose_constants(struct evaluation *evaluation, struct err *err) CC_MUST_USE;
 
+/* shapes.c: whether the task has several shapes, and whether this is another than the first. */
+bool shapes_are_several(const struct evaluation *evaluation);
+bool shapes_is_later(const struct evaluation *evaluation);
+/* The shape that is evaluated now is done, or failed: begins the next one, or ends the
+ * evaluation. */
+void shapes_next(struct evaluation *evaluation);
+/* embedded.c: asks for the inputs of the shape, and compiles when they are there. */
+void evaluation_begin_shape(struct evaluation *evaluation);
+
+/* compile.c: the sample of the kernel or of the incumbent. */
+void evaluation_tell_sample(double us, bool incumbent);
 /* compile.c: specialises, checks and times on a worker thread; fills the result. */
 void compile_work(struct evaluation *evaluation);
 

@@ -30,9 +30,13 @@ static bool passes(const struct evaluation *evaluation, const struct seed_run *r
     return task_comparison_holds(&run->comparison, evaluation->result.tolerance);
 }
 
-/* Results are reported in the order of the seeds, whichever ends first. */
+/* Results are reported in the order of the seeds, whichever ends first; of later shapes only what
+ * is wrong. */
 static void tell_run(struct evaluation *evaluation, struct seed_run *run) {
     double max_abs = 0;
+    run->told = true;
+    if (shapes_is_later(evaluation) && passes(evaluation, run))
+        return;
     for (size_t i = 0; i < run->comparison.count; i++)
         if (!(run->comparison.outputs[i].max_abs <= max_abs))
             max_abs = run->comparison.outputs[i].max_abs;
@@ -41,7 +45,6 @@ static void tell_run(struct evaluation *evaluation, struct seed_run *run) {
                                         .value = run->comparison.rel_l2,
                                         .max_abs = max_abs,
                                         .passed = passes(evaluation, run)});
-    run->told = true;
 }
 
 static void tell_runs(struct evaluation *evaluation, bool all) {
@@ -61,6 +64,8 @@ static void judge(struct evaluation *evaluation) {
     for (size_t i = 0; i < evaluation->run_count; i++)
         if (evaluation->runs[i].compared)
             done[count++] = evaluation->runs[i].comparison;
+    for (size_t i = 0; i < count; i++)
+        evaluation->sums.worst_l2 = fmax(evaluation->sums.worst_l2, done[i].rel_l2);
     struct task_judgement correct = verdict->correct;
     if (count)
         task_judge_numbers(verdict, done, count, evaluation->result.tolerance);
@@ -109,6 +114,7 @@ static void on_compared(void *data, const struct task_comparison *comparison,
         return;
     }
     run->comparison = *comparison;
+    run->comparison.seed = run->seed;
     run->compared = true;
     evaluation->compare_s += comparison->elapsed_s;
     bool wrong = !passes(evaluation, run);
@@ -178,7 +184,7 @@ static void execute_work(void *data) {
         device_execute(evaluation->image, inputs, count, run->outputs, &limits, &run->err);
     run->execute_s = seconds_since(start);
     arena_free(arena);
-    if (run->executed && evaluation->job.output_folder)
+    if (run->executed && evaluation->job.output_folder && !shapes_is_later(evaluation))
         run->executed = outputs_write(run, &run->err);
 }
 
@@ -193,7 +199,7 @@ static void execute_done(void *data) {
     else if (!evaluation->reference)
         judge_outputs(run);
     else
-        task_reference_compare(evaluation->reference, run->seed, run->outputs,
+        task_reference_compare(evaluation->reference, run->asked, run->outputs,
                                evaluation->program->outputs.len, on_compared, run);
 }
 
@@ -226,7 +232,7 @@ static void on_inputs(void *data, struct task_inputs *inputs, const struct err *
                 (long long)run->seed);
         fail_run(run, &odd);
     } else {
-        task_reference_forward(evaluation->reference, run->seed);
+        task_reference_forward(evaluation->reference, run->asked);
         loop_job_start(evaluation->loop, execute_work, execute_done, run);
     }
 }
@@ -243,7 +249,7 @@ static void start_run(struct evaluation *evaluation) {
     evaluation->running++;
     run->asked_ns = clock_monotonic_ns();
     if (evaluation->reference) {
-        task_reference_prepare(evaluation->reference, run->seed, on_inputs, run);
+        task_reference_prepare(evaluation->reference, run->asked, on_inputs, run);
         return;
     }
     run->inputs = inputs_with_data(evaluation, &run->err);
@@ -265,7 +271,7 @@ static void start_runs(struct evaluation *evaluation) {
     events_phase("execute", evaluation->execute_s);
     if (evaluation->reference)
         events_phase("compare", evaluation->compare_s);
-    evaluation_finish(evaluation);
+    shapes_next(evaluation);
 }
 
 /* Two at once, if there are the cores, and memory for twice the kernel's tensors. */
@@ -283,11 +289,15 @@ static size_t choose_parallel(const struct evaluation *evaluation) {
 }
 
 void verify_start(struct evaluation *evaluation) {
+    free(evaluation->runs); /* those of the shape before */
+    evaluation->next_run = 0;
     evaluation->run_count = evaluation->reference ? evaluation->job.seed_count : 1;
     evaluation->runs = mem_alloc(evaluation->run_count, sizeof *evaluation->runs);
     for (size_t i = 0; i < evaluation->run_count; i++) {
         evaluation->runs[i].evaluation = evaluation;
         evaluation->runs[i].seed = evaluation->job.seeds[i];
+        evaluation->runs[i].asked =
+            task_seed_of_shape(evaluation->job.seeds[i], evaluation->sums.shape);
     }
     evaluation->parallel = choose_parallel(evaluation);
     openblas_set_num_threads(1); /* products are of tiles; handing one to a thread costs as much */

@@ -317,10 +317,16 @@ static void make_plans(struct job *job) {
     vec_free(&offers.lost);
 }
 
+/* A kernel that is written anew has the sizes of one shape. */
+static bool has_one_shape(const struct job *job) {
+    return !job->values || job->values->shape_count < 2;
+}
+
 static void work(void *data) {
     struct job *job = data;
     struct anew_search how = {job->key ? 0 : runner_turn_places(job->turn), &job->cancelled};
-    if (job->anew && !anew_fill(job->anew, &job->request, &how, &job->was_judged, job->offer_us))
+    if (job->anew && has_one_shape(job) &&
+        !anew_fill(job->anew, &job->request, &how, &job->was_judged, job->offer_us))
         err_set(&job->no_inputs, ERR_ENVIRONMENT, "what was recorded of the reference is gone");
     if (job->key)
         job->ok = rewrite_apply(&job->request, job->key, &job->source, &job->err);

@@ -104,6 +104,10 @@ class Evaluation:
             self.reference.prepare(wanted, own, forward)
         self.tolerance = self.job.get("tolerance") or self.reference.tolerance(self.seeds[0]) \
             or verdict.TOLERANCE
+        shapes = self.reference.shapes(self.seeds[0])
+        if len(shapes) > 1:
+            self.events.log("hosts evaluate the first of %d shapes alone: %s"
+                            % (len(shapes), shapes[0]), "warning")
 
     # -------------------------------------------------------------------------------- compile
 

@@ -89,6 +89,10 @@ class Reference:
     def tolerance(self, seed):
         return (self.meta(seed) or {}).get("tolerance") or 0.0
 
+    def shapes(self, seed):
+        """The names of the task's shapes; none where it has one without a name."""
+        return [name for name, _ in (self.meta(seed) or {}).get("shapes") or []]
+
     def output_hints(self, seed):
         """Types and shapes of the reference's outputs; None without a reference."""
         meta = arrays.read_meta(os.path.join(self.seed_folder(seed), "outputs"))
