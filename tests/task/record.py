@@ -15,7 +15,8 @@ def load():
     """The harness with what follows it, in one file as hone starts it."""
     text = ""
     for name in ("harness.py", "outline.py", "record/arrays.py", "record/operations.py",
-                 "record/functions.py", "record/fold.py", "record/graph.py", "record/work.py"):
+                 "record/functions.py", "record/fold.py", "record/graph.py", "record/tensors.py",
+                 "record/work.py"):
         with open(os.path.join(ROOT, "core", "task", name), encoding="utf-8") as file:
             text += file.read() + "\n"
     names = {"__name__": "harness"}
@@ -255,6 +256,10 @@ def forward(x, y):
     "windows": inputs_of((20,), (5,)) + """
 def forward(x, w):
     return np.lib.stride_tricks.sliding_window_view(x, 5) @ w
+""",
+    "products of three": inputs_of((4, 5), (5, 6), (6, 3), (1, 3)) + """
+def forward(x, a, b, c):
+    return np.einsum("ij,jk,kl->il", x, a, b), np.einsum("ij,jk,kl,ml->mi", x, a, b, c)
 """,
     "half products": inputs_of((4, 5), (5, 6)) + """
 def forward(x, w):

@@ -9,6 +9,7 @@ operations."""
 MAX_NODES = 200_000
 MAX_LISTED = 4096       # elements of a constant that are listed where no rule makes them
 MASKED = -1e4           # what a mask adds to what it hides, or less
+BF16 = "bfloat16"       # the type of nodes that numpy has no type for; arrays here are float32 then
 TRACE_S = 30            # seconds; a recording that takes longer is given up
 
 
@@ -98,7 +99,8 @@ class Recording:
         if len(self.rows) >= MAX_NODES:
             raise Untraced(f"more than {MAX_NODES} operations")
         self.rows.append({"op": op, "in": sources, "shape": [int(n) for n in shape],
-                          "dtype": np.dtype(dtype).name, "line": self.line(), **facts})
+                          "dtype": dtype if dtype == BF16 else np.dtype(dtype).name,
+                          "line": self.line(), **facts})
         return len(self.rows) - 1
 
     def constant(self, value):
@@ -275,7 +277,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     @staticmethod
     def of(node):
         row = RECORDING.rows[node]
-        return Traced(row["shape"], row["dtype"], node)
+        return Traced(row["shape"], "float32" if row["dtype"] == BF16 else row["dtype"], node)
 
     @staticmethod
     def known(array):

@@ -74,6 +74,8 @@ class Recorded(Reference):
     def graph(self, seed):
         global RECORDING
         RECORDING = Recording(self.path)
+        torch = torch_of(self.path)
+        self.tensors = torch and Tensors(torch)
         sys.modules["numpy"] = StandIn()
         np.random = sys.modules["numpy.random"] = Random()
         Outline.fill = 0
@@ -81,11 +83,13 @@ class Recorded(Reference):
         self.load()
         given = [self.argument(i, value) for i, value in enumerate(self.some_inputs(seed))]
         arguments = self.kernel_arguments(given)
-        made = self.names["forward"](*given)
+        forward = self.names["forward"]
+        made = self.tensors.forward(forward, given) if self.tensors else forward(*given)
         made = tuple(made.values()) if isinstance(made, dict) else made
         several = list(made) if isinstance(made, (list, tuple)) else [made]
         if not several or any(value is None for value in several):
             raise Untraced("forward() returned nothing")
+        several = self.tensors.given(several) if self.tensors else several
         outputs = [node_of(traced(value)) for value in several]
         return {"nodes": RECORDING.rows, "arguments": arguments, "outputs": outputs,
                 "result": type(made).__name__ if isinstance(made, (list, tuple)) else "one"}
@@ -111,6 +115,14 @@ class Recorded(Reference):
         """An argument of forward: an array becomes one that records, a number stays a number."""
         if isinstance(value, (list, tuple)):
             return type(value)(self.argument(i, item) for item in value)
+        if self.tensors and isinstance(value, self.tensors.torch.Tensor) and value.ndim:
+            dtype = self.tensors.dtypes.get(value.dtype)
+            if dtype is None:
+                raise Untraced(f"an argument of {value.dtype}")
+            return self.tensors.kind(Traced.of(RECORDING.add(
+                "input", [], value.shape,
+                BF16 if value.dtype == self.tensors.torch.bfloat16 else dtype, argument=i)),
+                value.dtype)
         if not isinstance(value, (np.ndarray, Traced)) or not value.ndim:
             return value
         return Traced.of(RECORDING.add("input", [], value.shape, value.dtype, argument=i))
@@ -119,12 +131,15 @@ class Recorded(Reference):
         """The kernel's arguments: the nodes of arrays, and numbers as they are."""
         transform = self.names.get("transform_to_nki_inputs")
         values = transform(list(given)) if transform else given
-        values = [values] if isinstance(values, Traced) else values
+        values = values if isinstance(values, (list, tuple, dict)) else [values]
         if isinstance(values, dict) or any(contained(value) for value in values):
             raise Untraced("the kernel takes keywords, tuples, dicts or classes")
         wanted = self.names.get("nki_input_dtypes") or [None] * len(values)
         rows = []
         for value, dtype in zip(values, wanted):
+            if self.tensors and isinstance(value, self.tensors.kind):
+                is_bf16 = value.dtype == self.tensors.torch.bfloat16
+                value, dtype = value.array, dtype or ("bfloat16" if is_bf16 else None)
             if isinstance(value, Traced):
                 dtype = dtype or NARROWED.get(value.dtype.name, value.dtype.name)
                 rows.append({"node": value.now(), "dtype": dtype, **self.name_of(value.now())})

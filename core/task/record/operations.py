@@ -96,6 +96,8 @@ def contract(terms, wanted, operands):
     """An einsum whose terms are lists of labels. No label stands twice in a term; an extent of one
     is spread; labels that the result does not have are summed over."""
     operands, terms = [traced(x) for x in operands], [list(term) for term in terms]
+    if len(operands) > 2 and any(x.real() is None for x in operands):
+        return contract_pairs(terms, wanted, operands)
     extent = {}
     for term, operand in zip(terms, operands):
         for label, n in zip(term, operand.shape):
@@ -115,6 +117,26 @@ def contract(terms, wanted, operands):
     dtype = np.result_type(*(x.dtype for x in operands))
     return Traced.of(RECORDING.add("contract", [x.now() for x in operands], shape, dtype,
                                    terms=terms, out=list(wanted)))
+
+
+def contract_pairs(terms, wanted, operands):
+    """A product of several arrays as products of two: the cheapest pair first."""
+    extent = {}
+    for term, operand in zip(terms, operands):
+        for label, n in zip(term, operand.shape):
+            extent[label] = max(n, extent.get(label, 1))
+    while len(operands) > 2:
+        pairs = [(i, j) for j in range(len(terms)) for i in range(j)]
+        i, j = min(pairs, key=lambda pair: math.prod(
+            extent[label] for label in {*terms[pair[0]], *terms[pair[1]]}))
+        needed = {label for k, term in enumerate(terms) if k not in (i, j) for label in term}
+        kept = [label for label in dict.fromkeys(terms[i] + terms[j])
+                if label in needed or label in wanted]
+        made = contract([terms[i], terms[j]], kept, [operands[i], operands[j]])
+        rest = [k for k in range(len(terms)) if k not in (i, j)]
+        terms = [terms[k] for k in rest] + [kept]
+        operands = [operands[k] for k in rest] + [made]
+    return contract(terms, wanted, operands)
 
 
 def product(a, b):
