@@ -94,16 +94,39 @@ static bool make_core(struct device_image *image, uint8_t number, struct diag_li
     return core->image != NULL;
 }
 
-/* The cores share nothing but HBM, so each is a program that the clock can time alone, beside the
+/* Whether the whole program was told it already, or the core before. */
+static bool is_told(const struct diag_list *diags, const struct diag *diag) {
+    for (size_t i = 0; i < diags->all.len; i++) {
+        const struct diag *old = &diags->all.at[i];
+        if (old->line == diag->line && old->column == diag->column &&
+            strcmp(old->file, diag->file) == 0 && strcmp(old->code, diag->code) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Adds what only one core's program shows: what is on chip at once, and where. */
+static void tell_of_core(const struct diag_list *of_core, struct diag_list *diags) {
+    for (size_t i = 0; i < of_core->all.len; i++) {
+        const struct diag *diag = &of_core->all.at[i];
+        if (diag->severity != DIAG_NOTE && !is_told(diags, diag))
+            diag_add(diags, diag->severity, diag->code, diag->file, diag->line, diag->column, "%s",
+                     diag->message);
+    }
+}
+
+/* The cores share nothing but HBM, so each is a program that the clock can time beside the
  * others. */
 static bool make_cores(struct device_image *image, struct diag_list *diags) {
-    struct diag_list again = {0}; /* all findings were told of the whole program */
     bool ok = check_cores(image, diags);
     if (ok)
         image->cores = ARENA_ARRAY(image->arena, struct device_core, image->program->cores);
-    for (uint8_t k = 0; ok && k < image->program->cores; k++)
-        ok = make_core(image, k, &again);
-    diag_free(&again);
+    for (uint8_t k = 0; ok && k < image->program->cores; k++) {
+        struct diag_list of_core = {0};
+        ok = make_core(image, k, &of_core);
+        tell_of_core(&of_core, diags);
+        diag_free(&of_core);
+    }
     return ok;
 }
 
@@ -123,10 +146,8 @@ struct device_image *device_load(const struct nki_program *program,
     if (ok) {
         make_blocks(image);
         find_lives(image);
-        ok = device_place(image, diags);
+        ok = program->cores > 1 ? make_cores(image, diags) : device_place(image, diags);
     }
-    if (ok && program->cores > 1)
-        ok = make_cores(image, diags);
     if (ok)
         return image;
     device_unload(image);

@@ -11,7 +11,7 @@ static void add_instructions(struct build *b, struct dice *dice) {
     for (size_t i = 0; i < MIN_OF(most, (size_t)LONGEST); i++) {
         programs_add(b, dice);
         if (!programs_is_accepted(b) && dice_roll(dice, 20000))
-            b->program->instrs.len--;
+            b->program->instrs.len -= programs_last(b);
     }
 }
 
@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct dice dice = {data, size, 1};
     struct build b = programs_begin(&dice);
     add_instructions(&b, &dice);
+    programs_end(&b);
     struct device_image *image = device_load(b.program, b.generation, &b.diags);
     bool said = b.diags.errors > 0;
     if (image) {

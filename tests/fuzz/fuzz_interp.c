@@ -23,8 +23,16 @@ static void check_program(const struct nki_program *program) {
         require(loc->file < program->files.len && loc->line > 0, "a place in a file");
         require(loc->caller < (int32_t)i, "callers come before the called");
     }
-    for (size_t i = 0; i < program->instrs.len; i++)
-        require(program->instrs.at[i].loc < program->locs.len, "an instruction has a place");
+    for (size_t i = 0; i < program->instrs.len; i++) {
+        const struct nki_instr *instr = &program->instrs.at[i];
+        require(instr->loc < program->locs.len, "an instruction has a place");
+        if (!instr->mate)
+            continue;
+        require(instr->mate == i + 2 || instr->mate == i, "cores meet next to each other");
+        const struct nki_instr *mate = &program->instrs.at[instr->mate - 1];
+        require(mate->mate == i + 1 && mate->op == instr->op && mate->core != instr->core,
+                "each meets the other");
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -42,6 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                              .max_instructions = 2000,
                                              .max_steps = 20000,
                                              .max_bytes = 16 << 20};
+    if (memmem(data, size, "program_id", strlen("program_id")))
+        options.grid[0] = 2;
     struct nki_program *program = nki_specialise(tree, &options, &diags);
     require((program == NULL) == (diags.errors > 0), "a program, or an error");
     if (program)
@@ -74,6 +84,16 @@ static const char *const seeds[] = {
     "        nisa.tensor_scalar(dst=a, data=acc, op0=nl.multiply, operand0=2.0)\n"
     "        nisa.activation(dst=a, op=nl.exp, data=a, scale=0.5)\n"
     "        nisa.dma_copy(dst=y[m * 128:(m + 1) * 128, 0:N], src=a)\n    return y\n",
+    "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"
+    "@nki.jit\ndef f(x, n):\n    me = nl.program_id(0)\n"
+    "    y = nl.ndarray((256, 512), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+    "    a = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)\n"
+    "    b = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)\n"
+    "    for i in range(n):\n"
+    "        nisa.dma_copy(dst=a, src=x[me * 128:me * 128 + 128, 0:512])\n"
+    "        nisa.sendrecv(src=a, dst=b, send_to_rank=1 - me, recv_from_rank=1 - me, pipe_id=i)\n"
+    "        nisa.dma_copy(dst=y[me * 128:me * 128 + 128, 0:512], src=b)\n"
+    "    nisa.core_barrier(y, (0, 1))\n    return y\n",
     "from dataclasses import dataclass, field\nfrom enum import Enum\n"
     "class C(Enum):\n    A = 1\n    B = 'b'\n"
     "@dataclass\nclass P:\n    x: int\n    y: list = field(default_factory=list)\n"

@@ -152,9 +152,11 @@ static void run_kernel(struct str source, const struct inputs *inputs) {
     const struct device_generation *device = generation_of(source);
     nki_lint(tree, &(struct nki_lint_options){.strict = source.len % 2 == 0}, &diags);
     struct diag_list found = {0};
+    bool asks = memmem(source.at, source.len, "program_id(", strlen("program_id(")) != NULL;
     struct nki_specialise_options options = {.generation = device->generation,
                                              .inputs = inputs->at,
                                              .n_inputs = inputs->n,
+                                             .grid = {asks ? 2 : 0},
                                              .max_instructions = 3000,
                                              .max_steps = 100000,
                                              .max_bytes = 32 << 20,
@@ -205,6 +207,27 @@ static const struct {
     {"seeds/softmax/kernel.py", "### seed | own | x:float32:128,512\n"},
 };
 
+/* Two cores that exchange tiles, and meet behind what both wrote. */
+static const char exchange[] =
+    "### exchange | current | x:float32:64,32\n"
+    "@nki.jit\ndef k(x):\n    me, n = nl.program_id(0), nl.num_programs(0)\n"
+    "    y = nl.ndarray((64, 32), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+    "    s = nl.ndarray((64, 32), dtype=nl.float32, buffer=nl.shared_hbm, name='s')\n"
+    "    a = nl.ndarray((32, 32), dtype=nl.float32, buffer=nl.sbuf)\n"
+    "    b = nl.ndarray((32, 32), dtype=nl.float32, buffer=nl.sbuf)\n"
+    "    nisa.dma_copy(dst=a, src=x[me * 32:me * 32 + 32, 0:32])\n"
+    "    for i in range(3):\n"
+    "        if n > 1:\n"
+    "            nisa.sendrecv(src=a, dst=b, send_to_rank=1 - me, recv_from_rank=1 - me, "
+    "pipe_id=i)\n"
+    "        nisa.tensor_tensor(dst=a, data1=a, data2=b, op=nl.add)\n"
+    "    nisa.dma_copy(dst=s[me * 32:me * 32 + 32, 0:32], src=a)\n"
+    "    if n > 1:\n        nisa.core_barrier(s, (0, 1))\n"
+    "    nisa.dma_copy(dst=b, src=s[32 - me * 32:64 - me * 32, 0:32])\n"
+    "    nisa.sendrecv(src=b[0:32, 0:8], dst=a[0:32, 0:8], send_to_rank=1 - me, "
+    "recv_from_rank=1 - me, pipe_id=0, dma_engine=nisa.dma_engine.gpsimd_dma)\n"
+    "    nisa.dma_copy(dst=y[me * 32:me * 32 + 32, 0:32], src=b)\n    return y\n";
+
 /* Reads the cases of a golden file, without what they become. */
 static void read_golden(struct fuzz *fuzz, const char *path) {
     struct err err = {0};
@@ -234,6 +257,7 @@ static void begin_cases(struct fuzz *fuzz) {
         buf_puts(one, seed_tasks[i].header);
         buf_add(one, text.at, text.len);
     }
+    buf_puts(fuzz_example(fuzz), exchange);
     read_golden(fuzz, HONE_SOURCE_DIR "/tests/nki/api/current.txt");
     read_golden(fuzz, HONE_SOURCE_DIR "/tests/nki/api/legacy.txt");
     read_golden(fuzz, HONE_SOURCE_DIR "/tests/nki/api/errors.txt");
@@ -287,7 +311,10 @@ static const char *const dtypes[] = {
     "float32",  "bfloat16",      "float16",        "int32",           "uint32",      "int16",
     "uint16",   "int8",          "uint8",          "float8_e4m3",     "float8_e5m2", "bool_",
     "tfloat32", "float8_e4m3fn", "float8_e5m2_x4", "float4_e2m1fn_x4"};
-static const char *const scraps[] = {"nl.sbuf",
+static const char *const scraps[] = {"nl.program_id(0)",
+                                     "1 - me",
+                                     "nisa.core_barrier(y, (0, 1))",
+                                     "nl.sbuf",
                                      "nl.psum",
                                      "nl.hbm",
                                      "nl.shared_hbm",

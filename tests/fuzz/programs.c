@@ -51,13 +51,92 @@ static void storages(struct build *b, struct dice *dice) {
     }
 }
 
+/* They return nothing, so that few writes are enough. */
+static void two_cores(struct build *b) {
+    b->program->cores = 2;
+    for (size_t k = 0; k < b->program->outputs.len; k++)
+        b->program->storages.at[b->program->outputs.at[k]].output = -1;
+    b->program->outputs.len = 0;
+}
+
 struct build programs_begin(struct dice *dice) {
     static const char *const generations[] = {"trn1", "trn2", "trn3"};
     struct build b = build_start(generations[dice_roll(dice, 3)]);
     b.program->dialect = dice_roll(dice, 2) ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT;
     storages(&b, dice);
+    if (b.program->dialect == NKI_DIALECT_CURRENT && dice_roll(dice, 3) == 0)
+        two_cores(&b);
     return b;
 }
+
+/* ---- two cores ------------------------------------------------------------------------------ */
+
+/* What is written belongs to the core of its number's parity. False for an instruction that touches
+ * what belongs to both. */
+static bool choose_core(struct build *b, struct nki_instr *instr) {
+    bool of[2] = {false, false};
+    for (size_t k = 0; k < instr->n_operands; k++) {
+        const struct nki_operand *operand = &instr->operands[k];
+        bool list = operand->kind == NKI_OPERAND_APS;
+        for (uint32_t i = 0;
+             (list || operand->kind == NKI_OPERAND_AP) && i < (list ? operand->n : 1); i++) {
+            const struct nki_ap *ap = list ? operand->aps[i] : operand->ap;
+            of[ap->storage % 2] |= b->program->storages.at[ap->storage].input < 0 || k == NKI_DST;
+            if (ap->indirect && ap->indirect->index)
+                of[ap->indirect->index->storage % 2] = true;
+        }
+    }
+    instr->core = of[1];
+    return !(of[0] && of[1]);
+}
+
+static const struct nki_ap *any_ap(struct build *b, struct dice *dice, int depth);
+static const struct nki_ap *alike(struct build *b, struct dice *dice, const struct nki_ap *like);
+
+/* A view of what belongs to the core, of the shape and mostly of the type. */
+static const struct nki_ap *of_core(struct build *b, struct dice *dice, const struct nki_ap *like,
+                                    uint8_t core) {
+    for (int tries = 0; tries < 60; tries++) {
+        const struct nki_ap *ap = alike(b, dice, like);
+        if (ap->storage % 2 == core && (ap->dtype == like->dtype || dice_roll(dice, 300) == 0))
+            return ap;
+    }
+    return NULL;
+}
+
+static void add_exchange(struct build *b, struct dice *dice) {
+    const struct nki_ap *like = any_ap(b, dice, 0), *ap[4];
+    for (int k = 0; k < 4; k++)
+        if (!(ap[k] = of_core(b, dice, like, (uint8_t)(k / 2))))
+            return;
+    for (uint8_t core = 0; core < 2; core++) {
+        struct nki_operand operands[] = {tile(ap[2 * core]), tile(ap[2 * core + 1]),
+                                         integer(1 - core), integer(1 - core),
+                                         integer(dice_roll(dice, 300) == 0)};
+        build_instr(b, NKI_OP_SENDRECV, operands, COUNT_OF(operands))->core = core;
+    }
+}
+
+/* Both cores meet, mostly with tiles that fit. */
+static void add_meeting(struct build *b, struct dice *dice) {
+    const struct nki_ap *data = any_ap(b, dice, 0);
+    if (dice_roll(dice, 2)) {
+        add_exchange(b, dice);
+        return;
+    }
+    for (uint8_t core = 0; core < 2; core++)
+        build_instr(b, NKI_OP_CORE_BARRIER, (const struct nki_operand[]){tile(data)}, 1)->core =
+            core;
+}
+
+void programs_end(struct build *b) {
+    if (b->program->cores == 2 && nki_program_weave(b->program, &b->diags))
+        return;
+    if (b->program->cores == 2)
+        b->program->instrs.len = 0;
+}
+
+/* ---- instructions --------------------------------------------------------------------------- */
 
 static const struct nki_ap *any_ap(struct build *b, struct dice *dice, int depth) {
     uint32_t s = dice_roll(dice, (uint32_t)b->program->storages.len);
@@ -140,6 +219,11 @@ static struct nki_operand any_operand(struct build *b, struct dice *dice,
 
 void programs_add(struct build *b, struct dice *dice) {
     enum nki_op op = (enum nki_op)dice_roll(dice, NKI_OP_COUNT);
+    if (b->program->cores == 2 &&
+        (dice_roll(dice, 8) == 0 || (nki_op_meets(op) && dice_roll(dice, 100)))) {
+        add_meeting(b, dice);
+        return;
+    }
     struct nki_operand operands[16];
     const struct nki_op_row *row = nki_op_row(op);
     const struct nki_ap *dst = any_ap(b, dice, 0);
@@ -149,15 +233,46 @@ void programs_add(struct build *b, struct dice *dice) {
     struct nki_instr *instr = build_instr(b, op, operands, row->n_params);
     instr->engine =
         (uint8_t)(dice_roll(dice, 6) ? NKI_ENGINE_UNKNOWN : dice_roll(dice, NKI_ENGINE_COUNT));
+    if (b->program->cores == 2 && !choose_core(b, instr)) {
+        b->program->instrs.len--;
+        return;
+    }
     if (dice_roll(dice, 15) == 0) {
         struct nki_mask mask = {.n_terms = 1, .term[0] = {.c0 = 3, .c = {1, -1}}};
         instr->mask = arena_dup(b->program->arena, &mask, sizeof mask);
     }
 }
 
+size_t programs_last(const struct build *b) {
+    size_t n = b->program->instrs.len;
+    bool pair = n > 1 && nki_op_meets((enum nki_op)b->program->instrs.at[n - 1].op);
+    return MIN_OF(n, pair ? 2u : 1u);
+}
+
+/* The last instruction, or the last two if they meet, as a program. */
+static struct nki_program last_of(const struct build *b, struct nki_instr last[2]) {
+    const struct nki_program *whole = b->program;
+    struct nki_program program = *whole;
+    size_t n = programs_last(b);
+    memcpy(last, &whole->instrs.at[whole->instrs.len - n], n * sizeof *last);
+    for (size_t i = 0; n == 2 && i < n; i++)
+        last[i].mate = (uint32_t)(2 - i);
+    program.cores = (uint8_t)n;
+    program.instrs.at = last;
+    program.instrs.len = n;
+    return program;
+}
+
 bool programs_is_accepted(struct build *b) {
     struct diag_list diags = {0};
-    struct device_image *image = device_load(b->program, b->generation, &diags);
+    struct nki_instr last[2];
+    struct nki_program alone;
+    if (!b->program->instrs.len)
+        return true;
+    if (b->program->cores == 2)
+        alone = last_of(b, last);
+    struct device_image *image =
+        device_load(b->program->cores == 2 ? &alone : b->program, b->generation, &diags);
     bool ok = image != NULL;
     for (size_t i = 0; !ok && i < diags.all.len; i++)
         ok = strstr(diags.all.at[i].message, "never written") != NULL && diags.errors == 1;

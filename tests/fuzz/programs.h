@@ -19,7 +19,11 @@ uint32_t dice_roll(struct dice *dice, uint32_t n);
 struct build programs_begin(struct dice *dice);
 /* One instruction more, with operands that it mostly takes. */
 void programs_add(struct build *b, struct dice *dice);
-/* Whether the last instruction alone loads. */
+/* Weaves a program of two cores; without instructions where they do not fit each other. */
+void programs_end(struct build *b);
+/* How many instructions were added last: two that meet, or one. */
+size_t programs_last(const struct build *b);
+/* Whether what was added last loads. */
 bool programs_is_accepted(struct build *b);
 /* The main of a target whose inputs are such bytes. */
 int programs_main(const char *name, int argc, char **argv);

@@ -20,6 +20,7 @@ static const struct {
     [DEVICE_WAIT_ISSUER] = {"issuer", "the engine that issues it"},
     [DEVICE_WAIT_DMA] = {"dma", "busy DMA engines"},
     [DEVICE_WAIT_WINDOW] = {"window", "the compiler's reordering"},
+    [DEVICE_WAIT_PEER] = {"peer", "the other core"},
 };
 
 const char *device_wait_word(enum device_wait wait) {

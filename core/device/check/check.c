@@ -365,7 +365,8 @@ static char engine_letter(enum nki_engine engine) {
 
 static bool resolve_engine(struct check *c) {
     enum nki_engine asked = (enum nki_engine)c->instr->engine;
-    bool is_dma = nki_op_engines(c->op)[0] == 'D'; /* for DMA, engine= names who triggers it */
+    /* For DMA, engine= names who triggers it. */
+    bool is_dma = nki_op_engines(c->op)[0] == 'D' && c->op != NKI_OP_SENDRECV;
     if (asked == NKI_ENGINE_UNKNOWN || asked >= NKI_ENGINE_COUNT || is_dma) {
         c->engine = default_engine(c);
         return true;
@@ -401,7 +402,7 @@ bool check_refuse_memory(struct check *c, const struct nki_ap *ap, const char *a
 static bool check_access(struct check *c, const struct device_operand *operand) {
     const struct nki_ap *ap = operand->ap;
     enum nki_space space = check_space(c, ap);
-    if (operand->is_index)
+    if (operand->is_index || c->op == NKI_OP_CORE_BARRIER) /* it waits, and reaches nothing */
         return true;
     switch (c->engine) {
     case NKI_ENGINE_TENSOR:
@@ -456,9 +457,10 @@ static bool check_places(struct check *c) {
     size_t n = device_operands(c->image, (size_t)(c->instr - c->program->instrs.at), operands);
     bool ok = true;
     for (size_t k = 0; k < n; k++) {
-        c->written[operands[k].ap->storage] |= operands[k].is_dst;
+        c->written[operands[k].ap->storage] |=
+            operands[k].is_dst && c->op != NKI_OP_CORE_BARRIER;
         ok &= check_access(c, &operands[k]);
-        if (c->engine != NKI_ENGINE_DMA && !operands[k].is_index)
+        if (c->engine != NKI_ENGINE_DMA && !operands[k].is_index && c->op != NKI_OP_CORE_BARRIER)
             ok &= check_start(c, operands[k].ap);
     }
     return ok;

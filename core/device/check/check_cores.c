@@ -1,45 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What two cores of a launch do in the HBM that they share. Nothing orders them here, so neither
- * may read or write what the other one writes. Execution runs one after the other and the clock
- * both at once: without this, one of the two would be wrong. */
+/* What two cores of a launch do in the HBM that they share. Where nothing orders them, neither may
+ * touch what the other one writes: on the device either may come first. What orders them is a
+ * nisa.core_barrier that names the tensor. Other meetings order what engines do, but a transfer
+ * that is under way is not waited for (LNC guide), so with them alone there is a warning. What is
+ * reached through indices is known on the device alone, and warned about. */
 #include "device/check/check.h"
 #include "device/check/own.h"
 
 #include <stdlib.h>
 
-/* Which elements of one tensor the first core has touched. */
+/* Since when: nothing ordered the cores since then; or something did, that does not name the
+ * tensor. */
+enum since { SINCE_MEETING, SINCE_BARRIER, SINCES };
+
+/* What one core has touched of the tensor. */
 struct touched {
-    uint8_t *read, *written; /* a bit each */
-    size_t element;          /* bytes */
-    int64_t n;
+    uint8_t *bits[2][SINCES]; /* by [writes]: a bit each */
+    bool any[2], indirect[2]; /* .. something; something through an index */
 };
 
-/* An access to be noted, or held against what was noted. */
+struct tensor {
+    const struct device_image *image;
+    struct diag_list *diags;
+    uint32_t storage;
+    size_t element; /* bytes */
+    int64_t n;
+    struct touched core[2];
+    uint32_t begins; /* the instruction since which nothing orders them */
+    bool warned, warned_index;
+};
+
+/* One access to it, and what to do with its elements. */
 struct visit {
-    const struct touched *touched;
-    bool notes, writes;
+    const struct tensor *tensor;
+    uint8_t *notes;         /* sets their bits; or else: */
+    const uint8_t *held[2]; /* finds the first that is set in one of these; may be NULL */
+    int64_t found;          /* its number; -1 */
 };
 
 static bool is_set(const uint8_t *bits, int64_t at) {
-    return bits[at / 8] >> (at % 8) & 1;
+    return bits && bits[at / 8] >> (at % 8) & 1;
 }
 
-/* Whether the elements from `at` on may be touched so. */
-static bool visit_run(const struct visit *visit, int64_t at, int64_t n) {
-    const struct touched *touched = visit->touched;
-    uint8_t *bits = visit->writes ? touched->written : touched->read;
-    for (int64_t i = MAX_OF(at, 0); i < MIN_OF(at + n, touched->n); i++) {
+/* False when one was found. */
+static bool visit_run(struct visit *visit, int64_t at, int64_t n) {
+    for (int64_t i = MAX_OF(at, 0); i < MIN_OF(at + n, visit->tensor->n); i++) {
         if (visit->notes)
-            bits[i / 8] |= (uint8_t)(1u << (i % 8));
-        else if (is_set(touched->written, i) || (visit->writes && is_set(touched->read, i)))
+            visit->notes[i / 8] |= (uint8_t)(1u << (i % 8));
+        else if (is_set(visit->held[0], i) || is_set(visit->held[1], i)) {
+            visit->found = i;
             return false;
+        }
     }
     return true;
 }
 
 /* The same for an access pattern, whose index of one dimension after the other runs. */
-static bool visit_dims(const struct visit *visit, const struct nki_ap *ap, int d, int64_t at) {
-    int64_t size = (int64_t)dtype_bytes(ap->dtype), unit = (int64_t)visit->touched->element;
+static bool visit_dims(struct visit *visit, const struct nki_ap *ap, int d, int64_t at) {
+    int64_t size = (int64_t)dtype_bytes(ap->dtype), unit = (int64_t)visit->tensor->element;
     if (d == ap->n_dims)
         return visit_run(visit, at * size / unit, MAX_OF(size / unit, 1));
     if (d == ap->n_dims - 1 && ap->step[d] == 1)
@@ -50,56 +68,186 @@ static bool visit_dims(const struct visit *visit, const struct nki_ap *ap, int d
     return good;
 }
 
-static bool visit_ap(const struct visit *visit, const struct nki_ap *ap) {
-    if (ap->indirect) /* anywhere */
-        return visit_run(visit, 0, visit->touched->n);
-    return visit_dims(visit, ap, 0, ap->offset);
+/* The first element of the access that is set in one of the two; -1. */
+static int64_t find(const struct tensor *tensor, const struct nki_ap *ap, const uint8_t *one,
+                    const uint8_t *other) {
+    struct visit visit = {.tensor = tensor, .held = {one, other}, .found = -1};
+    (void)visit_dims(&visit, ap, 0, ap->offset);
+    return visit.found;
 }
 
-static void refuse(const struct device_image *image, uint32_t i, uint32_t storage, const char *what,
-                   struct diag_list *diags) {
-    const struct nki_program *program = image->program;
-    device_report(program, diags, DIAG_ERROR, program->instrs.at[i].loc, "hone-two-cores",
-                  "core %u %s a part of `%s` that core %u %s, and an exchange between cores is "
-                  "not modelled yet: give each core its own part",
-                  program->instrs.at[i].core, what, program->storages.at[storage].name,
-                  1u - program->instrs.at[i].core,
-                  strcmp(what, "reads") == 0 ? "writes" : "uses, too");
+/* ---- findings ------------------------------------------------------------------------------- */
+
+/* "y[0, 128]" */
+static void print_element(const struct nki_storage *storage, int64_t at, struct buf *out) {
+    int64_t index[ARRAY_MAX_DIMS] = {0};
+    for (int d = storage->n_dims - 1; d >= 0; d--) {
+        index[d] = d ? at % MAX_OF(storage->shape[d], 1) : at;
+        at /= MAX_OF(storage->shape[d], 1);
+    }
+    buf_printf(out, "`%s[", storage->name);
+    for (int d = 0; d < storage->n_dims; d++)
+        buf_printf(out, "%s%lld", d ? ", " : "", (long long)index[d]);
+    buf_puts(out, "]`");
 }
 
-/* Visits the accesses of one core to a tensor; false when one meets what was noted. */
-static bool visit_core(const struct device_image *image, uint8_t core, uint32_t storage,
-                       const struct touched *touched, struct diag_list *diags) {
+/* The last instruction before `i` with which the other core touched the element. */
+static uint32_t other_side(const struct tensor *tensor, uint32_t i, int64_t element, bool writes) {
+    const struct device_image *image = tensor->image;
     const struct nki_program *program = image->program;
+    uint8_t *bits = mem_alloc((size_t)tensor->n / 8 + 1, 1);
+    uint32_t found = i;
+    bits[element / 8] |= (uint8_t)(1u << (element % 8));
+    for (uint32_t k = i; found == i && k-- > tensor->begins;) {
+        size_t n;
+        const struct block_operand *operands = device_block_operands(image, k, &n);
+        for (size_t o = 0; program->instrs.at[k].core != program->instrs.at[i].core && o < n; o++)
+            if (operands[o].ap->storage == tensor->storage && (writes || operands[o].is_dst) &&
+                program->instrs.at[k].op != NKI_OP_CORE_BARRIER &&
+                find(tensor, operands[o].ap, bits, NULL) >= 0)
+                found = k;
+    }
+    free(bits);
+    return found;
+}
+
+static const char *does(const struct tensor *tensor, uint32_t i) {
+    size_t n;
+    const struct block_operand *operands = device_block_operands(tensor->image, i, &n);
+    for (size_t o = 0; o < n; o++)
+        if (operands[o].ap->storage == tensor->storage && operands[o].is_dst)
+            return "writes";
+    return "reads";
+}
+
+static void print_line(const struct nki_program *program, uint32_t i, struct buf *out) {
+    const struct nki_loc *loc = &program->locs.at[program->instrs.at[i].loc];
+    buf_printf(out, "%s:%u", program->files.at[loc->file], loc->line);
+}
+
+static void report(struct tensor *tensor, uint32_t i, int64_t element, bool writes, bool met) {
+    const struct nki_program *program = tensor->image->program;
+    const struct nki_storage *storage = &program->storages.at[tensor->storage];
+    uint32_t core = program->instrs.at[i].core;
+    uint32_t other = other_side(tensor, i, element, writes);
+    struct buf text = {0};
+    buf_printf(&text, "core %u %s ", core, writes ? "writes" : "reads");
+    print_element(storage, element, &text);
+    buf_printf(&text, ", which core %u %s at ", 1 - core, does(tensor, other));
+    print_line(program, other, &text);
+    buf_printf(&text,
+               met ? "; the cores meet between them, but not in a nisa.core_barrier that "
+                     "names `%s`, so a transfer may still be under way"
+                   : ", and nothing orders the two: give each core its own part, or put "
+                     "nisa.core_barrier(%s, (0, 1)) between them",
+               storage->name);
+    device_report(program, tensor->diags, met ? DIAG_WARNING : DIAG_ERROR,
+                  program->instrs.at[i].loc, met ? "hone-cores-order" : "hone-two-cores", "%s",
+                  text.at);
+    buf_free(&text);
+}
+
+/* ---- walking -------------------------------------------------------------------------------- */
+
+static void warn_of_index(struct tensor *tensor, uint32_t i) {
+    const struct nki_program *program = tensor->image->program;
+    if (!tensor->warned_index)
+        device_report(program, tensor->diags, DIAG_WARNING, program->instrs.at[i].loc,
+                      "hone-cores-index",
+                      "both cores use `%s` here and one of them through indices, which only the "
+                      "device knows: nothing may be touched by one that the other one writes",
+                      program->storages.at[tensor->storage].name);
+    tensor->warned_index = true;
+}
+
+static void note(struct tensor *tensor, const struct nki_ap *ap, int core, bool writes) {
+    struct touched *own = &tensor->core[core];
+    own->any[writes] = true;
+    own->indirect[writes] |= ap->indirect != NULL;
+    struct visit visit = {.tensor = tensor, .notes = own->bits[writes][SINCE_MEETING]};
+    if (!ap->indirect)
+        (void)visit_dims(&visit, ap, 0, ap->offset);
+}
+
+/* False after an error. */
+static bool meet(struct tensor *tensor, uint32_t i, const struct nki_ap *ap, bool writes) {
+    int core = tensor->image->program->instrs.at[i].core;
+    const struct touched *other = &tensor->core[1 - core];
+    bool any = other->any[1] || (writes && other->any[0]);
+    bool index = ap->indirect || other->indirect[1] || (writes && other->indirect[0]);
+    if (any && index)
+        warn_of_index(tensor, i);
+    for (int since = 0; any && !ap->indirect && since < SINCES; since++) {
+        int64_t at = find(tensor, ap, other->bits[1][since], writes ? other->bits[0][since] : NULL);
+        if (at < 0 || (since == SINCE_BARRIER && tensor->warned))
+            continue;
+        report(tensor, i, at, writes, since == SINCE_BARRIER);
+        tensor->warned = true;
+        if (since == SINCE_MEETING)
+            return false;
+    }
+    note(tensor, ap, core, writes);
+    return true;
+}
+
+static void pass_meeting(struct tensor *tensor, uint32_t i, bool names) {
+    size_t bytes = (size_t)tensor->n / 8 + 1;
+    for (int core = 0; core < 2; core++) {
+        struct touched *own = &tensor->core[core];
+        for (int writes = 0; writes < 2; writes++) {
+            uint8_t **bits = own->bits[writes];
+            for (size_t b = 0; b < bytes; b++)
+                bits[SINCE_BARRIER][b] =
+                    names ? 0 : bits[SINCE_BARRIER][b] | bits[SINCE_MEETING][b];
+            memset(bits[SINCE_MEETING], 0, bytes);
+            own->any[writes] &= !names;
+            own->indirect[writes] &= !names;
+        }
+    }
+    if (names)
+        tensor->begins = i;
+}
+
+static bool names(const struct nki_instr *instr, uint32_t storage) {
+    return instr->op == NKI_OP_CORE_BARRIER && instr->operands[NKI_DST].ap->storage == storage;
+}
+
+static bool walk(struct tensor *tensor) {
+    const struct nki_program *program = tensor->image->program;
     for (uint32_t i = 0; i < program->instrs.len; i++) {
         size_t n;
-        const struct block_operand *operands = device_block_operands(image, i, &n);
-        for (size_t k = 0; program->instrs.at[i].core == core && k < n; k++) {
-            struct visit visit = {touched, core == 0, operands[k].is_dst};
-            if (operands[k].ap->storage != storage || visit_ap(&visit, operands[k].ap))
-                continue;
-            refuse(image, i, storage, operands[k].is_dst ? "writes" : "reads", diags);
-            return false;
+        const struct nki_instr *instr = &program->instrs.at[i];
+        const struct block_operand *operands = device_block_operands(tensor->image, i, &n);
+        if (instr->mate) { /* once for each pair */
+            if (instr->mate > i)
+                pass_meeting(tensor, i, names(instr, tensor->storage));
+            continue; /* they touch what is on chip */
         }
+        for (size_t k = 0; k < n; k++)
+            if (operands[k].ap->storage == tensor->storage &&
+                !meet(tensor, i, operands[k].ap, operands[k].is_dst))
+                return false;
     }
     return true;
 }
 
 static bool check_storage(const struct device_image *image, uint32_t s, struct diag_list *diags) {
     const struct nki_storage *storage = &image->program->storages.at[s];
-    struct touched touched = {.element = MAX_OF(dtype_bytes(storage->dtype), 1u)};
     if (storage->space != NKI_HBM) {
         device_report(image->program, diags, DIAG_ERROR, storage->loc, "hone-two-cores",
                       "both cores use `%s`, but each has its own SBUF and PSUM", storage->name);
         return false;
     }
-    touched.n = (int64_t)(storage->bytes / touched.element);
-    touched.read = mem_alloc((size_t)touched.n / 8 + 1, 1);
-    touched.written = mem_alloc((size_t)touched.n / 8 + 1, 1);
-    bool good =
-        visit_core(image, 0, s, &touched, diags) && visit_core(image, 1, s, &touched, diags);
-    free(touched.read);
-    free(touched.written);
+    struct tensor tensor = {.image = image,
+                            .diags = diags,
+                            .storage = s,
+                            .element = MAX_OF(dtype_bytes(storage->dtype), 1u)};
+    tensor.n = (int64_t)(storage->bytes / tensor.element);
+    for (int k = 0; k < 2 * 2 * SINCES; k++)
+        tensor.core[k / 4].bits[k / 2 % 2][k % 2] = mem_alloc((size_t)tensor.n / 8 + 1, 1);
+    bool good = walk(&tensor);
+    for (int k = 0; k < 2 * 2 * SINCES; k++)
+        free(tensor.core[k / 4].bits[k / 2 % 2][k % 2]);
     return good;
 }
 
@@ -109,7 +257,7 @@ bool check_cores(const struct device_image *image, struct diag_list *diags) {
     for (uint32_t i = 0; i < program->instrs.len; i++) {
         size_t n;
         const struct block_operand *operands = device_block_operands(image, i, &n);
-        for (size_t k = 0; k < n; k++)
+        for (size_t k = 0; !program->instrs.at[i].mate && k < n; k++)
             users[operands[k].ap->storage] |= (uint8_t)(1u << program->instrs.at[i].core);
     }
     bool good = true;

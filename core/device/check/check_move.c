@@ -206,3 +206,44 @@ void check_n_gather(struct check *c) {
     if (index->dtype != DTYPE_UINT32 && index->dtype != DTYPE_INT32)
         check_error(c, "", "indices are %s, uint32 is needed", dtype_name(index->dtype));
 }
+
+/* Bytes per partition that GpSimd's DMA exchanges at most, by the size of an element (nki.isa
+ * sendrecv). */
+static int64_t most_by_gpsimd(enum dtype dtype) {
+    return dtype_bytes(dtype) >= 4 ? 1024 : dtype_bytes(dtype) == 2 ? 512 : 256;
+}
+
+void check_sendrecv(struct check *c) {
+    const struct nki_ap *dst = check_tile(c, NKI_SENDRECV_dst),
+                        *src = check_tile(c, NKI_SENDRECV_src);
+    if (!check_generation(c, NKI_GEN3))
+        return;
+    if (!c->instr->mate) {
+        check_error(c, "", "no other core calls it: launch two programs");
+        return;
+    }
+    for (int k = 0; k < 2; k++)
+        if (check_space(c, k ? src : dst) != NKI_SBUF)
+            check_refuse_memory(c, k ? src : dst, "tiles of SBUF are exchanged");
+    check_same_dtype(c, NKI_SENDRECV_dst, NKI_SENDRECV_src);
+    check_same_shape(c, NKI_SENDRECV_dst, NKI_SENDRECV_src);
+    int64_t bytes = nki_ap_free(src) * (int64_t)dtype_bytes(src->dtype);
+    if (c->engine == NKI_ENGINE_GPSIMD && bytes > most_by_gpsimd(src->dtype))
+        check_error(c, "",
+                    "%lld bytes per partition by dma_engine.gpsimd_dma, which moves at most %lld "
+                    "of %s: send pieces, or use dma_engine.dma",
+                    (long long)bytes, (long long)most_by_gpsimd(src->dtype),
+                    dtype_name(src->dtype));
+}
+
+void check_core_barrier(struct check *c) {
+    const struct nki_ap *data = check_tile(c, NKI_CORE_BARRIER_dst);
+    const struct nki_storage *storage = &c->program->storages.at[data->storage];
+    if (!check_generation(c, NKI_GEN3))
+        return;
+    if (storage->space != NKI_HBM)
+        check_warn(c, "hone-barrier-private",
+                   "`%s` is in this core's own memory; a barrier is for what both share in "
+                   "nl.shared_hbm",
+                   storage->name);
+}

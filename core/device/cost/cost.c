@@ -321,6 +321,20 @@ static struct cost cost_loop_branch(const struct work *work) {
     return (struct cost){.interval_ns = ns, .latency_ns = ns};
 }
 
+/* By GpSimd's own DMA: what goes out and what comes in at once, through the same port. */
+static struct cost cost_sendrecv(const struct work *work) {
+    const struct device_constants *t = work->table;
+    const struct nki_ap *src = ap_at(work, NKI_SENDRECV_src);
+    double bytes = src ? (double)nki_ap_count(src) * (double)dtype_bytes(src->dtype) : 0;
+    double interval = t->gpsimd_fixed_ns + bytes * t->gpsimd_dma_byte_ns;
+    return (struct cost){.interval_ns = interval, .latency_ns = interval + t->gpsimd_dma_ns};
+}
+
+static struct cost cost_core_barrier(const struct work *work) {
+    double ns = work->table->core_barrier_ns;
+    return (struct cost){.interval_ns = ns, .latency_ns = ns};
+}
+
 static struct cost cost_dma(const struct work *work) {
     (void)work;
     return (struct cost){0};

@@ -15,6 +15,25 @@ static struct timing timing_of_core(const struct timing *timing, size_t core) {
     return own;
 }
 
+/* The next issue from *s on at which the core meets the other one; false past the last. */
+static bool next_meeting(const struct folded *core, uint32_t *s) {
+    const struct allocation *allocation = core->allocation;
+    for (; *s < allocation->issues.len; ++*s) {
+        const struct issue *issue = &allocation->issues.at[*s];
+        if (issue->kind == ISSUE_INSTR && allocation->image->program->instrs.at[issue->instr].mate)
+            return true;
+    }
+    return false;
+}
+
+/* They meet in the same order (nki_program_weave). */
+static void make_meetings(struct together *together) {
+    struct folded *cores = together->cores;
+    uint32_t s = 0, t = 0;
+    for (; next_meeting(&cores[0], &s) && next_meeting(&cores[1], &t); s++, t++)
+        timelines_meet(cores[0].time, s, cores[1].time, t);
+}
+
 void together_make(const struct timing *timing, struct together *together) {
     const struct device_generation *generation = timing->image->generation;
     *together = (struct together){.image = timing->image, .n = timing->image->program->cores};
@@ -23,6 +42,8 @@ void together_make(const struct timing *timing, struct together *together) {
         struct timing own = timing_of_core(timing, k);
         folded_prepare(&own, &together->cores[k]);
     }
+    if (together->n == 2)
+        make_meetings(together);
     (void)together_again(together, -1);
 }
 

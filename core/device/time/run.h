@@ -70,6 +70,9 @@ struct run {
     struct pool sbuf, psum;
     struct pe_clock pe_clock;
     struct hbm *hbm;   /* shared with other cores; NULL: with none */
+    struct run *peer;  /* the other core's; NULL: there is none, or they never meet */
+    uint32_t *mate;    /* per issue: the issue of the peer that it meets, + 1; 0; NULL as peer */
+    double *met;       /* per issue that has met: when both were there */
     double port_free;  /* of SBUF, for Vector or GpSimd, whichever is not port_queue .. */
     int32_t port_last; /* .. and the issue that it waits for */
     uint8_t port_queue;
@@ -196,6 +199,9 @@ void hbm_free(struct hbm *hbm);
 
 /* schedule.c: times the issues of several cores that begin together and share HBM. */
 void timelines_together(struct timeline *const *times, size_t n, struct hbm *hbm, int lifted);
+
+/* Issue s of `one` and issue t of `other` begin together. */
+void timelines_meet(struct timeline *one, uint32_t s, struct timeline *other, uint32_t t);
 
 /* The schedules of the cores of a launch, which begin together and share HBM. */
 struct together {

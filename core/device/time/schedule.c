@@ -257,13 +257,8 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-/* When the queue could start its next issue, and, where the order is fixed, which issue that is. */
-static double next_start(const struct run *run, const struct queue_state *queue) {
-    if (run->allocation->reorders) {
-        if (queue->now.all.len)
-            return queue->free;
-        return queue->later.all.len ? MAX_OF(queue->free, queue->later.all.at[0].key) : INFINITY;
-    }
+/* When a queue of fixed order could start its next issue if that met no other core. */
+static double own_start(const struct run *run, const struct queue_state *queue) {
     if (queue->head == queue->order.len)
         return INFINITY;
     uint32_t s = queue->order.at[queue->head];
@@ -271,6 +266,44 @@ static double next_start(const struct run *run, const struct queue_state *queue)
         return INFINITY;
     double start = MAX_OF(queue->free, run->issues[s].ready);
     return is_dma(run, s) ? MAX_OF(start, run->issuer_free[run->issues[s].issuer]) : start;
+}
+
+static bool meets(const struct run *run, uint32_t s) {
+    return run->mate && run->mate[s];
+}
+
+/* When the other core comes to where it meets issue s; INFINITY: its time is not known yet. */
+static double peer_start(const struct run *run, uint32_t s) {
+    const struct run *peer = run->peer;
+    uint32_t t = run->mate[s] - 1;
+    const struct queue_state *queue = &peer->queues[peer->issues[t].queue];
+    if (peer->issues[t].done)
+        return peer->met[t];
+    bool next = queue->head < queue->order.len && queue->order.at[queue->head] == t;
+    return next ? own_start(peer, queue) : INFINITY;
+}
+
+/* When the queue could start its next issue, and, where the order is fixed, which issue that is. */
+static double next_start(const struct run *run, const struct queue_state *queue) {
+    if (run->allocation->reorders) {
+        if (queue->now.all.len)
+            return queue->free;
+        return queue->later.all.len ? MAX_OF(queue->free, queue->later.all.at[0].key) : INFINITY;
+    }
+    double start = own_start(run, queue);
+    if (start < INFINITY && meets(run, queue->order.at[queue->head]))
+        return MAX_OF(start, peer_start(run, queue->order.at[queue->head]));
+    return start;
+}
+
+/* Whether nothing but the other core keeps a queue. */
+static bool waits_for_peer(const struct run *run) {
+    for (int i = 0; run->mate && i < QUEUE_COUNT; i++) {
+        const struct queue_state *queue = &run->queues[i];
+        if (own_start(run, queue) < INFINITY && next_start(run, queue) == INFINITY)
+            return true;
+    }
+    return false;
 }
 
 static uint32_t take_next(struct run *run, struct queue_state *queue, double start) {
@@ -305,6 +338,14 @@ static void tell_consumers(struct run *run, uint32_t s) {
         steady_touch(run, s, furthest);
 }
 
+/* The issue meets the other core at `start`. If it was there first, the path to it stays its own
+ * core's, and it waited for the other core from then on. */
+static void note_meeting(struct run *run, uint32_t s, double own, double start) {
+    run->met[s] = start;
+    if (start > own)
+        blame_again(run, s, run->time->cause[s], DEVICE_WAIT_PEER, own);
+}
+
 static void note_cause(struct run *run, uint32_t s, const struct queue_state *queue) {
     if (queue->free > run->issues[s].ready)
         blame_again(run, s, queue->last, DEVICE_WAIT_QUEUE, run->issues[s].ready);
@@ -334,11 +375,14 @@ static bool advance(struct run *run) {
     struct queue_state *queue = first_queue(run, &start);
     if (!queue)
         return false;
+    double own = run->mate ? own_start(run, queue) : start;
     uint32_t s = take_next(run, queue, start);
     if (run->cut_of)
         steady_note(run, s, start);
     run->issues[s].done = true;
     note_cause(run, s, queue);
+    if (meets(run, s))
+        note_meeting(run, s, own, start);
     if (run->allocation->issues.at[s].kind == ISSUE_ABSENT)
         run->time->start[s] = run->time->end[s] = run->time->visible[s] = queue->free = start;
     else if (is_dma(run, s))
@@ -451,6 +495,8 @@ static void run_free(struct run *run) {
     steady_close(run);
     free(run->issues);
     free(run->residences);
+    free(run->mate);
+    free(run->met);
     free(run);
 }
 
@@ -494,6 +540,19 @@ static size_t first_of(struct timeline *const *times, size_t n, const size_t *do
     return first;
 }
 
+/* None can go on. The one that does not only wait for another one holds more memory than there
+ * is. */
+static void force_one(struct timeline *const *times, size_t n, const size_t *done) {
+    for (int waiting = 0; waiting < 2; waiting++)
+        for (size_t k = 0; k < n; k++) {
+            struct run *run = times[k]->run;
+            bool some = done[k] < run->allocation->issues.len;
+            if (some && waits_for_peer(run) == (waiting != 0) && force_memory(run))
+                return;
+        }
+    HONE_BUG("the schedules of two cores are stuck");
+}
+
 void timelines_together(struct timeline *const *times, size_t n, struct hbm *hbm, int lifted) {
     size_t done[MOST_CORES] = {0}, k;
     for (k = 0; k < n; k++) {
@@ -501,8 +560,24 @@ void timelines_together(struct timeline *const *times, size_t n, struct hbm *hbm
         times[k]->run->hbm = hbm;
     }
     while ((k = first_of(times, n, done)) < n) {
-        go_on(times[k]->run);
-        done[k]++;
+        if (advance(times[k]->run))
+            done[k]++;
+        else
+            force_one(times, n, done);
+    }
+}
+
+void timelines_meet(struct timeline *one, uint32_t s, struct timeline *other, uint32_t t) {
+    struct timeline *times[2] = {one, other};
+    for (int k = 0; k < 2; k++) {
+        struct run *run = times[k]->run;
+        size_t n = run->allocation->issues.len + 1;
+        if (!run->mate) {
+            run->mate = mem_alloc(n, sizeof *run->mate);
+            run->met = mem_alloc(n, sizeof *run->met);
+        }
+        run->peer = times[1 - k]->run;
+        run->mate[k ? t : s] = (k ? s : t) + 1;
     }
 }
 

@@ -108,6 +108,7 @@ enum device_wait {
     DEVICE_WAIT_ISSUER,  /* the engine that triggers a transfer */
     DEVICE_WAIT_DMA,     /* the DMA engines that carry it */
     DEVICE_WAIT_WINDOW,  /* the compiler, which reorders so far and no further */
+    DEVICE_WAIT_PEER,    /* the other core of the launch, which it meets here */
     DEVICE_WAITS
 };
 

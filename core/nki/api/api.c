@@ -99,23 +99,9 @@ static bool nc_sub_version(struct interp *in, const struct call *call, struct va
     return true;
 }
 
-/* What the cores of a launch do together. In a launch of one program there is no other core to wait
- * for. The programs of a larger one run one after the other, so nothing may depend on it. */
-static bool core_exchange(struct interp *in, const struct call *call, struct value *result) {
-    const int *grid = interp_grid(in);
-    int programs = 1;
-    for (int d = 0; d < 3; d++)
-        programs *= grid[d] > 0 ? grid[d] : 1;
-    *result = NONE_VALUE;
-    return (programs == 1 && strcmp(call->data, "nisa.core_barrier") == 0) ||
-           interp_error(in, call->node, "",
-                        "%s: two cores that exchange data are not modelled; launch one program",
-                        (const char *)call->data);
-}
-
 static const struct value_native isa_natives[] = {
-    {"nisa.core_barrier", core_exchange, "nisa.core_barrier"},
-    {"nisa.sendrecv", core_exchange, "nisa.sendrecv"},
+    {"nisa.core_barrier", api_core_barrier, NULL},
+    {"nisa.sendrecv", api_sendrecv, NULL},
     {"nisa.set_rng_seed", nl_nothing, NULL},
     {"nisa.rand_set_state", nl_nothing, NULL},
     {"nisa.get_nc_version", nc_version, NULL},
@@ -137,7 +123,7 @@ static bool isa_get(struct interp *in, const struct nki_node *node,
     const struct value_module *enumeration = enum_module(name);
     for (int op = 0; op < NKI_OP_COUNT; op++)
         if (op != NKI_OP_ELEMENTWISE && op != NKI_OP_REGISTER_LOAD && op != NKI_OP_LOOP_BRANCH &&
-            str_is(name, nki_op_name((enum nki_op)op))) {
+            !nki_op_meets((enum nki_op)op) && str_is(name, nki_op_name((enum nki_op)op))) {
             *result = (struct value){.kind = VALUE_NATIVE, .native = &instructions[op]};
             return true;
         }

@@ -189,6 +189,8 @@ bool api_numpy_name(struct interp *in, const struct nki_node *node, struct str n
 bool api_buffer_name(struct str name, struct value *result);
 struct value api_buffer_value(struct interp *in, enum nki_space space, bool shared);
 bool api_isa_call(struct interp *in, const struct call *call, struct value *result);
+/* api_cores.c: nisa.sendrecv and nisa.core_barrier. */
+native_fn api_sendrecv, api_core_barrier;
 /* Calls nl.<func>(...) as kernels write it. */
 bool api_func_call(struct interp *in, const struct call *call, enum nki_func func,
                    struct value *result);

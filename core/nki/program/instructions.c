@@ -132,8 +132,8 @@ enum nki_op nki_op_find(struct str name) {
     if (str_starts(name, "nisa."))
         name = (struct str){name.at + 5, name.len - 5};
     int op = 0;
-    while (op < NKI_OP_COUNT &&
-           (op == NKI_OP_ELEMENTWISE || op == NKI_OP_LOOP_BRANCH || !str_is(name, rows[op].name)))
+    while (op < NKI_OP_COUNT && (op == NKI_OP_ELEMENTWISE || op == NKI_OP_LOOP_BRANCH ||
+                                 nki_op_meets((enum nki_op)op) || !str_is(name, rows[op].name)))
         op++;
     return (enum nki_op)op;
 }

@@ -271,6 +271,8 @@ struct nki_instr {
     uint32_t loc;
     uint32_t order_group; /* number of the no_reorder block; 0: free */
     uint8_t core;         /* of the launch: 0, or 1 where the program has two */
+    uint32_t mate;        /* of what two cores do together: the number + 1 of the other core's
+                           * instruction, which is next to it; 0: it does it alone */
     const struct nki_operand *operands;
     const struct nki_mask *mask; /* NULL: none */
     const char *label;           /* name=, or NULL */
@@ -302,8 +304,8 @@ struct nki_program {
     VEC(struct nki_fold) folds;   /* in the order of their instructions; none: all is here */
     VEC(struct nki_fold) repeats; /* long loops of which all periods are here, in the same order */
     bool returns_tuple;
-    uint8_t cores; /* physical cores that a launch uses, whose instructions follow each other here;
-                    * 0 and 1: one */
+    uint8_t cores; /* physical cores that a launch uses, whose instructions are woven together
+                    * (nki_program_weave); 0 and 1: one */
     int n_registers;
 };
 
@@ -433,6 +435,16 @@ struct nki_program *nki_specialise(const struct nki_tree *tree,
 void nki_program_free(struct nki_program *program);
 /* How many instructions it has, with those of rounds that were left out. */
 uint64_t nki_program_count(const struct nki_program *program);
+
+/* ---- two cores ------------------------------------------------------------------------------- */
+
+/* Whether two cores do it together: what they exchange, and where they wait for each other. */
+bool nki_op_meets(enum nki_op op);
+/* Puts the instructions of two cores, one core's behind the other's so far, into an order that has
+ * both in step: up to where they meet, then the pair that meets, and so on. So the order of the
+ * program is one in which it can be executed. False, with an error that names both sides, when the
+ * cores do not meet in the same order, or do not fit each other there. */
+bool nki_program_weave(struct nki_program *program, struct diag_list *diags);
 
 /* ---- periods of a loop that are alike -------------------------------------------------------- */
 

@@ -34,6 +34,10 @@ const int *interp_grid(const struct interp *in) {
     return in->grid;
 }
 
+int interp_cores(const struct interp *in) {
+    return in->on_cores ? in->program->cores : 1;
+}
+
 int interp_program_id(const struct interp *in, int axis) {
     return in->program_id[axis];
 }

@@ -176,6 +176,8 @@ void interp_warn(struct interp *in, const struct nki_node *node, const char *cod
 /* Appends an instruction to the program and sets its loc. False after interp_error, when the budget
  * of instructions or memory is used up. */
 bool interp_emit(struct interp *in, const struct nki_node *node, const struct nki_instr *instr);
+/* How many physical cores run the present launch: 2, or 1. */
+int interp_cores(const struct interp *in);
 /* nl.program_id(axis) of the SPMD instance that is being evaluated. */
 int interp_program_id(const struct interp *in, int axis);
 /* The three dimensions of the launch; 0 where it has none. */

@@ -210,9 +210,14 @@ static bool ends_early(const struct interp *in) {
 /* Copied rounds hide where an error came first, and copies that are not what evaluating gives are
  * wrong. Then *again becomes true, nothing is reported and all has to be evaluated. */
 static struct nki_program *evaluate(struct interp *in, bool *again) {
+    struct nki_program *program = in->program;
     bool good = specialise(in) && interp_check(in, NULL);
     budget_close(in);
-    struct nki_program *program = in->program;
+    if (good && !in->unlike && program->cores > 1 && !nki_program_weave(program, in->diags)) {
+        nki_program_free(program);
+        *again = false;
+        return NULL;
+    }
     *again = in->unlike || (!good && in->copied);
     if (good && !*again)
         return program;

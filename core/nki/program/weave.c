@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two cores of a launch in step. Each was evaluated alone, so their instructions follow each
+ * other. Here they are put in an order in which each comes after all that it needs of the other
+ * core: stretches of one core between two meetings, and the pairs that meet. Both have to meet in
+ * the same order; on the device cores that do not wait for each other until the runtime gives up
+ * (NRT_TIMEOUT, LNC guide). */
+#include "nki/program/program.h"
+
+#include <stdlib.h>
+
+bool nki_op_meets(enum nki_op op) {
+    return op == NKI_OP_SENDRECV || op == NKI_OP_CORE_BARRIER;
+}
+
+/* Where the cores meet: numbers of instructions. */
+struct meetings {
+    VEC(uint32_t) of[2];
+};
+
+static const struct nki_instr *meeting(const struct nki_program *program,
+                                       const struct meetings *meetings, int core, size_t k) {
+    return &program->instrs.at[meetings->of[core].at[k]];
+}
+
+/* ---- what does not fit ---------------------------------------------------------------------- */
+
+static void print_place(const struct nki_program *program, uint32_t loc, struct buf *out) {
+    if (loc >= program->locs.len)
+        return;
+    const struct nki_loc *at = &program->locs.at[loc];
+    buf_printf(out, " at %s:%u", at->file < program->files.len ? program->files.at[at->file] : "",
+               at->line);
+}
+
+/* "core_barrier(y) of core 1 at kernel.py:12" */
+static void print_side(const struct nki_program *program, const struct nki_instr *instr,
+                       struct buf *out) {
+    const char *name = "";
+    if (instr->operands[NKI_DST].kind == NKI_OPERAND_AP)
+        name = program->storages.at[instr->operands[NKI_DST].ap->storage].name;
+    buf_printf(out, "nisa.%s(%s) of core %u", nki_op_name((enum nki_op)instr->op), name,
+               instr->core);
+    print_place(program, instr->loc, out);
+}
+
+static bool report(const struct nki_program *program, const struct nki_instr *instr,
+                   struct diag_list *diags, struct buf *text) {
+    const struct nki_loc *at =
+        instr->loc < program->locs.len ? &program->locs.at[instr->loc] : NULL;
+    diag_add(diags, DIAG_ERROR, "hone-cores-differ", at ? program->files.at[at->file] : "",
+             at ? (int)at->line : 0, at ? (int)at->column : 0, "%s", text->at);
+    buf_free(text);
+    return false;
+}
+
+/* One core has one meeting more than the other. */
+static bool report_alone(const struct nki_program *program, const struct meetings *meetings,
+                         struct diag_list *diags) {
+    int more = meetings->of[1].len > meetings->of[0].len;
+    size_t common = meetings->of[1 - more].len;
+    const struct nki_instr *alone = meeting(program, meetings, more, common);
+    struct buf text = {0};
+    print_side(program, alone, &text);
+    buf_printf(&text, " waits for core %d for ever, which %s", 1 - more,
+               common ? "meets it for the last time in " : "never meets it");
+    if (common)
+        print_side(program, meeting(program, meetings, 1 - more, common - 1), &text);
+    buf_printf(&text,
+               " (%zu times on core 0, %zu on core 1): both cores have to call it, in the "
+               "same order",
+               meetings->of[0].len, meetings->of[1].len);
+    return report(program, alone, diags, &text);
+}
+
+static void print_shape(const struct nki_ap *ap, struct buf *out) {
+    for (int d = 0; d < ap->n_dims; d++)
+        buf_printf(out, "%s%d", d ? " x " : "", ap->count[d]);
+    buf_printf(out, " %s", dtype_name(ap->dtype));
+}
+
+static bool report_pair(const struct nki_program *program, const struct nki_instr *const *pair,
+                        const char *what, struct diag_list *diags) {
+    struct buf text = {0};
+    print_side(program, pair[0], &text);
+    buf_puts(&text, " meets ");
+    print_side(program, pair[1], &text);
+    buf_printf(&text, ": %s", what);
+    return report(program, pair[1], diags, &text);
+}
+
+/* ---- whether a pair fits -------------------------------------------------------------------- */
+
+static bool fits(const struct nki_ap *sent, const struct nki_ap *received) {
+    return sent->dtype == received->dtype && sent->count[0] == received->count[0] &&
+           nki_ap_count(sent) == nki_ap_count(received);
+}
+
+static bool check_exchange(const struct nki_program *program, const struct nki_instr *const *pair,
+                           struct diag_list *diags) {
+    for (int core = 0; core < 2; core++) {
+        const struct nki_ap *sent = pair[core]->operands[NKI_SENDRECV_src].ap;
+        const struct nki_ap *received = pair[1 - core]->operands[NKI_SENDRECV_dst].ap;
+        struct buf what = {0};
+        bool good = fits(sent, received);
+        if (!good) {
+            buf_printf(&what, "core %d sends ", core);
+            print_shape(sent, &what);
+            buf_printf(&what, ", core %d receives ", 1 - core);
+            print_shape(received, &what);
+            report_pair(program, pair, what.at, diags);
+        }
+        buf_free(&what);
+        if (!good)
+            return false;
+    }
+    if (pair[0]->engine != pair[1]->engine)
+        return report_pair(program, pair, "one uses dma_engine.dma, the other gpsimd_dma", diags);
+    return true;
+}
+
+static bool check_pair(const struct nki_program *program, const struct nki_instr *const *pair,
+                       struct diag_list *diags) {
+    static const char order[] =
+        "each waits for the other one's next call for ever; both cores have "
+        "to call the same, in the same order";
+    if (pair[0]->op != pair[1]->op)
+        return report_pair(program, pair, order, diags);
+    if (pair[0]->op == NKI_OP_SENDRECV)
+        return pair[0]->operands[NKI_SENDRECV_pipe_id].i !=
+                       pair[1]->operands[NKI_SENDRECV_pipe_id].i
+                   ? report_pair(program, pair, "their pipe_id differ", diags)
+                   : check_exchange(program, pair, diags);
+    const struct nki_ap *data[2] = {pair[0]->operands[NKI_DST].ap, pair[1]->operands[NKI_DST].ap};
+    if (data[0]->storage != data[1]->storage &&
+        program->storages.at[data[0]->storage].space == NKI_HBM)
+        return report_pair(program, pair,
+                           "they name different tensors; a barrier is of one in nl.shared_hbm",
+                           diags);
+    return true;
+}
+
+/* ---- weaving -------------------------------------------------------------------------------- */
+
+/* Appends what the core does before `end`. */
+static void take_until(const struct nki_program *program, struct nki_program *woven, uint8_t core,
+                       uint32_t *next, uint32_t end) {
+    for (; *next < end; ++*next)
+        if (program->instrs.at[*next].core == core)
+            *vec_push(&woven->instrs) = program->instrs.at[*next];
+}
+
+static void take_pair(const struct nki_program *program, struct nki_program *woven,
+                      uint32_t *next) {
+    for (int core = 0; core < 2; core++) {
+        uint32_t number = (uint32_t)woven->instrs.len;
+        *vec_push(&woven->instrs) = program->instrs.at[next[core]++];
+        woven->instrs.at[number].mate = core == 0 ? number + 2 : number;
+    }
+}
+
+bool nki_program_weave(struct nki_program *program, struct diag_list *diags) {
+    struct meetings meetings = {0};
+    struct nki_program woven = {0};
+    uint32_t n = (uint32_t)program->instrs.len, next[2] = {0, 0};
+    for (uint32_t i = 0; i < n; i++)
+        if (nki_op_meets((enum nki_op)program->instrs.at[i].op))
+            *vec_push(&meetings.of[program->instrs.at[i].core & 1]) = i;
+    size_t common = MIN_OF(meetings.of[0].len, meetings.of[1].len);
+    bool good = true;
+    for (size_t k = 0; good && k < common; k++) {
+        const struct nki_instr *pair[2] = {meeting(program, &meetings, 0, k),
+                                           meeting(program, &meetings, 1, k)};
+        good = check_pair(program, pair, diags);
+        for (uint8_t core = 0; core < 2; core++)
+            take_until(program, &woven, core, &next[core], meetings.of[core].at[k]);
+        take_pair(program, &woven, next);
+    }
+    if (good && meetings.of[0].len != meetings.of[1].len)
+        good = report_alone(program, &meetings, diags);
+    for (uint8_t core = 0; core < 2; core++)
+        take_until(program, &woven, core, &next[core], n);
+    if (good && common) { /* loops are no stretches of instructions any more */
+        void *old = program->instrs.at;
+        memcpy(&program->instrs, &woven.instrs, sizeof woven.instrs);
+        free(old);
+        memset(&woven.instrs, 0, sizeof woven.instrs);
+        program->repeats.len = 0;
+    }
+    vec_free(&woven.instrs);
+    for (int core = 0; core < 2; core++)
+        vec_free(&meetings.of[core]);
+    return good;
+}
