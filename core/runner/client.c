@@ -155,10 +155,46 @@ static void show_package(struct wall *wall, const char *folder) {
     free(above);
 }
 
+#define MOST_UP 3 /* folders that a relative import may lead up before it goes down again */
+
+/* `from ..utils.common import x`: the folder of the file that is meant, if there is one. */
+static void show_import(struct wall *wall, const char *path, struct str line) {
+    struct str module = {line.at, line.len};
+    uint32_t up = 0;
+    if (!str_starts(line, "from .."))
+        return;
+    module.at += strlen("from "), module.len -= strlen("from ");
+    for (; module.len && module.at[0] == '.'; module.at++, module.len--)
+        up++;
+    size_t end = 0;
+    while (end < module.len && module.at[end] != ' ')
+        end++;
+    module.len = end;
+    char *file = up - 1 <= MOST_UP && end ? nki_import_path(path, module, up - 1) : NULL;
+    char *folder = file ? path_folder(file) : NULL;
+    if (folder) {
+        show_package(wall, folder);
+        wall_add_folder(wall, folder);
+    }
+    free(folder);
+    free(file);
+}
+
+/* Packages need no __init__.py: what the kernel's own file imports from folders above it. */
+static void show_imports(struct wall *wall, const char *path) {
+    size_t size;
+    char *text = file_read(path, 8 << 20, &size, NULL);
+    struct str rest = {text, text ? size : 0}, line;
+    while (text && str_next(&rest, '\n', &line))
+        show_import(wall, path, line);
+    free(text);
+}
+
 static void show_folder_of(struct wall *wall, const char *path) {
     char *folder = path_folder(path);
     if (file_exists(path)) {
         show_package(wall, folder);
+        show_imports(wall, path);
         wall_add_folder(wall, folder);
     }
     wall_add(wall, path, WALL_READ);

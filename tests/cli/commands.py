@@ -250,6 +250,20 @@ class Sim(Commands):
                    "--reference", package / "kernels" / "double_numpy.py")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_packages_need_no_mark(self):
+        kernel = CURRENT.replace("import nki\n", "import nki\nfrom ..common.helper import load\n",
+                                 1)
+        package = FOLDER / "unmarked"
+        for name in ("common", "kernels"):
+            (package / name).mkdir(parents=True)
+        (package / "common" / "helper.py").write_text(HELPER)
+        (package / "kernels" / "double.py").write_text(
+            kernel.replace("nisa.dma_copy(dst=tile", "load(dst=tile"))
+        (package / "kernels" / "double_numpy.py").write_text(REFERENCE)
+        done = run("sim", package / "kernels" / "double.py", "--json",
+                   "--reference", package / "kernels" / "double_numpy.py")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def causes_add_up(self, causes, latency_us):
         path = sum(row["us"] for row in causes["segments"])
         path += causes["others_us"] + causes["launch_us"]

@@ -230,6 +230,30 @@ static void test_conflicts(void **state) {
     launch_free(&l);
 }
 
+/* The launch of a kernel may stand at its decorator, and has to be the one that was asked for. */
+static void test_decorator(void **state) {
+    (void)state;
+    static const char *const says[] = {"@nki.jit(grid=[2])", "@nki.jit(lnc=2)",
+                                       "@nki.jit(grid=(2,))"};
+    struct buf text = {0};
+    for (size_t i = 0; i < COUNT_OF(says); i++) {
+        const char *kernel = HEAD SEND OUT, *mark = strstr(kernel, "@nki.jit");
+        buf_clear(&text);
+        buf_add(&text, kernel, (size_t)(mark - kernel));
+        buf_puts(&text, says[i]);
+        buf_puts(&text, mark + strlen("@nki.jit"));
+        struct launch l = launch(text.at, 0);
+        assert_non_null(l.image);
+        assert_int_equal(l.program->cores, 2);
+        launch_free(&l);
+        l = launch(text.at, 1);
+        assert_null(l.image);
+        assert_string_equal(l.diags.all.at[0].code, "NCC_EVRF066");
+        launch_free(&l);
+    }
+    buf_free(&text);
+}
+
 static void test_alone(void **state) {
     (void)state;
     struct launch l = launch(HEAD SEND OUT, 1);
@@ -255,11 +279,12 @@ static void test_own_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sendrecv), cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_barrier),  cmocka_unit_test(test_waits),
-        cmocka_unit_test(test_reason),   cmocka_unit_test(test_barrier_time),
-        cmocka_unit_test(test_differ),   cmocka_unit_test(test_conflicts),
-        cmocka_unit_test(test_alone),    cmocka_unit_test(test_own_memory),
+        cmocka_unit_test(test_sendrecv),   cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_barrier),    cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_reason),     cmocka_unit_test(test_barrier_time),
+        cmocka_unit_test(test_differ),     cmocka_unit_test(test_conflicts),
+        cmocka_unit_test(test_decorator),  cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_own_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -363,6 +363,10 @@ bool call_value(struct interp *in, const struct call *call, struct value callee,
 /* Before a launch of so many programs. Those of the current dialect are the physical cores of a
  * logical one; ours of the legacy dialect share one. False after interp_error. */
 bool launch_on_cores(struct interp *in, const struct nki_node *node, int64_t programs);
+/* specialise.c: whether a kernel that is launched on `degree` cores is what the options ask for;
+ * false after an error. */
+bool launch_agrees(struct interp *in, const struct nki_node *node, const char *kernel,
+                   int64_t degree);
 bool call_function(struct interp *in, const struct call *call, struct value_function *function,
                    struct value *result);
 struct value make_function(struct interp *in, const struct nki_node *node);

@@ -236,7 +236,8 @@ static bool launch(struct interp *in, const struct call *call, struct value_func
     for (int d = 0; d < 3; d++)
         size[d] = MAX_OF(function->launch[d], 1);
     int64_t count = (int64_t)size[0] * size[1] * size[2];
-    bool good = launch_on_cores(in, call->node, count);
+    bool good = (in->on_cores || launch_agrees(in, call->node, function->name, count)) &&
+                launch_on_cores(in, call->node, count);
     for (int64_t i = 0; good && i < count; i++) {
         struct value returned;
         in->program_id[0] = (int)(i / size[2] / size[1]);

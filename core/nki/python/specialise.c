@@ -143,23 +143,78 @@ static bool run_kernel(struct interp *in, const struct nki_node *function, struc
     return run_grid(in, function, &call, callee);
 }
 
-/* A launch is no option of the decorator, and was once ignored there. */
-static bool decorator_launches(struct interp *in, const struct nki_node *function) {
-    const struct nki_node *decorator = nki_kernel_decorator(function);
-    if (!decorator || decorator->kind != NKI_CALL)
+/* ---- options of the decorator --------------------------------------------------------------- */
+
+/* What nki.jit takes in any release (release/releases.def has what went). The launch among them are
+ * fields of the kernel object: a published kernel says grid=[2], and lnc is what hosts compile
+ * with. */
+static bool is_launch(struct str name) {
+    return str_is(name, "grid") || str_is(name, "lnc");
+}
+
+static bool is_option(struct str name) {
+    static const char *const others[] = {"platform_target",      "mode",          "schedule",
+                                         "address_rotation",     "barrier_check", "compile_config",
+                                         "specialization_config"};
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (str_is(name, others[i]))
+            return true;
+    return is_launch(name);
+}
+
+/* 2, (2,) or [2] */
+static bool read_degree(struct interp *in, const struct nki_node *keyword, int *degree) {
+    struct value v;
+    if (!eval(in, keyword->keyword.value, &v))
         return false;
+    if ((v.kind == VALUE_TUPLE || v.kind == VALUE_LIST) && v.seq->items.len == 1)
+        v = v.seq->items.at[0];
+    if (v.kind == VALUE_NONE)
+        return true;
+    if (v.kind != VALUE_INT || v.i < 1 || v.i > 65536)
+        return interp_error(in, keyword, "TypeError",
+                            "nki.jit: " STR_FMT " is the number of physical cores, such as 2",
+                            STR_ARG(keyword->keyword.name));
+    *degree = (int)v.i;
+    return true;
+}
+
+bool launch_agrees(struct interp *in, const struct nki_node *node, const char *kernel,
+                   int64_t degree) {
+    int asked = in->options->grid[0];
+    if (asked == 0 || asked == degree || in->dialect == NKI_DIALECT_LEGACY)
+        return true;
+    return interp_error(in, node, "NCC_EVRF066",
+                        "NKI kernel '%s' is configured with LNC=%lld, but the launch is for "
+                        "LNC=%d: say the same in both (kernel[%d], --lnc, lnc of the settings, "
+                        "NEURON_LOGICAL_NC_CONFIG)",
+                        kernel, (long long)degree, asked, asked);
+}
+
+/* Takes the launch from the decorator. False after an error, such as an option that there is not.
+ */
+static bool read_decorator(struct interp *in, const struct nki_node *function) {
+    const struct nki_node *decorator = nki_kernel_decorator(function);
+    int degree = 0;
+    if (!decorator || decorator->kind != NKI_CALL)
+        return true;
     const struct nki_list *keywords = &decorator->call.keywords;
     for (uint32_t i = 0; i < keywords->len; i++) {
         struct str name = keywords->at[i]->keyword.name;
-        if (!str_is(name, "grid") && !str_is(name, "lnc"))
-            continue;
-        interp_error(in, decorator, "TypeError",
-                     "nki.jit has no option " STR_FMT ": launch with kernel[2](..), or with "
-                     "hone sim --lnc 2",
-                     STR_ARG(name));
-        return true;
+        if (name.len && !is_option(name))
+            return interp_error(in, keywords->at[i], "TypeError",
+                                "nki.jit has no option " STR_FMT
+                                "; a launch is kernel[2](..), or lnc=2 here",
+                                STR_ARG(name));
+        if (is_launch(name) && !read_degree(in, keywords->at[i], &degree))
+            return false;
     }
-    return false;
+    if (!degree)
+        return true;
+    if (!launch_agrees(in, decorator, in->program->kernel, degree))
+        return false;
+    in->grid[0] = degree;
+    return true;
 }
 
 static bool find_kernel(struct interp *in, const struct unit *unit,
@@ -171,10 +226,10 @@ static bool find_kernel(struct interp *in, const struct unit *unit,
         in->failure.unit = NULL;
         return false;
     }
-    if (in->dialect != NKI_DIALECT_LEGACY && decorator_launches(in, *function))
-        return false;
     struct str name = (*function)->function_def.name;
     in->program->kernel = arena_strndup(in->program->arena, name.at, name.len);
+    if (in->dialect != NKI_DIALECT_LEGACY && !read_decorator(in, *function))
+        return false;
     uint32_t slot;
     if (!unit_find(unit, name, &slot))
         return interp_error(in, *function, "hone-no-kernel",
