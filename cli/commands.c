@@ -127,6 +127,12 @@ static const struct cli_option sim_options[] = {
      "statements that only the wrong one has are suspected first.",
      false},
     OPTION_INPUT,
+    {"break", "LINE[:N]", NULL,
+     "Show what the N-th instruction of a line reads and writes, with the inputs of the first "
+     "seed: "
+     "range, NaN, zeros, corners and a map of each tile. Default: the line's first. What "
+     "nl.device_print prints is shown always.",
+     false},
     {"save-outputs", "FOLDER", NULL,
      "Write what the kernel returns to FOLDER/output_0.npy, output_1.npy and so on; with a "
      "reference, each seed gets a folder. bfloat16 and fp8 are written as their codes.",

@@ -14,6 +14,8 @@
 
 static void on_event(void *data, const struct runner_event *event) {
     struct sim *sim = data;
+    if (event->kind == RUNNER_LOG && event->name)
+        buf_printf(&sim->shown, "%s\n", event->text);
     if (!sim->shows_progress)
         return;
     if (event->kind == RUNNER_PHASE && event->seconds < 0)
@@ -221,6 +223,27 @@ static bool read_constants(struct sim *sim) {
     return ok;
 }
 
+/* --break LINE or LINE:N */
+static bool read_break(const struct cli *cli, struct runner_job *job) {
+    const char *text = cli_value(cli, "break");
+    long long line = 0, round = 1;
+    if (!text)
+        return true;
+    struct str rest = str_of(text), first;
+    bool ok = str_next(&rest, ':', &first) && str_to_int(first, &line) &&
+              (!rest.len || str_to_int(rest, &round));
+    if (!ok || line < 1 || line > INT32_MAX || round < 1 || round > INT32_MAX || job->no_verify) {
+        (void)cli_wrong_usage(cli, job->no_verify
+                                       ? "--break needs the run that --no-verify leaves out"
+                                       : "--break is a line of the kernel, or LINE:N for the "
+                                         "N-th instruction that comes from it");
+        return false;
+    }
+    job->break_line = (int)line;
+    job->break_round = (int)round;
+    return true;
+}
+
 static int read_options(struct sim *sim) {
     const struct cli *cli = sim->cli;
     struct runner_job *job = &sim->job.job;
@@ -244,6 +267,8 @@ static int read_options(struct sim *sim) {
     if (job->no_verify && cli_has(cli, "save-outputs"))
         return cli_wrong_usage(cli, "--save-outputs needs the run that --no-verify leaves out");
     job->output_folder = cli_value(cli, "save-outputs");
+    if (!read_break(cli, job))
+        return CLI_WRONG_USAGE;
     job->all_seeds = true;
     if (cli_value(cli, "compare")) {
         struct err err = {0};
@@ -299,6 +324,7 @@ int cli_sim(const struct cli *cli) {
         status = evaluate_and_print(&sim);
     runner_result_free(&sim.result);
     buf_free(&sim.unpredicted);
+    buf_free(&sim.shown);
     config_free(sim.config);
     free(sim.compared);
     calibrate_record_free(&sim.host);

@@ -13,6 +13,7 @@ struct sim {
     struct runner_result result;
     struct runner_prediction prediction; /* by the SDK's compiler, where there is one */
     struct buf unpredicted;              /* why there is no prediction */
+    struct buf shown;                    /* tiles: of device_print, of --break; lines */
     struct config *config;
     double limit_us;              /* --fail-above; 0: none */
     struct calibrate_record host; /* of --constants */

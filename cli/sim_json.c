@@ -57,6 +57,17 @@ static void add_outputs(cJSON *object, const struct sim *sim) {
     }
 }
 
+/* Tiles that were shown, line by line. */
+static void add_shown(cJSON *object, struct str rest) {
+    cJSON *rows = cJSON_AddArrayToObject(object, "shown");
+    for (struct str line; str_next(&rest, '\n', &line);) {
+        struct buf text = {0};
+        buf_add(&text, line.at, line.len);
+        cJSON_AddItemToArray(rows, cJSON_CreateString(text.at ? text.at : ""));
+        buf_free(&text);
+    }
+}
+
 static void add_prediction(cJSON *object, const struct runner_prediction *found) {
     add_known(object, "predicted_us", found->us, found->us > 0);
     if (!(found->us > 0))
@@ -103,6 +114,8 @@ void cli_sim_print_json(const struct sim *sim) {
     add_metrics(object, result);
     cJSON *causes = result->causes ? cJSON_Parse(result->causes) : NULL;
     cJSON_AddItemToObject(object, "causes", causes ? causes : cJSON_CreateNull());
+    if (sim->shown.len)
+        add_shown(object, buf_str(&sim->shown));
     if (cli_has(sim->cli, "save-outputs"))
         add_outputs(object, sim);
     cJSON_AddItemToObject(object, "diagnostics", cli_json_diags(&result->diagnostics));

@@ -149,6 +149,7 @@ static void print_outputs(struct buf *out, const struct runner_result *result) {
 void cli_sim_print_text(const struct sim *sim) {
     const struct runner_result *result = &sim->result;
     struct buf raw = {0}, safe = {0};
+    buf_add(&safe, sim->shown.at, sim->shown.len);
     cli_print_diags(&result->diagnostics, sim->job.task, &safe);
     buf_printf(&raw, "kernel    %s (%s, %s dialect%s%s) on %s%s, %llu instructions\n",
                sim->job.task->kernel_path, result->kernel_name[0] ? result->kernel_name : "?",

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/kit/kit.h"
+#include "cli/tiles.h"
 #include "loop/loop.h"
 #include "tui/term/term.h"
 #include "tui/tui.h"
@@ -39,6 +40,7 @@ struct workbench {
     size_t n_recent;
     char *task;          /* the task that a VIEWS_OPEN named */
     struct begin *begin; /* a task is being written; NULL */
+    struct tiles *tiles; /* of a line, on their way; NULL */
     struct loop_watch *input;
     struct loop_signal *signals[COUNT_OF(signals)];
     struct loop_timer *frame, *settle, *moving, *clock;
@@ -192,6 +194,15 @@ static char *on_artefact(void *data, const char *hash) {
     return text;
 }
 
+static void on_tiles(void *context, const char *source, int line, int round) {
+    struct workbench *bench = context;
+    tiles_drop(bench->tiles);
+    bench->tiles =
+        tiles_start(bench->loop, bench->views,
+                    &(struct tiles_wanted){tune_session_state(bench->session), bench->config,
+                                           source, line, round, on_change, bench});
+}
+
 static void set_model(struct workbench *bench) {
     const struct views_model model = {.state = bench->session ? tune_session_state(bench->session)
                                                               : NULL,
@@ -200,6 +211,7 @@ static void set_model(struct workbench *bench) {
                                       .answer = on_answer,
                                       .retry = on_retry,
                                       .watch = on_watch,
+                                      .tiles = on_tiles,
                                       .rescue = on_rescue,
                                       .context = bench,
                                       .recent = bench->recent,
@@ -297,6 +309,8 @@ static void leave_session(struct workbench *bench) {
     bench->preflight = NULL;
     mcp_host_close(bench->agents);
     bench->agents = NULL;
+    tiles_drop(bench->tiles);
+    bench->tiles = NULL;
     tune_session_close(bench->session);
     bench->session = NULL;
     list_recent(bench);
@@ -534,6 +548,7 @@ static void close_all(struct workbench *bench) {
     tui_term_free(bench->term);
     say_last(bench);
     begin_free(bench->begin);
+    tiles_drop(bench->tiles);
     views_free(bench->views);
     tune_preflight_free(bench->preflight);
     mcp_host_close(bench->agents);

@@ -240,7 +240,6 @@ void views_ask_note(struct views *views, const char *title, const char *text, co
 void views_ask_confirm(struct views *views, const char *title, const char *text,
                        views_answer_fn *answer);
 /* Shows a text until the next key. */
-void views_show_text(struct views *views, const char *title, const char *text);
 /* The same, with that byte of the text in sight. */
 void views_show_text_at(struct views *views, const char *title, const char *text, size_t at);
 void views_open_line(struct views *views, bool search, const char *start);

@@ -20,6 +20,9 @@ struct views_model {
     void (*answer)(void *context, const char *answer);
     void (*retry)(void *context);
     void (*watch)(void *context);
+    /* Shows what an instruction of a line of that kernel reads and writes, by views_show_text, later.
+     * May be NULL. */
+    void (*tiles)(void *context, const char *source, int line, int round);
     /* Writes a session whose files are gone to a folder, where it goes on. May be NULL. */
     bool (*rescue)(void *context, const char *folder, struct err *err);
     void *context;
@@ -69,6 +72,8 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
 bool views_edited(struct views *views, const char *text, struct err *err);
 /* Asks where to save a session whose files are gone; `folder` stands there. */
 void views_ask_rescue(struct views *views, const char *folder);
+/* Shows a text over the screen, until it is closed. */
+void views_show_text(struct views *views, const char *title, const char *text);
 /* Shows a sentence until the next key. */
 void views_say(struct views *views, bool bad, const char *format, ...) CC_PRINTF(3, 4);
 

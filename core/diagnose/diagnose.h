@@ -45,6 +45,29 @@ struct diagnose_question {
  */
 void diagnose(const struct diagnose_question *question, struct diag_list *diags);
 
+/* A tile as text for people, each line ended: range, mean, deviation, NaN, infinities and zeros;
+ * its corners as a table; and how large its elements are, as a map. `rows` of `columns` each, as
+ * fp32. */
+struct diagnose_tile {
+    const float *at;
+    size_t rows, columns;
+};
+void diagnose_tile_print(const struct diagnose_tile *tile, struct buf *out);
+
+/* Shows tiles while a kernel runs: what device_print names, and what the instructions of a line
+ * read and write. It is a watch of device_execute; zeroed but for the first members. */
+struct diagnose_show {
+    const struct nki_program *program;
+    int line;        /* of the kernel's own file; 0: only device_print */
+    size_t round;    /* of the instructions of that line, from 1 on */
+    struct buf text; /* what was shown; the caller frees it */
+    size_t seen;     /* instructions of the line that were reached */
+    size_t next;     /* private: prints that were shown */
+};
+bool diagnose_show_watch(void *show, struct exec *run, size_t instruction, bool before);
+/* Whether there is anything to show. */
+bool diagnose_shows(const struct diagnose_show *show);
+
 /* What a code of those means; NULL past the last. */
 struct diagnose_code {
     const char *code, *what, *fix;

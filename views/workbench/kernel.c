@@ -272,6 +272,25 @@ static void do_other_kernel(struct views *views, struct str args, struct views_r
     own(views)->attempt = own(views)->attempt == -2 ? -1 : -2;
 }
 
+static bool can_show_tiles(const struct views *views) {
+    return views->model.tiles && own(views)->source.text;
+}
+
+/* "break 3": of the third instruction that comes from the line. */
+static void do_break(struct views *views, struct str args, struct views_request *request) {
+    const struct kernel *kernel = own(views);
+    long long round = 1;
+    (void)request;
+    if (str_trim(args).len &&
+        (!str_to_int(str_trim(args), &round) || round < 1 || round > 1000000)) {
+        views_say(views, true, "break takes a number: which of the line's instructions");
+        return;
+    }
+    int line = kernel->list.cursor + 1;
+    views_say(views, false, "running the kernel up to line %d, with the first seed", line);
+    views->model.tiles(views->model.context, kernel->source.text, line, (int)round);
+}
+
 static struct tui_list *screen_list(struct views *views) {
     return &own(views)->list;
 }
@@ -303,6 +322,10 @@ static void screen_forget(struct views *views) {
 static const struct command commands[] = {
     {"other-kernel", "candidate/incumbent", "show the other kernel", WHERE_OWN, PLACE_OPEN,
      TUNE_ACTIONS, do_other_kernel, NULL, NULL},
+    {"break", "tiles",
+     "show what the line reads and writes, with the first seed (break N: its N-th "
+     "instruction)",
+     WHERE_OWN, PLACE_OPEN, TUNE_ACTIONS, do_break, can_show_tiles, NULL},
 };
 
 const struct screen kernel_screen = {
@@ -312,7 +335,7 @@ const struct screen kernel_screen = {
                 PLACE_OPEN, TUNE_ACTIONS, NULL, NULL, NULL},
     .key = "2",
     .takes = "approve reject",
-    .keys = "n next-match\nN previous-match\nv other-kernel\n",
+    .keys = "n next-match\nN previous-match\nv other-kernel\nb break\n",
     .commands = commands,
     .n_commands = COUNT_OF(commands),
     .size = sizeof(struct kernel),

@@ -348,11 +348,37 @@ static bool nl_is_buffer(struct interp *in, const struct call *call, struct valu
     return true;
 }
 
-/* Calls that affect neither numbers nor time: prints on the device, seeds. */
+/* Calls that affect neither numbers nor time: seeds. */
 bool nl_nothing(struct interp *in, const struct call *call, struct value *result) {
     (void)in;
     (void)call;
     *result = NONE_VALUE;
+    return true;
+}
+
+bool nl_device_print(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[3];
+    const struct tensor *tensor;
+    struct nki_program *program = interp_program(in);
+    if (!api_bind(in, call,
+                  interp_dialect(in) == NKI_DIALECT_LEGACY ? "prefix, x, *, mask=None"
+                                                           : "print_prefix, tensor",
+                  v))
+        return false;
+    *result = NONE_VALUE;
+    if (v[0].kind != VALUE_STR)
+        return interp_error(in, call->node, "TypeError",
+                            "device_print needs a text before the tensor, not %s",
+                            value_type_name(v[0]));
+    if (!api_want_tensor(in, call->node, "what device_print shows", v[1], &tensor))
+        return false;
+    const struct nki_ap *ap = tensor_ap(in, call->node, tensor, NULL);
+    if (!ap)
+        return false;
+    if (program->prints.len < NKI_MOST_PRINTS)
+        *vec_push(&program->prints) = (struct nki_print){
+            (uint32_t)program->instrs.len, interp_loc(in, call->node),
+            arena_strndup(program->arena, v[0].str->at, MIN_OF(v[0].str->len, (size_t)200)), ap};
     return true;
 }
 
@@ -433,7 +459,7 @@ static const struct value_native natives[] = {
     {"nl.is_sbuf", nl_is_buffer, SPACE_DATA(1u << NKI_SBUF)},
     {"nl.is_psum", nl_is_buffer, SPACE_DATA(1u << NKI_PSUM)},
     {"nl.is_on_chip", nl_is_buffer, SPACE_DATA(1u << NKI_SBUF | 1u << NKI_PSUM)},
-    {"nl.device_print", nl_nothing, NULL},
+    {"nl.device_print", nl_device_print, NULL},
     {"nl.no_reorder", nl_context, "1"},
 };
 

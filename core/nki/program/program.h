@@ -208,6 +208,9 @@ struct nki_ap {
 };
 int64_t nki_ap_count(const struct nki_ap *ap); /* elements, all dimensions */
 int64_t nki_ap_free(const struct nki_ap *ap);  /* elements per partition (on chip) */
+struct nki_program;
+/* As subscripts of the storage, "sbuf:tile[0:128, 0:512] f32"; otherwise as offset and steps. */
+void nki_ap_print(const struct nki_program *program, const struct nki_ap *ap, struct buf *out);
 
 /* A legacy mask that is not a plain box (a box shrinks the operands): the conjunction of c0 +
  * sum(c[d] * i[d]) >= 0 over the dimensions of the destination pattern. */
@@ -289,6 +292,14 @@ struct nki_fold {
     uint64_t left_out;                /* periods */
 };
 
+/* nl.device_print: the tile is shown when the instructions before number `before` are done. */
+struct nki_print {
+    uint32_t before, loc;
+    const char *text;
+    const struct nki_ap *ap;
+};
+#define NKI_MOST_PRINTS 1000 /* later ones are not kept */
+
 struct nki_program {
     struct arena *arena; /* owns all of the program */
     enum nki_dialect dialect;
@@ -303,6 +314,7 @@ struct nki_program {
     VEC(uint32_t) outputs;        /* storages in the order they are returned */
     VEC(struct nki_fold) folds;   /* in the order of their instructions; none: all is here */
     VEC(struct nki_fold) repeats; /* long loops of which all periods are here, in the same order */
+    VEC(struct nki_print) prints;
     bool returns_tuple;
     uint8_t cores; /* physical cores that a launch uses, whose instructions are woven together
                     * (nki_program_weave); 0 and 1: one */

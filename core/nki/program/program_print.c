@@ -271,6 +271,12 @@ static bool *shared_names(const struct nki_program *program) {
     return shared;
 }
 
+void nki_ap_print(const struct nki_program *program, const struct nki_ap *ap, struct buf *out) {
+    struct printer p = {program, mem_alloc(program->storages.len, sizeof(bool)), out};
+    print_ap(&p, ap);
+    mem_free_(p.shared_name);
+}
+
 void nki_program_print(const struct nki_program *program, struct buf *out) {
     struct printer p = {program, shared_names(program), out};
     for (size_t i = 0; i < program->instrs.len; i++) {

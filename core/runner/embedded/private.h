@@ -4,6 +4,7 @@
 #define HONE_RUNNER_EMBEDDED_PRIVATE_H
 
 #include "device/device.h"
+#include "diagnose/diagnose.h"
 #include "nki/nki.h"
 #include "runner/embedded/embedded.h"
 #include "runner/machine/machine.h"
@@ -22,6 +23,7 @@ struct seed_run {
     double execute_s;
     struct err err; /* how the execution failed */
     struct task_comparison comparison;
+    struct diagnose_show show; /* of the first seed */
     bool executed, compared, told;
 };
 

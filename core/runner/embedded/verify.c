@@ -169,6 +169,35 @@ static void judge_outputs(struct seed_run *run) {
 
 /* ----------------------------------------------------------------------------------- executing */
 
+/* Those that the kernel prints, and those of the line where somebody looks. */
+static void watch_tiles(struct seed_run *run, struct device_limits *limits) {
+    const struct runner_job *job = &run->evaluation->job;
+    run->show = (struct diagnose_show){.program = run->evaluation->program,
+                                       .line = job->break_line,
+                                       .round = (size_t)MAX_OF(job->break_round, 1)};
+    if (!diagnose_shows(&run->show))
+        return;
+    limits->watch = diagnose_show_watch;
+    limits->watching = &run->show;
+}
+
+static void tell_tiles(struct seed_run *run) {
+    struct str rest = buf_str(&run->show.text), line;
+    if (run->show.line && run->show.seen < run->show.round)
+        buf_printf(&run->show.text, "line %d: %zu instructions were executed there, not %zu\n",
+                   run->show.line, run->show.seen, run->show.round);
+    for (rest = buf_str(&run->show.text); str_next(&rest, '\n', &line);) {
+        struct buf text = {0};
+        buf_add(&text, line.at, line.len);
+        events_write(&(struct runner_event){.kind = RUNNER_LOG,
+                                            .severity = DIAG_NOTE,
+                                            .name = "print",
+                                            .text = text.at ? text.at : ""});
+        buf_free(&text);
+    }
+    buf_free(&run->show.text);
+}
+
 static void execute_work(void *data) {
     struct seed_run *run = data;
     struct evaluation *evaluation = run->evaluation;
@@ -177,6 +206,8 @@ static void execute_work(void *data) {
                                    .memory_bytes =
                                        evaluation->job.memory_limit / evaluation->parallel};
     uint64_t start = clock_monotonic_ns();
+    if (run == evaluation->runs && !shapes_is_later(evaluation))
+        watch_tiles(run, &limits);
     run->outputs = mem_alloc(evaluation->program->outputs.len, sizeof *run->outputs);
     size_t count;
     struct array *inputs = inputs_for_device(evaluation, run->inputs, arena, &count);
@@ -192,6 +223,7 @@ static void execute_done(void *data) {
     struct seed_run *run = data;
     struct evaluation *evaluation = run->evaluation;
     evaluation->execute_s += run->execute_s;
+    tell_tiles(run);
     if (!run->executed)
         fail_run(run, &run->err);
     else if (evaluation->stopping)

@@ -76,6 +76,8 @@ void events_write(const struct runner_event *event) {
     case RUNNER_LOG:
         cJSON_AddStringToObject(object, "severity", diag_severity_name(event->severity));
         add_text(object, "text", event->text);
+        if (event->name)
+            add_text(object, "name", event->name);
         break;
     case RUNNER_DIAGNOSTIC: add_diagnostic(object, event->diag); break;
     case RUNNER_CORRECTNESS:

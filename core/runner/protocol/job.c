@@ -102,6 +102,8 @@ void runner_job_print(const struct runner_job *job, struct buf *out) {
     add_flag(object, "no_verify", job->no_verify);
     add_flag(object, "all_seeds", job->all_seeds);
     add_flag(object, "strict", job->strict);
+    add_number(object, "break_line", job->break_line);
+    add_number(object, "break_round", job->break_round);
     add_number(object, "time_limit_s", job->time_limit_s);
     add_number(object, "memory_limit", (double)job->memory_limit);
     add_number(object, "instruction_limit", (double)job->instruction_limit);
@@ -280,6 +282,8 @@ static void read_job(struct reading *reading, struct runner_job *job) {
     job->no_verify = get_flag(reading, "no_verify");
     job->all_seeds = get_flag(reading, "all_seeds");
     job->strict = get_flag(reading, "strict");
+    job->break_line = (int)get_number(reading, "break_line", 1e9);
+    job->break_round = (int)get_number(reading, "break_round", 1e9);
     job->pessimistic = get_flag(reading, "pessimistic");
     read_constants(reading, job);
     job->time_limit_s = get_number(reading, "time_limit_s", 1e7);

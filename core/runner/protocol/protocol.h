@@ -54,17 +54,19 @@ struct runner_job {
     double tolerance; /* 0: the reference's, otherwise TASK_TOLERANCE */
     bool check_only;  /* no timing, no numbers */
     bool no_time, no_verify;
-    bool all_seeds;              /* continue after the first seed that fails */
-    bool predict_only;           /* only the compiler's own prediction, where the place has one; the
-                                  * device model has none */
-    bool strict;                 /* report what releases that read a subset of Python refuse, also
-                                  * when `release` is none of them */
-    const char *constants;       /* a host's constants for the device model (calibrate): a JSON
-                                  * object of numbers by name; NULL: the device's own; not for
-                                  * hosts */
-    bool first;                  /* it does not wait for others that wait their turn. Not sent */
-    bool pessimistic;            /* the device model's fitted and guessed constants go to that end
-                                  * of their range which makes kernels slower; not for hosts */
+    bool all_seeds;        /* continue after the first seed that fails */
+    int break_line;        /* of the kernel: its tiles are shown for the first seed; 0: none */
+    int break_round;       /* which of the line's instructions; 0: the first */
+    bool predict_only;     /* only the compiler's own prediction, where the place has one; the
+                            * device model has none */
+    bool strict;           /* report what releases that read a subset of Python refuse, also
+                            * when `release` is none of them */
+    const char *constants; /* a host's constants for the device model (calibrate): a JSON
+                            * object of numbers by name; NULL: the device's own; not for
+                            * hosts */
+    bool first;            /* it does not wait for others that wait their turn. Not sent */
+    bool pessimistic;      /* the device model's fitted and guessed constants go to that end
+                            * of their range which makes kernels slower; not for hosts */
     const char *artifact_folder; /* where profile.json goes; NULL: none is written */
     const char *output_folder;   /* where the kernel's outputs go; NULL: none are written */
     struct task_walling wall;    /* around the embedded runner; not sent */
@@ -100,7 +102,8 @@ struct runner_job {
 
 enum runner_event_kind {
     RUNNER_PHASE,       /* name, seconds: a phase ended; seconds < 0: it begins */
-    RUNNER_LOG,         /* text, severity: a line for people */
+    RUNNER_LOG,         /* text, severity: a line for people; name "print": of a tile that the
+                         * kernel or a breakpoint shows, otherwise NULL */
     RUNNER_DIAGNOSTIC,  /* diag */
     RUNNER_CORRECTNESS, /* seed, value (rel_l2), max_abs, passed */
     RUNNER_SAMPLE,      /* value (us), incumbent, modelled */

@@ -105,12 +105,13 @@ static void tell(struct runner_reader *reader, const struct runner_event *event)
         reader->fn(reader->data, event);
 }
 
-static void tell_log(struct runner_reader *reader, enum diag_severity severity, struct str text) {
+static void tell_log(struct runner_reader *reader, enum diag_severity severity, const char *name,
+                     struct str text) {
     struct buf safe = {0};
     text_sanitise(&safe, (struct str){text.at, MIN_OF(text.len, (size_t)MAX_TEXT)});
     if (safe.len)
-        tell(reader,
-             &(struct runner_event){.kind = RUNNER_LOG, .severity = severity, .text = safe.at});
+        tell(reader, &(struct runner_event){
+                         .kind = RUNNER_LOG, .severity = severity, .name = name, .text = safe.at});
     buf_free(&safe);
 }
 
@@ -127,7 +128,8 @@ static void read_phase(struct runner_reader *reader, const cJSON *object) {
 }
 
 static void read_log(struct runner_reader *reader, const cJSON *object) {
-    tell_log(reader, severity_of(object), str_of(text_of(object, "text")));
+    bool prints = strcmp(text_of(object, "name"), "print") == 0;
+    tell_log(reader, severity_of(object), prints ? "print" : NULL, str_of(text_of(object, "text")));
 }
 
 static void read_diagnostic(struct runner_reader *reader, const cJSON *object) {
@@ -397,7 +399,7 @@ bool runner_reader_heard(const struct runner_reader *reader) {
 void runner_reader_noise(struct runner_reader *reader, struct str line) {
     if (str_starts(line, "hone: out of memory"))
         reader->out_of_memory = true;
-    tell_log(reader, DIAG_NOTE, line);
+    tell_log(reader, DIAG_NOTE, NULL, line);
 }
 
 void runner_reader_line(struct runner_reader *reader, struct str line) {
