@@ -9,6 +9,7 @@
 #include "cli/mcp/mcp.h"
 #include "cli/person/person.h"
 #include "cli/query/query.h"
+#include "cli/words/words.h"
 #include "cli/run/run.h"
 
 extern const struct cli_command cli_commands[];
@@ -36,11 +37,6 @@ int cli_new(const struct cli *cli);
 int cli_sim(const struct cli *cli);
 int cli_check(const struct cli *cli);
 int cli_lift(const struct cli *cli);
-int cli_explain(const struct cli *cli);
-int cli_docs(const struct cli *cli);
-int cli_skills(const struct cli *cli);
-/* Prints the tables of doc/hardware.md. */
-void cli_print_hardware(void);
 int cli_sweep(const struct cli *cli);
 int cli_model(const struct cli *cli);
 int cli_config(const struct cli *cli);

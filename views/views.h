@@ -20,8 +20,8 @@ struct views_model {
     void (*answer)(void *context, const char *answer);
     void (*retry)(void *context);
     void (*watch)(void *context);
-    /* Shows what an instruction of a line of that kernel reads and writes, by views_show_text, later.
-     * May be NULL. */
+    /* Shows what an instruction of a line of that kernel reads and writes, by views_show_text and
+     * later. May be NULL. */
     void (*tiles)(void *context, const char *source, int line, int round);
     /* Writes a session whose files are gone to a folder, where it goes on. May be NULL. */
     bool (*rescue)(void *context, const char *folder, struct err *err);

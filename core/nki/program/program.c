@@ -109,6 +109,7 @@ void nki_program_free(struct nki_program *program) {
     vec_free(&program->outputs);
     vec_free(&program->folds);
     vec_free(&program->repeats);
+    vec_free(&program->prints);
     arena_free(program->arena);
     mem_free_(program);
 }

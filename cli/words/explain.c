@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/words/private.h"
+#include "cli/words/words.h"
 #include "runner/runner.h"
 
 static void print_all(void) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/words/words.h"
 
 #define FOLDER "skills/"
 #define PAGE "/SKILL.md"

@@ -5,7 +5,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "cli/cli.h"
+#include "cli/words/words.h"
 #include "device/device.h"
 #include "docs/docs.h"
 #include "runner/runner.h"

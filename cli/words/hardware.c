@@ -3,7 +3,7 @@
  * doc/hardware.md. */
 #include <stdio.h>
 
-#include "cli/cli.h"
+#include "cli/words/private.h"
 #include "device/device.h"
 
 static void print_facts(void) {
