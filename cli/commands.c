@@ -94,6 +94,10 @@ static const struct cli_option new_options[] = {
      "Write what this kernel computes (hone lift) instead of what the reference says: a kernel of "
      "the older dialect becomes one of the current dialect. The reference makes the inputs.",
      false},
+    {"dialect", "WHICH", "current|legacy",
+     "The dialect of the kernel: legacy is the older one, neuronxcc.nki, the only one for trn1 on "
+     "hardware. Default: current.",
+     false},
     OPTION_RELEASE,
     OPTION_DEVICE,
     OPTION_PRECISION,

@@ -277,6 +277,11 @@ static bool search(const struct cli *cli, const struct recorded *recorded, struc
     return true;
 }
 
+static bool is_older(const struct cli *cli) {
+    const char *dialect = cli_value(cli, "dialect");
+    return dialect && strcmp(dialect, "legacy") == 0;
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int write_as_asked(const struct cli *cli, const char *folder, const char *reference,
@@ -289,6 +294,7 @@ static int write_as_asked(const struct cli *cli, const char *folder, const char 
                               .precision = write_precision_of(cli_value(cli, "precision")),
                               .tolerance = recorded->inputs ? recorded->inputs->tolerance : 0,
                               .sbuf_bytes = (double)generation_of(cli)->sbuf_partition_bytes,
+                              .older_dialect = is_older(cli),
                               .bias_is_tile = generation_of(cli)->generation == NKI_GEN2,
                               .settings = settings.at,
                               .setting_count = settings.len};

@@ -23,12 +23,23 @@ static const char *function_of(const struct rewrite_request *request, struct are
     return kept;
 }
 
+/* trn1 has no compiler for the current dialect. */
+static bool is_older(const struct rewrite_request *request) {
+    struct diag_list ignored = {0};
+    struct nki_tree *tree = nki_parse("kernel.py", request->source, &ignored);
+    bool older = nki_detect_dialect(tree).dialect == NKI_DIALECT_LEGACY;
+    nki_tree_free(tree);
+    diag_free(&ignored);
+    return older && request->generation == NKI_GEN2;
+}
+
 static struct write_spec spec_of(const struct rewrite_request *request, struct arena *arena) {
     return (struct write_spec){
         .graph = request->anew->graph,
         .name = request->anew->task ? request->anew->task : "The task",
         .function = function_of(request, arena),
         .sbuf_bytes = (double)device_generation_of(request->generation)->sbuf_partition_bytes,
+        .older_dialect = is_older(request),
         .bias_is_tile = request->generation == NKI_GEN2,
         .precision = request->anew->precision,
         .tolerance = request->anew->tolerance};
@@ -84,14 +95,16 @@ static void print_step(const struct rewrite_anew *anew, struct buf *out,
     buf_putc(out, '.');
 }
 
-static const char *print_what(const struct rewrite_anew *anew, struct arena *arena) {
+static const char *print_what(const struct rewrite_request *request, struct arena *arena) {
+    const struct rewrite_anew *anew = request->anew;
     const struct schedule *found = anew->found;
     struct buf out = {0};
     buf_printf(&out,
                "Replaces the whole kernel by one that is written from what the %s computes, "
-               "in the current dialect; precision: %s. No line of the kernel is kept, only its "
+               "in the %s dialect; precision: %s. No line of the kernel is kept, only its "
                "name and the order of its arguments.",
-               source_of(anew), write_precision_word(anew->precision));
+               source_of(anew), is_older(request) ? "older" : "current",
+               write_precision_word(anew->precision));
     if (found->steps.len) {
         buf_puts(&out, " As it is written first it would take ");
         print_us(&out, found->start_us);
@@ -135,7 +148,7 @@ void rewrite_anew_offer(const struct rewrite_request *request, double now_us, st
                                     .title = anew->is_lifted
                                                  ? "Write the kernel anew from what it computes"
                                                  : "Write the kernel anew from the reference",
-                                    .what = print_what(anew, arena),
+                                    .what = print_what(request, arena),
                                     .why = print_why(anew, now_us, arena),
                                     .first_line = 1,
                                     .last_line = count_lines(request->source),

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "write/older/older.h"
+
 /* ---- buffers --------------------------------------------------------------------------------- */
 
 static bool is_taken(const struct writer *writer, const char *name) {
@@ -616,6 +618,24 @@ static void find_shadowed(struct writer *writer) {
     }
 }
 
+/* The text; in the older dialect where that is asked for. */
+static char *take_text(struct writer *writer) {
+    char *text = buf_take(&writer->out);
+    if (!writer->spec->older_dialect)
+        return text;
+    struct older_array *arrays =
+        ARENA_ARRAY(writer->arena, struct older_array, writer->buffers.len + 1);
+    for (size_t i = 0; i < writer->buffers.len; i++) {
+        const struct buffer *buffer = &writer->buffers.at[i];
+        arrays[i] = (struct older_array){buffer->name, 1};
+        for (int d = 0; d < buffer->ndim; d++)
+            arrays[i].size *= buffer->shape[d];
+    }
+    char *older = older_kernel(text, arrays, writer->buffers.len);
+    free(text);
+    return older;
+}
+
 static bool write_once(struct writer *writer, const struct graph *graph, struct err *err) {
     writer->written = mem_alloc(1, sizeof *writer->written);
     writer->graph = write_late(writer, graph);
@@ -629,7 +649,7 @@ static bool write_once(struct writer *writer, const struct graph *graph, struct 
         print_head(writer);
         write_all(writer);
         find_shadowed(writer);
-        writer->written->text = buf_take(&writer->out);
+        writer->written->text = take_text(writer);
     }
     if (!ok || writer->again) {
         written_free(writer->written);

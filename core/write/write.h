@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A kernel written from what its reference computes: the graph that core/task/record made of
  * forward becomes stages, each a loop nest over tiles, and the stages are printed as NKI of the
- * current dialect. What lies between two stages is kept in HBM; a product that one stage of rows
- * uses is made in that stage. It is where tuning begins. Knows neither tasks nor sessions. */
+ * current dialect, or of the older one where that is asked for. What lies between two stages is in
+ * HBM; a product that one stage of rows uses is made in that stage. It is where tuning begins.
+ * Knows neither tasks nor sessions. */
 #ifndef HONE_WRITE_H
 #define HONE_WRITE_H
 
@@ -40,6 +41,7 @@ struct write_spec {
     const char *name;     /* of the task, for the first comment */
     const char *function; /* the kernel's name; NULL: "kernel" */
     double sbuf_bytes;    /* of one partition, that a kernel may use */
+    bool older_dialect;   /* the kernel is one of neuronxcc.nki */
     bool bias_is_tile;    /* the Scalar engine takes no number as a summand: trn1 */
     enum write_precision precision;
     double tolerance; /* the largest relative L2 error that counts as correct; 0: 2e-5 */
