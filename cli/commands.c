@@ -165,6 +165,7 @@ static const struct cli_option check_options[] = {
 
 static const struct cli_option lift_options[] = {
     OPTION_REFERENCE,
+    OPTION_RELEASE,
     OPTION_DEVICE,
     OPTION_KERNEL_NAME,
     OPTION_INPUT,

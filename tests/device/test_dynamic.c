@@ -53,7 +53,7 @@ static struct made make(const char *text, const int32_t *counts) {
         memcpy(m.inputs[1].data, counts, 4 * sizeof *counts);
     inputs[1].array.data = counts ? m.inputs[1].data : NULL;
     struct nki_specialise_options options = {
-        .generation = NKI_GEN3, .inputs = inputs, .n_inputs = 2};
+        .generation = NKI_GEN3, .release = "0.6", .inputs = inputs, .n_inputs = 2};
     m.tree = nki_parse("kernel.py", str_of(text), &m.diags);
     m.program = nki_specialise(m.tree, &options, &m.diags);
     if (m.program)
@@ -195,6 +195,7 @@ static void test_inside_a_loop(void **state) {
     struct nki_input inputs[2] = {{.kind = NKI_INPUT_ARRAY, .array = m.inputs[0]},
                                   {.kind = NKI_INPUT_ARRAY, .array = m.inputs[1]}};
     struct nki_specialise_options options = {.generation = NKI_GEN3,
+                                             .release = "0.6",
                                              .inputs = inputs,
                                              .n_inputs = 2,
                                              .fold_rounds = 8,

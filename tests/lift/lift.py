@@ -510,8 +510,9 @@ class Engines(Kernels):
     def test_rounds_that_a_number_decides_are_refused(self):
         self.write("kernel.py", ROUNDS)
         np.save(self.path("n.npy"), np.array([[3]], np.int32))
-        done = subprocess.run([HONE, "lift", "--input", "x=128x64:float32", "--input",
-                               "n=" + self.path("n.npy"), self.path("kernel.py")],
+        done = subprocess.run([HONE, "lift", "--release", "0.6", "--input",
+                               "x=128x64:float32", "--input", "n=" + self.path("n.npy"),
+                               self.path("kernel.py")],
                               capture_output=True, text=True, timeout=280, env=self.environ(),
                               check=False)
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)

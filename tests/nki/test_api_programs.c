@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "nki/nki.h"
@@ -77,7 +78,10 @@ static void specialise(struct str dialect, struct str inputs_text, struct str ke
     read_inputs(inputs_text, &inputs);
     struct nki_tree *tree = nki_parse("kernel.py", buf_str(&source), &diags);
     struct nki_specialise_options options = {
-        .generation = NKI_GEN3, .inputs = inputs.at, .n_inputs = inputs.n};
+        .generation = NKI_GEN3,
+        .release = str_starts(dialect, "current ") ? dialect.at + strlen("current ") : NULL,
+        .inputs = inputs.at,
+        .n_inputs = inputs.n};
     struct nki_program *program = nki_specialise(tree, &options, &diags);
     for (size_t i = 0; i < diags.all.len; i++) {
         diag_print(&diags.all.at[i], out);
@@ -118,7 +122,9 @@ static void run_case(struct str *rest, struct buf *anew) {
     assert_true(str_next(rest, '\n', &arrow));
     struct str wanted = take_until(rest, "###");
     struct buf found = {0};
-    specialise(str_trim(dialect), str_trim(inputs), kernel, &found);
+    char words[32];
+    snprintf(words, sizeof words, STR_FMT, STR_ARG(str_trim(dialect)));
+    specialise(str_of(words), str_trim(inputs), kernel, &found);
     buf_printf(anew, STR_FMT "\n" STR_FMT "--->\n%s\n", STR_ARG(header), STR_ARG(kernel),
                found.at ? found.at : "");
     struct str a = str_trim(wanted), b = str_trim(buf_str(&found));

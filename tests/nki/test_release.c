@@ -25,8 +25,6 @@ static void a_release_has_two_numbers(void **state) {
             assert_string_equal(found, rows[i].nki);
     }
     assert_string_equal(nki_release_newest(), "0.7");
-    assert_string_equal(nki_release_sdk("0.6.0"), "2.32");
-    assert_null(nki_release_sdk("1.0"));
 }
 
 static void rules_begin_and_end(void **state) {
@@ -48,8 +46,6 @@ static void rules_begin_and_end(void **state) {
                 nki_release_compare(releases[r], rows[i].first) >= 0 &&
                     (!rows[i].last || nki_release_compare(releases[r], rows[i].last) <= 0));
     assert_int_equal(nki_rules_of(NULL), nki_rules_of(nki_release_newest()));
-    for (int rule = 0; rule < NKI_RULE_COUNT; rule++)
-        assert_true(strlen(nki_rule_text((enum nki_rule)rule)) > 10);
 }
 
 int main(void) {

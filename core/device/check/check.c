@@ -94,7 +94,7 @@ static bool check_register(struct check *c, const struct nki_operand *operand) {
     if (operand->kind != NKI_OPERAND_REG ||
         (operand->i >= 0 && operand->i < c->program->n_registers))
         return true;
-    check_error(c, "", "register %lld does not exist", (long long)operand->i);
+    check_error(c, "hone-argument", "register %lld does not exist", (long long)operand->i);
     return false;
 }
 
@@ -108,15 +108,15 @@ static bool check_kinds(struct check *c) {
     const struct nki_op_row *row = nki_op_row(c->op);
     size_t n = row->n_params;
     if (c->instr->n_operands != n) {
-        check_error(c, "", "%u operands were given, the instruction has %zu", c->instr->n_operands,
-                    n);
+        check_error(c, "hone-argument", "%u operands were given, the instruction has %zu",
+                    c->instr->n_operands, n);
         return false;
     }
     bool ok = true;
     for (size_t k = 0; k < n; k++) {
         const struct nki_operand *operand = &c->instr->operands[k];
         if (!may_be(&row->params[k], operand)) {
-            check_error(c, "", "%s must be %s%s", check_param(c, k),
+            check_error(c, "hone-argument", "%s must be %s%s", check_param(c, k),
                         nki_takes_text(row->params[k].takes),
                         operand->kind == NKI_OPERAND_NONE ? ", and is missing" : "");
             ok = false;
@@ -195,11 +195,12 @@ static bool check_index_tile(struct check *c, const struct nki_ap *ap, const str
         return false;
     }
     if (!dtype_is_int(index->dtype)) {
-        check_error(c, "", "indices are %s, int32 or uint32 are allowed", dtype_name(index->dtype));
+        check_error(c, "hone-dtype", "indices are %s, int32 or uint32 are allowed",
+                    dtype_name(index->dtype));
         return false;
     }
     if (nki_ap_count(index) < need) {
-        check_error(c, "", "%lld indices for %lld rows", (long long)nki_ap_count(index),
+        check_error(c, "hone-shape", "%lld indices for %lld rows", (long long)nki_ap_count(index),
                     (long long)need);
         return false;
     }
@@ -211,7 +212,7 @@ static bool check_indirect(struct check *c, const struct nki_ap *ap) {
     bool is_dma =
         c->op == NKI_OP_DMA_COPY || c->op == NKI_OP_DMA_TRANSPOSE || c->op == NKI_OP_DMA_COMPUTE;
     if (llabs(indirect->step) > (int64_t)1 << 40 || (indirect->vector && !indirect->index)) {
-        check_error(c, "", "an indirect operand needs a tile of indices");
+        check_error(c, "hone-argument", "an indirect operand needs a tile of indices");
         return false;
     }
     if (indirect->vector && (!is_dma || check_on_chip(c, ap))) {
@@ -222,7 +223,7 @@ static bool check_indirect(struct check *c, const struct nki_ap *ap) {
     if (indirect->index)
         return check_index_tile(c, ap, indirect->index);
     if (indirect->reg < 0 || indirect->reg >= c->program->n_registers) {
-        check_error(c, "", "register %d does not exist", indirect->reg);
+        check_error(c, "hone-argument", "register %d does not exist", indirect->reg);
         return false;
     }
     return true;
@@ -374,14 +375,14 @@ static bool resolve_engine(struct check *c) {
     c->engine = asked;
     char letter = engine_letter(asked);
     if (!letter || !strchr(nki_op_engines(c->op), letter)) {
-        check_error(c, "",
+        check_error(c, "hone-engine",
                     "the %s engine cannot run it (T tensor, V vector, A scalar, G gpsimd: %s)",
                     nki_engine_name(asked), nki_op_engines(c->op));
         return false;
     }
     if (asked == NKI_ENGINE_SCALAR && c->generation == NKI_GEN2 &&
         (c->op == NKI_OP_TENSOR_COPY || c->op == NKI_OP_TENSOR_SCALAR)) {
-        check_error(c, "", "the scalar engine runs it from trn2 on, this is %s",
+        check_error(c, "hone-engine", "the scalar engine runs it from trn2 on, this is %s",
                     c->image->generation->name);
         return false;
     }
@@ -434,7 +435,7 @@ static bool check_start(struct check *c, const struct nki_ap *ap) {
     const struct nki_storage *storage = &c->program->storages.at[ap->storage];
     bool broadcast = ap->step[0] == 0 && ap->count[0] > 1;
     if (ap->count[0] > 1 && ap->step[0] != 1 && !(broadcast && c->legacy)) {
-        check_error(c, "",
+        check_error(c, "hone-shape",
                     "%s steps over partitions by %lld; compute instructions take consecutive "
                     "partitions",
                     storage_name(c, ap), (long long)ap->step[0]);
@@ -445,7 +446,7 @@ static bool check_start(struct check *c, const struct nki_ap *ap) {
     int align = n > 64 ? 128 : n > 32 ? 64 : 32;
     if (start % align == 0 || (n == 1 && c->legacy))
         return true;
-    check_error(c, "",
+    check_error(c, "hone-start-partition",
                 "%d partitions of %s start at partition %d; up to 32 may start at 0, 32, 64 or "
                 "96, up to 64 at 0 or 64, more at 0",
                 n, storage_name(c, ap), start);
@@ -457,8 +458,7 @@ static bool check_places(struct check *c) {
     size_t n = device_operands(c->image, (size_t)(c->instr - c->program->instrs.at), operands);
     bool ok = true;
     for (size_t k = 0; k < n; k++) {
-        c->written[operands[k].ap->storage] |=
-            operands[k].is_dst && c->op != NKI_OP_CORE_BARRIER;
+        c->written[operands[k].ap->storage] |= operands[k].is_dst && c->op != NKI_OP_CORE_BARRIER;
         ok &= check_access(c, &operands[k]);
         if (c->engine != NKI_ENGINE_DMA && !operands[k].is_index && c->op != NKI_OP_CORE_BARRIER)
             ok &= check_start(c, operands[k].ap);

@@ -9,7 +9,7 @@ static void check_function(struct check *c, size_t k) {
     enum nki_func func = check_func(c, k);
     bool known = nki_func_has(func, 'a') && (func != NKI_FUNC_PRELU || c->op == NKI_OP_ACTIVATE2);
     if (!known)
-        check_error(c, "", "op=nl.%s is no activation function", nki_func_name(func));
+        check_error(c, "hone-operator", "op=nl.%s is no activation function", nki_func_name(func));
 }
 
 static bool is_bias_type(enum dtype dtype) {
@@ -62,7 +62,7 @@ void check_activation(struct check *c) {
     check_result(c, reduce ? (size_t)NKI_ACTIVATION_REDUCE_reduce_res : NKI_ACTIVATION_reduce_res);
     enum nki_func func = check_func(c, reduce_op);
     if (func != NKI_FUNC_NONE && func != NKI_FUNC_ADD)
-        check_error(c, "", "reduce_op=nl.%s: the scalar engine reduces with add only",
+        check_error(c, "hone-operator", "reduce_op=nl.%s: the scalar engine reduces with add only",
                     nki_func_name(func));
 }
 
@@ -85,7 +85,7 @@ void check_activate2(struct check *c) {
     for (size_t i = 0; i < COUNT_OF(pairs); i++)
         if (op0 == pairs[i][0] && op1 == pairs[i][1])
             return;
-    check_error(c, "",
+    check_error(c, "hone-operator",
                 "op0=nl.%s with op1=nl.%s; multiply with add, subtract or bypass, and add, "
                 "subtract or bypass with bypass are possible",
                 nki_func_name(op0), nki_func_name(op1));
@@ -101,15 +101,15 @@ static void check_bitwise(struct check *c, enum nki_func func, size_t a, size_t 
     check_int_dtype(c, a);
     check_int_dtype(c, b);
     if (c->engine != NKI_ENGINE_VECTOR)
-        check_error(c, "", "bitwise operators run on the vector engine only");
+        check_error(c, "hone-engine", "bitwise operators run on the vector engine only");
 }
 
 static void check_scalar_dtype(struct check *c, size_t k, enum nki_func func) {
     const struct nki_ap *ap = check_tile(c, k);
     if (ap && !c->legacy && func != NKI_FUNC_NONE && !nki_func_has(func, 'i') &&
         ap->dtype != DTYPE_FLOAT32)
-        check_error(c, "", "%s is %s; arithmetic operators take float32 vectors", check_param(c, k),
-                    dtype_name(ap->dtype));
+        check_error(c, "hone-dtype", "%s is %s; arithmetic operators take float32 vectors",
+                    check_param(c, k), dtype_name(ap->dtype));
 }
 
 /* The Scalar engine has multiply, add, and multiply then add. It cannot swap their operands. */
@@ -119,7 +119,8 @@ static void check_scalar_engine(struct check *c) {
     bool both = op0 == NKI_FUNC_MULTIPLY && op1 == NKI_FUNC_ADD;
     bool one = op1 == NKI_FUNC_NONE && (op0 == NKI_FUNC_MULTIPLY || op0 == NKI_FUNC_ADD);
     if (!both && !one)
-        check_error(c, "", "the scalar engine runs multiply, add, or multiply then add, not %s%s%s",
+        check_error(c, "hone-engine",
+                    "the scalar engine runs multiply, add, or multiply then add, not %s%s%s",
                     nki_func_name(op0), op1 ? " then " : "", op1 ? nki_func_name(op1) : "");
 }
 
@@ -127,7 +128,7 @@ static void check_gpsimd_only(struct check *c, size_t k) {
     enum nki_func func = check_func(c, k);
     bool slow = func == NKI_FUNC_POWER || func == NKI_FUNC_RSQRT;
     if (slow && !c->legacy && c->engine != NKI_ENGINE_GPSIMD)
-        check_error(c, "err_unsupported_memory",
+        check_error(c, c->instr->engine ? "hone-engine" : "err_unsupported_memory",
                     "%s=nl.%s runs on gpsimd, which reaches SBUF only; copy the operand to SBUF",
                     check_param(c, k), nki_func_name(func));
 }
@@ -142,15 +143,16 @@ static void check_operand(struct check *c, size_t op, size_t operand) {
     check_scalar_dtype(c, operand, func);
     if (func != NKI_FUNC_NONE && !is_unary(func) &&
         c->instr->operands[operand].kind == NKI_OPERAND_NONE)
-        check_error(c, "", "%s=nl.%s needs %s", check_param(c, op), nki_func_name(func),
-                    check_param(c, operand));
+        check_error(c, "hone-operator", "%s=nl.%s needs %s", check_param(c, op),
+                    nki_func_name(func), check_param(c, operand));
 }
 
 /* ISA reference of tensor_scalar: GpSimd runs it for rsqrt and power. */
 static void check_gpsimd_scalar(struct check *c, size_t op) {
     enum nki_func func = check_func(c, op);
     if (func != NKI_FUNC_NONE && func != NKI_FUNC_RSQRT && func != NKI_FUNC_POWER)
-        check_error(c, "", "%s=nl.%s: the gpsimd engine runs tensor_scalar for rsqrt and power",
+        check_error(c, "hone-engine",
+                    "%s=nl.%s: the gpsimd engine runs tensor_scalar for rsqrt and power",
                     check_param(c, op), nki_func_name(func));
 }
 
@@ -190,8 +192,8 @@ void check_tensor_tensor(struct check *c) {
 static void check_arithmetic(struct check *c, size_t k) {
     check_alu(c, k);
     if (nki_func_has(check_func(c, k), 'i'))
-        check_error(c, "", "%s=nl.%s: bitwise operators are not possible here", check_param(c, k),
-                    nki_func_name(check_func(c, k)));
+        check_error(c, "hone-operator", "%s=nl.%s: bitwise operators are not possible here",
+                    check_param(c, k), nki_func_name(check_func(c, k)));
 }
 
 void check_scalar_tensor_tensor(struct check *c) {
@@ -218,7 +220,8 @@ static void check_running_op(struct check *c, size_t k) {
     enum nki_func func = check_func(c, k);
     if (func != NKI_FUNC_ADD && func != NKI_FUNC_SUBTRACT && func != NKI_FUNC_MULTIPLY &&
         func != NKI_FUNC_MAXIMUM && func != NKI_FUNC_MINIMUM)
-        check_error(c, "", "%s=nl.%s; add, subtract, multiply, maximum and minimum are possible",
+        check_error(c, "hone-operator",
+                    "%s=nl.%s; add, subtract, multiply, maximum and minimum are possible",
                     check_param(c, k), nki_func_name(func));
 }
 
@@ -231,7 +234,8 @@ void check_cumulative(struct check *c) {
     check_vector(c, NKI_TENSOR_SCALAR_CUMULATIVE_imm1, NKI_TENSOR_SCALAR_CUMULATIVE_dst);
     enum dtype dtype = check_tile(c, NKI_TENSOR_SCALAR_CUMULATIVE_src)->dtype;
     if (dtype == DTYPE_INT32 || dtype == DTYPE_UINT32)
-        check_error(c, "", "src is %s; 32-bit integers are not possible", dtype_name(dtype));
+        check_error(c, "hone-dtype", "src is %s; 32-bit integers are not possible",
+                    dtype_name(dtype));
 }
 
 void check_tensor_scalar_reduce(struct check *c) {
@@ -243,7 +247,7 @@ void check_tensor_scalar_reduce(struct check *c) {
     check_result(c, NKI_TENSOR_SCALAR_REDUCE_reduce_res);
     check_vector(c, NKI_TENSOR_SCALAR_REDUCE_reduce_init, NKI_TENSOR_SCALAR_REDUCE_dst);
     if (check_enum(c, NKI_TENSOR_SCALAR_REDUCE_reverse0, 0) && !c->legacy)
-        check_error(c, "", "reverse0 is not possible here");
+        check_error(c, "hone-argument", "reverse0 is not possible here");
 }
 
 /* Whether `axes` are the trailing dimensions. Dimensions count those of the tile; they are -1 where
@@ -268,12 +272,12 @@ void check_tensor_reduce(struct check *c) {
     check_reduce_op(c, NKI_TENSOR_REDUCE_op);
     check_same_partitions(c, NKI_TENSOR_REDUCE_dst, NKI_TENSOR_REDUCE_data);
     if (!is_trailing(&c->instr->operands[NKI_TENSOR_REDUCE_axis], data->n_dims, 1))
-        check_error(c, "",
+        check_error(c, "hone-axis",
                     "axis must name free dimensions of a tile of %d; the partitions are "
                     "reduced by tensor_partition_reduce or a matmul",
                     data->n_dims);
     if (nki_ap_free(data) % nki_ap_free(dst))
-        check_error(c, "",
+        check_error(c, "hone-shape",
                     "dst has %lld elements per partition, which do not divide the %lld of data",
                     (long long)nki_ap_free(dst), (long long)nki_ap_free(data));
     check_bitwise(c, check_func(c, NKI_TENSOR_REDUCE_op), NKI_TENSOR_REDUCE_data,
@@ -286,12 +290,12 @@ void check_partition_reduce(struct check *c) {
     check_no_packed(c);
     if (func != NKI_FUNC_ADD && func != NKI_FUNC_AVERAGE && func != NKI_FUNC_MAXIMUM &&
         func != NKI_FUNC_BITWISE_OR && func != NKI_FUNC_BITWISE_AND)
-        check_error(c, "",
+        check_error(c, "hone-operator",
                     "op=nl.%s; add, average, maximum, bitwise_or and bitwise_and are possible",
                     nki_func_name(func));
     if (dst->count[0] != 1 ||
         nki_ap_free(dst) != nki_ap_free(check_tile(c, NKI_TENSOR_PARTITION_REDUCE_data)))
-        check_error(c, "", "dst is %d x %lld; 1 x %lld is needed", dst->count[0],
+        check_error(c, "hone-shape", "dst is %d x %lld; 1 x %lld is needed", dst->count[0],
                     (long long)nki_ap_free(dst),
                     (long long)nki_ap_free(check_tile(c, NKI_TENSOR_PARTITION_REDUCE_data)));
     if (nki_func_has(func, 'i')) {
@@ -322,7 +326,7 @@ void check_bn_aggr(struct check *c) {
     check_same_partitions(c, NKI_BN_AGGR_dst, NKI_BN_AGGR_data);
     check_free_range(c, NKI_BN_AGGR_dst, 2, 2);
     if (nki_ap_free(check_tile(c, NKI_BN_AGGR_data)) % 3)
-        check_error(c, "", "data has %lld elements per partition; triples are needed",
+        check_error(c, "hone-shape", "data has %lld elements per partition; triples are needed",
                     (long long)nki_ap_free(check_tile(c, NKI_BN_AGGR_data)));
 }
 
@@ -341,7 +345,7 @@ void check_find_index8(struct check *c) {
     check_free_range(c, NKI_NC_FIND_INDEX8_data, 8, 16384);
     check_free_range(c, NKI_NC_FIND_INDEX8_vals, 8, 8);
     if (dtype != DTYPE_UINT16 && dtype != DTYPE_UINT32)
-        check_error(c, "", "dst is %s; uint16 and uint32 are allowed", dtype_name(dtype));
+        check_error(c, "hone-dtype", "dst is %s; uint16 and uint32 are allowed", dtype_name(dtype));
 }
 
 void check_match_replace8(struct check *c) {
@@ -371,12 +375,13 @@ void check_select_reduce(struct check *c) {
     check_not_both_psum(c, NKI_SELECT_REDUCE_predicate, NKI_SELECT_REDUCE_on_true);
     enum nki_func func = check_func(c, NKI_SELECT_REDUCE_reduce_op);
     if (func != NKI_FUNC_NONE && func != NKI_FUNC_MAXIMUM)
-        check_error(c, "", "reduce_op=nl.%s: only maximum is possible", nki_func_name(func));
+        check_error(c, "hone-operator", "reduce_op=nl.%s: only maximum is possible",
+                    nki_func_name(func));
 }
 
 static void check_comparison(struct check *c, size_t k) {
     if (!nki_func_has(check_func(c, k), 'c') && check_func(c, k) != NKI_FUNC_NONE)
-        check_error(c, "", "%s=nl.%s is no comparison", check_param(c, k),
+        check_error(c, "hone-operator", "%s=nl.%s is no comparison", check_param(c, k),
                     nki_func_name(check_func(c, k)));
 }
 
@@ -392,10 +397,12 @@ void check_range_select(struct check *c) {
     check_result(c, NKI_RANGE_SELECT_reduce_res);
     const struct nki_operand *value = &c->instr->operands[NKI_RANGE_SELECT_on_false_value];
     if (value->kind == NKI_OPERAND_FLOAT && value->f > -3.4028e38)
-        check_error(c, "", "on_false_value is %g; only the smallest float32 is possible", value->f);
+        check_error(c, "hone-argument",
+                    "on_false_value is %g; only the smallest float32 is possible", value->f);
     enum nki_func func = check_func(c, NKI_RANGE_SELECT_reduce_op);
     if (func != NKI_FUNC_NONE && func != NKI_FUNC_MAXIMUM)
-        check_error(c, "", "reduce_op=nl.%s: only maximum is possible", nki_func_name(func));
+        check_error(c, "hone-operator", "reduce_op=nl.%s: only maximum is possible",
+                    nki_func_name(func));
 }
 
 /* ---- GpSimd --------------------------------------------------------------------------------- */
@@ -416,7 +423,7 @@ static void check_pattern(struct check *c, size_t k) {
             break;
     }
     if (count != nki_ap_free(dst))
-        check_error(c, "", "pattern makes %lld elements per partition, dst has %lld",
+        check_error(c, "hone-shape", "pattern makes %lld elements per partition, dst has %lld",
                     (long long)count, (long long)nki_ap_free(dst));
 }
 
@@ -447,10 +454,10 @@ void check_sequence_bounds(struct check *c) {
                         *ids = check_tile(c, NKI_SEQUENCE_BOUNDS_segment_ids);
     check_no_packed(c);
     if (ids->count[0] != 1 || dst->count[0] != 1)
-        check_error(c, "", "%d partitions, exactly 1 is possible",
+        check_error(c, "hone-shape", "%d partitions, exactly 1 is possible",
                     MAX_OF(ids->count[0], dst->count[0]));
     if (nki_ap_free(dst) != 2 * nki_ap_free(ids))
-        check_error(c, "", "dst has %lld elements, twice the %lld segment_ids are needed",
+        check_error(c, "hone-shape", "dst has %lld elements, twice the %lld segment_ids are needed",
                     (long long)nki_ap_free(dst), (long long)nki_ap_free(ids));
 }
 
@@ -467,10 +474,12 @@ void check_nonzero(struct check *c) {
         return;
     check_same_partitions(c, NKI_NONZERO_WITH_COUNT_dst, NKI_NONZERO_WITH_COUNT_src);
     if (nki_ap_free(dst) != nki_ap_free(src) + 1)
-        check_error(c, "", "dst has %lld elements per partition; one more than the %lld of src",
+        check_error(c, "hone-shape",
+                    "dst has %lld elements per partition; one more than the %lld of src",
                     (long long)nki_ap_free(dst), (long long)nki_ap_free(src));
     if (dst->dtype != DTYPE_INT32 || (src->dtype != DTYPE_FLOAT32 && src->dtype != DTYPE_INT32))
-        check_error(c, "", "dst is %s and src %s; int32, and float32 or int32, are needed",
+        check_error(c, "hone-dtype",
+                    "dst is %s and src %s; int32, and float32 or int32, are needed",
                     dtype_name(dst->dtype), dtype_name(src->dtype));
 }
 
@@ -480,5 +489,5 @@ void check_sequencer(struct check *c) {
     enum nki_operand_kind kind = c->instr->operands[NKI_REGISTER_LOAD_dst].kind;
     bool none = c->op == NKI_OP_LOOP_BRANCH && kind == NKI_OPERAND_NONE;
     if (kind != NKI_OPERAND_REG && !none)
-        check_error(c, "", "dst must be a register");
+        check_error(c, "hone-argument", "dst must be a register");
 }

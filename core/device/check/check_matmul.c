@@ -24,7 +24,7 @@ static bool check_input_type(struct check *c, size_t k) {
     }
     if (is_wide(dtype) || is_fp8(dtype) || dtype == DTYPE_BFLOAT16 || dtype == DTYPE_FLOAT16)
         return true;
-    check_error(c, "",
+    check_error(c, "hone-dtype",
                 "%s is %s; float32, tfloat32, bfloat16, float16 and 8-bit floats are allowed",
                 check_param(c, k), dtype_name(dtype));
     return false;
@@ -39,14 +39,15 @@ static void check_types(struct check *c, const struct nki_ap *dst) {
     bool mixed = (a == DTYPE_FLOAT8_E4M3FN && b == DTYPE_FLOAT8_E4M3) ||
                  (b == DTYPE_FLOAT8_E4M3FN && a == DTYPE_FLOAT8_E4M3);
     if (is_wide(a) != is_wide(b) || mixed)
-        check_error(c, "", "stationary is %s and moving is %s; %s", dtype_name(a), dtype_name(b),
+        check_error(c, "hone-dtype", "stationary is %s and moving is %s; %s", dtype_name(a),
+                    dtype_name(b),
                     mixed ? "the two e4m3 formats do not mix"
                           : "with one in float32 or tfloat32 the other must be too");
     bool transpose = check_enum(c, NKI_NC_MATMUL_is_transpose, 0) != 0;
     bool late = dst->dtype == DTYPE_BFLOAT16 && c->generation >= NKI_GEN4;
     if (dst->dtype != DTYPE_FLOAT32 && !late && !(transpose && dst->dtype == a) && !c->legacy)
-        check_error(c, "", "dst is %s; products accumulate in float32%s", dtype_name(dst->dtype),
-                    c->generation >= NKI_GEN4 ? " or bfloat16" : "");
+        check_error(c, "hone-dtype", "dst is %s; products accumulate in float32%s",
+                    dtype_name(dst->dtype), c->generation >= NKI_GEN4 ? " or bfloat16" : "");
 }
 
 /* A matmul writes at most 2 KiB of a partition. Before trn3 these must lie in one bank. */
@@ -81,7 +82,7 @@ static void check_sizes(struct check *c, int64_t m, int64_t n, int64_t k) {
                     "stationary has %lld partitions and moving %d; both hold the contraction",
                     (long long)k, check_tile(c, NKI_NC_MATMUL_moving)->count[0]);
     if (dst->count[0] != m || nki_ap_free(dst) != n)
-        check_error(c, "", "dst is %d x %lld, the product is %lld x %lld", dst->count[0],
+        check_error(c, "hone-shape", "dst is %d x %lld, the product is %lld x %lld", dst->count[0],
                     (long long)nki_ap_free(dst), (long long)m, (long long)n);
 }
 
@@ -91,13 +92,13 @@ static bool check_double_row(struct check *c) {
     if (!check_generation(c, NKI_GEN3))
         return false;
     if (!is_fp8(a->dtype) || !is_fp8(b->dtype))
-        check_error(c, "", "double_row takes 8-bit floats, these are %s and %s",
+        check_error(c, "hone-dtype", "double_row takes 8-bit floats, these are %s and %s",
                     dtype_name(a->dtype), dtype_name(b->dtype));
     if (check_enum(c, NKI_NC_MATMUL_is_transpose, 0))
-        check_error(c, "", "double_row cannot transpose");
+        check_error(c, "hone-argument", "double_row cannot transpose");
     if (nki_ap_free(a) % 2 == 0 && nki_ap_free(b) % 2 == 0)
         return true;
-    check_error(c, "",
+    check_error(c, "hone-shape",
                 "double_row takes [K, 2, M] and [K, 2, N]; these have %lld and %lld free "
                 "elements",
                 (long long)nki_ap_free(a), (long long)nki_ap_free(b));
@@ -110,11 +111,12 @@ static void check_tiling(struct check *c, int64_t k, int64_t m) {
     if (size->kind != NKI_OPERAND_INTS || size->n == 0)
         return;
     if (size->n != 2) {
-        check_error(c, "", "tile_size has %u members; (rows, columns) is needed", size->n);
+        check_error(c, "hone-shape", "tile_size has %u members; (rows, columns) is needed",
+                    size->n);
         return;
     }
     if (k > size->ints[0] || m > size->ints[1])
-        check_error(c, "", "tile_size is %lld x %lld, the stationary operand %lld x %lld",
+        check_error(c, "hone-shape", "tile_size is %lld x %lld, the stationary operand %lld x %lld",
                     (long long)size->ints[0], (long long)size->ints[1], (long long)k, (long long)m);
 }
 
@@ -144,15 +146,15 @@ static void check_scales(struct check *c, size_t data, size_t scale) {
     const struct nki_ap *tile = check_tile(c, data), *scales = check_tile(c, scale);
     int64_t groups = tile->count[0] / 8, rows = groups <= 4 ? groups : (groups - 1) / 4 * 32 + 4;
     if (scales->dtype != DTYPE_UINT8 && scales->dtype != DTYPE_FLOAT8_E8M0FNU)
-        check_error(c, "", "%s is %s; uint8 or float8_e8m0fnu is needed", check_param(c, scale),
-                    dtype_name(scales->dtype));
+        check_error(c, "hone-dtype", "%s is %s; uint8 or float8_e8m0fnu is needed",
+                    check_param(c, scale), dtype_name(scales->dtype));
     if (scales->count[0] < rows || nki_ap_free(scales) != nki_ap_free(tile))
-        check_error(c, "", "%s is %d x %lld; the groups of %s need %lld x %lld",
+        check_error(c, "hone-shape", "%s is %d x %lld; the groups of %s need %lld x %lld",
                     check_param(c, scale), scales->count[0], (long long)nki_ap_free(scales),
                     check_param(c, data), (long long)rows, (long long)nki_ap_free(tile));
     if (tile->count[0] % 32)
-        check_error(c, "", "%s has %d partitions; a multiple of 32 is needed", check_param(c, data),
-                    tile->count[0]);
+        check_error(c, "hone-shape", "%s has %d partitions; a multiple of 32 is needed",
+                    check_param(c, data), tile->count[0]);
 }
 
 void check_matmul_mx(struct check *c) {
@@ -162,10 +164,12 @@ void check_matmul_mx(struct check *c) {
     if (!check_generation(c, NKI_GEN4))
         return;
     if (dtype_kind(a->dtype) != 'x' || dtype_kind(b->dtype) != 'x')
-        check_error(c, "", "stationary is %s and moving %s; both must be of a packed x4 type",
+        check_error(c, "hone-dtype",
+                    "stationary is %s and moving %s; both must be of a packed x4 type",
                     dtype_name(a->dtype), dtype_name(b->dtype));
     if (dst->dtype != DTYPE_FLOAT32 && dst->dtype != DTYPE_BFLOAT16)
-        check_error(c, "", "dst is %s; float32 and bfloat16 are possible", dtype_name(dst->dtype));
+        check_error(c, "hone-dtype", "dst is %s; float32 and bfloat16 are possible",
+                    dtype_name(dst->dtype));
     check_sizes(c, nki_ap_free(a), nki_ap_free(b), a->count[0]);
     check_scales(c, NKI_NC_MATMUL_MX_stationary, NKI_NC_MATMUL_MX_stationary_scale);
     check_scales(c, NKI_NC_MATMUL_MX_moving, NKI_NC_MATMUL_MX_moving_scale);
@@ -177,13 +181,14 @@ void check_quantize_mx(struct check *c) {
     if (!check_generation(c, NKI_GEN4))
         return;
     if (!is_fp8_x4(dst->dtype))
-        check_error(c, "", "dst is %s; float8_e4m3fn_x4 and float8_e5m2_x4 are possible",
+        check_error(c, "hone-dtype", "dst is %s; float8_e4m3fn_x4 and float8_e5m2_x4 are possible",
                     dtype_name(dst->dtype));
     if (src->dtype != DTYPE_BFLOAT16 && src->dtype != DTYPE_FLOAT16)
-        check_error(c, "", "src is %s; bfloat16 and float16 are possible", dtype_name(src->dtype));
+        check_error(c, "hone-dtype", "src is %s; bfloat16 and float16 are possible",
+                    dtype_name(src->dtype));
     check_same_partitions(c, NKI_QUANTIZE_MX_dst, NKI_QUANTIZE_MX_src);
     if (nki_ap_free(src) != 4 * nki_ap_free(dst))
-        check_error(c, "", "src has %lld elements per partition, dst packs %lld",
+        check_error(c, "hone-shape", "src has %lld elements per partition, dst packs %lld",
                     (long long)nki_ap_free(src), (long long)(4 * nki_ap_free(dst)));
     check_scales(c, NKI_QUANTIZE_MX_dst, NKI_QUANTIZE_MX_dst_scale);
 }

@@ -10,10 +10,11 @@ static void check_dge(struct check *c, size_t mode) {
     if (!check_generation(c, NKI_GEN3))
         return;
     if (src && dst->dtype != src->dtype)
-        check_error(c, "", "hwdge cannot cast %s to %s; use swdge or equal types",
+        check_error(c, "hone-dtype", "hwdge cannot cast %s to %s; use swdge or equal types",
                     dtype_name(src->dtype), dtype_name(dst->dtype));
     if ((dst->indirect && dst->indirect->vector) || (src && src->indirect && src->indirect->vector))
-        check_error(c, "", "hwdge cannot gather or scatter by a tile of indices; use swdge");
+        check_error(c, "hone-argument",
+                    "hwdge cannot gather or scatter by a tile of indices; use swdge");
 }
 
 static void check_cast(struct check *c, const struct nki_ap *dst, const struct nki_ap *src) {
@@ -25,8 +26,8 @@ static void check_cast(struct check *c, const struct nki_ap *dst, const struct n
 
 static void check_count(struct check *c, const struct nki_ap *dst, const struct nki_ap *src) {
     if (nki_ap_count(dst) != nki_ap_count(src))
-        check_error(c, "", "dst has %lld elements and src has %lld", (long long)nki_ap_count(dst),
-                    (long long)nki_ap_count(src));
+        check_error(c, "hone-shape", "dst has %lld elements and src has %lld",
+                    (long long)nki_ap_count(dst), (long long)nki_ap_count(src));
 }
 
 void check_dma(struct check *c) {
@@ -53,15 +54,16 @@ void check_dma_transpose(struct check *c) {
     static const uint8_t order[5][4] = {[2] = {1, 0}, [3] = {2, 1, 0}, [4] = {3, 1, 2, 0}};
     for (int d = 0; d < src->n_dims; d++)
         if (dst->count[d] != src->count[order[src->n_dims][d]]) {
-            check_error(c, "", "dimension %d of dst is %d, transposing src makes it %d", d,
-                        dst->count[d], src->count[order[src->n_dims][d]]);
+            check_error(c, "hone-shape", "dimension %d of dst is %d, transposing src makes it %d",
+                        d, dst->count[d], src->count[order[src->n_dims][d]]);
             return;
         }
     if (check_enum(c, NKI_DMA_TRANSPOSE_dge_mode, NKI_DGE_UNKNOWN) != NKI_DGE_HWDGE)
         return;
     check_dge(c, NKI_DMA_TRANSPOSE_dge_mode);
     if (dtype_bytes(src->dtype) != 2)
-        check_error(c, "", "hwdge transposes 2-byte types, not %s", dtype_name(src->dtype));
+        check_error(c, "hone-dtype", "hwdge transposes 2-byte types, not %s",
+                    dtype_name(src->dtype));
 }
 
 static bool is_scattered(const struct nki_ap *ap) {
@@ -77,18 +79,19 @@ static void check_scattered_sum(struct check *c, const struct nki_ap *dst,
     if (!scattered)
         return;
     if (srcs->n != 2)
-        check_error(c, "", "%u srcs; with a tile of indices it must be two, of which one is dst",
-                    srcs->n);
+        check_error(c, "hone-argument",
+                    "%u srcs; with a tile of indices it must be two, of which one is dst", srcs->n);
     const struct nki_operand *unique = &c->instr->operands[NKI_DMA_COMPUTE_unique_indices];
     if (unique->kind == NKI_OPERAND_BOOL && !unique->i)
-        check_error(c, "", "unique_indices=False is not possible; name every row once");
+        check_error(c, "hone-argument",
+                    "unique_indices=False is not possible; name every row once");
 }
 
 void check_dma_compute(struct check *c) {
     const struct nki_operand *srcs = &c->instr->operands[NKI_DMA_COMPUTE_srcs];
     const struct nki_ap *dst = check_tile(c, NKI_DMA_COMPUTE_dst);
     if (srcs->n > 16)
-        check_error(c, "", "%u srcs, at most 16 are possible", srcs->n);
+        check_error(c, "hone-argument", "%u srcs, at most 16 are possible", srcs->n);
     for (uint32_t i = 0; i < srcs->n; i++) {
         check_count(c, dst, srcs->aps[i]);
         if (dtype_kind(srcs->aps[i]->dtype) == 'x')
@@ -96,7 +99,7 @@ void check_dma_compute(struct check *c) {
     }
     check_scattered_sum(c, dst, srcs);
     if (check_func(c, NKI_DMA_COMPUTE_reduce_op) != NKI_FUNC_ADD)
-        check_error(c, "", "reduce_op=nl.%s: only add is possible",
+        check_error(c, "hone-operator", "reduce_op=nl.%s: only add is possible",
                     nki_func_name(check_func(c, NKI_DMA_COMPUTE_reduce_op)));
 }
 
@@ -128,9 +131,9 @@ void check_memset(struct check *c) {
     bool fraction = value->kind == NKI_OPERAND_FLOAT;
     if (dtype_kind(dst->dtype) == 'x' &&
         !(value->kind == NKI_OPERAND_INT ? value->i == 0 : fraction && value->f == 0))
-        check_error(c, "", "%s can be filled with 0 only", dtype_name(dst->dtype));
+        check_error(c, "hone-dtype", "%s can be filled with 0 only", dtype_name(dst->dtype));
     if (dtype_is_int(dst->dtype) && fraction && !c->legacy)
-        check_error(c, "", "dst is %s and the value %g a float; give an integer",
+        check_error(c, "hone-dtype", "dst is %s and the value %g a float; give an integer",
                     dtype_name(dst->dtype), value->f);
 }
 
@@ -143,12 +146,13 @@ void check_transpose(struct check *c) {
                     "data is %d x %lld; the %s engine transposes up to %lld x %lld", src->count[0],
                     (long long)free, nki_engine_name(c->engine), (long long)most, (long long)most);
     if (dst->count[0] != free || nki_ap_free(dst) != src->count[0])
-        check_error(c, "", "dst is %d x %lld, transposing data makes it %lld x %d", dst->count[0],
-                    (long long)nki_ap_free(dst), (long long)free, src->count[0]);
+        check_error(c, "hone-shape", "dst is %d x %lld, transposing data makes it %lld x %d",
+                    dst->count[0], (long long)nki_ap_free(dst), (long long)free, src->count[0]);
     check_cast(c, dst, src);
-    if (!c->legacy && dst->dtype != src->dtype)
-        check_warn(c, "", "dst is %s and data is %s; a transpose is exact between equal types only",
-                   dtype_name(dst->dtype), dtype_name(src->dtype));
+    if (nki_rule_holds(c->program->rules, NKI_RULE_TRANSPOSE_DTYPE) && dst->dtype != src->dtype)
+        check_error(c, "hone-dtype",
+                    "dst is %s and data is %s; they must be of the same type: copy afterwards",
+                    dtype_name(dst->dtype), dtype_name(src->dtype));
 }
 
 void check_stream_shuffle(struct check *c) {
@@ -157,13 +161,14 @@ void check_stream_shuffle(struct check *c) {
     check_same_free(c, NKI_NC_STREAM_SHUFFLE_dst, NKI_NC_STREAM_SHUFFLE_src);
     check_same_dtype(c, NKI_NC_STREAM_SHUFFLE_dst, NKI_NC_STREAM_SHUFFLE_src);
     if (mask->n != 32) {
-        check_error(c, "", "shuffle_mask has %u members, 32 are needed", mask->n);
+        check_error(c, "hone-shape", "shuffle_mask has %u members, 32 are needed", mask->n);
         return;
     }
     for (uint32_t i = 0; i < mask->n; i++)
         if (mask->ints[i] != 255 && (mask->ints[i] < 0 || mask->ints[i] > 31)) {
-            check_error(c, "", "shuffle_mask[%u] is %lld; 0 to 31, or 255 to keep dst, are allowed",
-                        i, (long long)mask->ints[i]);
+            check_error(c, "hone-argument",
+                        "shuffle_mask[%u] is %lld; 0 to 31, or 255 to keep dst, are allowed", i,
+                        (long long)mask->ints[i]);
             return;
         }
 }
@@ -181,20 +186,22 @@ void check_local_gather(struct check *c) {
     check_same_partitions(c, NKI_LOCAL_GATHER_dst, NKI_LOCAL_GATHER_index);
     check_same_dtype(c, NKI_LOCAL_GATHER_dst, NKI_LOCAL_GATHER_src_buffer);
     if (index->count[0] % 16)
-        check_error(c, "", "%d partitions; a multiple of 16 is needed", index->count[0]);
+        check_error(c, "hone-shape", "%d partitions; a multiple of 16 is needed", index->count[0]);
     if (index->dtype != DTYPE_UINT16)
-        check_error(c, "", "indices are %s, uint16 is needed", dtype_name(index->dtype));
+        check_error(c, "hone-dtype", "indices are %s, uint16 is needed", dtype_name(index->dtype));
     if (each < 1 || each > 32 || (each & (each - 1)))
-        check_error(c, "", "num_elem_per_idx is %lld; 1, 2, 4, 8, 16 and 32 are possible",
+        check_error(c, "hone-argument",
+                    "num_elem_per_idx is %lld; 1, 2, 4, 8, 16 and 32 are possible",
                     (long long)each);
     int64_t per_core = nki_ap_free(index) * 16,
             valid = number(c, NKI_LOCAL_GATHER_num_valid_indices, per_core);
     if (per_core > 4096)
-        check_error(c, "", "%lld indices for 16 partitions, at most 4096 are possible",
+        check_error(c, "hone-shape", "%lld indices for 16 partitions, at most 4096 are possible",
                     (long long)per_core);
     int64_t wanted = nki_ap_free(check_tile(c, NKI_LOCAL_GATHER_dst));
     if (valid < 1 || valid > per_core || valid * each != wanted)
-        check_error(c, "", "%lld indices of %lld elements do not make the %lld elements of dst",
+        check_error(c, "hone-shape",
+                    "%lld indices of %lld elements do not make the %lld elements of dst",
                     (long long)valid, (long long)each, (long long)wanted);
 }
 
@@ -203,8 +210,8 @@ void check_n_gather(struct check *c) {
     check_same_shape(c, NKI_NC_N_GATHER_dst, NKI_NC_N_GATHER_indices);
     check_same_partitions(c, NKI_NC_N_GATHER_dst, NKI_NC_N_GATHER_data);
     check_same_dtype(c, NKI_NC_N_GATHER_dst, NKI_NC_N_GATHER_data);
-    if (index->dtype != DTYPE_UINT32 && index->dtype != DTYPE_INT32)
-        check_error(c, "", "indices are %s, uint32 is needed", dtype_name(index->dtype));
+    if (index->dtype != DTYPE_UINT32 && (!c->legacy || index->dtype != DTYPE_INT32))
+        check_error(c, "hone-dtype", "indices are %s, uint32 is needed", dtype_name(index->dtype));
 }
 
 /* Bytes per partition that GpSimd's DMA exchanges at most, by the size of an element (nki.isa

@@ -21,8 +21,9 @@ bool check_same_free(struct check *c, size_t a, size_t b) {
     const struct nki_ap *x = check_tile(c, a), *y = check_tile(c, b);
     if (!x || !y || nki_ap_free(x) == nki_ap_free(y))
         return true;
-    check_error(c, "", "%s has %lld elements per partition and %s has %lld", check_param(c, a),
-                (long long)nki_ap_free(x), check_param(c, b), (long long)nki_ap_free(y));
+    check_error(c, "hone-shape", "%s has %lld elements per partition and %s has %lld",
+                check_param(c, a), (long long)nki_ap_free(x), check_param(c, b),
+                (long long)nki_ap_free(y));
     return false;
 }
 
@@ -34,7 +35,7 @@ bool check_vector(struct check *c, size_t k, size_t like) {
         return false;
     if (nki_ap_free(ap) == 1)
         return true;
-    check_error(c, "",
+    check_error(c, "hone-shape",
                 "%s has %lld elements per partition; one per partition or a number is allowed",
                 check_param(c, k), (long long)nki_ap_free(ap));
     return false;
@@ -44,8 +45,8 @@ bool check_same_dtype(struct check *c, size_t a, size_t b) {
     const struct nki_ap *x = check_tile(c, a), *y = check_tile(c, b);
     if (!x || !y || x->dtype == y->dtype)
         return true;
-    check_error(c, "", "%s is %s and %s is %s; they must be of the same type", check_param(c, a),
-                dtype_name(x->dtype), check_param(c, b), dtype_name(y->dtype));
+    check_error(c, "hone-dtype", "%s is %s and %s is %s; they must be of the same type",
+                check_param(c, a), dtype_name(x->dtype), check_param(c, b), dtype_name(y->dtype));
     return false;
 }
 
@@ -53,7 +54,7 @@ bool check_int_dtype(struct check *c, size_t k) {
     const struct nki_ap *ap = check_tile(c, k);
     if (!ap || dtype_is_int(ap->dtype))
         return true;
-    check_error(c, "", "%s is %s; an integer type is needed here", check_param(c, k),
+    check_error(c, "hone-dtype", "%s is %s; an integer type is needed here", check_param(c, k),
                 dtype_name(ap->dtype));
     return false;
 }
@@ -88,9 +89,10 @@ bool check_alu(struct check *c, size_t k) {
     enum nki_func func = check_func(c, k);
     if (func == NKI_FUNC_NONE)
         return true;
-    if (!nki_func_has(func, 'b') && !nki_func_has(func, 'u')) {
-        check_error(c, "", "%s=nl.%s is no operator of the vector engine's ALU", check_param(c, k),
-                    nki_func_name(func));
+    bool simulated = func == NKI_FUNC_DIVIDE || func == NKI_FUNC_MOD || func == NKI_FUNC_FMOD;
+    if ((!nki_func_has(func, 'b') && !nki_func_has(func, 'u')) || (simulated && !c->legacy)) {
+        check_error(c, "hone-operator", "%s=nl.%s is no operator of the vector engine's ALU",
+                    check_param(c, k), nki_func_name(func));
         return false;
     }
     bool late = nki_func_has(func, '4') ||
@@ -107,7 +109,7 @@ bool check_reduce_op(struct check *c, size_t k) {
     enum nki_func func = check_func(c, k);
     if (func == NKI_FUNC_NONE || nki_func_has(func, 'r') || func == NKI_FUNC_SUBTRACT)
         return true;
-    check_error(c, "",
+    check_error(c, "hone-operator",
                 "%s=nl.%s cannot reduce; add, multiply, maximum, minimum, the logical and the "
                 "bitwise operators can",
                 check_param(c, k), nki_func_name(func));
@@ -138,7 +140,8 @@ bool check_one_class(struct check *c, size_t op0, size_t op1) {
     enum nki_func a = check_func(c, op0), b = check_func(c, op1);
     if (a == NKI_FUNC_NONE || b == NKI_FUNC_NONE || nki_func_has(a, 'i') == nki_func_has(b, 'i'))
         return true;
-    check_error(c, "", "%s=nl.%s and %s=nl.%s: both must be arithmetic or both bitwise",
+    check_error(c, "hone-operator",
+                "%s=nl.%s and %s=nl.%s: both must be arithmetic or both bitwise",
                 check_param(c, op0), nki_func_name(a), check_param(c, op1), nki_func_name(b));
     return false;
 }

@@ -372,7 +372,9 @@ static bool tensor_binary(struct interp *in, const struct nki_node *node, enum n
 static bool api_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
                        struct value a, struct value b, struct value *result) {
     if (a.kind == VALUE_TENSOR || b.kind == VALUE_TENSOR)
-        return tensor_binary(in, node, op, a, b, result);
+        return api_take_operator(in, node, nki_binary_text(op), api_binary_func(op),
+                                 a.kind == b.kind) &&
+               tensor_binary(in, node, op, a, b, result);
     if (a.kind == VALUE_INDEX || b.kind == VALUE_INDEX)
         return index_binary(in, node, op, a, b, result);
     if (a.kind == VALUE_HOST || b.kind == VALUE_HOST)
@@ -430,7 +432,8 @@ static bool api_compare(struct interp *in, const struct nki_node *node, enum nki
     if (!identity && !none && compare_funcs[op] &&
         (a.kind == VALUE_TENSOR || b.kind == VALUE_TENSOR)) {
         struct api_op lower = {.in = in, .node = node, .func = compare_funcs[op]};
-        return api_lower_binary(&lower, a, b, result);
+        return api_take_operator(in, node, nki_comparison_text(op), lower.func, a.kind == b.kind) &&
+               api_lower_binary(&lower, a, b, result);
     }
     if (!none && (a.kind == VALUE_INDEX || b.kind == VALUE_INDEX))
         return index_compare(in, node, op, a, b, result);
@@ -462,12 +465,19 @@ static bool api_unary(struct interp *in, const struct nki_node *node, enum nki_u
                             value_type_name(a));
     if (op == NKI_UNARY_INVERT && a.tensor->dtype == DTYPE_BOOL)
         lower.func = NKI_FUNC_LOGICAL_NOT;
+    if (interp_dialect(in) != NKI_DIALECT_LEGACY)
+        return interp_error(in, node, "hone-tensor-operator",
+                            "%s is not defined for tiles: write nl.%s(x), or an instruction",
+                            nki_unary_text(op), nki_func_name(lower.func));
     return api_lower_unary(&lower, a, result);
 }
 
 static bool api_inplace(struct interp *in, const struct nki_node *node, enum nki_binary op,
                         struct value target, struct value b, struct value *result) {
     *result = target;
+    if (!api_take_operator(in, node, arena_printf(interp_scratch(in), "%s=", nki_binary_text(op)),
+                           api_binary_func(op), b.kind == VALUE_TENSOR))
+        return false;
     return api_accumulate(in, node, op, target.tensor, b);
 }
 
@@ -573,7 +583,7 @@ static bool api_setitem(struct interp *in, const struct nki_node *node, struct v
         return interp_error(in, node, "TypeError", "items of a %s cannot be assigned",
                             value_type_name(object));
     if (interp_dialect(in) != NKI_DIALECT_LEGACY)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-tile-assignment",
                             "a tile cannot be assigned: give it to an instruction "
                             "as dst=");
     return tensor_getitem(in, node, object.tensor, key, &view) && api_assign(in, node, view, item);

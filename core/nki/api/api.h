@@ -124,6 +124,13 @@ struct api_op {
     const struct index_expr *mask;
     const struct tensor *dst; /* write here instead of into a new tile */
 };
+/* What the current dialect has no operators for: false after interp_error, which says what to write
+ * instead. True in the legacy dialect. */
+bool api_take_operator(struct interp *in, const struct nki_node *node, const char *text,
+                       enum nki_func func, bool both);
+/* Whether nl.add(x, y) and its like take these: the same shape, and an operator that is on the
+ * device. */
+bool api_take_pair(const struct api_op *op, struct value x, struct value y);
 bool api_lower_binary(const struct api_op *op, struct value x, struct value y,
                       struct value *result);
 bool api_lower_unary(const struct api_op *op, struct value x, struct value *result);

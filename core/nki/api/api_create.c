@@ -111,7 +111,7 @@ static struct tensor *create(struct interp *in, const struct nki_node *node,
         request.part = 0;
     if (request.space != NKI_HBM && request.n_dims < 2 &&
         interp_dialect(in) != NKI_DIALECT_LEGACY) {
-        interp_error(in, node, "",
+        interp_error(in, node, "hone-rank",
                      "a tile in SBUF or PSUM has at least two dimensions: "
                      "(partitions, elements)");
         return NULL;

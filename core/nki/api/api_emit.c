@@ -80,8 +80,10 @@ static bool check_counts(struct api_build *b, const struct tensor *const *views)
     for (size_t k = 0; k < row->n_params; k++) {
         if (!views[k] || row->params[k].role != NKI_ROLE_STREAMS || views[k]->indirect)
             continue;
+        bool parts = views[k]->space == NKI_HBM || views[NKI_DST]->space == NKI_HBM ||
+                     tensor_partitions(views[k]) == tensor_partitions(views[NKI_DST]);
         if (tensor_count(views[k]) != wanted)
-            return interp_error(b->in, b->node, "",
+            return interp_error(b->in, b->node, parts ? "hone-shape" : "err_num_partition_mismatch",
                                 "nisa.%s: %s has shape %s (%lld "
                                 "elements), dst has shape %s (%lld elements): they must be equal",
                                 row->name, row->params[k].name, tensor_shape_text(b->in, views[k]),

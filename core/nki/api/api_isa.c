@@ -152,6 +152,17 @@ static bool put_scales(struct isa_call *c, struct value v) {
     return true;
 }
 
+/* A number in place of a member of an enumeration, which is refused since NKI 0.3. */
+static bool is_no_member(struct isa_call *c, int k) {
+    const struct nki_param *param = &nki_op_row(c->build.op)->params[k];
+    bool member = param->takes & (1u << NKI_OPERAND_ENUM);
+    if (!member || param->takes & (1u << NKI_OPERAND_FLOAT) ||
+        !interp_rule(c->build.in, NKI_RULE_ENUMS))
+        return true;
+    return interp_error(c->build.in, c->build.node, "hone-enum",
+                        "%s must be a member of nisa.%s, not a number", param->name, param->name);
+}
+
 static bool put_value(struct isa_call *c, int k, struct value v) {
     struct nki_operand *out = &c->build.operand[k];
     if (c->build.op == NKI_OP_DMA_COMPUTE && k == NKI_DMA_COMPUTE_scales)
@@ -160,7 +171,7 @@ static bool put_value(struct isa_call *c, int k, struct value v) {
     switch (v.kind) {
     case VALUE_NONE: return true;
     case VALUE_BOOL: *out = operand_bool(v.b); return true;
-    case VALUE_INT: *out = operand_int(v.i); return true;
+    case VALUE_INT: *out = operand_int(v.i); return is_no_member(c, k);
     case VALUE_FLOAT: *out = operand_float(v.f); return true;
     case VALUE_FUNC:
     case VALUE_NATIVE:
@@ -191,7 +202,7 @@ static bool put_engine(struct isa_call *c, struct value v) {
     if (v.kind == VALUE_NONE)
         return true;
     if (v.kind != VALUE_ENUM || strcmp(v.enumeration->type, "engine") != 0)
-        return interp_error(c->build.in, c->build.node, "",
+        return interp_error(c->build.in, c->build.node, "hone-enum",
                             "engine must be a member of "
                             "nisa.engine; found %s",
                             value_type_name(v));
@@ -210,13 +221,14 @@ static bool put_special(struct isa_call *c, int to, struct value v) {
         return true;
     case TO_MASK:
         if (v.kind != VALUE_NONE && interp_dialect(in) != NKI_DIALECT_LEGACY)
-            return interp_error(in, node, "",
+            return interp_error(in, node, "hone-removed-keyword",
                                 "mask= does not exist any more: size the slices of "
                                 "the operands instead");
         return api_want_mask(in, node, v, &c->build.mask);
     case TO_DTYPE:
         if (v.kind != VALUE_NONE && interp_dialect(in) != NKI_DIALECT_LEGACY)
-            interp_warn(in, node, "", "dtype= has no effect on nisa.%s any more: dst decides",
+            interp_warn(in, node, "hone-removed-keyword",
+                        "dtype= has no effect on nisa.%s any more: dst decides",
                         nki_op_name(c->build.op));
         return api_want_dtype(in, node, v, &c->dtype);
     case TO_SHAPE: return tensor_read_shape(in, node, v, c->shape, &c->n_dims);
@@ -495,7 +507,8 @@ static bool leave_psum(struct isa_call *c) {
 static bool settle_operands(struct isa_call *c) {
     struct api_build *b = &c->build;
     bool dma = strchr(nki_op_engines(b->op), 'D') != NULL;
-    if (!dma && (b->op == NKI_OP_TENSOR_TENSOR || b->op == NKI_OP_TENSOR_TENSOR_SCAN) &&
+    bool legacy = interp_dialect(b->in) == NKI_DIALECT_LEGACY;
+    if (!dma && legacy && (b->op == NKI_OP_TENSOR_TENSOR || b->op == NKI_OP_TENSOR_TENSOR_SCAN) &&
         !broadcast_pair(c))
         return false;
     for (int k = 1; !dma && k < API_MAX_OPERANDS; k++)
@@ -531,8 +544,48 @@ static bool check_dst(struct isa_call *c) {
     return true;
 }
 
+/* The axes as the release counts them: until NKI 0.3, 1 was the last one of a tile of three or four
+ * dimensions. They must be the last dimensions, and dst hold what they leave. */
+static bool check_axes(struct isa_call *c) {
+    struct api_build *b = &c->build;
+    const struct tensor *data = b->tensor[NKI_TENSOR_REDUCE_data], *dst = b->tensor[NKI_DST];
+    struct nki_operand *axes = &b->operand[NKI_TENSOR_REDUCE_axis];
+    bool one = axes->kind == NKI_OPERAND_INT, reduced[TENSOR_MAX_DIMS] = {0};
+    if (b->op != NKI_OP_TENSOR_REDUCE || !data || (!one && axes->kind != NKI_OPERAND_INTS))
+        return true;
+    if (one && axes->i == 1 && data->n_dims > 2 && !interp_rule(b->in, NKI_RULE_REAL_AXES))
+        axes->i = data->n_dims - 1;
+    int64_t left = 1;
+    int first = data->n_dims;
+    for (uint32_t i = 0; i < (one ? 1 : axes->n); i++) {
+        int64_t axis = one ? axes->i : axes->ints[i];
+        axis += axis < 0 ? data->n_dims : 0;
+        if (axis < 1 || axis >= data->n_dims)
+            return interp_error(b->in, b->node, "hone-axis",
+                                "nisa.tensor_reduce: data of shape %s has the axes 1 to %d to "
+                                "reduce; partitions are reduced by nisa.tensor_partition_reduce "
+                                "or a matmul",
+                                tensor_shape_text(b->in, data), data->n_dims - 1);
+        reduced[axis] = true;
+        first = MIN_OF(first, (int)axis);
+    }
+    for (int d = 1; d < data->n_dims; d++)
+        if (d >= first && !reduced[d])
+            return interp_error(b->in, b->node, "hone-axis",
+                                "nisa.tensor_reduce: the axes must be the last ones of shape %s; "
+                                "exchange dimensions of the view first, with .permute",
+                                tensor_shape_text(b->in, data));
+        else if (d < first)
+            left *= data->dim[d].size;
+    return tensor_free(dst) == left ||
+           interp_error(b->in, b->node, "hone-shape",
+                        "nisa.tensor_reduce: dst has %lld elements per partition, the reduction "
+                        "leaves %lld",
+                        (long long)tensor_free(dst), (long long)left);
+}
+
 static bool run_with_dst(struct isa_call *c, struct value *result) {
-    if (!check_dst(c) || !settle_operands(c))
+    if (!check_dst(c) || !settle_operands(c) || !check_axes(c))
         return false;
     *result = NONE_VALUE;
     return c->rmw ? legacy_accumulate(c) : api_emit(&c->build);
@@ -570,7 +623,7 @@ static bool missing_dst(struct interp *in, const struct call *call, enum nki_op 
     bool used = parent && (parent->kind == NKI_ASSIGN || parent->kind == NKI_AUG_ASSIGN);
     if (call->n_args || has_keyword(call, "dst") || !used)
         return true;
-    return interp_error(in, call->node, "",
+    return interp_error(in, call->node, "hone-missing-dst",
                         "nisa.%s: dst is missing: give the tile to write as "
                         "dst=; an instruction returns no tile",
                         nki_op_name(op));

@@ -59,10 +59,15 @@ static bool add_output(struct interp *in, const struct nki_node *node, struct va
     struct nki_storage *storage = tensor_storage(in, t);
     bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY;
     if (t->space != NKI_HBM)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-output",
                             "the returned tensor of shape %s is in %s: outputs must "
                             "be in nl.shared_hbm",
                             tensor_shape_text(in, t), t->space == NKI_SBUF ? "nl.sbuf" : "nl.psum");
+    if (interp_rule(in, NKI_RULE_SHARED_OUTPUTS) && !storage->shared && storage->input < 0)
+        return interp_error(in, node, "hone-output",
+                            "the returned tensor of shape %s is in nl.hbm, which is private to a "
+                            "core since NKI 0.3: make it in nl.shared_hbm",
+                            tensor_shape_text(in, t));
     if (!legacy && !storage->shared && storage->input < 0) {
         interp_warn(in, node, "",
                     "the returned tensor of shape %s is in nl.hbm; nl.shared_hbm is the memory "

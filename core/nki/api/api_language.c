@@ -42,7 +42,8 @@ bool api_func_call(struct interp *in, const struct call *call, enum nki_func fun
                read_options(&op, v[1], v[2]) && api_lower_unary(&op, v[0], result);
     if (nki_func_has(func, 'b'))
         return api_bind(in, call, "x, y, dtype=None, mask=None", v) &&
-               read_options(&op, v[2], v[3]) && api_lower_binary(&op, v[0], v[1], result);
+               read_options(&op, v[2], v[3]) && api_take_pair(&op, v[0], v[1]) &&
+               api_lower_binary(&op, v[0], v[1], result);
     return api_bind(in, call, "x, dtype=None, mask=None", v) && read_options(&op, v[1], v[2]) &&
            api_lower_unary(&op, v[0], result);
 }
@@ -158,7 +159,8 @@ static bool nl_where(struct interp *in, const struct call *call, struct value *r
     struct api_build b;
     if (!api_bind(in, call, "condition, x, y, dtype=None, mask=None", v) ||
         !read_options(&op, v[3], v[4]) ||
-        !api_want_tensor(in, call->node, "condition", v[0], &condition))
+        !api_want_tensor(in, call->node, "condition", v[0], &condition) ||
+        !api_take_pair(&op, v[0], v[1]) || !api_take_pair(&op, v[0], v[2]))
         return false;
     enum dtype dtype = op.dtype ? op.dtype : either_dtype(v[1], v[2]);
     struct tensor *dst = api_tile_like(in, call->node, condition, NKI_SBUF, dtype);
@@ -218,6 +220,10 @@ static bool nl_dynamic_range(struct interp *in, const struct call *call, struct 
     int64_t n[3] = {0, 0, 1};
     struct value_range *range = ARENA_NEW(interp_arena(in), struct value_range);
     range->decides = NONE_VALUE;
+    if (interp_rule(in, NKI_RULE_LOOPS_BY_FUNCTION))
+        return interp_error(in, call->node, "hone-removed-name",
+                            "nl.dynamic_range cannot be looped over since NKI 0.7: use "
+                            "nl.fori_loop(start, stop, body), or --release 0.6");
     if (!api_bind(in, call, "start, stop=None, step=None, **", v))
         return false;
     if (v[1].kind == VALUE_NONE) {
@@ -331,8 +337,10 @@ static bool nl_program(struct interp *in, const struct call *call, struct value 
     if (!api_bind(in, call, what == NUM_PROGRAMS ? "axes=0" : "axis=0", v) ||
         (v[0].kind == VALUE_INT && !api_want_int(in, call->node, "axis", v[0], &axis)))
         return false;
-    if (axis < 0 || axis > 2)
-        return interp_error(in, call->node, "", "invalid program axis %lld", (long long)axis);
+    if (axis < 0 || axis > 2 || (axis && !legacy(in)))
+        return interp_error(in, call->node, "hone-program-axis",
+                            "the launch has no axis %lld: there is 0, over the cores",
+                            (long long)axis);
     int64_t size = axis < n_dims ? grid[axis] : 1;
     *result = value_int(what == NUM_PROGRAMS ? size : interp_program_id(in, (int)axis));
     return true;

@@ -33,6 +33,52 @@ static bool finish(const struct api_op *op, const struct api_op *settled, struct
     return true;
 }
 
+/* ---- what the current dialect refuses -------------------------------------------------------- */
+
+bool api_take_operator(struct interp *in, const struct nki_node *node, const char *text,
+                       enum nki_func func, bool both) {
+    if (is_legacy(in))
+        return true;
+    const char *name = func == NKI_FUNC_NONE ? "add" : nki_func_name(func);
+    return interp_error(in, node, "hone-tensor-operator",
+                        both ? "%s is not defined for tiles: write nisa.tensor_tensor(dst=.., "
+                               "data1=.., data2=.., op=nl.%s)"
+                             : "%s is not defined for tiles: write nisa.tensor_scalar(dst=.., "
+                               "data=.., op0=nl.%s, operand0=..)",
+                        text, name);
+}
+
+/* NKI's list of known issues (0.3 to 0.6): these are of the simulator alone. */
+static bool on_device(const struct api_op *op, bool both) {
+    const char *instead = op->func == NKI_FUNC_DIVIDE ? "multiply by nl.reciprocal"
+                          : op->func == NKI_FUNC_MOD || op->func == NKI_FUNC_FMOD
+                              ? "subtract the multiple, or compute on the host"
+                          : op->func == NKI_FUNC_POWER && !both
+                              ? "use nl.square, nisa.activation, or a tile of exponents"
+                              : NULL;
+    return !instead || interp_error(op->in, op->node, "hone-operator",
+                                    "nl.%s%s is not on the device: %s", nki_func_name(op->func),
+                                    op->func == NKI_FUNC_POWER ? " of a number" : "", instead);
+}
+
+bool api_take_pair(const struct api_op *op, struct value x, struct value y) {
+    bool tx = x.kind == VALUE_TENSOR, ty = y.kind == VALUE_TENSOR;
+    if (is_legacy(op->in) || (!tx && !ty))
+        return true;
+    if (!on_device(op, tx && ty))
+        return false;
+    if (!tx || !ty || x.tensor->space == NKI_HBM || y.tensor->space == NKI_HBM)
+        return true;
+    bool parts = tensor_partitions(x.tensor) == tensor_partitions(y.tensor);
+    if (parts && tensor_free(x.tensor) == tensor_free(y.tensor))
+        return true;
+    return interp_error(op->in, op->node, parts ? "hone-shape" : "err_num_partition_mismatch",
+                        "nl.%s: the tiles have shapes %s and %s, and nothing is repeated: use "
+                        "nisa.tensor_scalar for a column, nl.broadcast_to for a row",
+                        nki_func_name(op->func), tensor_shape_text(op->in, x.tensor),
+                        tensor_shape_text(op->in, y.tensor));
+}
+
 /* ---- elementwise, two inputs ---------------------------------------------------------------- */
 
 static bool is_comparison(enum nki_func func) {
@@ -151,7 +197,7 @@ static bool join_shapes(const struct api_op *op, const struct tensor *x, const s
     for (int d = 0; d < less->n_dims; d++) {
         struct tensor_dim *dim = &shape->dim[d + shift];
         if (dim->size != less->dim[d].size && dim->size != 1 && less->dim[d].size != 1)
-            return interp_error(op->in, op->node, "",
+            return interp_error(op->in, op->node, "hone-shape",
                                 "shapes %s and %s do not fit together: sizes "
                                 "must be equal or 1",
                                 tensor_shape_text(op->in, x), tensor_shape_text(op->in, y));
@@ -278,9 +324,8 @@ bool api_emit_unary(const struct api_op *op, const struct tensor *x) {
     case NKI_FUNC_LOGICAL_NOT: return scalar_instead(op, NKI_FUNC_EQUAL, 0, x);
     case NKI_FUNC_INVERT: return scalar_instead(op, NKI_FUNC_BITWISE_XOR, -1, x);
     case NKI_FUNC_RSQRT:
-        if (legacy)
+        if (!interp_rule(op->in, NKI_RULE_RSQRT_ON_CHIP))
             break;
-        /* on GpSimd since NKI 0.5 */
         start_scalar(&b, op, x, false);
         b.engine = NKI_ENGINE_GPSIMD;
         api_put(&b, NKI_TENSOR_SCALAR_operand0, operand_float(0));

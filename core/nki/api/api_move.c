@@ -31,6 +31,10 @@ bool nl_load(struct interp *in, const struct call *call, struct value *result) {
         !api_want_dtype(in, call->node, legacy ? v[2] : v[1], &dtype) ||
         !api_want_mask(in, call->node, legacy ? v[1] : NONE_VALUE, &mask))
         return false;
+    if (src->space != NKI_HBM)
+        return interp_error(in, call->node, "err_unsupported_memory",
+                            "nl.load takes a tensor in HBM; this is in %s already",
+                            src->space == NKI_PSUM ? "PSUM" : "SBUF");
     struct tensor *tile = loaded_tile(in, call->node, src, dtype);
     struct tensor *dst = tile;
     if (tile && src->n_dims == 1) {
@@ -72,6 +76,14 @@ bool nl_store(struct interp *in, const struct call *call, struct value *result) 
     }
     if (!api_want_tensor(in, call->node, "the value of nl.store", v[1], &src))
         return false;
+    if (dst->space != NKI_HBM)
+        return interp_error(in, call->node, "err_unsupported_memory",
+                            "nl.store writes to HBM; this is a tile in %s: assign it, or copy",
+                            dst->space == NKI_PSUM ? "PSUM" : "SBUF");
+    if (!legacy && src->space == NKI_PSUM)
+        return interp_error(in, call->node, "err_unsupported_memory",
+                            "nl.store takes a tile in SBUF, this one is in PSUM: copy it first, "
+                            "with nisa.tensor_copy");
     if (tensor_count(dst) != tensor_count(src)) {
         int64_t shape[TENSOR_MAX_DIMS];
         for (int d = 0; d < dst->n_dims; d++)

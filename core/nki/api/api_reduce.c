@@ -25,12 +25,12 @@ static bool read_axes(const struct api_op *op, const struct tensor *x, struct va
         if (axis < 0)
             axis += x->n_dims;
         if (axis < 0 || axis >= x->n_dims)
-            return interp_error(op->in, op->node, "",
+            return interp_error(op->in, op->node, "hone-axis",
                                 "axis %lld is out of range for a tensor of "
                                 "shape %s",
                                 (long long)items[i].i, tensor_shape_text(op->in, x));
         if (x->dim[axis].part && x->dim[axis].size > 1)
-            return interp_error(op->in, op->node, "",
+            return interp_error(op->in, op->node, "hone-axis",
                                 "axis %lld is the partition dimension: "
                                 "reductions run over free dimensions; transpose first or use a "
                                 "matmul with ones",
@@ -123,6 +123,11 @@ bool api_lower_reduce(const struct api_op *op, struct value x,
         !read_axes(op, data, reduction->axes, &axes))
         return false;
     reduced_shape(data, &axes, reduction->keepdims, &shape);
+    if (!is_last(data, &axes) && interp_dialect(op->in) != NKI_DIALECT_LEGACY)
+        return interp_error(op->in, op->node, "hone-axis",
+                            "the axes to reduce must be the last ones of shape %s: exchange "
+                            "dimensions of the view first, with .permute",
+                            tensor_shape_text(op->in, data));
     if (!is_last(data, &axes)) {
         reduced_last(data, &axes, &view);
         data = tensor_keep(op->in, &view);

@@ -53,10 +53,11 @@ static bool split_key(struct getitem *g, struct value key, struct value_slice *f
     }
     named = (int)n - ellipses - fresh;
     if (named > g->from->n_dims)
-        return interp_error(g->in, g->node, "", "too many indices: %d for a tensor of shape %s",
-                            named, tensor_shape_text(g->in, g->from));
+        return interp_error(g->in, g->node, "hone-index",
+                            "too many indices: %d for a tensor of shape %s", named,
+                            tensor_shape_text(g->in, g->from));
     if (ellipses > 1 || fresh > TENSOR_MAX_DIMS)
-        return interp_error(g->in, g->node, "",
+        return interp_error(g->in, g->node, "hone-index",
                             "an index has at most one ellipsis and %d new "
                             "axes",
                             TENSOR_MAX_DIMS);
@@ -115,14 +116,14 @@ static bool take_slice(struct getitem *g, const struct value_slice *slice, int a
         !slice_number(g, slice->step, 1, &step))
         return false;
     if (step < 1)
-        return interp_error(g->in, g->node, "", "slice step is %lld: it must be 1 or more",
-                            (long long)step);
+        return interp_error(g->in, g->node, "hone-index",
+                            "slice step is %lld: it must be 1 or more", (long long)step);
     if (start < 0)
         start += size;
     if (stop < 0)
         stop += size;
     if (start < 0 || stop <= start)
-        return interp_error(g->in, g->node, "",
+        return interp_error(g->in, g->node, "hone-index",
                             "the slice %lld:%lld of dimension %d (size %lld) "
                             "is empty",
                             (long long)start, (long long)stop, axis, (long long)size);
@@ -188,7 +189,7 @@ static bool index_basic(struct getitem *g) {
         else if (part.kind == VALUE_FLOAT && part.f == (double)(int64_t)part.f)
             ok = take_int(g, (int64_t)part.f, axis, keep[i]);
         else
-            return interp_error(g->in, g->node, "", "a tensor cannot be indexed with %s",
+            return interp_error(g->in, g->node, "hone-index", "a tensor cannot be indexed with %s",
                                 value_type_name(part));
         if (!ok)
             return false;
@@ -228,7 +229,7 @@ static bool join_tiles(struct getitem *g, struct index_expr *joined) {
             joined->size[0] = joined->size[1] = 1;
         }
         if (tensor_free(tile) != 1 || (joined->size[0] != 1 && joined->size[0] != n))
-            return interp_error(g->in, g->node, "",
+            return interp_error(g->in, g->node, "hone-index",
                                 "an index tile of shape %s does not fit: it "
                                 "holds one row number for each partition of the result",
                                 tensor_shape_text(g->in, tile));
@@ -252,7 +253,7 @@ static bool join_shapes(struct getitem *g, struct index_expr *joined) {
                                 "a 1-D index expression cannot index a tile: add an axis, as in "
                                 "nl.arange(n)[:, None]");
         if (!index_broadcast(joined, &shape, &next))
-            return interp_error(g->in, g->node, "",
+            return interp_error(g->in, g->node, "hone-shape",
                                 "the index expressions cannot be broadcast to "
                                 "one shape: sizes must be equal or 1");
         *joined = next;
@@ -343,7 +344,7 @@ static bool make_steps(struct getitem *g) {
     for (int d = 0; d < g->out.n_dims; d++) {
         struct tensor_dim *dim = &g->out.dim[d];
         if (part_step[d] && dim->step && dim->size > 1)
-            return interp_error(g->in, g->node, "",
+            return interp_error(g->in, g->node, "hone-index",
                                 "dimension %d of the index runs along the "
                                 "partitions and along the free dimensions at once",
                                 d);

@@ -110,7 +110,7 @@ static bool not_affine(struct interp *in, const struct nki_node *node, const cha
 
 static bool mismatch(struct interp *in, const struct nki_node *node, const struct index_expr *a,
                      const struct index_expr *b) {
-    return interp_error(in, node, "",
+    return interp_error(in, node, "hone-index",
                         "index expressions with %d and %d dimensions cannot be "
                         "combined: sizes must be equal or 1",
                         a->n_dims, b->n_dims);
@@ -131,7 +131,7 @@ static bool too_large(const struct index_affine *affine) {
 static bool check_size(struct interp *in, const struct nki_node *node,
                        const struct index_affine *affine) {
     return !too_large(affine) ||
-           interp_error(in, node, "", "the index expression has numbers beyond %lld",
+           interp_error(in, node, "hone-index", "the index expression has numbers beyond %lld",
                         (long long)INDEX_MAX_NUMBER);
 }
 
@@ -193,7 +193,7 @@ static bool divide(struct interp *in, const struct nki_node *node, enum nki_bina
     int64_t quotient;
     bool multiple = true;
     if (k == 0)
-        return interp_error(in, node, "", "division by zero in an index expression");
+        return interp_error(in, node, "hone-index", "division by zero in an index expression");
     for (int d = 0; d < a->n_dims; d++)
         multiple &= a->at.c[d] % k == 0 || a->size[d] <= 1;
     multiple &= op != NKI_DIV || a->at.c0 % k == 0;
@@ -218,7 +218,8 @@ bool index_binary(struct interp *in, const struct nki_node *node, enum nki_binar
                   struct value a, struct value b, struct value *result) {
     struct index_expr x, y, out;
     if (!as_expr(a, &x) || !as_expr(b, &y))
-        return interp_error(in, node, "", "an index expression cannot be combined with %s by %s",
+        return interp_error(in, node, "hone-index",
+                            "an index expression cannot be combined with %s by %s",
                             value_type_name(a.kind == VALUE_INDEX ? b : a), nki_binary_text(op));
     if (op == NKI_BIT_AND)
         return join_masks(in, node, &x, &y, result);
@@ -347,13 +348,13 @@ static bool take_axis(struct interp *in, const struct nki_node *node, const stru
                       struct value part, int *d, struct index_expr *out) {
     if (part.kind == VALUE_NONE) {
         if (out->n_dims == INDEX_MAX_DIMS)
-            return interp_error(in, node, "", "an index expression has at most %d dimensions",
-                                INDEX_MAX_DIMS);
+            return interp_error(in, node, "hone-index",
+                                "an index expression has at most %d dimensions", INDEX_MAX_DIMS);
         out->size[out->n_dims++] = 1;
         return true;
     }
     if (*d >= expr->n_dims)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-index",
                             "too many indices for an index expression of %d "
                             "dimension(s)",
                             expr->n_dims);
@@ -371,13 +372,15 @@ static bool take_axis(struct interp *in, const struct nki_node *node, const stru
         if ((part.slice->start.kind != VALUE_NONE && !is_number(part.slice->start, &start)) ||
             (part.slice->stop.kind != VALUE_NONE && !is_number(part.slice->stop, &stop)) ||
             start < 0 || stop > expr->size[*d] || start > stop)
-            return interp_error(in, node, "", "this slice of an index expression is out of range");
+            return interp_error(in, node, "hone-index",
+                                "this slice of an index expression is out of range");
         copy_axis(expr, *d, out);
         out->at.c0 += expr->at.c[(*d)++] * start;
         out->size[out->n_dims - 1] = stop - start;
         return true;
     }
-    return interp_error(in, node, "", "an index expression is indexed with : and None only");
+    return interp_error(in, node, "hone-index",
+                        "an index expression is indexed with : and None only");
 }
 
 bool index_getitem(struct interp *in, const struct nki_node *node, const struct index_expr *from,
@@ -422,7 +425,8 @@ bool index_grid(struct interp *in, const struct nki_node *node, struct value key
         n = key.seq->items.len;
     }
     if (n == 0 || n > INDEX_MAX_DIMS)
-        return interp_error(in, node, "", "nl.mgrid takes 1 to %d slices", INDEX_MAX_DIMS);
+        return interp_error(in, node, "hone-index", "nl.mgrid takes 1 to %d slices",
+                            INDEX_MAX_DIMS);
     struct index_expr axis[INDEX_MAX_DIMS] = {0};
     for (size_t i = 0; i < n; i++) {
         int64_t start = 0, stop, step = 1;
@@ -432,7 +436,8 @@ bool index_grid(struct interp *in, const struct nki_node *node, struct value key
             (parts[i].slice->step.kind != VALUE_NONE && !is_number(parts[i].slice->step, &step)) ||
             step < 1 || step > INDEX_MAX_NUMBER || start < -INDEX_MAX_NUMBER || stop < start ||
             stop > INDEX_MAX_NUMBER)
-            return interp_error(in, node, "", "nl.mgrid is indexed with slices start:stop");
+            return interp_error(in, node, "hone-index",
+                                "nl.mgrid is indexed with slices start:stop");
         for (size_t k = 0; k < n; k++)
             axis[k].size[i] = MAX_OF((stop - start + step - 1) / step, 0);
         axis[i].n_dims = (int)n;

@@ -191,7 +191,7 @@ static bool reshape_dim(struct interp *in, const struct call *call, struct value
         for (int k = 0; k < n; k++) {
             hole = sizes[k] == -1 ? at : hole;
             if (sizes[k] > t->dim[dim].size || known > t->dim[dim].size)
-                return interp_error(in, call->node, "",
+                return interp_error(in, call->node, "hone-reshape",
                                     "reshape_dim: dimension %d has %lld "
                                     "elements only",
                                     dim, (long long)t->dim[dim].size);
@@ -251,7 +251,7 @@ static bool put_scalar(struct interp *in, const struct nki_node *node, struct te
     struct nki_indirect *indirect = ARENA_NEW(interp_arena(in), struct nki_indirect);
     *indirect = (struct nki_indirect){.reg = -1, .step = step, .limit = limit};
     if (view->indirect)
-        return interp_error(in, node, "", "a view has at most one dynamic index");
+        return interp_error(in, node, "hone-index", "a view has at most one dynamic index");
     struct nki_operand reg = {.i = index.i};
     if (index.kind == VALUE_REGISTER)
         reg = api_register_operand(in, index);

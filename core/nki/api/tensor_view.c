@@ -84,7 +84,7 @@ struct tensor *tensor_reshape(struct interp *in, const struct nki_node *node,
         if (tensor->dim[d].size != 1)
             r.old[r.n_old++] = tensor->dim[d];
     if (!split_dims(&r) || out.bounds) {
-        interp_error(in, node, "",
+        interp_error(in, node, "hone-reshape",
                      "a view of shape %s with gaps cannot be reshaped in place: "
                      "copy it first",
                      tensor_shape_text(in, tensor));
@@ -108,7 +108,7 @@ struct tensor *tensor_broadcast(struct interp *in, const struct nki_node *node,
     for (int d = 0; fits && d < tensor->n_dims; d++)
         fits = tensor->dim[d].size == shape[d + shift] || tensor->dim[d].size == 1;
     if (!fits) {
-        interp_error(in, node, "",
+        interp_error(in, node, "hone-shape",
                      "shape %s cannot be broadcast to the shape asked for: sizes "
                      "must be equal or 1",
                      tensor_shape_text(in, tensor));
@@ -117,7 +117,8 @@ struct tensor *tensor_broadcast(struct interp *in, const struct nki_node *node,
     int64_t count = 1;
     for (int d = 0; d < n_dims; d++) {
         if (shape[d] < 1 || shape[d] > TENSOR_MAX_ELEMENTS / count) {
-            interp_error(in, node, "", "the shape to broadcast to is empty or far too large");
+            interp_error(in, node, "hone-shape",
+                         "the shape to broadcast to is empty or far too large");
             return NULL;
         }
         count *= shape[d];
@@ -175,7 +176,7 @@ struct tensor *tensor_cast_view(struct interp *in, const struct nki_node *node,
         bool ok = (last->step == 1 || last->size == 1) && !last->part &&
                   last->size * from % to == 0 && scale_steps(&out, from, to);
         if (!ok) {
-            interp_error(in, node, "",
+            interp_error(in, node, "hone-reshape",
                          "a view of shape %s and dtype %s cannot be read as %s: the "
                          "last dimension must be contiguous and a multiple of the new size",
                          tensor_shape_text(in, tensor), dtype_name(tensor->dtype),

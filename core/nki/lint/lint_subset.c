@@ -95,11 +95,29 @@ static void check_function(struct lint *lint, const struct nki_node *node) {
     if (node->function_def.is_async)
         lint_node(lint, LINT_S_ASYNC, node);
     if (nki_enclosing(node, NKI_FUNCTION_DEF) &&
-        !map_find(&lint->loop_bodies, node->function_def.name))
+        !(lint_rule(lint, NKI_RULE_LOOP_FUNCTIONS) &&
+          map_find(&lint->loop_bodies, node->function_def.name)))
         lint_report(lint, LINT_S_INNER_DEF, node->function_def.name_span,
                     (struct lint_detail){.name = node->function_def.name});
     check_decorators(lint, node);
     check_parameters(lint, node);
+}
+
+/* NKI 0.3 to 0.6: tests against None are accepted in practice. */
+static bool is_none(const struct nki_node *node) {
+    return node->kind == NKI_CONSTANT && node->constant.type == NKI_CONST_NONE;
+}
+
+static void check_identity(struct lint *lint, const struct nki_node *node) {
+    const struct nki_node *left = node->compare.left;
+    for (uint32_t i = 0; i < node->compare.comparators.len; i++) {
+        const struct nki_node *right = node->compare.comparators.at[i];
+        enum nki_comparison op = node->compare.ops[i];
+        if ((op == NKI_CMP_IS || op == NKI_CMP_IS_NOT) && !is_none(left) && !is_none(right) &&
+            refuses(lint, NKI_RULE_IDENTITY))
+            lint_name(lint, LINT_S_IDENTITY, node, str_of(nki_comparison_text(op)));
+        left = right;
+    }
 }
 
 /* ---- statements ---------------------------------------------------------------------------- */
@@ -171,6 +189,7 @@ static void check_aug_assign(struct lint *lint, const struct nki_node *node) {
 }
 
 static void check_compare(struct lint *lint, const struct nki_node *node) {
+    check_identity(lint, node);
     for (uint32_t i = 0; node->compare.comparators.len > 1 && i < node->compare.comparators.len;
          i++) {
         enum nki_comparison op = node->compare.ops[i];

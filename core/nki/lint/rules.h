@@ -118,6 +118,8 @@
       "'{}' is a narrower type that the kernel did not use before",                                \
       "The precision policy is \"keep\". The inputs' types are not known here, so this is not "    \
       "certain.")                                                                                  \
+    X(S_IDENTITY, "hone-strict-is", ERROR, 1, "the NKI compiler accepts '{}' with None only",      \
+      "Compare with == or != instead.")                                                            \
     X(S_LAMBDA, "hone-strict-lambda", ERROR, 1, "the NKI compiler does not accept lambdas",        \
       "Write a function at module level.")                                                         \
     X(S_COMPREHENSION, "hone-strict-comprehension", ERROR, 1,                                      \

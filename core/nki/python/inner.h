@@ -176,7 +176,7 @@ struct failure_loop {
 };
 struct failure {
     bool set, fatal; /* fatal: a budget is used up, or cancelled; no except stops it */
-    char code[40];
+    char code[64];
     char *message; /* in the heap */
     struct unit *unit;
     struct nki_span span;

@@ -240,6 +240,12 @@ enum flow exec_while(struct interp *in, const struct nki_node *stmt) {
     enum flow flow = FLOW_NEXT;
     int64_t round = 0;
     struct value reg;
+    if (tests_register(in, stmt, &reg) && interp_rule(in, NKI_RULE_LOOPS_BY_FUNCTION)) {
+        interp_error(in, stmt->while_.test, "TypeError",
+                     "a register has no truth value while the kernel is traced, since NKI 0.7: use "
+                     "nl.while_loop(register, body), or --release 0.6");
+        return FLOW_ERROR;
+    }
     if (tests_register(in, stmt, &reg))
         return while_on_device(in, stmt, reg);
     for (bool truth = true;; round++) {

@@ -109,13 +109,6 @@ const char *nki_release_newest(void) {
     return newest;
 }
 
-const char *nki_release_sdk(const char *nki) {
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (rows[i].change == RELEASE_IS && rows[i].nki && is_number(str_of(nki), rows[i].nki))
-            return rows[i].sdk;
-    return NULL;
-}
-
 _Static_assert(NKI_RULE_COUNT <= 64, "the rules of a release are bits of a word");
 
 uint64_t nki_rules_of(const char *release) {
@@ -130,13 +123,4 @@ uint64_t nki_rules_of(const char *release) {
             rules &= ~(UINT64_C(1) << row->rule);
     }
     return rules;
-}
-
-const char *nki_rule_text(enum nki_rule rule) {
-    static const char *const texts[] = {
-#define X(id, what) what,
-        NKI_RULE_TABLE(X)
-#undef X
-    };
-    return texts[rule];
 }

@@ -21,6 +21,7 @@
     X(MEMSET_CLASS, "refuses memset with a fraction in tiles of integers")                   \
     X(REAL_AXES, "takes the axes of tensor_reduce as they are; before, 1 was the last one")  \
     X(LEGACY_IMPORT, "refuses names of neuronxcc in kernels")                                \
+    X(TRANSPOSE_DTYPE, "refuses nc_transpose to a tile of another dtype")                    \
     X(TRANSPOSE_RANK, "refuses dma_transpose to a tile with another number of dimensions")   \
     X(RESHAPE_COUNT, "refuses reshape to another number of elements")                        \
     X(RSQRT_ON_CHIP, "computes nl.rsqrt on GpSimd, which does not read PSUM")                \
@@ -30,7 +31,7 @@
     X(LNC_CHECK, "refuses a kernel whose number of cores is not the compiler's")
 
 enum nki_rule {
-#define X(id, what) NKI_RULE_##id,
+#define X(id, what) NKI_RULE_##id, /* `what` is for readers */
     NKI_RULE_TABLE(X)
 #undef X
         NKI_RULE_COUNT
@@ -41,14 +42,11 @@ uint64_t nki_rules_of(const char *release);
 static inline bool nki_rule_holds(uint64_t rules, enum nki_rule rule) {
     return rules >> rule & 1;
 }
-/* What the compiler does where the rule holds: "refuses dma_copy from PSUM". */
-const char *nki_rule_text(enum nki_rule rule);
 
 /* The release of a package nki, as "0.6", by its own number (0.6, 0.6.0+3104) or the SDK's (2.32);
  * NULL: no such release is known, or it had no package nki. The text is static. */
 const char *nki_release_find(const char *text);
-const char *nki_release_newest(void);         /* "0.7" */
-const char *nki_release_sdk(const char *nki); /* "2.33"; NULL: unknown */
+const char *nki_release_newest(void); /* "0.7" */
 /* Compares releases by the numbers between their dots: negative when a is older than b, 0 when they
  * are the same. */
 int nki_release_compare(const char *a, const char *b);

@@ -7,6 +7,9 @@ import nki.language as nl
 @nki.jit
 def kernel(x):
     tile = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)
-    for i in nl.dynamic_range(10**12):  # <-
+
+    def body(i):
         nisa.memset(dst=tile, value=0.0)  # <-
+
+    nl.fori_loop(0, 10**12, body)  # <-
     return x
