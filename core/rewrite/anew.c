@@ -30,7 +30,7 @@ static bool is_older(const struct rewrite_request *request) {
     bool older = nki_detect_dialect(tree).dialect == NKI_DIALECT_LEGACY;
     nki_tree_free(tree);
     diag_free(&ignored);
-    return older && request->generation == NKI_GEN2;
+    return older && (request->older || request->generation == NKI_GEN2);
 }
 
 static struct write_spec spec_of(const struct rewrite_request *request, struct arena *arena) {

@@ -147,6 +147,22 @@ static void keep_lost(struct ranking *ranking, const struct rewrite_site *site,
         .why = timed ? NULL : after->why};
 }
 
+static double metric_of(const void *data, const char *name) {
+    return rewrite_estimate_metric(data, name);
+}
+
+/* Whether a kernel is faster than the one there is, by as much as counts. */
+static bool is_gain(const struct ranking *ranking, const struct rewrite_estimate *after) {
+    struct device_counts was, is;
+    double ratio = ranking->base.latency_us / after->latency_us;
+    if (!(after->latency_us > 0) || ratio * (1 - MIN_GAIN) <= 1)
+        return false;
+    return !ranking->request->only_certain ||
+           !device_counts_read(&was, metric_of, &ranking->base) ||
+           !device_counts_read(&is, metric_of, after) ||
+           ratio >= device_edit_least(device_edit_between(&was, &is));
+}
+
 /* Tries one edit; true when the model says it is faster (or there is no model to ask). */
 static bool try_site(struct ranking *ranking, const struct rewrite_model *model,
                      const struct rewrite_site *site) {
@@ -159,9 +175,7 @@ static bool try_site(struct ranking *ranking, const struct rewrite_model *model,
             rewrite_estimate(ranking->request, buf_str(&out), ranking->offers->arena,
                              ranking->screen->cancel, &after);
         ranking->work += after.work;
-        added =
-            !ranking->offers->modelled ||
-            (after.latency_us > 0 && after.latency_us < ranking->base.latency_us * (1 - MIN_GAIN));
+        added = !ranking->offers->modelled || is_gain(ranking, &after);
         if (added) {
             struct rewrite_offer *offer = add_offer(ranking, model, site);
             if (ranking->offers->modelled)
@@ -231,7 +245,11 @@ static void add_anew(struct ranking *ranking) {
     offers->anew_us = NAN;
     if (!anew || !anew->found)
         return;
-    if (anew->found->latency_us >= ranking->base.latency_us * (1 - MIN_GAIN)) {
+    struct rewrite_estimate after = {.latency_us = anew->found->latency_us};
+    if (ranking->request->only_certain && anew->found->text)
+        rewrite_estimate(ranking->request, str_of(anew->found->text), offers->arena,
+                         ranking->screen->cancel, &after);
+    if (!is_gain(ranking, &after)) {
         offers->anew_us = anew->found->latency_us;
         return;
     }

@@ -27,14 +27,20 @@ static bool is_key(const void *data, const char *key) {
     return strcmp(data, key) == 0;
 }
 
-static void make(const struct rewrite_screen *screen, struct rewrite_offers *offers) {
+static void make_for(const struct rewrite_screen *screen, bool only_certain,
+                     struct rewrite_offers *offers) {
     struct help_inputs inputs = {0};
     help_array(&inputs, 256, 2048);
     struct rewrite_request request = help_request(kernel, &inputs);
+    request.only_certain = only_certain;
     struct err err = {0};
     offers->arena = arena_new();
     if (!rewrite_offers_make(&request, screen, offers, &err))
         fail_msg("%s", err.text);
+}
+
+static void make(const struct rewrite_screen *screen, struct rewrite_offers *offers) {
+    make_for(screen, false, offers);
 }
 
 static void unmake(struct rewrite_offers *offers) {
@@ -59,6 +65,37 @@ static void the_fastest_edit_comes_first(void **state) {
         assert_true(*offer->title && *offer->what && *offer->why && *offer->metric);
     }
     unmake(&offers);
+}
+
+static bool has_offer(const struct rewrite_offers *offers, const char *title) {
+    for (size_t i = 0; i < offers->all.len; i++)
+        if (strcmp(offers->all.at[i].title, title) == 0)
+            return true;
+    return false;
+}
+
+/* A round with such an edit could only end as inconclusive. */
+static void gains_inside_the_error_are_told_and_not_offered(void **state) {
+    (void)state;
+    struct rewrite_screen screen = {.budget = 1e9};
+    struct rewrite_offers every = {0}, certain = {0};
+    size_t inside = 0;
+    make(&screen, &every);
+    make_for(&screen, true, &certain);
+    for (size_t i = 0; i < certain.lost.len; i++) {
+        const struct rewrite_lost *lost = &certain.lost.at[i];
+        if (!(lost->latency < -0.004))
+            continue;
+        inside++;
+        assert_true(lost->latency > -0.5);
+        assert_true(has_offer(&every, lost->title));
+        assert_false(has_offer(&certain, lost->title));
+    }
+    assert_true(inside > 0);
+    assert_true(certain.all.len > 0);
+    assert_int_equal(certain.all.len + inside, every.all.len);
+    unmake(&every);
+    unmake(&certain);
 }
 
 static void a_closed_direction_is_not_offered_again(void **state) {
@@ -122,6 +159,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_budget_ends_and_says_so),
         cmocka_unit_test(the_fastest_edit_comes_first),
+        cmocka_unit_test(gains_inside_the_error_are_told_and_not_offered),
         cmocka_unit_test(a_closed_direction_is_not_offered_again),
         cmocka_unit_test(a_cancelled_ranking_ends_early),
         cmocka_unit_test(an_estimate_knows_why_not),

@@ -57,6 +57,25 @@ static bool is_same(double a, double b) {
     return fabs(a - b) <= SAME_SHARE * fmax(fmax(a, b), 1);
 }
 
+bool device_counts_read(struct device_counts *counts, device_metric_fn *metric, const void *data) {
+    static const char *const names[] = {"hardware_flops",
+                                        "tensor_engine_instruction_count",
+                                        "vector_engine_instruction_count",
+                                        "scalar_engine_instruction_count",
+                                        "gpsimd_engine_instruction_count",
+                                        "dma_packet_count"};
+    double *const numbers[] = {&counts->flops,           &counts->instructions[0],
+                               &counts->instructions[1], &counts->instructions[2],
+                               &counts->instructions[3], &counts->packets};
+    counts->hbm_bytes = metric(data, "hbm_read_bytes") + metric(data, "hbm_write_bytes");
+    bool known = isfinite(counts->hbm_bytes);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        *numbers[i] = metric(data, names[i]);
+        known = known && isfinite(*numbers[i]);
+    }
+    return known;
+}
+
 enum device_edit device_edit_between(const struct device_counts *one,
                                      const struct device_counts *other) {
     double sum = 0, other_sum = 0;

@@ -141,6 +141,9 @@ struct device_counts {
     double instructions[4]; /* of the Tensor, Vector, Scalar and GpSimd engines */
     double packets;
 };
+/* Reads them by the names of metrics; false where one is not known (NaN). */
+typedef double device_metric_fn(const void *data, const char *name);
+bool device_counts_read(struct device_counts *counts, device_metric_fn *metric, const void *data);
 enum device_edit device_edit_between(const struct device_counts *one,
                                      const struct device_counts *other);
 /* The edit's name in words, such as "other tiles". */

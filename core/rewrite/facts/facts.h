@@ -20,8 +20,10 @@ struct rewrite_request {
     const char *path, *function; /* function NULL: the kernel of the file */
     struct str source;
     enum nki_generation generation;
-    bool pessimistic; /* the model's fitted and guessed constants at their unfavourable end */
-    int lnc;          /* physical cores of a launch; 0: as the kernel's file does */
+    bool pessimistic;  /* the model's fitted and guessed constants at their unfavourable end */
+    bool only_certain; /* a gain inside the model's error would not be kept: it is no offer */
+    bool older;        /* the target takes kernels of the older dialect alone */
+    int lnc;           /* physical cores of a launch; 0: as the kernel's file does */
     const struct nki_input *inputs; /* the kernel's arguments; shapes are enough */
     size_t n_inputs;
     double latency_us, floor_us; /* 0: unknown */

@@ -453,6 +453,7 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     task_print(context, state);
     if (from) {
         context->latency_us = from->latency_us;
+        context->only_certain = from->modelled && !state->keeps_inside;
         context->floor_us = tune_floor_in(from, tune_precision_allowed(state));
         context->bound_by = keep(context, from->bound_by);
         profile_fill(context, from);

@@ -59,9 +59,20 @@ static struct anew *anew_new(const struct tune_context *context) {
     return anew;
 }
 
+/* What replaces it is then written in that dialect, too. */
+static bool is_older(const char *source) {
+    struct diag_list ignored = {0};
+    struct nki_tree *tree = nki_parse("kernel.py", str_of(source ? source : ""), &ignored);
+    bool older = nki_detect_dialect(tree).dialect == NKI_DIALECT_LEGACY;
+    nki_tree_free(tree);
+    diag_free(&ignored);
+    return older;
+}
+
 struct anew *anew_take(struct anew **kept, const struct tune_context *context) {
     /* Written kernels are for one core. */
-    if (!context->reference_path || !context->takes_current || context->lnc > 1)
+    if (!context->reference_path || context->lnc > 1 ||
+        (!context->takes_current && !is_older(context->source)))
         return NULL;
     if (!*kept || !is_of(*kept, context)) {
         anew_drop(*kept);

@@ -109,6 +109,8 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
     job->request.generation = generation_of(context->device);
     job->request.pessimistic = context->pessimistic;
     job->request.lnc = context->lnc;
+    job->request.only_certain = context->only_certain;
+    job->request.older = !context->takes_current;
     read_profile(job, context);
     if (context->reference_path) {
         job->reference_path = arena_strdup(job->arena, context->reference_path);
@@ -240,7 +242,8 @@ static void tell_lost(struct job *job, struct rewrite_offers *offers) {
         if (isnan(row->latency))
             buf_printf(&job->left, "refused by the device model: %s: %s\n", row->title, row->why);
         else
-            buf_printf(&job->left, "timed, and no gain: %s: %+.1f %%\n", row->title,
+            buf_printf(&job->left, "timed, and %s: %s: %+.1f %%\n",
+                       row->latency < 0 ? "inside the model's error" : "no gain", row->title,
                        row->latency * 100);
     }
     if (offers->lost.len > MOST_REASONS)
@@ -248,7 +251,8 @@ static void tell_lost(struct job *job, struct rewrite_offers *offers) {
     if (!isnan(offers->anew_us)) {
         buf_puts(&job->left, "written anew from the reference it would take ");
         clock_print_duration(&job->left, offers->anew_us * 1e-6);
-        buf_puts(&job->left, ", which is no gain\n");
+        bool faster = job->request.latency_us > offers->anew_us;
+        buf_printf(&job->left, ", which is %s\n", faster ? "inside the model's error" : "no gain");
     }
 }
 

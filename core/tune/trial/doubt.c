@@ -8,31 +8,16 @@
 
 #define SAME 1.0005 /* a smaller ratio of two latencies counts as none */
 
-static bool counts_of(const struct tune_attempt *attempt, struct device_counts *counts) {
-    static const char *const names[] = {"hardware_flops",
-                                        "tensor_engine_instruction_count",
-                                        "vector_engine_instruction_count",
-                                        "scalar_engine_instruction_count",
-                                        "gpsimd_engine_instruction_count",
-                                        "dma_packet_count"};
-    double *const numbers[] = {&counts->flops,           &counts->instructions[0],
-                               &counts->instructions[1], &counts->instructions[2],
-                               &counts->instructions[3], &counts->packets};
-    counts->hbm_bytes = tune_attempt_metric(attempt, "hbm_read_bytes") +
-                        tune_attempt_metric(attempt, "hbm_write_bytes");
-    bool known = isfinite(counts->hbm_bytes);
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        *numbers[i] = tune_attempt_metric(attempt, names[i]);
-        known = known && isfinite(*numbers[i]);
-    }
-    return known;
+static double metric_of(const void *data, const char *name) {
+    return tune_attempt_metric(data, name);
 }
 
 void tune_doubt_judge(const struct tune_attempt *parent, const struct tune_attempt *attempt,
                       struct task_verdict *verdict) {
     struct device_counts was, is;
     if (!parent || !parent->modelled || !attempt->modelled || !(attempt->latency_us > 0) ||
-        !counts_of(parent, &was) || !counts_of(attempt, &is))
+        !device_counts_read(&was, metric_of, parent) ||
+        !device_counts_read(&is, metric_of, attempt))
         return;
     enum device_edit edit = device_edit_between(&was, &is);
     double ratio = parent->latency_us / attempt->latency_us, least = device_edit_least(edit);
