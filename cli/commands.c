@@ -202,6 +202,12 @@ static const struct cli_option profile_options[] = {
      false},
     {"output", "FILE", NULL, "Where to write it. Default: standard output.", false},
     {"table", "NAME", NULL, "The table of --format csv. Default: Instruction.", false},
+    {"what-if", "all|LINE:TO", NULL,
+     "Time a change instead: the instructions of a line of the kernel on another engine (vector, "
+     "scalar, gpsimd, tensor), the tiles that it writes in another memory (sbuf, psum) or in two "
+     "buffers in turn (buffers). all: those that promise most, and what each engine's being "
+     "infinitely fast would bring.",
+     false},
     {"attempt", "N", NULL, "Which attempt of the session; TASK#N is the same.", false},
     OPTION_REFERENCE,
     OPTION_DEVICE,

@@ -34,6 +34,12 @@ void subject_print(const struct subject *subject, struct buf *out);
 /* Loads a part of it into a query: a query_load_fn. */
 bool subject_load(void *data, struct query *query, enum query_part part, struct err *err);
 
+/* ---- changes -------------------------------------------------------------------------------- */
+
+/* What changes would bring: "all", those that promise most, or one, "12:vector" (device_change's
+ * words), as text or JSON on stdout. */
+int what_if_print(const struct cli *cli, const char *asked, bool json);
+
 /* ---- answers -------------------------------------------------------------------------------- */
 
 enum print_how { PRINT_TEXT, PRINT_CSV, PRINT_JSON };

@@ -133,6 +133,10 @@ int cli_profile(const struct cli *cli) {
             format = &formats[i];
     if (table && format->write != write_csv)
         return cli_wrong_usage(cli, "--table is for --format csv");
+    if (cli_has(cli, "what-if"))
+        return format->write != write_text && format->write != write_json
+                   ? cli_wrong_usage(cli, "--what-if is told as text or json")
+                   : what_if_print(cli, cli_value(cli, "what-if"), format->write == write_json);
     request.table = query_table_find(table ? table : "Instruction");
     if (!request.table)
         return cli_wrong_usage(cli, "there is no table %s; hone query --tables lists them", table);

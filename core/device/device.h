@@ -41,6 +41,18 @@ struct device_causes *device_causes_of(const struct device_image *image,
                                        const struct device_constants *constants,
                                        bool reasons) CC_MUST_USE;
 
+/* What a line of the kernel's own file does, elsewhere. */
+struct device_change {
+    uint32_t line;  /* from 1 */
+    const char *to; /* "vector", "scalar", "gpsimd", "tensor": its instructions run there; "sbuf",
+                     * "psum": the tiles that it writes are there; "buffers": it fills two buffers
+                     * in turn */
+};
+/* The latency with the change, in microseconds, timed as for device_time_latency. 0 and *err (usage)
+ * where the hardware does not allow it, or the line does nothing that it is about. */
+double device_time_change(const struct device_image *image,
+                          const struct device_constants *constants,
+                          const struct device_change *change, struct err *err) CC_MUST_USE;
 /* Times changes of the lines that the critical path has most of, and adds them to the causes: each
  * on the other engines that can run it, and tiles that are waited for in two buffers. `constants`
  * as for the causes. Nothing for programs of more than 100 000 instructions or with folds. */
