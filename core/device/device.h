@@ -48,8 +48,8 @@ struct device_change {
                      * "psum": the tiles that it writes are there; "buffers": it fills two buffers
                      * in turn */
 };
-/* The latency with the change, in microseconds, timed as for device_time_latency. 0 and *err (usage)
- * where the hardware does not allow it, or the line does nothing that it is about. */
+/* The latency with the change, in microseconds, timed as for device_time_latency. 0 and *err
+ * (usage) where the hardware does not allow it, or the line does nothing that it is about. */
 double device_time_change(const struct device_image *image,
                           const struct device_constants *constants,
                           const struct device_change *change, struct err *err) CC_MUST_USE;

@@ -104,6 +104,19 @@ char *mcp_kernel_of(const struct mcp_call *call, char name[64], struct err *err)
 const struct tune_attempt *mcp_attempt_of(const struct mcp_call *call, const char *key,
                                           struct err *err);
 
+/* command.c: a command of hone that answers a call, in a child, as JSON. `answer` takes what it
+ * printed and ends the call; where the command fails, what it said ends it. */
+struct mcp_command;
+typedef void mcp_answer_fn(struct mcp_call *call, cJSON *answer);
+struct mcp_command *mcp_command_new(struct mcp_call *call, const char *name,
+                                    mcp_answer_fn *answer) CC_MUST_USE;
+/* Adds an argument, or an option with its value; NULL: nothing. Both are copied. */
+void mcp_command_add(struct mcp_command *command, const char *option, const char *value);
+/* Adds the kernel that the call is about, as mcp_kernel_of finds it. False and *err. */
+bool mcp_command_kernel(struct mcp_command *command, struct err *err);
+/* Runs it, or, where *err is set, ends the call with that. Takes the command. */
+void mcp_command_run(struct mcp_command *command, struct err *err);
+
 /* write.c: parts of answers. What is not known is left out. */
 void mcp_put_text(cJSON *object, const char *key, const char *text);
 void mcp_put_number(cJSON *object, const char *key, double number);
@@ -113,7 +126,7 @@ void mcp_put_profile(cJSON *object, const struct tune_state *state,
                      const struct tune_attempt *attempt, size_t most);
 /* The line with that number, from 1, without its indentation; appended. */
 void mcp_line_print(const char *source, int number, struct buf *out);
-cJSON *mcp_submission_write(const struct tune_state *state, int number) CC_MUST_USE;
+cJSON *mcp_submission_write(const struct mcp_call *call, int number) CC_MUST_USE;
 
 /* server.c: has the first kernel measured, once, where the loop is the server's to start. */
 void mcp_server_begin(struct mcp_server *server);

@@ -4,12 +4,22 @@
 
 #include "mcp/private.h"
 
+/* Whether something that was handed in is not decided about. What was under way when a session was
+ * closed is, too. */
+static bool any_waits(const struct tune_state *state) {
+    struct tune_submission_view view;
+    for (size_t i = 0; i < state->submissions.len; i++)
+        if (tune_submission_look(state, (int)i + 1, &view) && view.is != TUNE_SUBMISSION_ENDED)
+            return true;
+    return false;
+}
+
 /* Whether the loop is started for kernels that wait. Each is a reason once: a loop that stops all
  * the same, at a limit perhaps, is the person's. */
 static bool starts(const struct mcp_server *server) {
     const struct tune_state *state = tune_session_state(server->options.session);
     bool by_itself = state->wait == TUNE_WAIT_STOPPED || state->wait == TUNE_WAIT_REJECTED;
-    return tune_submission_next(state) && (server->options.drives || by_itself) &&
+    return any_waits(state) && (server->options.drives || by_itself) &&
            (int)state->submissions.len > server->started_for && !state->trouble &&
            !tune_session_is_busy(server->options.session) &&
            tune_can(state, TUNE_ANY_LANE, TUNE_ACT_START);

@@ -9,6 +9,7 @@
 #include "mcp/private.h"
 #include "runner/runner.h"
 
+#define MOST_PLANS 12
 #define MOST_CONSTANTS 60
 
 /* ------------------------------------------------------------------------------------- status */
@@ -53,12 +54,13 @@ static void kernels_put(cJSON *object, const struct tune_state *state) {
     cJSON_AddNumberToObject(object, "attempts", (double)state->attempts.len);
 }
 
-static void submissions_put(cJSON *object, const struct tune_state *state) {
+static void submissions_put(cJSON *object, const struct mcp_call *call) {
+    const struct tune_state *state = mcp_state(call);
     cJSON *rows = cJSON_AddArrayToObject(object, "submissions");
     struct tune_submission_view view;
     for (size_t i = 0; i < state->submissions.len; i++)
         if (tune_submission_look(state, (int)i + 1, &view) && view.is != TUNE_SUBMISSION_ENDED)
-            cJSON_AddItemToArray(rows, mcp_submission_write(state, (int)i + 1));
+            cJSON_AddItemToArray(rows, mcp_submission_write(call, (int)i + 1));
     cJSON_AddNumberToObject(object, "submitted", (double)state->submissions.len);
 }
 
@@ -85,7 +87,7 @@ void mcp_tool_status(struct mcp_call *call) {
     gates_put(object, state, server->options.approves);
     budgets_put(object, state);
     kernels_put(object, state);
-    submissions_put(object, state);
+    submissions_put(object, call);
     mcp_call_done(call, object, NULL);
 }
 
@@ -182,6 +184,22 @@ static void strategies_put(cJSON *object, const struct tune_menu *menu, const bo
     }
 }
 
+/* What the session's proposer found and nobody tried yet. */
+static void stock_put(cJSON *object, const struct tune_state *state) {
+    size_t at[MOST_PLANS], count = tune_stock_list(state, at, MOST_PLANS);
+    cJSON *plans = cJSON_AddArrayToObject(object, "plans");
+    for (size_t i = 0; i < count; i++) {
+        const struct tune_plan *plan = &state->stock.at[at[i]].plan;
+        cJSON *row = cJSON_CreateObject();
+        mcp_put_text(row, "key", plan->key);
+        mcp_put_text(row, "title", plan->title);
+        mcp_put_text(row, "what", plan->what);
+        mcp_put_text(row, "metric", plan->metric);
+        mcp_put_number(row, "size", plan->size);
+        cJSON_AddItemToArray(plans, row);
+    }
+}
+
 /* All that applies: unlike a prompt, an answer leaves nothing out by chance. */
 void mcp_tool_menu(struct mcp_call *call) {
     const struct tune_state *state = mcp_state(call);
@@ -205,6 +223,7 @@ void mcp_tool_menu(struct mcp_call *call) {
     tune_menu_choose(menu, &facts, &draw, shown);
     cJSON *object = cJSON_CreateObject();
     strategies_put(object, menu, shown);
+    stock_put(object, state);
     free(shown);
     tune_menu_free(menu);
     buf_free(&families);

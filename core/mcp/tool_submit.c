@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tools that hand a kernel in and wait for what becomes of it. */
+/* Tools that hand a kernel or a plan in and wait for what becomes of it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,14 +27,13 @@ static void cancel(struct mcp_call *call) {
 
 static void answer(struct waiting *own) {
     struct mcp_call *call = own->call;
-    const struct tune_state *state = mcp_state(call);
     struct tune_submission_view view;
     int number = own->number;
     char uri[64];
-    bool is_attempt = tune_submission_look(state, number, &view) && view.attempt >= 0;
+    bool is_attempt = tune_submission_look(mcp_state(call), number, &view) && view.attempt >= 0;
     snprintf(uri, sizeof uri, "hone://attempt/%d/kernel.py", view.attempt);
     waiting_free(own);
-    mcp_call_done(call, mcp_submission_write(state, number), is_attempt ? uri : NULL);
+    mcp_call_done(call, mcp_submission_write(call, number), is_attempt ? uri : NULL);
 }
 
 static void on_deadline(void *data) {
@@ -72,7 +71,8 @@ static void look(struct mcp_call *call) {
     const struct tune_state *state = mcp_state(call);
     struct tune_submission_view view;
     bool known = tune_submission_look(state, own->number, &view);
-    if (!known || view.is == TUNE_SUBMISSION_ENDED || stands(call))
+    bool wanted = tune_session_wants_kernel(call->client->server->options.session) == own->number;
+    if (!known || view.is == TUNE_SUBMISSION_ENDED || wanted || stands(call))
         answer(own);
     else
         progress_tell(own, state, &view);
@@ -131,26 +131,44 @@ static struct tune_plan plan_of(const struct mcp_call *call, const char *author)
                               .lane = -1};
 }
 
-void mcp_tool_submit(struct mcp_call *call) {
+/* `source` NULL: a plan alone. *err may be set already. */
+static void hand_in(struct mcp_call *call, const char *source, double seconds, struct err *err) {
     struct tune_session *session = call->client->server->options.session;
-    struct err err = {0};
     struct buf author = {0};
-    double seconds = 0;
-    char name[64];
-    if (!wait_read(call, &seconds))
-        return;
-    char *source = NULL;
-    if (mcp_text(call, "kernel") || mcp_text(call, "file"))
-        source = mcp_kernel_of(call, name, &err);
-    else
-        err_set(&err, ERR_USAGE, "submit needs \"kernel\", the whole source, or \"file\"");
     mcp_author_print(call->client, &author);
     struct tune_plan plan = plan_of(call, author.at);
-    int number = source ? tune_session_submit(session, &plan, source, &err) : 0;
-    free(source);
+    int of = mcp_int(call, "plan", 0), number = 0;
+    if (err->kind == ERR_NONE && of)
+        number = tune_session_carry_out(session, of, author.at, source, err) ? of : 0;
+    else if (err->kind == ERR_NONE)
+        number = tune_session_submit(session, &plan, source, err);
     buf_free(&author);
     if (number)
         wait_for(call, number, seconds);
     else
-        mcp_call_failed(call, "%s", err.text);
+        mcp_call_failed(call, "%s", err->text);
+}
+
+void mcp_tool_propose(struct mcp_call *call) {
+    double seconds = 0;
+    if (wait_read(call, &seconds))
+        hand_in(call, NULL, seconds, &(struct err){0});
+}
+
+void mcp_tool_submit(struct mcp_call *call) {
+    struct err err = {0};
+    double seconds = 0;
+    char name[64], *source = NULL;
+    if (!wait_read(call, &seconds))
+        return;
+    if (!mcp_text(call, "title") && !mcp_int(call, "plan", 0))
+        err_set(&err, ERR_USAGE,
+                "submit needs \"title\", the plan in one line, or \"plan\", the "
+                "number of a plan that was handed in before");
+    else if (mcp_text(call, "kernel") || mcp_text(call, "file"))
+        source = mcp_kernel_of(call, name, &err);
+    else
+        err_set(&err, ERR_USAGE, "submit needs \"kernel\", the whole source, or \"file\"");
+    hand_in(call, source, seconds, &err);
+    free(source);
 }

@@ -146,9 +146,11 @@ void mcp_put_profile(cJSON *object, const struct tune_state *state,
 /* -------------------------------------------------------------------- what was handed in */
 
 /* What it waits for, and who can do something about it. */
-static void waits_put(cJSON *object, const struct tune_state *state, bool under_way) {
+static void waits_put(cJSON *object, const struct tune_state *state, bool under_way, bool wanted) {
     struct buf text = {0};
-    if (state->trouble)
+    if (wanted)
+        buf_puts(&text, "its kernel: an agent hands it in");
+    else if (state->trouble)
         buf_printf(&text, "trouble: %s", state->trouble);
     else if (state->changed.len)
         buf_printf(&text,
@@ -167,7 +169,9 @@ static void waits_put(cJSON *object, const struct tune_state *state, bool under_
     buf_free(&text);
 }
 
-static const char *next_step(const struct tune_submission_view *view) {
+static const char *next_step(const struct tune_submission_view *view, bool wanted) {
+    if (wanted)
+        return "write the kernel of this plan and submit it with plan, this number";
     if (view->is != TUNE_SUBMISSION_ENDED)
         return "call wait";
     if (view->refused && view->by_loop)
@@ -180,7 +184,10 @@ static const char *next_step(const struct tune_submission_view *view) {
     }
 }
 
-cJSON *mcp_submission_write(const struct tune_state *state, int number) {
+cJSON *mcp_submission_write(const struct mcp_call *call, int number) {
+    const struct tune_session *session = call->client->server->options.session;
+    const struct tune_state *state = tune_session_state(session);
+    bool wanted = tune_session_wants_kernel(session) == number;
     static const char *const words[] = {"queued", "under way", "ended"};
     struct tune_submission_view view;
     cJSON *object = cJSON_CreateObject();
@@ -191,8 +198,13 @@ cJSON *mcp_submission_write(const struct tune_state *state, int number) {
     cJSON_AddStringToObject(object, "state", words[view.is]);
     mcp_put_text(object, "title", state->submissions.at[number - 1].plan.title);
     mcp_put_text(object, "author", state->submissions.at[number - 1].plan.author);
+    const struct tune_plan *plan = wanted ? tune_lane_plan(state, view.lane) : NULL;
+    if (plan) { /* a person may have edited it */
+        mcp_put_text(object, "plan_title", plan->title);
+        mcp_put_text(object, "plan_what", plan->what);
+    }
     if (view.is != TUNE_SUBMISSION_ENDED)
-        waits_put(object, state, view.is == TUNE_SUBMISSION_UNDER_WAY);
+        waits_put(object, state, view.is == TUNE_SUBMISSION_UNDER_WAY, wanted);
     else
         cJSON_AddStringToObject(object, "status", tune_status_word(view.status));
     mcp_put_text(object, "reason", view.reason);
@@ -207,6 +219,6 @@ cJSON *mcp_submission_write(const struct tune_state *state, int number) {
         mcp_put_text(object, "bound_by", attempt->bound_by);
         put_findings(object, state, attempt->id, 10);
     }
-    cJSON_AddStringToObject(object, "next", next_step(&view));
+    cJSON_AddStringToObject(object, "next", next_step(&view, wanted));
     return object;
 }

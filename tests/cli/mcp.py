@@ -250,6 +250,80 @@ class Mcp(unittest.TestCase):
         self.assertEqual(agent.tool("history")["all"], 1)
         self.assertEqual(agent.close(), 0)
 
+    def test_profiles_answer_questions(self):
+        agent = self.agent(revision=BEFORE)
+        lines = {row["text"].split(" ")[0]: row["line"] for row in agent.tool("profile")["lines"]}
+        load = agent.tool("why", line=lines["a"])
+        self.assertEqual(load["instructions"][0]["op"], "dma_copy")
+        self.assertEqual(load["moves"][0]["bytes"], 128 * 1024 * 4)
+        added = agent.tool("why", line=lines["both"])
+        self.assertIn(lines["b"], [row["line"] for row in added["waits_for"]])
+        self.assertIn(lines["both"], [row["line"] for row in load["waited_for_by"]] +
+                      [row["line"] for row in
+                       agent.tool("why", line=lines["b"])["waited_for_by"]])
+        chain = agent.tool("why", instruction=added["instructions"][0]["first_id"])
+        self.assertEqual(chain["line"], lines["both"])
+        starts = [row["starts_us"] for row in [chain] + chain["because_of"]]
+        self.assertEqual(starts, sorted(starts, reverse=True))
+        self.assertGreater(len(starts), 1)
+        for nonsense in ({}, {"line": 1, "instruction": 1}, {"line": 1}, {"instruction": 10 ** 8}):
+            self.assertIsInstance(agent.tool("why", **nonsense), str)
+        moved = agent.tool("what_if", line=lines["both"], to="gpsimd")
+        now = agent.tool("history")["attempts"][0]["latency_us"]
+        self.assertAlmostEqual(moved["latency_us"], now, places=2)
+        other = KERNEL.replace("nl.add(a, b)", "nki.isa.tensor_tensor(a, b, nl.add, "
+                               "engine=nki.isa.gpsimd_engine)").replace(
+                               "import neuronxcc.nki.lang", "import neuronxcc.nki.isa\n"
+                               "import neuronxcc.nki.lang")
+        self.assertAlmostEqual(moved["changes"][0]["latency_us"],
+                               agent.tool("evaluate", kernel=other)["latency_us"], places=2)
+        self.assertTrue(agent.tool("what_if")["infinitely_fast"])
+        self.assertIn("cannot run", agent.tool("what_if", line=lines["a"], to="vector"))
+        self.assertIn("belong together", agent.tool("what_if", line=3))
+        count = agent.tool("query", sql="SELECT COUNT(*) FROM Instruction", kernel=WIDE)
+        self.assertEqual(count["rows"], [[8]])
+        self.assertEqual(agent.tool("query", sql="SELECT status FROM attempts")["rows"], [["keep"]])
+        names = [table["name"] for table in agent.tool("query")["tables"]]
+        self.assertIn("Dependence", names)
+        self.assertTrue(agent.tool("query", recipe="critical", rows=2)["rows"])
+        self.assertIn("not be modified", agent.tool("query", sql="DELETE FROM attempts"))
+        self.assertIn("no recipe", agent.tool("query", recipe="odd"))
+        self.assertIn("not both", agent.tool("query", recipe="lines", sql="SELECT 1"))
+        self.assertEqual(agent.close(), 0)
+        self.assertFalse(list(pathlib.Path(tempfile.gettempdir()).glob(
+            f"hone-{agent.process.pid}-agent-*")))
+
+    def test_pages_are_looked_up(self):
+        agent = self.agent()
+        page = agent.tool("docs", what="nisa.activation")["pages"][0]
+        self.assertIn("engine", page["page"])
+        self.assertIn("tiling", [row["name"] for row in agent.tool("docs", what="tiling")["pages"]])
+        self.assertGreater(len(agent.tool("docs", what="transpose psum")["pages"]), 1)
+        self.assertIn("nisa.activation", agent.tool("docs", what="nisa.activaton"))
+        self.assertIn("release", agent.tool("docs", what="tiling", release="99"))
+        self.assertEqual(agent.close(), 0)
+
+    def test_plans_go_before_their_kernels(self):
+        agent = self.agent("--gate", "auto", name="one")
+        done = agent.tool("propose", title="wider tiles", what="TILE_N = 512", size=0.5)
+        self.assertEqual((done["state"], done["plan_title"]), ("under way", "wider tiles"), done)
+        self.assertIn("its kernel", done["waits_for"])
+        self.assertIn("plan", done["next"])
+        self.assertIn("no kernel", agent.tool("submit", plan=7, kernel=WIDE))
+        self.assertIn("needs", agent.tool("submit", kernel=WIDE))
+        agent.process.kill()  # the plan waits for its kernel again
+        agent.process.wait()
+        agent = self.agent("--gate", "auto", name="two")
+        self.assertIn("its kernel", agent.tool("wait", submission=1)["waits_for"])
+        done = agent.tool("submit", plan=1, kernel=WIDE)
+        self.assertEqual((done["status"], done["author"]), ("keep", "agent/one"), done)
+        self.assertEqual(agent.tool("history")["attempts"][1]["author"], "agent/two")
+        self.assertEqual(agent.close(), 0)
+        again = self.agent("--gate", "auto")
+        self.assertEqual(again.tool("wait", submission=1)["status"], "keep")
+        self.assertEqual(again.tool("status")["submitted"], 1)
+        self.assertEqual(again.close(), 0)
+
     def test_work_is_given_up_when_it_is_cancelled(self):
         agent = self.agent()
         agent.tool("profile")

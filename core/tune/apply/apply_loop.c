@@ -140,11 +140,18 @@ void apply_plans(struct tune_state *state, const struct tune_event *event, int64
 
 void apply_submitted(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     const struct tune_event_submitted *submitted = &event->submitted;
-    if (!submitted->plan || !submitted->source)
+    if (!submitted->plan)
         return;
+    /* The kernel of a plan that came before it. */
+    const struct tune_submission *before = tune_submission_of(state, submitted->plan);
+    if (before && submitted->source) {
+        state->submissions.at[before - state->submissions.at].source =
+            tune_keep(state, submitted->source);
+        return;
+    }
     struct tune_submission row = {.plan = *submitted->plan, .wall_ms = wall_ms};
     tune_part_keep(TUNE_PART_PLAN, &row.plan, state->own->texts);
-    row.source = tune_keep(state, submitted->source);
+    row.source = submitted->source ? tune_keep(state, submitted->source) : NULL;
     *vec_push(&state->submissions) = row;
 }
 

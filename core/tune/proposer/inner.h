@@ -40,6 +40,10 @@ void tune_sweep_tell(struct tune_session *session, const struct tune_plan *plan)
  * none waits. A submission as a candidate; false for a plan of another kind. */
 bool tune_submission_plan(struct tune_session *session, int lane);
 bool tune_submission_rewrite(const struct tune_plan *plan, struct tune_reply *reply);
+/* The plan as a proposer is to carry it out. One that an agent handed in without a kernel may name,
+ * as its strategy, an edit of the rewriter by its key. */
+struct tune_plan tune_submission_carried(const struct tune_state *state,
+                                         const struct tune_plan *plan);
 
 /* calls.c: what a proposer tells of each question to a language model. A call is named by its
  * number in state->calls. It is -1 when it could not be written down, and the other functions

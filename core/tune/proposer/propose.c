@@ -91,8 +91,10 @@ void tune_rewrite_start(struct tune_session *session, int lane) {
     session->asking++;
     if (tune_sweep_is_one(plan))
         tune_sweep_rewrite(reply->context, &reply->plan, reply);
-    else if (!tune_submission_rewrite(&reply->plan, reply))
-        session->proposer->rewrite(session->proposer->self, reply->context, &reply->plan, reply);
+    else if (!tune_submission_rewrite(&reply->plan, reply)) {
+        struct tune_plan carried = tune_submission_carried(session->state, &reply->plan);
+        session->proposer->rewrite(session->proposer->self, reply->context, &carried, reply);
+    }
     session->asking--;
 }
 

@@ -24,12 +24,19 @@ struct tune_proposer *tune_models_new(struct loop *loop, const struct config *co
  * loop stops where no kernel waits. */
 struct tune_proposer *tune_agents_new(void) CC_MUST_USE;
 
-/* A kernel with its plan, as an agent hands it in. It becomes an attempt as a model's does: by the
- * same gates, checks, budgets and decisions. The plan's key is not read; its author is who hands it
- * in. All is copied. Returns its number, from 1; or 0 and *err (usage), which says what to do. It
- * is in the log then, so nothing that happens to this process loses it. */
+/* A kernel with its plan, as an agent hands it in; `source` NULL: a plan alone, which the session's
+ * proposer carries out when its turn comes, or an agent where there is none. It becomes an attempt
+ * as a model's does: by the same gates, checks, budgets and decisions. The plan's key is not read;
+ * its author is who hands it in. All is copied. Returns its number, from 1; or 0 and *err (usage),
+ * which says what to do. It is in the log then, so no end of this process loses it. */
 int tune_session_submit(struct tune_session *session, const struct tune_plan *plan,
                         const char *source, struct err *err) CC_MUST_USE;
+/* The submission, a plan alone, whose kernel the loop waits for: nobody but agents proposes here.
+ * 0: none. */
+int tune_session_wants_kernel(const struct tune_session *session);
+/* Hands that kernel in. False and *err (usage) where it is not waited for. */
+bool tune_session_carry_out(struct tune_session *session, int number, const char *author,
+                            const char *source, struct err *err) CC_MUST_USE;
 
 /* The finishing calls. Texts are copied. `count` 0: nothing left. */
 void tune_reply_plans(struct tune_reply *reply, const struct tune_plan *plans, size_t count);

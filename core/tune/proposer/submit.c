@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that agents hand in, in the loop. Plan and kernel came together, so they come from here
- * instead of from the proposer. All else is as for any other proposal. */
+/* Kernels and plans that agents hand in, in the loop. A plan comes from here instead of from the
+ * proposer, and so does the kernel where it came with the plan; else the proposer writes it. All
+ * else is as for any other proposal. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,24 @@
 #define MOST_BYTES ((size_t)1 << 20) /* of a kernel */
 #define MOST_TEXT ((size_t)8000)     /* of each text of a plan */
 #define MOST_WAITING 64
+#define KERNEL_LIMIT_MS 1800000 /* for the kernel of a plan */
+
+/* Agents as a proposer: they take part by themselves, and are asked for nothing but the kernels of
+ * plans that they handed in without one. */
+struct agents {
+    struct tune_proposer proposer;
+    struct tune_reply *reply; /* for which a kernel is to come; NULL: none */
+    struct loop_timer *limit;
+};
+
+static void rewrite(void *self, const struct tune_context *context, const struct tune_plan *plan,
+                    struct tune_reply *reply);
+
+/* Those of a session that takes kernels of agents alone; NULL: it has another proposer. */
+static struct agents *agents_of(const struct tune_session *session) {
+    return session->proposer && session->proposer->rewrite == rewrite ? session->proposer->self
+                                                                      : NULL;
+}
 
 /* ------------------------------------------------------------------------------- handing in */
 
@@ -65,7 +84,8 @@ int tune_session_submit(struct tune_session *session, const struct tune_plan *pl
     int number = (int)session->state->submissions.len + 1;
     struct tune_plan own = *plan;
     char key[32];
-    if (!session_check(session, err) || !plan_check(plan, err) || !source_check(source, err))
+    if (!session_check(session, err) || !plan_check(plan, err) ||
+        (source && !source_check(source, err)))
         return 0;
     snprintf(key, sizeof key, "submission:%d", number);
     own.key = key;
@@ -88,6 +108,41 @@ int tune_session_submit(struct tune_session *session, const struct tune_plan *pl
     return number;
 }
 
+int tune_session_wants_kernel(const struct tune_session *session) {
+    const struct agents *agents = agents_of(session);
+    const struct tune_submission *submission =
+        agents && agents->reply ? tune_submission_of(session->state, &agents->reply->plan) : NULL;
+    return submission ? (int)(submission - session->state->submissions.at) + 1 : 0;
+}
+
+static void reply_forget(struct agents *agents) {
+    loop_timer_stop(agents->limit);
+    agents->limit = NULL;
+    agents->reply = NULL;
+}
+
+bool tune_session_carry_out(struct tune_session *session, int number, const char *author,
+                            const char *source, struct err *err) {
+    struct agents *agents = agents_of(session);
+    if (!number || tune_session_wants_kernel(session) != number)
+        return err_set(err, ERR_USAGE,
+                       "plan %d waits for no kernel: its turn has not come, a person has not "
+                       "approved it, somebody else writes it, or it is over; wait tells",
+                       number);
+    if (!source_check(source, err))
+        return false;
+    struct tune_plan plan = session->state->submissions.at[number - 1].plan;
+    if (!tune_emit(session, TUNE_ALL_LANES,
+                   TUNE_EVENT(SUBMITTED, submitted, .plan = &plan, .source = source)))
+        return err_set(err, ERR_ENVIRONMENT, "it could not be written down: %s",
+                       session->trouble ? session->trouble : "the session was halted");
+    struct tune_reply *reply = agents->reply;
+    reply_forget(agents);
+    tune_reply_author(reply, author);
+    tune_reply_candidate(reply, str_of(source));
+    return true;
+}
+
 /* ------------------------------------------------------------------------------ in the loop */
 
 bool tune_submission_plan(struct tune_session *session, int lane) {
@@ -104,11 +159,20 @@ bool tune_submission_plan(struct tune_session *session, int lane) {
 
 bool tune_submission_rewrite(const struct tune_plan *plan, struct tune_reply *reply) {
     const struct tune_submission *submission = tune_submission_of(reply->work.session->state, plan);
-    if (!submission)
+    if (!submission || !submission->source)
         return false;
     tune_reply_author(reply, plan->author ? plan->author : "an agent");
     tune_reply_candidate(reply, str_of(submission->source));
     return true;
+}
+
+struct tune_plan tune_submission_carried(const struct tune_state *state,
+                                         const struct tune_plan *plan) {
+    const struct tune_submission *submission = tune_submission_of(state, plan);
+    struct tune_plan carried = *plan;
+    if (submission && !submission->source)
+        carried.key = plan->strategy;
+    return carried;
 }
 
 /* ------------------------------------------------------------------- who only takes these */
@@ -118,15 +182,46 @@ static void plan(void *self, const struct tune_context *context, struct tune_rep
     tune_reply_failed(reply, "no kernel waits; agents hand them in (hone mcp)");
 }
 
+static void on_limit(void *data) {
+    struct agents *agents = data;
+    struct tune_reply *reply = agents->reply;
+    agents->limit = NULL;
+    agents->reply = NULL;
+    tune_reply_failed(reply, "no kernel came for this plan within half an hour");
+}
+
 static void rewrite(void *self, const struct tune_context *context, const struct tune_plan *plan,
                     struct tune_reply *reply) {
-    (void)self, (void)context, (void)plan;
-    tune_reply_failed(reply, "nobody here carries out plans; agents hand in whole kernels");
+    struct agents *agents = self;
+    (void)context, (void)plan;
+    if (!tune_submission_of(reply->work.session->state, &reply->plan)) {
+        tune_reply_failed(reply, "nobody here carries out plans; agents hand in whole kernels");
+        return;
+    }
+    agents->reply = reply;
+    agents->limit =
+        loop_timer_start(reply->work.session->loop, KERNEL_LIMIT_MS, 0, on_limit, agents);
+    tune_reply_log(reply, "the plan goes on with its kernel, which an agent is to hand in");
+}
+
+static void cancel(void *self, struct tune_reply *reply) {
+    struct agents *agents = self;
+    if (agents->reply == reply)
+        reply_forget(agents);
+}
+
+static void agents_free(void *self) {
+    reply_forget(self);
+    free(self);
 }
 
 struct tune_proposer *tune_agents_new(void) {
-    struct tune_proposer *proposer = mem_alloc(1, sizeof *proposer);
-    *proposer = (struct tune_proposer){
-        .name = "agents", .self = proposer, .plan = plan, .rewrite = rewrite, .free = free};
-    return proposer;
+    struct agents *agents = mem_alloc(1, sizeof *agents);
+    agents->proposer = (struct tune_proposer){.name = "agents",
+                                              .self = agents,
+                                              .plan = plan,
+                                              .rewrite = rewrite,
+                                              .cancel = cancel,
+                                              .free = agents_free};
+    return &agents->proposer;
 }

@@ -72,10 +72,11 @@ struct tune_stocked {
     bool tried;       /* an attempt carried it out */
 };
 
-/* A kernel that an agent handed in, with its plan. What became of it: tune_submission_look. */
+/* A kernel that an agent handed in with its plan, or a plan alone. What became of it:
+ * tune_submission_look. */
 struct tune_submission {
     struct tune_plan plan; /* its key is "submission:" and its number, from 1 */
-    const char *source;
+    const char *source;    /* NULL: the proposer carries the plan out */
     int64_t wall_ms;
 };
 

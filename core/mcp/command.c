@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tools that commands of hone answer, each in a child: what they work out may take long, and a call
+ * that is given up ends it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "mcp/private.h"
+
+#define MOST_ARGS 24
+#define MOST_SECONDS 120.0
+#define MOST_OUTPUT ((uint64_t)8 << 20)
+#define MOST_WORDS 1000 /* bytes of what a command says of its failure */
+
+struct mcp_command {
+    struct mcp_call *call;
+    struct loop_child *child;
+    mcp_answer_fn *answer;
+    struct arena *arena;
+    const char *args[MOST_ARGS];
+    size_t count;
+    char *folder; /* of a kernel that came as text; NULL: none */
+    struct buf out, said;
+};
+
+/* ------------------------------------------------------------------------------- arguments */
+
+void mcp_command_add(struct mcp_command *command, const char *option, const char *value) {
+    const char *const both[] = {option, value};
+    for (size_t i = 0; i < COUNT_OF(both); i++)
+        if (both[i] && command->count + 1 < MOST_ARGS)
+            command->args[command->count++] = arena_strdup(command->arena, both[i]);
+}
+
+struct mcp_command *mcp_command_new(struct mcp_call *call, const char *name,
+                                    mcp_answer_fn *answer) {
+    struct mcp_command *command = mem_alloc(1, sizeof *command);
+    char *self = os_executable_path();
+    *command = (struct mcp_command){.call = call, .answer = answer, .arena = arena_new()};
+    mcp_command_add(command, self ? self : "hone", name);
+    free(self);
+    return command;
+}
+
+static void command_free(struct mcp_command *command) {
+    bool gone = !command->folder || file_remove_tree(command->folder, &(struct err){0});
+    (void)gone; /* else os_sweep_scratch does it */
+    free(command->folder);
+    buf_free(&command->out);
+    buf_free(&command->said);
+    arena_free(command->arena);
+    free(command);
+}
+
+/* A folder of this process, which os_sweep_scratch removes should it be killed. */
+static char *folder_new(struct err *err) {
+    const char *temporary = getenv("TMPDIR");
+    char name[48];
+    snprintf(name, sizeof name, "hone-%ld-agent-XXXXXX", (long)getpid());
+    char *pattern = path_join(temporary && *temporary ? temporary : "/tmp", name);
+    if (mkdtemp(pattern))
+        return pattern;
+    err_set(err, ERR_ENVIRONMENT, "cannot make the folder %s", pattern);
+    free(pattern);
+    return NULL;
+}
+
+/* The kernel as a file, with the inputs and the device of the session. */
+static bool source_add(struct mcp_command *command, const char *source, struct err *err) {
+    const struct tune_state *state = mcp_state(command->call);
+    command->folder = folder_new(err);
+    if (!command->folder)
+        return false;
+    char *path = path_join(command->folder, "kernel.py");
+    bool ok = file_write_private(path, source, strlen(source), err);
+    mcp_command_add(command, path, NULL);
+    free(path);
+    mcp_command_add(command, tune_reference_file(state) ? "--reference" : NULL,
+                    tune_reference_file(state));
+    mcp_command_add(command, state->device ? "--device" : NULL, state->device);
+    mcp_command_add(command, state->function ? "--kernel-name" : NULL, state->function);
+    return ok;
+}
+
+bool mcp_command_kernel(struct mcp_command *command, struct err *err) {
+    const struct mcp_call *call = command->call;
+    const struct tune_state *state = mcp_state(call);
+    bool attempt = mcp_int(call, "attempt", -1) >= 0;
+    char name[64], number[16];
+    if (mcp_text(call, "kernel") || mcp_text(call, "file") || (!attempt && state->incumbent < 0)) {
+        char *source = mcp_kernel_of(call, name, err);
+        bool ok = source && source_add(command, source, err);
+        free(source);
+        return ok;
+    }
+    const struct tune_attempt *found = mcp_attempt_of(call, "attempt", err);
+    if (!found)
+        return false;
+    snprintf(number, sizeof number, "%d", found->id);
+    mcp_command_add(command, tune_session_folder(call->client->server->options.session), NULL);
+    mcp_command_add(command, "--attempt", number);
+    return true;
+}
+
+/* -------------------------------------------------------------------------------- the child */
+
+static void on_output(void *data, enum loop_stream stream, struct str text, bool whole) {
+    struct mcp_command *command = data;
+    if (stream == LOOP_STDOUT) {
+        buf_add(&command->out, text.at, text.len);
+    } else if (command->said.len < MOST_WORDS) {
+        buf_printf(&command->said, "%s" STR_FMT, command->said.len ? " " : "",
+                   (int)MIN_OF(text.len, (size_t)MOST_WORDS), text.at);
+        (void)whole;
+    }
+}
+
+/* "hone query: there is no ..": the agent did not ask that command. */
+static struct str without_name(const struct mcp_command *command) {
+    struct buf name = {0};
+    struct str said = str_trim(buf_str(&command->said));
+    buf_printf(&name, "hone %s: ", command->args[1]);
+    if (str_starts(said, name.at))
+        said = (struct str){said.at + name.len, said.len - name.len};
+    buf_free(&name);
+    return said;
+}
+
+static void failed(struct mcp_command *command, const struct loop_exit *exit) {
+    struct str said = without_name(command);
+    struct buf how = {0};
+    loop_exit_print(exit, &how);
+    if (said.len)
+        mcp_call_failed(command->call, STR_FMT, STR_ARG(said));
+    else
+        mcp_call_failed(command->call, "hone %s ended with %s", command->args[1], how.at);
+    buf_free(&how);
+}
+
+static void on_exit_command(void *data, const struct loop_exit *exit) {
+    struct mcp_command *command = data;
+    bool ended = exit->end == LOOP_EXITED && exit->status <= 1;
+    cJSON *answer = ended && command->out.len ? cJSON_Parse(command->out.at) : NULL;
+    if (answer)
+        command->answer(command->call, answer);
+    else
+        failed(command, exit);
+    command_free(command);
+}
+
+static void cancel(struct mcp_call *call) {
+    struct mcp_command *command = call->work;
+    loop_child_forget(command->child);
+    loop_child_kill(command->child, 0);
+    command_free(command);
+}
+
+void mcp_command_run(struct mcp_command *command, struct err *err) {
+    struct mcp_call *call = command->call;
+    struct loop_child_spec spec = {.argv = command->args,
+                                   .pass = (const char *const[]){"XDG_*", "TMPDIR", NULL},
+                                   .own_session = true,
+                                   .out = LOOP_RAW,
+                                   .err = LOOP_LINES,
+                                   .output_limit = MOST_OUTPUT,
+                                   .time_limit_s = MOST_SECONDS,
+                                   .on_output = on_output,
+                                   .on_exit = on_exit_command,
+                                   .data = command};
+    if (err->kind == ERR_NONE)
+        command->child = loop_child_start(call->client->server->options.loop, &spec, err);
+    if (!command->child) {
+        command_free(command);
+        mcp_call_failed(call, "%s", err->text);
+        return;
+    }
+    call->work = command;
+    call->cancel = cancel;
+}
