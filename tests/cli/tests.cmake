@@ -68,6 +68,13 @@ set_tests_properties(cli/query PROPERTIES LABELS session TIMEOUT 300)
 add_test(NAME cli/mcp COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/mcp.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/mcp PROPERTIES LABELS session TIMEOUT 300)
+# Kernels that cheat; and of honest ones here some, all of them by the label bench.
+add_test(NAME cli/cheats COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/cheats.py
+         $<TARGET_FILE:hone> 4)
+add_test(NAME bench/cheats COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/cheats.py
+         $<TARGET_FILE:hone> 108)
+set_tests_properties(cli/cheats PROPERTIES LABELS session TIMEOUT 200)
+set_tests_properties(bench/cheats PROPERTIES LABELS bench TIMEOUT 900)
 add_test(NAME cli/decisions COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/decisions.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/decisions PROPERTIES LABELS session TIMEOUT 120)

@@ -20,6 +20,96 @@ static void check_arg(struct lint *lint, const struct nki_node *node) {
         lint_name(lint, LINT_C_GLOBAL, node, node->arg.name);
 }
 
+/* Whether a value may change while its name stays. */
+static bool is_mutable(const struct nki_node *value) {
+    return value && value->kind != NKI_CONSTANT && value->kind != NKI_ATTRIBUTE &&
+           value->kind != NKI_NAME && value->kind != NKI_BIN_OP && value->kind != NKI_UNARY_OP &&
+           value->kind != NKI_TUPLE;
+}
+
+static bool has_name(const struct nki_list *targets, struct str id) {
+    for (uint32_t i = 0; i < targets->len; i++)
+        if (targets->at[i]->kind == NKI_NAME && str_equal(targets->at[i]->name.id, id))
+            return true;
+    return false;
+}
+
+/* Whether the module itself binds the name to something that can be filled. */
+static bool is_of_module(const struct lint *lint, struct str id) {
+    const struct nki_list *body = &lint->tree->module->module.body;
+    for (uint32_t i = 0; i < body->len; i++) {
+        const struct nki_node *node = body->at[i];
+        if (node->kind == NKI_ASSIGN && is_mutable(node->assign.value) &&
+            has_name(&node->assign.targets, id))
+            return true;
+        if (node->kind == NKI_ANN_ASSIGN && is_mutable(node->ann_assign.value) &&
+            node->ann_assign.target->kind == NKI_NAME &&
+            str_equal(node->ann_assign.target->name.id, id))
+            return true;
+    }
+    return false;
+}
+
+/* Whether a function around the place binds the name. */
+static bool is_local(const struct lint *lint, const struct nki_node *name) {
+    const struct nki_node *at = nki_enclosing(name, NKI_FUNCTION_DEF);
+    for (; at; at = nki_enclosing(at, NKI_FUNCTION_DEF))
+        for (uint32_t i = at->id; i <= at->last; i++) {
+            const struct nki_node *node = lint->tree->nodes[i];
+            if ((node->kind == NKI_ARG && str_equal(node->arg.name, name->name.id)) ||
+                (node->kind == NKI_NAME && node->context == NKI_STORE &&
+                 str_equal(node->name.id, name->name.id)))
+                return true;
+        }
+    return false;
+}
+
+/* KEPT[0] = .., KEPT.append(..), or another name for it. */
+static bool may_fill(const struct nki_node *name) {
+    static const char *const fills[] = {"append", "appendleft", "extend",     "extendleft",
+                                        "insert", "update",     "add",        "setdefault",
+                                        "pop",    "popleft",    "popitem",    "clear",
+                                        "remove", "discard",    "move_to_end"};
+    const struct nki_node *up = name->parent;
+    if (up->kind == NKI_SUBSCRIPT && up->subscript.value == name)
+        return up->context != NKI_LOAD;
+    if (up->kind == NKI_ASSIGN)
+        return up->assign.value == name;
+    for (size_t i = 0; up->kind == NKI_ATTRIBUTE && i < COUNT_OF(fills); i++)
+        if (str_is(up->attribute.attr, fills[i]))
+            return true;
+    return false;
+}
+
+/* A list or dict of the module that a function fills lives from one call to the next. */
+static void check_name(struct lint *lint, const struct nki_node *node) {
+    if (node->context == NKI_LOAD && may_fill(node) && nki_enclosing(node, NKI_FUNCTION_DEF) &&
+        !is_local(lint, node) && is_of_module(lint, node->name.id))
+        lint_name(lint, LINT_C_GLOBAL, node, node->name.id);
+}
+
+/* ---- decorators ----------------------------------------------------------------------------- */
+
+static bool is_own_function(const struct lint *lint, struct str id) {
+    const struct nki_list *body = &lint->tree->module->module.body;
+    for (uint32_t i = 0; i < body->len; i++)
+        if (body->at[i]->kind == NKI_FUNCTION_DEF && str_equal(body->at[i]->function_def.name, id))
+            return true;
+    return false;
+}
+
+/* What decorates a function may put another one in its place: then not what was checked runs. */
+static void check_decorators(struct lint *lint, const struct nki_node *function) {
+    const struct nki_list *all = &function->function_def.decorators;
+    for (uint32_t i = 0; i < all->len; i++) {
+        const struct nki_node *node = all->at[i];
+        const struct nki_node *named = node->kind == NKI_CALL ? node->call.func : node;
+        bool is_plain = named->kind == NKI_ATTRIBUTE || named->kind == NKI_NAME;
+        if (!is_plain || (named->kind == NKI_NAME && is_own_function(lint, named->name.id)))
+            lint_name(lint, LINT_C_USE, node, nki_node_text(lint->tree, node));
+    }
+}
+
 /* ---- tests ---------------------------------------------------------------------------------- */
 
 static bool is_shape(const struct nki_node *node) {
@@ -107,8 +197,14 @@ static void check_subscript(struct lint *lint, const struct nki_node *node) {
 
 typedef void (*check_fn)(struct lint *lint, const struct nki_node *node);
 static const check_fn checks[NKI_KIND_COUNT] = {
-    [NKI_GLOBAL] = check_global, [NKI_ARG] = check_arg,       [NKI_IF] = check_if,
-    [NKI_WHILE] = check_while,   [NKI_IF_EXP] = check_if_exp, [NKI_SUBSCRIPT] = check_subscript,
+    [NKI_GLOBAL] = check_global,
+    [NKI_ARG] = check_arg,
+    [NKI_IF] = check_if,
+    [NKI_NAME] = check_name,
+    [NKI_FUNCTION_DEF] = check_decorators,
+    [NKI_WHILE] = check_while,
+    [NKI_IF_EXP] = check_if_exp,
+    [NKI_SUBSCRIPT] = check_subscript,
 };
 
 static const char *const narrow[] = {

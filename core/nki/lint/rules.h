@@ -87,7 +87,8 @@
       "Modules and what they hold stay as they are; use a local variable.")                        \
     X(C_USE, "hone-candidate-use", ERROR, 0, "a candidate may not use '{}' in this way",           \
       "type() is for comparing, Enum and other classes for class statements, getattr() for names " \
-      "that stand there, nki.jit for the kernel with plain options.")                              \
+      "that stand there, nki.jit for the kernel with plain options, decorators for what others "   \
+      "define.")                                                                                   \
     X(C_FORM, "hone-candidate-form", ERROR, 0, "a candidate may not have {}",                      \
       "A kernel is plain Python in plain ASCII names; write it without.")                          \
     X(C_KEPT, "hone-candidate-kept", ERROR, 0,                                                     \

@@ -252,6 +252,7 @@ static void end(struct follow *follow) {
         follow->facts->outputs[i].inputs = follow->holds[at];
         follow->facts->outputs[i].written =
             follow->written[i] ? share_of(follow->written[i], count) : (double)NAN;
+        follow->facts->outputs[i].input = storage->input;
         follow->facts->outputs[i].line = line_of(program, storage->loc);
         snprintf(follow->facts->outputs[i].name, sizeof follow->facts->outputs[i].name, "%s",
                  storage->name ? storage->name : "");
@@ -287,6 +288,18 @@ static void compare_output(const struct nki_facts *candidate, const struct nki_f
                  "only %.4g %% of output %zu (%s) is written, the rest holds what was in memory "
                  "before; store every element",
                  written * 100, i, name);
+}
+
+/* Where the original makes an array of its own, the next launch would find its inputs changed. */
+static void compare_place(const struct nki_facts *candidate, const struct nki_facts *original,
+                          size_t i, const char *file, struct diag_list *diags) {
+    if (candidate->outputs[i].input < 0 || original->outputs[i].input >= 0)
+        return;
+    diag_add(
+        diags, DIAG_ERROR, "hone-candidate-input", file, candidate->outputs[i].line, 1,
+        "output %zu is the array argument %d itself, which the kernel then changes for whoever "
+        "reads it next; the original returns an array of its own: allocate one",
+        i, candidate->outputs[i].input);
 }
 
 static void compare_reads(const struct nki_facts *candidate, const struct nki_facts *original,
@@ -341,6 +354,8 @@ void nki_facts_compare(const struct nki_facts *candidate, const struct nki_facts
     size_t first = diags->all.len;
     for (size_t i = 0; i < candidate->n_outputs && i < original->n_outputs; i++)
         compare_output(candidate, original, i, file, diags);
+    for (size_t i = 0; i < candidate->n_outputs && i < original->n_outputs; i++)
+        compare_place(candidate, original, i, file, diags);
     compare_reads(candidate, original, file, diags);
     if (precision != NKI_PRECISION_ANY)
         compare_casts(candidate, original, precision, file, diags);

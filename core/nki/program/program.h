@@ -501,6 +501,7 @@ struct nki_facts {
     struct {
         uint64_t inputs; /* inputs that its contents depend on */
         double written;  /* share of its elements; NAN: unknown */
+        int input;       /* the argument that it is itself, written to in place; -1: none */
         int line;
         char name[40];
     } outputs[NKI_FACT_OUTPUTS];
