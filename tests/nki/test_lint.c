@@ -93,6 +93,7 @@ static void names_that_nki_lost_are_found_with_any_alias(void **state) {
         {"nisa.nc_matmul(dst=1, is_moving_zero=True)\n", "2:23 hone-removed-keyword"},
         {"@nki.jit(mode='trace')\ndef f(): pass\n", "2:10 hone-jit-keyword"},
         {"from neuronxcc.nki.isa import x\nnisa.iota(dst=1)\n", "2:1 hone-legacy-import"},
+        {"import neuronxcc.nki.typing as nt\n", ""},
         {"t = [1]\nt[...] = nisa.activation(data=t)\n", "3:10 hone-legacy-store"},
         {"print(nisa.activation(data=1))\n", "2:7 hone-legacy-value"},
         {"print(nisa.activation(dst=1))\n", ""},

@@ -119,6 +119,11 @@ static struct tensor *create(struct interp *in, const struct nki_node *node,
     if (request.space != NKI_HBM && request.n_dims == 1)
         request.shape[request.n_dims++] = 1;
     request.zeroed = zeroed && request.space == NKI_PSUM;
+    if (request.shared && interp_scope(in)) {
+        interp_error(in, node, "err_shared_hbm_must_in_kernel_level",
+                     "a tensor in nl.shared_hbm is made in a loop: make it before the loop");
+        return NULL;
+    }
     return request.shared ? shared_tensor(in, node, &request) : tensor_new(in, node, &request);
 }
 

@@ -93,6 +93,17 @@ static bool check_counts(struct api_build *b, const struct tensor *const *views)
     return true;
 }
 
+/* Tiles of the legacy dialect end with the loop that makes them. */
+static bool check_scopes(struct api_build *b, int n) {
+    for (int k = 0; k < n; k++)
+        if (b->tensor[k] && !interp_scope_is_open(b->in, b->tensor[k]->scope))
+            return interp_error(b->in, b->node, "err_local_variable_used_out_of_scope",
+                                "the tile %s was made in a loop that has ended: make it before "
+                                "the loop, and write to it there",
+                                tensor_storage(b->in, b->tensor[k])->name);
+    return true;
+}
+
 static bool touches(const struct index_affine *term, int d) {
     return term->c[d] != 0;
 }
@@ -270,7 +281,7 @@ bool api_emit(struct api_build *b) {
     api->skipped &= b->mask != NULL;
     if (api->skipped)
         return true;
-    if (row->streams && !check_counts(b, views))
+    if (!check_scopes(b, n) || (row->streams && !check_counts(b, views)))
         return false;
     int dim = row->streams && !b->mask ? dim_to_split(b, n) : -1;
     if (dim >= 0 && b->tensor[NKI_DST]->n_dims > dim)
@@ -399,6 +410,7 @@ struct tensor *api_constant_tile(struct interp *in, const struct nki_node *node,
     }
     if (!tile)
         return NULL;
+    tile->scope = 0; /* it is made once, wherever that is */
     struct api_constant *c = ARENA_NEW(interp_arena(in), struct api_constant);
     *c = (struct api_constant){
         .what = kind, .dtype = dtype, .size = size, .tile = tile, .next = api->constants};

@@ -3,6 +3,33 @@
  * the program's outputs. */
 #include "nki/api/api.h"
 
+static bool returns_values(const struct nki_node *function) {
+    const struct nki_list *body = &function->function_def.body;
+    for (uint32_t i = 0; i < body->len; i++)
+        if (body->at[i]->kind == NKI_RETURN && body->at[i]->return_.value)
+            return true;
+    return false;
+}
+
+static bool is_mutable(const struct nki_node *annotation) {
+    return annotation && annotation->kind == NKI_ATTRIBUTE &&
+           str_is(annotation->attribute.attr, "mutable_tensor");
+}
+
+/* In the legacy dialect parameters are read only, unless they say that they are mutable. The oldest
+ * kernels return nothing and write their results into parameters. */
+static bool is_immutable(struct interp *in, const struct nki_node *node, struct str name) {
+    const struct nki_node *function =
+        node && node->kind != NKI_FUNCTION_DEF ? nki_enclosing(node, NKI_FUNCTION_DEF) : node;
+    if (interp_dialect(in) != NKI_DIALECT_LEGACY || !function || !returns_values(function))
+        return false;
+    const struct nki_list *args = &function->function_def.args->arguments.args;
+    for (uint32_t i = 0; i < args->len; i++)
+        if (str_equal(args->at[i]->arg.name, name))
+            return !is_mutable(args->at[i]->arg.annotation);
+    return false;
+}
+
 static bool array_parameter(struct interp *in, const struct nki_node *node,
                             const struct nki_input *input, size_t index, struct str name,
                             struct value *result) {
@@ -26,6 +53,7 @@ static bool array_parameter(struct interp *in, const struct nki_node *node,
     struct tensor *t = tensor_new(in, node, &request);
     if (!t)
         return false;
+    t->immutable = is_immutable(in, node, name);
     tensor_storage(in, t)->input = input->place ? input->place - 1 : (int32_t)index;
     *result = value_tensor(t);
     return true;
@@ -145,6 +173,23 @@ static bool add_outputs_of(struct interp *in, const struct nki_node *node,
     return true;
 }
 
+/* A parameter of the legacy dialect that was written has to be returned. */
+static bool check_mutable(struct interp *in, const struct nki_node *node) {
+    const struct nki_program *program = interp_program(in);
+    for (size_t i = 0; interp_dialect(in) == NKI_DIALECT_LEGACY && i < program->instrs.len; i++) {
+        const struct nki_instr *instr = &program->instrs.at[i];
+        const struct nki_operand *dst = &instr->operands[NKI_DST];
+        if (!instr->n_operands || dst->kind != NKI_OPERAND_AP)
+            continue;
+        const struct nki_storage *storage = &program->storages.at[dst->ap->storage];
+        if (storage->input >= 0 && storage->output < 0)
+            return interp_error(in, node, "err_mutable_parameter_not_returned",
+                                "the parameter %s is written, so it has to be returned",
+                                storage->name);
+    }
+    return true;
+}
+
 bool api_return(struct interp *in, const struct nki_node *node, struct value value) {
     struct nki_program *program = interp_program(in);
     struct api *api = api_of(in);
@@ -157,10 +202,10 @@ bool api_return(struct interp *in, const struct nki_node *node, struct value val
     if (value.kind == VALUE_DICT)
         return add_outputs_of(in, node, value.dict);
     if (value.kind != VALUE_TUPLE && value.kind != VALUE_LIST)
-        return add_output(in, node, value);
+        return add_output(in, node, value) && check_mutable(in, node);
     program->returns_tuple = true;
     for (size_t i = 0; i < value.seq->items.len; i++)
         if (!add_output(in, node, value.seq->items.at[i]))
             return false;
-    return true;
+    return check_mutable(in, node);
 }

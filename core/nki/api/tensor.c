@@ -154,6 +154,7 @@ struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
     struct tensor t = {.storage = (uint32_t)program->storages.len,
                        .dtype = request->dtype,
                        .space = request->space,
+                       .scope = request->space == NKI_HBM ? 0 : interp_scope(in),
                        .n_dims = (uint8_t)request->n_dims};
     lay_out(&t, request);
     *vec_push(&program->storages) = storage;

@@ -117,6 +117,8 @@ static void check_import(struct lint *lint, const struct nki_node *node) {
         name = node->import_from.module;
     else if (node->parent->kind == NKI_IMPORT)
         name = node->alias.name;
+    if (str_is(name, "neuronxcc.nki.typing"))
+        return; /* annotations are not compiled; published kernels take them from there */
     if ((str_is(name, "neuronxcc") || str_starts(name, "neuronxcc.")) &&
         lint_rule(lint, NKI_RULE_LEGACY_IMPORT))
         lint_name(lint, LINT_LEGACY_IMPORT, node, name);
@@ -143,6 +145,8 @@ void lint_api(struct lint *lint) {
     for (uint32_t i = 0; i < lint->tree->n_nodes; i++) {
         const struct nki_node *node = lint->tree->nodes[i];
         buf_clear(&name);
+        if (lint->options->kernel && !lint->reached[i])
+            continue; /* the compiler does not read it */
         if (node->kind == NKI_IMPORT_FROM || node->kind == NKI_ALIAS)
             check_import(lint, node);
         else if (node->kind == NKI_CALL && lint_canonical(lint, node->call.func, &name))

@@ -158,6 +158,49 @@ static void check_compare(struct lint *lint, const struct nki_node *node) {
     }
 }
 
+/* Whether any name that the loop's body or header binds stands in the expression. */
+static bool depends_on_round(const struct lint *lint, const struct nki_node *loop,
+                             const struct nki_node *expression) {
+    for (uint32_t i = expression->id; i <= expression->last; i++) {
+        const struct nki_node *name = lint->tree->nodes[i];
+        for (uint32_t k = loop->id; name->kind == NKI_NAME && k <= loop->last; k++) {
+            const struct nki_node *bound = lint->tree->nodes[k];
+            if (bound->kind == NKI_NAME && bound->context == NKI_STORE &&
+                str_equal(bound->name.id, name->name.id))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The innermost loop around a node in its function, if it is over nl.affine_range. */
+static const struct nki_node *affine_loop(const struct lint *lint, const struct nki_node *node) {
+    const struct nki_node *loop = nki_enclosing(node, NKI_FOR);
+    struct buf name = {0};
+    bool affine = loop && loop->for_.iter->kind == NKI_CALL &&
+                  lint_canonical(lint, loop->for_.iter->call.func, &name) &&
+                  str_is(buf_str(&name), "nl.affine_range");
+    buf_free(&name);
+    return affine ? loop : NULL;
+}
+
+/* t[...] = f(t, ..), at the same place in each round, in the dialect whose rounds may change
+ * places. t[...] += x is a sum, which may. */
+static void check_carried(struct lint *lint, const struct nki_node *node) {
+    const struct nki_node *target = node->assign.targets.at[0], *value = node->assign.value;
+    const struct nki_node *loop = lint->is_legacy ? affine_loop(lint, node) : NULL;
+    if (!loop || target->kind != NKI_SUBSCRIPT || target->subscript.value->kind != NKI_NAME ||
+        depends_on_round(lint, loop, target))
+        return;
+    for (uint32_t i = value->id; i <= value->last; i++) {
+        const struct nki_node *name = lint->tree->nodes[i];
+        if (name->kind != NKI_NAME || !str_equal(name->name.id, target->subscript.value->name.id))
+            continue;
+        lint_name(lint, LINT_CARRIED, node, name->name.id);
+        return;
+    }
+}
+
 /* ---- names --------------------------------------------------------------------------------- */
 
 /* Python's builtins and the names that every module has. */
@@ -349,6 +392,7 @@ static const check_fn checks[NKI_KIND_COUNT] = {
     [NKI_CONTINUE] = check_loop_statement,
     [NKI_ASSERT] = check_assert,
     [NKI_FOR] = check_for,
+    [NKI_ASSIGN] = check_carried,
     [NKI_CALL] = check_call,
     [NKI_COMPARE] = check_compare,
     [NKI_NAME] = check_defined,

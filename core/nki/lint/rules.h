@@ -119,6 +119,10 @@
       "'{}' is a narrower type that the kernel did not use before",                                \
       "The precision policy is \"keep\". The inputs' types are not known here, so this is not "    \
       "certain.")                                                                                  \
+    X(CARRIED, "hone-carried-value", WARNING, 0,                                                   \
+      "'{}' is carried from one round of nl.affine_range to the next",                             \
+      "Rounds of nl.affine_range may run in any order, so the result is undefined unless the "     \
+      "operation is a sum or the like. Use nl.sequential_range.")                                  \
     X(S_IDENTITY, "hone-strict-is", ERROR, 1, "the NKI compiler accepts '{}' with None only",      \
       "Compare with == or != instead.")                                                            \
     X(S_LAMBDA, "hone-strict-lambda", ERROR, 1, "the NKI compiler does not accept lambdas",        \

@@ -209,11 +209,13 @@ struct interp {
     struct str target;                  /* ... and to what */
     const char *stack_base;
     int depth;
-    int tolerant;  /* > 0: at module level, where errors are put off */
-    int on_device; /* > 0: within loops that stay loops on the device */
-    bool folding;  /* within a loop of which rounds are left out */
-    bool copied;   /* some rounds of a loop were not evaluated but copied */
-    bool unlike;   /* .. and were not what they should be */
+    int tolerant;         /* > 0: at module level, where errors are put off */
+    int on_device;        /* > 0: within loops that stay loops on the device */
+    VEC(uint32_t) scopes; /* loops whose tiles end with them, by number, and how many there were */
+    uint32_t n_scopes;
+    bool folding; /* within a loop of which rounds are left out */
+    bool copied;  /* some rounds of a loop were not evaluated but copied */
+    bool unlike;  /* .. and were not what they should be */
     int printed;
     uint64_t steps, next_check, max_steps;
     size_t max_instructions, max_bytes;

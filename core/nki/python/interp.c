@@ -46,6 +46,17 @@ enum nki_dialect interp_dialect(const struct interp *in) {
     return in->dialect;
 }
 
+uint32_t interp_scope(const struct interp *in) {
+    return in->scopes.len ? in->scopes.at[in->scopes.len - 1] : 0;
+}
+
+bool interp_scope_is_open(const struct interp *in, uint32_t scope) {
+    bool open = !scope;
+    for (size_t i = 0; !open && i < in->scopes.len; i++)
+        open = in->scopes.at[i] == scope;
+    return open;
+}
+
 bool interp_rule(const struct interp *in, enum nki_rule rule) {
     return nki_rule_holds(in->program->rules, rule);
 }
@@ -85,6 +96,7 @@ void interp_free(struct interp *in) {
         vec_free(&in->units.at[i]->stars);
         nki_tree_free(in->units.at[i]->own_tree);
     }
+    vec_free(&in->scopes);
     vec_free(&in->units);
     vec_free(&in->warned);
     map_free(&in->interned);

@@ -192,6 +192,9 @@ enum flow exec_for(struct interp *in, const struct nki_node *stmt) {
     enum flow flow = FLOW_NEXT;
     if (over.kind == VALUE_RANGE && over.range->on_device)
         return for_on_device(in, stmt, &it);
+    bool is_scope = over.kind == VALUE_RANGE && over.range->is_scope;
+    if (is_scope)
+        *vec_push(&in->scopes) = ++in->n_scopes;
     struct fold fold = fold_begin(in, stmt, &it);
     for (;; fold_round(&fold, in, &it)) {
         if (!iterate_next(&it, in, &item))
@@ -201,6 +204,7 @@ enum flow exec_for(struct interp *in, const struct nki_node *stmt) {
             break;
     }
     fold_end(&fold, in);
+    in->scopes.len -= is_scope;
     if (flow == FLOW_ERROR)
         budget_blame_loop(in, stmt, it.at, iterate_length(&it));
     return after_loop(in, flow, &stmt->for_.orelse);

@@ -76,6 +76,7 @@ struct value_seq {
 };
 struct value_range {
     int64_t start, stop, step;
+    bool is_scope;        /* tiles that a loop over it makes end with it (legacy) */
     bool on_device;       /* a loop over it stays one on the device .. */
     struct value decides; /* .. with so many rounds as this register says; None: as written */
 };
@@ -161,6 +162,9 @@ bool value_equal(struct interp *in, struct value a, struct value b);
 struct arena *interp_arena(struct interp *in);   /* lives as long as the program */
 struct arena *interp_scratch(struct interp *in); /* lives until the program is made */
 struct nki_program *interp_program(struct interp *in);
+/* The loop whose tiles end with it and that is being evaluated, by a number; 0: there is none. */
+uint32_t interp_scope(const struct interp *in);
+bool interp_scope_is_open(const struct interp *in, uint32_t scope);
 /* A loop on the device begins (1) or ends (-1). */
 void interp_on_device(struct interp *in, int more);
 const struct nki_specialise_options *interp_options(const struct interp *in);

@@ -133,6 +133,7 @@ bool runner_check(const struct runner_job *job, struct runner_result *result, st
     if (!evaluation.generation)
         return false;
     evaluation.arena = arena_new();
+    evaluation.job.check_only = true;
     snprintf(evaluation.result.device, sizeof evaluation.result.device, "%s",
              evaluation.generation->name);
     if (!inputs_open_files(&evaluation, err)) {
