@@ -59,8 +59,11 @@ void place_state(const struct views *views, bool brief, struct buf *out) {
 
 void place_name(const struct views *views, struct buf *out) {
     const struct tune_state *state = views->state;
-    buf_printf(out, "%s%s · ", state->device ? state->device : "-",
+    buf_printf(out, "%s%s", state->device ? state->device : "-",
                state->lnc > 1 ? ", two cores" : "");
+    if (state->release)
+        buf_printf(out, ", NKI %s", state->release);
+    buf_puts(out, " · ");
     if (place_is_remote(views))
         buf_printf(out, "%s ", state->place->info->kind);
     buf_puts(out, state->target ? state->target : "-");
