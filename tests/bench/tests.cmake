@@ -83,3 +83,11 @@ add_executable(bench_queries ${CMAKE_SOURCE_DIR}/tests/bench/queries.c)
 target_link_libraries(bench_queries PRIVATE hone_all)
 add_test(NAME bench/queries COMMAND bench_queries)
 set_tests_properties(bench/queries PROPERTIES LABELS bench TIMEOUT 900)
+
+# Four agents that hand in 500 kernels at once, and how long their cheap tools take; build it with
+# the release preset.
+if(TARGET hone)
+  add_test(NAME bench/agents COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/bench/agents.py
+    $<TARGET_FILE:hone>)
+  set_tests_properties(bench/agents PROPERTIES LABELS bench TIMEOUT 1800)
+endif()

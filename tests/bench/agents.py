@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Four agents hand in 500 kernels at once; how long cheap tools take, `check` of a long kernel, and
+whether an idle server takes processor time. agents.py HONE [SUBMISSIONS]"""
+import os
+import pathlib
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(HERE / "cli"), str(HERE / "tune")]
+from agent import Agent  # noqa: E402
+from small_task import KERNEL, REFERENCE  # noqa: E402
+
+HONE = os.path.abspath(sys.argv[1])
+COUNT = int(sys.argv[2]) if len(sys.argv) > 2 else 500
+CLIENTS = 4
+CHEAP = ("status", "history", "notes", "experiences", "bound", "memory", "menu", "profile")
+
+
+def kernel(number):
+    """Every fourth is right, the others are wrong in their own way."""
+    if number % 4:
+        return KERNEL.replace("nl.add(a, b)", f"nl.add(nl.add(a, b), {number}.5)")
+    pad = "".join(f"    unused_{i} = {number}\n" for i in range(2))
+    return KERNEL.replace("    y = nl", pad + "    y = nl", 1)
+
+
+def hand_in(agent, numbers, ended, refused):
+    for number in numbers:
+        done = agent.tool("submit", title=f"kernel {number}", kernel=kernel(number), wait_s=600)
+        (ended if isinstance(done, dict) and done.get("state") == "ended" else refused).append(done)
+
+
+def milliseconds(agent, name, times=20, **arguments):
+    took = []
+    for _ in range(times):
+        begin = time.perf_counter()
+        agent.tool(name, **arguments)
+        took.append((time.perf_counter() - begin) * 1e3)
+    return sorted(took)[times // 2]
+
+
+def processor_s(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="hone_agents_") as folder:
+        task = pathlib.Path(folder, "task")
+        task.mkdir()
+        (task / "kernel.py").write_text(KERNEL)
+        (task / "reference.py").write_text(REFERENCE)
+        env = dict(os.environ, **{f"XDG_{key}_HOME": str(pathlib.Path(folder, key))
+                                  for key in ("CACHE", "STATE", "CONFIG")})
+        command = [HONE, "mcp", str(task), "--gate", "auto", "--rounds", "100000"]
+        agents = [Agent(command, env, name="agent0")]
+        agents[0].tool("profile")
+        agents += [Agent(command, env, name=f"agent{i}") for i in range(1, CLIENTS)]
+        joined = agents[1]
+        long = KERNEL + "".join(f"# line {i}\n" for i in range(500 - KERNEL.count("\n")))
+        print(f"check of {long.count(chr(10))} lines over the socket: "
+              f"{milliseconds(joined, 'check', kernel=long):.1f} ms")
+        for name in CHEAP:
+            print(f"{name}: {milliseconds(joined, name):.2f} ms")
+        before = processor_s(agents[0].process.pid)
+        time.sleep(5)
+        print(f"idle for 5 s: {processor_s(agents[0].process.pid) - before:.2f} s of processor")
+        ended, refused = [], []
+        begin = time.perf_counter()
+        threads = [threading.Thread(target=hand_in, args=(agent, range(i, COUNT, CLIENTS), ended,
+                                                          refused))
+                   for i, agent in enumerate(agents)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        took = time.perf_counter() - begin
+        states = {}
+        for done in ended:
+            states[done["status"]] = states.get(done["status"], 0) + 1
+        print(f"{COUNT} submissions of {CLIENTS} clients: {took:.1f} s, ended {len(ended)}, "
+              f"{states}, else {len(refused)} {refused[:1]}")
+        print(f"then: status {milliseconds(joined, 'status'):.2f} ms")
+        for agent in reversed(agents):
+            agent.close()
+        return len(ended) != COUNT
+
+
+if __name__ == "__main__":
+    sys.exit(main())
