@@ -4,6 +4,8 @@
 #include "write/product.h"
 
 #define STAYS 0.35 /* share of SBUF that the right array may take for good */
+#define TAKES 0.75 /* .. that a block of rows may take, beside one that stays or by itself */
+#define BANKS 8    /* of PSUM: each 128 rows of a block have one */
 #define LEAVES_REDUCED 3
 
 static const char *number(const struct writer *w, int64_t value) {
@@ -18,12 +20,25 @@ double product_bytes(const struct product *p, double elements) {
 
 /* ---- what is decided ------------------------------------------------------------------------- */
 
+/* Larger blocks let the right array pass by less often. They leave less of PSUM and SBUF to what
+ * comes next, so they are for the clock to judge. */
+static int64_t add_larger(const struct product *p, int64_t most, int64_t *values, int64_t count) {
+    int64_t rows = p->main[ROW].n, banks = p->turns[LEFT] || p->turns[RIGHT] ? BANKS - 2 : BANKS;
+    double room = p->writer->spec->sbuf_bytes * (p->stays ? STAYS : TAKES);
+    for (int64_t block = most + PARTITIONS; block <= banks * PARTITIONS; block += PARTITIONS)
+        if (block <= rows && rows % block == 0 && product_bytes(p, (double)block) <= room &&
+            count < WRITE_MAX_VALUES)
+            values[count++] = block;
+    return count;
+}
+
 /* Blocks of rows that divide them evenly and leave room: the best guess first. */
 static int64_t choose_block(struct product *p, int64_t most) {
     int64_t rows = p->main[ROW].n, values[WRITE_MAX_VALUES], count = 0;
     for (int64_t block = most; block >= PARTITIONS && count < WRITE_MAX_VALUES; block -= PARTITIONS)
         if (block >= rows || rows % block == 0 || block == PARTITIONS)
             values[count++] = MIN_OF(block, rows);
+    count = add_larger(p, most, values, count);
     int node = (int)(p->node - p->writer->graph->nodes);
     return write_choose(p->writer, node, "block_rows", "rows of the left array in a block", values,
                         (int)count);
