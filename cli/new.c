@@ -121,17 +121,22 @@ static void tell_gaps(const struct written *written, const char *source) {
     }
 }
 
-static int evaluate(const char *folder) {
+/* On the device that it was written for. */
+static int evaluate(const struct cli *cli, const char *folder) {
     struct cli sim = {.command = cli_find("sim")};
     *vec_push(&sim.args) = folder;
+    for (size_t i = 0; i < cli->given.len; i++)
+        if (strcmp(cli->given.at[i].option->name, "device") == 0)
+            *vec_push(&sim.given) = cli->given.at[i];
     int status = cli_sim(&sim);
     vec_free(&sim.args);
+    vec_free(&sim.given);
     return status;
 }
 
 /* quiet: nothing is evaluated. */
-static int keep(const char *folder, const char *reference, const struct written *written,
-                bool quiet, struct err *err) {
+static int keep(const struct cli *cli, const char *folder, const char *reference,
+                const struct written *written, bool quiet, struct err *err) {
     char *kernel = path_join(folder, "kernel.py");
     bool ok = file_make_dirs(folder, err) && copy_reference(folder, reference, err) &&
               file_write(kernel, written->text, strlen(written->text), err);
@@ -142,7 +147,7 @@ static int keep(const char *folder, const char *reference, const struct written 
             written->gaps.len ? "a skeleton" : "written", written->stages, PLURAL(written->stages));
     fflush(stdout);
     if (!written->gaps.len)
-        return quiet ? 0 : evaluate(folder);
+        return quiet ? 0 : evaluate(cli, folder);
     printf("what is missing is marked \"To be written\" in it\n");
     return CLI_KERNEL_FAILED;
 }
@@ -313,7 +318,7 @@ static int write_as_asked(const struct cli *cli, const char *folder, const char 
         status = 0;
     } else if (ok) {
         tell_gaps(written, cli_value(cli, "from") ? cli_value(cli, "from") : "reference.py");
-        status = keep(folder, reference, written, cli_has(cli, "no-sim"), err);
+        status = keep(cli, folder, reference, written, cli_has(cli, "no-sim"), err);
     }
     schedule_free(found);
     written_free(written);

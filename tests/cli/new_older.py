@@ -44,6 +44,12 @@ class NewOlder(writing.Writing):
         text = self.older("searched", reference, "--scheduled", "--budget", "12")
         self.assertIn("nl.static_range(", text)
 
+    def test_it_is_evaluated_on_the_device_that_it_is_for(self):
+        done = self.new("trn1", self.reference_of("attention", ATTENTION), "--dialect", "legacy",
+                        "--device", "trn1")
+        self.assertIn("legacy dialect) on trn1", done.stdout)
+        self.assertIn("correct   yes: 5 seeds", done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()
