@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a change would bring: a line on another engine, one buffer more for a tile. Each is timed as
- * the kernel itself is; nothing is estimated. */
+/* What a change would bring: a line on another engine, or away; one buffer more for a tile; room
+ * for everything. Each is timed as the kernel itself is; nothing is
+ * estimated. */
 #include "device/causes/inner.h"
 #include "device/device.h"
 #include "device/image/inner.h"
@@ -10,6 +11,7 @@
 
 #define MOST_LINES 4     /* whose engines are changed */
 #define MOST_BUFFERS 3   /* tiles that get another buffer */
+#define MOST_WITHOUT 2   /* lines that are left away */
 #define LEAST_SHARE 0.03 /* of the latency, on the critical path */
 #define MOST_INSTRUCTIONS 100000u
 
@@ -62,6 +64,11 @@ static void find_lines(struct what_if *w) {
 static void tell(struct what_if *w, const char *change, double us) {
     if (us > 0)
         *vec_push(&w->causes->ifs) = (struct device_what_if){change, us};
+}
+
+static struct time_change change_at(enum time_change_kind kind, const struct device_spot *spot) {
+    return (struct time_change){kind, spot->file, spot->line,
+                                (uint16_t)nki_op_find(str_of(spot->op))};
 }
 
 /* ---- another engine ------------------------------------------------------------------------- */
@@ -128,7 +135,7 @@ static uint64_t tile_bytes(const struct what_if *w, const struct device_spot *sp
 
 static void try_buffer(struct what_if *w, const struct device_spot *spot) {
     const struct device_causes *causes = w->causes;
-    struct time_change change = {spot->file, spot->line};
+    struct time_change change = change_at(TIME_CHANGE_BUFFER, spot);
     uint64_t bytes = tile_bytes(w, spot);
     if (!bytes || causes->sbuf_bytes + bytes > causes->sbuf_room)
         return;
@@ -150,6 +157,39 @@ static void try_buffers(struct what_if *w) {
     }
 }
 
+/* ---- without a line, with more room ------------------------------------- */
+
+static bool is_spill(const struct device_spot *spot) {
+    return nki_op_find(str_of(spot->op)) >= NKI_OP_COUNT;
+}
+
+static void try_without(struct what_if *w, const struct device_spot *spot) {
+    struct time_change change = change_at(TIME_CHANGE_WITHOUT, spot);
+    tell(w, arena_printf(w->causes->arena, "without line %u %s", spot->line, spot->op),
+         time_latency_changed(w->image, w->constants, &change));
+}
+
+static void try_room(struct what_if *w) {
+    const struct time_change change = {.kind = TIME_CHANGE_ROOM};
+    double us = 0;
+    for (size_t i = 0; i < w->causes->stalls.len; i++)
+        us += w->causes->stalls.at[i].wait == DEVICE_WAIT_ROOM ? w->causes->stalls.at[i].us : 0;
+    if (us >= LEAST_SHARE * w->causes->latency_us)
+        tell(w, "with room on chip for everything",
+             time_latency_changed(w->image, w->constants, &change));
+}
+
+static void try_lines(struct what_if *w) {
+    int without = 0;
+    for (size_t i = 0; i < w->lines.len; i++) {
+        const struct device_spot *spot = &w->lines.at[i].spot;
+        if (w->lines.at[i].us < LEAST_SHARE * w->causes->latency_us || is_spill(spot))
+            continue;
+        if (without++ < MOST_WITHOUT)
+            try_without(w, spot);
+    }
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 static int by_latency(const void *a, const void *b) {
@@ -166,8 +206,11 @@ void device_causes_try(struct device_causes *causes, const struct device_image *
     for (size_t i = 0; i < w.lines.len && i < MOST_LINES; i++)
         if (w.lines.at[i].us >= LEAST_SHARE * causes->latency_us)
             try_engines(&w, &w.lines.at[i].spot);
-    if (!image->cores)
+    if (!image->cores) {
         try_buffers(&w);
+        try_lines(&w);
+        try_room(&w);
+    }
     if (causes->ifs.len)
         qsort(causes->ifs.at, causes->ifs.len, sizeof *causes->ifs.at, by_latency);
     vec_free(&w.lines);

@@ -331,6 +331,40 @@ static void a_second_buffer_is_timed_as_if_written(void **unused) {
     a_change_is_timed_as(one_buffer, two_buffers, "line 10 dma_copy into two buffers in turn");
 }
 
+static double change_us(const struct device_causes *causes, const char *name) {
+    for (size_t i = 0; i < causes->ifs.len; i++)
+        if (!strcmp(causes->ifs.at[i].change, name))
+            return causes->ifs.at[i].us;
+    fail_msg("nobody timed \"%s\"", name);
+    return 0;
+}
+
+/* A line away, and the tiles that it waits for told: how many at once, and that they fit. */
+static void room_and_tiles_are_told(void **unused) {
+    (void)unused;
+    struct loaded l = load(no_room, 0, 1);
+    struct device_causes *causes = causes_with(l.image, false);
+    device_causes_try(causes, l.image, NULL);
+    assert_true(change_us(causes, "without line 11 memset") < causes->latency_us);
+    assert_true(change_us(causes, "with room on chip for everything") <= causes->latency_us);
+    assert_true(causes->sbuf_flight <= causes->sbuf_room);
+    assert_true(causes->sbuf_flight >= causes->sbuf_bytes);
+    assert_true(causes->tiles.len >= 2);
+    const struct device_tile *tile = &causes->tiles.at[0];
+    assert_string_equal(tile->name, "u");
+    assert_int_equal(tile->bytes, 80000);
+    assert_int_equal(tile->most_bytes, 160000);
+    assert_int_equal(tile->times, 16);
+    assert_true(tile->live_us > 0);
+    struct buf text = {0};
+    device_causes_print(causes, &text);
+    assert_non_null(strstr(text.at, " us for room, until "));
+    assert_non_null(strstr(text.at, "u line "));
+    buf_free(&text);
+    device_causes_free(causes);
+    unload(&l);
+}
+
 static void another_engine_is_timed_as_if_written(void **unused) {
     (void)unused;
     a_change_is_timed_as(chain, chain_scalar, "line 13 tensor_scalar on Scalar instead of Vector");
@@ -347,6 +381,7 @@ int main(void) {
         cmocka_unit_test(the_shared_port_is_named),
         cmocka_unit_test(a_second_buffer_is_timed_as_if_written),
         cmocka_unit_test(another_engine_is_timed_as_if_written),
+        cmocka_unit_test(room_and_tiles_are_told),
     };
     cmocka_set_test_filter(getenv("HONE_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);

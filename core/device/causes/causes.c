@@ -110,6 +110,20 @@ static void take_stalls(const struct time_trace *trace, struct device_causes *ca
     }
 }
 
+static void take_tiles(const struct time_trace *trace, struct device_causes *causes) {
+    for (size_t i = 0; i < trace->tiles.len; i++) {
+        const struct time_tile *tile = &trace->tiles.at[i];
+        *vec_push(&causes->tiles) = (struct device_tile){
+            .spot = causes_spot(trace, &tile->place),
+            .name = arena_strdup(causes->arena, tile->name),
+            .psum = tile->psum,
+            .bytes = tile->bytes,
+            .times = tile->count,
+            .live_us = tile->live_ns / 1e3 / (double)MAX_OF(tile->count, (uint64_t)1),
+            .most_bytes = tile->most_bytes};
+    }
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 struct device_causes *causes_make(const struct device_image *image,
@@ -123,12 +137,15 @@ struct device_causes *causes_make(const struct device_image *image,
     causes->latency_us = (trace->latency_ns + trace->start_ns + trace->end_ns) / 1e3;
     causes->sbuf_bytes = trace->sbuf_bytes;
     causes->psum_bytes = trace->psum_bytes;
+    causes->sbuf_flight = trace->sbuf_flight;
+    causes->psum_flight = trace->psum_flight;
     causes->sbuf_room = image->generation->sbuf_partition_bytes;
     causes->psum_room = image->generation->psum_partition_bytes;
     causes->fitted = causes->guessed = (double)NAN;
     causes_fold(trace, causes);
     take_lanes(trace, causes);
     take_stalls(trace, causes);
+    take_tiles(trace, causes);
     time_trace_free(trace);
     return causes;
 }
@@ -143,6 +160,7 @@ void device_causes_free(struct device_causes *causes) {
     vec_free(&causes->ifs);
     vec_free(&causes->waits);
     vec_free(&causes->reasons);
+    vec_free(&causes->tiles);
     arena_free(causes->arena);
     free(causes);
 }

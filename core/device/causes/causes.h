@@ -47,6 +47,16 @@ struct device_stall {
     double us;                        /* in all */
     double longest_us, longest_at_us; /* an example: the longest, and when it begins */
 };
+/* Tiles that one line brings into SBUF or PSUM, over time. */
+struct device_tile {
+    struct device_spot spot;
+    const char *name; /* the variable's; "": none */
+    bool psum;
+    uint32_t bytes;      /* of one, in each partition */
+    uint64_t times;      /* how many there are in all */
+    double live_us;      /* of one, on average: from its first use until its last is over */
+    uint64_t most_bytes; /* of those that are there at once, at most */
+};
 /* A change that was timed: the latency with it. */
 struct device_what_if {
     const char *change; /* "line 12 on GpSimd instead of Vector" */
@@ -71,8 +81,11 @@ struct device_causes {
     VEC(struct device_what_if) ifs;      /* the most useful first */
     VEC(struct device_stall) waits;      /* of reasons: what waits for what */
     VEC(struct device_reason) reasons; /* of each span of the profile, where they were asked for */
-    uint64_t sbuf_bytes, sbuf_room;    /* the most in use at once, and what there is; bytes in */
-    uint64_t psum_bytes, psum_room;    /* each partition */
+    VEC(struct device_tile) tiles;     /* those that fill most at once first */
+    /* Bytes of each partition: the most in use at once in program order, the same as scheduled
+     * (later rounds begin while earlier ones are worked on), and what there is. */
+    uint64_t sbuf_bytes, sbuf_flight, sbuf_room;
+    uint64_t psum_bytes, psum_flight, psum_room;
     double fitted, guessed; /* as struct device_rests; NAN: unknown, as it is until it is set */
 };
 

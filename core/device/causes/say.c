@@ -7,7 +7,9 @@
 #define SEGMENTS 6
 #define LEGS 6
 #define STALLS 3
-#define WHAT_IFS 5
+#define WHAT_IFS 6
+#define TILES 3
+#define ROOMS 2
 #define LEAST_SHARE 0.01 /* of the latency: less is not worth a word */
 
 /* ---- legs ----------------------------------------------------------------------------------- */
@@ -144,10 +146,50 @@ static void ifs_print(const struct device_causes *causes, struct buf *out) {
     }
 }
 
+static void tile_print(const struct device_tile *tile, struct buf *out) {
+    uint64_t one = MAX_OF(tile->bytes, 1u);
+    buf_printf(out, "%s line %u", tile->name, tile->spot.line);
+    buf_printf(out, " %llu x %.3g KiB for %.3g us", (unsigned long long)(tile->most_bytes / one),
+               (double)tile->bytes / 1024, tile->live_us);
+}
+
+/* Which tiles fill SBUF: they are what is worth making smaller, or letting go earlier. */
+static void tiles_print(const struct device_causes *causes, struct buf *out) {
+    size_t told = 0;
+    for (size_t i = 0; i < causes->tiles.len && told < TILES; i++) {
+        const struct device_tile *tile = &causes->tiles.at[i];
+        if (tile->psum || !tile->spot.line || tile->most_bytes * 20 < causes->sbuf_flight)
+            continue;
+        buf_puts(out, told++ ? ", " : "tiles at once, and for how long: ");
+        tile_print(tile, out);
+    }
+    buf_puts(out, told ? "\n" : "");
+}
+
+/* Where there was no room on chip: of each line, and which one made room at last. */
+static void room_print(const struct device_causes *causes, struct buf *out) {
+    size_t told = 0;
+    for (size_t i = 0; i < causes->stalls.len && told < ROOMS; i++) {
+        const struct device_stall *stall = &causes->stalls.at[i];
+        if (stall->wait != DEVICE_WAIT_ROOM || stall->us < LEAST_SHARE * causes->latency_us)
+            continue;
+        told++;
+        buf_printf(out, "line %u %s waited %.4g us for room, until ", stall->spot.line,
+                   stall->spot.op, stall->us);
+        spot_print(&stall->cause, out);
+        buf_puts(out, stall->critical ? " was over\n" : " was over; not critical\n");
+    }
+}
+
 static void memory_print(const struct device_causes *causes, struct buf *out) {
-    buf_printf(out, "in use at most: %.1f of %.1f KiB SBUF, %.1f of %.1f KiB PSUM a partition\n",
-               (double)causes->sbuf_bytes / 1024, (double)causes->sbuf_room / 1024,
+    buf_printf(out,
+               "KiB a partition, at most at once (in program order): SBUF %.1f (%.1f) of %.1f, "
+               "PSUM %.1f (%.1f) of %.1f\n",
+               (double)causes->sbuf_flight / 1024, (double)causes->sbuf_bytes / 1024,
+               (double)causes->sbuf_room / 1024, (double)causes->psum_flight / 1024,
                (double)causes->psum_bytes / 1024, (double)causes->psum_room / 1024);
+    tiles_print(causes, out);
+    room_print(causes, out);
     if (!isnan(causes->fitted))
         buf_printf(out, "rests on fitted rules for %.0f %%, on guessed ones for %.0f %%\n",
                    100 * causes->fitted, 100 * causes->guessed);

@@ -70,7 +70,9 @@ bool allocation_takes_turns(const struct allocation *allocation, uint32_t i) {
     const struct nki_program *program = allocation->image->program;
     const struct nki_instr *instr = &program->instrs.at[i];
     const struct time_change *change = allocation->change;
-    if (!change || instr->mask || instr->loc >= program->locs.len)
+    if (!change || change->kind != TIME_CHANGE_BUFFER ||
+        (change->op != NKI_OP_COUNT && instr->op != change->op) || instr->mask ||
+        instr->loc >= program->locs.len)
         return false;
     const struct nki_loc *loc = &program->locs.at[instr->loc];
     size_t n;

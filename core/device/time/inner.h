@@ -15,10 +15,17 @@ struct device_profile *time_profile(const struct device_image *image,
 /* The latency of such a profile, in microseconds, from one schedule; 0 where there is none. */
 double time_latency(const struct device_image *image, const struct device_constants *constants);
 
-/* A change that is timed in the place of the program: what instructions of this line write whole
- * goes to two buffers in turn. The memory that the second one takes is not counted. */
+/* A change that is timed in the place of the program, at the instructions `op` of this line. The
+ * memory that it takes is not counted. */
+enum time_change_kind {
+    TIME_CHANGE_BUFFER,  /* what they write whole goes to two buffers in turn */
+    TIME_CHANGE_WITHOUT, /* they take no time */
+    TIME_CHANGE_ROOM     /* wherever they are: SBUF and PSUM have room for everything */
+};
 struct time_change {
+    enum time_change_kind kind;
     uint32_t file, line;
+    uint16_t op; /* enum nki_op; NKI_OP_COUNT: all of the line */
 };
 double time_latency_changed(const struct device_image *image,
                             const struct device_constants *constants,
@@ -67,6 +74,16 @@ struct time_reason {
 };
 #define TIME_LANES 8
 #define TIME_MOST_STEPS 2000000u /* of the path that are kept, from its end; rows count all */
+/* Tiles that one place of the source brings in: how they share SBUF or PSUM over time. */
+struct time_tile {
+    struct time_place place;
+    const char *name; /* the variable's, of the program; "": none */
+    bool psum;
+    uint32_t bytes; /* of the largest, per partition */
+    uint64_t count;
+    double live_ns;      /* from their first use until their last is over, in all */
+    uint64_t most_bytes; /* of all that are there at once, at most */
+};
 struct time_lane {
     const char *name;
     uint64_t issues;
@@ -78,7 +95,10 @@ struct time_lane {
 struct time_trace {
     bool wants_spans;
     double start_ns, latency_ns, end_ns;
-    uint64_t sbuf_bytes, psum_bytes; /* peaks, per partition */
+    uint64_t sbuf_bytes, psum_bytes; /* peaks, per partition, in program order .. */
+    uint64_t sbuf_flight,
+        psum_flight;             /* .. and as scheduled, where what comes later begins early */
+    VEC(struct time_tile) tiles; /* those that fill most bytes at once first */
     VEC(struct time_row) rows;
     VEC(struct time_step) path; /* first to last; of a very long one, the end */
     struct time_lane lanes[TIME_LANES];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each issue costs and which queue it is for. This is worked out once, for all schedules. */
 #include "device/time/allocation.h"
+#include "device/time/inner.h"
 
 #include <stdlib.h>
 
@@ -223,6 +224,39 @@ static void note_known(struct all_known *known, uint32_t kind, uint32_t place, u
     known->of_kind[kind] = (uint32_t)known->all.len;
 }
 
+/* ---- changes that are timed ----------------------------------------------------------------- */
+
+static bool is_changed(const struct allocation *allocation, const struct issue *issue) {
+    const struct nki_program *program = allocation->image->program;
+    const struct nki_instr *instr = &program->instrs.at[issue->instr];
+    const struct time_change *change = allocation->change;
+    if (issue->kind != ISSUE_INSTR || (change->op != NKI_OP_COUNT && instr->op != change->op) ||
+        instr->loc >= program->locs.len)
+        return false;
+    const struct nki_loc *loc = &program->locs.at[instr->loc];
+    return loc->file == change->file && loc->line == change->line;
+}
+
+static struct issue_cost cost_of_nothing(const struct issue_cost *cost) {
+    struct issue_cost none = {
+        .queue = cost->queue, .issuer = cost->issuer, .transfer = cost->transfer};
+    none.transfer.engine_ns = 0;
+    none.transfer.bytes = none.transfer.descriptors = 0;
+    return none;
+}
+
+static void change_costs(const struct allocation *allocation, struct places *places,
+                         struct issue_costs *costs) {
+    if (!allocation->change || allocation->change->kind != TIME_CHANGE_WITHOUT)
+        return;
+    for (uint32_t s = 0; s < allocation->issues.len; s++) {
+        if (!is_changed(allocation, &allocation->issues.at[s]))
+            continue;
+        struct issue_cost none = cost_of_nothing(&costs->all.at[costs->of[s]]);
+        costs->of[s] = number_of(costs, places, &none);
+    }
+}
+
 struct issue_costs *issue_costs_make(const struct allocation *allocation,
                                      const struct device_constants *table) {
     const struct device_image *image = allocation->image;
@@ -243,6 +277,7 @@ struct issue_costs *issue_costs_make(const struct allocation *allocation,
         if (!spill)
             note_known(&known, kind, place, costs->of[s]);
     }
+    change_costs(allocation, &places, costs);
     vec_free(&known.all);
     free(known.of_kind);
     free(places.at);

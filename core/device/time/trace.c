@@ -248,6 +248,124 @@ static void walk_queues(struct tracer *tracer) {
     free(order);
 }
 
+/* ---- memory --------------------------------------------------------------------------------- */
+
+/* A residence begins or ends. */
+struct flow {
+    double ns;
+    uint32_t residence, tile;
+    bool ends;
+};
+
+static int by_ns(const void *a, const void *b) {
+    const struct flow *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? -1 : 1;
+    return y->ends - x->ends; /* what ends makes room for what begins */
+}
+
+static int by_most(const void *a, const void *b) {
+    const struct time_tile *x = a, *y = b;
+    if (x->most_bytes != y->most_bytes)
+        return x->most_bytes > y->most_bytes ? -1 : 1;
+    return x->place.line < y->place.line ? -1 : x->place.line > y->place.line;
+}
+
+/* The number of the tile that a residence belongs to: by where it is brought in. */
+static uint32_t tile_of(const struct tracer *tracer, struct map *index,
+                        const struct residence *residence) {
+    struct time_trace *trace = tracer->trace;
+    const struct device_image *image = tracer->allocation->image;
+    uint32_t storage = image->blocks[residence->block].storage;
+    struct {
+        struct time_place place;
+        const char *name;
+    } key;
+    memset(&key, 0, sizeof key);
+    key.place = place_of(tracer, residence->first_user);
+    key.place.kind = TIME_INSTRUCTION;
+    key.name = image->program->storages.at[storage].name;
+    struct map_entry *entry = map_put(index, (struct str){(const char *)&key, sizeof key});
+    if (!entry->value) {
+        *vec_push(&trace->tiles) = (struct time_tile){
+            .place = key.place, .name = key.name ? key.name : "", .psum = residence->psum};
+        entry->value = (void *)(uintptr_t)trace->tiles.len;
+    }
+    return (uint32_t)(uintptr_t)entry->value - 1;
+}
+
+/* Adds up what is there at once, in all and of each tile. */
+static void fill_memory(const struct tracer *tracer, const struct flow *flows, size_t n) {
+    struct time_trace *trace = tracer->trace;
+    uint64_t *now = mem_alloc(trace->tiles.len + 1, sizeof *now), sbuf = 0, psum = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bytes = tracer->allocation->residences.at[flows[i].residence].bytes;
+        struct time_tile *tile = &trace->tiles.at[flows[i].tile];
+        uint64_t *all = tile->psum ? &psum : &sbuf, *own = &now[flows[i].tile];
+        *all = flows[i].ends ? *all - bytes : *all + bytes;
+        *own = flows[i].ends ? *own - bytes : *own + bytes;
+        tile->most_bytes = MAX_OF(tile->most_bytes, *own);
+        trace->sbuf_flight = MAX_OF(trace->sbuf_flight, sbuf);
+        trace->psum_flight = MAX_OF(trace->psum_flight, psum);
+    }
+    free(now);
+}
+
+static bool is_of_a_loop(const struct allocation *allocation, uint32_t s) {
+    for (size_t g = 0; g < allocation->gaps.len; g++) {
+        const struct gap *gap = &allocation->gaps.at[g];
+        if (s >= gap->first && s < gap->first + gap->length * gap->kept)
+            return true;
+    }
+    return false;
+}
+
+/* When each residence is over. One that begins within a loop of which rounds were left out ends
+ * soon after; any other lasts through what was left out. */
+static double *find_ends(const struct tracer *tracer) {
+    const struct allocation *allocation = tracer->allocation;
+    double *ends = mem_alloc(allocation->residences.len + 1, sizeof *ends);
+    for (uint32_t s = 0; s < allocation->issues.len; s++)
+        for (uint32_t u = allocation->use_base.at[s]; u < allocation->use_base.at[s + 1]; u++) {
+            uint32_t r = allocation->uses.at[u], first = allocation->residences.at[r].first_user;
+            double shift = is_of_a_loop(allocation, first) ? folded_shift(tracer->folded, first)
+                                                           : folded_shift(tracer->folded, s);
+            ends[r] = MAX_OF(ends[r], tracer->folded->time->visible[s] + shift);
+        }
+    return ends;
+}
+
+static void walk_memory(struct tracer *tracer) {
+    const struct timeline *time = tracer->folded->time;
+    size_t n = tracer->allocation->residences.len;
+    struct flow *flows = mem_alloc(2 * n + 1, sizeof *flows);
+    struct map index = {0};
+    double *ends = find_ends(tracer);
+    for (uint32_t r = 0; r < n; r++) {
+        const struct residence *residence = &tracer->allocation->residences.at[r];
+        uint32_t number = tile_of(tracer, &index, residence);
+        struct time_tile *tile = &tracer->trace->tiles.at[number];
+        uint64_t times = folded_weight(tracer->folded, residence->first_user);
+        double from = time->start[residence->first_user] +
+                      folded_shift(tracer->folded, residence->first_user);
+        double until = MAX_OF(ends[r], from);
+        tile->count += times;
+        tile->live_ns += (double)times * (until - from);
+        tile->bytes = MAX_OF(tile->bytes, residence->bytes);
+        flows[2 * (size_t)r] = (struct flow){from, r, number, false};
+        flows[2 * (size_t)r + 1] = (struct flow){until, r, number, true};
+    }
+    if (n)
+        qsort(flows, 2 * n, sizeof *flows, by_ns);
+    fill_memory(tracer, flows, 2 * n);
+    if (tracer->trace->tiles.len)
+        qsort(tracer->trace->tiles.at, tracer->trace->tiles.len, sizeof *tracer->trace->tiles.at,
+              by_most);
+    map_free(&index);
+    free(ends);
+    free(flows);
+}
+
 /* ---- the trace ------------------------------------------------------------------------------ */
 
 static struct time_trace *trace_of(const struct timing *timing, const struct folded *folded) {
@@ -266,6 +384,7 @@ static struct time_trace *trace_of(const struct timing *timing, const struct fol
     way_walk(folded, add_step, &tracer);
     turn_round(trace);
     walk_queues(&tracer);
+    walk_memory(&tracer);
     map_free(&tracer.index);
     free(tracer.on_path);
     return trace;
@@ -309,5 +428,6 @@ void time_trace_free(struct time_trace *trace) {
     vec_free(&trace->rows);
     vec_free(&trace->path);
     vec_free(&trace->spans);
+    vec_free(&trace->tiles);
     free(trace);
 }

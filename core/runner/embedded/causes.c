@@ -9,6 +9,7 @@
 
 #define SEGMENTS 24 /* the others are told as one */
 #define STALLS 24
+#define TILES 24
 #define LEGS 400 /* of all segments together */
 
 /* Times in three digits behind the point: whole nanoseconds. */
@@ -119,9 +120,27 @@ static void add_what_ifs(cJSON *object, const struct device_causes *causes) {
 static void add_memory(cJSON *object, const struct device_causes *causes) {
     cJSON *row = cJSON_AddObjectToObject(object, "partition_bytes");
     cJSON_AddNumberToObject(row, "sbuf_used", (double)causes->sbuf_bytes);
+    cJSON_AddNumberToObject(row, "sbuf_in_flight", (double)causes->sbuf_flight);
     cJSON_AddNumberToObject(row, "sbuf", (double)causes->sbuf_room);
     cJSON_AddNumberToObject(row, "psum_used", (double)causes->psum_bytes);
+    cJSON_AddNumberToObject(row, "psum_in_flight", (double)causes->psum_flight);
     cJSON_AddNumberToObject(row, "psum", (double)causes->psum_room);
+}
+
+static void add_tiles(cJSON *object, const struct device_causes *causes) {
+    cJSON *rows = cJSON_AddArrayToObject(object, "tiles");
+    for (size_t i = 0; i < causes->tiles.len && i < TILES; i++) {
+        const struct device_tile *tile = &causes->tiles.at[i];
+        cJSON *row = cJSON_CreateObject();
+        fill_spot(row, &tile->spot);
+        cJSON_AddStringToObject(row, "name", tile->name);
+        cJSON_AddStringToObject(row, "memory", tile->psum ? "psum" : "sbuf");
+        cJSON_AddNumberToObject(row, "partition_bytes", tile->bytes);
+        cJSON_AddNumberToObject(row, "most_bytes", (double)tile->most_bytes);
+        cJSON_AddNumberToObject(row, "times", (double)tile->times);
+        add_us(row, "live_us", tile->live_us);
+        cJSON_AddItemToArray(rows, row);
+    }
 }
 
 char *causes_json(const struct device_causes *causes) {
@@ -135,6 +154,7 @@ char *causes_json(const struct device_causes *causes) {
     add_stalls(object, causes);
     add_what_ifs(object, causes);
     add_memory(object, causes);
+    add_tiles(object, causes);
     char *printed = cJSON_PrintUnformatted(object);
     cJSON_Delete(object);
     buf_free(&text);
