@@ -184,8 +184,8 @@ static void memory_check(struct checking *checking, const char *folder) {
     char *text = file_exists(path) ? file_read(path, 0, &size, &err) : NULL;
     (void)!tune_memory_print(checking->state, piece_keep, &log);
     if (text && str_equal((struct str){text, size}, buf_str(&log)))
-        found(checking, "memory", STORE_WHOLE, "%zu experiences, each the same as in the log",
-              checking->state->memory.len);
+        found(checking, "memory", STORE_WHOLE, "%zu experience%s as in the log",
+              checking->state->memory.len, checking->state->memory.len == 1 ? "" : "s");
     else if (text && checking->state->memory.len && checking->sealed)
         found(checking, "memory", STORE_DAMAGED,
               TUNE_REWRITES " is not what the log says: remove the file, it is made again when the "
