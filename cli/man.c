@@ -28,6 +28,8 @@ static void add(struct buf *out, const char *text) {
             buf_puts(out, "\\-");
         else if ((*at == '.' || *at == '\'') && (at == text || at[-1] == '\n'))
             buf_printf(out, "\\&%c", *at);
+        else if (*at == '|') /* a line may end behind it: some choices are long */
+            buf_puts(out, "|\\:");
         else
             buf_putc(out, *at);
     }

@@ -367,7 +367,7 @@ bool nl_nothing(struct interp *in, const struct call *call, struct value *result
     return true;
 }
 
-bool nl_device_print(struct interp *in, const struct call *call, struct value *result) {
+static bool nl_device_print(struct interp *in, const struct call *call, struct value *result) {
     struct value v[3];
     const struct tensor *tensor;
     struct nki_program *program = interp_program(in);

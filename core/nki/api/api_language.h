@@ -19,6 +19,6 @@ native_fn tensor_rearrange; /* a method of tensors */
 /* A ufunc of numpy on numbers. */
 bool api_numpy_call(struct interp *in, const struct call *call, enum nki_func func,
                     struct value *result);
-native_fn nl_nothing, nl_context, nl_device_print;
+native_fn nl_nothing, nl_context;
 
 #endif

@@ -31,7 +31,8 @@ bool nl_load(struct interp *in, const struct call *call, struct value *result) {
         !api_want_dtype(in, call->node, legacy ? v[2] : v[1], &dtype) ||
         !api_want_mask(in, call->node, legacy ? v[1] : NONE_VALUE, &mask))
         return false;
-    if (src->space != NKI_HBM)
+    /* What shared_constant makes is written as if it lay in HBM, and loaded. */
+    if (src->space != NKI_HBM && !tensor_storage(in, src)->constant)
         return interp_error(in, call->node, "err_unsupported_memory",
                             "nl.load takes a tensor in HBM; this is in %s already",
                             src->space == NKI_PSUM ? "PSUM" : "SBUF");
