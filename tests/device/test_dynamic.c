@@ -26,6 +26,8 @@
     HEAD "    nisa.register_load(r, c[0:1, 2:3])\n" \
          "    for i in nl.dynamic_range(0, r):\n" BODY("        ") TAIL
 
+#define SCALAR HEAD "    s = nisa.scalar_load(c[0:1, 2:3])\n"
+
 struct made {
     struct nki_tree *tree;
     struct diag_list diags;
@@ -209,6 +211,39 @@ static void test_inside_a_loop(void **state) {
     made_free(&m);
 }
 
+/* NkiScalars: computed on the device, in loops, offsets and stores. */
+static void test_scalars(void **state) {
+    (void)state;
+    const int32_t counts[] = {2, 100000, 0, 1};
+    const struct {
+        const char *text;
+        double expected;
+    } cases[] = {
+        {HEAD "    s = nisa.scalar_load(c[0:1, 0:1])\n"
+              "    def body(i):\n" BODY("        ") "    nl.fori_loop(1, 2 * s + 3, body)\n" TAIL,
+         6},
+        {HEAD "    s = nisa.scalar_load(n[0:1, 1:2])\n"
+              "    d = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)\n"
+              "    nisa.scalar_store(d, -(s * s - 1))\n"
+              "    nisa.tensor_copy(dst=acc[0:1, 0:1], src=d)\n" TAIL,
+         -1410065407},
+        {HEAD "    s = nisa.scalar_load(c[0:1, 0:1])\n"
+              "    t = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)\n"
+              "    nisa.dma_copy(dst=t, src=n.ap(pattern=[[4, 1], [1, 1]], offset=0,\n"
+              "                                 scalar_offset=s - 1, indirect_dim=1))\n"
+              "    nisa.tensor_copy(dst=acc[0:1, 0:1], src=t)\n" TAIL,
+         100000},
+        {HEAD "    def body(i):\n"
+              "        nisa.dma_copy(dst=c[0:1, i:i + 1], src=n[0:1, 3 - i])\n"
+              "    nl.fori_loop(0, 2, body)\n"
+              "    nisa.tensor_copy(dst=acc[0:1, 0:1], src=c[0:1, 0:1])\n" TAIL,
+         1},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_float_equal(result_of(cases[i].text, counts), cases[i].expected,
+                           fabs(cases[i].expected) * 1e-7);
+}
+
 static void test_refused(void **state) {
     (void)state;
     static const struct {
@@ -220,6 +255,15 @@ static void test_refused(void **state) {
               "pass\n" TAIL,
          "inside nl.no_reorder()"},
         {HEAD "    nisa.register_load(r, c)\n" TAIL, "a register holds one number"},
+        {SCALAR "    if s:\n        pass\n" TAIL, "the truth of an NkiScalar"},
+        {SCALAR "    s = s // 2\n" TAIL, "has + - * only"},
+        {SCALAR "    s = s < 2\n" TAIL, "a comparison of an NkiScalar"},
+        {SCALAR "    s = s + 1.5\n" TAIL, "takes an integer"},
+        {SCALAR "    nisa.scalar_store(c[0:1, 0:1], 7)\n" TAIL, "nisa.memset fills"},
+        {SCALAR "    nisa.register_move(s, 1)\n" TAIL, "which is written once"},
+        {SCALAR "    s = r + 1\n" TAIL, "a register has no operators"},
+        {SCALAR "    u = c.view(nl.uint32)\n    s = nisa.scalar_load(u[0:1, 0:1])\n" TAIL,
+         "view it as the signed type"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct made m = make(cases[i].text, NULL);
@@ -237,6 +281,7 @@ int main(void) {
         cmocka_unit_test(test_while),
         cmocka_unit_test(test_accumulators),
         cmocka_unit_test(test_inside_a_loop),
+        cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

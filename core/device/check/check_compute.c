@@ -486,6 +486,12 @@ void check_nonzero(struct check *c) {
 /* Sequencers read any tile in SBUF, and write registers only. A branch may have nothing to compare.
  */
 void check_sequencer(struct check *c) {
+    const struct nki_ap *stored = c->op == NKI_OP_REGISTER_STORE ? check_tile(c, NKI_DST) : NULL;
+    if (stored && nki_ap_count(stored) != 1)
+        check_error(c, "", "a register is stored to one element; dst has %lld",
+                    (long long)nki_ap_count(stored));
+    if (c->op == NKI_OP_REGISTER_STORE)
+        return;
     enum nki_operand_kind kind = c->instr->operands[NKI_REGISTER_LOAD_dst].kind;
     bool none = c->op == NKI_OP_LOOP_BRANCH && kind == NKI_OPERAND_NONE;
     if (kind != NKI_OPERAND_REG && !none)

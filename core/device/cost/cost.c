@@ -316,6 +316,11 @@ static struct cost cost_register_load(const struct work *work) {
     return (struct cost){.interval_ns = ns, .latency_ns = ns};
 }
 
+static struct cost cost_register_math(const struct work *work) {
+    double ns = work->table->register_math_ns;
+    return (struct cost){.interval_ns = ns, .latency_ns = ns};
+}
+
 static struct cost cost_loop_branch(const struct work *work) {
     double ns = work->table->loop_branch_ns;
     return (struct cost){.interval_ns = ns, .latency_ns = ns};

@@ -433,6 +433,30 @@ bool exec_register_load(struct exec *x) {
     return true;
 }
 
+bool exec_register_store(struct exec *x) {
+    struct view dst;
+    int64_t value = exec_int(x, NKI_REGISTER_STORE_src, 0);
+    if (!exec_write(x, NKI_REGISTER_STORE_dst, &dst))
+        return false;
+    view_from_ints(&dst, &value);
+    return true;
+}
+
+/* Integers wrap around at their width. */
+bool exec_register_math(struct exec *x) {
+    uint64_t a = (uint64_t)exec_int(x, NKI_REGISTER_MATH_a, 0);
+    uint64_t b = (uint64_t)exec_int(x, NKI_REGISTER_MATH_b, 0), value;
+    switch (x->instr->operands[NKI_REGISTER_MATH_op].i) {
+    case NKI_FUNC_ADD: value = a + b; break;
+    case NKI_FUNC_SUBTRACT: value = a - b; break;
+    default: value = a * b; break;
+    }
+    bool narrow = exec_int(x, NKI_REGISTER_MATH_bits, 32) == 32;
+    x->registers[x->instr->operands[NKI_REGISTER_MATH_dst].i] =
+        narrow ? (int32_t)(uint32_t)value : (int64_t)value;
+    return true;
+}
+
 /* The program has the rounds that its maker knew or assumed. Other inputs need another program. */
 bool exec_loop_branch(struct exec *x) {
     int64_t wanted = exec_int(x, NKI_LOOP_BRANCH_value, 0);

@@ -218,7 +218,7 @@ static void count_issues(struct profiler *p) {
             continue;
         count_amount(p, amount_of(p, issue->instr), weight);
         if (issue_cost_at(p->costs, s)->queue == QUEUE_SCALAR && instr->op != NKI_OP_TENSOR_COPY &&
-            instr->op != NKI_OP_REGISTER_LOAD && instr->op != NKI_OP_LOOP_BRANCH)
+            !nki_op_of_sequencers((enum nki_op)instr->op))
             p->activations += weight;
     }
     p->hbm_write += p->allocation->spill_save_bytes;

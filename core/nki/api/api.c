@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the interpreter asks of the API: modules by path, operators, attributes and items of tensors
  * and constants, contexts. Parameters and results of the kernel are in api_kernel.c. */
-#include "nki/api/api_language.h"
+#include "nki/api/api.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -122,8 +122,7 @@ static bool isa_get(struct interp *in, const struct nki_node *node,
     (void)module;
     const struct value_module *enumeration = enum_module(name);
     for (int op = 0; op < NKI_OP_COUNT; op++)
-        if (op != NKI_OP_ELEMENTWISE && op != NKI_OP_REGISTER_LOAD && op != NKI_OP_LOOP_BRANCH &&
-            !nki_op_meets((enum nki_op)op) && str_is(name, nki_op_name((enum nki_op)op))) {
+        if (nki_op_is_called((enum nki_op)op) && str_is(name, nki_op_name((enum nki_op)op))) {
             *result = (struct value){.kind = VALUE_NATIVE, .native = &instructions[op]};
             return true;
         }
@@ -375,6 +374,8 @@ static bool api_binary(struct interp *in, const struct nki_node *node, enum nki_
         return api_take_operator(in, node, nki_binary_text(op), api_binary_func(op),
                                  a.kind == b.kind) &&
                tensor_binary(in, node, op, a, b, result);
+    if (a.kind == VALUE_REGISTER || b.kind == VALUE_REGISTER)
+        return api_scalar_binary(in, node, op, a, b, result);
     if (a.kind == VALUE_INDEX || b.kind == VALUE_INDEX)
         return index_binary(in, node, op, a, b, result);
     if (a.kind == VALUE_HOST || b.kind == VALUE_HOST)
@@ -435,6 +436,11 @@ static bool api_compare(struct interp *in, const struct nki_node *node, enum nki
         return api_take_operator(in, node, nki_comparison_text(op), lower.func, a.kind == b.kind) &&
                api_lower_binary(&lower, a, b, result);
     }
+    if (!identity && !none &&
+        (api_scalar_dtype(in, a) != DTYPE_NONE || api_scalar_dtype(in, b) != DTYPE_NONE))
+        return interp_error(in, node, "TypeError",
+                            "nothing can use a comparison of an NkiScalar: let nl.fori_loop count "
+                            "the rounds, or select elements by an instruction");
     if (!none && (a.kind == VALUE_INDEX || b.kind == VALUE_INDEX))
         return index_compare(in, node, op, a, b, result);
     if (orders_members(op, a, b, result))
@@ -456,6 +462,12 @@ static bool api_unary(struct interp *in, const struct nki_node *node, enum nki_u
         [NKI_UNARY_PLUS] = NKI_FUNC_COPY,
     };
     struct api_op lower = {.in = in, .node = node, .func = funcs[op]};
+    if (api_scalar_dtype(in, a) != DTYPE_NONE && op == NKI_UNARY_MINUS)
+        return api_scalar_binary(in, node, NKI_SUB, value_int(0), a, result);
+    if (api_scalar_dtype(in, a) != DTYPE_NONE && op == NKI_UNARY_PLUS) {
+        *result = a;
+        return true;
+    }
     if (a.kind == VALUE_INDEX)
         return index_unary(in, node, op, a, result);
     if (a.kind == VALUE_HOST && op == NKI_UNARY_MINUS)
@@ -539,6 +551,10 @@ static bool api_getattr(struct interp *in, const struct nki_node *node, struct v
     if (object.kind == VALUE_ENUM && (str_is(name, "name") || str_is(name, "value"))) {
         *result = str_is(name, "name") ? value_string(in, str_of(object.enumeration->member))
                                        : value_int(object.enumeration->number);
+        return true;
+    }
+    if (api_scalar_dtype(in, object) != DTYPE_NONE && str_is(name, "dtype")) {
+        *result = (struct value){.kind = VALUE_DTYPE, .i = api_scalar_dtype(in, object)};
         return true;
     }
     /* np.add.reduce and the like stand for the operator */
@@ -631,6 +647,10 @@ static bool api_truth(struct interp *in, const struct nki_node *node, struct val
     if (value.kind == VALUE_INDEX)
         return interp_error(in, node, "err_control_flow_condition_depending_on_arange",
                             "a condition cannot depend on nl.arange: use mask=");
+    if (api_scalar_dtype(in, value) != DTYPE_NONE)
+        return interp_error(in, node, "TypeError",
+                            "the truth of an NkiScalar is not known while the kernel is compiled; "
+                            "use nl.fori_loop(0, flag, body)");
     if (value.kind == VALUE_REGISTER)
         return interp_error(in, node, "err_dynamic_control_flow_not_supported",
                             "the truth of a register is not known while the kernel is compiled, "

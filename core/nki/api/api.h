@@ -187,6 +187,25 @@ enum nki_func api_func_of(struct value value);
 bool api_want_buffer(struct interp *in, const struct nki_node *node, struct value value,
                      enum nki_space *space, bool *shared);
 
+/* ---- native functions of nki.language, for its table of names ----------------------------------
+ */
+
+#define API_MAX_BOUND 16
+
+/* Binds a call to the signature. An argument that is left out is VALUE_NONE. */
+bool api_bind(struct interp *in, const struct call *call, const char *signature,
+              struct value *values);
+
+native_fn nl_par_dim, nl_ndarray, nl_filled, nl_full, nl_like, nl_rand, nl_shared_constant,
+    nl_shared_identity_matrix;
+native_fn nl_load, nl_store, nl_load_transpose2d, nl_transpose, nl_expand_dims, nl_broadcast_to,
+    nl_gather_flattened, nl_ds, nl_arange, nl_cast, nl_atomic_rmw;
+native_fn tensor_rearrange; /* a method of tensors */
+/* A ufunc of numpy on numbers. */
+bool api_numpy_call(struct interp *in, const struct call *call, enum nki_func func,
+                    struct value *result);
+native_fn nl_nothing, nl_context;
+
 /* ---- tables of names ------------------------------------------------------------------------ */
 
 bool api_language_name(struct interp *in, const struct nki_node *node, struct str name,
@@ -229,6 +248,18 @@ bool api_return(struct interp *in, const struct nki_node *node, struct value val
 /* api_dynamic.c: what a register holds while the kernel is evaluated; false when v is none. As an
  * operand: a number, or the register where only the device knows it. */
 bool api_register_value(struct interp *in, struct value v, int64_t *value);
+extern const enum nki_engine api_sequencers[4]; /* the engines that have registers */
+/* Of an NkiScalar int32 or int64; DTYPE_NONE: v is none. */
+enum dtype api_scalar_dtype(struct interp *in, struct value v);
+/* a op b, one of them a register; the device computes it. False after interp_error. */
+bool api_scalar_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
+                       struct value a, struct value b, struct value *result);
+/* The NkiScalar that counts a loop of the device, in a round of which the number is known. None
+ * after interp_error. */
+struct value api_scalar_index(struct interp *in, const struct nki_node *node, int64_t value);
+/* A number that is known while the kernel is evaluated: an int, or a register that holds one. False
+ * without an error: it is none. */
+bool api_known(struct interp *in, struct value v, int64_t *number);
 struct nki_operand api_register_operand(struct interp *in, struct value v);
 extern const struct value_native api_dynamic_natives[]; /* ends with a row without name */
 /* A loop on the device: begin, then round before each round and once behind the last, next after

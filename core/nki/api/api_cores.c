@@ -3,7 +3,7 @@
  * for each other. Here is what one core's call says; whether the other one's fits is found when
  * both are woven together (program/weave.c). Sources: nki.isa reference (sendrecv, core_barrier)
  * and the LNC page of NKI 0.7. */
-#include "nki/api/api_language.h"
+#include "nki/api/api.h"
 
 #define DMA_GPSIMD 2 /* nisa.dma_engine.gpsimd_dma */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nl functions that make tensors: ndarray and its relatives, constants of the host, random numbers.
  * What moves data is in api_move.c. */
-#include "nki/api/api_language.h"
+#include "nki/api/api.h"
 
 #include "base/half/half.h"
 

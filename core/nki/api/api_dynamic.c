@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only the device knows: registers, and loops whose rounds they count. The program stays a
- * flat list, so a loop is run here as often as the inputs at hand say, and a number that they do
- * not tell is taken as ASSUMED, with a warning. On the device the body is there once: each round
- * costs every engine a compare and a branch, and uses the tiles of the first round again. */
-#include "nki/api/api_language.h"
+/* What only the device knows: registers, and NkiScalars, which have operators. The program stays a
+ * flat list, so a loop that they count is run as often as the inputs at hand say (api_loops.c), and
+ * a number that they do not tell is taken as ASSUMED, with a warning. */
+#include "nki/api/api.h"
 
 #define ASSUMED 8          /* rounds, or whatever else an unknown number counts */
 #define MOST_FOLLOWED 4096 /* elements of a copy that is followed back to an input */
 #define MOST_REGISTERS 65536
 
-static const enum nki_engine sequencers[] = {NKI_ENGINE_VECTOR, NKI_ENGINE_TENSOR,
-                                             NKI_ENGINE_SCALAR, NKI_ENGINE_GPSIMD};
+const enum nki_engine api_sequencers[4] = {NKI_ENGINE_VECTOR, NKI_ENGINE_TENSOR, NKI_ENGINE_SCALAR,
+                                           NKI_ENGINE_GPSIMD};
 
-/* What a register holds now. The number is that of the load or the value it was made by. */
+/* What a register holds now. The number is that of the load or the value it was made by. An
+ * NkiScalar is a register that is written once, of int32 or int64. */
 struct api_register {
     int32_t number;
     bool known;
+    enum dtype scalar; /* DTYPE_NONE: it is no NkiScalar */
     int64_t value;
 };
 /* A load whose number is not known, and how often it was reached. */
@@ -45,11 +46,25 @@ static void set_known(struct api_register *reg, int64_t value) {
     *reg = (struct api_register){.number = -1, .known = true, .value = (int32_t)value};
 }
 
+enum dtype api_scalar_dtype(struct interp *in, struct value v) {
+    const struct api_register *reg = register_at(in, v);
+    return reg ? reg->scalar : DTYPE_NONE;
+}
+
 bool api_register_value(struct interp *in, struct value v, int64_t *value) {
     const struct api_register *reg = register_at(in, v);
     if (reg)
         *value = reg->value;
     return reg != NULL;
+}
+
+bool api_known(struct interp *in, struct value v, int64_t *number) {
+    const struct api_register *reg = register_at(in, v);
+    if (v.kind == VALUE_INT)
+        *number = v.i;
+    else if (reg && reg->known)
+        *number = reg->value;
+    return v.kind == VALUE_INT || (reg && reg->known);
 }
 
 struct nki_operand api_register_operand(struct interp *in, struct value v) {
@@ -72,8 +87,11 @@ static bool isa_register_alloc(struct interp *in, const struct call *call, struc
 static bool want_register(struct interp *in, const struct nki_node *node, const char *what,
                           struct value v, struct api_register **reg) {
     *reg = register_at(in, v);
-    return *reg || interp_error(in, node, "", "%s is a register, of nisa.register_alloc; found %s",
-                                what, value_type_name(v));
+    if (*reg && !(*reg)->scalar)
+        return true;
+    return interp_error(
+        in, node, "TypeError", "%s is a register, of nisa.register_alloc; found %s%s", what,
+        *reg ? "NkiScalar" : value_type_name(v), *reg ? ", which is written once" : "");
 }
 
 static bool isa_register_move(struct interp *in, const struct call *call, struct value *result) {
@@ -203,13 +221,13 @@ static int64_t assumed(struct interp *in, const struct nki_node *node) {
 
 static bool emit_on_all(struct interp *in, const struct nki_node *node, int32_t number,
                         const struct tensor *src) {
-    for (size_t i = 0; i < COUNT_OF(sequencers); i++) {
+    for (size_t i = 0; i < COUNT_OF(api_sequencers); i++) {
         struct api_build b;
         api_start(&b, in, node, NKI_OP_REGISTER_LOAD);
         api_put(&b, NKI_REGISTER_LOAD_dst,
                 (struct nki_operand){.kind = NKI_OPERAND_REG, .i = number});
         api_put_tensor(&b, NKI_REGISTER_LOAD_src, src);
-        b.engine = sequencers[i];
+        b.engine = api_sequencers[i];
         if (!api_emit(&b))
             return false;
     }
@@ -231,46 +249,193 @@ static const struct tensor *in_sbuf(struct interp *in, const struct nki_node *no
     return api_emit(&b) ? tile : NULL;
 }
 
-static bool isa_register_load(struct interp *in, const struct call *call, struct value *result) {
-    struct value v[2];
-    struct api_register *dst;
-    const struct tensor *src;
-    *result = NONE_VALUE;
-    if (!api_bind(in, call, "dst, src", v) || !want_register(in, call->node, "dst", v[0], &dst) ||
-        !api_want_tensor(in, call->node, "src", v[1], &src))
-        return false;
+/* The register gets the one element of src. */
+static bool load(struct interp *in, const struct nki_node *node, const struct tensor *src,
+                 struct api_register *dst) {
     if (tensor_count(src) != 1 || src->indirect)
-        return interp_error(in, call->node, "", "a register holds one number; src has shape %s",
+        return interp_error(in, node, "", "a register holds one number; src has shape %s",
                             tensor_shape_text(in, src));
-    const struct nki_ap *ap = tensor_ap(in, call->node, src, NULL);
+    const struct nki_ap *ap = tensor_ap(in, node, src, NULL);
     int64_t value = 0;
     if (!ap)
         return false;
     bool known = number_at(in, element_at(in, ap, 0), &value);
     *dst = (struct api_register){.number = interp_program(in)->n_registers++,
-                                 .value = known ? value : assumed(in, call->node)};
-    src = in_sbuf(in, call->node, src);
-    return src && emit_on_all(in, call->node, dst->number, src);
+                                 .scalar = dst->scalar,
+                                 .value = known ? value : assumed(in, node)};
+    src = in_sbuf(in, node, src);
+    return src && emit_on_all(in, node, dst->number, src);
 }
 
-/* Writes what the register holds. */
+static bool isa_register_load(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[2];
+    struct api_register *dst;
+    const struct tensor *src;
+    *result = NONE_VALUE;
+    return api_bind(in, call, "dst, src", v) && want_register(in, call->node, "dst", v[0], &dst) &&
+           api_want_tensor(in, call->node, "src", v[1], &src) && load(in, call->node, src, dst);
+}
+
+/* One element gets what the register holds. Sequencers write SBUF; DMA moves it on to HBM. */
+static bool store(struct interp *in, const struct nki_node *node, const struct tensor *dst,
+                  const struct api_register *src) {
+    struct api_build b;
+    if (tensor_count(dst) != 1 || dst->indirect)
+        return interp_error(in, node, "", "a register is stored to one element; dst has shape %s",
+                            tensor_shape_text(in, dst));
+    const struct tensor *tile = dst;
+    if (dst->space == NKI_HBM)
+        tile = tensor_tile(in, node, NKI_SBUF, dst->dtype, (int64_t[]){1, 1}, 2);
+    if (!tile)
+        return false;
+    api_start(&b, in, node, NKI_OP_REGISTER_STORE);
+    api_put_tensor(&b, NKI_REGISTER_STORE_dst, tile);
+    api_put(&b, NKI_REGISTER_STORE_src,
+            src->known ? operand_int(src->value)
+                       : (struct nki_operand){.kind = NKI_OPERAND_REG, .i = src->number});
+    return api_emit(&b) && (tile == dst || api_copy(in, node, dst, tile, NULL));
+}
+
 static bool isa_register_store(struct interp *in, const struct call *call, struct value *result) {
     struct value v[2];
     struct api_register *src;
     const struct tensor *dst;
-    struct api_build b;
     *result = NONE_VALUE;
-    if (!api_bind(in, call, "dst, src", v) || !want_register(in, call->node, "src", v[1], &src) ||
-        !api_want_tensor(in, call->node, "dst", v[0], &dst))
+    return api_bind(in, call, "dst, src", v) && want_register(in, call->node, "src", v[1], &src) &&
+           api_want_tensor(in, call->node, "dst", v[0], &dst) && store(in, call->node, dst, src);
+}
+
+/* ---- NkiScalar (nki.isa.NkiScalar of NKI 0.7) ------------------------------------------------ */
+
+static bool want_scalar_tile(struct interp *in, const struct nki_node *node, const char *what,
+                             struct value v, const struct tensor **tile) {
+    if (!api_want_tensor(in, node, what, v, tile))
         return false;
-    if (tensor_count(dst) != 1 || dst->space == NKI_HBM || !src->known)
+    enum dtype dtype = (*tile)->dtype;
+    if (dtype != DTYPE_INT32 && dtype != DTYPE_INT64)
+        return interp_error(in, node, "", "%s is a tile of int32 or int64; found %s%s", what,
+                            dtype_name(dtype),
+                            dtype_kind(dtype) == 'u' ? ": view it as the signed type" : "");
+    return true;
+}
+
+static bool isa_scalar_load(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[1];
+    const struct tensor *src;
+    if (!api_bind(in, call, "src", v) || !want_scalar_tile(in, call->node, "src", v[0], &src) ||
+        !new_register(in, call->node, result))
+        return false;
+    struct api_register *dst = register_at(in, *result);
+    *dst = (struct api_register){.scalar = src->dtype};
+    return load(in, call->node, src, dst);
+}
+
+static bool isa_scalar_store(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[2];
+    const struct tensor *dst;
+    *result = NONE_VALUE;
+    if (!api_bind(in, call, "dst, value", v) ||
+        !want_scalar_tile(in, call->node, "dst", v[0], &dst))
+        return false;
+    enum dtype dtype = api_scalar_dtype(in, v[1]);
+    if (dtype == DTYPE_NONE)
+        return interp_error(in, call->node, "TypeError",
+                            "value is an NkiScalar; found %s: nisa.memset fills a tile with a "
+                            "number that is known",
+                            value_type_name(v[1]));
+    if (dtype != dst->dtype)
         return interp_error(in, call->node, "",
-                            "nisa.register_store: hone knows it for a number that the kernel set, "
-                            "and one element of SBUF");
-    api_start(&b, in, call->node, NKI_OP_MEMSET);
-    api_put_tensor(&b, NKI_MEMSET_dst, dst);
-    api_put(&b, NKI_MEMSET_value, operand_int(src->value));
-    return api_emit(&b);
+                            "an NkiScalar of %s cannot be stored to a tile of %s: they have one "
+                            "width",
+                            dtype_name(dtype), dtype_name(dst->dtype));
+    return store(in, call->node, dst, register_at(in, v[1]));
+}
+
+/* What both sides compute while the kernel is evaluated, as the device does: int32 wraps. */
+static int64_t wrapped(enum nki_binary op, int64_t a, int64_t b, enum dtype dtype) {
+    uint64_t x = (uint64_t)a, y = (uint64_t)b;
+    uint64_t sum = op == NKI_ADD ? x + y : op == NKI_SUB ? x - y : x * y;
+    return dtype == DTYPE_INT32 ? (int32_t)(uint32_t)sum : (int64_t)sum;
+}
+
+static bool emit_math(struct interp *in, const struct nki_node *node, enum nki_binary op,
+                      const struct nki_operand sides[2], const struct api_register *dst) {
+    for (size_t i = 0; i < COUNT_OF(api_sequencers); i++) {
+        struct api_build b;
+        api_start(&b, in, node, NKI_OP_REGISTER_MATH);
+        b.engine = api_sequencers[i];
+        api_put(&b, NKI_REGISTER_MATH_dst,
+                (struct nki_operand){.kind = NKI_OPERAND_REG, .i = dst->number});
+        api_put(&b, NKI_REGISTER_MATH_op, operand_func(api_binary_func(op)));
+        api_put(&b, NKI_REGISTER_MATH_a, sides[0]);
+        api_put(&b, NKI_REGISTER_MATH_b, sides[1]);
+        api_put(&b, NKI_REGISTER_MATH_bits, operand_int(dst->scalar == DTYPE_INT32 ? 32 : 64));
+        if (!api_emit(&b))
+            return false;
+    }
+    return true;
+}
+
+/* The dtype of an operation on one or two NkiScalars. */
+static bool scalar_types(struct interp *in, const struct nki_node *node, const struct value v[2],
+                         const char *op, enum dtype *dtype) {
+    *dtype = DTYPE_NONE;
+    for (int k = 0; k < 2; k++) {
+        enum dtype of = api_scalar_dtype(in, v[k]);
+        if (of == DTYPE_NONE && v[k].kind == VALUE_REGISTER)
+            return interp_error(in, node, "TypeError",
+                                "a register has no operators: nisa.scalar_load makes an "
+                                "NkiScalar, which has + - * (since NKI 0.7)");
+        if (of == DTYPE_NONE && v[k].kind != VALUE_INT)
+            return interp_error(in, node, "TypeError",
+                                "%s of an NkiScalar takes an integer or another NkiScalar; found "
+                                "%s",
+                                op, value_type_name(v[k]));
+        if (of != DTYPE_NONE && *dtype != DTYPE_NONE && of != *dtype)
+            return interp_error(in, node, "TypeError",
+                                "%s of NkiScalars of %s and %s: both sides have one dtype", op,
+                                dtype_name(*dtype), dtype_name(of));
+        *dtype = of != DTYPE_NONE ? of : *dtype;
+    }
+    return true;
+}
+
+bool api_scalar_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
+                       struct value a, struct value b, struct value *result) {
+    struct value v[2] = {a, b};
+    int64_t holds[2];
+    struct nki_operand sides[2];
+    enum dtype dtype;
+    if (!scalar_types(in, node, v, nki_binary_text(op), &dtype))
+        return false;
+    if (op != NKI_ADD && op != NKI_SUB && op != NKI_MUL)
+        return interp_error(in, node, "TypeError", "an NkiScalar has + - * only; found %s",
+                            nki_binary_text(op));
+    for (int k = 0; k < 2; k++) {
+        bool number = v[k].kind == VALUE_INT;
+        sides[k] = number ? operand_int(v[k].i) : api_register_operand(in, v[k]);
+        holds[k] = v[k].i;
+        if (!number)
+            (void)api_register_value(in, v[k], &holds[k]);
+    }
+    if (!new_register(in, node, result))
+        return false;
+    struct api_register *dst = register_at(in, *result);
+    *dst = (struct api_register){.number = interp_program(in)->n_registers++,
+                                 .known = sides[0].kind == NKI_OPERAND_INT &&
+                                          sides[1].kind == NKI_OPERAND_INT,
+                                 .scalar = dtype,
+                                 .value = wrapped(op, holds[0], holds[1], dtype)};
+    return emit_math(in, node, op, sides, dst);
+}
+
+struct value api_scalar_index(struct interp *in, const struct nki_node *node, int64_t value) {
+    struct value result;
+    if (!new_register(in, node, &result))
+        return NONE_VALUE;
+    set_known(register_at(in, result), value);
+    register_at(in, result)->scalar = DTYPE_INT32;
+    return result;
 }
 
 const struct value_native api_dynamic_natives[] = {
@@ -278,82 +443,7 @@ const struct value_native api_dynamic_natives[] = {
     {"nisa.register_move", isa_register_move, NULL},
     {"nisa.register_load", isa_register_load, NULL},
     {"nisa.register_store", isa_register_store, NULL},
+    {"nisa.scalar_load", isa_scalar_load, NULL},
+    {"nisa.scalar_store", isa_scalar_store, NULL},
     {NULL, NULL, NULL},
 };
-
-/* ---- loops ---------------------------------------------------------------------------------- */
-
-/* A loop that is run: the tiles of its first round, in the order they were made. */
-struct api_loop {
-    struct value_seq *tiles;
-    size_t at; /* how many this round has made */
-    bool first;
-    struct api_loop *outer;
-};
-
-/* Each engine compares and branches. The first time it is also held against what the register that
- * decides it holds. */
-static bool emit_branch(struct interp *in, const struct nki_node *node, struct value decides) {
-    for (size_t i = 0; i < COUNT_OF(sequencers); i++) {
-        struct api_build b;
-        const struct api_register *reg = register_at(in, decides);
-        api_start(&b, in, node, NKI_OP_LOOP_BRANCH);
-        b.engine = sequencers[i];
-        if (reg && !reg->known && i == 0) {
-            api_put(&b, NKI_LOOP_BRANCH_dst,
-                    (struct nki_operand){.kind = NKI_OPERAND_REG, .i = reg->number});
-            api_put(&b, NKI_LOOP_BRANCH_value, operand_int(reg->value));
-        }
-        if (!api_emit(&b))
-            return false;
-    }
-    return true;
-}
-
-bool api_loop_begin(struct interp *in, const struct nki_node *node) {
-    struct api *api = api_of(in);
-    if (api->order_group)
-        return interp_error(in, node, "",
-                            "a loop on the device cannot be inside nl.no_reorder(): put "
-                            "nl.no_reorder() inside the loop");
-    struct api_loop *loop = ARENA_NEW(interp_scratch(in), struct api_loop);
-    *loop = (struct api_loop){value_tuple(in, NULL, 0).seq, 0, true, api->loop};
-    api->loop = loop;
-    interp_program(in)->n_registers++; /* it counts in one, so no loop around it is folded */
-    interp_on_device(in, 1);
-    return true;
-}
-
-bool api_loop_round(struct interp *in, const struct nki_node *node, struct value decides) {
-    return emit_branch(in, node, decides);
-}
-
-void api_loop_next(struct interp *in) {
-    struct api_loop *loop = api_of(in)->loop;
-    loop->first = false;
-    loop->at = 0;
-}
-
-void api_loop_end(struct interp *in) {
-    api_of(in)->loop = api_of(in)->loop->outer;
-    interp_on_device(in, -1);
-}
-
-uint32_t api_loop_tile(struct interp *in, uint32_t storage) {
-    const struct nki_program *program = interp_program(in);
-    const struct nki_storage *made = &program->storages.at[storage];
-    for (struct api_loop *loop = api_of(in)->loop; loop; loop = loop->outer) {
-        if (loop->first) {
-            value_push(in, loop->tiles, value_int(storage));
-            continue;
-        }
-        if (loop->at >= loop->tiles->items.len)
-            return 0;
-        uint32_t same = (uint32_t)loop->tiles->items.at[loop->at++].i;
-        const struct nki_storage *old = &program->storages.at[same];
-        bool alike = old->space == made->space && old->blocks == made->blocks &&
-                     old->block_bytes == made->block_bytes && old->partitions == made->partitions;
-        return !alike ? 0 : old->again ? old->again : same + 1;
-    }
-    return 0;
-}

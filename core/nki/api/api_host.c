@@ -2,7 +2,7 @@
 /* Arrays that numpy makes in kernels: their parts, attributes, methods and arithmetic. They hold
  * their elements as float64. A part is a copy here and a view in numpy, so what would show that
  * is refused: writing to a part, and to an array of which a part was taken. */
-#include "nki/api/api_language.h"
+#include "nki/api/api.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nki.language: the table of its names, the calls of operators (nl.exp(x)), reductions, loops and
  * queries. What creates and moves tensors is in api_create.c and api_move.c. */
-#include "nki/api/api_language.h"
+#include "nki/api/api.h"
 
 bool api_bind(struct interp *in, const struct call *call, const char *signature,
               struct value *values) {
@@ -211,6 +211,11 @@ static bool want_bound(struct interp *in, const struct nki_node *node, const cha
                        struct value v, int64_t *bound, struct value *decides) {
     if (!api_register_value(in, v, bound))
         return api_want_int(in, node, what, v, bound);
+    if (api_scalar_dtype(in, v) == DTYPE_INT64)
+        return interp_error(in, node, "",
+                            "the %s of a loop is of int32; found an NkiScalar of int64, which no "
+                            "branch compares",
+                            what);
     *decides = v;
     return true;
 }
@@ -286,7 +291,7 @@ static bool nl_fori_loop(struct interp *in, const struct call *call, struct valu
         return false;
     bool good = true;
     for (int64_t i = low; good && i < high; i += step) {
-        struct value index = value_int(i);
+        struct value index = api_scalar_index(in, call->node, i);
         good = api_loop_round(in, call->node, decides) && interp_spend(in, call->node, 1) &&
                interp_call(in, call->node, v[2], &index, 1, &ignored);
         decides = NONE_VALUE;

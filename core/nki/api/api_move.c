@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nl functions that move data or change its shape: load, store, transposes, broadcasts, and the
  * objects that index (nl.ds, nl.arange). */
-#include "nki/api/api_language.h"
+#include "nki/api/api.h"
 
 /* The shape of a loaded tile is that of the source; one dimension becomes (n, 1). */
 static struct tensor *loaded_tile(struct interp *in, const struct nki_node *node,
@@ -283,7 +283,8 @@ bool nl_ds(struct interp *in, const struct call *call, struct value *result) {
         return false;
     if (v[0].kind == VALUE_INDEX && v[0].index->n_dims == 0)
         v[0] = value_int(v[0].index->at.c0);
-    if (!api_want_int(in, call->node, "the start of nl.ds", v[0], &start))
+    if (!api_known(in, v[0], &start) &&
+        !api_want_int(in, call->node, "the start of nl.ds", v[0], &start))
         return false;
     struct value_slice *slice = ARENA_NEW(interp_arena(in), struct value_slice);
     *slice = (struct value_slice){value_int(start), value_int(start + size), NONE_VALUE};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of numpy that kernels use while they are specialised: dtypes, ufuncs as operators, and
  * small constant arrays (identity masks, index tables). Arrays hold their elements as float64. */
-#include "nki/api/api_language.h"
+#include "nki/api/api.h"
 
 #include <math.h>
 

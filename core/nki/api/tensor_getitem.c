@@ -2,7 +2,7 @@
 /* Indexing tensors: integers, slices, nl.ds, ellipsis and None in both dialects, affine index
  * expressions and index tiles in the legacy one. Every axis of the tensor becomes an affine
  * function of the positions in the result. Steps and offsets follow from these functions. */
-#include "nki/api/tensor.h"
+#include "nki/api/api.h"
 
 /* How far an index may reach outside a tensor while a mask can still take it away. */
 #define SLACK ((int64_t)1 << 20)
@@ -76,15 +76,21 @@ static bool split_key(struct getitem *g, struct value key, struct value_slice *f
     return true;
 }
 
+static bool only_device_knows(struct getitem *g) {
+    return interp_error(g->in, g->node, "",
+                        "only the device knows this index: give it as .ap(pattern, "
+                        "scalar_offset=index, indirect_dim=0) or t.select(dim, index)");
+}
+
 static bool slice_number(struct getitem *g, struct value v, int64_t missing, int64_t *number) {
     *number = missing;
     if (v.kind == VALUE_NONE)
         return true;
     if (v.kind == VALUE_FLOAT && v.f == (double)(int64_t)v.f)
         *number = (int64_t)v.f;
-    else if (v.kind == VALUE_INT)
-        *number = v.i;
-    else
+    else if (v.kind == VALUE_REGISTER && !api_known(g->in, v, number))
+        return only_device_knows(g);
+    else if (!api_known(g->in, v, number))
         return interp_error(g->in, g->node, "", "a slice of a tensor needs integers; found %s",
                             value_type_name(v));
     if (*number > TENSOR_MAX_ELEMENTS || *number < -TENSOR_MAX_ELEMENTS)
@@ -179,7 +185,12 @@ static bool index_basic(struct getitem *g) {
     int axis = 0;
     for (int i = 0; i < g->n_parts; i++) {
         struct value part = g->part[i];
+        int64_t known;
         bool ok;
+        if (part.kind == VALUE_REGISTER && !api_known(g->in, part, &known))
+            return only_device_knows(g);
+        if (part.kind == VALUE_REGISTER)
+            part = value_int(known);
         if (part.kind == VALUE_NONE)
             ok = new_dim(g, 1), axis--;
         else if (part.kind == VALUE_SLICE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes and methods of tensors. NkiTensor of the current dialect and tiles of the legacy one
  * share one table. */
-#include "nki/api/api_language.h"
+#include "nki/api/api.h"
 
 #include <stdlib.h>
 

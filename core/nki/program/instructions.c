@@ -126,14 +126,24 @@ bool nki_op_streams(enum nki_op op) {
     return false;
 }
 
+bool nki_op_of_sequencers(enum nki_op op) {
+    return op == NKI_OP_REGISTER_LOAD || op == NKI_OP_REGISTER_STORE ||
+           op == NKI_OP_REGISTER_MATH || op == NKI_OP_LOOP_BRANCH;
+}
+
+bool nki_op_is_called(enum nki_op op) {
+    return op != NKI_OP_ELEMENTWISE && !nki_op_of_sequencers(op) && !nki_op_meets(op);
+}
+
 /* ---- for people ----------------------------------------------------------------------------- */
 
 enum nki_op nki_op_find(struct str name) {
     if (str_starts(name, "nisa."))
         name = (struct str){name.at + 5, name.len - 5};
     int op = 0;
-    while (op < NKI_OP_COUNT && (op == NKI_OP_ELEMENTWISE || op == NKI_OP_LOOP_BRANCH ||
-                                 nki_op_meets((enum nki_op)op) || !str_is(name, rows[op].name)))
+    while (op < NKI_OP_COUNT &&
+           !(str_is(name, rows[op].name) &&
+             (op == NKI_OP_REGISTER_LOAD || nki_op_is_called((enum nki_op)op))))
         op++;
     return (enum nki_op)op;
 }

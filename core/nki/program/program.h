@@ -380,6 +380,10 @@ int nki_operand_index(enum nki_op op, struct str name);
 /* The first operand after `after` that the instruction reads and does not write; -1: there is none.
  * The first of all (after NKI_DST) is what dst is made of. */
 int nki_op_source(enum nki_op op, int after);
+/* Whether engines' sequencers run it: loads, stores and sums of registers, branches. */
+bool nki_op_of_sequencers(enum nki_op op);
+/* Whether kernels call it with the parameters of its row. */
+bool nki_op_is_called(enum nki_op op);
 bool nki_op_streams(enum nki_op op); /* whether it works element by element */
 
 /* ---- specialising --------------------------------------------------------------------------- */
