@@ -5,6 +5,7 @@
 #include "task/cache.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,10 +49,10 @@ static void each_in(const char *folder, entry_fn *fn, void *data) {
         closedir(dir);
 }
 
-/* Whether nobody holds it, because its writer is dead. */
-static bool is_free(const char *path) {
+/* Whether a harness holds it (harness.py, class Held): 1, 0, or -1 where nobody can tell. */
+static int is_held(const char *path) {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    bool is = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    int is = fd < 0 ? -1 : flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno == EWOULDBLOCK ? 1 : -1;
     if (fd >= 0)
         close(fd);
     return is;
@@ -63,7 +64,8 @@ static void drop_half(void *data, const char *path, const char *name) {
     bool is_half = str_ends(str_of(name), ".part") || str_ends(str_of(name), ".tmp");
     if (is_half && is_older(path, LEFT_OVER_S))
         (void)!file_remove_tree(path, NULL);
-    else if (str_ends(str_of(name), ".part") && is_older(path, NOT_HELD_YET_S) && is_free(path))
+    else if (str_ends(str_of(name), ".part") && is_older(path, NOT_HELD_YET_S) &&
+             is_held(path) == 0)
         (void)!file_remove_tree(path, NULL);
 }
 
@@ -126,8 +128,19 @@ uint64_t task_cache_limit(void) {
     return text && task_cache_limit_read(text, &bytes) ? bytes : DEFAULT_LIMIT;
 }
 
-/* For others, the entry is there as a whole or not at all. */
+static void look_for_held(void *data, const char *path, const char *name) {
+    (void)name;
+    bool *held = data;
+    *held = *held || is_held(path) == 1;
+}
+
+/* For others, the entry is there as a whole or not at all. What a harness writes, or wrote for a
+ * hone that has not read it yet, stays. */
 static bool remove_entry(const struct entry *entry) {
+    bool held = false;
+    each_in(entry->path, look_for_held, &held);
+    if (held)
+        return false;
     char *folder = path_folder(entry->path);
     struct buf gone = {0};
     buf_printf(&gone, "%s/.%s.%d", folder, path_base(entry->path), (int)getpid());

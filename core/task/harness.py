@@ -26,6 +26,7 @@ CHUNK = 1 << 20
 BLOCK = 1 << 15     # elements compared at once: three blocks of doubles stay in the cache
 ALIGN = 4096
 META_VERSION = 2
+TRIES = 20
 MAX_VALUES = 64     # arguments of a kernel
 MAX_DIMS = 8
 MAX_DEPTH = 8       # of values in values
@@ -455,24 +456,41 @@ def write_meta(folder, name, meta):
 
 def write_folder(folder, name, fill):
     """Makes folder/name: fill(folder) writes what is in it and returns the meta data. Another hone
-    may make room in the cache meanwhile: then once more."""
-    for again in range(3):
+    may make room in the cache before it is held: then once more."""
+    for left in reversed(range(TRIES)):
         try:
             return write_once(folder, name, fill)
-        except FileNotFoundError:
-            if again == 2:
+        except (FileNotFoundError, FileExistsError):  # the latter: it went while makedirs looked
+            if not left:
                 raise
 
 
-def hold(folder):
-    """A descriptor of the folder that is locked while this process lives, where the system can: a
-    folder that nobody holds is half of something that nobody writes any more."""
-    held = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        pass
-    return held
+class Held:
+    """Descriptors of folders that are locked, where the system can. A folder that is held is left
+    alone by those who make room; half of one that nobody holds is written no more. What was
+    written stays held until the next request, by when hone has read it."""
+
+    def __init__(self):
+        self.all = []
+
+    def take(self, folder):
+        held = os.open(folder, os.O_RDONLY)
+        for _ in range(TRIES):
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:     # somebody looks whether it is held
+                time.sleep(0.01)
+            except OSError:
+                break
+        self.all.append(held)
+
+    def release(self):
+        while self.all:
+            os.close(self.all.pop())
+
+
+HELD = Held()
 
 
 def write_once(folder, name, fill):
@@ -480,7 +498,7 @@ def write_once(folder, name, fill):
     final = os.path.join(folder, name)
     beside = f"{final}.{os.urandom(6).hex()}.part"
     os.mkdir(beside, 0o700)
-    held = hold(beside)
+    HELD.take(beside)
     try:
         meta = {"version": META_VERSION, "python": sys.version.split()[0],
                 "numpy": np.__version__, **fill(beside)}
@@ -493,7 +511,6 @@ def write_once(folder, name, fill):
                 raise
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-        os.close(held)
 
 
 def describe(file, value, dtype, name=None):
@@ -721,4 +738,5 @@ def main():
     answer(ready=True, python=sys.version.split()[0], numpy=np.__version__)
     reference = Reference(sys.argv[1])
     for line in CHANNEL.requests:
+        HELD.release()
         serve(reference, json.loads(line))
