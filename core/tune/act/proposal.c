@@ -154,8 +154,10 @@ void tune_do_take_plan(struct tune_state *state, const struct tune_action *act) 
         return;
     struct tune_plan plan = state->stock.at[act->index].plan;
     plan.lane = tune_lane_tag(state, act->lane);
-    if (tune_lane_parent(state, act->lane) != state->stock.at[act->index].parent)
+    if (tune_lane_parent(state, act->lane) != state->stock.at[act->index].parent) {
         plan.first_line = plan.last_line = 0; /* lines of another kernel */
+        plan.source = NULL;
+    }
     *vec_push(&state->plans) = plan;
     state->lanes.at[act->lane].plan = (int)state->plans.len - 1;
 }

@@ -24,6 +24,11 @@ size_t tune_answer_plans(struct str answer, int lines, struct arena *arena,
 bool tune_answer_kernel(struct str answer, const char *source, const char *function,
                         struct buf *out, struct err *err);
 
+/* Whether an answer has edits or a definition of a function in it; and what it says beside them,
+ * appended, with a line "---" where they stood. */
+bool tune_answer_has_kernel(struct str answer);
+void tune_answer_words(struct str answer, struct buf *out);
+
 /* A lesson out of an answer: title and summary, or with `reflects` diagnosis and lesson. Texts
  * belong to the arena. False and *err (kernel) that tells the model what to write instead. */
 bool tune_answer_lesson(struct str answer, bool reflects, struct arena *arena,

@@ -145,3 +145,36 @@ bool tune_answer_kernel(struct str answer, const char *source, const char *funct
         buf_free(out);
     return fine;
 }
+
+/* Where a stretch of code begins, and the line that ends it; NULL: nothing but the answer's end. */
+static const struct {
+    const char *begins, *ends;
+} stretches[] = {
+    {"<<<<<<<", ">>>>>>>"}, {"```py", "```"},   {"```diff", "```"},
+    {"--- a/", NULL},       {"@nki.jit", NULL}, {"import ", NULL},
+};
+
+void tune_answer_words(struct str answer, struct buf *out) {
+    struct str line;
+    int in = -1;
+    while (str_next(&answer, '\n', &line)) {
+        bool ends = in >= 0 && stretches[in].ends && str_starts(line, stretches[in].ends);
+        bool inside = in >= 0;
+        for (size_t i = 0; in < 0 && i < COUNT_OF(stretches); i++)
+            if (str_starts(line, stretches[i].begins))
+                in = (int)i;
+        if (in < 0)
+            buf_printf(out, STR_FMT "\n", STR_ARG(line));
+        else if (!inside)
+            buf_puts(out, "---\n");
+        in = ends ? -1 : in;
+    }
+}
+
+bool tune_answer_has_kernel(struct str answer) {
+    struct tune_edits edits = {0};
+    tune_edits_find(answer, &edits);
+    bool has = edits.open || edits.list.len || has_def(answer, NULL);
+    tune_edits_free(&edits);
+    return has;
+}

@@ -443,6 +443,8 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     context->pessimistic = state->is_pessimistic;
     context->lnc = state->lnc;
     context->precision = keep(context, state->precision ? state->precision : "keep");
+    context->once = call >= 0 && (size_t)call < state->calls.len ? state->calls.at[call].once
+                                                                 : tune_asks_for_both(state);
     context->takes_current = takes_current(state);
     context->tolerance = state->tolerance;
     context->latency_us = context->floor_us = NAN;

@@ -24,6 +24,7 @@ struct tune_context {
     int lnc;          /* physical cores of the model's launches; 0: as the kernel's file does */
     bool pessimistic; /* the model's fitted and guessed constants at their unfavourable end */
     const char *precision;      /* "keep", "split" or "any" */
+    bool once;                  /* a planner is asked for the kernel of its plan, too */
     bool only_certain;          /* gains inside the model's error are not kept */
     bool takes_current;         /* the target is known to run kernels of the current dialect */
     const char *reference_path; /* its inputs' shapes are in the task cache; NULL */

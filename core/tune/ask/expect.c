@@ -24,10 +24,12 @@ static const struct {
 };
 
 static double first_of(const struct tune_state *state, enum tune_role role) {
+    bool both = role == TUNE_ROLE_PLANNER && tune_asks_for_both(state);
     const struct tune_attempt *at = tune_state_attempt(state, state->incumbent);
     const char *source = at ? tune_source(state, at) : state->kernel_source;
+    double kernels = first_answer[both ? TUNE_ROLE_REWRITER : role].kernels;
     return first_answer[role].tokens +
-           first_answer[role].kernels * model_tokens_estimate(str_of(source ? source : ""));
+           kernels * model_tokens_estimate(str_of(source ? source : ""));
 }
 
 static double known(double value) {
@@ -140,6 +142,12 @@ static struct tune_expected next_call(const struct tune_state *state, int lane,
 
 /* --------------------------------------------------------------------------------------- steps */
 
+/* Whether the kernel comes with the plan, that of the lane or the next one. */
+static bool comes_with_plan(const struct tune_state *state, int lane) {
+    return tune_lane_plan(state, lane) ? tune_lane_kernel(state, lane) != NULL
+                                       : tune_asks_for_both(state);
+}
+
 struct tune_expected tune_expect_step(const struct tune_state *state, int lane,
                                       enum tune_step step) {
     static const enum tune_role roles[TUNE_STEPS] = {[TUNE_STEP_PLAN] = TUNE_ROLE_PLANNER,
@@ -152,7 +160,8 @@ struct tune_expected tune_expect_step(const struct tune_state *state, int lane,
     bool repairs = step == TUNE_STEP_REWRITE && open && open->id > 0 && tune_is_broken(state, open);
     bool swept = step == TUNE_STEP_PLAN ? !tune_sweep_ends(state)
                                         : tune_sweep_is_one(tune_lane_plan(state, lane));
-    if ((step == TUNE_STEP_PLAN || role) && !swept)
+    bool written = step == TUNE_STEP_REWRITE && !repairs && comes_with_plan(state, lane);
+    if ((step == TUNE_STEP_PLAN || role) && !swept && !written)
         expected = next_call(state, lane, repairs ? TUNE_ROLE_FIXER : role);
     expected.cost[TUNE_BUDGET_DEVICE_S] = tune_expect_device(state, step);
     expected.cost[TUNE_BUDGET_WALL_S] = state->own->took[step].wall_s;

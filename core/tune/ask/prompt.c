@@ -17,6 +17,7 @@
 #define ANSWER_MARK "[answer]"
 #define GIANT 0.6        /* a part this large gives way first, as a share of the room */
 #define MEND_FILE "mend" /* what follows when an answer could not be used */
+#define ONCE_FILE "once" /* a planner's, who carries the plan out as well */
 
 static const char *const role_files[TUNE_ROLES] = {
 #define X(id, word, file) file,
@@ -189,7 +190,8 @@ struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum t
                                       const struct tune_prompt_change *changes, size_t count) {
     struct tune_prompt *prompt = mem_alloc(1, sizeof *prompt);
     prompt->arena = arena_new();
-    parts_add(prompt, context, role, role_files[role]);
+    bool once = role == TUNE_ROLE_PLANNER && context->once;
+    parts_add(prompt, context, role, once ? ONCE_FILE : role_files[role]);
     if (section_text(context, STR("complaint")))
         parts_add(prompt, context, role, MEND_FILE);
     for (size_t i = 0; i < prompt->parts.len; i++) {

@@ -345,12 +345,20 @@ static enum tune_prune_by prune_by(const struct config *config) {
     return TUNE_PRUNE_MODEL;
 }
 
+static enum tune_asks asks(const struct config *config) {
+    const char *set = config_get(config, "roles", "ask", NULL);
+    return set && !strcmp(set, "once")    ? TUNE_ASKS_ONCE
+           : set && !strcmp(set, "twice") ? TUNE_ASKS_TWICE
+                                          : TUNE_ASKS_AUTO;
+}
+
 /* What belongs to this process, not to the session. */
 static void limits_read(struct tune_session *session, const struct config *config) {
     struct tune_state *state = session->state;
     state->questions = (int)search_number(state, config, "questions", &state->questions_from);
     state->prune = search_number(state, config, "prune", &state->prune_from);
     state->prune_by = prune_by(config);
+    state->asks = asks(config);
     const char *inside = config_get(config, "search", "keep_inside", NULL);
     state->keeps_inside = inside && !strcmp(inside, "yes");
     state->nki_python = nki_python(state, config);

@@ -26,6 +26,7 @@ struct tune_plan {
     enum tune_answer held; /* scored after benchmark */
     double moved;          /* what the metric did, relative: -0.6 = 60 % less */
     int lane;              /* whose question brought it; -1: of a round without lanes */
+    const char *source;    /* the whole kernel that came with it, made from its parent; NULL */
     bool edited;           /* its text was changed by a person */
     bool revised;          /* made after a rejection; shown again whatever the gate */
 };

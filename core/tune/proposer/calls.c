@@ -33,7 +33,7 @@ int tune_reply_asked(struct tune_reply *reply, const struct tune_question *quest
                    .prompt = prompt, .estimate = question->estimate,
                    .hold_tokens = question->hold_tokens, .hold_dollars = question->hold_dollars,
                    .attempt = tune_lane_attempt(session->state, reply->work.lane),
-                   .waits = question->waits, .held = question->held,
+                   .waits = question->waits, .held = question->held, .once = question->once,
                    .mends = MAX_OF(question->mends, -1), .repeats = MAX_OF(question->repeats, -1)));
     return ok ? number : -1;
 }

@@ -55,6 +55,7 @@ struct tune_question {
     double estimate;                  /* its tokens */
     double hold_tokens, hold_dollars; /* with the longest answer it may get; NAN */
     bool waits;                       /* for a person's answer */
+    bool once;                        /* for a plan and its kernel */
     bool held;                        /* until a person sends it; its prompt is made then */
     int mends;                        /* the call whose answer could not be used, -1 */
     int repeats;                      /* the call that came to nothing, and is asked again; -1 */

@@ -78,6 +78,13 @@ void tune_plan_start(struct tune_session *session, int lane) {
     session->asking--;
 }
 
+/* The kernel that came with the plan, by the same author. */
+static void kernel_take(struct tune_reply *reply, const char *source) {
+    if (reply->plan.author)
+        tune_reply_author(reply, reply->plan.author);
+    tune_reply_candidate(reply, str_of(source));
+}
+
 void tune_rewrite_start(struct tune_session *session, int lane) {
     const struct tune_plan *plan = tune_lane_plan(session->state, lane);
     if (!plan) {
@@ -91,6 +98,8 @@ void tune_rewrite_start(struct tune_session *session, int lane) {
     session->asking++;
     if (tune_sweep_is_one(plan))
         tune_sweep_rewrite(reply->context, &reply->plan, reply);
+    else if (tune_lane_kernel(session->state, lane))
+        kernel_take(reply, tune_lane_kernel(session->state, lane));
     else if (!tune_submission_rewrite(&reply->plan, reply)) {
         struct tune_plan carried = tune_submission_carried(session->state, &reply->plan);
         session->proposer->rewrite(session->proposer->self, reply->context, &carried, reply);
@@ -135,6 +144,7 @@ static void sweep_store(struct tune_reply *reply, struct tune_plan plan, struct 
     struct tune_plan plans[TUNE_SWEEP_MOST];
     struct err err = {0};
     plan.author = plan.author ? plan.author : author_of(reply);
+    plan.source = NULL; /* its values are written by hone */
     size_t count = tune_sweep_expand(reply->work.session->state, reply->context->attempt, &plan,
                                      offers->arena, plans, &err);
     for (size_t i = 0; i < count; i++)

@@ -246,6 +246,7 @@ static struct tune_question question_of(const struct request *self, struct str p
                                   .hold_tokens = NAN,
                                   .hold_dollars = NAN,
                                   .waits = is_human(self),
+                                  .once = self->role == TUNE_ROLE_PLANNER && self->context->once,
                                   .held = holds,
                                   .mends = self->mends,
                                   .repeats = self->repeats};

@@ -33,20 +33,6 @@ static bool some_is_new(struct request *self, const struct tune_plan *plans, siz
     return false;
 }
 
-static bool answer_plans(struct request *self, struct str text, struct err *err) {
-    struct tune_plan plans[TUNE_ANSWER_PLANS];
-    struct arena *arena = arena_new();
-    size_t count = tune_answer_plans(text, lines_in(self->context->source), arena, plans, err);
-    struct tune_reply *reply = self->reply;
-    bool fine = count && some_is_new(self, plans, count, err);
-    if (fine) {
-        tune_request_forget(self);
-        tune_reply_plans(reply, plans, count);
-    }
-    arena_free(arena);
-    return fine;
-}
-
 static bool is_new(struct request *self, struct str source, const char *base, struct err *err) {
     struct buf why = {0};
     bool old = tune_reply_repeats(self->reply, source, base, &why);
@@ -56,6 +42,39 @@ static bool is_new(struct request *self, struct str source, const char *base, st
     }
     buf_free(&why);
     return !old;
+}
+
+/* A kernel that came with a plan becomes its own. An answer may leave it out: it is asked for
+ * then. */
+static bool both_read(struct request *self, struct str text, struct buf *source, struct err *err) {
+    const struct tune_context *context = self->context;
+    if (!tune_answer_has_kernel(text))
+        return true;
+    return tune_answer_kernel(text, context->source, context->function, source, err) &&
+           is_new(self, buf_str(source), context->source, err);
+}
+
+static bool answer_plans(struct request *self, struct str text, struct err *err) {
+    struct tune_plan plans[TUNE_ANSWER_PLANS];
+    struct arena *arena = arena_new();
+    struct buf source = {0}, words = {0};
+    bool once = self->context->once;
+    if (once)
+        tune_answer_words(text, &words);
+    size_t count = tune_answer_plans(once ? buf_str(&words) : text, lines_in(self->context->source),
+                                     arena, plans, err);
+    struct tune_reply *reply = self->reply;
+    bool fine = count && some_is_new(self, plans, count, err) &&
+                (!once || both_read(self, text, &source, err));
+    if (fine) {
+        plans[0].source = source.len ? source.at : NULL;
+        tune_request_forget(self);
+        tune_reply_plans(reply, plans, count);
+    }
+    buf_free(&words);
+    buf_free(&source);
+    arena_free(arena);
+    return fine;
 }
 
 static bool answer_kernel(struct request *self, struct str text, struct err *err) {

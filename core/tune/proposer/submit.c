@@ -95,6 +95,7 @@ int tune_session_submit(struct tune_session *session, const struct tune_plan *pl
     own.sweep = NULL;
     own.held = TUNE_ANSWER_UNKNOWN;
     own.moved = NAN;
+    own.source = NULL; /* the submission's own */
     own.edited = own.revised = false;
     if (!tune_emit(session, TUNE_ALL_LANES,
                    TUNE_EVENT(SUBMITTED, submitted, .plan = &own, .source = source))) {

@@ -76,6 +76,7 @@ void tune_call_asked(struct tune_state *state, const struct tune_event *event, i
         .hold_dollars = event->asked.hold_dollars,
         .waits = event->asked.waits,
         .held = event->asked.held,
+        .once = event->asked.once,
         .mends = event->asked.mends,
         .repeats = event->asked.repeats,
     };
@@ -176,6 +177,8 @@ enum tune_role tune_role_next(const struct tune_state *state, int lane) {
     enum tune_step_is is = state->steps[state->step].is;
     bool broken =
         open && open->id > 0 && open->status == TUNE_STATUS_OPEN && tune_is_broken(state, open);
+    if (tune_lane_kernel(state, lane) && !broken && state->step >= TUNE_STEP_PLAN)
+        return TUNE_ROLE_PLANNER;
     if (state->step == TUNE_STEP_PLAN && is == TUNE_IS_OK)
         return TUNE_ROLE_REWRITER;
     if (state->step == TUNE_STEP_REWRITE && (is == TUNE_IS_WAITING || is == TUNE_IS_RUNNING))

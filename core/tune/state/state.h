@@ -128,6 +128,8 @@ struct tune_prediction {
 
 /* Who says that a candidate is not worth measuring. */
 enum tune_prune_by { TUNE_PRUNE_MODEL, TUNE_PRUNE_COMPILER, TUNE_PRUNE_BOTH };
+/* Whether plan and kernel are asked for in one question: where that goes well, always, never. */
+enum tune_asks { TUNE_ASKS_AUTO, TUNE_ASKS_ONCE, TUNE_ASKS_TWICE };
 
 struct tune_diagnostic {
     int attempt;
@@ -236,6 +238,7 @@ struct tune_call {
     int tries;
     bool waits;         /* for a person's answer */
     bool held;          /* for a person who looks at it before it goes out */
+    bool once;          /* asks for a plan and its kernel at once */
     int mends;          /* the call whose answer could not be used, -1 */
     int repeats;        /* the call that came to nothing, whose question this is again; -1 */
     const char *failed; /* how it failed: model_failed_word; NULL */
@@ -403,6 +406,7 @@ struct tune_state {
     double prune; /* times its parent's modelled time; slower is not measured. NAN */
     const char *questions_from, *prune_from; /* where that was set */
     enum tune_prune_by prune_by;
+    enum tune_asks asks;    /* plan and kernel in one question or in two */
     bool keeps_inside;      /* keeps what the model calls faster by less than the model's error */
     const char *nki_python; /* here, for predictions; NULL: not to be asked */
     const char *streaming;  /* what a model has answered so far; NULL */
@@ -464,6 +468,10 @@ int tune_lane_attempt(const struct tune_state *state, int lane);
 const struct tune_attempt *tune_attempt_in(const struct tune_state *state, int lane);
 /* Its plan, and its candidate; NULL: none yet, or no such lane. */
 const struct tune_plan *tune_lane_plan(const struct tune_state *state, int lane);
+/* The kernel that came with the lane's plan and is its next candidate; NULL: it has to be written.
+ * It is not where a person changed the plan's text, or where an attempt at it has to be repaired.
+ */
+const char *tune_lane_kernel(const struct tune_state *state, int lane);
 const struct tune_candidate *tune_lane_candidate(const struct tune_state *state, int lane);
 /* The lane's number for records, which are read when the round is long over: -1 where the round
  * follows one direction. */

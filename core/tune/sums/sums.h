@@ -16,6 +16,11 @@ bool tune_search_is_wide(const struct tune_state *state);
 /* Whether the next round of a beam search starts from the attempt, as far as one knows now. */
 bool tune_beam_has(const struct tune_state *state, int attempt);
 
+/* once.c: whether the next plan is asked for together with its kernel: as the setting says, never
+ * in a wide search; by itself where one model does both, no gate stands between them, and at least
+ * half of the last kernels that it wrote in this way passed their checks at once. */
+bool tune_asks_for_both(const struct tune_state *state);
+
 #define TUNE_STOCK_SHOWN 8 /* plans of the stock that a question and a list show */
 /* stock.c: whether a plan of state->stock is still to be tried: no attempt carried it out, no lane
  * follows it now, and nobody rejected it. */

@@ -20,6 +20,9 @@ bool tune_attempt_emit(struct tune_session *session, int lane, int id,
     struct hash normal = nki_source_hash(str_of(source));
     char path[80];
     snprintf(path, sizeof path, "checkpoints/attempt_%03d_%.8s.py", id, hash.hex);
+    const struct tune_plan *plan = id ? tune_lane_plan(state, lane) : NULL;
+    struct tune_plan bare = plan ? *plan : (struct tune_plan){0};
+    bare.source = NULL; /* the attempt has its own */
     struct err err = {0};
     if (!store_file_write(session->store, path, str_of(source), &err))
         tune_emit_log(session, lane, TUNE_LEVEL_WARNING, "store", "%s", err.text);
@@ -27,8 +30,7 @@ bool tune_attempt_emit(struct tune_session *session, int lane, int id,
                      TUNE_EVENT(ATTEMPT, attempt, .attempt = id, .parent = candidate->parent,
                                 .round = id ? state->round : 0, .repairs = candidate->repair,
                                 .source = source, .author = candidate->author, .path = path,
-                                .plan = id ? tune_lane_plan(state, lane) : NULL,
-                                .normal = normal.hex));
+                                .plan = plan ? &bare : NULL, .normal = normal.hex));
 }
 
 static const struct {
