@@ -65,7 +65,7 @@ class Agent:
     def close(self):
         """Ends the server as clients do; its exit status."""
         self.process.stdin.close()  # the end of the input is the end of the server
-        status = self.process.wait(30)
+        status = self.process.wait(300)
         rest = self.process.stdout.read()
         self.process.stdout.close()
         said = self.process.stderr.read().decode()
