@@ -2,14 +2,15 @@
 /* Times kernels on the device model for tests/bench/calibrate.py, which compares them with what was
  * measured. One job per line of stdin, its fields apart by tabs:
  *
- *     ID  FILE  FUNCTION  DEVICE  INPUTS  PASSES
+ *     ID  FILE  FUNCTION  DEVICE  INPUTS  PASSES  RELEASE
  *
  * With --edits each line has two kernels as the counts of struct device_counts, and the answer is
  * the kind of edit between them, and the least ratio of their times that the verdict believes.
  *
  * INPUTS are words apart by spaces: 128x512:bfloat16 (an array), 1e-05 (a float), 4 (an integer),
  * none, each with NAME= before it where it is not positional. PASSES are those to leave out for
- * this job, words apart by spaces, perhaps none. One line of stdout per job:
+ * this job, words apart by spaces, perhaps none. RELEASE is that of the package nki that the kernel
+ * was written for, empty for the newest. One line of stdout per job:
  *
  *     ID  LATENCY_US  BOUND  METRIC=VALUE ...      or      ID  -  what went wrong
  *
@@ -36,7 +37,7 @@ static const char *const generations[] = {"trn1", "trn2", "trn3"};
 
 #define MOST_INPUTS 64
 #define MOST_LINE 65536
-enum field { ID, FILE_NAME, FUNCTION, DEVICE, INPUTS, PASSES, FIELDS };
+enum field { ID, FILE_NAME, FUNCTION, DEVICE, INPUTS, PASSES, RELEASE, FIELDS };
 
 /* Reads "128x512:bfloat16"; false for anything else. */
 static bool array_of(char *word, struct nki_input *input) {
@@ -169,6 +170,7 @@ static bool run_job(char *fields[FIELDS], const struct changes *changes, struct 
     struct nki_input inputs[MOST_INPUTS];
     struct nki_specialise_options options = {.function = fields[FUNCTION],
                                              .generation = generation->generation,
+                                             .release = nki_release_find(fields[RELEASE]),
                                              .inputs = inputs,
                                              .n_inputs = inputs_of(fields[INPUTS], inputs)};
     if (options.n_inputs == SIZE_MAX)

@@ -93,7 +93,7 @@ def work(command, jobs, answers):
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                        text=True)
         line = "\t".join([name, str(part.file), part.function, row.device, part.inputs,
-                          " ".join(row.without)])
+                          " ".join(row.without), row.release])
         try:
             process.stdin.write(line + "\n")
             process.stdin.flush()

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the judges of the clock on rows made for it: which latencies count as published halved,
-what the ratchet compares, and what a fit of held_out.py finds."""
+what the ratchet compares, what a fit of held_out.py finds, and that a row is run by the rules of
+the release that it was written for.
+
+    check_calibrate.py CALIBRATE
+"""
 import pathlib
 import sys
 import tempfile
@@ -74,10 +78,37 @@ def check_fit():
     assert held_out.settings_of(other, {"trn1.dma_start_ns": (800, 20)}) == []
 
 
+PRIVATE_OUTPUT = """import nki
+import nki.language as nl
+import nki.isa as nisa
+@nki.jit
+def kernel(x):
+    t = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)
+    y = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.hbm)
+    nisa.dma_copy(dst=t, src=x)
+    nisa.dma_copy(dst=y, src=t)
+    return y
+"""
+
+
+def check_release(program):
+    """NKI 0.3 made tensors in nl.hbm private; kernels of 0.2 return them."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "kernel.py"
+        file.write_text(PRIVATE_OUTPUT)
+        rows = [measured_rows.Row(name, "copy", "", "trn2", "current", 10.0, {}, release=release,
+                                  parts=[measured_rows.Part(file, "kernel", "128x512:float32")])
+                for name, release in (("old", "0.2"), ("new", "0.3"), ("newest", ""))]
+        old, new, newest = calibrate.run([program], rows, 1)
+        assert not old.wrong and old.modelled > 0, old.wrong
+        assert "nl.hbm" in new.wrong and "nl.hbm" in newest.wrong, (new.wrong, newest.wrong)
+
+
 def main():
     check_halved()
     check_ratchet()
     check_fit()
+    check_release(sys.argv[1])
     print("the judges of the clock: as they should be")
 
 

@@ -42,6 +42,7 @@ class Row:
     published: float = 0.0  # of a row whose latency was derived from it, which is often half of it
     level: bool = True  # False: the harness decides its level, and only its order is judged
     without: list = dataclasses.field(default_factory=list)  # passes, by its compiler's flags
+    release: str = ""  # of the package nki that the kernel was written for; "": the newest
     why_not: str = ""
 
 
@@ -206,6 +207,7 @@ def guide(row, csv, checkouts):
     """The n-th kernel of a page of the documentation."""
     row.operation = "guide_matmul"
     row.harness_us = PROFILE_US
+    row.release = "0.2"  # its kernels return tensors in nl.hbm, which NKI 0.3 refuses
     version = int(re.search(r"_v(\d)", csv["id"])[1])
     page = checkouts.file(csv["repository"], "nki/guides/tutorials/kernel-optimization.rst")
     if page.exists():

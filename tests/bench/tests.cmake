@@ -17,7 +17,7 @@ add_executable(calibrate ${CMAKE_SOURCE_DIR}/tests/bench/calibrate.c)
 target_link_libraries(calibrate PRIVATE hone_all)
 # The judges themselves, on rows made for it.
 add_test(NAME device/judges COMMAND /usr/bin/python3
-         ${CMAKE_SOURCE_DIR}/tests/bench/check_calibrate.py)
+         ${CMAKE_SOURCE_DIR}/tests/bench/check_calibrate.py $<TARGET_FILE:calibrate>)
 add_test(NAME bench/calibrate COMMAND /usr/bin/python3
          ${CMAKE_SOURCE_DIR}/tests/bench/calibrate.py $<TARGET_FILE:calibrate>)
 add_test(NAME bench/order COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/bench/calibrate.py
