@@ -18,7 +18,7 @@ struct walk {
     uint32_t *touched_base;
     size_t issues;       /* instructions that are not hidden */
     uint32_t *use_base;  /* per block: its uses, use_at[use_base[b] .. use_base[b + 1]] */
-    uint32_t *use_at;    /* instructions, ascending */
+    uint32_t *use_at;    /* instructions, ascending; only for spilling, NULL else */
     uint32_t *use_next;  /* per block: index of its next use in use_at */
     uint8_t *state;      /* per block: enum place */
     uint8_t *copy;       /* per block: enum copy */
@@ -57,9 +57,22 @@ static size_t touched_blocks(const struct allocation *allocation, uint32_t i, ui
     return found;
 }
 
+static bool is_used_again(const struct walk *w, uint32_t block) {
+    return w->use_next[block] < w->use_base[block + 1];
+}
+
+/* Of a walk that may spill. */
 static uint32_t next_use(const struct walk *w, uint32_t block) {
-    uint32_t at = w->use_next[block];
-    return at < w->use_base[block + 1] ? w->use_at[at] : DEVICE_NEVER;
+    return is_used_again(w, block) ? w->use_at[w->use_next[block]] : DEVICE_NEVER;
+}
+
+static void list_instructions(struct walk *w) {
+    const struct device_image *image = w->allocation->image;
+    w->use_at = mem_alloc(w->touched.len + 1, sizeof *w->use_at);
+    for (uint32_t i = 0; i < image->program->instrs.len; i++)
+        for (uint32_t t = w->touched_base[i]; t < w->touched_base[i + 1]; t++)
+            w->use_at[w->use_next[w->touched.at[t].block]++] = i;
+    memcpy(w->use_next, w->use_base, image->n_blocks * sizeof *w->use_next);
 }
 
 static void list_uses(struct walk *w) {
@@ -84,12 +97,8 @@ static void list_uses(struct walk *w) {
         w->use_base[b + 1] += w->use_base[b];
         w->use_next[b] = w->use_base[b];
     }
-    w->use_at = mem_alloc(w->touched.len + 1, sizeof *w->use_at);
-    for (uint32_t i = 0; i < n_instrs; i++)
-        for (uint32_t t = w->touched_base[i]; t < w->touched_base[i + 1]; t++)
-            w->use_at[w->use_next[w->touched.at[t].block]++] = i;
-    for (size_t b = 0; b < image->n_blocks; b++)
-        w->use_next[b] = w->use_base[b];
+    if (w->capacity != UINT64_MAX)
+        list_instructions(w);
 }
 
 /* Where else the same data is: nowhere, in a kernel input, or in HBM through an earlier spill. */
@@ -266,7 +275,7 @@ static void walk_instruction(struct walk *w, uint32_t i, bool absent) {
         if (touched[k].written && !absent && may_spill)
             note_written(w, i, touched[k].block, load);
         w->use_next[touched[k].block]++;
-        if (next_use(w, touched[k].block) == DEVICE_NEVER)
+        if (!is_used_again(w, touched[k].block))
             leave_memory(w, touched[k].block, PLACE_NOWHERE);
     }
     end_issue(w->allocation);
@@ -455,8 +464,9 @@ struct allocation *allocation_hiding(const struct device_image *image,
     make_gaps(allocation, hidden);
     bool *absent = mem_alloc(image->program->instrs.len, sizeof *absent);
     compile(allocation, ~without, absent);
-    bool spills = allocation->reorders || (!(without & PASS_BIT(SPILLS)) && !has_room(allocation) &&
-                                           device_image_spills(image));
+    bool may_spill =
+        allocation->reorders || (!(without & PASS_BIT(SPILLS)) && device_image_spills(image));
+    bool spills = may_spill && !has_room(allocation);
     walk_program(allocation, absent, spills);
     end_gaps(allocation);
     free(absent);

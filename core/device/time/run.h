@@ -63,8 +63,12 @@ struct run {
     struct pending *issues;
     struct use *residences;
     struct queue_state queues[QUEUE_COUNT];
+    double starts[QUEUE_COUNT]; /* when each queue could start its next issue; see `stale` */
+    uint8_t stale;              /* bits of the queues whose start has to be worked out anew */
     double engine_free[MOST_DMA_ENGINES];
     int32_t engine_last[MOST_DMA_ENGINES];
+    uint32_t engines;   /* of DMA, that there are */
+    bool engines_alike; /* the first stands for all: most transfers take them all at once */
     double issuer_free[NKI_ENGINE_COUNT];
     int32_t issuer_last[NKI_ENGINE_COUNT];
     struct pool sbuf, psum;

@@ -14,6 +14,9 @@
  * value is set on the latencies published for NKIBench's baselines. Those with few instructions per
  * loop hardly depend on it. */
 #define WINDOW 128
+#define ALL_QUEUES ((1u << QUEUE_COUNT) - 1)
+/* Transfers of either direction wait for the engine that issues them. */
+#define DMA_QUEUES (1u << QUEUE_DMA_IN | 1u << QUEUE_DMA_OUT)
 
 /* ---- heaps ---------------------------------------------------------------------------------- */
 
@@ -82,14 +85,24 @@ static void hold_until(struct run *run, uint32_t s, double when, int32_t cause,
     }
 }
 
+/* Something has happened to issue s or to its queue, which may start at another time now. */
+static void refresh(struct run *run, uint32_t s) {
+    run->stale |= (uint8_t)(1u << run->issues[s].queue);
+}
+
 static void offer(struct run *run, uint32_t s) {
+    refresh(run, s);
     heap_push(&run->queues[run->issues[s].queue].later,
               (struct entry){.key = run->issues[s].ready, .issue = s});
 }
 
 /* Issue s waits for one thing less. */
 static void release(struct run *run, uint32_t s) {
-    if (--run->issues[s].waits == 0 && run->allocation->reorders && s < run->admitted)
+    if (--run->issues[s].waits)
+        return;
+    if (!run->allocation->reorders)
+        refresh(run, s);
+    else if (s < run->admitted)
         offer(run, s);
 }
 
@@ -222,6 +235,52 @@ static void run_on_engine(struct run *run, uint32_t s, double start) {
 
 /* ---- transfers ------------------------------------------------------------------------------ */
 
+/* All engines are free at the same time, and the transfer takes all of them. */
+static void use_engines_alike(struct run *run, uint32_t s, double ready, double *first,
+                              double *last) {
+    *first = MAX_OF(ready, run->engine_free[0]);
+    if (*first > ready)
+        blame_again(run, s, run->engine_last[0], DEVICE_WAIT_DMA, ready);
+    *last = *first + issue_cost_at(run->schedule->costs, s)->transfer.engine_ns;
+    run->engine_free[0] = *last;
+    run->engine_last[0] = (int32_t)s;
+}
+
+static void tell_engines_apart(struct run *run) {
+    for (uint32_t e = 1; run->engines_alike && e < run->engines; e++) {
+        run->engine_free[e] = run->engine_free[0];
+        run->engine_last[e] = run->engine_last[0];
+    }
+    run->engines_alike = false;
+}
+
+static void use_engines(struct run *run, uint32_t s, double ready, double *first, double *last) {
+    const struct transfer *transfer = &issue_cost_at(run->schedule->costs, s)->transfer;
+    double latest = 0;
+    tell_engines_apart(run);
+    *first = INFINITY;
+    *last = 0;
+    for (uint32_t k = 0; k < transfer->engines; k++) {
+        uint32_t e = (transfer->first + k) % run->engines;
+        double start = MAX_OF(ready, run->engine_free[e]);
+        if (start > ready && start + transfer->engine_ns >= *last)
+            blame_again(run, s, run->engine_last[e], DEVICE_WAIT_DMA, ready);
+        run->engine_free[e] = start + transfer->engine_ns;
+        run->engine_last[e] = (int32_t)s;
+        *first = MIN_OF(*first, start);
+        latest = MAX_OF(latest, start);
+        *last = MAX_OF(*last, run->engine_free[e]);
+    }
+    run->engines_alike = transfer->engines == run->engines && *first >= latest;
+}
+
+static void delay_engines(struct run *run, const struct transfer *transfer, double late) {
+    uint32_t engines = run->engines_alike ? 1 : transfer->engines;
+    uint32_t first = run->engines_alike ? 0 : transfer->first;
+    for (uint32_t k = 0; k < engines; k++)
+        run->engine_free[(first + k) % run->engines] += late;
+}
+
 static void run_transfer(struct run *run, uint32_t s, double at) {
     struct timeline *time = run->time;
     const struct issue_cost *cost = issue_cost_at(run->schedule->costs, s);
@@ -235,21 +294,14 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
     double issued = at + cost->issue_ns, ready = issued + cost->start_ns;
     run->issuer_free[issuer] = queue->free = issued;
     run->issuer_last[issuer] = (int32_t)s;
-    uint32_t engines = run->allocation->image->generation->dma_engines;
-    double first = INFINITY, last = 0;
-    for (uint32_t k = 0; k < cost->transfer.engines; k++) {
-        uint32_t e = (cost->transfer.first + k) % engines;
-        double start = MAX_OF(ready, run->engine_free[e]);
-        if (start > ready && start + cost->transfer.engine_ns >= last)
-            blame_again(run, s, run->engine_last[e], DEVICE_WAIT_DMA, ready);
-        run->engine_free[e] = start + cost->transfer.engine_ns;
-        run->engine_last[e] = (int32_t)s;
-        first = MIN_OF(first, start);
-        last = MAX_OF(last, run->engine_free[e]);
-    }
+    double first, last;
+    if (run->engines_alike && cost->transfer.engines == run->engines)
+        use_engines_alike(run, s, ready, &first, &last);
+    else
+        use_engines(run, s, ready, &first, &last);
     double late = run->hbm ? hbm_delay(run->hbm, &cost->transfer, first, last) : 0;
-    for (uint32_t k = 0; late > 0 && k < cost->transfer.engines; k++)
-        run->engine_free[(cost->transfer.first + k) % engines] += late;
+    if (late > 0)
+        delay_engines(run, &cost->transfer, late);
     time->start[s] = first;
     time->end[s] = last + late;
     time->visible[s] = time->end[s] + table->dma_complete_ns;
@@ -356,18 +408,27 @@ static void note_cause(struct run *run, uint32_t s, const struct queue_state *qu
     }
 }
 
+/* Works out the starts that may have changed: with another core to meet, any of them. */
+static void refresh_starts(struct run *run) {
+    unsigned stale = run->mate ? ALL_QUEUES : run->stale;
+    for (; stale; stale &= stale - 1) {
+        int queue = __builtin_ctz(stale);
+        run->starts[queue] = next_start(run, &run->queues[queue]);
+    }
+    run->stale = 0;
+}
+
 /* The queue that can start first, and when; NULL: none can. */
 static struct queue_state *first_queue(struct run *run, double *start) {
-    struct queue_state *queue = NULL;
+    int first = -1;
+    refresh_starts(run);
     *start = INFINITY;
-    for (int i = 0; i < QUEUE_COUNT; i++) {
-        double at = next_start(run, &run->queues[i]);
-        if (at < *start) {
-            *start = at;
-            queue = &run->queues[i];
+    for (int i = 0; i < QUEUE_COUNT; i++)
+        if (run->starts[i] < *start) {
+            *start = run->starts[i];
+            first = i;
         }
-    }
-    return queue;
+    return first < 0 ? NULL : &run->queues[first];
 }
 
 static bool advance(struct run *run) {
@@ -377,6 +438,7 @@ static bool advance(struct run *run) {
         return false;
     double own = run->mate ? own_start(run, queue) : start;
     uint32_t s = take_next(run, queue, start);
+    run->stale |= is_dma(run, s) ? DMA_QUEUES : 1u << run->issues[s].queue;
     if (run->cut_of)
         steady_note(run, s, start);
     run->issues[s].done = true;
@@ -440,9 +502,12 @@ static void reset_engines(struct run *run) {
         run->engine_free[e] = 0;
         run->engine_last[e] = 0;
     }
+    run->engines = run->allocation->image->generation->dma_engines;
+    run->engines_alike = true;
     run->pe_clock = (struct pe_clock){.since = -INFINITY};
     run->port_free = 0;
     run->function_set = 0;
+    run->stale = ALL_QUEUES;
 }
 
 static void reset(struct run *run, int lifted) {

@@ -193,7 +193,8 @@ static void put_queues(struct words *words, const struct run *run, const struct 
     for (int e = 0; e < NKI_ENGINE_COUNT; e++)
         put_time(words, run->issuer_free[e], window->now);
     for (int e = 0; e < MOST_DMA_ENGINES; e++)
-        put_time(words, run->engine_free[e], window->now);
+        put_time(words, run->engine_free[run->engines_alike && e < (int)run->engines ? 0 : e],
+                 window->now);
 }
 
 static void put_engines(struct words *words, const struct run *run, const struct window *window) {
