@@ -86,6 +86,24 @@ static const char legacy[] =
     "        nl.store(y[i * 128:(i + 1) * 128, :], nl.multiply(e, nl.reciprocal(s)))\n"
     "    return y\n";
 
+/* Of two differences one has an input that the compiler keeps in PSUM. Every round loads w again,
+ * and fills one buffer anew. What its path repeats comes within several legs. */
+static const char compiled[] =
+    "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n"
+    "import neuronxcc.nki.language as nl\n@nki.jit\n"
+    "def kernel(x):\n"
+    "    y = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)\n"
+    "    b = nl.ndarray((nl.par_dim(128), 512), dtype=x.dtype, buffer=nl.sbuf)\n"
+    "    for i in nl.affine_range(16):\n"
+    "        w = nl.load(x[0:128, 512:1024])\n"
+    "        nisa.dma_copy(dst=b, src=x[i * 128:i * 128 + 128, 0:512])\n"
+    "        acc = nl.zeros((128, 512), nl.float32, buffer=nl.psum)\n"
+    "        acc += nl.matmul(w[:, 0:128], b, transpose_x=True)\n"
+    "        one = nl.subtract(b, nl.exp(b))\n"
+    "        other = nl.subtract(one, b)\n"
+    "        nl.store(y[i * 128:i * 128 + 128, 0:512], nl.add(other, acc))\n"
+    "    return y\n";
+
 struct loaded {
     struct nki_tree *tree;
     struct nki_program *program;
@@ -370,6 +388,36 @@ static void another_engine_is_timed_as_if_written(void **unused) {
     a_change_is_timed_as(chain, chain_scalar, "line 13 tensor_scalar on Scalar instead of Vector");
 }
 
+static uint64_t taken_times(const struct device_causes *causes, const char *pass, uint32_t line) {
+    uint64_t times = 0;
+    for (size_t i = 0; i < causes->taken.len; i++)
+        if (!strcmp(causes->taken.at[i].pass, pass) && causes->taken.at[i].spot.line == line)
+            times += causes->taken.at[i].times;
+    return times;
+}
+
+/* Why lines that look alike cost differently: each pass with its line, and how often. */
+static void what_the_compiler_does_is_told(void **unused) {
+    (void)unused;
+    struct loaded l = load(compiled, 0, 1), current = load(chain, 0, 1);
+    struct device_causes *causes = causes_with(l.image, false);
+    struct device_causes *none = causes_with(current.image, false);
+    struct buf text = {0};
+    assert_int_equal(taken_times(causes, "residency", 9), 15);
+    assert_int_equal(taken_times(causes, "renaming", 10), 15);
+    assert_int_equal(taken_times(causes, "psum_inputs", 13), 16);
+    assert_int_equal(taken_times(causes, "psum_inputs", 14), 0);
+    device_causes_print(causes, &text);
+    assert_non_null(strstr(text.at, "line 13 tensor_tensor Vector has one input in PSUM"));
+    assert_non_null(strstr(text.at, "(residency, 15)"));
+    assert_int_equal(none->taken.len, 0);
+    buf_free(&text);
+    device_causes_free(causes);
+    device_causes_free(none);
+    unload(&l);
+    unload(&current);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_add_up_to_the_profile),
@@ -382,6 +430,7 @@ int main(void) {
         cmocka_unit_test(a_second_buffer_is_timed_as_if_written),
         cmocka_unit_test(another_engine_is_timed_as_if_written),
         cmocka_unit_test(room_and_tiles_are_told),
+        cmocka_unit_test(what_the_compiler_does_is_told),
     };
     cmocka_set_test_filter(getenv("HONE_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,14 @@ static void take_tiles(const struct time_trace *trace, struct device_causes *cau
     }
 }
 
+static void take_taken(const struct time_trace *trace, struct device_causes *causes) {
+    for (size_t i = 0; i < trace->taken.len; i++) {
+        const struct time_taken *taken = &trace->taken.at[i];
+        *vec_push(&causes->taken) = (struct device_taken){causes_spot(trace, &taken->place),
+                                                          taken->pass, taken->word, taken->times};
+    }
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 struct device_causes *causes_make(const struct device_image *image,
@@ -146,6 +154,7 @@ struct device_causes *causes_make(const struct device_image *image,
     take_lanes(trace, causes);
     take_stalls(trace, causes);
     take_tiles(trace, causes);
+    take_taken(trace, causes);
     time_trace_free(trace);
     return causes;
 }
@@ -161,6 +170,7 @@ void device_causes_free(struct device_causes *causes) {
     vec_free(&causes->waits);
     vec_free(&causes->reasons);
     vec_free(&causes->tiles);
+    vec_free(&causes->taken);
     arena_free(causes->arena);
     free(causes);
 }

@@ -57,6 +57,12 @@ struct device_tile {
     double live_us;      /* of one, on average: from its first use until its last is over */
     uint64_t most_bytes; /* of those that are there at once, at most */
 };
+/* What a pass of the compiler did at a line (passes.def). */
+struct device_taken {
+    struct device_spot spot;
+    const char *pass, *word; /* "residency", "is left out where its data is in SBUF already" */
+    uint64_t times;          /* instructions */
+};
 /* A change that was timed: the latency with it. */
 struct device_what_if {
     const char *change; /* "line 12 on GpSimd instead of Vector" */
@@ -82,6 +88,7 @@ struct device_causes {
     VEC(struct device_stall) waits;      /* of reasons: what waits for what */
     VEC(struct device_reason) reasons; /* of each span of the profile, where they were asked for */
     VEC(struct device_tile) tiles;     /* those that fill most at once first */
+    VEC(struct device_taken) taken;    /* by line */
     /* Bytes of each partition: the most in use at once in program order, the same as scheduled
      * (later rounds begin while earlier ones are worked on), and what there is. */
     uint64_t sbuf_bytes, sbuf_flight, sbuf_room;

@@ -152,6 +152,15 @@ static struct device_leg leg_of_place(const struct folder *folder, const struct 
                                .cause = causes_spot(folder->trace, &key->cause)};
 }
 
+/* What the parts of a symbol take of a turn that takes `ns`, relative to what they take on average
+ * of all turns: what repeats may come in several legs, and take more in one of them. */
+static double scale_of(const struct folder *folder, const struct symbol *symbol, double ns) {
+    double all = 0;
+    for (uint32_t i = 0; i < symbol->count; i++)
+        all += folder->parts.at[symbol->first + i].ns;
+    return all > 0 ? ns * (double)symbol->turns / all : 1;
+}
+
 /* Puts the leg of a symbol at `at`; what it takes is told by who asks. */
 static void put_leg(struct folder *folder, uint32_t at, uint32_t number, double ns,
                     double held_ns) {
@@ -167,9 +176,11 @@ static void put_leg(struct folder *folder, uint32_t at, uint32_t number, double 
     leg.count = symbol->count;
     for (uint32_t i = 0; i < leg.count; i++)
         (void)vec_push(&causes->legs);
+    double scale = scale_of(folder, symbol, leg.us * 1e3);
     for (uint32_t i = 0; i < leg.count; i++) {
         const struct part *part = &folder->parts.at[symbol->first + i];
-        put_leg(folder, leg.first + i, part->symbol, part->ns / turns, part->held_ns / turns);
+        put_leg(folder, leg.first + i, part->symbol, scale * part->ns / turns,
+                scale * part->held_ns / turns);
     }
     causes->legs.at[at] = leg;
 }

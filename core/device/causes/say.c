@@ -10,6 +10,7 @@
 #define WHAT_IFS 6
 #define TILES 3
 #define ROOMS 2
+#define TAKEN 4
 #define LEAST_SHARE 0.01 /* of the latency: less is not worth a word */
 
 /* ---- legs ----------------------------------------------------------------------------------- */
@@ -181,6 +182,22 @@ static void room_print(const struct device_causes *causes, struct buf *out) {
     }
 }
 
+/* What makes instructions that look alike take different times. */
+static void taken_print(const struct device_causes *causes, struct buf *out) {
+    size_t n = causes->taken.len, told = MIN_OF(n, (size_t)TAKEN);
+    if (n)
+        buf_puts(out, "what the compiler does, by the model:\n");
+    for (size_t i = 0; i < told; i++) {
+        const struct device_taken *taken = &causes->taken.at[i];
+        buf_puts(out, "  ");
+        spot_print(&taken->spot, out);
+        buf_printf(out, " %s (%s, %llu)\n", taken->word, taken->pass,
+                   (unsigned long long)taken->times);
+    }
+    if (n > told)
+        buf_printf(out, "  and at %zu more\n", n - told);
+}
+
 static void memory_print(const struct device_causes *causes, struct buf *out) {
     buf_printf(out,
                "KiB a partition, at most at once (in program order): SBUF %.1f (%.1f) of %.1f, "
@@ -200,6 +217,7 @@ static void all_print(const struct device_causes *causes, size_t segments, struc
     lanes_print(causes, out);
     stalls_print(causes, out);
     ifs_print(causes, out);
+    taken_print(causes, out);
     memory_print(causes, out);
 }
 

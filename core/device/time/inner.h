@@ -84,6 +84,12 @@ struct time_tile {
     double live_ns;      /* from their first use until their last is over, in all */
     uint64_t most_bytes; /* of all that are there at once, at most */
 };
+/* What a pass of the compiler (passes.def) did at one place. */
+struct time_taken {
+    struct time_place place;
+    const char *pass, *word; /* static */
+    uint64_t times;          /* instructions, in all rounds of loops */
+};
 struct time_lane {
     const char *name;
     uint64_t issues;
@@ -97,8 +103,9 @@ struct time_trace {
     double start_ns, latency_ns, end_ns;
     uint64_t sbuf_bytes, psum_bytes; /* peaks, per partition, in program order .. */
     uint64_t sbuf_flight,
-        psum_flight;             /* .. and as scheduled, where what comes later begins early */
-    VEC(struct time_tile) tiles; /* those that fill most bytes at once first */
+        psum_flight;              /* .. and as scheduled, where what comes later begins early */
+    VEC(struct time_tile) tiles;  /* those that fill most bytes at once first */
+    VEC(struct time_taken) taken; /* by line */
     VEC(struct time_row) rows;
     VEC(struct time_step) path; /* first to last; of a very long one, the end */
     struct time_lane lanes[TIME_LANES];

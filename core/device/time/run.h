@@ -172,6 +172,11 @@ typedef void stretch_fn(void *data, const struct stretch *stretch);
  * ends; together they are the latency. */
 void way_walk(const struct folded *folded, stretch_fn *fn, void *data);
 
+/* trace.c: where issue s comes from; s negative: nowhere. */
+struct time_place trace_place(const struct folded *folded, int64_t s);
+/* compiler.c: fills trace->taken: why two instructions that look alike take different times. */
+void taken_find(const struct folded *folded, struct time_trace *trace);
+
 /* ---- spans ---------------------------------------------------------------------------------- */
 
 /* spans.c: the spans of all rounds, by queue and start. Instructions have their numbers in the

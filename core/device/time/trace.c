@@ -17,18 +17,18 @@ struct tracer {
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static struct time_place place_of(const struct tracer *tracer, int64_t s) {
+struct time_place trace_place(const struct folded *folded, int64_t s) {
     if (s < 0)
         return (struct time_place){0};
-    const struct nki_program *program = tracer->allocation->image->program;
-    const struct issue *issue = &tracer->allocation->issues.at[s];
+    const struct nki_program *program = folded->allocation->image->program;
+    const struct issue *issue = &folded->allocation->issues.at[s];
     const struct nki_instr *instr = &program->instrs.at[issue->instr];
     struct time_place place = {.op = instr->op};
     if (instr->loc < program->locs.len) {
         place.file = program->locs.at[instr->loc].file;
         place.line = program->locs.at[instr->loc].line;
     }
-    place.queue = issue_cost_at(tracer->folded->costs, (size_t)s)->queue;
+    place.queue = issue_cost_at(folded->costs, (size_t)s)->queue;
     place.kind = issue->kind == ISSUE_SAVE     ? TIME_SAVE
                  : issue->kind == ISSUE_RELOAD ? TIME_RELOAD
                                                : TIME_INSTRUCTION;
@@ -78,9 +78,9 @@ static enum device_wait wait_of(const struct tracer *tracer, uint32_t s, int64_t
 static uint32_t row_of(struct tracer *tracer, uint32_t s, int64_t cause, uint8_t noted) {
     struct time_key key;
     memset(&key, 0, sizeof key);
-    key.place = place_of(tracer, s);
+    key.place = trace_place(tracer->folded, s);
     key.wait = wait_of(tracer, s, cause, noted);
-    key.cause = place_of(tracer, cause);
+    key.cause = trace_place(tracer->folded, cause);
     struct map_entry *entry = map_put(&tracer->index, (struct str){(const char *)&key, sizeof key});
     if (!entry->value) {
         *vec_push(&tracer->trace->rows) = (struct time_row){.key = key};
@@ -228,7 +228,7 @@ static void walk_queue(struct tracer *tracer, uint8_t queue, const struct at *or
     }
     lane->tail_ns = n ? tracer->folded->latency_ns - last : 0;
     if (n)
-        lane->first = place_of(tracer, order[0].s);
+        lane->first = trace_place(tracer->folded, order[0].s);
     free(jumped);
 }
 
@@ -282,7 +282,7 @@ static uint32_t tile_of(const struct tracer *tracer, struct map *index,
         const char *name;
     } key;
     memset(&key, 0, sizeof key);
-    key.place = place_of(tracer, residence->first_user);
+    key.place = trace_place(tracer->folded, residence->first_user);
     key.place.kind = TIME_INSTRUCTION;
     key.name = image->program->storages.at[storage].name;
     struct map_entry *entry = map_put(index, (struct str){(const char *)&key, sizeof key});
@@ -385,6 +385,7 @@ static struct time_trace *trace_of(const struct timing *timing, const struct fol
     turn_round(trace);
     walk_queues(&tracer);
     walk_memory(&tracer);
+    taken_find(folded, trace);
     map_free(&tracer.index);
     free(tracer.on_path);
     return trace;
@@ -429,5 +430,6 @@ void time_trace_free(struct time_trace *trace) {
     vec_free(&trace->path);
     vec_free(&trace->spans);
     vec_free(&trace->tiles);
+    vec_free(&trace->taken);
     free(trace);
 }

@@ -10,6 +10,7 @@
 #define SEGMENTS 24 /* the others are told as one */
 #define STALLS 24
 #define TILES 24
+#define TAKEN 24
 #define LEGS 400 /* of all segments together */
 
 /* Times in three digits behind the point: whole nanoseconds. */
@@ -143,6 +144,19 @@ static void add_tiles(cJSON *object, const struct device_causes *causes) {
     }
 }
 
+static void add_taken(cJSON *object, const struct device_causes *causes) {
+    cJSON *rows = cJSON_AddArrayToObject(object, "compiler");
+    for (size_t i = 0; i < causes->taken.len && i < TAKEN; i++) {
+        const struct device_taken *taken = &causes->taken.at[i];
+        cJSON *row = cJSON_CreateObject();
+        fill_spot(row, &taken->spot);
+        cJSON_AddStringToObject(row, "pass", taken->pass);
+        cJSON_AddStringToObject(row, "what", taken->word);
+        cJSON_AddNumberToObject(row, "times", (double)taken->times);
+        cJSON_AddItemToArray(rows, row);
+    }
+}
+
 char *causes_json(const struct device_causes *causes) {
     struct buf text = {0};
     cJSON *object = cJSON_CreateObject();
@@ -155,6 +169,7 @@ char *causes_json(const struct device_causes *causes) {
     add_what_ifs(object, causes);
     add_memory(object, causes);
     add_tiles(object, causes);
+    add_taken(object, causes);
     char *printed = cJSON_PrintUnformatted(object);
     cJSON_Delete(object);
     buf_free(&text);
