@@ -22,6 +22,7 @@ struct walk {
     uint32_t *use_next;  /* per block: index of its next use in use_at */
     uint8_t *state;      /* per block: enum place */
     uint8_t *copy;       /* per block: enum copy */
+    uint32_t now;        /* the instruction that the walk has come to */
     uint32_t *last_use;  /* per block: the instruction that used it last */
     uint32_t *residence; /* per block in memory: its residence */
     VEC(uint32_t) live;  /* SBUF blocks in memory, for spilling */
@@ -29,6 +30,8 @@ struct walk {
     uint64_t sbuf, psum;
     uint64_t capacity; /* of SBUF, for spilling; UINT64_MAX: never spill */
     bool partial;      /* a spill moves what is used of a tile, not the whole tile */
+    uint32_t *later;   /* per block: the instruction that zeroes it, + 1, and was put off; 0 */
+    uint32_t *reload;  /* per block in memory: the issue that read it back, + 1; 0: none did */
     uint64_t *dirty;   /* per block: bytes per partition written since it was last saved */
 };
 enum place { PLACE_NOWHERE, PLACE_MEMORY, PLACE_SPILLED };
@@ -124,6 +127,7 @@ static void push_issue(struct allocation *allocation, enum issue_kind kind, uint
 
 static void leave_memory(struct walk *w, uint32_t block, enum place to) {
     w->state[block] = (uint8_t)to;
+    w->reload[block] = 0;
     if (!allocation_is_in(w->allocation->image, block, NKI_SBUF)) {
         w->psum -= device_block_bytes(w->allocation->image, block);
         return;
@@ -140,7 +144,22 @@ static uint64_t times_partitions(const struct device_image *image, uint32_t bloc
     return bytes * image->program->storages.at[image->blocks[block].storage].partitions;
 }
 
-/* Bytes per partition of a block that the instruction uses. Only these are read back. */
+/* Bytes per partition of a block that the instruction writes, or those that it reads. */
+static uint64_t touched_bytes(const struct allocation *allocation, uint32_t instr, uint32_t block,
+                              bool written) {
+    const struct device_image *image = allocation->image;
+    size_t n;
+    const struct block_operand *operands = allocation_operands(allocation, instr, &n);
+    uint64_t whole = device_block_bytes(image, block), used = 0;
+    for (size_t k = 0; k < n; k++)
+        if (operands[k].ap->storage == image->blocks[block].storage &&
+            (written ? operands[k].is_dst : operands[k].is_src))
+            used += (uint64_t)nki_ap_free(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
+    return MIN_OF(used, whole);
+}
+
+/* Bytes per partition of a block that the instruction uses. Of an input only these are read
+ * back. */
 static uint64_t used_bytes(const struct allocation *allocation, uint32_t instr, uint32_t block) {
     const struct device_image *image = allocation->image;
     size_t n;
@@ -172,11 +191,11 @@ static void evict(struct walk *w, uint32_t block, uint32_t instr) {
  * instead, because the compiler reads inputs again as its loops go. Matmul on trn1 does so: it
  * reads its right operand again for every row block as soon as the operand does not fit, and this
  * order does the same to cyclic reads. */
-static uint32_t find_victim(const struct walk *w, uint32_t instr) {
+static uint32_t find_victim(const struct walk *w) {
     uint32_t oldest = UINT32_MAX, farthest = UINT32_MAX;
     for (size_t i = 0; i < w->live.len; i++) {
         uint32_t block = w->live.at[i];
-        if (w->last_use[block] >= instr)
+        if (w->last_use[block] >= w->now)
             continue;
         bool input = w->copy[block] == COPY_INPUT;
         if (input && (oldest == UINT32_MAX || w->last_use[block] < w->last_use[oldest]))
@@ -190,7 +209,7 @@ static uint32_t find_victim(const struct walk *w, uint32_t instr) {
 
 static void make_room(struct walk *w, uint32_t instr, uint64_t bytes) {
     while (w->sbuf + bytes > w->capacity) {
-        uint32_t victim = find_victim(w, instr);
+        uint32_t victim = find_victim(w);
         if (victim == UINT32_MAX)
             return;
         evict(w, victim, instr);
@@ -201,19 +220,20 @@ static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
     struct allocation *allocation = w->allocation;
     uint64_t bytes = device_block_bytes(allocation->image, block);
     bool sbuf = allocation_is_in(allocation->image, block, NKI_SBUF);
-    w->last_use[block] = instr;
+    w->last_use[block] = w->now;
     if (sbuf)
         make_room(w, instr, bytes);
     w->residence[block] = (uint32_t)allocation->residences.len;
     *vec_push(&allocation->residences) =
         (struct residence){.block = block, .bytes = bytes, .needs = bytes, .psum = !sbuf};
-    if (!allocation->reorders && sbuf)
+    if (!allocation->reorders && sbuf && w->state[block] != PLACE_SPILLED)
         allocation->residences.at[w->residence[block]].needs = used_bytes(allocation, instr, block);
     if (w->state[block] == PLACE_SPILLED) {
         bool input = w->copy[block] == COPY_INPUT;
-        bool part = input || w->partial;
-        uint64_t moved = part ? used_bytes(allocation, instr, block) : bytes;
+        uint64_t moved = input ? used_bytes(allocation, instr, block) : w->partial ? 0 : bytes;
         push_issue(allocation, ISSUE_RELOAD, instr, block, moved);
+        if (!input && w->partial)
+            w->reload[block] = (uint32_t)allocation->issues.len;
         use_residence(w, block);
         end_issue(allocation);
         *(input ? &allocation->reload_bytes : &allocation->spill_reload_bytes) +=
@@ -252,8 +272,19 @@ static void rename_buffer(struct walk *w, uint32_t i, const struct touch *filled
  * by one load or by several. */
 static void note_written(struct walk *w, uint32_t i, uint32_t block, bool load) {
     bool first = w->allocation->image->blocks[block].first_write == i;
-    w->dirty[block] += used_bytes(w->allocation, i, block);
+    w->dirty[block] += w->partial ? touched_bytes(w->allocation, i, block, true)
+                                  : used_bytes(w->allocation, i, block);
     w->copy[block] = load && (first || w->copy[block] == COPY_INPUT) ? COPY_INPUT : COPY_NONE;
+}
+
+/* What is read of a tile that was moved out comes back; a part that is never read does not. */
+static void note_read(struct walk *w, uint32_t i, uint32_t block) {
+    struct allocation *allocation = w->allocation;
+    struct issue *reload = &allocation->issues.at[w->reload[block] - 1];
+    uint64_t whole = device_block_bytes(allocation->image, block);
+    uint64_t more = MIN_OF(touched_bytes(allocation, i, block, false), whole - reload->bytes);
+    reload->bytes += (uint32_t)more;
+    allocation->spill_reload_bytes += times_partitions(allocation->image, block, more);
 }
 
 static void walk_instruction(struct walk *w, uint32_t i, bool absent) {
@@ -261,7 +292,7 @@ static void walk_instruction(struct walk *w, uint32_t i, bool absent) {
     const struct touch *touched = n ? w->touched.at + w->touched_base[i] : NULL;
     /* These are used by this instruction, so none of them is moved out for another. */
     for (size_t k = 0; k < n; k++)
-        w->last_use[touched[k].block] = i;
+        w->last_use[touched[k].block] = w->now;
     if (!absent)
         rename_buffer(w, i, touched);
     for (size_t k = 0; k < n; k++)
@@ -272,6 +303,8 @@ static void walk_instruction(struct walk *w, uint32_t i, bool absent) {
     bool load = may_spill && loads_from_inputs(w->allocation, i);
     for (size_t k = 0; k < n; k++) {
         use_residence(w, touched[k].block);
+        if (w->reload[touched[k].block])
+            note_read(w, i, touched[k].block);
         if (touched[k].written && !absent && may_spill)
             note_written(w, i, touched[k].block, load);
         w->use_next[touched[k].block]++;
@@ -279,6 +312,44 @@ static void walk_instruction(struct walk *w, uint32_t i, bool absent) {
             leave_memory(w, touched[k].block, PLACE_NOWHERE);
     }
     end_issue(w->allocation);
+}
+
+/* Whether the instruction zeroes a tile in SBUF that is new. */
+static bool zeroes_anew(const struct walk *w, uint32_t i) {
+    const struct device_image *image = w->allocation->image;
+    size_t n = w->touched_base[i + 1] - w->touched_base[i];
+    if (n != 1 || image->program->instrs.at[i].op != NKI_OP_MEMSET)
+        return false;
+    uint32_t block = w->touched.at[w->touched_base[i]].block;
+    return allocation_is_in(image, block, NKI_SBUF) && w->state[block] == PLACE_NOWHERE &&
+           !w->later[block];
+}
+
+/* Where memory is scarce, a tile is zeroed when something else uses it first: until then it needs
+ * no memory, and nobody saves zeros. */
+static void walk_or_put_off(struct walk *w, uint32_t i, const bool *absent) {
+    bool scarce = w->partial && w->capacity != UINT64_MAX;
+    w->now = i;
+    if (scarce && zeroes_anew(w, i)) {
+        w->later[w->touched.at[w->touched_base[i]].block] = i + 1;
+        return;
+    }
+    for (uint32_t t = w->touched_base[i]; scarce && t < w->touched_base[i + 1]; t++)
+        w->last_use[w->touched.at[t].block] = i;
+    for (uint32_t t = w->touched_base[i]; scarce && t < w->touched_base[i + 1]; t++) {
+        uint32_t zeroing = w->later[w->touched.at[t].block];
+        w->later[w->touched.at[t].block] = 0;
+        if (zeroing)
+            walk_instruction(w, zeroing - 1, absent[zeroing - 1]);
+    }
+    walk_instruction(w, i, absent[i]);
+}
+
+/* Tiles that are zeroed and never used. */
+static void walk_rest(struct walk *w, const bool *absent) {
+    for (uint32_t b = 0; b < w->allocation->image->n_blocks; b++)
+        if (w->later[b])
+            walk_instruction(w, w->later[b] - 1, absent[w->later[b] - 1]);
 }
 
 /* The most bytes per partition of SBUF that are live at once. */
@@ -331,6 +402,8 @@ static void walk_program(struct allocation *allocation, const bool *absent, bool
     w.partial = !allocation->reorders;
     if (spills && w.partial)
         w.capacity -= spare_bytes(image);
+    w.later = mem_alloc(image->n_blocks, sizeof *w.later);
+    w.reload = mem_alloc(image->n_blocks, sizeof *w.reload);
     w.live_at = mem_alloc(image->n_blocks, sizeof *w.live_at);
     list_uses(&w);
     /* No more than that without spills and renamed buffers. */
@@ -340,7 +413,8 @@ static void walk_program(struct allocation *allocation, const bool *absent, bool
     *vec_push(&allocation->use_base) = 0;
     for (uint32_t i = 0; i < image->program->instrs.len; i++)
         if (!allocation_hides(allocation, i))
-            walk_instruction(&w, i, absent[i]);
+            walk_or_put_off(&w, i, absent);
+    walk_rest(&w, absent);
     vec_free(&w.touched);
     free(w.touched_base);
     free(w.use_base);
@@ -352,6 +426,8 @@ static void walk_program(struct allocation *allocation, const bool *absent, bool
     free(w.residence);
     free(w.dirty);
     free(w.live_at);
+    free(w.later);
+    free(w.reload);
     vec_free(&w.live);
 }
 
