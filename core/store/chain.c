@@ -61,7 +61,7 @@ bool store_tail_read(struct store *store, struct store_link *tail) {
     *tail = (struct store_link){0};
     sqlite3_stmt *rows = NULL;
     int code = sqlite3_prepare_v2(
-        store->db,
+        store_db(store),
         store->chained ? "SELECT " STORE_COLUMNS ", hash FROM events ORDER BY seq DESC LIMIT 1"
                        : "SELECT " STORE_COLUMNS ", NULL FROM events ORDER BY seq DESC LIMIT 1",
         -1, &rows, NULL);
@@ -78,7 +78,8 @@ bool store_tail_read(struct store *store, struct store_link *tail) {
 bool store_link_read(struct store *store, int64_t seq, struct store_link *link) {
     sqlite3_stmt *rows = NULL;
     bool found = false;
-    if (sqlite3_prepare_v2(store->db, "SELECT hash FROM events WHERE seq = ?", -1, &rows, NULL))
+    if (sqlite3_prepare_v2(store_db(store), "SELECT hash FROM events WHERE seq = ?", -1, &rows,
+                           NULL))
         return false;
     sqlite3_bind_int64(rows, 1, seq);
     if (sqlite3_step(rows) == SQLITE_ROW && sqlite3_column_bytes(rows, 0) == HASH_BYTES) {
@@ -93,11 +94,11 @@ bool store_link_read(struct store *store, int64_t seq, struct store_link *link) 
 static bool adopt_all(struct store *store, int64_t *count) {
     sqlite3_stmt *rows = NULL, *put = NULL;
     struct store_link link = {0};
-    bool ok =
-        sqlite3_prepare_v2(store->db, "SELECT " STORE_COLUMNS ", hash FROM events ORDER BY seq", -1,
-                           &rows, NULL) == SQLITE_OK &&
-        sqlite3_prepare_v2(store->db, "UPDATE events SET hash = ? WHERE seq = ?", -1, &put, NULL) ==
-            SQLITE_OK;
+    bool ok = sqlite3_prepare_v2(store_db(store),
+                                 "SELECT " STORE_COLUMNS ", hash FROM events ORDER BY seq", -1,
+                                 &rows, NULL) == SQLITE_OK &&
+              sqlite3_prepare_v2(store_db(store), "UPDATE events SET hash = ? WHERE seq = ?", -1,
+                                 &put, NULL) == SQLITE_OK;
     int code = SQLITE_ERROR;
     while (ok && (code = sqlite3_step(rows)) == SQLITE_ROW) {
         struct store_row row = store_row_read(rows);
@@ -127,7 +128,7 @@ bool store_chain_adopt(struct store *store, struct err *err) {
              (long long)count, STORE_VERSION);
     ok = ok && store_exec(store, sql, "cannot write the session", err);
     if (!ok && !sqlite3_get_autocommit(store->db))
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+        sqlite3_exec(store_db(store), "ROLLBACK", NULL, NULL, NULL);
     store->chained = store->chained || ok;
     return ok;
 }

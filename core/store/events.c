@@ -8,8 +8,9 @@ static bool insert(struct store *store, const struct store_row *row,
                    const struct store_link *link) {
     static const char sql[] =
         "INSERT INTO events(seq, wall_ms, type, payload, hash) VALUES (?, ?, ?, ?, ?)";
+    sqlite3 *db = store_db(store);
     if (!store->append &&
-        sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &store->append, NULL))
+        sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &store->append, NULL))
         return false;
     sqlite3_bind_int64(store->append, 1, row->seq);
     sqlite3_bind_int64(store->append, 2, row->wall_ms);
@@ -102,7 +103,7 @@ static sqlite3_stmt *select_after(struct store *store, int64_t after) {
     const char *sql = store->chained
                           ? "SELECT " STORE_COLUMNS ", hash FROM events WHERE seq > ? ORDER BY seq"
                           : "SELECT " STORE_COLUMNS ", NULL FROM events WHERE seq > ? ORDER BY seq";
-    if (sqlite3_prepare_v2(store->db, sql, -1, &rows, NULL))
+    if (sqlite3_prepare_v2(store_db(store), sql, -1, &rows, NULL))
         return NULL;
     sqlite3_bind_int64(rows, 1, after);
     return rows;

@@ -16,6 +16,12 @@
 #define LEAST_ROOM (1u << 20)          /* bytes that SQLite's own files take, and some more */
 #define SEAL_MOST ((int64_t)256 << 20) /* only hone session check compares a larger file */
 
+sqlite3 *store_db(const struct store *store) {
+    if (!pthread_equal(store->owner, pthread_self()))
+        HONE_BUG("a thread uses a session that another one opened");
+    return store->db;
+}
+
 bool store_sql_failed(struct store *store, const char *what, struct err *err) {
     int code = sqlite3_errcode(store->db);
     int primary = code & 0xff;
@@ -29,7 +35,7 @@ bool store_sql_failed(struct store *store, const char *what, struct err *err) {
 }
 
 bool store_exec(struct store *store, const char *sql, const char *what, struct err *err) {
-    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+    if (sqlite3_exec(store_db(store), sql, NULL, NULL, NULL) == SQLITE_OK)
         return true;
     return store_sql_failed(store, what, err);
 }
@@ -37,7 +43,7 @@ bool store_exec(struct store *store, const char *sql, const char *what, struct e
 int64_t store_number(struct store *store, const char *sql, int64_t missing) {
     sqlite3_stmt *statement = NULL;
     int64_t value = missing;
-    if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK &&
+    if (sqlite3_prepare_v2(store_db(store), sql, -1, &statement, NULL) == SQLITE_OK &&
         sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
         value = sqlite3_column_int64(statement, 0);
     sqlite3_finalize(statement);
@@ -229,8 +235,8 @@ static bool version_check(struct store *store, int64_t *version, struct err *err
 }
 
 static bool has_hashes(struct store *store) {
-    return sqlite3_table_column_metadata(store->db, NULL, "events", "hash", NULL, NULL, NULL, NULL,
-                                         NULL) == SQLITE_OK;
+    return sqlite3_table_column_metadata(store_db(store), NULL, "events", "hash", NULL, NULL, NULL,
+                                         NULL, NULL) == SQLITE_OK;
 }
 
 /* SQLite numbers the events by a table of its own, so the end of the log cannot vanish without

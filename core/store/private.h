@@ -3,6 +3,7 @@
 #ifndef HONE_STORE_PRIVATE_H
 #define HONE_STORE_PRIVATE_H
 
+#include <pthread.h>
 #include <sqlite3.h>
 #include <sys/types.h>
 
@@ -39,7 +40,8 @@ struct store_place {
 
 struct store {
     char *folder, *path; /* path: of session.db */
-    sqlite3 *db;
+    sqlite3 *db;         /* see store_db */
+    pthread_t owner;     /* the thread that opened it */
     sqlite3_stmt *append;
     int lock;           /* descriptor of the lock file; -1 when read-only */
     int log;            /* descriptor of hone.log; -1 */
@@ -68,6 +70,9 @@ struct store {
     char *holder, *why, *note, *copy; /* copy: a folder to remove; NULL */
 };
 
+/* The connection, for the thread that opened the store. Two threads in one connection read rows
+ * that are not there, and a session that is whole seems damaged; so any other thread is a bug. */
+sqlite3 *store_db(const struct store *store);
 /* Fills *err from the connection's last failure: what was tried, why, what to do. */
 bool store_sql_failed(struct store *store, const char *what, struct err *err);
 /* Whether that failure is about what the file holds. */

@@ -128,6 +128,7 @@ static struct store *open_it(const char *folder, bool look_only, bool defers, st
      * process. */
     signal(SIGXFSZ, SIG_IGN);
     struct store *store = mem_alloc(1, sizeof *store);
+    store->owner = pthread_self();
     store->folder = mem_strdup(folder);
     store->path = path_join(folder, "session.db");
     store->lock = store->log = store->head = store->rows_anew = -1;

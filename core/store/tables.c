@@ -26,7 +26,7 @@ static const struct table tables[] = {
 static bool exec_whole(struct store *store, struct buf *sql, const char *what, struct err *err) {
     bool ok = store_exec(store, sql->at, what, err);
     if (!ok && !sqlite3_get_autocommit(store->db))
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+        sqlite3_exec(store_db(store), "ROLLBACK", NULL, NULL, NULL);
     buf_free(sql);
     return ok;
 }
@@ -145,7 +145,7 @@ static bool sum_read(struct store *store, int64_t attempt, uint64_t *sum) {
         sqlite3_stmt *rows = NULL;
         int code = SQLITE_ERROR;
         snprintf(sql, sizeof sql, "SELECT * FROM %s WHERE attempt = ?", tables[i].name);
-        ok = sqlite3_prepare_v2(store->db, sql, -1, &rows, NULL) == SQLITE_OK;
+        ok = sqlite3_prepare_v2(store_db(store), sql, -1, &rows, NULL) == SQLITE_OK;
         sqlite3_bind_int64(rows, 1, attempt);
         while (ok && (code = sqlite3_step(rows)) == SQLITE_ROW)
             *sum += stored_sum(tables[i].name, rows);
@@ -164,7 +164,7 @@ bool store_sums_check(struct store *store, int64_t *checked, int64_t *unknown, s
                             "SELECT count(DISTINCT attempt) FROM attempts WHERE attempt NOT IN "
                             "(SELECT attempt FROM sums)",
                             0);
-    if (sqlite3_prepare_v2(store->db, "SELECT attempt, sum FROM sums", -1, &rows, NULL))
+    if (sqlite3_prepare_v2(store_db(store), "SELECT attempt, sum FROM sums", -1, &rows, NULL))
         return true; /* an older session has none */
     while (same && (code = sqlite3_step(rows)) == SQLITE_ROW) {
         uint64_t sum = 0;
@@ -221,7 +221,7 @@ bool store_table_row(struct store *store, const char *table, const struct store_
         buf_puts(&sql, i ? ",?" : "?");
     buf_putc(&sql, ')');
     sqlite3_stmt *row = NULL;
-    bool ok = sqlite3_prepare_v2(store->db, sql.at, -1, &row, NULL) == SQLITE_OK;
+    bool ok = sqlite3_prepare_v2(store_db(store), sql.at, -1, &row, NULL) == SQLITE_OK;
     for (size_t i = 0; ok && i < count; i++)
         cell_bind(row, (int)i + 1, &cells[i]);
     ok = ok && sqlite3_step(row) == SQLITE_DONE;
@@ -232,7 +232,7 @@ bool store_table_row(struct store *store, const char *table, const struct store_
     sqlite3_finalize(row);
     buf_free(&sql);
     if (!ok && !sqlite3_get_autocommit(store->db))
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+        sqlite3_exec(store_db(store), "ROLLBACK", NULL, NULL, NULL);
     return ok;
 }
 
@@ -266,7 +266,7 @@ bool store_query(struct store *store, const char *sql, store_query_fn *row, void
                  struct err *err) {
     sqlite3_stmt *rows = NULL;
     const char *rest = NULL;
-    if (sqlite3_prepare_v2(store->db, sql, -1, &rows, &rest) || !rows)
+    if (sqlite3_prepare_v2(store_db(store), sql, -1, &rows, &rest) || !rows)
         return err_set(err, ERR_USAGE, "the query does not parse: %s", sqlite3_errmsg(store->db));
     bool ok = sqlite3_stmt_readonly(rows) && str_trim(str_of(rest)).len == 0;
     if (!ok)

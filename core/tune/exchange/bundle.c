@@ -284,11 +284,12 @@ static bool put_state(struct bundle *bundle) {
            put_readme(bundle);
 }
 
-/* The log is read once more by a thread, which has the store to itself until then. */
+/* The log is read once more by a thread. */
 static bool put_all(struct bundle *bundle) {
     if (!put_parts(bundle))
         return false;
-    struct bundle_log *log = bundle_log_begin(&bundle->out, bundle->store, bundle->state);
+    struct bundle_log *log =
+        bundle_log_begin(&bundle->out, store_folder(bundle->store), bundle->state);
     bool ok = put_state(bundle);
     return bundle_log_end(log, !ok, bundle->err) && ok;
 }

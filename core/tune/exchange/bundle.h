@@ -44,11 +44,10 @@ bool bundle_put(struct bundle_out *out, const char *name, struct str text) CC_MU
 void bundle_out_free(struct bundle_out *out);
 
 struct store;
-/* Writes events.jsonl and the sources that are left in the log, beside the caller, who leaves the
- * store alone and the state as it is until the end. End waits for all of it, or makes it give up;
- * false and *err when it could not be written or read. */
+/* Writes events.jsonl and the sources that are left in the log, beside the caller. End waits for
+ * all of it, or makes it give up; false and *err when it could not be written or read. */
 struct bundle_log;
-struct bundle_log *bundle_log_begin(const struct bundle_out *like, struct store *store,
+struct bundle_log *bundle_log_begin(const struct bundle_out *like, const char *session,
                                     const struct tune_state *state) CC_MUST_USE;
 bool bundle_log_end(struct bundle_log *log, bool give_up, struct err *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log in a bundle: events.jsonl, and the sources of attempts, which lie in the events and are
- * not in memory. The log is read event by event, by a thread, while others write what follows from
- * the state. */
+ * not in memory. The log is read event by event, by a thread with a store of its own, while others
+ * write what follows from the state, for which they read the log, too. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -20,7 +20,8 @@ struct place {
 };
 
 struct bundle_log {
-    struct store *store;
+    char *session;
+    int64_t last; /* the event that the state ends with: a hone may add more meanwhile */
     struct bundle_out events, sources;
     struct err err;
     VEC(struct place) places; /* by event; */
@@ -101,6 +102,8 @@ static void row_print(struct buf *row, const struct store_event *event, const ch
 
 static bool event_put(void *data, const struct store_event *event) {
     struct bundle_log *log = data;
+    if (event->seq > log->last)
+        return false;
     char *clean = strcmp(event->type, "session") ? NULL : payload_clean(event->payload);
     row_print(&log->row, event, clean ? clean : event->payload);
     free(clean);
@@ -110,9 +113,11 @@ static bool event_put(void *data, const struct store_event *event) {
 
 static void *log_run(void *data) {
     struct bundle_log *log = data;
-    bool ok = bundle_file_begin(&log->events, "events.jsonl", O_EXCL) &&
-              store_replay(log->store, 0, event_put, log, &log->err);
+    struct store *store = store_open(log->session, true, &log->err);
+    bool ok = store && bundle_file_begin(&log->events, "events.jsonl", O_EXCL) &&
+              store_replay(store, 0, event_put, log, &log->err);
     log->ok = bundle_file_end(&log->events, ok && log->err.kind == ERR_NONE);
+    store_close(store);
     return NULL;
 }
 
@@ -128,10 +133,11 @@ static bool thread_start(struct bundle_log *log) {
     return ok;
 }
 
-struct bundle_log *bundle_log_begin(const struct bundle_out *like, struct store *store,
+struct bundle_log *bundle_log_begin(const struct bundle_out *like, const char *session,
                                     const struct tune_state *state) {
     struct bundle_log *log = mem_alloc(1, sizeof *log);
-    *log = (struct bundle_log){.store = store, .scratch = arena_new()};
+    *log = (struct bundle_log){
+        .session = mem_strdup(session), .last = state->seq, .scratch = arena_new()};
     log->events = log->sources = (struct bundle_out){
         .folder = like->folder, .places = like->places, .fd = -1, .err = &log->err};
     places_find(log, state);
@@ -153,6 +159,7 @@ bool bundle_log_end(struct bundle_log *log, bool give_up, struct err *err) {
     arena_free(log->scratch);
     vec_free(&log->places);
     buf_free(&log->row);
+    free(log->session);
     free(log);
     return ok;
 }
