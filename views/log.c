@@ -109,7 +109,7 @@ void log_rows_update(struct log_rows *rows, const struct tune_state *state,
 }
 
 int log_rows_cause(const struct log_rows *rows, const struct tune_state *state) {
-    int cause = -1;
+    int cause = -1, note = -1;
     for (size_t i = rows->all.len; i-- > 0;) {
         const struct tune_log *log = &state->logs.at[rows->all.at[i].log];
         const struct tune_log *last = &state->logs.at[rows->all.at[rows->all.len - 1].log];
@@ -117,6 +117,9 @@ int log_rows_cause(const struct log_rows *rows, const struct tune_state *state) 
             break;
         if (log->level == TUNE_LEVEL_ERROR && rows->all.at[i].from == 0)
             cause = (int)i;
+        bool noted = log->diagnostic >= 0 && log->level < TUNE_LEVEL_WARNING;
+        if (noted && log->line > 0 && rows->all.at[i].from == 0)
+            note = (int)i;
     }
-    return cause;
+    return cause >= 0 ? cause : note;
 }

@@ -54,6 +54,30 @@ static void a_wrong_seed_leads_to_its_line(void **unused) {
     }
 }
 
+/* Wrong numbers are traced by notes, and the first has no line. */
+static void wrong_numbers_lead_to_their_line(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("profiling", &state);
+    draw_at(views, 40, 120);
+    happens(state, "diagnostic",
+            "{\"attempt\": 0, \"severity\": \"note\", \"code\": \"hone-wrong-numbers\", "
+            "\"file\": \"kernel.py\", \"line\": 0, \"column\": 0, \"message\": \"all wrong\"}");
+    happens(state, "diagnostic",
+            "{\"attempt\": 0, \"severity\": \"note\", \"code\": \"hone-not-a-number\", "
+            "\"file\": \"kernel.py\", \"line\": 41, \"column\": 5, \"message\": \"first NaN\"}");
+    happens(state, "step_end",
+            "{\"step\": \"profile\", \"is\": \"failed\", \"summary\": \"wrong\"}");
+    happens(state, "stop", "{\"text\": \"the seed kernel itself is wrong\"}");
+    draw_at(views, 40, 120);
+    assert_int_equal(workbench_of(views)->pane, PANE_DEVICE);
+    replay_keys(views, "Enter");
+    draw_at(views, 40, 120);
+    assert_int_equal(views->view, VIEW_KERNEL);
+    assert_true(shows(views, "", " line 41   note: first NaN"));
+    over(views, state);
+}
+
 /* An error of an attempt that was repaired since is no reason to look there. */
 static void an_old_finding_does_not_take_the_focus(void **unused) {
     (void)unused;
@@ -279,6 +303,7 @@ int main(void) {
     acts_begin();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_seed_leads_to_its_line),
+        cmocka_unit_test(wrong_numbers_lead_to_their_line),
         cmocka_unit_test(an_old_finding_does_not_take_the_focus),
         cmocka_unit_test(a_line_stands_a_third_below_the_top),
         cmocka_unit_test(the_gate_says_what_is_taken_now),
