@@ -298,6 +298,18 @@ class Emptied(unittest.TestCase):
         self.screen.keys("s")
         self.screen.see("◆ rewrite: +")
 
+    def test_a_session_outlives_that_no_plan_can_be_made(self):
+        self.wait_for_plan()
+        self.cached.write_text("no folder\n")
+        self.screen.keys("r")
+        self.screen.keys("n", "o", "t", "Space", "n", "o", "w", "Enter")
+        self.screen.see("you rejected")
+        self.screen.keys("s")
+        self.screen.see("cannot be made again", "paused")
+        self.cached.unlink()
+        self.screen.keys("s")
+        self.screen.see("◆ plan: ")
+
 
 if __name__ == "__main__":
     if not shutil.which("tmux"):

@@ -330,7 +330,8 @@ static void work(void *data) {
     struct job *job = data;
     struct anew_search how = {job->key ? 0 : runner_turn_places(job->turn), &job->cancelled};
     if (job->anew && has_one_shape(job) &&
-        !anew_fill(job->anew, &job->request, &how, &job->was_judged, job->offer_us))
+        !anew_fill(job->anew, &job->request, &how, &job->was_judged, job->offer_us) &&
+        job->no_inputs.kind == ERR_NONE)
         err_set(&job->no_inputs, ERR_ENVIRONMENT, "what was recorded of the reference is gone");
     if (job->key)
         job->ok = rewrite_apply(&job->request, job->key, &job->source, &job->err);
@@ -349,19 +350,25 @@ static void tell_lines(struct tune_reply *reply, const struct buf *text) {
     }
 }
 
-/* A plan is not closed because its shapes are gone: what needs them can be done later. */
+/* Without shapes a plan cannot be carried out, and few are found. That is no reason to close it, or
+ * to end the session: what needs them can be done later. */
+static bool lacks_inputs(const struct job *job) {
+    return job->key ? !job->ok && job->no_inputs.kind != ERR_NONE
+                    : !job->values && !job->plans.len && job->no_inputs.kind == ERR_ENVIRONMENT;
+}
+
 static void answer_without_inputs(struct job *job) {
     struct buf text = {0};
     buf_printf(&text,
-               "the cache was emptied, and what the plan needs cannot be made again: %s. Nothing "
-               "is lost: start, or the same command, tries again",
-               job->no_inputs.text);
+               "the cache was emptied, and what %s needs cannot be made again: %s. Nothing is "
+               "lost: start, or the same command, tries again",
+               job->key ? "the plan" : "a plan", job->no_inputs.text);
     tune_reply_paused(job->reply, text.at);
     buf_free(&text);
 }
 
 static void answer(struct job *job) {
-    if (!job->ok && job->key && job->no_inputs.kind != ERR_NONE) {
+    if (lacks_inputs(job)) {
         answer_without_inputs(job);
     } else if (!job->ok) {
         tune_reply_failed(job->reply, job->err.text);
