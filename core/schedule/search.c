@@ -2,7 +2,8 @@
 /* The search: a beam of schedules goes from choice to choice, in the kernel's order, and tries
  * every value of each. Steps that change nothing are taken, too, as long as nothing better is
  * there: another choice may need them. When a whole turn brings nothing, pairs of choices of one
- * stage are tried together. */
+ * stage are tried together. Of a step that took other choices away, those are tried in the end:
+ * what they are worth was not seen. */
 #include "schedule/private.h"
 
 #include <stdlib.h>
@@ -162,6 +163,69 @@ static bool try_pairs(struct search *search) {
     return better;
 }
 
+/* Turns and pairs until nothing is better. */
+static void go_through(struct search *search) {
+    while (goes_on(search) && search->beam.len && (try_turn(search) || try_pairs(search)))
+        ;
+}
+
+/* ---- other ways ------------------------------------------------------------------------------ */
+
+/* The choices that the start has, and that are gone where one has another value. */
+static void find_hidden(struct search *search, const struct point *start,
+                        const struct write_setting *step, key_vec *hidden) {
+    point_vec fresh = {0};
+    *vec_push(&fresh) = point_with(search, start, step->key, step->value);
+    judge_points(search, &fresh);
+    hidden->len = 0;
+    for (size_t i = 0; fresh.at[0].written && i < start->written->choices.len; i++) {
+        const char *key = start->written->choices.at[i].key;
+        if (!point_choice(&fresh.at[0], key) && !is_persons(search, key))
+            *vec_push(hidden) = arena_strdup(search->arena, key);
+    }
+    point_drop(&fresh.at[0]);
+    vec_free(&fresh);
+}
+
+/* From the start, what is hidden only; and on from there where that is the best. */
+static bool go_without(struct search *search, const key_vec *hidden) {
+    double before_us = best_of(search);
+    point_vec before = search->beam, fresh = {0};
+    search->beam = (point_vec){0};
+    *vec_push(&fresh) = (struct point){0};
+    judge_points(search, &fresh);
+    keep_best(search, &fresh);
+    for (size_t i = 0; i < hidden->len && goes_on(search); i++)
+        try_choice(search, hidden->at[i]);
+    keep_best(search, &before);
+    vec_free(&before);
+    vec_free(&fresh);
+    if (!is_better(best_of(search), before_us))
+        return false;
+    go_through(search);
+    return true;
+}
+
+/* A step that the best schedule took first may have hidden what another way is worth. */
+static void try_other_ways(struct search *search) {
+    point_vec start = {0};
+    key_vec hidden = {0};
+    *vec_push(&start) = (struct point){0};
+    judge_points(search, &start);
+    size_t count = start.at[0].written ? search->beam.at[0].count : 0;
+    struct write_setting *steps = ARENA_ARRAY(search->arena, struct write_setting, count + 1);
+    for (size_t i = 0; i < count; i++)
+        steps[i] = search->beam.at[0].settings[i];
+    for (size_t i = 0; i < count && goes_on(search); i++) {
+        find_hidden(search, &start.at[0], &steps[i], &hidden);
+        if (hidden.len && go_without(search, &hidden))
+            break;
+    }
+    point_drop(&start.at[0]);
+    vec_free(&start);
+    vec_free(&hidden);
+}
+
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 /* The point without one of its settings. */
@@ -283,8 +347,9 @@ struct schedule *schedule_search(const struct schedule_request *request, struct 
     bool ended = false;
     if (begin(&search, err)) {
         double start_us = best_of(&search);
-        while (goes_on(&search) && search.beam.len && (try_turn(&search) || try_pairs(&search)))
-            ;
+        go_through(&search);
+        if (search.beam.len && best_of(&search) > 0)
+            try_other_ways(&search);
         ended = goes_on(&search);
         if (search_is_cancelled(&search))
             err_set(err, ERR_ENVIRONMENT, "the search was cancelled");

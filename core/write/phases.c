@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stage over tiles of rows in two phases: the next tile is begun before this one is done with. */
+/* Stages over tiles of rows that are not done tile by tile. In two phases: the next tile is begun
+ * before this one is done with. Of scans whose rows come in chunks: what a scan ended with in one,
+ * it begins with in the next; results may be sums over dimensions that scans do not go along, and
+ * the loops over those are the innermost ones, so that what is the same in all of them is there
+ * once. */
 #include "write/rows.h"
+
+#include <math.h>
+
+#define BANK 512          /* sums of fp32 that a bank of PSUM holds for a partition */
+#define HALF_OF_PSUM 2048 /* so that the next ones begin while these leave */
+
+/* ---- phases ----------------------------------------------------------------------------------*/
 
 static struct side *partition_side(struct rows *rows) {
     for (int s = 0; s < rows->side_count; s++)
@@ -148,4 +159,287 @@ bool rows_emit_phases(struct rows *rows) {
     rows_load(rows);
     return rows_compute_nodes(rows, 0, first_phase(rows), &results) &&
            emit_steady(rows, next, results);
+}
+
+/* ---- what scans carry ------------------------------------------------------------------------ */
+
+static const struct graph_node *row_of(const struct rows *rows, int node) {
+    return &rows->writer->graph->nodes[node];
+}
+
+static bool has_chunks(const struct rows *rows) {
+    return rows->is_carried && rows_column_elements(rows) > rows->chunk;
+}
+
+/* Where a scan's last column is kept, for the rows of a tile. */
+static const char *carry_of(struct rows *rows, int node) {
+    return arena_printf(rows->writer->arena, "carry_%d[0:%s, %s]", node, rows->count, rows->lane);
+}
+
+const char *rows_scan_start(struct rows *rows, int node, const char *first) {
+    return has_chunks(rows) ? carry_of(rows, node) : first;
+}
+
+void rows_keep_last(struct rows *rows, int node, const struct tile *tile) {
+    if (!has_chunks(rows))
+        return;
+    const char *last = rows->uneven
+                           ? "cols - 1:cols"
+                           : arena_printf(rows->writer->arena, "%lld:%lld",
+                                          (long long)rows->chunk - 1, (long long)rows->chunk);
+    write_line(rows->writer, "nisa.tensor_copy(dst=%s, src=%s[0:%s, %s])", carry_of(rows, node),
+               tile->name, rows->count, last);
+    rows_busy(rows, 1, 0, true);
+}
+
+/* How many scans of one row there are, one for each step of the inner loops. */
+static int64_t lanes(const struct rows *rows) {
+    int64_t n = 1;
+    for (int s = 0; s < rows->side_count; s++)
+        n *= rows->sides[s].is_across ? rows->sides[s].n : 1;
+    return n;
+}
+
+static void open_across(struct rows *rows) {
+    struct writer *w = rows->writer;
+    struct buf lane = {0};
+    int64_t after = lanes(rows);
+    for (int s = 0; s < rows->side_count; s++) {
+        struct side *side = &rows->sides[s];
+        if (!side->is_across || side->n == 1)
+            continue;
+        after /= side->n;
+        side->variable = arena_printf(w->arena, "s%d", s);
+        side->most = side->n - 1;
+        write_line(w, "for %s in range(%lld):", side->variable, (long long)side->n);
+        w->indent++;
+        buf_printf(&lane, "%s%s", lane.len ? " + " : "", side->variable);
+        if (after > 1)
+            buf_printf(&lane, " * %lld", (long long)after);
+    }
+    if (lane.len)
+        rows->lane = arena_printf(w->arena, "%s:%s + 1", lane.at, lane.at);
+    buf_free(&lane);
+}
+
+static void close_across(struct rows *rows) {
+    for (int s = 0; s < rows->side_count; s++)
+        if (rows->sides[s].is_across && rows->sides[s].variable) {
+            rows->writer->indent--;
+            rows->sides[s].variable = NULL;
+        }
+    rows->lane = "0:1";
+}
+
+/* What a scan begins with, before the first chunk. */
+static double first_number(const struct rows *rows, int node) {
+    const struct graph_node *row = row_of(rows, node);
+    if (row->op->kind == GRAPH_RECURRENCE)
+        return rows->writer->values[row->in[2]].number;
+    if (strcmp(row->op->alu, "multiply") == 0)
+        return 1;
+    return strcmp(row->op->alu, "maximum") == 0 ? -INFINITY : 0;
+}
+
+/* The array that a scan begins with; NULL: a number. */
+static const struct leaf *first_leaf(const struct rows *rows, int node) {
+    const struct graph_node *row = row_of(rows, node);
+    for (size_t i = 0; row->op->kind == GRAPH_RECURRENCE && i < rows->leaves.len; i++)
+        if (!rows->leaves.at[i].is_result && rows->leaves.at[i].node == row->in[2])
+            return &rows->leaves.at[i];
+    return NULL;
+}
+
+static void begin_scan(struct rows *rows, int node) {
+    struct writer *w = rows->writer;
+    const struct leaf *leaf = first_leaf(rows, node);
+    write_line(w, "carry_%d = nl.ndarray((%s, %lld), dtype=nl.float32, buffer=nl.sbuf)", node,
+               rows->count, (long long)lanes(rows));
+    if (!leaf) {
+        write_line(w, "nisa.memset(dst=carry_%d, value=%s)", node,
+                   write_number(w, first_number(rows, node)));
+        return;
+    }
+    open_across(rows);
+    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", carry_of(rows, node),
+               rows_place(rows, leaf, true));
+    close_across(rows);
+}
+
+/* ---- the loops ------------------------------------------------------------------------------- */
+
+/* Nodes that differ from step to step of the inner loops. */
+static char *find_inner(const struct rows *rows) {
+    char *inner = ARENA_ARRAY(rows->writer->arena, char, (size_t)rows->writer->graph->count + 1);
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        for (int s = 0; s < rows->side_count; s++)
+            if (rows->sides[s].is_across && rows->leaves.at[i].strides[s])
+                inner[rows->leaves.at[i].node] = 1;
+    for (size_t i = 0; i < rows->nodes.len; i++) {
+        const struct graph_node *row = row_of(rows, rows->nodes.at[i]);
+        for (int k = 0; k < row->in_count; k++)
+            inner[rows->nodes.at[i]] |= inner[row->in[k]];
+        if (rows_is_across(rows, rows->nodes.at[i]))
+            inner[rows->nodes.at[i]] = 1;
+    }
+    return inner;
+}
+
+/* What is added up, for each result: in SBUF, or in PSUM by products with the unit matrix. */
+struct total {
+    struct tile tile;
+    bool in_psum;
+};
+
+/* Whether the Tensor engine adds up, which leaves more of Vector to the scans. A product with the
+ * unit matrix adds 0 times the other channels of the tile: a NaN or an infinity of one reaches all
+ * of them, so it is offered only where a person allows anything. */
+static bool choose_tensor(struct rows *rows, int node) {
+    static const int64_t values[] = {1, 0};
+    if (rows->writer->spec->precision != WRITE_ANY)
+        return false;
+    int sums = 0;
+    for (int i = 0; i < rows->root_count; i++)
+        sums += rows_is_across(rows, rows->roots[i]);
+    bool fits = sums * MIN_OF(rows->chunk, rows_column_elements(rows)) <= HALF_OF_PSUM;
+    return fits && strcmp(row_of(rows, node)->op->alu, "add") == 0 &&
+           write_choose(
+               rows->writer, node, "adds_up",
+               "steps are added up: by the Tensor engine, where all numbers are finite (1), by "
+               "Vector (0)",
+               values, 2);
+}
+
+/* The unit matrix, as large as the tiles of rows. */
+static void make_unit(struct rows *rows) {
+    struct writer *w = rows->writer;
+    int64_t n = 1;
+    for (int s = 0; s < rows->side_count; s++)
+        if (rows->sides[s].role == SIDE_PARTITION)
+            n = MIN_OF(rows->sides[s].n, PARTITIONS);
+    write_line(w, "unit = nl.ndarray((%lld, %lld), dtype=nl.float32, buffer=nl.sbuf)", (long long)n,
+               (long long)n);
+    write_line(w, "nisa.memset(dst=unit, value=1.0)");
+    write_line(w,
+               "nisa.affine_select(dst=unit, pattern=[[-1, %lld]], channel_multiplier=1, "
+               "on_true_tile=unit, on_false_value=0.0, cmp_op=nl.equal, offset=0)",
+               (long long)n);
+}
+
+/* A loop over the banks of a tile's columns; returns how many there are in one. */
+static const char *open_banks(struct rows *rows) {
+    struct writer *w = rows->writer;
+    write_line(w, "for p in range(0, %s, %d):", rows->width, BANK);
+    w->indent++;
+    if (rows->chunk % BANK == 0 && !rows->uneven)
+        return arena_printf(w->arena, "%d", BANK);
+    write_line(w, "wide = min(%d, %s - p)", BANK, rows->width);
+    return "wide";
+}
+
+static void add_in_psum(struct rows *rows, int node, const struct tile *part) {
+    const char *wide = open_banks(rows);
+    write_line(rows->writer,
+               "nisa.nc_matmul(dst=sums_%d[0:%s, p // %d, 0:%s], stationary=unit[0:%s, 0:%s], "
+               "moving=%s[0:%s, p:p + %s])",
+               node, rows->count, BANK, wide, rows->count, rows->count, part->name, rows->count,
+               wide);
+    rows->writer->indent--;
+}
+
+static void take_from_psum(struct rows *rows, int node, struct total *total) {
+    total->tile = rows_helper(rows, "total", "float32", false);
+    const char *wide = open_banks(rows);
+    write_line(rows->writer,
+               "nisa.activation(dst=%s[0:%s, p:p + %s], op=nl.copy, data=sums_%d[0:%s, p // %d, "
+               "0:%s])",
+               total->tile.name, rows->count, wide, node, rows->count, BANK, wide);
+    rows->writer->indent--;
+    rows_busy(rows, 0, 1, false);
+}
+
+static void add_step(struct rows *rows, int node, struct total *total) {
+    struct tile *result = rows_result(rows, row_of(rows, node)->in[0]);
+    struct tile part = rows_widened(rows, result, "float32");
+    if (total->in_psum)
+        add_in_psum(rows, node, &part);
+    else
+        rows_add_sum(rows, node, &total->tile, &part);
+}
+
+static bool compute(struct rows *rows, const char *inner, bool now, struct total *totals) {
+    int result = 0;
+    for (size_t i = 0; i < rows->leaves.len; i++) {
+        struct leaf *leaf = &rows->leaves.at[i];
+        if (!leaf->is_result && (inner[leaf->node] != 0) == now)
+            rows_load_leaf(rows, leaf);
+    }
+    for (size_t i = 0; i < rows->nodes.len; i++) {
+        int node = rows->nodes.at[i];
+        bool is_root = rows_has_root(rows, node), across = rows_is_across(rows, node);
+        if ((inner[node] != 0) == now && across) {
+            add_step(rows, node, &totals[result]);
+        } else if ((inner[node] != 0) == now) {
+            if (!rows_compute(rows, node))
+                return false;
+            if (is_root)
+                rows_store(rows, result, rows_result(rows, node));
+        }
+        result += is_root;
+    }
+    return true;
+}
+
+/* The totals of a tile: before the inner loops, and to HBM after them. */
+static void begin_totals(struct rows *rows, struct total *totals) {
+    for (int i = 0; i < rows->root_count; i++) {
+        int node = rows->roots[i];
+        if (totals[i].in_psum)
+            write_line(rows->writer,
+                       "sums_%d = nl.ndarray((%s, %lld, %d), dtype=nl.float32, buffer=nl.psum)",
+                       node, rows->count, (long long)((rows->chunk + BANK - 1) / BANK), BANK);
+        else if (rows_is_across(rows, node))
+            rows_begin_sum(rows, node, false, &totals[i].tile);
+    }
+}
+
+static void store_totals(struct rows *rows, struct total *totals) {
+    for (int i = 0; i < rows->root_count; i++) {
+        if (totals[i].in_psum)
+            take_from_psum(rows, rows->roots[i], &totals[i]);
+        if (rows_is_across(rows, rows->roots[i]))
+            rows_store(rows, i, &totals[i].tile);
+    }
+}
+
+/* Who adds up each result. */
+static void choose_totals(struct rows *rows, struct total *totals) {
+    bool any = false;
+    for (int i = 0; i < rows->root_count; i++) {
+        int node = rows->roots[i];
+        totals[i].in_psum = rows_is_across(rows, node) && choose_tensor(rows, node);
+        any |= totals[i].in_psum;
+    }
+    if (any)
+        make_unit(rows);
+}
+
+bool rows_emit_carried(struct rows *rows) {
+    struct total totals[WRITE_MAX_MATES] = {0};
+    char *inner = find_inner(rows);
+    rows->lane = "0:1";
+    choose_totals(rows, totals);
+    rows_open_tiles(rows);
+    for (size_t i = 0; has_chunks(rows) && i < rows->nodes.len; i++)
+        if (rows_is_scan(rows, rows->nodes.at[i]))
+            begin_scan(rows, rows->nodes.at[i]);
+    rows_open_chunks(rows);
+    if (!compute(rows, inner, false, totals))
+        return false;
+    begin_totals(rows, totals);
+    open_across(rows);
+    bool ok = compute(rows, inner, true, totals);
+    close_across(rows);
+    store_totals(rows, totals);
+    return ok;
 }

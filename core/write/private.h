@@ -33,7 +33,8 @@ struct value {
     bool is_made; /* a product, or a sum of rows, whose tiles are made in the one stage that uses it
                    */
     struct product *product; /* of such a node */
-    double error;            /* of a product: its relative L2 error, as expected */
+    struct chain *chain; /* of one whose operand another product makes, and SBUF keeps; or NULL */
+    double error;        /* of a product: its relative L2 error, as expected */
 };
 struct writer {
     struct arena *arena;
@@ -99,7 +100,7 @@ void access_add(struct access *access, const char *variable, int64_t stride, int
  * becomes the writer's. */
 struct graph *write_late(struct writer *writer, const struct graph *graph);
 
-/* roots.c: which arrays stages put into HBM, and which of them share a stage. */
+/* choose.c: which arrays stages put into HBM, and which of them share a stage. */
 #define WRITE_MAX_MATES 8
 void write_choose_roots(struct writer *writer);
 /* The results of a stage in order, at most WRITE_MAX_MATES; returns how many. */
@@ -116,6 +117,16 @@ struct made_rows {
     int64_t most; /* that `at` is */
 };
 const char *rows_make_operand(struct writer *writer, const struct made_rows *wanted);
+/* rows.c: lines that compute a node for a tile of a product's results that is turned over: what is
+ * summed over next lies on all partitions. Its name; NULL where there is none. Tiles of the product
+ * and of its largest results in each row, which is `most` times `scale`, are there already. */
+struct made_over {
+    int node, product, extreme; /* extreme: node of those, -1: none is needed */
+    const char *sums, *most, *suffix;
+    double scale;
+    int64_t columns;
+};
+const char *rows_make_over(struct writer *writer, const struct made_over *wanted);
 /* Whether stages of two roots have a node or an array in common. */
 bool rows_overlap(struct writer *writer, int first, int second);
 /* Bytes of a partition that a tile of rows takes while it is made. */
@@ -145,6 +156,15 @@ void constant_list(struct writer *writer, int node);
 /* product.c: a product as a stage of its own. */
 bool product_emit(struct writer *writer, int node, const struct view *to);
 
+/* The one stage that uses a node, through nodes that it computes beside others; -1: there are
+ * several, or one that is not of rows. */
+int write_stage_of_users(const struct writer *writer, int node);
+
+/* chain.c: products whose operand is made of another product's results, as attention has them, are
+ * marked where all of that can stay in SBUF and the schedule wants it so. Their operands, and sums
+ * of those, then lie nowhere. */
+void chain_choose(struct writer *writer);
+
 /* product_tile.c: a product that is no stage of its own; the stage that uses it has its tiles made.
  * First its view, whose strides tell the sides of the product apart; NULL where there is none. */
 struct product *product_made(struct writer *writer, int node, struct view *view);
@@ -172,5 +192,7 @@ bool product_enter(struct product *product, const struct access *outer, double r
 void product_begin_rows(struct product *product, const struct access *access);
 /* Declares a tile in SBUF, and fills it with a part of those rows. */
 void product_fill(struct product *product, const struct access *access, const char *tile);
+/* The same for the sums of its operand's rows; false where the product does not make them. */
+bool product_fill_sum(const struct product *product, int node, const char *tile);
 
 #endif

@@ -223,8 +223,13 @@ void product_multiply_tiles(struct product *p, const char *sums, const char *lef
     /* The stationary operand is the same in the first two. */
     static const char *const halves[][2] = {{"", ""}, {"", "_low"}, {"_low", ""}};
     size_t count = p->halves ? 3 : product_has_low(p, RIGHT) ? 2 : 1;
-    for (size_t i = 0; i < count; i++)
-        write_line(p->writer, "nisa.nc_matmul(dst=%s, stationary=%sleft%s%s%s, moving=right%s%s%s)",
-                   sums, p->left_early ? "now_" : "", p->name, halves[i][0], left_part, p->name,
-                   halves[i][1], right_part);
+    for (size_t i = 0; i < count; i++) {
+        const char *left =
+            arena_printf(p->writer->arena, "%sleft%s%s%s", p->left_early ? "now_" : "", p->name,
+                         halves[i][0], left_part);
+        const char *right =
+            arena_printf(p->writer->arena, "right%s%s%s", p->name, halves[i][1], right_part);
+        write_line(p->writer, "nisa.nc_matmul(dst=%s, stationary=%s, moving=%s)", sums,
+                   p->over ? right : left, p->over ? left : right);
+    }
 }

@@ -104,7 +104,7 @@ static const char *named(const struct product *p, const char *what) {
     return arena_printf(p->writer->arena, "%s%s", what, p->name);
 }
 
-static bool add_loop(struct product *p, const struct term *term) {
+bool product_add_loop(struct product *p, const struct term *term) {
     int64_t times;
     const struct product_side *side = side_at(p, term->stride, true, &times);
     if (!side || p->loop_count == PRODUCT_MAX_SIDES)
@@ -382,9 +382,14 @@ bool product_enter(struct product *p, const struct access *outer, double room, b
     p->loop_count = 0; /* a stage may be written twice */
     p->fast = NULL;
     for (int i = 0; i < outer->term_count; i++)
-        if (!add_loop(p, &outer->terms[i]))
+        if (!product_add_loop(p, &outer->terms[i]))
             return false;
     p->name = arena_printf(p->writer->arena, "_%d", node_of(p));
+    p->chain = p->writer->values[node_of(p)].chain;
+    if (p->chain) {
+        chain_enter(p, room);
+        return true;
+    }
     for (enum which i = LEFT; i <= RIGHT; i++) {
         const struct buffer *buffer = &p->writer->buffers.at[p->views[i].buffer];
         room -= buffer->is_made ? rows_made_bytes(p->writer, buffer->node) : 0;
@@ -418,7 +423,10 @@ void product_begin_rows(struct product *p, const struct access *access) {
     int64_t n = p->main[ROW].n, width = MIN_OF(n, PARTITIONS);
     struct span rows = {start_of(p, access, ROW, "row"), access->rows, n - width, width};
     p->rows = rows;
-    load_rows(p, &rows);
+    if (p->chain)
+        chain_begin(p, &rows);
+    else
+        load_rows(p, &rows);
 }
 
 void product_fill(struct product *p, const struct access *access, const char *tile) {
@@ -427,10 +435,24 @@ void product_fill(struct product *p, const struct access *access, const char *ti
         product_fill_fast(p, access, row, start_of(p, access, COLUMN, "column"), tile);
         return;
     }
+    if (p->chain) {
+        declare_tile(p, access, tile);
+        product_evacuate(p, 1, tile, chain_place(p, false), NULL);
+        return;
+    }
     if (p->ahead) {
         take_ready(p, access, tile);
         return;
     }
     declare_tile(p, access, tile);
     fill(p, access, tile);
+}
+
+bool product_fill_sum(const struct product *p, int node, const char *tile) {
+    if (!p->chain || chain_sum(p->chain) != node)
+        return false;
+    product_declare(p, tile, arena_printf(p->writer->arena, "%s, 1", p->rows.size), "float32",
+                    "sbuf");
+    write_line(p->writer, "nisa.tensor_copy(dst=%s, src=%s)", tile, chain_place(p, true));
+    return true;
 }

@@ -405,6 +405,32 @@ const char *rows_make_operand(struct writer *w, const struct made_rows *wanted) 
     return ok ? made.name : NULL;
 }
 
+const char *rows_make_over(struct writer *w, const struct made_over *wanted) {
+    struct rows own = {.writer = w, .roots = &wanted->node, .root_count = 1};
+    size_t count = (size_t)w->graph->count + 1;
+    own.tiles = mem_alloc(count, sizeof *own.tiles);
+    own.plans = mem_alloc(count, sizeof *own.plans);
+    own.suffix = wanted->suffix;
+    own.is_nested = true;
+    own.chunk = wanted->columns;
+    own.count = arena_printf(w->arena, "%d", PARTITIONS);
+    own.width = arena_printf(w->arena, "%lld", (long long)wanted->columns);
+    own.pieces = 1;
+    rows_collect(&own);
+    rows_plan(&own);
+    own.tiles[wanted->product] =
+        (struct tile){.name = wanted->sums, .dtype = "float32", .scale = 1};
+    if (wanted->extreme >= 0)
+        own.tiles[wanted->extreme] =
+            (struct tile){.name = wanted->most, .dtype = "float32", .scale = wanted->scale};
+    bool ok = true;
+    for (size_t i = 0; ok && i < own.nodes.len; i++)
+        ok = own.nodes.at[i] == wanted->extreme || rows_compute(&own, own.nodes.at[i]);
+    const char *name = ok ? rows_result(&own, wanted->node)->name : NULL;
+    rows_free(&own);
+    return name;
+}
+
 double rows_made_bytes(struct writer *writer, int root) {
     struct rows own = {.writer = writer, .roots = &root, .root_count = 1};
     rows_collect(&own);

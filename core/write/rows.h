@@ -109,7 +109,7 @@ bool rows_fit(const struct rows *rows);
 /* What `rows` holds; not itself. */
 void rows_free(struct rows *rows);
 
-/* domain.c: the sides that the arrays of a stage divide its domain into; false where they cannot.
+/* stage.c: the sides that the arrays of a stage divide its domain into; false where they cannot.
  */
 bool rows_join(struct rows *rows, const struct graph_node *node);
 unsigned rows_axes(const struct writer *writer, int node);
@@ -148,7 +148,7 @@ bool rows_emit_tile(struct rows *rows);
 bool rows_has_phases(struct rows *rows);
 bool rows_emit_phases(struct rows *rows);
 
-/* carried.c: a stage of scans whose rows come in chunks. */
+/* phases.c: a stage of scans whose rows come in chunks. */
 bool rows_emit_carried(struct rows *rows);
 /* What a scan begins with, which is `first` for whole rows; and keeps its last column. */
 const char *rows_scan_start(struct rows *rows, int node, const char *first);

@@ -181,6 +181,13 @@ void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
     bool narrow = is_narrow_leaf(rows, leaf);
     const char *name = arena_printf(w->arena, "%s_t%d", buffer->name, leaf->node);
     struct tile *tile = &rows->tiles[leaf->node];
+    for (size_t i = 0; leaf->is_sum && i < rows->leaves.len; i++) {
+        const struct product *product = rows->leaves.at[i].product;
+        if (!product || !product_fill_sum(product, leaf->node, name))
+            continue;
+        *tile = (struct tile){.name = name, .dtype = "float32", .narrow = true, .scale = 1};
+        return;
+    }
     if (leaf->is_sum) {
         (void)rows_make(rows, leaf); /* or all is written once more */
         return;

@@ -387,9 +387,7 @@ static bool take_node(struct writer *writer, int index) {
     return !value->is_root || value->leader != index || take_rows(writer, index);
 }
 
-/* The one stage that uses a node, through nodes that it computes beside others; -1: there are
- * several, or one that is not of rows. */
-static int stage_of_users(const struct writer *writer, int node) {
+int write_stage_of_users(const struct writer *writer, int node) {
     int stage = -2;
     for (int i = node + 1; i < writer->graph->count; i++) {
         const struct graph_node *user = &writer->graph->nodes[i];
@@ -402,7 +400,7 @@ static int stage_of_users(const struct writer *writer, int node) {
         if (!rows_is_fusable(user->op->kind))
             return -1;
         if (!writer->values[i].is_root)
-            own = stage_of_users(writer, i);
+            own = write_stage_of_users(writer, i);
         if (own == -2)
             continue;
         if (own < 0 || (stage >= 0 && stage != own))
@@ -417,7 +415,7 @@ static void choose_made_product(struct writer *writer, int node) {
     static const int64_t values[] = {1, 0};
     const struct graph_node *row = &writer->graph->nodes[node];
     bool output = is_output(writer->graph, node) || row->ndim < 2;
-    if (!output && !writer->apart[node] && stage_of_users(writer, node) >= 0)
+    if (!output && !writer->apart[node] && write_stage_of_users(writer, node) >= 0)
         writer->values[node].is_made = write_choose(
             writer, node, "made_in_place",
             "the product: is made tile by tile where it is used (1), is put into HBM first (0)",
@@ -427,7 +425,7 @@ static void choose_made_product(struct writer *writer, int node) {
 static bool makes_products(const struct writer *writer, int stage) {
     for (int i = 0; i < writer->graph->count; i++)
         if (writer->graph->nodes[i].op->kind == GRAPH_CONTRACT && writer->values[i].is_made &&
-            stage_of_users(writer, i) == stage)
+            write_stage_of_users(writer, i) == stage)
             return true;
     return false;
 }
@@ -439,7 +437,7 @@ static int stage_around(const struct writer *writer, int node) {
     const struct graph_node *user = &writer->graph->nodes[value->only_user];
     bool operand = value->users == 1 && user->op->kind == GRAPH_CONTRACT &&
                    writer->values[value->only_user].is_made;
-    int stage = stage_of_users(writer, operand ? value->only_user : node);
+    int stage = write_stage_of_users(writer, operand ? value->only_user : node);
     bool sum = writer->graph->nodes[node].op->kind == GRAPH_REDUCE;
     return (operand || sum) && stage >= 0 && makes_products(writer, stage) ? stage : -1;
 }
@@ -475,8 +473,9 @@ static void choose_made(struct writer *writer) {
     for (int i = 0; i < writer->graph->count; i++)
         if (writer->graph->nodes[i].op->kind == GRAPH_CONTRACT)
             choose_made_product(writer, i);
+    chain_choose(writer);
     for (int i = 0; i < writer->graph->count; i++)
-        if (writer->values[i].leader == i)
+        if (writer->values[i].leader == i && !writer->values[i].is_made)
             choose_made_beside(writer, i);
 }
 

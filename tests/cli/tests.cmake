@@ -32,6 +32,9 @@ set_tests_properties(cli/new PROPERTIES LABELS session COST 60 TIMEOUT 300)
 add_test(NAME cli/new_rows COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_rows.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/new_rows PROPERTIES LABELS session COST 60 TIMEOUT 600)
+add_test(NAME cli/new_chains COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_chains.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/new_chains PROPERTIES LABELS session TIMEOUT 600)
 add_test(NAME cli/new_more COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_more.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/new_more PROPERTIES LABELS session COST 60 TIMEOUT 600)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hone new: products whose operand is made of another product's results, as attention has them,
+stay in SBUF under every way of making them, and are what numpy computes."""
+import random
+import unittest
+
+from writing import SEED, Writing, inputs_of
+
+SOFTMAX = """
+def softmax(s):
+    e = np.exp(s - s.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+"""
+WRITTEN = {
+    "attention": inputs_of((256, 64), (640, 64), (640, 96)) + SOFTMAX + """
+def forward(q, k, v):
+    return softmax(q @ k.T / np.float32(8)) @ v
+""",
+    # Operands that lie the other way round, and more summed over than there are partitions.
+    "turned": inputs_of((160, 128), (160, 256), (40, 256)) + SOFTMAX + """
+def forward(q, k, v):
+    return softmax((q.T @ k) * 0.05) @ v.T + 1
+""",
+    # Several heads; two of the queries' share one of the keys'.
+    "heads": inputs_of((2, 128, 4, 32), (2, 256, 2, 32), (2, 256, 2, 32)) + SOFTMAX + """
+def forward(q, k, v):
+    q, k, v = [x.transpose(0, 2, 1, 3) for x in (q, np.repeat(k, 2, 2), np.repeat(v, 2, 2))]
+    return softmax(q @ k.transpose(0, 1, 3, 2) * 0.2) @ v
+""",
+    # Nothing is subtracted, and nothing divides.
+    "gated": inputs_of((256, 48), (256, 48), (256, 72), (256, 72)) + """
+def forward(a, b, w, x):
+    s = a @ b.T
+    return (s / (1 + np.exp(-s))) @ w * x
+""",
+    # The largest result is not only subtracted from.
+    "centred": inputs_of((128, 32), (128, 32), (128, 40)) + """
+def forward(a, b, w):
+    s = a @ b.T
+    m = s.max(axis=1, keepdims=True)
+    p = np.tanh(0.1 * (s - m)) * m
+    return (p @ w) / (p.sum(axis=1, keepdims=True) - 1000)
+""",
+}
+
+
+class NewChains(Writing):
+    def test_what_is_between_stays(self):
+        for name, text in WRITTEN.items():
+            reference = self.reference_of(name, text)
+            with self.subTest(name):
+                kernel = self.written(name, reference)
+                self.assertNotIn("private_hbm", kernel)
+        name = random.Random(SEED).choice(list(WRITTEN))
+        schedule = self.draw(name, self.reference_of(name, WRITTEN[name]))
+        with self.subTest(name, schedule=schedule):
+            self.written_by("drawn", self.path(name + "_reference.py"), schedule)
+
+    def test_in_every_way_of_shifting(self):
+        reference = self.reference_of("attention", WRITTEN["attention"])
+        key = [key for key, _, _ in self.choices(reference) if key.endswith(".shift")][0]
+        for more in (("--precision", "split"), ("--dialect", "legacy", "--device", "trn1")):
+            with self.subTest(more=more):
+                self.written("sampled" + "_".join(more), reference, "--choose", key + "=1", *more)
+        listed = self.new("none", reference, "--choices", "--choose", key + "=1").stdout
+        self.assertIn("as exact, where none of a row's results is 100 above", listed)
+
+    def test_large_results_neither_overflow_nor_vanish(self):
+        for scale, shift in (("* 20", 0), ("* 3", 1)):
+            text = WRITTEN["attention"].replace("/ np.float32(8)", scale)
+            self.written(f"large{shift}", self.reference_of("large", text), "--choose",
+                         f"contract_12.shift={shift}")
+
+    def test_only_a_softmax_may_be_shifted(self):
+        for name in ("gated", "centred"):
+            found = self.choices(self.reference_of(name, WRITTEN[name]))
+            self.assertTrue([key for key, _, _ in found if key.endswith(".in_sbuf")], found)
+            self.assertFalse([key for key, _, _ in found if key.endswith(".shift")], found)
+
+    def test_the_rest_goes_through_memory(self):
+        # The rows of a softmax are wanted themselves; and a number of columns that leaves a rest.
+        text = WRITTEN["attention"].replace("640", "200").replace("return softmax", "p = softmax")
+        reference = self.reference_of("both", text[:-4].rstrip() + "\n    return p, p @ v\n")
+        self.assertFalse([key for key, _, _ in self.choices(reference) if "in_sbuf" in key])
+        self.written("both", reference)
+        rest = self.reference_of("rest", WRITTEN["attention"].replace("640", "200"))
+        self.assertIn("private_hbm", self.written("rest", rest))
+
+
+if __name__ == "__main__":
+    unittest.main()
