@@ -95,6 +95,30 @@ static void what_services_cache_is_the_same_for_all_roles(void **unused) {
     tune_state_free(state);
 }
 
+/* Of 500 us that attempt 1 saves, 250 are of fitted rules (30 % of 1000 us before, 10 % of 500). */
+static void prompts_say_what_a_gain_rests_on(void **unused) {
+    (void)unused;
+    static const char told[] = "50 % of the gain rests on fitted rules";
+    struct tune_state *state = session(current, "trn2", plain_bounds);
+    apply(state, "measured",
+          "{\"attempt\": 0, \"latency_us\": 1000, \"modelled\": true, \"metrics\": [{\"name\": "
+          "\"fitted_rules_percent\", \"unit\": \"%\", \"value\": 30}]}");
+    apply(state, "attempt", "{\"attempt\": 1, \"parent\": 0, \"source\": \"x = 1\\n\"}");
+    apply(state, "measured",
+          "{\"attempt\": 1, \"latency_us\": 500, \"modelled\": true, \"metrics\": [{\"name\": "
+          "\"fitted_rules_percent\", \"unit\": \"%\", \"value\": 10}]}");
+    state->attempts.at[1].status = TUNE_STATUS_KEEP;
+    struct buf plan = {0}, lesson = {0};
+    free(system_of(state, TUNE_ROLE_PLANNER, &plan));
+    assert_non_null(strstr(plan.at, told));
+    state->lanes.at[0].attempt = 1;
+    free(system_of(state, TUNE_ROLE_SUMMARISER, &lesson));
+    assert_non_null(strstr(lesson.at, told));
+    buf_free(&plan);
+    buf_free(&lesson);
+    tune_state_free(state);
+}
+
 /* Every "N GB/s" is the one bandwidth, every TFLOPS a peak of the table. */
 static void numbers_hold(const char *text, const char *device) {
     const struct device_generation *row = device_generation_find(device);
@@ -313,6 +337,7 @@ static void causes_are_told_as_the_log_has_them(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_services_cache_is_the_same_for_all_roles),
+        cmocka_unit_test(prompts_say_what_a_gain_rests_on),
         cmocka_unit_test(facts_are_those_of_the_tables),
         cmocka_unit_test(what_limits_is_what_saves_the_most),
         cmocka_unit_test(a_profile_has_no_zeros_exponents_or_sums),

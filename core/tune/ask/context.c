@@ -174,6 +174,17 @@ static int first_loss(const struct tune_context *context, const struct tune_stat
     return id;
 }
 
+/* How much of the gain of a modelled attempt rests on rules that nobody measured. */
+static void rests_print(struct buf *out, const struct tune_state *state,
+                        const struct tune_attempt *attempt) {
+    struct buf said = {0};
+    struct tune_rests rests = tune_gain_rests(tune_state_attempt(state, attempt->parent), attempt);
+    tune_rests_print(&said, &rests);
+    if (said.len)
+        buf_printf(out, " (%s)", said.at);
+    buf_free(&said);
+}
+
 static void tried_print(struct tune_context *context, const struct tune_state *state) {
     struct buf out = {0};
     int losses = first_loss(context, state);
@@ -186,6 +197,7 @@ static void tried_print(struct tune_context *context, const struct tune_state *s
                    tune_status_word(attempt->status));
         if (!isnan(attempt->vs_parent))
             buf_printf(&out, ", %.3fx", attempt->vs_parent);
+        rests_print(&out, state, attempt);
         if (attempt->reason)
             buf_printf(&out, ": %s", attempt->reason);
         if (has_second_turn(state, attempt))
@@ -514,6 +526,7 @@ static void measured_print(struct tune_context *context, const struct tune_state
     tune_us_print(&out, attempt->latency_us);
     if (!isnan(attempt->vs_parent))
         buf_printf(&out, ", %.3f times as fast", attempt->vs_parent);
+    rests_print(&out, state, attempt);
     buf_printf(&out, "%s\ndecision: %s%s%s\n", tune_attempt_how(attempt),
                tune_status_word(attempt->status), attempt->reason ? ": " : "",
                attempt->reason ? attempt->reason : "");
