@@ -463,9 +463,10 @@ struct log_filter {
 /* Brings the rows up to date; `cols`: that a text has; longer ones are broken to fit. */
 void log_rows_update(struct log_rows *rows, const struct tune_state *state,
                      const struct log_filter *filter, int cols);
-/* The first error of the findings that the log ends with, or the first that has a line where none
- * is an error, as with wrong numbers; -1 when it does not end with any. */
-int log_rows_cause(const struct log_rows *rows, const struct tune_state *state);
+/* Where to look in the findings that the log ends with: the first error that names a line; where
+ * none does (numbers are wrong), the first note behind the errors that does, or else the first
+ * error, which is *first. Both are -1 when the log does not end with such findings. */
+int log_rows_cause(const struct log_rows *rows, const struct tune_state *state, int *first);
 
 /* workbench/device.c: the log. Its row opens the line that it speaks of. */
 struct str log_line(const void *views, int row);

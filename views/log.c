@@ -108,18 +108,26 @@ void log_rows_update(struct log_rows *rows, const struct tune_state *state,
             add(rows, state, (int)i, cols);
 }
 
-int log_rows_cause(const struct log_rows *rows, const struct tune_state *state) {
-    int cause = -1, note = -1;
-    for (size_t i = rows->all.len; i-- > 0;) {
-        const struct tune_log *log = &state->logs.at[rows->all.at[i].log];
-        const struct tune_log *last = &state->logs.at[rows->all.at[rows->all.len - 1].log];
-        if (!is_loud(log) || log->attempt != last->attempt)
+/* Whether the row begins a note with a line: wrong numbers are traced by them. */
+static bool names_line(const struct log_rows *rows, const struct tune_state *state, size_t row) {
+    const struct tune_log *log = &state->logs.at[rows->all.at[row].log];
+    bool note = log->diagnostic >= 0 && log->level < TUNE_LEVEL_WARNING;
+    return note && !rows->all.at[row].from && log->line > 0;
+}
+
+int log_rows_cause(const struct log_rows *rows, const struct tune_state *state, int *first) {
+    size_t end = rows->all.len, error = end, begin = end;
+    int attempt = end ? state->logs.at[rows->all.at[end - 1].log].attempt : -1, cause = -1;
+    for (; begin > 0; begin--) {
+        const struct tune_log *log = &state->logs.at[rows->all.at[begin - 1].log];
+        if (!is_loud(log) || log->attempt != attempt)
             break;
-        if (log->level == TUNE_LEVEL_ERROR && rows->all.at[i].from == 0)
-            cause = (int)i;
-        bool noted = log->diagnostic >= 0 && log->level < TUNE_LEVEL_WARNING;
-        if (noted && log->line > 0 && rows->all.at[i].from == 0)
-            note = (int)i;
+        bool is = log->level == TUNE_LEVEL_ERROR && rows->all.at[begin - 1].from == 0;
+        error = is ? begin - 1 : error;
+        cause = is && log->line > 0 ? (int)begin - 1 : cause;
     }
-    return cause >= 0 ? cause : note;
+    for (size_t i = error < end ? error : begin; cause < 0 && i < end; i++)
+        cause = names_line(rows, state, i) ? (int)i : -1;
+    *first = error < end ? (int)error : cause;
+    return cause >= 0 ? cause : *first;
 }

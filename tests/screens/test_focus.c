@@ -78,6 +78,45 @@ static void wrong_numbers_lead_to_their_line(void **unused) {
     over(views, state);
 }
 
+static void finds(struct tune_state *state, const char *severity, int line, const char *message) {
+    struct buf json = {0};
+    buf_printf(&json,
+               "{\"attempt\": 0, \"severity\": \"%s\", \"code\": \"\", \"file\": \"kernel.py\", "
+               "\"line\": %d, \"column\": %d, \"message\": \"%s\"}",
+               severity, line, line ? 5 : 0, message);
+    happens(state, "diagnostic", json.at);
+    buf_free(&json);
+}
+
+/* Seeds that come out wrong name no line; what is suspected of it does, and a warning of before
+ * is not what made it. */
+static void wrong_numbers_lead_to_what_is_suspected(void **unused) {
+    (void)unused;
+    static const struct { int rows, cols; } sizes[] = {{40, 120}, {24, 80}};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        struct tune_state *state;
+        struct views *views = views_at("profiling", &state);
+        draw_at(views, sizes[i].rows, sizes[i].cols);
+        finds(state, "warning", 30, "a slice of one column");
+        happens(state, "log",
+                "{\"phase\": \"verify\", \"text\": \"seed 0  rel-L2 2.9e-01  wrong\", \"level\": "
+                "\"error\", \"attempt\": 0}");
+        finds(state, "note", 0, "output 0: 7 of 8 elements are wrong");
+        for (int k = 0; k < 20; k++)
+            finds(state, "note", 41 + k % 3, k ? "another suspect" : "suspect 1: this product");
+        happens(state, "step_end",
+                "{\"step\": \"profile\", \"is\": \"failed\", \"summary\": \"wrong\"}");
+        happens(state, "stop", "{\"text\": \"the seed kernel itself is wrong\"}");
+        draw_at(views, sizes[i].rows, sizes[i].cols);
+        assert_int_equal(workbench_of(views)->pane, PANE_DEVICE);
+        assert_true(shows(views, "", "seed 0  rel-L2 2.9e-01  wrong"));
+        assert_true(shows(views, "", "kernel.py: note: output 0: 7 of")); /* of no line */
+        assert_true(shows(views, "Enter", " line 41   note: suspect 1: this product"));
+        assert_int_equal(views->view, VIEW_KERNEL);
+        over(views, state);
+    }
+}
+
 /* An error of an attempt that was repaired since is no reason to look there. */
 static void an_old_finding_does_not_take_the_focus(void **unused) {
     (void)unused;
@@ -304,6 +343,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_seed_leads_to_its_line),
         cmocka_unit_test(wrong_numbers_lead_to_their_line),
+        cmocka_unit_test(wrong_numbers_lead_to_what_is_suspected),
         cmocka_unit_test(an_old_finding_does_not_take_the_focus),
         cmocka_unit_test(a_line_stands_a_third_below_the_top),
         cmocka_unit_test(the_gate_says_what_is_taken_now),

@@ -273,11 +273,13 @@ static void draw_empty(const struct views *views, struct tui_area area) {
 }
 
 /* A log that is followed may end with findings. Then their first error stays in sight, because the
- * others mostly come of it, and the cursor is there. */
-static bool keep_cause(const struct views *views, struct tui_list *list) {
-    int cause = list->follow ? log_rows_cause(&own(views)->rows, views->state) : -1;
-    if (cause >= 0 && cause < list->top)
-        list->top = cause;
+ * others mostly come of it, and the cursor is at the one that names a line. */
+static bool keep_cause(const struct views *views, struct tui_list *list, int rows) {
+    int first = -1;
+    int cause = list->follow ? log_rows_cause(&own(views)->rows, views->state, &first) : -1;
+    int top = cause - first < rows / 2 ? MIN_OF(first, cause) : cause;
+    if (cause >= 0 && top < list->top)
+        list->top = top;
     if (cause >= 0)
         list->cursor = cause;
     return cause >= 0;
@@ -286,7 +288,7 @@ static bool keep_cause(const struct views *views, struct tui_list *list) {
 bool pane_device_has_cause(struct views *views) {
     const struct log_rows *rows = &own(views)->rows;
     log_filter(views, rows->cols ? rows->cols + text_col(views) : VIEWS_MIN_COLS);
-    int cause = log_rows_cause(rows, views->state);
+    int first, cause = log_rows_cause(rows, views->state, &first);
     const struct tune_log *log = log_at(views, cause);
     return log && log->line > 0;
 }
@@ -294,7 +296,7 @@ bool pane_device_has_cause(struct views *views) {
 static void log_draw(struct views *views, struct tui_area area, struct tui_list *list) {
     log_filter(views, area.cols);
     tui_list_fit(list, (int)own(views)->rows.all.len, area.rows);
-    bool points = keep_cause(views, list) || !list->follow;
+    bool points = keep_cause(views, list, area.rows) || !list->follow;
     if (list->count == 0)
         draw_empty(views, area);
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {

@@ -87,11 +87,14 @@ static void apply_diagnostic(struct tune_state *state, const struct tune_event *
                            .attempt = diag.attempt,
                            .lane = tune_lane_tag(state, event->lane),
                            .diagnostic = (int)state->diagnostics.len - 1};
+    struct diag told = {.severity = diag.severity,
+                        .file = diag.file ? path_base(diag.file) : "kernel",
+                        .message = (char *)(uintptr_t)(diag.message ? diag.message : ""),
+                        .line = diag.line,
+                        .column = diag.column};
+    snprintf(told.code, sizeof told.code, "%s", diag.code ? diag.code : ""); /* for hone explain */
     struct buf text = {0};
-    buf_printf(&text, "%s:%d:%d: %s: %s", diag.file ? path_base(diag.file) : "kernel", diag.line,
-               diag.column, diag_severity_name(diag.severity), diag.message ? diag.message : "");
-    if (diag.code && diag.code[0])
-        buf_printf(&text, " [%s]", diag.code); /* what hone explain takes */
+    diag_print(&told, &text);
     log_add(state, log, "check", text.at);
     buf_free(&text);
 }
