@@ -236,6 +236,15 @@ void act_undo(struct views *views, struct str args, struct views_request *reques
     buf_free(&text);
 }
 
+void act_redo(struct views *views, struct str args, struct views_request *request) {
+    char what[200];
+    (void)args;
+    (void)request;
+    snprintf(what, sizeof what, "%s", views->state->redo_what ? views->state->redo_what : "");
+    if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_DO_AGAIN}))
+        views_say(views, false, "done again: %s; u takes it back", what);
+}
+
 static void revert_to(struct views *views, struct str text, struct views_request *request) {
     (void)text;
     (void)request;

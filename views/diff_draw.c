@@ -76,10 +76,8 @@ static void draw_side(struct views *views, const struct side *side, int row) {
         diff_words(text, source_line(side->other, side->other_line), &start, &end, &other_end);
     int col = words ? (int)text_columns((struct str){text.at, start}) : 0;
     int shift = shift_for(views, side, rest.cols, col);
-    if (side->left && side->shift)
-        tui_put(tui_ink(rest, TUI_DIM), 0, -side->shift, text);
-    else if (side->left)
-        tui_put_short(tui_ink(rest, TUI_DIM), 0, (struct tui_rect){0, 0, 1, rest.cols}, text);
+    if (side->left)
+        source_draw_plain(tui_ink(rest, TUI_DIM), 0, shift, text);
     else
         source_draw_line(rest, 0, shift, text, side->source->quote.at[side->line - 1]);
     if (words && end > start) {
@@ -147,14 +145,28 @@ static void draw_sides(struct views *views, struct tui_area area, int row, struc
         draw_side(views, &b, row);
 }
 
-/* While hunks are gone through, the one under the cursor stays in sight. */
-static void follow_hunk(const struct diff_shown *shown, bool sides) {
-    const struct diff *diff = shown->diff;
-    size_t count = sides ? diff->sides.len : diff->unified.len;
-    const struct diff_row *rows = sides ? diff->sides.at : diff->unified.at;
-    for (size_t i = 0; i < count && shown->hunk >= 0; i++)
-        if (rows[i].kind == DIFF_HEAD && rows[i].hunk == shown->hunk)
-            shown->list->cursor = shown->list->top = (int)i;
+/* The first row of a hunk, or of one behind the last. */
+static int first_row(const struct diff_row *rows, int count, int hunk) {
+    int row = 0;
+    while (row < count && (rows[row].kind != DIFF_HEAD || rows[row].hunk < hunk))
+        row++;
+    return row;
+}
+
+/* While hunks are gone through, the list cannot be moved away from the one that keys act on: in a
+ * long one it pages from the first row to the last. */
+static void follow_hunk(const struct diff_shown *shown, const struct diff_row *rows, int count) {
+    struct tui_list *list = shown->list;
+    int first = first_row(rows, count, shown->hunk);
+    int end = first_row(rows, count, shown->hunk + 1);
+    bool anew = shown->diff->followed != shown->hunk;
+    shown->diff->followed = shown->hunk;
+    if (shown->hunk < 0)
+        return;
+    if (anew)
+        list->cursor = list->top = first;
+    list->cursor = MAX_OF(first, MIN_OF(list->cursor, end - 1));
+    list->top = MAX_OF(first, MIN_OF(list->top, end - 1));
 }
 
 bool diff_has_sides(const struct views *views) {
@@ -180,6 +192,13 @@ static const struct diff_row *head_of(const struct diff_row *rows, int row) {
     return row >= 0 ? &rows[row] : NULL;
 }
 
+int diff_hunk_at(const struct diff *diff, bool sides, int row) {
+    int count = (int)(sides ? diff->sides.len : diff->unified.len);
+    const struct diff_row *rows = sides ? diff->sides.at : diff->unified.at;
+    const struct diff_row *head = head_of(rows, MIN_OF(row, count - 1));
+    return head ? head->hunk : 0;
+}
+
 void diff_draw(struct views *views, struct tui_area area, const struct diff_shown *shown) {
     struct diff *diff = shown->diff;
     struct tui_list *list = shown->list;
@@ -188,21 +207,22 @@ void diff_draw(struct views *views, struct tui_area area, const struct diff_show
     cross(shown, sides);
     size_t count = sides ? diff->sides.len : diff->unified.len;
     const struct diff_row *rows = sides ? diff->sides.at : diff->unified.at;
-    follow_hunk(shown, sides);
+    follow_hunk(shown, rows, (int)count);
     tui_list_fit(list, (int)count, area.rows);
     const struct diff_row *head = list->count ? head_of(rows, list->top) : NULL;
+    bool stays = head && head->hunk == shown->hunk; /* of a hunk that began above */
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
         const struct diff_row *at = &rows[list->top + row];
         head = at->kind == DIFF_HEAD ? at : head;
         const struct diff_drawn drawn = {at, is_left(shown->candidate, at->hunk),
                                          shift_of(views, head, sides ? area.cols / 2 : area.cols)};
-        if (at->kind == DIFF_HEAD)
-            draw_head(area, row, shown, at);
+        if (at->kind == DIFF_HEAD || (row == 0 && stays))
+            draw_head(area, row, shown, head);
         else if (sides)
             draw_sides(views, area, row, diff, &drawn);
         else
             draw_unified(views, area, row, diff, &drawn);
-        if (list->top + row == list->cursor && shown->hunk < 0)
+        if (list->top + row == list->cursor && (shown->hunk < 0 || at->kind != DIFF_HEAD))
             tui_say(tui_ink(area, TUI_KEY), row, at->kind == DIFF_HEAD ? 0 : 4, "›");
     }
     tui_list_draw_bar(list, area);

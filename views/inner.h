@@ -268,6 +268,7 @@ void act_reject(struct views *views, struct str args, struct views_request *requ
 void act_another(struct views *views, struct str args, struct views_request *request);
 /* Says what is taken back, and asks. */
 void act_undo(struct views *views, struct str args, struct views_request *request);
+void act_redo(struct views *views, struct str args, struct views_request *request);
 void act_revert(struct views *views, struct str args, struct views_request *request);
 void act_run(struct views *views, struct str args, struct views_request *request);
 void act_gates(struct views *views, struct str args, struct views_request *request);
@@ -364,6 +365,8 @@ struct diff_shown {
 bool diff_has_sides(const struct views *views);
 void diff_draw(struct views *views, struct tui_area area, const struct diff_shown *shown);
 struct str diff_line(const struct diff *diff, bool sides, int row);
+/* The hunk that a row is shown in; 0 where it is in none. */
+int diff_hunk_at(const struct diff *diff, bool sides, int row);
 
 /* place.c: where kernels are evaluated. All but place_is_remote need a place. */
 bool place_is_remote(const struct views *views);  /* not the device model of this machine */

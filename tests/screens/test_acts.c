@@ -232,8 +232,8 @@ static void what_a_name_means_is_one_key_away(void **unused) {
 /* The hunk that the keys act on is on the screen, however it was reached. */
 static void the_hunk_in_hand_is_shown(void **unused) {
     (void)unused;
-    static const char *const ways[] = {"h",     "d h",   "z h",       "z d h", "d z h",
-                                       "[ [ h", "Tab h", "h d Esc h", "End h", "d d h"};
+    static const char *const ways[] = {"h",     "d h",   "z h",       "z d h",   "d z h",
+                                       "[ [ h", "Tab h", "h d Esc h", "End h p", "d d h"};
     static const struct { int rows, cols; } sizes[] = {{40, 120}, {24, 80}, {50, 200}};
     for (size_t i = 0; i < COUNT_OF(ways) * COUNT_OF(sizes); i++) {
         int64_t now_ms = 0;
@@ -337,8 +337,16 @@ static void undo_says_what_it_takes_back(void **unused) {
     said("");
     replay_keys(views, "y");
     said("take-back 0 -\n");
-    replay_keys(views, "U");
+    assert_true(shows(views, "U", "done again: #5 keep (round 5); u takes it back"));
     said("do-again 0 -\n");
+    replay_keys(views, "g Enter Esc"); /* settings and notes say which they are */
+    assert_true(shows(views, "u", "This takes back what you did: gate of all steps: ask"));
+    buf_clear(&done);
+    replay_keys(views, "n : g a t e Space p l a n Space a u t o Enter");
+    assert_true(shows(views, "u", "This takes back what you did: gate of plan: auto"));
+    replay_keys(views, "n 6 x");
+    assert_true(shows(views, "u", "what you did: drop note of round"));
+    replay_keys(views, "n");
     buf_free(&done);
     views_free(views);
     tune_state_free(state);

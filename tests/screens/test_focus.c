@@ -168,6 +168,34 @@ static void the_gate_says_what_is_taken_now(void **unused) {
     over(views, state);
 }
 
+/* Going through hunks, a long one is read to its end, and its head stays above it; h begins with
+ * the one under the cursor. What is cut is marked, in one that is left out, too. */
+static void a_long_hunk_is_read_to_its_end(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct err err;
+    struct views *views = views_at("rewritten", &state);
+    replay_keys(views, "e");
+    struct buf text = {0};
+    for (int i = 0; i < 90; i++)
+        buf_printf(&text, "# mine %d%s\n", i,
+                   i == 88 ? ", and this goes on and on and on, on and on" : "");
+    buf_puts(&text, views->editing.text.at);
+    assert_true(views_edited(views, text.at, &err));
+    assert_true(shows(views, "", "in 3 hunks, edited by you"));
+    assert_true(shows(views, "h", "hunk 1/3"));
+    assert_true(shows(views, "PageDown PageDown PageDown PageDown PageDown PageDown", "# mine 89"));
+    assert_true(shows(views, "", "hunk 1/"));
+    assert_true(shows(views, "Space", "hunk 1/3 ✗ left out"));
+    assert_true(shows(views, "", "# mine 88, and this goes on and on and on, on and …"));
+    assert_true(shows(views, "Space n", "hunk 2/3 ✓"));
+    assert_true(shows(views, "Down", "hunk 3/3 ✓"));
+    assert_true(shows(views, "Esc", "hunk 3/3 ✓"));
+    assert_true(shows(views, "h Space", "hunk 3/3 ✗ left out"));
+    buf_free(&text);
+    over(views, state);
+}
+
 /* Files that changed on disk come first: title and status say so, and the keys of the gate ask. */
 static void changed_files_wait_in_title_and_status(void **unused) {
     (void)unused;
@@ -347,6 +375,7 @@ int main(void) {
         cmocka_unit_test(an_old_finding_does_not_take_the_focus),
         cmocka_unit_test(a_line_stands_a_third_below_the_top),
         cmocka_unit_test(the_gate_says_what_is_taken_now),
+        cmocka_unit_test(a_long_hunk_is_read_to_its_end),
         cmocka_unit_test(changed_files_wait_in_title_and_status),
         cmocka_unit_test(plans_stand_by_the_latency_they_predict),
         cmocka_unit_test(the_cursor_keeps_its_line_across_columns),

@@ -22,6 +22,7 @@ struct diff {
     size_t n_hunks;
     int added, removed;
     bool in_sides; /* as it was drawn last: which of the two lists */
+    int followed;  /* the hunk that was gone through then; -1: none */
     VEC(struct diff_row) unified, sides;
 };
 /* Builds the rows with three lines around every hunk, unless they are there already for the same

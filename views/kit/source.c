@@ -151,6 +151,11 @@ static void draw_tokens(struct tui_area area, int row, int shift, struct str lin
     }
 }
 
+void source_draw_plain(struct tui_area area, int row, int shift, struct str line) {
+    tui_put(area, row, -shift, line);
+    mark_cut(area, row, shift, line);
+}
+
 /* Tabs count from the start of a line, but a line is drawn in pieces: so lines with tabs have no
  * colours. */
 void source_draw_line(struct tui_area area, int row, int shift, struct str line, char quote) {

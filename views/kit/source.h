@@ -20,6 +20,9 @@ struct str source_line(const struct source *source, int line); /* from 1; empty 
  * `quote` is the long string that the line starts in. The background is the area's. */
 void source_draw_line(struct tui_area area, int row, int shift, struct str line, char quote);
 
+/* The same in the area's ink. What is cut off is marked, here as there. */
+void source_draw_plain(struct tui_area area, int row, int shift, struct str line);
+
 /* The columns that a line is indented by; -1 where it has nothing but blanks. */
 int source_indent(struct str line);
 

@@ -118,8 +118,9 @@ void prompt_text_set(struct views *views) {
 static void draw_text_row(struct views *views, struct tui_area area, int row, int index) {
     struct str text = prompt_of(views)->lines.lines.at[index];
     bool mark = str_starts(text, "#") || str_starts(text, "====");
-    tui_put(mark ? tui_ink(area, TUI_TITLE) : area, row, 1 - views->shift, text);
-    find_mark(views, area, row, 1 - views->shift, text);
+    struct tui_area rest = tui_area_part(area, (struct tui_rect){row, 1, 1, area.cols - 2});
+    source_draw_plain(mark ? tui_ink(rest, TUI_TITLE) : rest, 0, views->shift, text);
+    find_mark(views, rest, 0, -views->shift, text);
 }
 
 void prompt_text_draw(struct views *views, struct tui_area inside, struct tui_list *list) {

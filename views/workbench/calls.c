@@ -256,8 +256,9 @@ static void draw_asked(struct views *views, struct tui_area area, int number) {
     tui_list_fit(list, (int)asked->lines.len, text.rows);
     for (int row = 0; row < text.rows && list->top + row < list->count; row++) {
         struct str line = asked->lines.at[list->top + row];
-        tui_put(str_starts(line, "#") ? tui_ink(text, TUI_TITLE) : text, row, 1 - views->shift,
-                line);
+        struct tui_area rest = tui_area_part(text, (struct tui_rect){row, 1, 1, text.cols - 2});
+        source_draw_plain(str_starts(line, "#") ? tui_ink(rest, TUI_TITLE) : rest, 0, views->shift,
+                          line);
         if (list->top + row == list->cursor && bench->pane == PANE_PROPOSAL)
             tui_say(tui_ink(text, TUI_KEY), row, 0, "›");
     }

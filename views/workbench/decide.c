@@ -30,7 +30,8 @@ void decide_hunks(struct views *views, struct str args, struct views_request *re
     (void)args;
     (void)request;
     bench->hunks = !bench->hunks;
-    bench->hunk = 0;
+    bench->hunk =
+        diff_hunk_at(&bench->diff, diff_has_sides(views), bench->panes[PANE_PROPOSAL].cursor);
     bench->hunks_step = views->state->step;
     bench->pane = PANE_PROPOSAL;
     bench->step = -1; /* shows what the action is about, not what a step came to */

@@ -135,7 +135,10 @@ static const struct tune_log *log_at(const struct views *views, int row) {
 static struct str text_at(const struct views *views, int row) {
     const struct log_row *at = row_at(views, row);
     const struct tune_log *log = log_at(views, row);
-    return log ? (struct str){log->text + at->from, (size_t)at->len} : STR("");
+    struct str text = {log ? log->text + at->from : "", log ? (size_t)at->len : 0};
+    while (text.len && text.at[text.len - 1] == ' ') /* where the line was broken */
+        text.len--;
+    return text;
 }
 
 struct str log_line(const void *data, int row) {
@@ -171,10 +174,7 @@ static void draw_row(struct views *views, struct tui_area area, int row, int ind
         draw_margin(views, area, row, log);
         tui_say(ink, row, col - 2, "%s", signs[log->level]);
     }
-    if (views->shift)
-        tui_put(rest, 0, -views->shift, text);
-    else
-        tui_put_short(rest, 0, (struct tui_rect){0, 0, 1, rest.cols}, text);
+    source_draw_plain(rest, 0, views->shift, text);
     if (at->times > 1)
         tui_say_right(tui_ink(area, TUI_STRONG), row, area.cols - 1, " ×%d", at->times);
     find_mark(views, rest, 0, -views->shift, text);

@@ -338,9 +338,9 @@ static const char *workbench_mode_key(const struct views *views, struct tui_key 
 }
 
 static const char *const *workbench_mode_hints(const struct views *views) {
-    static const char *const hints[] = {"Space", "take/leave", "n",   "next", "p", "previous",
-                                        "a",     "approve",    "Esc", "done", NULL};
-    static const char *const looking[] = {"n", "next", "p", "previous", "Esc", "done", NULL};
+    static const char *const hints[] = {"Space",   "take/leave", "n/p",  "hunk", "a",
+                                        "approve", "Esc",        "done", NULL};
+    static const char *const looking[] = {"n/p", "hunk", "Esc", "done", NULL};
     if (!workbench_of(views)->hunks)
         return NULL;
     return decide_in_hunks(views) ? hints : looking;

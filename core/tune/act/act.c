@@ -33,7 +33,7 @@ bool tune_can(const struct tune_state *state, int lane, enum tune_action_kind ki
 static void undo_keep(struct tune_state *state, const struct tune_action *act, bool listed) {
     enum tune_undo_kind undo = actions[act->kind].undo;
     struct buf what = {0};
-    buf_puts(&what, tune_action_name(act->kind));
+    tune_act_print(state, act, &what);
     if (undo == TUNE_UNDO_FLOW)
         buf_printf(&what, " (%s, round %d)", tune_step_word(state->step), state->round);
     tune_undo_push(state, undo, listed ? (size_t)act->index : 0,

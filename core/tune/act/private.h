@@ -11,6 +11,9 @@
 bool tune_act_read(const struct tune_event_act *event, struct tune_action *act) CC_MUST_USE;
 bool tune_act_is_of_lane(enum tune_action_kind kind);
 size_t tune_act_index_limit(const struct tune_state *state, const struct tune_action *action);
+/* act_print.c: what it is, and of what: "gate of plan: ask", "drop note of round 3". */
+void tune_act_print(const struct tune_state *state, const struct tune_action *action,
+                    struct buf *out);
 
 /* can.c: whether an action makes sense now, about this lane; whether the loop waits at a gate after
  * one of these steps; whether a model is asked for the candidate of the lane. */
