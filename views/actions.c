@@ -308,6 +308,8 @@ void act_revert(struct views *views, struct str args, struct views_request *requ
         ask_revert(views, (int)MIN_OF(MAX_OF(id, -1), 1000000));
     } else if (screen_here(views)->attempt) {
         ask_revert(views, screen_here(views)->attempt(views));
+    } else if (!views->state->attempts.len) {
+        views_say(views, true, "there is no attempt to go back to yet");
     } else {
         views_show(views, VIEW_HISTORY);
         views_say(views, false, "choose an attempt and press R");

@@ -312,6 +312,8 @@ const char *spinner_at(int64_t now_ms);
 /* status.c: what goes on and what waits for the person */
 /* "waits for you: plan", "running", "paused", "ended"; how it looks. */
 enum tui_role status_word(const struct tune_state *state, struct buf *out);
+/* Whether the proposer found nothing more: a start would end at once in the same way. */
+bool status_is_dry(const struct tune_state *state);
 void chrome_status(struct views *views, struct tui_area area);
 /* Shows the message of the last key, wrapped, above the line of keys: on the status line, or above
  * it where something waits there. */

@@ -186,6 +186,11 @@ struct status_look {
     enum tui_role role;
 };
 
+bool status_is_dry(const struct tune_state *state) {
+    return state->wait == TUNE_WAIT_STOPPED && state->wait_text &&
+           strstr(state->wait_text, "nothing left to propose");
+}
+
 /* What the loop waits for, and what else can be done about it. */
 static void waiting_text(struct views *views, struct tui_area area, struct status_look look) {
     const struct tune_state *state = views->state;
@@ -199,8 +204,7 @@ static void waiting_text(struct views *views, struct tui_area area, struct statu
     bool starts = state->wait != TUNE_WAIT_GATE && views_can(views, TUNE_ACT_START) &&
                   !(text.at && strstr(text.at, "start "));
     bool sums = summary_is_due(state) && views->view != VIEW_SUMMARY;
-    /* The same question would get the same answer. */
-    bool dry = starts && state->wait_text && strstr(state->wait_text, "nothing left to propose");
+    bool dry = starts && status_is_dry(state);
     const char *more = dry              ? "; w write one, R go on from another, b summary"
                        : starts && sums ? "; s starts, b summary"
                        : starts         ? "; s starts"

@@ -189,8 +189,13 @@ static char *kernel_in(const char *path) {
 
 /* Says how to begin a task in a folder that has none. */
 static void not_begun(const char *path, struct err *err) {
-    char *found = kernel_in(path);
-    if (found)
+    char *found = kernel_in(path), *reference = path_join(path, "reference.py");
+    if (!found && file_exists(reference))
+        err_set(err, ERR_USAGE,
+                "%s is not a task yet: it has no kernel.py. hone new %s writes a first kernel from "
+                "its reference.py; or put your own there under that name",
+                path, path);
+    else if (found)
         err_set(err, ERR_USAGE,
                 "%s is not a task yet: it has no kernel.py. If %s is the kernel, name the file and "
                 "--reference FILE; or call it kernel.py and put reference.py beside it",
@@ -203,6 +208,7 @@ static void not_begun(const char *path, struct err *err) {
             "seeds (seeds/silu) are examples of both",
             path);
     free(found);
+    free(reference);
 }
 
 static struct task *open_folder(const char *path, const char *reference, struct err *err) {

@@ -212,6 +212,7 @@ class Table(Commands):
     def test_a_folder_that_is_no_task_yet_says_how_to_begin(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, part in ((None, "beside it reference.py"),
+                               ("reference.py", f"hone new {folder} writes a first kernel"),
                                ("add.py", "If add.py is the kernel")):
                 if name:
                     pathlib.Path(folder, name).write_text("")

@@ -265,6 +265,7 @@ static void when_nothing_is_left_the_keys_that_help_are_named(void **state) {
     int64_t now_ms = 0;
     struct tune_state *model = replay_of("session.events", "stopped", &now_ms);
     model->wait_text = tune_keep(model, "rewriter has nothing left to propose for this kernel");
+    model->lanes.at[0].candidate.exists = false;
     struct views *views = make_views(model);
     struct tui_canvas *canvas = tui_canvas_new(24, 100, false);
     struct buf screen = {0};
@@ -272,6 +273,11 @@ static void when_nothing_is_left_the_keys_that_help_are_named(void **state) {
     tui_canvas_print(canvas, false, &screen);
     assert_non_null(strstr(screen.at, "; w write one, R go on from another, b summary"));
     assert_null(strstr(screen.at, "s starts"));
+    buf_clear(&screen);
+    replay_keys(views, "1"); /* the workbench does not offer s, either */
+    views_draw(views, tui_area_all(canvas), now_ms);
+    tui_canvas_print(canvas, false, &screen);
+    assert_non_null(strstr(screen.at, "No proposal: none is left for this kernel."));
     buf_free(&screen);
     tui_canvas_free(canvas);
     views_free(views);
