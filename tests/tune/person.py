@@ -157,7 +157,7 @@ class Person(unittest.TestCase):
         screen.keys("e")
         screen.see("Tiles of 128", "claude, edited")
         screen.keys("u")
-        screen.see("This takes back what you did: edit-plan (plan, round 1)")
+        screen.see("This takes back what you did: edit plan (plan, round 1)")
         screen.keys("Enter")
         screen.see("◆ plan: Wider tiles")
         screen.keys("U")
