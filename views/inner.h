@@ -335,6 +335,10 @@ struct rows_pair {
 struct rows_pair rows_pair(struct tui_area body, int more, const char *const titles[3]);
 /* "name  text", broken between words from column `at` on; returns the row after it. Draws nothing
  * without a text. */
+/* How many columns a number as large as `most` needs beyond `digits`; and the area without as many
+ * on its left, for what stands behind a column of such numbers. */
+int rows_more(size_t most, int digits);
+struct tui_area rows_behind(struct tui_area area, size_t most, int digits);
 int rows_field(struct tui_area area, int row, int at, const char *name, const char *text);
 struct rows_look {
     const char *glyph;

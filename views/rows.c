@@ -26,6 +26,18 @@ struct rows_pair rows_pair(struct tui_area body, int more, const char *const tit
                               tui_frame(tui_area_part(body, lower), false, titles[2], "")};
 }
 
+int rows_more(size_t most, int digits) {
+    int more = -digits;
+    for (; most; most /= 10)
+        more++;
+    return MAX_OF(more, 0);
+}
+
+struct tui_area rows_behind(struct tui_area area, size_t most, int digits) {
+    int more = MIN_OF(rows_more(most, digits), area.cols);
+    return tui_area_part(area, (struct tui_rect){0, more, area.rows, area.cols - more});
+}
+
 int rows_field(struct tui_area area, int row, int at, const char *name, const char *text) {
     if (!text || !*text || row >= area.rows)
         return row;

@@ -190,7 +190,13 @@ static char *kernel_in(const char *path) {
 /* Says how to begin a task in a folder that has none. */
 static void not_begun(const char *path, struct err *err) {
     char *found = kernel_in(path), *reference = path_join(path, "reference.py");
-    if (!found && file_exists(reference))
+    char *session = path_join(path, "session.db");
+    if (file_exists(session))
+        err_set(err, ERR_USAGE,
+                "%s is a session, not a task: name the task or the kernel that it is of; hone "
+                "alone lists the sessions",
+                path);
+    else if (!found && file_exists(reference))
         err_set(err, ERR_USAGE,
                 "%s is not a task yet: it has no kernel.py. hone new %s writes a first kernel from "
                 "its reference.py; or put your own there under that name",
@@ -209,6 +215,7 @@ static void not_begun(const char *path, struct err *err) {
             path);
     free(found);
     free(reference);
+    free(session);
 }
 
 static struct task *open_folder(const char *path, const char *reference, struct err *err) {

@@ -209,6 +209,11 @@ class Table(Commands):
             self.assertNotIn("\x1b", done.stderr)
 
 
+    def test_a_session_is_not_taken_for_a_task_that_is_not_begun(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "session.db").write_text("")
+            self.assertIn("is a session, not a task", run("run", folder).stderr)
+
     def test_a_folder_that_is_no_task_yet_says_how_to_begin(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, part in ((None, "beside it reference.py"),

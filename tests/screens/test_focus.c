@@ -196,6 +196,41 @@ static void a_long_hunk_is_read_to_its_end(void **unused) {
     over(views, state);
 }
 
+/* Numbers of long sessions are whole, on every screen that has a column of them. */
+static void long_numbers_are_whole(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *keys, *text;
+    } rows[] = {
+        {"7 G", " #10234 "},
+        {"6 G", " round 10234 "},
+        {"9 Tab G", "10234 ✓ "},
+        {"1 b", "#10234 "},
+    };
+    struct tune_state *state;
+    struct views *views = views_at("measured", &state);
+    while (state->attempts.len <= 10234) {
+        struct buf json = {0};
+        buf_printf(&json,
+                   "{\"attempt\": %zu, \"parent\": 0, \"round\": 10234, \"source\": \"#\", "
+                   "\"author\": \"you\"}",
+                   state->attempts.len);
+        happens(state, "attempt", json.at);
+        buf_free(&json);
+    }
+    happens(state, "measured", "{\"attempt\": 10234, \"latency_us\": 600.5}");
+    happens(state, "decided", "{\"attempt\": 10234, \"status\": \"keep\", \"reason\": \"-\"}");
+    happens(state, "round", "{\"round\": 10234}");
+    happens(state, "note", "{\"round\": 10234, \"attempt\": 10234, \"lesson\": \"x\"}");
+    while (state->calls.len <= 10234)
+        *vec_push(&state->calls) = (struct tune_call){
+            .ended_ms = 1, .role = "planner", .model = "m", .lane = -1, .mends = -1};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_true(shows(views, rows[i].keys, rows[i].text));
+    state->calls.len = 0; /* they own nothing */
+    over(views, state);
+}
+
 /* Files that changed on disk come first: title and status say so, and the keys of the gate ask. */
 static void changed_files_wait_in_title_and_status(void **unused) {
     (void)unused;
@@ -376,6 +411,7 @@ int main(void) {
         cmocka_unit_test(a_line_stands_a_third_below_the_top),
         cmocka_unit_test(the_gate_says_what_is_taken_now),
         cmocka_unit_test(a_long_hunk_is_read_to_its_end),
+        cmocka_unit_test(long_numbers_are_whole),
         cmocka_unit_test(changed_files_wait_in_title_and_status),
         cmocka_unit_test(plans_stand_by_the_latency_they_predict),
         cmocka_unit_test(the_cursor_keeps_its_line_across_columns),

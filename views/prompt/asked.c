@@ -27,6 +27,11 @@ static bool call_is_bad(const struct tune_call *call) {
     return call->failure || call->unread;
 }
 
+#define NUMBER_DIGITS 4
+static int calls_more(const struct views *views) {
+    return rows_more(views->state->calls.len, NUMBER_DIGITS);
+}
+
 /* The columns right of the model's name, from the left; without a state where it is narrow. */
 static void draw_call(struct views *views, struct tui_area area, int row, int number) {
     const struct tune_call *call = &views->state->calls.at[number];
@@ -49,7 +54,8 @@ static void draw_call(struct views *views, struct tui_area area, int row, int nu
                 {show_seconds(elapsed), 8}};
     bool wide = area.cols >= 110;
     int col = wide ? 40 : 27;
-    tui_say_right(tui_ink(area, TUI_DIM), row, 4, "%d", number);
+    tui_say_right(tui_ink(area, TUI_DIM), row, 4 + calls_more(views), "%d", number);
+    area = rows_behind(area, views->state->calls.len, NUMBER_DIGITS);
     bool person = call->waits || call->held, bad = call_is_bad(call);
     tui_say(tui_ink(area, bad              ? TUI_BAD
                           : call->ended_ms ? TUI_GOOD
@@ -73,13 +79,14 @@ static void draw_call(struct views *views, struct tui_area area, int row, int nu
                       str_of(call_state(call)));
 }
 
-static void draw_call_head(struct tui_area area) {
+static void draw_call_head(const struct views *views, struct tui_area area) {
     static const struct {
         const char *name;
         int width;
     } cols[] = {{"in", 7}, {"out", 7}, {"cached", 7}, {"cost", 9}, {"first", 8}, {"whole", 8}};
-    struct tui_area ink = tui_ink(area, TUI_DIM);
     int col = area.cols >= 110 ? 40 : 27;
+    area = rows_behind(area, views->state->calls.len, NUMBER_DIGITS);
+    struct tui_area ink = tui_ink(area, TUI_DIM);
     tui_say(ink, 0, 7, "role");
     tui_say(ink, 0, 18, "model");
     for (size_t i = 0; i < COUNT_OF(cols); i++)
@@ -144,7 +151,7 @@ void prompt_calls_draw(struct views *views, struct tui_area body) {
     struct tui_area table =
         tui_area_part(inside, (struct tui_rect){1, 0, inside.rows - 1, inside.cols});
     buf_free(&note);
-    draw_call_head(inside);
+    draw_call_head(views, inside);
     rows_draw(views, table, list, (int)state->calls.len, draw_call);
     if (live)
         calls_draw_live(detail, here);

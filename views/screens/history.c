@@ -191,6 +191,11 @@ enum {
     COL_TITLE = 59
 };
 
+#define ID_DIGITS 3
+static struct tui_area behind_id(const struct views *views, struct tui_area area) {
+    return rows_behind(area, views->state->attempts.len, ID_DIGITS);
+}
+
 /* Its decision is the loop's so far: the gate asks a person about it. */
 static bool is_asked_about(const struct tune_state *state, int id) {
     bool asked = false;
@@ -216,13 +221,15 @@ static void draw_attempt(struct views *views, struct tui_area area, int row,
     bool incumbent = attempt->id == state->incumbent, best = attempt->id == state->best;
     bool in_beam = state->beam.len > 1 && tune_beam_has(state, attempt->id);
     bool marked = views->marks[0] == attempt->id || views->marks[1] == attempt->id;
-    struct tui_area strong = tui_ink(area, incumbent || best ? TUI_STRONG : TUI_PLAIN);
+    enum tui_role role = incumbent || best ? TUI_STRONG : TUI_PLAIN;
     tui_say(tui_ink(area, TUI_KEY), row, COL_MARK, "%s",
             marked      ? "◆"
             : incumbent ? "▸"
             : in_beam   ? "•"
                         : " ");
-    tui_say(strong, row, COL_ID, "#%d", attempt->id);
+    tui_say(tui_ink(area, role), row, COL_ID, "#%d", attempt->id);
+    area = behind_id(views, area);
+    struct tui_area strong = tui_ink(area, role);
     draw_status(state, area, row, attempt);
     draw_verdict(area, row, COL_VERDICT, &attempt->verdict);
     tui_say_right(strong, row, COL_LATENCY, "%s", show_latency(attempt->latency_us).text);
@@ -252,6 +259,8 @@ static void draw_import(struct views *views, struct tui_area area, int row,
                         const struct tune_import *import) {
     struct tui_area dim = tui_ink(area, TUI_DIM);
     tui_say(dim, row, COL_ID, "-");
+    area = behind_id(views, area);
+    dim = tui_ink(area, TUI_DIM);
     struct tui_rect status = {0, COL_STATUS, 1, COL_LATENCY - COL_STATUS - 9};
     tui_put_short(tui_ink(area, rows_status_look(import->is).role), row, status,
                   str_of(import->status ? import->status : tune_status_word(import->is)));
@@ -285,9 +294,10 @@ static void draw_import_detail(struct tui_area area, const struct tune_import *i
     }
 }
 
-static void draw_head(struct tui_area area) {
+static void draw_head(const struct views *views, struct tui_area area) {
     struct tui_area dim = tui_ink(area, TUI_DIM);
     tui_say(dim, 0, COL_ID, "#");
+    dim = behind_id(views, dim);
     tui_say(dim, 0, COL_STATUS + 2, "status");
     tui_say(dim, 0, COL_VERDICT, "CREF");
     tui_say_right(dim, 0, COL_LATENCY, "latency");
@@ -443,7 +453,7 @@ static void history_draw(struct views *views, struct tui_area body) {
                   lanes_may(views) ? "• beam  C compiles  R right  E credible  "
                                      "F faster"
                                    : "C compiles  R right  E credible  F faster");
-    draw_head(inside);
+    draw_head(views, inside);
     struct tui_area list =
         tui_area_part(inside, (struct tui_rect){1, 0, inside.rows - 1, inside.cols});
     rows_draw(views, list, &history->list, (int)history->rows.len, draw_row);

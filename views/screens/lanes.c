@@ -46,10 +46,18 @@ static int author_col(struct tui_area area) {
     return does_col(area) - (is_wide(area) ? 15 : 0);
 }
 
-static void draw_head(struct tui_area area) {
+/* The rest of a row behind the number of an attempt. */
+static struct tui_area behind_number(const struct views *views, struct tui_area area) {
+    return rows_behind(area, views->state->attempts.len, 4);
+}
+
+static void draw_head(const struct views *views, struct tui_area area) {
     struct tui_area dim = tui_ink(area, TUI_DIM);
     tui_say_right(dim, 0, COL_NUMBER, "lane");
+    dim = behind_number(views, dim);
     tui_say_right(dim, 0, COL_ATTEMPT, "#");
+    dim = behind_number(views, dim);
+    area = dim;
     tui_say_right(dim, 0, COL_PARENT, "of");
     tui_say(dim, 0, COL_TITLE, "plan");
     if (is_wide(area))
@@ -75,7 +83,7 @@ static void draw_numbers(const struct tune_state *state, struct tui_area area, i
 static void draw_row(struct views *views, struct tui_area area, int row, int index) {
     const struct tune_state *state = views->state;
     const struct tune_lane *lane = &state->lanes.at[index];
-    int attempt = tune_lane_attempt(state, index), from = does_col(area), by = author_col(area);
+    int attempt = tune_lane_attempt(state, index);
     const struct tune_plan *plan = tune_lane_plan(state, index);
     struct rows_look look = lane_look(state, index);
     struct tui_area text = lane->closed ? tui_ink(area, TUI_DIM) : area;
@@ -84,8 +92,13 @@ static void draw_row(struct views *views, struct tui_area area, int row, int ind
         tui_say(tui_ink(area, TUI_KEY), row, COL_MARK, "▸");
     tui_say_right(text, row, COL_NUMBER, "%d", index + 1);
     tui_say(tui_ink(area, look.role), row, COL_GLYPH, "%s", look.glyph);
+    area = behind_number(views, area);
     if (attempt >= 0)
-        tui_say_right(text, row, COL_ATTEMPT, "#%d", attempt);
+        tui_say_right(lane->closed ? tui_ink(area, TUI_DIM) : area, row, COL_ATTEMPT, "#%d",
+                      attempt);
+    area = behind_number(views, area);
+    int from = does_col(area), by = author_col(area);
+    text = lane->closed ? tui_ink(area, TUI_DIM) : area;
     tui_say_right(tui_ink(area, TUI_DIM), row, COL_PARENT, "#%d", lane->parent);
     tui_put_short(text, row, (struct tui_rect){0, COL_TITLE, 1, by - COL_TITLE - 1},
                   str_of(lane_title(state, index)));
@@ -167,7 +180,7 @@ static void draw_round(struct views *views, struct tui_area area) {
 }
 
 static void draw_table(struct views *views, struct tui_area area) {
-    draw_head(area);
+    draw_head(views, area);
     rows_draw(views, tui_area_part(area, (struct tui_rect){1, 0, area.rows - 1, area.cols}),
               &own(views)->list, lanes_count(views->state), draw_row);
 }

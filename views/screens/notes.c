@@ -37,7 +37,9 @@ static void draw_note(struct views *views, struct tui_area area, int row, int in
     const struct tune_note *note = &views->state->notes.at[index];
     struct tui_area ink = note->dropped ? tui_ink(area, TUI_DIM) : area;
     tui_say(tui_ink(area, TUI_KEY), row, 1, "%s", note->pinned ? "▸" : " ");
-    tui_say(tui_ink(area, TUI_DIM), row, 3, "round %-3d", note->round);
+    tui_say(tui_ink(area, TUI_DIM), row, 3, "round %d", note->round);
+    area = rows_behind(area, (size_t)MAX_OF(views->state->round, 0), 3);
+    ink = note->dropped ? tui_ink(area, TUI_DIM) : area;
     tui_say(tui_ink(area, categories[note->category].role), row, 13, "%s %s",
             categories[note->category].glyph, tune_category_word(note->category));
     tui_say(ink, row, 31, "%s", note_held(views, note));

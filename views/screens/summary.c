@@ -279,6 +279,7 @@ static void collect(struct views *views) {
 static void draw_rung(struct views *views, struct tui_area area, int line,
                       const struct summary_row *row) {
     tui_say(tui_ink(area, TUI_STRONG), line, AT_TEXT, "#%d", row->attempt);
+    area = rows_behind(area, views->state->attempts.len, 3);
     tui_say_right(area, line, AT_US, "%s", show_latency(row->us).text);
     struct tui_rect bar = {line, AT_BAR, 1, BAR};
     if (isfinite(row->share))

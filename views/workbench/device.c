@@ -107,7 +107,7 @@ static void next_tab(struct views *views, int step) {
 }
 
 static int text_col(const struct views *views) {
-    return lanes_may(views) ? 27 : 22;
+    return lanes_may(views) ? 27 + rows_more(views->state->attempts.len, 4) : 22;
 }
 
 static void log_filter(struct views *views, int cols) {
