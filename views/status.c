@@ -186,6 +186,16 @@ struct status_look {
     enum tui_role role;
 };
 
+/* As much of the hints "; a does this, b does that" as has room beside the text, but the first. */
+static size_t hint_length(const char *more, int cols) {
+    size_t len = strlen(more), first = strcspn(more, ",");
+    while (len > first && (int)len > cols)
+        do
+            len--;
+        while (more[len] != ',');
+    return len;
+}
+
 bool status_is_dry(const struct tune_state *state) {
     return state->wait == TUNE_WAIT_STOPPED && state->wait_text &&
            strstr(state->wait_text, "nothing left to propose");
@@ -210,9 +220,10 @@ static void waiting_text(struct views *views, struct tui_area area, struct statu
                        : starts         ? "; s starts"
                        : sums           ? "; b summary"
                                         : "";
-    struct tui_rect line = {0, 3, 1, area.cols - 4 - (int)strlen(more)};
+    size_t shown = hint_length(more, area.cols - 4 - (int)text_columns(buf_str(&text)));
+    struct tui_rect line = {0, 3, 1, area.cols - 4 - (int)shown};
     int end = tui_put_short(ink, 0, line, buf_str(&text));
-    tui_say(tui_ink(area, TUI_DIM), 0, end, "%s", more);
+    tui_say(tui_ink(area, TUI_DIM), 0, end, "%.*s", (int)shown, more);
     buf_free(&text);
 }
 
