@@ -104,23 +104,34 @@ static bool check_scopes(struct api_build *b, int n) {
     return true;
 }
 
-static bool touches(const struct index_affine *term, int d) {
-    return term->c[d] != 0;
+static bool touches(const struct index_expr *mask, int term, int d) {
+    return mask->term[term].c[d] != 0 && mask->size[d] != 1;
 }
 
-/* The mask as one operand sees it. A mask of nc_matmul runs over [K, N] of the moving operand: the
- * stationary operand shares K with it, the result N. A transpose swaps its dimensions. */
+static bool touches_free(const struct index_expr *mask, int term) {
+    for (int d = 1; d < mask->n_dims; d++)
+        if (touches(mask, term, d))
+            return true;
+    return false;
+}
+
+/* The mask as one operand sees it. A mask of nc_matmul runs over [K, N ..] of the moving operand:
+ * the stationary operand shares K with it, the result N. A transpose swaps its dimensions. */
 static void mask_for(const struct api_build *b, int k, struct index_expr *mask) {
     *mask = *b->mask;
-    if (mask->n_dims != 2)
-        return;
-    if (b->op == NKI_OP_NC_MATMUL && k != NKI_NC_MATMUL_moving) {
-        int drop = k == NKI_DST ? 0 : 1, kept = 0;
+    if (b->op == NKI_OP_NC_MATMUL && k != NKI_NC_MATMUL_moving && mask->n_dims > 1) {
+        int kept = 0;
         for (int t = 0; t < mask->n_terms; t++)
-            if (!touches(&mask->term[t], drop) || mask->size[drop] == 1)
+            if (k == NKI_DST ? !touches(mask, t, 0) : !touches_free(mask, t))
                 mask->term[kept++] = mask->term[t];
         mask->n_terms = kept;
-    } else if ((b->op == NKI_OP_NC_TRANSPOSE || b->op == NKI_OP_DMA_TRANSPOSE) && k == NKI_DST) {
+        if (k != NKI_DST)
+            mask->n_dims = 2;
+        return;
+    }
+    if (mask->n_dims != 2)
+        return;
+    if ((b->op == NKI_OP_NC_TRANSPOSE || b->op == NKI_OP_DMA_TRANSPOSE) && k == NKI_DST) {
         int64_t size = mask->size[0];
         mask->size[0] = mask->size[1];
         mask->size[1] = size;

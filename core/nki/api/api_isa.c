@@ -302,6 +302,7 @@ static struct tensor *dma_transpose_result(struct isa_call *c, const struct tens
     return tile_of(c, NKI_SBUF, src->dtype, shape, n);
 }
 
+/* [M, .. the free dimensions of the moving operand] */
 static struct tensor *matmul_result(struct isa_call *c) {
     const struct tensor *stationary = c->build.tensor[NKI_NC_MATMUL_stationary];
     const struct tensor *moving = c->build.tensor[NKI_NC_MATMUL_moving];
@@ -312,9 +313,13 @@ static struct tensor *matmul_result(struct isa_call *c) {
         return NULL;
     }
     bool turns = c->build.operand[NKI_NC_MATMUL_is_transpose].i;
-    int64_t shape[2] = {tensor_free(stationary), tensor_free(moving)};
+    int64_t shape[TENSOR_MAX_DIMS] = {tensor_free(stationary)};
+    int n = 1;
+    for (int d = 0; d < moving->n_dims; d++)
+        if (!moving->dim[d].part)
+            shape[n++] = moving->dim[d].size;
     api_put(&c->build, NKI_NC_MATMUL_accumulate, operand_bool(false));
-    return tile_of(c, NKI_PSUM, turns ? stationary->dtype : DTYPE_FLOAT32, shape, 2);
+    return tile_of(c, NKI_PSUM, turns ? stationary->dtype : DTYPE_FLOAT32, shape, n);
 }
 
 static struct tensor *gather_result(struct isa_call *c, const struct tensor *source) {
@@ -468,13 +473,33 @@ static bool legacy_reduce(struct isa_call *c, struct value *result) {
     return api_lower_reduce(&op, value_tensor(data), &reduction, result);
 }
 
-/* The two sources of tensor_tensor and tensor_tensor_scan. */
+/* The view with as many dimensions as `like`, of size 1 behind the partition, when it has a single
+ * column; else itself. */
+static const struct tensor *as_column(struct interp *in, const struct tensor *t,
+                                      const struct tensor *like) {
+    if (t->n_dims == like->n_dims || tensor_free(t) != 1 || tensor_part(like) != 0 ||
+        tensor_part(t) < 0)
+        return t;
+    struct tensor view;
+    tensor_read(&view, t);
+    view.dim[0] = t->dim[tensor_part(t)];
+    view.n_dims = like->n_dims;
+    for (int d = 1; d < view.n_dims; d++)
+        view.dim[d] = (struct tensor_dim){.size = 1, .step = 1};
+    return t->bounds || t->indirect ? t : tensor_keep(in, &view);
+}
+
+/* The two sources of tensor_tensor and tensor_tensor_scan: sizes of 1 are repeated, and a column
+ * along all free dimensions of the other one. */
 static bool broadcast_pair(struct isa_call *c) {
     struct api_build *b = &c->build;
     int i = nki_op_source(b->op, NKI_DST), j = nki_op_source(b->op, i);
     for (int swap = 0; swap < 2; swap++) {
         const struct tensor *x = b->tensor[swap ? j : i], *y = b->tensor[swap ? i : j];
-        if (!x || !y || tensor_count(x) >= tensor_count(y) || x->n_dims != y->n_dims)
+        if (!x || !y || tensor_count(x) >= tensor_count(y))
+            continue;
+        x = as_column(b->in, x, y);
+        if (x->n_dims != y->n_dims)
             continue;
         int64_t shape[TENSOR_MAX_DIMS];
         for (int d = 0; d < y->n_dims; d++)

@@ -241,12 +241,14 @@ bool tensor_read_shape(struct interp *in, const struct nki_node *node, struct va
                             "a shape has %zu dimensions; at most %d are allowed", n,
                             TENSOR_MAX_DIMS);
     for (size_t i = 0; i < n; i++) {
-        if (items[i].kind != VALUE_INT)
+        /* nl.par_dim(128) is a number where no tile is made */
+        bool mark = items[i].kind == VALUE_INDEX && !items[i].index->n_dims;
+        if (items[i].kind != VALUE_INT && !(mark && !items[i].index->mask))
             return interp_error(in, node, "",
                                 "a shape consists of integers; found %s at "
                                 "position %zu",
                                 value_type_name(items[i]), i);
-        shape[i] = items[i].i;
+        shape[i] = mark ? items[i].index->at.c0 : items[i].i;
     }
     *n_dims = (int)n;
     return true;
