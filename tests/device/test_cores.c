@@ -138,7 +138,7 @@ static void test_refused(void **state) {
     refused(HEAD "    y = nl.ndarray((128, 512), dtype=nl.bfloat16, buffer=nl.shared_hbm)\n"
                  "    t = nl.ndarray((128, 512), dtype=nl.bfloat16, buffer=nl.sbuf)\n"
                  "    nisa.dma_copy(dst=t, src=x[0:128, 0:512])\n"
-                 "    nisa.dma_copy(dst=y[0:128, 0:512], src=t)\n"
+                 "    nisa.dma_copy(dst=y[0:128 - me, 0:512], src=t[0:128 - me, 0:512])\n"
                  "    return y\n",
             NKI_GEN3, 2, "core 1 writes `y[0, 0]`");
     refused(HEAD "    y = nl.ndarray((256, 512), dtype=nl.bfloat16, buffer=nl.shared_hbm)\n"

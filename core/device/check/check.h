@@ -10,6 +10,6 @@
 bool check_program(struct device_image *image, struct diag_list *diags);
 /* check_cores.c: of a launch on two cores, whether neither touches what the other one writes. Needs
  * the image's operands. False with an error in *diags. */
-bool check_cores(const struct device_image *image, struct diag_list *diags);
+bool check_cores(struct device_image *image, struct diag_list *diags);
 
 #endif

@@ -3,7 +3,9 @@
  * touch what the other one writes: on the device either may come first. What orders them is a
  * nisa.core_barrier that names the tensor. Other meetings order what engines do, but a transfer
  * that is under way is not waited for (LNC guide), so with them alone there is a warning. What is
- * reached through indices is known on the device alone, and warned about. */
+ * reached through indices is known on the device alone, and warned about. Kernels of AWS's library
+ * let both cores write one result, by one statement: that is warned about, and right while both
+ * write the same numbers, which the run sees. */
 #include "device/check/check.h"
 #include "device/check/own.h"
 
@@ -20,14 +22,14 @@ struct touched {
 };
 
 struct tensor {
-    const struct device_image *image;
+    struct device_image *image;
     struct diag_list *diags;
     uint32_t storage;
     size_t element; /* bytes */
     int64_t n;
     struct touched core[2];
     uint32_t begins; /* the instruction since which nothing orders them */
-    bool warned, warned_index;
+    bool warned, warned_index, warned_twice;
 };
 
 /* One access to it, and what to do with its elements. */
@@ -169,6 +171,40 @@ static void note(struct tensor *tensor, const struct nki_ap *ap, int core, bool 
         (void)visit_dims(&visit, ap, 0, ap->offset);
 }
 
+/* Whether the instruction is the statement with which the other core wrote the same elements, and
+ * that core has not read them. */
+static bool is_twice(struct tensor *tensor, uint32_t i, const struct nki_ap *ap, int64_t at) {
+    const struct nki_program *program = tensor->image->program;
+    uint32_t k = other_side(tensor, i, at, true);
+    const struct nki_instr *a = &program->instrs.at[i], *b = &program->instrs.at[k];
+    const struct touched *other = &tensor->core[1 - a->core];
+    const struct nki_ap *dst = b->operands[NKI_DST].ap;
+    if (a->loc != b->loc || a->op != NKI_OP_DMA_COPY || b->op != NKI_OP_DMA_COPY ||
+        dst->storage != ap->storage || ap != a->operands[NKI_DST].ap || dst->indirect ||
+        find(tensor, ap, other->bits[0][SINCE_MEETING], NULL) >= 0 || dst->n_dims != ap->n_dims ||
+        dst->offset != ap->offset || dst->dtype != ap->dtype)
+        return false;
+    for (int d = 0; d < ap->n_dims; d++)
+        if (dst->count[d] != ap->count[d] || dst->step[d] != ap->step[d])
+            return false;
+    return true;
+}
+
+static void note_twice(struct tensor *tensor, uint32_t i) {
+    struct device_image *image = tensor->image;
+    const struct nki_program *program = image->program;
+    if (!image->twice)
+        image->twice = ARENA_ARRAY(image->arena, bool, program->instrs.len + 1);
+    image->twice[i] = true;
+    if (!tensor->warned_twice)
+        device_report(program, tensor->diags, DIAG_WARNING, program->instrs.at[i].loc,
+                      "hone-two-cores",
+                      "both cores write the same part of `%s` here: that is right only while both "
+                      "write the same numbers, and one of the two transfers is for nothing",
+                      program->storages.at[tensor->storage].name);
+    tensor->warned_twice = true;
+}
+
 /* False after an error. */
 static bool meet(struct tensor *tensor, uint32_t i, const struct nki_ap *ap, bool writes) {
     int core = tensor->image->program->instrs.at[i].core;
@@ -181,6 +217,10 @@ static bool meet(struct tensor *tensor, uint32_t i, const struct nki_ap *ap, boo
         int64_t at = find(tensor, ap, other->bits[1][since], writes ? other->bits[0][since] : NULL);
         if (at < 0 || (since == SINCE_BARRIER && tensor->warned))
             continue;
+        if (since == SINCE_MEETING && writes && is_twice(tensor, i, ap, at)) {
+            note_twice(tensor, i);
+            continue;
+        }
         report(tensor, i, at, writes, since == SINCE_BARRIER);
         tensor->warned = true;
         if (since == SINCE_MEETING)
@@ -231,7 +271,7 @@ static bool walk(struct tensor *tensor) {
     return true;
 }
 
-static bool check_storage(const struct device_image *image, uint32_t s, struct diag_list *diags) {
+static bool check_storage(struct device_image *image, uint32_t s, struct diag_list *diags) {
     const struct nki_storage *storage = &image->program->storages.at[s];
     if (storage->space != NKI_HBM) {
         device_report(image->program, diags, DIAG_ERROR, storage->loc, "hone-two-cores",
@@ -251,7 +291,7 @@ static bool check_storage(const struct device_image *image, uint32_t s, struct d
     return good;
 }
 
-bool check_cores(const struct device_image *image, struct diag_list *diags) {
+bool check_cores(struct device_image *image, struct diag_list *diags) {
     const struct nki_program *program = image->program;
     uint8_t *users = mem_alloc(program->storages.len + 1, 1);
     for (uint32_t i = 0; i < program->instrs.len; i++) {

@@ -313,6 +313,28 @@ static bool run_masked(struct exec *x) {
     return ok;
 }
 
+/* Runs what writes the numbers of the other core over them, and sees that they are the same. */
+static bool run_twice(struct exec *x) {
+    struct view dst;
+    if (!exec_read(x, NKI_DST, &dst))
+        return false;
+    size_t n = (size_t)view_count(&dst), size = dtype_bytes(dst.dtype);
+    uint8_t *first = mem_alloc(n + 1, size), *second = mem_alloc(n + 1, size);
+    view_to_bytes(&dst, first);
+    bool ok = runs[x->instr->op](x) && exec_read(x, NKI_DST, &dst);
+    if (ok)
+        view_to_bytes(&dst, second);
+    if (ok && memcmp(first, second, n * size) != 0)
+        ok = exec_fail(x,
+                       "core %u writes other numbers to `%s` than core %u, and nothing orders "
+                       "the two: give each core its own part, or let one of them write",
+                       x->instr->core, x->program->storages.at[dst.storage].name,
+                       1u - x->instr->core);
+    free(first);
+    free(second);
+    return ok;
+}
+
 /* ---- the loop ------------------------------------------------------------------------------- */
 
 static bool is_cancelled(const struct exec *x) {
@@ -340,7 +362,8 @@ static bool run_all(struct exec *x) {
             return err_set(x->err, ERR_CANCELLED, "stopped");
         if (!watch(x, true))
             return false;
-        bool ok = x->instr->mask ? run_masked(x) : runs[x->instr->op](x);
+        bool twice = x->image->twice && x->image->twice[x->i];
+        bool ok = x->instr->mask ? run_masked(x) : twice ? run_twice(x) : runs[x->instr->op](x);
         if (!ok && !x->skip)
             return false;
         x->skip = false;

@@ -49,6 +49,8 @@ struct device_image {
     VEC(struct block_operand)
     operands; /* of instruction i: operand_base[i] .. operand_base[i + 1] */
     uint32_t *operand_base;
+    bool *twice; /* per instruction: it writes in HBM what the other core writes by the same
+                  * statement, so it has to be the same numbers; NULL: none does */
     struct device_core *cores; /* program->cores of them where that is more than 1; else NULL */
 };
 /* What instruction i reads and writes; see device_operands. */

@@ -152,13 +152,22 @@ static bool put_scales(struct isa_call *c, struct value v) {
     return true;
 }
 
-/* A number in place of a member of an enumeration, which is refused since NKI 0.3. */
-static bool is_no_member(struct isa_call *c, int k) {
+/* A number in place of a member of an enumeration, which is refused since NKI 0.3. A transfer's
+ * mode is taken all the same: AWS's own library gives its number up to NKI 0.7. */
+static bool put_number(struct isa_call *c, int k, int64_t number) {
     const struct nki_param *param = &nki_op_row(c->build.op)->params[k];
     bool member = param->takes & (1u << NKI_OPERAND_ENUM);
+    bool mode =
+        strcmp(param->name, "dge_mode") == 0 && number >= NKI_DGE_UNKNOWN && number <= NKI_DGE_NONE;
+    c->build.operand[k] = mode ? operand_enum(number) : operand_int(number);
     if (!member || param->takes & (1u << NKI_OPERAND_FLOAT) ||
         !interp_rule(c->build.in, NKI_RULE_ENUMS))
         return true;
+    if (mode) {
+        interp_warn(c->build.in, c->build.node, "hone-enum",
+                    "dge_mode is documented to be a member of nisa.dge_mode, not a number");
+        return true;
+    }
     return interp_error(c->build.in, c->build.node, "hone-enum",
                         "%s must be a member of nisa.%s, not a number", param->name, param->name);
 }
@@ -171,7 +180,7 @@ static bool put_value(struct isa_call *c, int k, struct value v) {
     switch (v.kind) {
     case VALUE_NONE: return true;
     case VALUE_BOOL: *out = operand_bool(v.b); return true;
-    case VALUE_INT: *out = operand_int(v.i); return is_no_member(c, k);
+    case VALUE_INT: return put_number(c, k, v.i);
     case VALUE_FLOAT: *out = operand_float(v.f); return true;
     case VALUE_FUNC:
     case VALUE_NATIVE:
