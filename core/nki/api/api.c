@@ -445,6 +445,8 @@ static bool api_compare(struct interp *in, const struct nki_node *node, enum nki
         return index_compare(in, node, op, a, b, result);
     if (orders_members(op, a, b, result))
         return true;
+    if (!identity && !none && (a.kind == VALUE_HOST || b.kind == VALUE_HOST))
+        return api_host_compare(in, node, op, a, b, result);
     if (!identity && op != NKI_CMP_EQ && op != NKI_CMP_NOT_EQ)
         return interp_error(in, node, "TypeError", "%s cannot be applied to %s and %s",
                             nki_comparison_text(op), value_type_name(a), value_type_name(b));

@@ -237,7 +237,13 @@ bool api_host_attribute(struct interp *in, const struct nki_node *node, struct a
                         struct str name, struct value *result);
 bool api_host_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
                      struct value a, struct value b, struct value *result);
+bool api_host_compare(struct interp *in, const struct nki_node *node, enum nki_comparison op,
+                      struct value a, struct value b, struct value *result);
+struct array *api_host_transpose(struct interp *in, const struct nki_node *node,
+                                 const struct array *array);
 double api_host_read(const struct array *array, int64_t index);
+/* The i-th element of the array when it is broadcast to a shape. */
+double api_host_at(const struct array *array, const struct array *shape, int64_t i);
 
 /* ---- rows of api_objects that stand elsewhere ------------------------------------------------ */
 

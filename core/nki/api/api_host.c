@@ -63,30 +63,67 @@ bool api_host_shape(struct interp *in, const struct nki_node *node, struct value
 
 /* What one part of a key selects from an axis. */
 struct host_range {
-    int64_t start, count;
+    int64_t start, count, step;
     bool drop;
 };
 
+static bool bound_of(struct interp *in, const struct nki_node *node, struct value v,
+                     int64_t missing, int64_t size, int64_t *bound) {
+    *bound = missing;
+    if (v.kind == VALUE_NONE)
+        return true;
+    if (!api_want_int(in, node, "a part of a slice", v, bound))
+        return false;
+    *bound += *bound < 0 ? size : 0;
+    return true;
+}
+
+/* As Python slices: bounds that reach outside are those of the axis. */
+static bool host_slice(struct interp *in, const struct nki_node *node, int64_t size,
+                       const struct value_slice *slice, struct host_range *range) {
+    int64_t step = 1, start, stop;
+    if (slice->step.kind != VALUE_NONE &&
+        !api_want_int(in, node, "the step of a slice", slice->step, &step))
+        return false;
+    if (step == 0 || step < -MAX_ELEMENTS || step > MAX_ELEMENTS)
+        return interp_error(in, node, "ValueError", "the step of a slice cannot be %lld",
+                            (long long)step);
+    int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
+    if (!bound_of(in, node, slice->start, step < 0 ? high : low, size, &start) ||
+        !bound_of(in, node, slice->stop, step < 0 ? low : high, size, &stop))
+        return false;
+    if (slice->stop.kind == VALUE_NONE && step < 0)
+        stop = -1;
+    start = MAX_OF(low, MIN_OF(start, high));
+    stop = MAX_OF(low, MIN_OF(stop, high));
+    int64_t span = step < 0 ? start - stop : stop - start, wide = step < 0 ? -step : step;
+    *range = (struct host_range){start, span > 0 ? (span + wide - 1) / wide : 0, step, false};
+    return true;
+}
+
 static bool host_index(struct interp *in, const struct nki_node *node, int64_t size,
                        struct value part, struct host_range *range) {
-    int64_t stop = size;
-    *range = (struct host_range){.drop = part.kind == VALUE_INT};
-    if (range->drop) {
-        range->start = part.i < 0 ? part.i + size : part.i;
-        stop = range->start < size ? range->start + 1 : -1;
-    } else if (part.kind == VALUE_SLICE && part.slice->step.kind == VALUE_NONE) {
-        if (part.slice->start.kind == VALUE_INT)
-            range->start = part.slice->start.i;
-        if (part.slice->stop.kind == VALUE_INT)
-            stop = part.slice->stop.i;
-    } else {
+    int64_t at;
+    if (part.kind == VALUE_SLICE)
+        return host_slice(in, node, size, part.slice, range);
+    if (part.kind != VALUE_INT)
         return interp_error(in, node, "",
-                            "a numpy array in a kernel is indexed with integers and "
-                            "slices");
-    }
-    if (range->start < 0 || stop < range->start || stop > size)
-        return interp_error(in, node, "", "index out of range of a numpy array");
-    range->count = stop - range->start;
+                            "a numpy array in a kernel is indexed with integers, slices, None and "
+                            "..., not with %s",
+                            value_type_name(part));
+    at = part.i < 0 ? part.i + size : part.i;
+    *range = (struct host_range){at, 1, 1, true};
+    return (at >= 0 && at < size) ||
+           interp_error(in, node, "IndexError", "index %lld is out of range of an axis of %lld",
+                        (long long)part.i, (long long)size);
+}
+
+static bool new_axis(struct interp *in, const struct nki_node *node, struct array *view,
+                     int64_t size) {
+    if (view->ndim == ARRAY_MAX_DIMS)
+        return interp_error(in, node, "", "a numpy array in a kernel has at most %d dimensions",
+                            ARRAY_MAX_DIMS);
+    view->shape[view->ndim++] = size;
     return true;
 }
 
@@ -95,16 +132,29 @@ static bool host_select(struct interp *in, const struct nki_node *node, const st
                         struct value key, struct host_range range[ARRAY_MAX_DIMS],
                         struct array *view) {
     const struct value *parts = key.kind == VALUE_TUPLE ? key.seq->items.at : &key;
-    size_t n = key.kind == VALUE_TUPLE ? key.seq->items.len : 1;
+    size_t n = key.kind == VALUE_TUPLE ? key.seq->items.len : 1, named = 0;
+    int d = 0;
     *view = (struct array){.dtype = array->dtype};
-    if (n > (size_t)array->ndim)
-        return interp_error(in, node, "", "too many indices for a numpy array");
-    for (int d = 0; d < array->ndim; d++) {
-        range[d] = (struct host_range){.count = array->shape[d]};
-        if ((size_t)d < n && !host_index(in, node, array->shape[d], parts[d], &range[d]))
-            return false;
-        if (!range[d].drop)
-            view->shape[view->ndim++] = range[d].count;
+    for (size_t k = 0; k < n; k++)
+        named += parts[k].kind != VALUE_NONE && parts[k].kind != VALUE_ELLIPSIS;
+    if (named > (size_t)array->ndim)
+        return interp_error(in, node, "IndexError", "too many indices for a numpy array");
+    for (size_t k = 0; k <= n; k++) {
+        bool rest = k == n || parts[k].kind == VALUE_ELLIPSIS;
+        if (!rest && parts[k].kind == VALUE_NONE) {
+            if (!new_axis(in, node, view, 1))
+                return false;
+            continue;
+        }
+        int until = rest ? array->ndim - (int)named : d + 1;
+        for (; d < until; d++) {
+            range[d] = (struct host_range){0, array->shape[d], 1, false};
+            if (!rest && !host_index(in, node, array->shape[d], parts[k], &range[d]))
+                return false;
+            if (!range[d].drop && !new_axis(in, node, view, range[d].count))
+                return false;
+        }
+        named -= rest ? 0 : 1;
     }
     return true;
 }
@@ -113,11 +163,26 @@ static bool host_select(struct interp *in, const struct nki_node *node, const st
 static int64_t host_place(const struct array *array, const struct host_range *range, int64_t i) {
     int64_t at = 0, step = 1;
     for (int d = array->ndim - 1; d >= 0; d--) {
-        at += (range[d].start + i % range[d].count) * step;
+        at += (range[d].start + i % range[d].count * range[d].step) * step;
         i /= range[d].count;
         step *= array->shape[d];
     }
     return at;
+}
+
+/* The elements as numbers of Python, in lists of lists. */
+static struct value nested(struct interp *in, const struct array *array, int d, int64_t *next) {
+    if (d == array->ndim) {
+        double number = api_host_read(array, (*next)++);
+        if (array->dtype == DTYPE_BOOL)
+            return value_bool(number != 0);
+        return dtype_is_int(array->dtype) ? value_int((int64_t)number) : value_float(number);
+    }
+    size_t n = (size_t)array->shape[d];
+    struct value *items = ARENA_ARRAY(interp_arena(in), struct value, n + 1);
+    for (size_t i = 0; i < n; i++)
+        items[i] = nested(in, array, d + 1, next);
+    return value_list(in, items, n);
 }
 
 bool api_host_getitem(struct interp *in, const struct nki_node *node, struct array *array,
@@ -131,7 +196,8 @@ bool api_host_getitem(struct interp *in, const struct nki_node *node, struct arr
         return false;
     for (int64_t i = 0, total = array_count(out); i < total; i++)
         ((double *)out->data)[i] = api_host_read(array, host_place(array, range, i));
-    *result = out->ndim ? api_host_value(out) : value_float(api_host_read(out, 0));
+    int64_t next = 0;
+    *result = out->ndim ? api_host_value(out) : nested(in, out, 0, &next);
     if (out->ndim)
         ((struct host *)array)->shares = ((struct host *)out)->shares = true;
     return true;
@@ -197,8 +263,14 @@ static bool host_reshape(struct interp *in, const struct call *call, struct valu
     struct host *host = arena_dup(interp_arena(in), call->self.host, sizeof *host);
     struct array *copy = &host->array;
     copy->ndim = n;
-    for (int d = 0; d < n; d++)
+    for (int d = 0; d < n; d++) {
+        int64_t known = 1;
+        for (int e = 0; e < n; e++)
+            known *= e == d ? 1 : shape[e];
+        if (shape[d] == -1 && known > 0)
+            shape[d] = array_count(call->self.host) / known;
         count *= copy->shape[d] = shape[d];
+    }
     if (count != array_count(call->self.host))
         return interp_error(in, call->node, "", "reshape of a numpy array to another size");
     *result = api_host_value(copy);
@@ -227,7 +299,54 @@ static bool host_total(struct interp *in, const struct call *call, struct value 
     return true;
 }
 
+/* tolist(), and item() of an array of one element. */
+static bool host_list(struct interp *in, const struct call *call, struct value *result) {
+    int64_t next = 0;
+    struct array one = {.dtype = call->self.host->dtype, .data = call->self.host->data};
+    if (call->data && array_count(call->self.host) != 1)
+        return interp_error(in, call->node, "ValueError", "item() of an array of %lld elements",
+                            (long long)array_count(call->self.host));
+    *result = nested(in, call->data ? &one : call->self.host, 0, &next);
+    return true;
+}
+
+/* copy(), and flatten() and ravel(), which have one dimension. */
+static bool host_copy(struct interp *in, const struct call *call, struct value *result) {
+    struct array *copy = api_host_copy(in, call->node, call->self.host);
+    if (copy && call->data) {
+        copy->shape[0] = array_count(copy);
+        copy->ndim = 1;
+    }
+    *result = api_host_value(copy);
+    return copy != NULL;
+}
+
+struct array *api_host_transpose(struct interp *in, const struct nki_node *node,
+                                 const struct array *array) {
+    struct array shape = {.ndim = array->ndim};
+    for (int d = 0; d < array->ndim; d++)
+        shape.shape[d] = array->shape[array->ndim - 1 - d];
+    struct array *out = api_host_new(in, node, array->dtype, shape.shape, shape.ndim);
+    for (int64_t i = 0, n = array_count(array); out && i < n; i++) {
+        int64_t at = 0, rest = i;
+        for (int d = array->ndim - 1; d >= 0; d--) {
+            int64_t stride = 1;
+            for (int e = 0; e < d; e++)
+                stride *= array->shape[e];
+            at += rest % array->shape[d] * stride;
+            rest /= array->shape[d];
+        }
+        ((double *)out->data)[at] = api_host_read(array, i);
+    }
+    return out;
+}
+
 static const struct value_native host_methods[] = {
+    {"array.tolist", host_list, NULL},
+    {"array.item", host_list, "item"},
+    {"array.copy", host_copy, NULL},
+    {"array.flatten", host_copy, "flat"},
+    {"array.ravel", host_copy, "flat"},
     {"array.max", host_total, (const void *)(intptr_t)HOST_MAX},
     {"array.min", host_total, (const void *)(intptr_t)HOST_MIN},
     {"array.sum", host_total, (const void *)(intptr_t)HOST_SUM},
@@ -253,6 +372,8 @@ bool api_host_attribute(struct interp *in, const struct nki_node *node, struct a
         *result = value_int(array->ndim);
     else if (str_is(name, "size"))
         *result = value_int(array_count(array));
+    else if (str_is(name, "T"))
+        *result = api_host_value(api_host_transpose(in, node, array));
     else
         return interp_error(in, node, "", "numpy arrays in kernels have no attribute '" STR_FMT "'",
                             STR_ARG(name));
@@ -272,21 +393,109 @@ static double combine(enum nki_binary op, double a, double b) {
     }
 }
 
+/* The common shape of two arrays, as numpy finds it; NULL stands for a number. */
+static bool join_shapes(struct interp *in, const struct nki_node *node, const struct array *a,
+                        const struct array *b, struct array *out) {
+    out->ndim = MAX_OF(a ? a->ndim : 0, b ? b->ndim : 0);
+    for (int d = 0; d < out->ndim; d++) {
+        int i = a ? d - out->ndim + a->ndim : -1, j = b ? d - out->ndim + b->ndim : -1;
+        int64_t x = i >= 0 ? a->shape[i] : 1, y = j >= 0 ? b->shape[j] : 1;
+        if (x != y && x != 1 && y != 1)
+            return interp_error(in, node, "ValueError",
+                                "shapes of numpy arrays do not fit together: %lld and %lld "
+                                "elements along dimension %d",
+                                (long long)x, (long long)y, d);
+        out->shape[d] = x == 1 ? y : x;
+    }
+    return true;
+}
+
+double api_host_at(const struct array *array, const struct array *shape, int64_t i) {
+    int64_t at = 0, step = 1;
+    for (int d = shape->ndim - 1; d >= 0; d--) {
+        int own = d - shape->ndim + array->ndim;
+        if (own >= 0) {
+            at += array->shape[own] == 1 ? 0 : i % shape->shape[d] * step;
+            step *= array->shape[own];
+        }
+        i /= shape->shape[d];
+    }
+    return api_host_read(array, at);
+}
+
+struct operand {
+    const struct array *array; /* NULL: */
+    double number;
+    bool is_float;
+};
+
+static bool operand_of(struct value v, struct operand *operand) {
+    *operand = (struct operand){.array = v.kind == VALUE_HOST ? v.host : NULL};
+    operand->is_float =
+        operand->array ? dtype_is_float(operand->array->dtype) : v.kind == VALUE_FLOAT;
+    return operand->array || api_want_number(v, &operand->number);
+}
+
+/* A new array of the two operands' common shape. NULL after an error. */
+static struct array *common_array(struct interp *in, const struct nki_node *node,
+                                  const struct operand *a, const struct operand *b) {
+    struct array shape = {0};
+    enum dtype left = a->array ? a->array->dtype : DTYPE_BOOL;
+    enum dtype right = b->array ? b->array->dtype : DTYPE_BOOL;
+    bool second = left == DTYPE_BOOL || (!a->is_float && b->is_float && right != DTYPE_BOOL);
+    enum dtype dtype = second ? right : left;
+    if (a->is_float || b->is_float)
+        dtype = dtype_is_float(dtype) ? dtype : DTYPE_FLOAT64;
+    else if (dtype == DTYPE_BOOL)
+        dtype = DTYPE_INT64;
+    return join_shapes(in, node, a->array, b->array, &shape)
+               ? api_host_new(in, node, dtype, shape.shape, shape.ndim)
+               : NULL;
+}
+
+static double side(const struct operand *operand, const struct array *shape, int64_t i) {
+    return operand->array ? api_host_at(operand->array, shape, i) : operand->number;
+}
+
 bool api_host_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
                      struct value a, struct value b, struct value *result) {
-    const struct array *x = a.kind == VALUE_HOST ? a.host : NULL;
-    const struct array *y = b.kind == VALUE_HOST ? b.host : NULL;
-    double left = 0, right = 0;
-    if ((!x && !api_want_number(a, &left)) || (!y && !api_want_number(b, &right)) ||
-        (x && y && !is_same_shape(x, y)))
-        return interp_error(in, node, "",
-                            "numpy arrays in kernels combine with numbers and "
-                            "arrays of the same shape");
-    const struct array *shape = x ? x : y;
-    struct array *out = api_host_new(in, node, shape->dtype, shape->shape, shape->ndim);
-    for (int64_t i = 0, n = array_count(shape); out && i < n; i++)
-        ((double *)out->data)[i] =
-            combine(op, x ? api_host_read(x, i) : left, y ? api_host_read(y, i) : right);
+    struct operand x, y;
+    if (!operand_of(a, &x) || !operand_of(b, &y))
+        return interp_error(in, node, "TypeError",
+                            "numpy arrays in kernels combine with numbers and arrays, not %s",
+                            value_type_name(a.kind == VALUE_HOST ? b : a));
+    struct array *out = common_array(in, node, &x, &y);
+    if (!out)
+        return false;
+    if (op == NKI_DIV && !dtype_is_float(out->dtype))
+        out->dtype = DTYPE_FLOAT64;
+    for (int64_t i = 0, n = array_count(out); i < n; i++)
+        ((double *)out->data)[i] = combine(op, side(&x, out, i), side(&y, out, i));
     *result = api_host_value(out);
-    return out != NULL;
+    return true;
+}
+
+bool api_host_compare(struct interp *in, const struct nki_node *node, enum nki_comparison op,
+                      struct value a, struct value b, struct value *result) {
+    struct operand x, y;
+    if (!operand_of(a, &x) || !operand_of(b, &y))
+        return interp_error(in, node, "TypeError",
+                            "numpy arrays in kernels are compared with numbers and arrays, not %s",
+                            value_type_name(a.kind == VALUE_HOST ? b : a));
+    struct array *out = common_array(in, node, &x, &y);
+    if (!out)
+        return false;
+    out->dtype = DTYPE_BOOL;
+    for (int64_t i = 0, n = array_count(out); i < n; i++) {
+        double l = side(&x, out, i), r = side(&y, out, i);
+        bool is = op == NKI_CMP_EQ       ? l == r
+                  : op == NKI_CMP_NOT_EQ ? l != r
+                  : op == NKI_CMP_LT     ? l < r
+                  : op == NKI_CMP_LT_E   ? l <= r
+                  : op == NKI_CMP_GT     ? l > r
+                                         : l >= r;
+        ((double *)out->data)[i] = is;
+    }
+    *result = api_host_value(out);
+    return true;
 }

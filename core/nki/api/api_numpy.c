@@ -200,6 +200,164 @@ static bool np_function(struct interp *in, const struct call *call, struct value
     return true;
 }
 
+static bool want_array(struct interp *in, const struct nki_node *node, const char *what,
+                       struct value v, const struct array **array) {
+    *array = v.kind == VALUE_HOST ? v.host : NULL;
+    return *array || interp_error(in, node, "TypeError", "%s takes numpy arrays; found %s", what,
+                                  value_type_name(v));
+}
+
+static bool give_array(struct array *array, struct value *result) {
+    *result = api_host_value(array);
+    return array != NULL;
+}
+
+/* np.kron(a, b): each element of a times all of b. np.outer takes both as one row. */
+static bool np_kron(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[2];
+    const struct array *a, *b;
+    if (!api_bind(in, call, "a, b", v) || !want_array(in, call->node, "np.kron", v[0], &a) ||
+        !want_array(in, call->node, "np.kron", v[1], &b))
+        return false;
+    bool outer = call->data != NULL;
+    struct array x = *a, y = *b, shape = {0};
+    if (outer) {
+        x.shape[0] = array_count(a);
+        y.shape[0] = 1;
+        y.shape[1] = array_count(b);
+        x.ndim = y.ndim = 2;
+        x.shape[1] = 1;
+    }
+    if (x.ndim != y.ndim)
+        return interp_error(in, call->node, "",
+                            "np.kron takes arrays of as many dimensions in a kernel");
+    for (int d = 0; d < x.ndim; d++)
+        shape.shape[d] = x.shape[d] * y.shape[d];
+    struct array *out = api_host_new(in, call->node, a->dtype, shape.shape, x.ndim);
+    for (int64_t i = 0, n = out ? array_count(out) : 0; i < n; i++) {
+        int64_t rest = i, at = 0, to = 0, wide = 1, tall = 1;
+        for (int d = x.ndim - 1; d >= 0; d--) {
+            int64_t index = rest % out->shape[d];
+            rest /= out->shape[d];
+            at += index / y.shape[d] * wide;
+            to += index % y.shape[d] * tall;
+            wide *= x.shape[d];
+            tall *= y.shape[d];
+        }
+        ((double *)out->data)[i] = api_host_read(a, at) * api_host_read(b, to);
+    }
+    return give_array(out, result);
+}
+
+/* np.tile(a, reps): the array again and again. */
+static bool np_tile(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[2];
+    const struct array *a;
+    int64_t reps[TENSOR_MAX_DIMS], shape[ARRAY_MAX_DIMS];
+    int n;
+    if (!api_bind(in, call, "A, reps", v) || !want_array(in, call->node, "np.tile", v[0], &a) ||
+        !api_host_shape(in, call->node, v[1], reps, &n))
+        return false;
+    int rank = MAX_OF(n, a->ndim);
+    for (int d = 0; d < rank; d++) {
+        int own = d - rank + a->ndim, times = d - rank + n;
+        shape[d] = (own >= 0 ? a->shape[own] : 1) * (times >= 0 ? reps[times] : 1);
+    }
+    struct array *out = api_host_new(in, call->node, a->dtype, shape, rank);
+    for (int64_t i = 0, count = out ? array_count(out) : 0; i < count; i++) {
+        int64_t rest = i, at = 0, wide = 1;
+        for (int d = rank - 1; d >= rank - a->ndim; d--) {
+            int64_t size = a->shape[d - rank + a->ndim];
+            at += rest % out->shape[d] % size * wide;
+            rest /= out->shape[d];
+            wide *= size;
+        }
+        ((double *)out->data)[i] = api_host_read(a, at);
+    }
+    return give_array(out, result);
+}
+
+/* np.concatenate(arrays, axis=0); np.stack (data is set) gives each a new axis 0 first. */
+static bool np_concatenate(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[2];
+    const struct value_seq *items;
+    int64_t axis, length = 0;
+    const struct array *first, *a;
+    bool stack = call->data != NULL;
+    if (!api_bind(in, call, "arrays, axis=0", v) || !interp_items(in, call->node, v[0], &items) ||
+        !api_want_int(in, call->node, "axis", v[1].kind == VALUE_NONE ? value_int(0) : v[1], &axis))
+        return false;
+    if (!items->items.len)
+        return interp_error(in, call->node, "ValueError", "there is no array to join");
+    if (!want_array(in, call->node, "np.concatenate", items->items.at[0], &first))
+        return false;
+    axis += axis < 0 ? first->ndim : 0;
+    if (axis < 0 || axis >= (stack ? 1 : first->ndim))
+        return interp_error(in, call->node, "", "axis %lld cannot be joined along here",
+                            (long long)axis);
+    for (size_t k = 0; k < items->items.len; k++) {
+        if (!want_array(in, call->node, "np.concatenate", items->items.at[k], &a))
+            return false;
+        bool fits = a->ndim == first->ndim;
+        for (int d = 0; fits && d < a->ndim; d++)
+            fits = (!stack && d == axis) || a->shape[d] == first->shape[d];
+        if (!fits)
+            return interp_error(in, call->node, "ValueError",
+                                "the arrays to join have different shapes");
+        length += stack ? 1 : a->shape[axis];
+    }
+    int64_t shape[ARRAY_MAX_DIMS + 1] = {length}, outer = 1, inner = 1;
+    for (int d = 0; d < first->ndim; d++) {
+        shape[d + stack] = !stack && d == axis ? length : first->shape[d];
+        outer *= !stack && d < axis ? first->shape[d] : 1;
+        inner *= stack || d > axis ? first->shape[d] : 1;
+    }
+    struct array *out =
+        first->ndim + stack > ARRAY_MAX_DIMS
+            ? NULL
+            : api_host_new(in, call->node, first->dtype, shape, first->ndim + stack);
+    double *to = out ? out->data : NULL;
+    for (int64_t o = 0; out && o < outer; o++)
+        for (size_t k = 0; k < items->items.len; k++) {
+            a = items->items.at[k].host;
+            int64_t n = (stack ? 1 : a->shape[axis]) * inner;
+            memcpy(to, (const double *)a->data + o * n, (size_t)n * sizeof *to);
+            to += n;
+        }
+    return give_array(out, result);
+}
+
+/* np.where(condition, x, y) of arrays and numbers. */
+static bool np_where(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[3], sum;
+    const struct array *condition;
+    if (!api_bind(in, call, "condition, x, y", v) ||
+        !want_array(in, call->node, "np.where", v[0], &condition) ||
+        /* the shapes join as in a sum */
+        !api_host_binary(in, call->node, NKI_ADD, v[0], v[1], &sum) ||
+        !api_host_binary(in, call->node, NKI_ADD, sum, v[2], &sum))
+        return false;
+    struct array *out = sum.host;
+    for (int64_t i = 0, n = array_count(out); i < n; i++) {
+        bool yes = api_host_at(v[0].host, out, i) != 0;
+        const struct value *from = yes ? &v[1] : &v[2];
+        double number = 0;
+        if (from->kind == VALUE_HOST)
+            number = api_host_at(from->host, out, i);
+        else
+            (void)api_want_number(*from, &number);
+        ((double *)out->data)[i] = number;
+    }
+    return give_array(out, result);
+}
+
+static bool np_transpose(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[1];
+    const struct array *a;
+    return api_bind(in, call, "a", v) && want_array(in, call->node, "np.transpose", v[0], &a) &&
+           give_array(api_host_transpose(in, call->node, a), result);
+}
+
 static bool product_of(struct interp *in, const struct call *call, struct value *result) {
     const struct value_seq *items;
     int64_t product = 1, n;
@@ -222,7 +380,10 @@ static const struct value_native natives[] = {
     {"np.asarray", np_array, "asarray"}, {"np.tril", np_triangle, NULL},
     {"np.triu", np_triangle, "upper"},   {"np.dtype", np_dtype, NULL},
     {"np.prod", product_of, NULL},       {"np.finfo", np_dtype, NULL},
-    {"np.iinfo", np_dtype, NULL},
+    {"np.iinfo", np_dtype, NULL},        {"np.kron", np_kron, NULL},
+    {"np.outer", np_kron, "outer"},      {"np.tile", np_tile, NULL},
+    {"np.where", np_where, NULL},        {"np.concatenate", np_concatenate, NULL},
+    {"np.stack", np_concatenate, "new"}, {"np.transpose", np_transpose, NULL},
 };
 #define FUNCTION(i) \
     { "np.function", np_function, (const void *)(uintptr_t)(i) }
