@@ -72,8 +72,8 @@ static void write_source(const struct acceptance *one, struct buf *out) {
     struct str body = buf_str(&one->body);
     const char *before = strstr(body.at, "@nki.jit\n"), *whole = strstr(body.at, "def kernel(");
     buf_puts(out, one->is_legacy ? legacy : current);
-    if (whole) {
-        buf_printf(out, "@nki.jit\n%s", whole);
+    if (whole) { /* with the classes and functions before it */
+        buf_printf(out, "%s%s", whole == body.at ? "@nki.jit\n" : "", body.at);
         return;
     }
     if (before) {

@@ -60,6 +60,12 @@ def run(folder, all_cases):
     return done.stdout.splitlines()
 
 
+def bf16(array):
+    """Rounded to bfloat16, to the nearest and even."""
+    bits = np.asarray(array, np.float32).view(np.uint32)
+    return ((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000).astype(np.uint32).view(np.float32)
+
+
 def wrong(case, answer, at):
     """What is wrong with an answer; None."""
     if case.gives.startswith("refused: "):
@@ -73,7 +79,7 @@ def wrong(case, answer, at):
     names = {name: array.astype(np.int32) if f"{name}=" in case.inputs and "int" in
              case.inputs.split(f"{name}=")[1].split()[0] else array.astype(np.float64)
              for name, array in inputs_of(case).items()}
-    want = eval(case.gives, {"np": np, **names})
+    want = eval(case.gives, {"np": np, "bf16": bf16, **names})
     want = want if isinstance(want, tuple) else (want,)
     if len(want) != len(outputs):
         return f"{len(want)} outputs wanted: {answer}"

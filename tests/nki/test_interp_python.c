@@ -275,6 +275,9 @@ static void classes(void **state) {
          "v, 10 + v, v == V(3), v[4], len(v), v(1), 3 in v, sorted([V(2), V(1)]), bool(v), v != "
          "V(3), [x for x in v]\n",
          "(V(3), V(13), True, 12, 3, 2, True, [V(1), V(2)], True, False, [0, 3, 6])"},
+        {"class C:\n    def __lt__(self, o): return 'lt'\n    def __eq__(self, o): return [o]\ndef "
+         "k():\n    return C() < 1, 2 > C(), C() == 3, C() != 3, 5 if C() < 4 else 6\n",
+         "('lt', 'lt', [3], False, 5)"},
         {"from nki.language import NKIObject\nclass K(NKIObject):\n    m: int\n    n: int = 4\n    "
          "opt: str = None\ndef k():\n    a = K(m=1)\n    a.m += 5\n    return a.m, a.n, a.opt\n",
          "(6, 4, None)"},

@@ -468,6 +468,68 @@ void check_rng(struct check *c) {
         check_generation(c, NKI_GEN3);
 }
 
+void check_rand2(struct check *c) {
+    enum dtype dtype = check_tile(c, NKI_RAND2_dst)->dtype;
+    const struct nki_operand *low = &c->instr->operands[NKI_RAND2_min],
+                             *high = &c->instr->operands[NKI_RAND2_max];
+    check_generation(c, NKI_GEN4);
+    for (int k = NKI_RAND2_min; k <= NKI_RAND2_max; k++)
+        if (c->instr->operands[k].kind == NKI_OPERAND_AP) {
+            check_same_partitions(c, NKI_RAND2_dst, (size_t)k);
+            check_free_range(c, (size_t)k, 1, 1);
+        }
+    if (low->kind != NKI_OPERAND_AP && high->kind != NKI_OPERAND_AP) {
+        double from = low->kind == NKI_OPERAND_FLOAT ? low->f : (double)low->i;
+        double to = high->kind == NKI_OPERAND_FLOAT ? high->f : (double)high->i;
+        if (!(from < to))
+            check_error(c, "hone-argument", "min is %g and max %g; min has to be below max", from,
+                        to);
+    }
+    if (dtype_bytes(dtype) > 4 || dtype == DTYPE_BOOL)
+        check_error(c, "hone-dtype", "dst is %s; floats and integers of 8 to 32 bits are allowed",
+                    dtype_name(dtype));
+}
+
+/* XORWOW: 6 words for a lane of GpSimd, 24 for one of Vector's four generators a lane. */
+void check_rand_state(struct check *c) {
+    bool vector = c->engine == NKI_ENGINE_VECTOR;
+    const struct nki_ap *words = check_tile(c, NKI_DST);
+    if (!check_generation(c, vector ? NKI_GEN4 : NKI_GEN3))
+        return;
+    if (words->dtype != DTYPE_UINT32)
+        check_error(c, "hone-dtype", "the state is %s; uint32 is needed", dtype_name(words->dtype));
+    check_free_range(c, NKI_DST, vector ? 24 : 6, vector ? 24 : 6);
+}
+
+void check_topk(struct check *c) {
+    const struct nki_ap *val = check_tile(c, NKI_TOPK_val_dst),
+                        *idx = check_tile(c, NKI_TOPK_idx_dst), *src = check_tile(c, NKI_TOPK_src);
+    const struct nki_operand *count = &c->instr->operands[NKI_TOPK_n];
+    int64_t n = count->kind == NKI_OPERAND_INT ? count->i : 0, k = nki_ap_free(val);
+    if (!check_generation(c, NKI_GEN3))
+        return;
+    check_same_partitions(c, NKI_TOPK_val_dst, NKI_TOPK_src);
+    check_same_shape(c, NKI_TOPK_val_dst, NKI_TOPK_idx_dst);
+    if (src->count[0] % 16)
+        check_error(c, "hone-shape", "src has %d partitions; a multiple of 16 is needed",
+                    src->count[0]);
+    if (n < 8 || n >= 65536 || n > 16 * nki_ap_free(src))
+        check_error(c, "hone-argument",
+                    "n is %lld; 8 to 65535 are possible, and no more than the %lld elements of 16 "
+                    "partitions of src",
+                    (long long)n, (long long)(16 * nki_ap_free(src)));
+    if (k > n || k >= 32768)
+        check_error(c, "hone-shape",
+                    "val_dst has %lld elements per partition, as many are asked for; at most n, "
+                    "which is %lld, and 32767 are possible",
+                    (long long)k, (long long)n);
+    if (src->dtype != DTYPE_BFLOAT16 || val->dtype != DTYPE_BFLOAT16 || idx->dtype != DTYPE_UINT32)
+        check_error(
+            c, "hone-dtype",
+            "src is %s, val_dst %s and idx_dst %s; bfloat16, bfloat16 and uint32 are needed",
+            dtype_name(src->dtype), dtype_name(val->dtype), dtype_name(idx->dtype));
+}
+
 void check_nonzero(struct check *c) {
     const struct nki_ap *dst = check_tile(c, NKI_NONZERO_WITH_COUNT_dst),
                         *src = check_tile(c, NKI_NONZERO_WITH_COUNT_src);

@@ -223,6 +223,18 @@ static struct cost cost_n_gather(const struct work *work) {
     return stream(work, 512 * ceil((double)work->n / 512), 0);
 }
 
+/* 4 n + k cycles (nki.isa.topk). */
+static struct cost cost_topk(const struct work *work) {
+    double n = (double)work->instr->operands[NKI_TOPK_n].i;
+    const struct nki_ap *values = ap_at(work, NKI_TOPK_val_dst);
+    return stream(work, 4 * n + (values ? (double)nki_ap_free(values) : 0), 0);
+}
+
+/* Four numbers a cycle and lane (architecture guide of trn3). */
+static struct cost cost_rand2(const struct work *work) {
+    return stream(work, (double)work->n / 4, 0);
+}
+
 static struct cost cost_elementwise(const struct work *work) {
     return stream(work, 2 * (double)work->n, 0);
 }

@@ -6,6 +6,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* A tile operand as it is; a number or a vector is repeated over the shape of dst. */
 static bool tile_or_scalar(struct exec *x, size_t k, const struct view *dst, struct view *view) {
@@ -261,6 +262,52 @@ bool exec_max8(struct exec *x) {
     return true;
 }
 
+struct ranked {
+    float value;
+    uint32_t place;
+};
+
+/* The larger first, and of equals the earlier. */
+static int by_rank(const void *a, const void *b) {
+    const struct ranked *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value > y->value ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* Element e of a group of 16 partitions is at partition e % 16, column e / 16, in src and in what
+ * is written. What is past the results is not written by the hardware in a way to rely on. */
+bool exec_topk(struct exec *x) {
+    struct view val, idx, src;
+    if (!exec_read(x, NKI_TOPK_src, &src) || !exec_write(x, NKI_TOPK_val_dst, &val) ||
+        !exec_write(x, NKI_TOPK_idx_dst, &idx))
+        return false;
+    size_t rows = (size_t)src.count[0], wide = (size_t)view_free(&src);
+    size_t k = (size_t)view_free(&val), n = (size_t)exec_int(x, NKI_TOPK_n, 0);
+    bool sorted = exec_flag(x, NKI_TOPK_sorted);
+    float *from = arena_alloc(x->scratch, rows * wide, sizeof *from);
+    float *values = arena_alloc(x->scratch, rows * k, sizeof *values);
+    int64_t *places = arena_alloc(x->scratch, rows * k, sizeof *places);
+    struct ranked *all = arena_alloc(x->scratch, n, sizeof *all);
+    view_to_floats(&src, from);
+    for (size_t i = 0; i < rows * k; i++)
+        values[i] = NAN, places[i] = 0;
+    for (size_t base = 0; base + 16 <= rows; base += 16) {
+        for (size_t e = 0; e < n; e++)
+            all[e] = (struct ranked){from[(base + e % 16) * wide + e / 16], (uint32_t)e};
+        qsort(all, n, sizeof *all, by_rank);
+        for (size_t j = 0; j < k; j++) {
+            const struct ranked *one = &all[sorted ? j : k - 1 - j];
+            size_t at = (base + j % 16) * k + j / 16;
+            values[at] = one->value;
+            places[at] = one->place;
+        }
+    }
+    view_from_floats(&val, values);
+    view_from_ints(&idx, places);
+    return true;
+}
+
 /* The first position of `value` that no earlier one of the eight took; -1 when there is none. */
 static int64_t find_first(const float *row, size_t n, float value, const int64_t *taken, size_t k) {
     for (size_t i = 0; i < n; i++) {
@@ -343,6 +390,50 @@ bool exec_rng(struct exec *x) {
     for (size_t i = 0; i < n; i++)
         values[i] = draw(x);
     view_from_ints(&dst, values);
+    return true;
+}
+
+bool exec_rand2(struct exec *x) {
+    struct view dst, low, high;
+    if (!exec_write(x, NKI_RAND2_dst, &dst) || !exec_scalar(x, NKI_RAND2_min, &dst, 0, &low) ||
+        !exec_scalar(x, NKI_RAND2_max, &dst, 1, &high))
+        return false;
+    size_t rows = (size_t)dst.count[0], n = (size_t)view_free(&dst);
+    float *values = arena_alloc(x->scratch, rows * n, sizeof *values);
+    for (size_t p = 0; p < rows; p++) {
+        float from, to;
+        convert_load(low.dtype)(low.at + (int64_t)p * low.step[0], 0, &from, 1);
+        convert_load(high.dtype)(high.at + (int64_t)p * high.step[0], 0, &to, 1);
+        for (size_t i = 0; i < n; i++) /* 24 bits: below 1 in fp32 */
+            values[p * n + i] = from + (to - from) * ((float)(draw(x) >> 8) * 0x1p-24f);
+    }
+    view_from_floats(&dst, values);
+    return true;
+}
+
+/* The state is one of hone's own, spread over the words: what was stored and is loaded again makes
+ * the same numbers follow. */
+bool exec_rand_get_state(struct exec *x) {
+    struct view dst;
+    if (!exec_write(x, NKI_DST, &dst))
+        return false;
+    size_t n = (size_t)view_count(&dst);
+    int64_t *words = arena_alloc(x->scratch, n, sizeof *words);
+    for (size_t i = 0; i < n; i++)
+        words[i] =
+            (uint32_t)(i % 2 ? x->random >> 32 : x->random) ^ (uint32_t)(i / 2 * 0x9e3779b9u);
+    view_from_ints(&dst, words);
+    return true;
+}
+
+bool exec_rand_set_state(struct exec *x) {
+    struct view src;
+    if (!exec_read(x, NKI_DST, &src))
+        return false;
+    size_t n = (size_t)view_count(&src);
+    int64_t *words = arena_alloc(x->scratch, n, sizeof *words);
+    view_to_ints(&src, words);
+    x->random = (uint64_t)(uint32_t)words[0] | (uint64_t)words[n > 1] << 32;
     return true;
 }
 

@@ -655,7 +655,7 @@ static bool has_keyword(const struct call *call, const char *name) {
 static bool missing_dst(struct interp *in, const struct call *call, enum nki_op op) {
     const struct nki_node *parent = call->node->parent;
     bool used = parent && (parent->kind == NKI_ASSIGN || parent->kind == NKI_AUG_ASSIGN);
-    if (call->n_args || has_keyword(call, "dst") || !used)
+    if (call->n_args || has_keyword(call, nki_op_row(op)->params[NKI_DST].name) || !used)
         return true;
     return interp_error(in, call->node, "hone-missing-dst",
                         "nisa.%s: dst is missing: give the tile to write as "

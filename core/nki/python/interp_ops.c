@@ -598,7 +598,7 @@ static bool equality(struct interp *in, const struct nki_node *node, enum nki_co
 bool op_compare(struct interp *in, const struct nki_node *node, enum nki_comparison op,
                 struct value a, struct value b, struct value *result) {
     struct value pair[2] = {a, b};
-    bool answer;
+    bool answer, found;
     switch (op) {
     case NKI_CMP_EQ:
     case NKI_CMP_NOT_EQ: return equality(in, node, op, pair, result);
@@ -617,6 +617,11 @@ bool op_compare(struct interp *in, const struct nki_node *node, enum nki_compari
         }
         if ((is_api(a) || is_api(b)) && a.kind != VALUE_OBJECT && b.kind != VALUE_OBJECT)
             return in->objects->compare(in, node, op, a, b, result);
+        /* what a method returns is the comparison, whatever it is */
+        if (!object_order(in, node, op, pair, &found, result))
+            return false;
+        if (found)
+            return true;
         if (!order_values(in, node, op, pair, &answer))
             return false;
     }
