@@ -538,6 +538,8 @@ static bool api_getattr(struct interp *in, const struct nki_node *node, struct v
         return true;
     if (object.kind == VALUE_HOST)
         return api_host_attribute(in, node, object.host, name, result);
+    if (object.kind == VALUE_GRID)
+        return api_grid_attribute(in, node, object.grid, name, result);
     if (object.kind == VALUE_DTYPE && dtype_attribute(object, name, result))
         return true;
     if (object.kind == VALUE_INDEX && str_is(name, "shape")) {
@@ -577,6 +579,8 @@ static bool api_getitem(struct interp *in, const struct nki_node *node, struct v
         return index_getitem(in, node, object.index, key, result);
     if (object.kind == VALUE_HOST)
         return api_host_getitem(in, node, object.host, key, result);
+    if (object.kind == VALUE_GRID)
+        return api_grid_getitem(in, node, object.grid, key, result);
     if (object.kind == VALUE_ENUM && strcmp(object.enumeration->type, "grid") == 0)
         return index_grid(in, node, key, result);
     if (object.kind == VALUE_DTYPE) {

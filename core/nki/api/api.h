@@ -267,6 +267,12 @@ struct value api_scalar_index(struct interp *in, const struct nki_node *node, in
  * without an error: it is none. */
 bool api_known(struct interp *in, struct value v, int64_t *number);
 struct nki_operand api_register_operand(struct interp *in, struct value v);
+/* api_grid.c */
+bool api_grid_getitem(struct interp *in, const struct nki_node *node, const struct api_grid *grid,
+                      struct value key, struct value *result);
+bool api_grid_attribute(struct interp *in, const struct nki_node *node, const struct api_grid *g,
+                        struct str name, struct value *result);
+extern const struct value_native api_grid_natives[];    /* ends with a row without name */
 extern const struct value_native api_dynamic_natives[]; /* ends with a row without name */
 /* A loop on the device: begin, then round before each round and once behind the last, next after
  * each, end. `decides` is the register that says how many; anything else: nobody else does. */

@@ -487,6 +487,11 @@ static bool native_named(struct str name, struct value *result) {
             *result = (struct value){.kind = VALUE_NATIVE, .native = &natives[i]};
             return true;
         }
+    for (const struct value_native *native = api_grid_natives; native->name; native++)
+        if (str_is(name, native->name + 3)) {
+            *result = (struct value){.kind = VALUE_NATIVE, .native = native};
+            return true;
+        }
     return false;
 }
 

@@ -527,6 +527,10 @@ bool tensor_attribute(struct interp *in, const struct nki_node *node, struct ten
             *result = value_bind(in, value_tensor(tensor), &methods[i]);
             return true;
         }
+    if (str_is(name, "data")) { /* what grids of tiles have, too */
+        *result = value_tensor(tensor);
+        return true;
+    }
     if (str_is(name, "shape"))
         *result = sizes_of(in, tensor, false);
     else if (str_is(name, "strides"))

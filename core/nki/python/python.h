@@ -36,6 +36,7 @@ enum value_kind {
     VALUE_INDEX,    /* index: legacy arange/mgrid expression or mask (tensor.h) */
     VALUE_REGISTER, /* i: register number */
     VALUE_HOST,     /* host: numpy constant, host array (tensor.h) */
+    VALUE_GRID,     /* grid: tiles of a tensor (api_grid.c) */
     VALUE_KIND_COUNT
 };
 
@@ -60,6 +61,7 @@ struct value {
         struct tensor *tensor;
         const struct index_expr *index;
         struct array *host;
+        const struct api_grid *grid;
     };
 };
 
