@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that compute what numpy says: kernels.py EVALUATE. A file of tests/nki/kernels is a list of
+"""Kernels that compute what numpy says: kernels.py EVALUATE. A file of tests/nki/kernels is a list:
 
     ### title | current or legacy | device, of 2 cores: trn2/2 | inputs: NAME=SHAPE:DTYPE ..
     the kernel, behind the usual imports
