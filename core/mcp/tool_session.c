@@ -170,17 +170,15 @@ void mcp_tool_experiences(struct mcp_call *call) {
 
 /* ----------------------------------------------------------------------------- what to try */
 
-static void strategies_put(cJSON *object, const struct tune_menu *menu, const bool *shown) {
-    cJSON *tries = cJSON_AddArrayToObject(object, "try");
-    cJSON *avoid = cJSON_AddArrayToObject(object, "avoid");
-    for (size_t i = 0; i < menu->entries.len; i++) {
-        const struct tune_strategy *entry = &menu->entries.at[i];
-        if (!shown[i])
-            continue;
+static void strategies_put(cJSON *list, const struct tune_menu *menu, const size_t *order,
+                           size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const struct tune_strategy *entry = &menu->entries.at[order[i]];
         cJSON *row = cJSON_CreateObject();
         mcp_put_text(row, "strategy", entry->name);
         mcp_put_text(row, "text", entry->text);
-        cJSON_AddItemToArray(entry->avoid ? avoid : tries, row);
+        mcp_put_text(row, "measured", entry->measured);
+        cJSON_AddItemToArray(list, row);
     }
 }
 
@@ -200,33 +198,23 @@ static void stock_put(cJSON *object, const struct tune_state *state) {
     }
 }
 
-/* All that applies: unlike a prompt, an answer leaves nothing out by chance. */
+/* All that applies: unlike a prompt, an answer leaves nothing out. */
 void mcp_tool_menu(struct mcp_call *call) {
     const struct tune_state *state = mcp_state(call);
-    const struct tune_attempt *from = tune_state_attempt(state, state->incumbent);
-    const char *source = from ? tune_source(state, from) : state->kernel_source;
-    struct buf families = {0};
-    tune_memory_family_of(state, &families);
-    const struct tune_menu_facts facts = {
-        .device = state->device,
-        .dialect = source ? tune_memory_dialect(source) : NULL,
-        .release = tune_release(state),
-        .families = families.at,
-        .source = source,
-        .bound_by = from ? from->bound_by : NULL,
-        .any_precision = tune_precision_allowed(state) == TUNE_PRECISION_ANY,
-        .spilled_bytes = from ? tune_attempt_metric(from, "spill_save_bytes") : (double)NAN};
+    struct arena *arena = arena_new();
+    const struct tune_menu_facts facts = tune_menu_facts_of(state, state->incumbent, arena);
     const struct tune_menu_draw draw = {
         .session = state->id ? state->id : "", .round = 1, .keep = 1};
     struct tune_menu *menu = tune_menu_load();
-    bool *shown = mem_alloc(menu->entries.len + 1, sizeof *shown);
-    tune_menu_choose(menu, &facts, &draw, shown);
+    size_t *order = mem_alloc(menu->entries.len + 1, sizeof *order), harmful;
+    size_t count = tune_menu_choose(menu, &facts, &draw, order, &harmful);
     cJSON *object = cJSON_CreateObject();
-    strategies_put(object, menu, shown);
+    strategies_put(cJSON_AddArrayToObject(object, "try"), menu, order, count);
+    strategies_put(cJSON_AddArrayToObject(object, "avoid"), menu, order + count, harmful);
     stock_put(object, state);
-    free(shown);
+    free(order);
     tune_menu_free(menu);
-    buf_free(&families);
+    arena_free(arena);
     mcp_call_done(call, object, NULL);
 }
 

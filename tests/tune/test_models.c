@@ -61,6 +61,44 @@ static void what_does_not_compile_is_repaired_with_its_text(void **unused) {
     end(&scripted);
 }
 
+/* The second turn is told what the first one changed, and what it had to repair. */
+static void a_repair_turn_knows_the_turns_before_it(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    begin(&scripted,
+          PLAN("one") PLAN("one")
+              EDIT("# latency 1000",
+                   "# latency 700 # broken") "=== fixer\n<<<<<<< SEARCH\n    # latency 700 # "
+                                             "broken\n=======\n    # latency 701 # "
+                                             "broken\n>>>>>>> REPLACE\n=== fixer\nGive up: this "
+                                             "device has no such thing.\nNever.\n");
+    scripted.fake.options.rounds = 1;
+    run(&scripted);
+    const struct tune_state *state = fake_state(&scripted.fake);
+    const struct tune_attempt *attempt = &state->attempts.at[1];
+    assert_int_equal(attempt->status, TUNE_STATUS_FAILED);
+    char *prompt = last_prompt(&scripted, "state.fixer");
+    const char *turns = strstr(prompt, "# earlier turns\n");
+    assert_non_null(turns);
+    assert_non_null(strstr(turns, "Turn 1: it failed with \""));
+    assert_non_null(strstr(turns, "-     # latency 700 # broken\n"));
+    assert_non_null(strstr(turns, "+     # latency 701 # broken\n"));
+    free(prompt);
+    /* giving up is the model's, with its reason beside what could not be repaired */
+    assert_non_null(strstr(attempt->reason, "; script: gave up: this device has no such thing."));
+    assert_null(strstr(attempt->reason, "Never"));
+    assert_int_equal(state->rejections.len, 1);
+    assert_true(state->rejections.at[0].by_loop);
+    tune_session_close(scripted.fake.session);
+    scripted.fake.options.proposer = NULL;
+    scripted.fake.place = (struct fake_place){.loop = scripted.fake.loop};
+    scripted.fake.options.rounds = 0;
+    scripted.fake.options.gate_set = false;
+    fake_open(&scripted.fake);
+    assert_non_null(strstr(fake_state(&scripted.fake)->attempts.at[1].turns, "Turn 1: "));
+    end(&scripted);
+}
+
 static void the_prompt_holds_what_is_known(void **unused) {
     (void)unused;
     static const char *const words[] = {"SBUF: 128 partitions", "   2      # latency 1000",
@@ -685,6 +723,7 @@ int main(void) {
         cmocka_unit_test(a_model_plans_and_rewrites),
         cmocka_unit_test(an_answer_that_cannot_be_read_gets_one_more_turn),
         cmocka_unit_test(what_does_not_compile_is_repaired_with_its_text),
+        cmocka_unit_test(a_repair_turn_knows_the_turns_before_it),
         cmocka_unit_test(the_prompt_holds_what_is_known),
         cmocka_unit_test(reopening_gives_the_same_state),
         cmocka_unit_test(no_model_is_a_usage_error),

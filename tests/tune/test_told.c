@@ -310,6 +310,42 @@ static void a_loss_is_told_by_line(void **unused) {
     tune_state_free(state);
 }
 
+static int times(const char *text, const char *words) {
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, words)); at++)
+        count++;
+    return count;
+}
+
+/* An attempt has one row: hone's own note repeats the row and is not told, a model's lesson joins
+ * it. All rows have the conditions before them. */
+static void each_thing_is_said_once(void **unused) {
+    (void)unused;
+    struct tune_state *state = tune_state_new();
+    apply(state, "session", "{\"task\": \"softmax\", \"source\": \"a\\n\", \"device\": \"trn2\"}");
+    apply(state, "closure",
+          "{\"python\": \"3\", \"numpy\": \"2\", \"sizes\": \"x float32 (4096, 4096)\"}");
+    put_attempt(state, 0, "a\\n", "\"latency_us\": 1000");
+    put_attempt(state, 1, "b\\n", "\"latency_us\": 1031");
+    put_attempt(state, 2, "c\\n", "\"latency_us\": 1032");
+    apply(state, "note",
+          "{\"round\": 1, \"attempt\": 1, \"lesson\": \"\\\"t1\\\" was a step back: slower.\"}");
+    apply(state, "note",
+          "{\"round\": 2, \"attempt\": 2, \"lesson\": \"the store waits\", \"author\": \"me\"}");
+    apply(state, "note", "{\"round\": 2, \"attempt\": -1, \"lesson\": \"about nothing here\"}");
+    state->incumbent = 0;
+    struct buf rest = {0};
+    free(system_of(state, TUNE_ROLE_PLANNER, &rest));
+    assert_int_equal(times(rest.at, "\"t1\""), 1);
+    assert_int_equal(times(rest.at, "the store waits"), 1);
+    assert_non_null(strstr(rest.at, "\"t2\": revert, 0.969x. Lesson: the store waits\n"));
+    assert_int_equal(times(rest.at, "about nothing here"), 1);
+    assert_non_null(strstr(rest.at, "Modelled on trn2, x float32 (4096, 4096), precision keep:\n"));
+    assert_non_null(strstr(rest.at, "\ninputs: x float32 (4096, 4096)\n"));
+    buf_free(&rest);
+    tune_state_free(state);
+}
+
 /* Planner and rewriter see why the kernel at hand takes its time, and the text is the log's. */
 static void causes_are_told_as_the_log_has_them(void **unused) {
     (void)unused;
@@ -343,6 +379,7 @@ int main(void) {
         cmocka_unit_test(a_profile_has_no_zeros_exponents_or_sums),
         cmocka_unit_test(instructions_in_use_come_with_their_pages),
         cmocka_unit_test(a_loss_is_told_by_line),
+        cmocka_unit_test(each_thing_is_said_once),
         cmocka_unit_test(causes_are_told_as_the_log_has_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

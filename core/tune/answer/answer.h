@@ -24,6 +24,10 @@ size_t tune_answer_plans(struct str answer, int lines, struct arena *arena,
 bool tune_answer_kernel(struct str answer, const char *source, const char *function,
                         struct buf *out, struct err *err);
 
+/* Whether the answer gives up: it begins with "give up:" and a reason, and has no code. *reason
+ * points into it. */
+bool tune_answer_gives_up(struct str answer, struct str *reason);
+
 /* Whether an answer has edits or a definition of a function in it; and what it says beside them,
  * appended, with a line "---" where they stood. */
 bool tune_answer_has_kernel(struct str answer);

@@ -178,3 +178,18 @@ bool tune_answer_has_kernel(struct str answer) {
     tune_edits_free(&edits);
     return has;
 }
+
+bool tune_answer_gives_up(struct str answer, struct str *reason) {
+    static const char words[] = "give up";
+    struct str text = str_trim(answer);
+    while (text.len && strchr("#*_>` ", *text.at))
+        text = (struct str){text.at + 1, text.len - 1};
+    if (text.len < sizeof words || strncasecmp(text.at, words, sizeof words - 1) != 0 ||
+        tune_answer_has_kernel(answer))
+        return false;
+    text = (struct str){text.at + sizeof words - 1, text.len - sizeof words + 1};
+    while (text.len && strchr("*_`: -", *text.at))
+        text = (struct str){text.at + 1, text.len - 1};
+    *reason = str_trim(text);
+    return true;
+}

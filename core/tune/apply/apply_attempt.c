@@ -50,6 +50,20 @@ static void normal_set(struct tune_attempt *attempt, const char *normal) {
         memcpy(attempt->normal, normal, sizeof attempt->normal - 1);
 }
 
+/* Turns of an attempt that begins anew are no more. */
+static void turn_add(struct tune_state *state, struct tune_attempt *attempt,
+                     const struct tune_event *event) {
+    const char *turn = event->attempt.turn,
+               *before = event->attempt.repairs ? attempt->turns : NULL;
+    struct buf text = {0};
+    if (before)
+        buf_puts(&text, before);
+    if (turn)
+        buf_printf(&text, "Turn %d: %s", event->attempt.repairs, turn);
+    attempt->turns = text.len ? tune_keep(state, text.at) : NULL;
+    buf_free(&text);
+}
+
 /* A new attempt, or a repair turn of one that is open: then it starts over with the new source. */
 void apply_attempt(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     const char *source = event->attempt.source;
@@ -57,6 +71,7 @@ void apply_attempt(struct tune_state *state, const struct tune_event *event, int
         return;
     struct tune_attempt *attempt = attempt_place(state, event->attempt.attempt);
     tune_status_set(state, attempt, TUNE_STATUS_OPEN, NULL);
+    turn_add(state, attempt, event);
     attempt_clear(attempt);
     diagnostics_leave(state, attempt->id);
     attempt->parent = MIN_OF(event->attempt.parent, attempt->id - 1);

@@ -149,6 +149,8 @@ void apply_closure(struct tune_state *state, const struct tune_event *event, int
         state->python = tune_keep(state, closure->python);
     if (closure->numpy)
         state->numpy = tune_keep(state, closure->numpy);
+    if (closure->sizes)
+        state->sizes = tune_keep(state, closure->sizes);
     if (!closure->files.given)
         return;
     state->files.len = state->changed.len = 0;

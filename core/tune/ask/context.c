@@ -17,10 +17,6 @@
 #include "tune/read/read.h"
 #include "tune/sums/sums.h"
 
-#define LINES_OF_A_LOSS 2
-#define LINES_OF_A_LESSON 6
-#define CONTEXT_NOTES 12 /* the last so many, besides the pinned ones */
-
 static const char *keep(struct tune_context *context, const char *text) {
     return text ? arena_strdup(context->arena, text) : NULL;
 }
@@ -30,28 +26,13 @@ static void closed_add(struct tune_context *context, const char *key, const char
         *vec_push(&context->closed) = (struct tune_closed){keep(context, key), how};
 }
 
-/* Whether a direction did what it said and gained nothing, and was followed only once: it may be
- * followed again, with what stood in the way. The rewriter would make the same edit. */
-static bool has_second_turn(const struct tune_state *state, const struct tune_attempt *attempt) {
-    const struct tune_plan *plan = &attempt->plan;
-    if (plan->held != TUNE_ANSWER_YES || attempt->status != TUNE_STATUS_REVERT || plan->sweep ||
-        !plan->key || (plan->author && !strcmp(plan->author, "rewriter")))
-        return false;
-    for (size_t i = 1; i < state->attempts.len; i++) {
-        const struct tune_attempt *other = &state->attempts.at[i];
-        if (other != attempt && other->plan.key && !strcmp(other->plan.key, plan->key))
-            return false;
-    }
-    return true;
-}
-
 /* Directions that did not work, whoever found that out. */
 static void closed_fill(struct tune_context *context, const struct tune_state *state) {
     for (size_t i = 1; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
         /* A parent of a beam lives on beside what was made of it. */
         bool made = !state->way->keeps_at_once && attempt->parent == context->attempt;
-        if (attempt->outdated || has_second_turn(state, attempt))
+        if (attempt->outdated || tune_has_second_turn(state, attempt))
             continue;
         if (state->way->keeps_at_once && attempt->parent == context->attempt &&
             attempt->status == TUNE_STATUS_KEEP && attempt->plan.key && *attempt->plan.key)
@@ -83,152 +64,6 @@ static void profile_fill(struct tune_context *context, const struct tune_attempt
                                 attempt->bounds.at[i].busy_us, attempt->bounds.at[i].without_us};
 }
 
-/* Says, too, what is left out because it is old. */
-static void older_print(struct buf *out, size_t older, const char *what) {
-    if (older)
-        buf_printf(out, "[... %zu older %s%s left out ...]\n", older, what, PLURAL(older));
-}
-
-static void notes_print(struct tune_context *context, const struct tune_state *state) {
-    struct buf out = {0};
-    size_t older = 0;
-    for (size_t i = 0; i < state->notes.len; i++) {
-        const struct tune_note *note = &state->notes.at[i];
-        if (!tune_context_has_note(state, i)) {
-            older += !note->dropped;
-            continue;
-        }
-        buf_printf(&out, "- round %d, %s: %s", note->round, tune_category_word(note->category),
-                   note->lesson ? note->lesson : "");
-        if (note->evidence)
-            buf_printf(&out, " (%s)", note->evidence);
-        buf_putc(&out, '\n');
-    }
-    if (out.len)
-        older_print(&out, older, "note");
-    tune_section_add(context, "notes", &out);
-}
-
-/* What the person did not want; with `by_loop` what nobody could carry out. */
-static void rejections_print(struct tune_context *context, const struct tune_state *state,
-                             const char *section, bool by_loop) {
-    struct buf out = {0};
-    for (size_t i = 0; i < state->rejections.len; i++) {
-        const struct tune_rejection *rejection = &state->rejections.at[i];
-        if (rejection->hunk || rejection->by_loop != by_loop)
-            continue;
-        buf_printf(&out, "- \"%s\" (round %d): %s\n",
-                   rejection->title ? rejection->title : "a kernel", rejection->round,
-                   rejection->reason ? rejection->reason : "no reason given");
-    }
-    tune_section_add(context, section, &out);
-}
-
-static void declined_print(struct tune_context *context, const struct tune_state *state) {
-    struct buf out = {0};
-    for (size_t i = 0; i < state->rejections.len; i++) {
-        const struct tune_rejection *rejection = &state->rejections.at[i];
-        if (!rejection->hunk)
-            continue;
-        buf_printf(&out, "- of \"%s\" (round %d): %s\n%s",
-                   rejection->title ? rejection->title : "a kernel", rejection->round,
-                   rejection->reason ? rejection->reason : "no reason given", rejection->hunk);
-    }
-    tune_section_add(context, "declined", &out);
-}
-
-/* What moved as predicted, and which bounds moved against it. */
-static void second_turn_print(const struct tune_state *state, const struct tune_attempt *attempt,
-                              struct buf *out) {
-    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
-    buf_putc(out, '.');
-    tune_prediction_print(out, attempt);
-    for (size_t i = 0; parent && i < attempt->bounds.len; i++)
-        for (size_t k = 0; k < parent->bounds.len; k++) {
-            const struct tune_bound *now = &attempt->bounds.at[i], *was = &parent->bounds.at[k];
-            if (strcmp(now->name, was->name) != 0 || now->busy_us == was->busy_us)
-                continue;
-            buf_printf(out, " %s busy ", now->name);
-            tune_us_print(out, was->busy_us);
-            buf_puts(out, " -> ");
-            tune_us_print(out, now->busy_us);
-            buf_putc(out, '.');
-        }
-    buf_puts(out,
-             " The latency did not follow: this direction may be proposed once more, under its "
-             "title, if the plan removes what stood in the way.");
-}
-
-/* Of slower attempts on the kernel at hand, the last few: where their time went. */
-#define LOSSES 3
-
-static bool is_loss(const struct tune_context *context, const struct tune_attempt *attempt) {
-    return attempt->parent == context->attempt && attempt->vs_parent < 1 && !attempt->outdated;
-}
-
-/* The first of them; what is before it is too long ago. */
-static int first_loss(const struct tune_context *context, const struct tune_state *state) {
-    int left = LOSSES, id = (int)state->attempts.len;
-    while (id > 1 && left > 0)
-        left -= is_loss(context, &state->attempts.at[--id]);
-    return id;
-}
-
-/* How much of the gain of a modelled attempt rests on rules that nobody measured. */
-static void rests_print(struct buf *out, const struct tune_state *state,
-                        const struct tune_attempt *attempt) {
-    struct buf said = {0};
-    struct tune_rests rests = tune_gain_rests(tune_state_attempt(state, attempt->parent), attempt);
-    tune_rests_print(&said, &rests);
-    if (said.len)
-        buf_printf(out, " (%s)", said.at);
-    buf_free(&said);
-}
-
-static void tried_print(struct tune_context *context, const struct tune_state *state) {
-    struct buf out = {0};
-    int losses = first_loss(context, state);
-    for (size_t i = 1; i < state->attempts.len; i++) {
-        const struct tune_attempt *attempt = &state->attempts.at[i];
-        if (attempt->status == TUNE_STATUS_OPEN || attempt->outdated)
-            continue;
-        buf_printf(&out, "- attempt %d on %d, \"%s\": %s", attempt->id, attempt->parent,
-                   attempt->plan.title ? attempt->plan.title : "",
-                   tune_status_word(attempt->status));
-        if (!isnan(attempt->vs_parent))
-            buf_printf(&out, ", %.3fx", attempt->vs_parent);
-        rests_print(&out, state, attempt);
-        if (attempt->reason)
-            buf_printf(&out, ": %s", attempt->reason);
-        if (has_second_turn(state, attempt))
-            second_turn_print(state, attempt, &out);
-        else if (attempt->id >= losses && is_loss(context, attempt)) {
-            buf_putc(&out, '.');
-            tune_difference_print(state, attempt, LINES_OF_A_LOSS, &out);
-        }
-        buf_putc(&out, '\n');
-    }
-    tune_section_add(context, "tried before", &out);
-}
-
-/* Ideas that were thrown away because another one was taken first. */
-static void stock_print(struct tune_context *context, const struct tune_state *state) {
-    struct buf out = {0};
-    size_t at[TUNE_STOCK_SHOWN], count = tune_stock_list(state, at, TUNE_STOCK_SHOWN);
-    for (size_t i = 0; i < count; i++) {
-        const struct tune_stocked *row = &state->stock.at[at[i]];
-        double most = tune_stock_most(state, &row->plan);
-        buf_printf(&out, "- \"%s\" (round %d, for attempt %d): %s", row->plan.title, row->round,
-                   row->parent, row->plan.what ? row->plan.what : "");
-        if (row->plan.latency < 0)
-            buf_printf(&out, " Predicted: latency %+.0f %%.", row->plan.latency * 100);
-        if (!isnan(most))
-            buf_printf(&out, " Its bound is worth at most %.0f %% of the latency now.", most * 100);
-        buf_putc(&out, '\n');
-    }
-    tune_section_add(context, "stock", &out);
-}
-
 static void memory_print(struct tune_context *context, const struct tune_state *state) {
     struct buf memory = {0}, closed = {0};
     tune_context_memory(state, &memory);
@@ -237,18 +72,15 @@ static void memory_print(struct tune_context *context, const struct tune_state *
     tune_section_add(context, "closed directions", &closed);
 }
 
-bool tune_context_has_note(const struct tune_state *state, size_t index) {
-    const struct tune_note *note = &state->notes.at[index];
-    return !note->dropped && (note->pinned || index + CONTEXT_NOTES >= state->notes.len);
-}
-
-static void task_print(struct tune_context *context, const struct tune_state *state) {
+void tune_section_task(struct tune_context *context, const struct tune_state *state) {
     struct buf out = {0};
-    buf_printf(&out, "%s%s%s on %s (%s%s%s)\ntolerance: relative L2 %.3g; precision: %s\n",
-               state->task ? state->task : "kernel", state->function ? ", function " : "",
-               state->function ? state->function : "", device_name(state->device),
-               state->target ? state->target : "sim", state->nki ? ", NKI " : "",
-               state->nki ? state->nki : "", state->tolerance,
+    buf_printf(&out, "%s%s%s on %s (%s%s%s)\n", state->task ? state->task : "kernel",
+               state->function ? ", function " : "", state->function ? state->function : "",
+               device_name(state->device), state->target ? state->target : "sim",
+               state->nki ? ", NKI " : "", state->nki ? state->nki : "");
+    if (state->sizes)
+        buf_printf(&out, "inputs: %s\n", state->sizes);
+    buf_printf(&out, "tolerance: relative L2 %.3g; precision: %s\n", state->tolerance,
                state->precision ? state->precision : "keep");
     tune_section_add(context, "task", &out);
 }
@@ -263,7 +95,7 @@ static void numbered_print(struct tune_context *context, const char *name, const
     tune_section_add(context, name, &out);
 }
 
-static void text_section(struct tune_context *context, const char *name, const char *text) {
+void tune_section_text(struct tune_context *context, const char *name, const char *text) {
     struct buf out = {0};
     if (text)
         buf_puts(&out, text);
@@ -271,8 +103,8 @@ static void text_section(struct tune_context *context, const char *name, const c
 }
 
 /* What is the same in every question of a session, for all roles: services can cache it. */
-static void shared_sections(struct tune_context *context, const struct tune_state *state,
-                            const char *source) {
+void tune_section_shared(struct tune_context *context, const struct tune_state *state,
+                         const char *source) {
     struct buf out = {0};
     tune_facts_limits(device_name(state->device), &out);
     tune_section_add(context, "limits", &out);
@@ -282,7 +114,7 @@ static void shared_sections(struct tune_context *context, const struct tune_stat
     tune_section_add(context, "api", &out);
     tune_facts_metrics(&out);
     tune_section_add(context, "metrics", &out);
-    text_section(context, "reference", state->reference_source);
+    tune_section_text(context, "reference", state->reference_source);
 }
 
 /* The instructions that matter here, in full: those of the kernel, of the plan, of the strategies
@@ -329,7 +161,7 @@ static void share_print(struct buf *out, const char *label, double share) {
         buf_printf(out, "%s%+.0f %%\n", label, share * 100);
 }
 
-static void plan_print(struct tune_context *context, const struct tune_plan *plan) {
+void tune_section_plan(struct tune_context *context, const struct tune_plan *plan) {
     struct buf out = {0};
     if (plan) {
         context->first_line = plan->first_line;
@@ -417,9 +249,10 @@ static void repair_fill(struct tune_context *context, const struct tune_state *s
     context->repair_error = keep(context, out.at ? out.at : "it does not compile");
     context->repair_source = keep(context, tune_source(state, open));
     tune_section_add(context, "what has to be repaired", &out);
+    tune_section_text(context, "earlier turns", open->turns);
 }
 
-static void changes_fill(struct tune_context *context, const struct tune_state *state) {
+void tune_section_changes(struct tune_context *context, const struct tune_state *state) {
     for (size_t i = 0; i < state->parts.len; i++) {
         struct tune_part_change change = state->parts.at[i];
         change.part = keep(context, change.part);
@@ -463,8 +296,8 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     const struct tune_attempt *from = tune_state_attempt(state, context->attempt);
     context->source = keep(context, from ? tune_source(state, from) : state->kernel_source);
     closed_fill(context, state);
-    changes_fill(context, state);
-    task_print(context, state);
+    tune_section_changes(context, state);
+    tune_section_task(context, state);
     if (from) {
         context->latency_us = from->latency_us;
         context->only_certain = from->modelled && !state->keeps_inside;
@@ -475,20 +308,15 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
         tune_lines_section(context, state, from);
         tune_causes_section(context, state, from);
     }
-    notes_print(context, state);
-    rejections_print(context, state, "rejections", false);
-    rejections_print(context, state, "not carried out", true);
-    declined_print(context, state);
-    tried_print(context, state);
-    stock_print(context, state);
+    tune_tried_sections(context, state);
     memory_print(context, state);
     menu_print(context, state, call);
     repair_fill(context, state, tune_attempt_in(state, lane));
-    plan_print(context, tune_lane_plan(state, lane));
-    shared_sections(context, state, context->source);
+    tune_section_plan(context, tune_lane_plan(state, lane));
+    tune_section_shared(context, state, context->source);
     in_use_section(context, tune_lane_plan(state, lane));
-    text_section(context, "plans wanted",
-                 state->way->divides ? "one or two plans" : "one to three plans");
+    tune_section_text(context, "plans wanted",
+                      state->way->divides ? "one or two plans" : "one to three plans");
     tune_precision_section(context, state, from);
     several_print(context, state, tune_lane_of(state, lane));
     numbered_print(context, "kernel", context->source);
@@ -499,75 +327,6 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
 
 struct tune_context *tune_context_build(const struct tune_state *state, int lane) {
     return proposal_context(state, lane, -1);
-}
-
-/* ------------------------------------------------------------------------------- for a lesson */
-
-static void moved_print(struct buf *out, const struct tune_attempt *from,
-                        const struct tune_attempt *to) {
-    for (size_t i = 0; i < to->metrics.len; i++) {
-        const struct tune_metric *metric = &to->metrics.at[i];
-        double before = tune_attempt_metric(from, metric->name);
-        if (isnan(before) || before == metric->value)
-            continue;
-        buf_printf(out, "%s: %.6g -> %.6g", metric->name, before, metric->value);
-        if (before != 0)
-            buf_printf(out, " (%+.1f %%)", (metric->value / before - 1) * 100);
-        buf_putc(out, '\n');
-    }
-}
-
-static void measured_print(struct tune_context *context, const struct tune_state *state,
-                           const struct tune_attempt *parent, const struct tune_attempt *attempt) {
-    struct buf out = {0};
-    buf_printf(&out, "attempt %d against attempt %d: ", attempt->id, attempt->parent);
-    tune_us_print(&out, parent ? parent->latency_us : NAN);
-    buf_puts(&out, " -> ");
-    tune_us_print(&out, attempt->latency_us);
-    if (!isnan(attempt->vs_parent))
-        buf_printf(&out, ", %.3f times as fast", attempt->vs_parent);
-    rests_print(&out, state, attempt);
-    buf_printf(&out, "%s\ndecision: %s%s%s\n", tune_attempt_how(attempt),
-               tune_status_word(attempt->status), attempt->reason ? ": " : "",
-               attempt->reason ? attempt->reason : "");
-    struct buf held = {0};
-    tune_prediction_print(&held, attempt);
-    if (held.len)
-        buf_printf(&out, "prediction:%s\n", held.at);
-    buf_free(&held);
-    struct buf lines = {0};
-    tune_difference_print(state, attempt, LINES_OF_A_LESSON, &lines);
-    if (lines.len)
-        buf_printf(&out, "by line:%s\n", lines.at);
-    buf_free(&lines);
-    if (parent)
-        moved_print(&out, parent, attempt);
-    tune_section_add(context, "measured", &out);
-}
-
-struct tune_context *tune_context_lesson(const struct tune_state *state, int lane) {
-    struct tune_context *context = mem_alloc(1, sizeof *context);
-    context->arena = arena_new();
-    context->round = state->round;
-    context->attempt = tune_lane_attempt(state, lane);
-    context->latency_us = context->floor_us = NAN;
-    const struct tune_attempt *attempt = tune_attempt_in(state, lane);
-    if (!attempt)
-        return context;
-    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
-    changes_fill(context, state);
-    shared_sections(context, state, tune_source(state, attempt));
-    task_print(context, state);
-    plan_print(context, attempt->plan.title ? &attempt->plan : NULL);
-    measured_print(context, state, parent, attempt);
-    bool gain = !(attempt->vs_parent < 1);
-    text_section(context, gain ? "faster" : "slower", tune_source(state, attempt));
-    text_section(context, gain ? "slower" : "faster", tune_source(state, parent));
-    tune_profile_section(context, "profile", attempt);
-    tune_causes_section(context, state, attempt);
-    if (parent)
-        tune_profile_section(context, "profile before", parent);
-    return context;
 }
 
 /* --------------------------------------------------------------------------- one more question */
@@ -587,8 +346,8 @@ static void edits_fill(struct tune_context *context, const struct tune_call *cal
 
 /* The answer that could not be used, and why. */
 static void mend_fill(struct tune_context *context, const struct tune_call *call) {
-    text_section(context, "answer", call->said && *call->said ? call->said : "(nothing)");
-    text_section(context, "complaint", call->unread);
+    tune_section_text(context, "answer", call->said && *call->said ? call->said : "(nothing)");
+    tune_section_text(context, "complaint", call->unread);
 }
 
 static const struct tune_call *call_at(const struct tune_state *state, int number) {

@@ -61,16 +61,39 @@ static void value_print(struct buf *out, double value, const char *unit) {
         buf_printf(out, "%.*f %s", fabs(value) < 1 ? 4 : 2, value, unit ? unit : "");
 }
 
+static bool is_peak(const char *name) {
+    return !strcmp(name, "sbuf_peak_bytes") || !strcmp(name, "psum_peak_bytes");
+}
+
 static void metrics_print(struct buf *out, const struct tune_attempt *attempt) {
     for (size_t i = 0; i < attempt->metrics.len; i++) {
         const struct tune_metric *metric = &attempt->metrics.at[i];
-        bool peak =
-            !strcmp(metric->name, "sbuf_peak_bytes") || !strcmp(metric->name, "psum_peak_bytes");
+        bool peak = is_peak(metric->name);
         if (!(metric->value != 0) || is_left_out(metric->name))
             continue;
         buf_printf(out, "%s: ", metric->name);
         value_print(out, peak ? metric->value / NKI_PARTITIONS : metric->value, metric->unit);
         buf_puts(out, peak ? " in each partition\n" : "\n");
+    }
+}
+
+void tune_metrics_moved_print(struct buf *out, const struct tune_attempt *from,
+                              const struct tune_attempt *to) {
+    for (size_t i = 0; i < to->metrics.len; i++) {
+        const struct tune_metric *metric = &to->metrics.at[i];
+        double before = tune_attempt_metric(from, metric->name);
+        bool peak = is_peak(metric->name);
+        double part = peak ? NKI_PARTITIONS : 1;
+        if (isnan(before) || before == metric->value || is_left_out(metric->name))
+            continue;
+        buf_printf(out, "%s: ", metric->name);
+        value_print(out, before / part, metric->unit);
+        buf_puts(out, " -> ");
+        value_print(out, metric->value / part, metric->unit);
+        buf_puts(out, peak ? " in each partition" : "");
+        if (before != 0)
+            buf_printf(out, " (%+.1f %%)", (metric->value / before - 1) * 100);
+        buf_putc(out, '\n');
     }
 }
 

@@ -13,6 +13,7 @@
 #include "tune/ask/testing.h"
 
 #define MENU_FILE "prompts/menu.md"
+#define ONE_BY_LOT 4 /* of so many that are shown, one is drawn */
 #define MENU_LIMIT (1u << 20)
 #define MENU_ENTRIES 500
 
@@ -68,7 +69,8 @@ static bool field_read(struct tune_menu *menu, struct tune_strategy *entry, stru
     } fields[] = {{"on:", &entry->on},
                   {"dialect:", &entry->dialect},
                   {"since:", &entry->since},
-                  {"when:", &entry->when}};
+                  {"when:", &entry->when},
+                  {"measured:", &entry->measured}};
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         if (!str_starts(line, fields[i].label))
             continue;
@@ -215,23 +217,77 @@ static double lot(const struct tune_menu_draw *draw, const char *name) {
     return (double)(hash >> 11) * 0x1p-53;
 }
 
-void tune_menu_choose(const struct tune_menu *menu, const struct tune_menu_facts *facts,
-                      const struct tune_menu_draw *draw, bool *shown) {
-    size_t count = 0, least = menu->entries.len;
-    double lowest = 2;
+/* How many conditions of an entry are known to hold, not only not known to fail. A bound counts
+ * twice: it is what the profile says of this kernel. */
+static double confirmed(const struct tune_strategy *entry, const struct tune_menu_facts *facts) {
+    double count = 0;
+    struct str rest = str_of(entry->when), word;
+    while (str_next(&rest, ' ', &word)) {
+        bool bound = str_ends(word, "-bound");
+        if (!word.len)
+            continue;
+        if (bound)
+            count += facts->bound_by ? 2 : 0;
+        else if (str_is(word, "spills"))
+            count += facts->spilled_bytes > 0 ? 2 : 0;
+        else
+            count += facts->source || facts->families ? 1 : 0;
+    }
+    return count + (entry->dialect && facts->dialect ? 0.5 : 0);
+}
+
+/* What became of plans that used it here: what gained can be used elsewhere in the kernel, but not
+ * first; what did not gain is not wanted soon. */
+static double past(const struct tune_strategy *entry, const struct tune_menu_facts *facts) {
+    double worth = 0;
+    for (size_t i = 0; i < facts->n_tried; i++) {
+        const struct tune_attempt *attempt = &facts->tried[i];
+        if (!attempt->plan.strategy || strcmp(attempt->plan.strategy, entry->name) != 0 ||
+            attempt->status == TUNE_STATUS_OPEN)
+            continue;
+        worth -= attempt->status == TUNE_STATUS_KEEP ? 0.5 : 2;
+    }
+    return worth;
+}
+
+struct ranked {
+    size_t index;
+    double worth, lot;
+};
+
+static int by_worth(const void *a, const void *b) {
+    const struct ranked *x = a, *y = b;
+    return x->worth > y->worth   ? -1
+           : x->worth < y->worth ? 1
+           : x->lot < y->lot     ? -1
+                                 : x->lot > y->lot;
+}
+
+static int by_lot(const void *a, const void *b) {
+    const struct ranked *x = a, *y = b;
+    return x->lot < y->lot ? -1 : x->lot > y->lot;
+}
+
+size_t tune_menu_choose(const struct tune_menu *menu, const struct tune_menu_facts *facts,
+                        const struct tune_menu_draw *draw, size_t *order, size_t *avoid) {
+    size_t count = 0;
+    struct ranked *rows = mem_alloc(menu->entries.len + 1, sizeof *rows);
     for (size_t i = 0; i < menu->entries.len; i++) {
         const struct tune_strategy *entry = &menu->entries.at[i];
-        shown[i] = tune_menu_applies(entry, facts);
-        if (!shown[i] || entry->avoid)
-            continue;
-        double drawn = lot(draw, entry->name);
-        shown[i] = drawn < draw->keep;
-        count += shown[i];
-        if (drawn >= lowest)
-            continue;
-        lowest = drawn;
-        least = i;
+        if (!entry->avoid && tune_menu_applies(entry, facts))
+            rows[count++] = (struct ranked){i, confirmed(entry, facts) + past(entry, facts),
+                                            lot(draw, entry->name)};
     }
-    if (!count && least < menu->entries.len)
-        shown[least] = true;
+    size_t shown = MIN_OF(MAX_OF((size_t)(draw->keep * (double)count + 0.5), 1), count);
+    size_t best = shown < count ? shown - shown / ONE_BY_LOT : shown;
+    qsort(rows, count, sizeof *rows, by_worth);
+    qsort(rows + best, count - best, sizeof *rows, by_lot);
+    for (size_t i = 0; i < shown; i++)
+        order[i] = rows[i].index;
+    mem_free_(rows);
+    *avoid = 0;
+    for (size_t i = 0; i < menu->entries.len; i++)
+        if (menu->entries.at[i].avoid && tune_menu_applies(&menu->entries.at[i], facts))
+            order[shown + (*avoid)++] = i;
+    return shown;
 }

@@ -12,11 +12,12 @@
 struct tune_strategy {
     const char *name; /* "resident": small letters, digits and _ */
     const char *text;
-    const char *on;      /* generations, "trn2 trn3" */
-    const char *dialect; /* "current" or "legacy" */
-    const char *since;   /* first NKI release it works with, "0.4" */
-    const char *when;    /* what else has to hold: see tune_menu_applies */
-    bool avoid;          /* measured to do harm: told as such, and never dropped */
+    const char *on;       /* generations, "trn2 trn3" */
+    const char *dialect;  /* "current" or "legacy" */
+    const char *since;    /* first NKI release it works with, "0.4" */
+    const char *when;     /* what else has to hold: see tune_menu_applies */
+    const char *measured; /* under which conditions that was found out */
+    bool avoid;           /* measured to do harm: told as such, and never dropped */
 };
 struct tune_menu {
     VEC(struct tune_strategy) entries;
@@ -33,19 +34,27 @@ struct tune_menu_facts {
     const char *source, *bound_by;          /* bound_by: "DMA", or "DMA Vector" */
     bool any_precision;
     double spilled_bytes;
+    const struct tune_attempt *tried; /* attempts of the session, whose plans name strategies */
+    size_t n_tried;
 };
+
+/* Of a session's kernel; texts belong to the arena and to the state. */
+struct tune_menu_facts tune_menu_facts_of(const struct tune_state *state, int parent,
+                                          struct arena *arena);
 
 /* Which draw of the menu: the same values give the same entries on every machine. */
 struct tune_menu_draw {
     const char *session;
     int round, parent, plan; /* plan: counts the questions of the round */
-    double keep;             /* the probability of each entry; 1: all */
+    double keep;             /* the share of the entries that apply; 1: all */
 };
-/* Marks in shown[entries.len] what goes into the prompt: each entry that applies with the
- * probability, at least one of them, and all that are to be avoided. Whether an entry is shown does
- * not depend on the others. */
-void tune_menu_choose(const struct tune_menu *menu, const struct tune_menu_facts *facts,
-                      const struct tune_menu_draw *draw, bool *shown);
+/* What goes into the prompt, as indices in order[entries.len]. First the entries that apply and are
+ * worth most, as many as the share says, at least one: by how many of their conditions the profile
+ * confirms, what the bound takes, and what became of plans that used them. One in four is drawn
+ * from the others instead, so that nothing is never shown; among equals the draw decides, too.
+ * Returns how many; *avoid: how many of what is to be avoided follow. */
+size_t tune_menu_choose(const struct tune_menu *menu, const struct tune_menu_facts *facts,
+                        const struct tune_menu_draw *draw, size_t *order, size_t *avoid);
 
 /* The part of the menu that a planner's question about that attempt shows: what to try, and what to
  * leave alone. `call`: the question's number where it was put already (held, or to be mended), else

@@ -41,41 +41,54 @@ static double spilled(const struct tune_attempt *attempt) {
     return saved + reloaded;
 }
 
-static void entries_print(const struct tune_menu *menu, const bool *shown, bool avoid,
+static void entries_print(const struct tune_menu *menu, const size_t *order, size_t count,
                           struct buf *out) {
-    for (size_t i = 0; i < menu->entries.len; i++) {
-        const struct tune_strategy *entry = &menu->entries.at[i];
-        if (shown[i] && entry->avoid == avoid)
-            buf_printf(out, "- %s%s%s\n", avoid ? "" : entry->name, avoid ? "" : ": ", entry->text);
+    for (size_t i = 0; i < count; i++) {
+        const struct tune_strategy *entry = &menu->entries.at[order[i]];
+        buf_printf(out, "- %s%s%s", entry->avoid ? "" : entry->name, entry->avoid ? "" : ": ",
+                   entry->text);
+        if (entry->measured)
+            buf_printf(out, " (measured: %s)", entry->measured);
+        buf_putc(out, '\n');
     }
 }
 
-void tune_menu_show(const struct tune_state *state, int parent, int call, struct buf *out,
-                    struct buf *avoid) {
+struct tune_menu_facts tune_menu_facts_of(const struct tune_state *state, int parent,
+                                          struct arena *arena) {
     const struct tune_attempt *from = tune_state_attempt(state, parent);
     const char *source = from ? tune_source(state, from) : state->kernel_source;
     struct buf families = {0}, limited = {0};
     tune_memory_family_of(state, &families);
     if (from)
         tune_limited_names(from, &limited);
-    const struct tune_menu_facts facts = {.device = device_name(state->device),
-                                          .dialect = tune_memory_dialect(source),
-                                          .families = families.at,
-                                          .source = source,
-                                          .bound_by = limited.len ? limited.at : NULL,
-                                          .release = tune_release(state),
-                                          .any_precision =
-                                              state->precision && !strcmp(state->precision, "any"),
-                                          .spilled_bytes = from ? spilled(from) : NAN};
+    const struct tune_menu_facts facts = {
+        .device = device_name(state->device),
+        .dialect = source ? tune_memory_dialect(source) : NULL,
+        .families = families.len ? arena_strdup(arena, families.at) : NULL,
+        .source = source,
+        .bound_by = limited.len ? arena_strdup(arena, limited.at) : NULL,
+        .release = tune_release(state),
+        .any_precision = tune_precision_allowed(state) == TUNE_PRECISION_ANY,
+        .spilled_bytes = from ? spilled(from) : (double)NAN,
+        .tried = state->attempts.at,
+        .n_tried = state->attempts.len};
+    buf_free(&families);
+    buf_free(&limited);
+    return facts;
+}
+
+void tune_menu_show(const struct tune_state *state, int parent, int call, struct buf *out,
+                    struct buf *avoid) {
+    struct arena *arena = arena_new();
+    const struct tune_menu_facts facts = tune_menu_facts_of(state, parent, arena);
     const struct tune_menu_draw draw = {state->id, state->round, parent,
                                         question_number(state, call), state->menu_keep};
     struct tune_menu *menu = tune_menu_load();
-    bool *shown = mem_alloc(menu->entries.len + 1, sizeof *shown);
-    tune_menu_choose(menu, &facts, &draw, shown);
-    entries_print(menu, shown, false, out);
-    entries_print(menu, shown, true, avoid);
-    mem_free_(shown);
+    size_t *order = mem_alloc(menu->entries.len + 1, sizeof *order), harmful;
+    size_t shown = tune_menu_choose(menu, &facts, &draw, order, &harmful);
+    entries_print(menu, order, shown, out);
+    entries_print(menu, order + shown, harmful, avoid);
+    mem_free_(order);
     tune_menu_free(menu);
-    buf_free(&families);
-    buf_free(&limited);
+    arena_free(arena);
 }

@@ -7,7 +7,8 @@
 #include "tune/ask/menu.h"
 
 /* Reads a menu: prose, then entries of a heading "# name", lines "on:", "dialect:", "since:",
- * "when:", "avoid:", and text. Entries without a text or a name, and second ones of a name, are
+ * "when:", "measured:", "avoid:",
+ * and text. Entries without a text or a name, and second ones of a name, are
  * left out. Free with tune_menu_free. */
 struct tune_menu *tune_menu_read(struct str text) CC_MUST_USE;
 /* Whether an entry may help that kernel. Words of `when` with blanks between must all hold, of

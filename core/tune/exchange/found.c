@@ -161,6 +161,25 @@ void tune_files_found(struct tune_session *session, const char *source) {
     found_end(&found, before);
 }
 
+#define SIZES_MOST 8 /* inputs that are told */
+
+/* "x float32 (4096, 4096), g float32 (4096,)": the arrays among the inputs. */
+static void sizes_print(const struct task_inputs *inputs, struct buf *out) {
+    size_t arrays = 0;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct task_value *value = &inputs->values[i];
+        if (value->kind != TASK_ARRAY || arrays++ >= SIZES_MOST)
+            continue;
+        buf_printf(out, "%s%s%s%s (", out->len ? ", " : "", value->name ? value->name : "",
+                   value->name ? " " : "", dtype_name(value->array.dtype));
+        for (int k = 0; k < value->array.ndim; k++)
+            buf_printf(out, "%s%lld", k ? ", " : "", (long long)value->array.shape[k]);
+        buf_puts(out, value->array.ndim == 1 ? ",)" : ")");
+    }
+    if (arrays > SIZES_MOST)
+        buf_printf(out, " and %zu more", arrays - SIZES_MOST);
+}
+
 void tune_files_versions(struct tune_session *session) {
     const struct tune_state *state = session->state;
     const char *path = tune_reference_file(state);
@@ -175,9 +194,14 @@ void tune_files_versions(struct tune_session *session) {
                       "Python %s with numpy %s",
                       inputs->python, inputs->numpy, state->python,
                       state->numpy ? state->numpy : "?");
+    struct buf sizes = {0};
+    if (inputs)
+        sizes_print(inputs, &sizes);
+    same = same && (!sizes.len || (state->sizes && !strcmp(state->sizes, sizes.at)));
     if (told && !same)
         tune_emit(session, TUNE_ALL_LANES,
                   TUNE_EVENT_AS(CLOSURE, CLOSURE_VERSIONS, closure, .python = inputs->python,
-                                .numpy = inputs->numpy));
+                                .numpy = inputs->numpy, .sizes = sizes.len ? sizes.at : NULL));
+    buf_free(&sizes);
     task_inputs_free(inputs);
 }

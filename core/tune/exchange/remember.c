@@ -26,8 +26,9 @@
 void tune_memory_applies_to(const struct tune_state *state, struct arena *arena,
                             struct tune_experience *item) {
     struct buf text = {0};
-    item->applies_to = arena_printf(arena, "%s, %s", state->task ? state->task : "kernel",
-                                    device_name(state->device));
+    item->applies_to = arena_printf(arena, "%s, %s%s%s", state->task ? state->task : "kernel",
+                                    device_name(state->device), state->sizes ? ", " : "",
+                                    state->sizes ? state->sizes : "");
     tune_memory_family_of(state, &text);
     item->family = text.len ? arena_strndup(arena, text.at, text.len) : NULL;
     item->generation = device_name(state->device);

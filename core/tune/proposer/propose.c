@@ -206,10 +206,13 @@ static void plan_fail(struct tune_session *session, int lane, const char *text) 
     if (open && open->id > 0 && open->status == TUNE_STATUS_OPEN) {
         const char *why = open->verdict.compiles == TUNE_ANSWER_NO ? open->verdict.compiles_why
                                                                    : open->verdict.correct_why;
+        struct buf reason = {0};
+        buf_printf(&reason, "%s%s%s", why ? why : "", why ? "; " : "", text);
         if (tune_emit(session, lane,
                       TUNE_EVENT(DECIDED, decided, .attempt = open->id,
-                                 .status = TUNE_STATUS_FAILED, .reason = why ? why : text)))
+                                 .status = TUNE_STATUS_FAILED, .reason = reason.at)))
             tune_export(session, open->id);
+        buf_free(&reason);
     }
     tune_step_done(session, lane, TUNE_STEP_REWRITE, TUNE_IS_FAILED, "%s", text);
 }

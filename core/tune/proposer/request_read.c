@@ -130,8 +130,25 @@ static void mend(struct request *self, const char *why) {
     tune_request_ask(self, false);
 }
 
+#define REASON_MOST 300 /* characters of why a model gave up */
+
+/* A model that says why it cannot be done is not asked again: it is told as the model's. */
+static bool gives_up(struct request *self, const struct model_reply *answer) {
+    char words[REASON_MOST + 40];
+    struct str reason, line;
+    if (self->role > TUNE_ROLE_FIXER || !tune_answer_gives_up(answer->text, &reason))
+        return false;
+    str_next(&reason, '\n', &line);
+    snprintf(words, sizeof words, "gave up: %.*s", (int)MIN_OF(line.len, (size_t)REASON_MOST),
+             line.len ? line.at : "no reason given");
+    tune_request_fail(self, words);
+    return true;
+}
+
 void tune_request_read(struct request *self, const struct model_reply *answer) {
     struct err err = {0};
+    if (answer->failed == MODEL_FAILED_NOT && gives_up(self, answer))
+        return;
     if (read(self, answer, &err))
         return;
     struct models_proposer *owner = self->owner;

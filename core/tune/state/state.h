@@ -160,8 +160,9 @@ struct tune_attempt {
     bool floor_modelled;           /* it was measured, but its floor is the model's */
     bool profile_modelled;         /* the same for metrics, lines, bounds and timeline */
     int repairs;
-    int lnc;          /* physical cores it was measured on; 0: not told */
-    const char *wall; /* behind which it and its reference ran; NULL: not told */
+    const char *turns; /* what its repair turns changed, and what they had to repair; NULL */
+    int lnc;           /* physical cores it was measured on; 0: not told */
+    const char *wall;  /* behind which it and its reference ran; NULL: not told */
     double latency_us, floor_us;
     double floor_split_us, floor_any_us; /* in other precisions; see device_profile */
     double low_us, high_us; /* of a modelled latency: where hardware lay for most such kernels */
@@ -331,6 +332,7 @@ struct tune_state {
     VEC(struct tune_file_change) changed; /* that differ on disk; a person says which ones count */
     bool keeps_files;                     /* the session's own count, whatever is on disk */
     const char *python, *numpy;           /* versions that made the inputs; NULL: not told */
+    const char *sizes;                    /* "x float32 (4096, 4096)"; NULL: not told */
     const char *model; /* JSON: the kernel is timed inside a model; NULL: on its own */
     const char *precision, *target, *device, *proposer, *search;
     const char *nki;     /* release of NKI on the target, "0.3.0"; NULL: not known, or sim */

@@ -3,13 +3,46 @@
  * its times and profile, what it cost, and what was decided. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "nki/nki.h"
 #include "tune/exchange/inner.h"
 #include "tune/read/read.h"
+#include "tune/state/hunks.h"
 #include "tune/sums/sums.h"
 #include "tune/trial/private.h"
+
+#define TURN_LINES 16 /* of either side of what a turn changed */
+
+static void side_print(struct buf *out, const char *source, int first, int count, char mark) {
+    struct str rest = str_of(source), line;
+    for (int number = 1; str_next(&rest, '\n', &line); number++)
+        if (number >= first && number < first + MIN_OF(count, TURN_LINES))
+            buf_printf(out, "    %c " STR_FMT "\n", mark, STR_ARG(line));
+    if (count > TURN_LINES)
+        buf_printf(out, "    %c [... %d lines left out ...]\n", mark, count - TURN_LINES);
+}
+
+/* What a repair turn had to repair, and what it changed, for the turns after it. */
+static void turn_print(const struct tune_state *state, const struct tune_attempt *attempt,
+                       const char *source, struct buf *out) {
+    const char *before = tune_source(state, attempt), *why = NULL;
+    const struct tune_diagnostic *diag;
+    size_t at = 0, count = 0;
+    while (!why && (diag = tune_diagnostic_next(state, attempt->id, &at)))
+        why = diag->severity == DIAG_ERROR ? diag->message : NULL;
+    why = why                             ? why
+          : attempt->verdict.compiles_why ? attempt->verdict.compiles_why
+                                          : attempt->verdict.correct_why;
+    struct tune_hunk *hunks = tune_hunks(str_of(before), str_of(source), &count);
+    buf_printf(out, "it failed with \"%s\"; this was changed:\n", why ? why : "no reason told");
+    for (size_t i = 0; i < count && i < TURN_LINES; i++) {
+        side_print(out, before, hunks[i].old_line, hunks[i].old_count, '-');
+        side_print(out, source, hunks[i].new_line, hunks[i].new_count, '+');
+    }
+    free(hunks);
+}
 
 /* The source of attempt `id` of a lane is to be tried: a new one, or the next turn of it. */
 bool tune_attempt_emit(struct tune_session *session, int lane, int id,
@@ -23,14 +56,20 @@ bool tune_attempt_emit(struct tune_session *session, int lane, int id,
     const struct tune_plan *plan = id ? tune_lane_plan(state, lane) : NULL;
     struct tune_plan bare = plan ? *plan : (struct tune_plan){0};
     bare.source = NULL; /* the attempt has its own */
+    struct buf turn = {0};
+    if (id > 0 && candidate->repair > 0 && tune_state_attempt(state, id))
+        turn_print(state, tune_state_attempt(state, id), source, &turn);
     struct err err = {0};
     if (!store_file_write(session->store, path, str_of(source), &err))
         tune_emit_log(session, lane, TUNE_LEVEL_WARNING, "store", "%s", err.text);
-    return tune_emit(session, lane,
-                     TUNE_EVENT(ATTEMPT, attempt, .attempt = id, .parent = candidate->parent,
-                                .round = id ? state->round : 0, .repairs = candidate->repair,
-                                .source = source, .author = candidate->author, .path = path,
-                                .plan = plan ? &bare : NULL, .normal = normal.hex));
+    bool ok = tune_emit(session, lane,
+                        TUNE_EVENT(ATTEMPT, attempt, .attempt = id, .parent = candidate->parent,
+                                   .round = id ? state->round : 0, .repairs = candidate->repair,
+                                   .source = source, .author = candidate->author, .path = path,
+                                   .plan = plan ? &bare : NULL, .normal = normal.hex,
+                                   .turn = turn.len ? turn.at : NULL));
+    buf_free(&turn);
+    return ok;
 }
 
 static const struct {
