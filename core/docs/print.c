@@ -365,6 +365,7 @@ void docs_print_brief(const struct docs_page *page, enum nki_dialect dialect, st
         parts_print(page, "change", "", &said);
     struct str rest = buf_str(&said), line;
     while (str_next(&rest, '\n', &line))
-        buf_printf(out, "    " STR_FMT "\n", STR_ARG(str_trim(line)));
+        if (str_trim(line).len)
+            buf_printf(out, "    " STR_FMT "\n", STR_ARG(str_trim(line)));
     buf_free(&said);
 }

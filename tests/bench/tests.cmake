@@ -91,3 +91,12 @@ if(TARGET hone)
     $<TARGET_FILE:hone>)
   set_tests_properties(bench/agents PROPERTIES LABELS bench TIMEOUT 1800)
 endif()
+
+# What the questions of recorded sessions cost as this build puts them; build it with the release
+# preset. What they bring with a model: prompts.py HONE MODEL.
+add_executable(bench_prompts ${CMAKE_SOURCE_DIR}/tests/bench/prompts.c)
+target_link_libraries(bench_prompts PRIVATE hone_all)
+target_include_directories(bench_prompts PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+target_compile_definitions(bench_prompts PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+add_test(NAME bench/prompts COMMAND bench_prompts)
+set_tests_properties(bench/prompts PROPERTIES LABELS bench TIMEOUT 300)

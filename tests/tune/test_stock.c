@@ -79,7 +79,7 @@ static void the_next_question_shows_it(void **unused) {
     const char *part = strstr(all.at, "# proposed, not tried yet\n");
     assert_non_null(part);
     assert_non_null(strstr(part,
-                           "- \"Title dma\" (round 1, for attempt 0): do dma Predicted: latency "
+                           "- \"Title dma\" (round 1, for attempt 0): do dma. Predicted: latency "
                            "-20 %. Its bound is worth at most 40 % of the latency now.\n"
                            "- \"Title vector\""));
     buf_free(&all);

@@ -56,6 +56,17 @@ static bool enum_member(const char *type, struct str member, struct value *resul
     return false;
 }
 
+const char *nki_enum_member_at(const char *type, size_t index) {
+    for (size_t i = 0; i < COUNT_OF(members); i++) {
+        bool again = strcmp(members[i].type, type) != 0;
+        for (size_t k = 0; k < i && !again; k++)
+            again = !strcmp(members[k].type, type) && members[k].number == members[i].number;
+        if (!again && index-- == 0)
+            return members[i].member;
+    }
+    return NULL;
+}
+
 static bool enum_get(struct interp *in, const struct nki_node *node,
                      const struct value_module *module, struct str name, struct value *result) {
     (void)in;

@@ -372,6 +372,9 @@ void nki_op_explain(enum nki_op op, struct buf *out);
 /* The same for a name of nki.language with its module: "nl.load", "nl.exp", "nl.float32". False:
  * there is no such name. */
 bool nki_name_explain(struct str name, struct buf *out);
+/* The names of an enumeration of nki.isa, in its order, without second names for the same: "reset",
+ * .. of "reduce_cmd"; NULL past the last, and of what is none. */
+const char *nki_enum_member_at(const char *type, size_t index);
 /* A name of nki.language that is listed with its parameters, one at a time: "load"; NULL past the
  * last. *parameters is "" for what is not called. */
 const char *nki_name_at(size_t index, const char **parameters, const char **what);

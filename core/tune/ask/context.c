@@ -117,16 +117,20 @@ void tune_section_shared(struct tune_context *context, const struct tune_state *
     tune_section_text(context, "reference", state->reference_source);
 }
 
-/* The instructions that matter here, in full: those of the kernel, of the plan, of the strategies
- * that are shown. */
-static void in_use_section(struct tune_context *context, const struct tune_plan *plan) {
+/* The instructions that matter here, in full: those of the kernel and of its profile, of the plan,
+ * of the strategies that are shown. */
+static void in_use_section(struct tune_context *context, const struct tune_state *state,
+                           const struct tune_plan *plan) {
     struct buf words = {0}, out = {0};
     for (size_t i = 0; i < context->sections.len; i++)
-        if (!strcmp(context->sections.at[i].name, "strategies"))
+        if (!strcmp(context->sections.at[i].name, "strategies") ||
+            !strcmp(context->sections.at[i].name, "causes")) /* what nl.matmul becomes */
             buf_puts(&words, context->sections.at[i].text);
     if (plan)
         buf_printf(&words, " %s %s", plan->title ? plan->title : "", plan->what ? plan->what : "");
-    tune_facts_in_use(tune_memory_dialect(context->source), context->source, words.at, &out);
+    const struct tune_facts_told told = {tune_memory_dialect(context->source), tune_release(state),
+                                         device_name(state->device)};
+    tune_facts_in_use(&told, context->source, words.at, &out);
     buf_free(&words);
     tune_section_add(context, "api in use", &out);
 }
@@ -314,7 +318,7 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     repair_fill(context, state, tune_attempt_in(state, lane));
     tune_section_plan(context, tune_lane_plan(state, lane));
     tune_section_shared(context, state, context->source);
-    in_use_section(context, tune_lane_plan(state, lane));
+    in_use_section(context, state, tune_lane_plan(state, lane));
     tune_section_text(context, "plans wanted",
                       state->way->divides ? "one or two plans" : "one to three plans");
     tune_precision_section(context, state, from);

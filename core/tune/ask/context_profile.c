@@ -44,6 +44,8 @@ static void value_print(struct buf *out, double value, const char *unit) {
         double unit;
         const char *name;
     } sizes[] = {{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
+    if (unit && (!strcmp(unit, "count") || !strcmp(unit, "ratio")))
+        unit = NULL;
     if (unit && !strcmp(unit, "s")) {
         clock_print_duration(out, value);
         return;
@@ -56,9 +58,10 @@ static void value_print(struct buf *out, double value, const char *unit) {
     if (fabs(value) >= 1e9)
         buf_printf(out, "%.3f G%s", value / 1e9, unit ? unit : "");
     else if (value == floor(value))
-        buf_printf(out, "%.0f %s", value, unit ? unit : "");
+        buf_printf(out, "%.0f%s%s", value, unit ? " " : "", unit ? unit : "");
     else
-        buf_printf(out, "%.*f %s", fabs(value) < 1 ? 4 : 2, value, unit ? unit : "");
+        buf_printf(out, "%.*f%s%s", fabs(value) < 1 ? 4 : 2, value, unit ? " " : "",
+                   unit ? unit : "");
 }
 
 static bool is_peak(const char *name) {
@@ -174,6 +177,27 @@ struct str tune_line_text(const char *source, int number) {
     return str_trim(line);
 }
 
+#define STATEMENT_COLS 160 /* of a statement that goes over several lines */
+
+/* The statement that begins at a line: also the lines that close its brackets. */
+static void statement_print(const char *source, int number, struct buf *out) {
+    struct buf text = {0};
+    int open = 0;
+    for (int last = number; text.len < STATEMENT_COLS && (last == number || open > 0); last++) {
+        struct str line = tune_line_text(source, last);
+        if (!line.at)
+            break;
+        buf_printf(&text, "%s" STR_FMT, last == number || text.at[text.len - 1] == '(' ? "" : " ",
+                   STR_ARG(line));
+        for (size_t i = 0; i < line.len; i++)
+            open += (strchr("([{", line.at[i]) != NULL) - (strchr(")]}", line.at[i]) != NULL);
+    }
+    if (text.len)
+        buf_printf(out, "%.*s%s", (int)MIN_OF(text.len, (size_t)STATEMENT_COLS), text.at,
+                   text.len > STATEMENT_COLS ? " .." : "");
+    buf_free(&text);
+}
+
 static int by_share(const void *a, const void *b) {
     double x = ((const struct tune_line_cost *)a)->share,
            y = ((const struct tune_line_cost *)b)->share;
@@ -189,12 +213,13 @@ void tune_lines_section(struct tune_context *context, const struct tune_state *s
     if (count)
         qsort(sorted, count, sizeof *sorted, by_share);
     for (size_t i = 0; i < count && i < LINES_MOST && sorted[i].share > 0; i++) {
-        struct str text = tune_line_text(tune_source(state, attempt), sorted[i].line);
         buf_printf(&out, "line %d: %.1f %% of the critical path", sorted[i].line,
                    sorted[i].share * 100);
         if (sorted[i].engine)
             buf_printf(&out, ", %s", sorted[i].engine);
-        buf_printf(&out, ": " STR_FMT "\n", STR_ARG(text));
+        buf_puts(&out, ": ");
+        statement_print(tune_source(state, attempt), sorted[i].line, &out);
+        buf_putc(&out, '\n');
     }
     tune_section_add(context, "cost per line", &out);
 }
@@ -229,10 +254,13 @@ static void class_print(struct buf *out, const struct tune_state *state,
                         const struct tune_attempt *attempt, enum tune_precision class) {
     double floor_us = attempt ? tune_floor_in(attempt, class) : (double)NAN;
     double offer_us = state->offer_us[class];
+    double own_us = attempt ? tune_floor_in(attempt, tune_precision_allowed(state)) : (double)NAN;
     if (isnan(floor_us) && isnan(offer_us))
         return;
     buf_printf(out, "Precision %s: ", tune_precision_word(class));
-    if (!isnan(floor_us)) {
+    if (floor_us == own_us) {
+        buf_puts(out, "the same floor as in what is allowed");
+    } else if (!isnan(floor_us)) {
         buf_puts(out, "floor ");
         tune_us_print(out, floor_us);
     }

@@ -138,12 +138,13 @@ static void row_print(struct tune_context *context, const struct tune_state *sta
     const struct tune_note *note = note_of(state, attempt->id);
     buf_printf(out, "- attempt %d on %d, \"%s\": %s", attempt->id, attempt->parent,
                attempt->plan.title ? attempt->plan.title : "", tune_status_word(attempt->status));
-    if (!isnan(attempt->vs_parent))
+    if (!isnan(attempt->vs_parent) && !attempt->reason)
         buf_printf(out, ", %.3fx", attempt->vs_parent);
     tune_gain_rests_add(out, state, attempt);
     if (attempt->reason)
         buf_printf(out, ": %s", attempt->reason);
-    buf_putc(out, '.');
+    if (out->at[out->len - 1] != '.')
+        buf_putc(out, '.');
     if (tune_has_second_turn(state, attempt))
         second_turn_print(state, attempt, out);
     else {
@@ -211,6 +212,8 @@ static void stock_print(struct tune_context *context, const struct tune_state *s
         double most = tune_stock_most(state, &row->plan);
         buf_printf(&out, "- \"%s\" (round %d, for attempt %d): %s", row->plan.title, row->round,
                    row->parent, row->plan.what ? row->plan.what : "");
+        if (out.at[out.len - 1] != '.')
+            buf_putc(&out, '.');
         if (row->plan.latency < 0)
             buf_printf(&out, " Predicted: latency %+.0f %%.", row->plan.latency * 100);
         if (!isnan(most))

@@ -157,6 +157,25 @@ static void operators_print(char kind, const char *title, struct buf *out) {
     buf_putc(out, '\n');
 }
 
+/* "nisa.reduce_cmd: idle, reset", those that instructions take; not in the older dialect. */
+static const char *const enumerations[] = {"engine", "reduce_cmd", "dge_mode", "oob_mode",
+                                           "matmul_perf_mode"};
+
+static void members_print(const char *type, struct buf *out) {
+    const char *member;
+    for (size_t i = 0; (member = nki_enum_member_at(type, i)); i++)
+        buf_printf(out, "%s%s", i ? ", " : "", member);
+}
+
+static void enumerations_print(struct buf *out) {
+    buf_puts(out, "Enumerations:\n");
+    for (size_t i = 0; i < COUNT_OF(enumerations); i++) {
+        buf_printf(out, "nisa.%s: ", enumerations[i]);
+        members_print(enumerations[i], out);
+        buf_putc(out, '\n');
+    }
+}
+
 void tune_facts_api(const char *dialect, const char *release, const char *device, struct buf *out) {
     const struct told told = {dialect && !strcmp(dialect, "legacy"), release, device};
     order_print(told.legacy, out);
@@ -164,6 +183,7 @@ void tune_facts_api(const char *dialect, const char *release, const char *device
     operators_print('b', "Operators with two operands:", out);
     operators_print('r', "Of them, reductions take:", out);
     operators_print('a', "Functions of activation:", out);
+    enumerations_print(out);
     names_print(&told, out);
     struct str example =
         embed_find(told.legacy ? "prompts/examples/legacy.py" : "prompts/examples/current.py");
@@ -218,17 +238,38 @@ static void page_print(const struct docs *docs, const char *name, enum nki_diale
     buf_free(&said);
 }
 
-void tune_facts_in_use(const char *dialect, const char *source, const char *words,
+/* "bias: a tile or a number, or None": what each parameter takes. What is written stands in the
+ * API. */
+static void parameters_take(const struct nki_op_row *row, struct buf *out) {
+    for (size_t k = 0; k < row->n_params; k++) {
+        const struct nki_param *param = &row->params[k];
+        const char *takes = nki_takes_text(param->takes);
+        bool is_enum = !strcmp(takes, "a member of its enumeration");
+        bool mode = !strcmp(param->name, "perf_mode");
+        buf_printf(out, "%s%s: ", k ? "; " : "    ", param->name);
+        if (is_enum)
+            buf_printf(out, "a member of nisa.%s", mode ? "matmul_perf_mode" : param->name);
+        else
+            buf_puts(out, takes);
+    }
+    buf_putc(out, '\n');
+}
+
+void tune_facts_in_use(const struct tune_facts_told *told, const char *source, const char *words,
                        struct buf *out) {
-    bool legacy = dialect && !strcmp(dialect, "legacy");
+    const struct told rules = {told->dialect && !strcmp(told->dialect, "legacy"), told->release,
+                               told->device};
     struct docs *docs = docs_open();
     size_t room = PAGES_BYTES;
     for (int op = 0; op < NKI_OP_COUNT; op++) {
-        const char *name = nki_op_row((enum nki_op)op)->name;
-        if (!has(source, name, '(') && !has(words, name, 0))
+        const struct nki_op_row *row = nki_op_row((enum nki_op)op);
+        if ((!has(source, row->name, '(') && !has(words, row->name, 0)) ||
+            !has_instruction(&rules, (enum nki_op)op))
             continue;
-        nki_op_explain((enum nki_op)op, out);
-        page_print(docs, name, legacy ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT, &room, out);
+        buf_printf(out, "nisa.%s\n", row->name);
+        parameters_take(row, out);
+        page_print(docs, row->name, rules.legacy ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT, &room,
+                   out);
     }
     docs_close(docs);
 }

@@ -14,8 +14,13 @@ void tune_facts_limits(const char *device, struct buf *out);
 void tune_facts_api(const char *dialect, const char *release, const char *device, struct buf *out);
 /* What the numbers of a profile mean, from the glossary. */
 void tune_facts_metrics(struct buf *out);
-/* Parameter by parameter, the instructions that `source` calls or `words` name ("nc_matmul"), with
- * the limits and notes of their pages, as far as those fit into a few kilobytes. */
-void tune_facts_in_use(const char *dialect, const char *source, const char *words, struct buf *out);
+/* What the parameters of the instructions that `source` calls or `words` name ("nc_matmul") take,
+ * with the limits and notes of their pages, as far as those fit into a few kilobytes. Only what the
+ * release and the generation have. */
+struct tune_facts_told {
+    const char *dialect, *release, *device;
+};
+void tune_facts_in_use(const struct tune_facts_told *told, const char *source, const char *words,
+                       struct buf *out);
 
 #endif

@@ -41,15 +41,21 @@ static double spilled(const struct tune_attempt *attempt) {
     return saved + reloaded;
 }
 
+static bool same(const char *a, const char *b) {
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+/* The conditions of a measurement stand before the entries that share them. */
 static void entries_print(const struct tune_menu *menu, const size_t *order, size_t count,
                           struct buf *out) {
+    const char *before = NULL;
     for (size_t i = 0; i < count; i++) {
         const struct tune_strategy *entry = &menu->entries.at[order[i]];
-        buf_printf(out, "- %s%s%s", entry->avoid ? "" : entry->name, entry->avoid ? "" : ": ",
+        if (!same(entry->measured, before))
+            buf_printf(out, "%s:\n", entry->measured ? entry->measured : "Besides");
+        before = entry->measured;
+        buf_printf(out, "- %s%s%s\n", entry->avoid ? "" : entry->name, entry->avoid ? "" : ": ",
                    entry->text);
-        if (entry->measured)
-            buf_printf(out, " (measured: %s)", entry->measured);
-        buf_putc(out, '\n');
     }
 }
 

@@ -20,28 +20,25 @@ static bool has_bounds(const struct tune_attempt *attempt) {
     return attempt->bounds.len && latency_of(attempt) > 0;
 }
 
+/* In the order of the alphabet: which of those that limit alike saves a little more says nothing.
+ */
 void tune_limited_names(const struct tune_attempt *attempt, struct buf *out) {
-    double best = COUNTS, last = INFINITY;
+    double best = COUNTS;
+    const char *last = "";
     for (size_t i = 0; has_bounds(attempt) && i < attempt->bounds.len; i++)
         best = fmax(best, saved(attempt, &attempt->bounds.at[i]));
-    const char *between = "";
     for (size_t turn = 0; has_bounds(attempt) && turn < attempt->bounds.len; turn++) {
-        const struct tune_bound *next = NULL;
+        const char *next = NULL;
         for (size_t i = 0; i < attempt->bounds.len; i++) {
             const struct tune_bound *bound = &attempt->bounds.at[i];
-            double share = saved(attempt, bound);
-            if (share >= COUNTS && share >= best * ALIKE && share < last &&
-                (!next || share > saved(attempt, next)))
-                next = bound;
+            bool limits = saved(attempt, bound) >= fmax(COUNTS, best * ALIKE);
+            if (limits && strcmp(bound->name, last) > 0 && (!next || strcmp(bound->name, next) < 0))
+                next = bound->name;
         }
         if (!next)
             return;
-        last = saved(attempt, next);
-        for (size_t i = 0; i < attempt->bounds.len; i++)
-            if (saved(attempt, &attempt->bounds.at[i]) == last) {
-                buf_printf(out, "%s%s", between, attempt->bounds.at[i].name);
-                between = " ";
-            }
+        buf_printf(out, "%s%s", *last ? " " : "", next);
+        last = next;
     }
 }
 

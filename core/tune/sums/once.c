@@ -24,7 +24,8 @@ static const struct tune_attempt *attempt_of(const struct tune_state *state,
     return NULL;
 }
 
-/* Of the last questions for both, those that have been decided about. */
+/* Of the last questions for both, those that have been decided about. A kernel that one repair turn
+ * made right still took no more questions than two would have. */
 static bool goes_well(const struct tune_state *state) {
     int asked = 0, passed = 0;
     for (size_t i = state->calls.len; i > 0 && asked < RECENT; i--) {
@@ -35,7 +36,7 @@ static bool goes_well(const struct tune_state *state) {
             continue;
         attempt = attempt_of(state, call);
         asked++;
-        passed += attempt && attempt->repairs == 0 && attempt->status != TUNE_STATUS_FAILED;
+        passed += attempt && attempt->repairs <= 1 && attempt->status != TUNE_STATUS_FAILED;
     }
     return asked < LEAST || 2 * passed >= asked;
 }

@@ -18,7 +18,8 @@ bool tune_beam_has(const struct tune_state *state, int attempt);
 
 /* once.c: whether the next plan is asked for together with its kernel: as the setting says, never
  * in a wide search; by itself where one model does both, no gate stands between them, and at least
- * half of the last kernels that it wrote in this way passed their checks at once. */
+ * half of the last kernels that it wrote in this way passed their checks, or did after one repair
+ * turn. */
 bool tune_asks_for_both(const struct tune_state *state);
 
 #define TUNE_STOCK_SHOWN 8 /* plans of the stock that a question and a list show */

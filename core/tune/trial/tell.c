@@ -9,7 +9,7 @@
 #include "nki/nki.h"
 #include "tune/exchange/inner.h"
 #include "tune/read/read.h"
-#include "tune/state/hunks.h"
+#include "tune/state/inner.h"
 #include "tune/sums/sums.h"
 #include "tune/trial/private.h"
 
