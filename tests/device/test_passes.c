@@ -74,6 +74,16 @@ static const char too_much_zeroed[] =
             "    for k in range(16):\n"
             "        nisa.tensor_copy(dst=t[k][:, 0, :], src=x)\n"
             "        nisa.tensor_copy(dst=y, src=t[k][:, 7, :])\n" END;
+/* 240 KiB a partition in tiles of so many parts, of which each is added to in turn. */
+static const char in_turn[] =
+    CURRENT "    t = []\n"
+            "    for k in range(120 // %d):\n"
+            "        z = nl.ndarray((128, %d, 512), dtype=nl.float32, buffer=nl.sbuf)\n"
+            "        nisa.memset(dst=z, value=0.0)\n"
+            "        t.append(z)\n"
+            "    for k in range(4 * 120):\n"
+            "        z = t[k // %d %% len(t)][:, k %% %d, :]\n"
+            "        nisa.tensor_tensor(dst=z, data1=z, data2=x, op=nl.add)\n" END;
 static const char halves[] =
     LEGACY "    for k in nl.affine_range(8):\n"
            "        x = nl.ndarray((nl.par_dim(128), 512), dtype=nl.float32, buffer=nl.sbuf)\n"
@@ -203,6 +213,26 @@ static void zeros_are_not_spilled(void **state) {
     (void)state;
     assert_true(value_of(too_much_zeroed, "trn2", NULL, "spill_save_bytes") <= 0);
     assert_true(value_of(too_much_zeroed, "trn2", NULL, "spill_reload_bytes") <= 0);
+}
+
+/* The part of the shorter of DMA and Vector that runs beside the other. */
+static double beside(int parts) {
+    char text[2048];
+    (void)snprintf(text, sizeof text, in_turn, parts, parts, parts, parts);
+    struct device_profile *profile = time_text(text, "trn2", NULL);
+    double dma = profile_metric(profile, "dma_active_time", 0);
+    double vector = profile_metric(profile, VECTOR, 0);
+    double all = profile_metric(profile, "total_time", 0);
+    device_profile_free(profile);
+    return (dma + vector - all) / fmin(dma, vector);
+}
+
+/* An eighth of SBUF is kept free: a tile of 12 KiB comes back while others are worked on, one of
+ * 48 KiB only when another has left. */
+static void what_comes_back_early_needs_room_in_one_piece(void **state) {
+    (void)state;
+    assert_true(beside(6) > 0.5);
+    assert_true(beside(24) < 0.3);
 }
 
 static void what_several_loads_made_is_not_saved(void **state) {
@@ -374,6 +404,7 @@ int main(void) {
         cmocka_unit_test(copies_out_of_psum_are_shared_from_trn2_on),
         cmocka_unit_test(what_is_read_of_a_spilled_tile_comes_back),
         cmocka_unit_test(zeros_are_not_spilled),
+        cmocka_unit_test(what_comes_back_early_needs_room_in_one_piece),
         cmocka_unit_test(what_several_loads_made_is_not_saved),
         cmocka_unit_test(an_engine_serves_the_same_partitions_always),
         cmocka_unit_test(gathered_rows_cost_a_descriptor_each),

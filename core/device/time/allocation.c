@@ -387,6 +387,17 @@ static bool has_room(const struct allocation *allocation) {
     return most_live(image) <= image->generation->sbuf_partition_bytes;
 }
 
+/* Where tiles are moved out, what comes next can come early into what was kept free, and nowhere
+ * else: a tile needs room in one piece, and what is left between the others is none. */
+static void note_room(const struct walk *w, bool spills) {
+    struct allocation *allocation = w->allocation;
+    const struct device_image *image = allocation->image;
+    allocation->sbuf_room = image->generation->sbuf_partition_bytes;
+    if (spills && w->partial)
+        allocation->sbuf_room =
+            MIN_OF(allocation->sbuf_room, allocation->sbuf_peak + spare_bytes(image));
+}
+
 static void walk_program(struct allocation *allocation, const bool *absent, bool spills) {
     const struct device_image *image = allocation->image;
     struct walk w = {.allocation = allocation, .capacity = UINT64_MAX};
@@ -415,6 +426,7 @@ static void walk_program(struct allocation *allocation, const bool *absent, bool
         if (!allocation_hides(allocation, i))
             walk_or_put_off(&w, i, absent);
     walk_rest(&w, absent);
+    note_room(&w, spills);
     vec_free(&w.touched);
     free(w.touched_base);
     free(w.use_base);

@@ -76,6 +76,7 @@ struct allocation {
     VEC(struct balance) balances;  /* at the start of each period of each gap, and behind the gap */
     bool *hides;                   /* per instruction: it is of a hidden period; NULL: none is */
     bool is_foldable;              /* nothing but steady schedules stands against leaving out */
+    uint64_t sbuf_room;            /* bytes per partition of SBUF that the schedule may use */
     uint64_t sbuf_peak, psum_peak; /* bytes per partition, in program order */
     uint64_t spill_save_bytes, spill_reload_bytes;
     uint64_t reload_bytes; /* inputs read again because SBUF could not hold them */

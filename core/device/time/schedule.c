@@ -526,7 +526,7 @@ static void reset(struct run *run, int lifted) {
             offer(run, s);
     const struct time_change *change = run->allocation->change;
     bool endless = change && change->kind == TIME_CHANGE_ROOM;
-    reset_memory(&run->sbuf, false, endless ? UINT64_MAX : generation->sbuf_partition_bytes);
+    reset_memory(&run->sbuf, false, endless ? UINT64_MAX : run->allocation->sbuf_room);
     reset_memory(&run->psum, true, endless ? UINT64_MAX : generation->psum_partition_bytes);
     grant(run, &run->sbuf, false);
     grant(run, &run->psum, false);
