@@ -267,6 +267,10 @@ static void revert_beam_print(const struct tune_state *state, int id, struct buf
                id);
 }
 
+static bool waits_at_plan(const struct tune_state *state) {
+    return state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_PLAN;
+}
+
 /* What cannot be done is said before anything is asked. */
 static void ask_revert(struct views *views, int id) {
     const struct tune_attempt *attempt = tune_state_attempt(views->state, id);
@@ -289,7 +293,8 @@ static void ask_revert(struct views *views, int id) {
     if (lanes_may(views))
         revert_beam_print(views->state, id, &text);
     else
-        buf_puts(&text, tune_lane_of(views->state, views->lane)->candidate.exists
+        buf_puts(&text, tune_lane_of(views->state, views->lane)->candidate.exists ||
+                                waits_at_plan(views->state)
                             ? "The proposal that is open now is closed; nothing is deleted, and u "
                               "takes it back."
                             : "The next round starts from it. Nothing is deleted, and u takes it "

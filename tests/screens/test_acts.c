@@ -310,6 +310,17 @@ static void one_roof_for_all(void **unused) {
     tune_state_free(state);
 }
 
+/* Going back says what becomes of what waits. */
+static void going_back_says_that_a_plan_is_closed(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("planned", &now_ms);
+    struct views *views = views_that_act(state);
+    assert_true(shows(views, "7 Home R", "the incumbent? The proposal that is open now"));
+    views_free(views);
+    tune_state_free(state);
+}
+
 /* It takes back one decision at a time, of a person or of the loop, and says which before. */
 static void undo_says_what_it_takes_back(void **unused) {
     (void)unused;
@@ -382,6 +393,7 @@ int main(void) {
         cmocka_unit_test(the_hunk_in_hand_is_shown),
         cmocka_unit_test(two_columns_work_or_it_is_said_why_not),
         cmocka_unit_test(one_roof_for_all),
+        cmocka_unit_test(going_back_says_that_a_plan_is_closed),
         cmocka_unit_test(undo_says_what_it_takes_back),
         cmocka_unit_test(what_was_taken_back_is_done_again),
     };

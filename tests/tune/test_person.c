@@ -301,6 +301,7 @@ static void going_back_to_an_attempt_goes_on_from_it(void **unused) {
     assert_int_equal(mine->parent, 1);
     assert_string_equal(mine->author, "you");
     assert_int_equal(mine->status, TUNE_STATUS_KEEP);
+    assert_int_equal(mine->plan.held, TUNE_ANSWER_UNKNOWN); /* who predicts nothing cannot fail */
     assert_int_equal(state->incumbent, 4);
     fake_act(&fake, ACT(.kind = TUNE_ACT_OVERRULE, .attempt = 2, .text = "suspect"));
     assert_int_equal(state->attempts.at[2].status, TUNE_STATUS_SUSPECT);

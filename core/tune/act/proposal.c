@@ -242,8 +242,7 @@ void tune_do_write_kernel(struct tune_state *state, const struct tune_action *ac
                                                   .author = "you",
                                                   .what = "",
                                                   .why = "",
-                                                  .metric = "latency",
-                                                  .size = NAN,
+                                                  .size = NAN, /* nothing is predicted */
                                                   .latency = NAN,
                                                   .lane = -1,
                                                   .moved = NAN};
