@@ -71,7 +71,7 @@ struct finder {
     size_t at;          /* the file whose imports are followed */
     unsigned of;        /* bits of enum task_of: whose file it is */
     const char *folder; /* of the kernel or the reference */
-    bool full, by_text;
+    bool full, by_text, no_data;
 };
 
 static struct task_file *file_at(struct task_closure *closure, const char *path) {
@@ -81,12 +81,13 @@ static struct task_file *file_at(struct task_closure *closure, const char *path)
     return NULL;
 }
 
-/* The closure takes over `text`. */
+/* The closure takes over `text`; NULL: it was not read. */
 static struct task_file *file_put(struct task_closure *closure, const char *path, char *text,
                                   size_t size) {
     struct task_file *file = vec_push(&closure->files);
     *file = (struct task_file){.path = mem_strdup(path), .text = text, .size = size};
-    file->hash = hash_content(text, size);
+    if (text)
+        file->hash = hash_content(text, size);
     return file;
 }
 
@@ -106,7 +107,9 @@ static void found(struct finder *finder, const char *path) {
     char *text = NULL;
     bool full = !file && finder->closure->files.len >= TASK_MAX_FILES;
     bool large = !file && is_too_large(plain); /* it is not read to find that out */
-    if (!file && !full && !large && (text = file_read(plain, TASK_MAX_FILE_BYTES, &size, NULL))) {
+    bool skips = finder->no_data && finder->by_text && !str_ends(str_of(plain), ".py");
+    if (!file && !full && !large &&
+        (skips || (text = file_read(plain, TASK_MAX_FILE_BYTES, &size, NULL)))) {
         file = file_put(finder->closure, plain, text, size);
         file->by_text = finder->by_text;
     } else if (!file && !full && finder->by_text) {
@@ -245,9 +248,10 @@ static void look_at_texts(struct finder *finder) {
 
 /* Goes over all files that belong to the kernel, or to the reference. Their number grows on the
  * way. */
-static bool follow(struct task_closure *closure, unsigned of, size_t start, struct err *err) {
+static bool follow(struct task_closure *closure, unsigned of, size_t start, bool no_data,
+                   struct err *err) {
     char *folder = path_folder(closure->files.at[start].path);
-    struct finder finder = {.closure = closure, .of = of, .folder = folder};
+    struct finder finder = {.closure = closure, .of = of, .folder = folder, .no_data = no_data};
     bool done[TASK_MAX_FILES + 2] = {0};
     for (bool more = true; more && !finder.full;) {
         more = false;
@@ -333,8 +337,10 @@ struct task_closure *task_closure_find(const struct task_start *start, struct er
         reference = 0; /* one file is both */
     if (err && err->kind == ERR_ENVIRONMENT)
         err->kind = ERR_USAGE;
-    bool fits = ok && (!start->kernel_path || follow(closure, TASK_OF_KERNEL, 0, err));
-    fits = fits && (!start->reference_path || follow(closure, TASK_OF_REFERENCE, reference, err));
+    bool fits =
+        ok && (!start->kernel_path || follow(closure, TASK_OF_KERNEL, 0, start->no_data, err));
+    fits = fits && (!start->reference_path ||
+                    follow(closure, TASK_OF_REFERENCE, reference, start->no_data, err));
     if (fits) {
         name_all(closure);
         return closure;

@@ -21,9 +21,9 @@ enum task_of { TASK_OF_KERNEL = 1, TASK_OF_REFERENCE = 2 };
 struct task_file {
     char *path; /* absolute, without . and .. */
     char *name; /* below the closure's root: "helper.py", "common/tiles.py" */
-    char *text; /* terminated */
+    char *text; /* terminated; NULL: data that was not read */
     size_t size;
-    struct hash hash; /* of the text */
+    struct hash hash; /* of the text; empty without */
     unsigned of;
     bool is_start; /* the kernel itself, or the reference itself */
     bool by_text;  /* named by a string, no import: data, or a module */
@@ -47,6 +47,7 @@ char *task_path_plain(const char *path) CC_MUST_USE;
  * the binary). Paths may be NULL. */
 struct task_start {
     const char *kernel_path, *kernel_text, *reference_path;
+    bool no_data; /* data that strings name is found, but not read */
 };
 /* NULL and *err (usage) when kernel or reference cannot be read, or too many files belong to the
  * task. An import that leads to no readable file is passed over. */

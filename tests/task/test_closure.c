@@ -95,6 +95,17 @@ static void data_that_is_too_large_is_named(void **state) {
     assert_int_equal(closure->left.len, 1);
     assert_string_equal(closure->left.at[0].path, large);
     assert_string_equal(closure->left.at[0].name, "large.bin");
+    task_closure_free(closure);
+    char *small = put(state, "l/small.bin", "data"), *module = put(state, "l/late.py", "A = 1\n");
+    char *all = put(state, "l/all.py", "open('small.bin'), import_module('late')\n");
+    struct err err = {0};
+    closure = task_closure_find(&(struct task_start){.reference_path = all, .no_data = true}, &err);
+    assert_true(closure && closure->files.len == 3);
+    assert_null(task_closure_named(closure, "small.bin")->text);
+    assert_string_equal(task_closure_named(closure, "late.py")->text, "A = 1\n");
+    free(all);
+    free(module);
+    free(small);
     int64_t size = 0;
     struct hash before, after;
     assert_true(task_file_sum(large, NULL, &size, &before));

@@ -5,6 +5,7 @@
 #include "task/cache.h"
 #include "tune/fake.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #define SOURCE(latency, more) \
@@ -332,6 +333,33 @@ static void a_change_of_a_large_file_is_noticed(void **unused) {
     fake_end(&fake);
 }
 
+/* Who changes a byte and puts the times back, as some tools for copying do. */
+static void a_change_that_leaves_size_and_times_is_noticed(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    tune_session_close(fake.session);
+    char *data = path_join(fake.folder, "weights.bin");
+    fake_file(fake.folder, "weights.bin", "one");
+    fake_file(fake.folder, "reference.py", "W = np.fromfile('weights.bin')\n");
+    struct timespec old[2] = {{.tv_sec = 1700000000}, {.tv_sec = 1700000000}};
+    assert_int_equal(utimensat(AT_FDCWD, data, old, 0), 0);
+    fake.options.fresh = true;
+    fake_open(&fake);
+    fake.options.fresh = false;
+    start(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_true(state->finished && !state->changed.len && file_named(state, "weights.bin"));
+    FILE *file = fopen(data, "r+b");
+    assert_true(file && fputs("two", file) >= 0 && fclose(file) == 0);
+    assert_int_equal(utimensat(AT_FDCWD, data, old, 0), 0);
+    start(&fake);
+    assert_int_equal(state->changed.len, 1);
+    assert_string_equal(state->changed.at[0].name, "weights.bin");
+    free(data);
+    fake_end(&fake);
+}
+
 /* SQLite would say "unable to open database file". */
 static void a_path_that_is_too_long_is_refused_with_what_to_do(void **unused) {
     (void)unused;
@@ -580,6 +608,7 @@ int main(void) {
         cmocka_unit_test(what_the_reference_was_seen_to_read_is_kept),
         cmocka_unit_test(what_changed_since_it_was_read_is_not_taken_for_it),
         cmocka_unit_test(a_change_of_a_large_file_is_noticed),
+        cmocka_unit_test(a_change_that_leaves_size_and_times_is_noticed),
         cmocka_unit_test(a_path_that_is_too_long_is_refused_with_what_to_do),
         cmocka_unit_test(a_file_of_many_gigabytes_is_read_beside_the_loop),
         cmocka_unit_test(a_reference_that_comes_later_is_taken),

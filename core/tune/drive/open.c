@@ -454,6 +454,7 @@ void tune_session_close(struct tune_session *session) {
     early_forget(session);
     tune_slices_forget(session);
     tune_large_forget(session);
+    tune_seen_forget(session);
     tune_ingest_forget(session);
     if (session->proposer)
         tune_work_cancel(session);

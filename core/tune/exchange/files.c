@@ -4,6 +4,7 @@
  * count; what follows from that is drive's. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "tune/exchange/private.h"
 #include "tune/session/inner.h"
@@ -46,7 +47,7 @@ bool tune_file_name_is_safe(const char *name) {
 /* --------------------------------------------------------------------------- what is on disk */
 
 struct task_closure *tune_files_now(const struct tune_session *session, const char *source,
-                                    struct err *err) {
+                                    bool data, struct err *err) {
     const char *kernel = session->kernel_now, *reference = session->reference_now;
     char *folder = path_folder(reference ? reference : "x"), *beside = NULL;
     if (session->is_builtin) { /* no file: it stands for one beside its reference */
@@ -55,8 +56,10 @@ struct task_closure *tune_files_now(const struct tune_session *session, const ch
     }
     if (!source && (session->is_builtin || !file_exists(kernel)))
         source = session->state->kernel_source;
-    struct task_start start = {
-        .kernel_path = kernel, .kernel_text = source, .reference_path = reference};
+    struct task_start start = {.kernel_path = kernel,
+                               .kernel_text = source,
+                               .reference_path = reference,
+                               .no_data = !data};
     struct task_closure *closure = task_closure_find(&start, err);
     free(beside);
     free(folder);
@@ -161,7 +164,8 @@ void tune_files_begin(struct tune_session *session) {
     struct err err = {0};
     if (session->state->files.len || !session->state->kernel_source)
         return;
-    struct task_closure *closure = tune_files_now(session, session->state->kernel_source, &err);
+    struct task_closure *closure =
+        tune_files_now(session, session->state->kernel_source, true, &err);
     if (closure)
         reference_as_it_was(session->state, closure);
     if (!closure || !artefacts_put(session, closure, &err))
@@ -195,7 +199,7 @@ bool tune_files_take(struct tune_session *session) {
                 "%.200s is gone. Put it back and take it in, or keep the "
                 "session's files (k)",
                 session->kernel_now);
-    struct task_closure *closure = gone ? NULL : tune_files_now(session, NULL, &err);
+    struct task_closure *closure = gone ? NULL : tune_files_now(session, NULL, true, &err);
     bool ok = closure && artefacts_put(session, closure, &err);
     struct tune_event event = tune_event_empty(TUNE_EVENT_SESSION);
     event.form = TUNE_FORM_SESSION_SOURCE;
@@ -324,9 +328,17 @@ static void file_compare(struct changes *changes, const char *root,
         free(path);
         return;
     }
+    struct stat before;
+    bool there = stat(path, &before) == 0;
+    if (there && tune_seen_is(session, path, file->hash)) {
+        free(path);
+        return;
+    }
     char *text = file_read(path, TASK_MAX_FILE_BYTES, &size, NULL);
     struct hash hash = hash_content(text ? text : "", size);
     bool same = text && !strcmp(hash.hex, file->hash);
+    if (there && text)
+        tune_seen_note(changes->session, path, &before, &hash);
     /* The kernel's own source is in the log. */
     if (is_kernel(file))
         same = same || session->is_builtin || (text && is_attempts(session->state, hash.hex));
@@ -346,7 +358,7 @@ static bool is_known(const struct tune_state *state, const char *name) {
 /* Whether an import that led to no file of the task leads to one now. */
 static void new_files(struct changes *changes, const char *root) {
     struct task_closure *closure =
-        tune_files_now(changes->session, changes->session->state->kernel_source, NULL);
+        tune_files_now(changes->session, changes->session->state->kernel_source, false, NULL);
     size_t len = strlen(root);
     for (size_t i = 0; closure && i < closure->files.len; i++) {
         const struct task_file *file = &closure->files.at[i];

@@ -91,7 +91,7 @@ static void what_the_reference_read(struct found *found) {
 }
 
 static void what_the_candidate_imports(struct found *found, const char *source) {
-    struct task_closure *closure = tune_files_now(found->session, source, NULL);
+    struct task_closure *closure = tune_files_now(found->session, source, false, NULL);
     for (size_t i = 0; closure && i < closure->files.len; i++)
         if (!closure->files.at[i].is_start)
             file_add(found, closure->files.at[i].path, tune_files_word(&closure->files.at[i]));

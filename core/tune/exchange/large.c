@@ -40,15 +40,6 @@ struct tune_large {
 /* ---------------------------------------------------------------------------------- what is known
  */
 
-static bool is_same_time(struct timespec a, struct timespec b) {
-    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
-static bool is_same_file(const struct stat *a, const struct stat *b) {
-    return a->st_size == b->st_size && a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
-           is_same_time(a->st_mtim, b->st_mtim) && is_same_time(a->st_ctim, b->st_ctim);
-}
-
 static struct tune_large *known(struct tune_session *session, const char *path) {
     struct tune_large *at = session->large;
     while (at && strcmp(at->path, path) != 0)
@@ -139,7 +130,7 @@ static void reading_work(void *data) {
     if (!ok && reading->err.kind == ERR_NONE)
         err_set(&reading->err, ERR_ENVIRONMENT, "%.300s cannot be read: %s", reading->path,
                 strerror(errno));
-    if (ok && (stat(reading->path, &after) != 0 || !is_same_file(&after, &reading->was)))
+    if (ok && (stat(reading->path, &after) != 0 || !tune_file_is_same(&after, &reading->was)))
         reading->was = (struct stat){0}; /* it changed meanwhile, so it is read again */
 }
 
@@ -195,7 +186,7 @@ enum tune_large_is tune_large_sum(struct tune_session *session, const char *path
         return TUNE_LARGE_BUSY;
     if (stat(path, &now) != 0 || !S_ISREG(now.st_mode))
         return TUNE_LARGE_GONE;
-    if (!is_same_file(&now, &large->was)) {
+    if (!tune_file_is_same(&now, &large->was)) {
         reading_start(session, large, &(struct reading){.was = now});
         return TUNE_LARGE_BUSY;
     }

@@ -21,10 +21,11 @@ bool tune_row_write(struct tune_session *session, const struct tune_attempt *att
 void tune_derive_chosen(struct tune_session *session, const struct tune_chosen *chosen);
 
 /* files.c: the task's files as they lie on disk now, and the kernel with that source (NULL: as it
- * is on disk). The folder below which the session's names of files are; NULL when that cannot be
- * told; free it with free. The word of an event for whose file it is. */
+ * is on disk); what their data holds only where `data` asks for it. The folder below which the
+ * session's names of files are; NULL when that cannot be told; free it with free. The word of an
+ * event for whose file it is. */
 struct task_closure *tune_files_now(const struct tune_session *session, const char *source,
-                                    struct err *err) CC_MUST_USE;
+                                    bool data, struct err *err) CC_MUST_USE;
 char *tune_files_root(const struct tune_session *session) CC_MUST_USE;
 /* The same for any state: `anchor` is where its file that is `of` "kernel" or "reference" lies. */
 char *tune_files_root_of(const struct tune_state *state, const char *anchor,
@@ -32,6 +33,15 @@ char *tune_files_root_of(const struct tune_state *state, const char *anchor,
 const char *tune_files_word(const struct task_file *file);
 /* The word for a file that is only read. */
 const char *tune_files_read_word(unsigned of);
+
+struct stat;
+/* seen.c: whether two looks were at one file that nobody changed in between. Whether the file is
+ * what it was when it was seen to have that hash. Notes what one had that was `before` it was read.
+ */
+bool tune_file_is_same(const struct stat *a, const struct stat *b);
+bool tune_seen_is(const struct tune_session *session, const char *path, const char *hash);
+void tune_seen_note(struct tune_session *session, const char *path, const struct stat *before,
+                    const struct hash *hash);
 
 /* large.c: size and hash of a large file (task_file_sum). It is read again only where its size, its
  * times or its place on the disk changed, and by a worker: when all are read, the driver's
