@@ -32,6 +32,7 @@ struct workbench {
     struct views *views;
     struct tune_session *session;
     struct mcp_host *agents;          /* that joined the session; NULL: none can */
+    struct mcp_wish *wish;            /* for the session, until they can */
     struct tune_preflight *preflight; /* of the session's models; NULL: none */
     struct tune_options options;
     struct config *config;   /* lives longer than the session */
@@ -246,6 +247,8 @@ static void let_agents_join(struct workbench *bench) {
     const struct tune_state *state = tune_session_state(bench->session);
     if (!bench->agents && !state->read_only)
         bench->agents = mcp_host_open(bench->loop, bench->session, bench->config, &ignored);
+    mcp_wish_end(bench->wish);
+    bench->wish = NULL;
 }
 
 static void leave_session(struct workbench *bench);
@@ -285,10 +288,13 @@ static bool open_session(struct workbench *bench, const char *task, struct err *
     options.task = task;
     options.early = true;
     if (!options.read_only)
-        mcp_host_take(task, options.session_dir);
+        bench->wish = mcp_host_take(task, options.session_dir);
     bench->session = tune_session_open(&options, bench->loop, err);
-    if (!bench->session)
+    if (!bench->session) {
+        mcp_wish_end(bench->wish);
+        bench->wish = NULL;
         return false;
+    }
     tune_session_on_change(bench->session, on_change, bench);
     if (tune_session_state(bench->session)->opening)
         tune_session_on_opened(bench->session, on_opened, bench);
@@ -308,7 +314,9 @@ static void leave_session(struct workbench *bench) {
     tune_preflight_free(bench->preflight);
     bench->preflight = NULL;
     mcp_host_close(bench->agents);
+    mcp_wish_end(bench->wish);
     bench->agents = NULL;
+    bench->wish = NULL;
     tiles_drop(bench->tiles);
     bench->tiles = NULL;
     tune_session_close(bench->session);
@@ -552,6 +560,7 @@ static void close_all(struct workbench *bench) {
     views_free(bench->views);
     tune_preflight_free(bench->preflight);
     mcp_host_close(bench->agents);
+    mcp_wish_end(bench->wish);
     tune_session_close(bench->session);
     loop_timer_stop(bench->frame);
     loop_timer_stop(bench->settle);

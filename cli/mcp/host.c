@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The other side of hone mcp: a person's workbench that agents join. */
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,7 +12,12 @@
 #include "mcp/mcp.h"
 #include "version.h"
 
-#define TAKE_MS 2000 /* for a hone mcp to give the session up */
+#define ANSWER_MS 5000 /* for a hone mcp to say that it gives the session up */
+#define TAKE_MS 60000  /* for it to have done so */
+
+struct mcp_wish {
+    int fd; /* locked; -1: none */
+};
 
 struct mcp_host {
     struct mcp_server *server;
@@ -48,7 +54,7 @@ void mcp_host_close(struct mcp_host *host) {
 /* The other side closes the connection when the session is free. A workbench says no. */
 static void ask(int fd) {
     char chunk[4096];
-    uint64_t until = clock_monotonic_ns() + (uint64_t)TAKE_MS * 1000000;
+    uint64_t until = clock_monotonic_ns() + (uint64_t)ANSWER_MS * 1000000;
     if (write(fd, MCP_YIELD, strlen(MCP_YIELD)) < 0)
         return;
     while (clock_monotonic_ns() < until) {
@@ -61,16 +67,55 @@ static void ask(int fd) {
         chunk[got] = 0;
         if (!strstr(chunk, MCP_YIELDS))
             return;
+        until = clock_monotonic_ns() + (uint64_t)TAKE_MS * 1000000;
     }
 }
 
-void mcp_host_take(const char *task, const char *session) {
+static int wish_open(const char *folder, int flags) {
+    char *path = path_join(folder, "agents.wish");
+    int fd = file_open(path, flags, 0600, NULL);
+    free(path);
+    return fd;
+}
+
+/* A lock that can be asked about without being taken; it ends with its process. */
+static struct flock wish_lock(void) {
+    return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+}
+
+bool mcp_is_wished(const char *folder) {
+    struct flock look = wish_lock();
+    int fd = wish_open(folder, O_RDWR);
+    bool wished = fd >= 0 && fcntl(fd, F_GETLK, &look) == 0 && look.l_type != F_UNLCK;
+    if (fd >= 0)
+        close(fd);
+    return wished;
+}
+
+static struct mcp_wish *wish_begin(const char *folder) {
+    struct mcp_wish *wish = mem_alloc(1, sizeof *wish);
+    struct flock lock = wish_lock();
+    wish->fd = wish_open(folder, O_RDWR | O_CREAT);
+    if (wish->fd >= 0)
+        (void)!fcntl(wish->fd, F_SETLK, &lock); /* else another workbench wishes it, too */
+    return wish;
+}
+
+void mcp_wish_end(struct mcp_wish *wish) {
+    if (wish && wish->fd >= 0)
+        close(wish->fd);
+    free(wish);
+}
+
+struct mcp_wish *mcp_host_take(const char *task, const char *session) {
     struct err ignored = {0};
     char *folder = session ? mem_strdup(session) : cli_session_of(task, &ignored);
+    struct mcp_wish *wish = folder ? wish_begin(folder) : NULL;
     int fd = folder ? mcp_join(folder, &ignored) : -1;
     if (fd >= 0) {
         ask(fd);
         close(fd);
     }
     free(folder);
+    return wish;
 }

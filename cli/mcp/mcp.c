@@ -12,6 +12,7 @@
 #define LAST_MS 2000    /* for what is still to be written at the end */
 #define LOOK_MS 100     /* between two looks for a session that changes hands */
 #define HANDS_MS 10000  /* for that */
+#define WISH_MS 120000  /* for a workbench that was promised it */
 #define MOST_QUEUED ((size_t)32 << 20)
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -51,11 +52,23 @@ static void revision_tell(struct serving *serving) {
     mcp_client_free(silent);
 }
 
+/* Whether a workbench is about to hold it. To open it meanwhile, only to look, would take it. */
+static bool is_wished(const struct serving *serving) {
+    struct err none = {0};
+    const char *own = serving->options.session_dir;
+    char *folder = own ? mem_strdup(own) : cli_session_of(serving->options.task, &none);
+    bool wished = folder && clock_monotonic_ns() < serving->wish_until_ns && mcp_is_wished(folder);
+    free(folder);
+    return wished;
+}
+
 /* Joins who holds the session, or holds it. *waits: it is held by somebody who cannot be joined
  * yet. False with *err when there is no session to be had. */
 static bool attach(struct serving *serving, bool *waits, struct err *err) {
     struct err nobody = {0};
-    *waits = false;
+    *waits = is_wished(serving);
+    if (*waits)
+        return true;
     serving->session = tune_session_open(&serving->options, serving->loop, err);
     if (!serving->session)
         return false;
@@ -90,8 +103,14 @@ static void on_again(void *data) {
     }
 }
 
+static void patience(struct serving *serving) {
+    uint64_t now = clock_monotonic_ns();
+    serving->until_ns = now + (uint64_t)HANDS_MS * 1000000;
+    serving->wish_until_ns = now + (uint64_t)WISH_MS * 1000000;
+}
+
 void serving_look_again(struct serving *serving) {
-    serving->until_ns = clock_monotonic_ns() + (uint64_t)HANDS_MS * 1000000;
+    patience(serving);
     serving->again = loop_timer_start(serving->loop, LOOK_MS, 0, on_again, serving);
 }
 
@@ -163,10 +182,14 @@ static void serve(struct serving *serving) {
     for (size_t i = 0; i < COUNT_OF(signals); i++)
         watched[i] = loop_signal_start(serving->loop, signals[i], on_signal, serving);
     serving->stream = mcp_stream_new(serving->loop, STDIN_FILENO, STDOUT_FILENO, &hooks);
-    if (attach(serving, &waits, &err))
-        loop_run(serving->loop);
-    else
+    patience(serving);
+    if (!attach(serving, &waits, &err)) {
         serving->status = cli_fail(serving->cli, &err);
+    } else {
+        if (waits)
+            serving_look_again(serving);
+        loop_run(serving->loop);
+    }
     loop_timer_stop(serving->again);
     serving_part(serving);
     serving_release(serving, NULL);

@@ -18,7 +18,10 @@ struct mcp_host *mcp_host_open(struct loop *loop, struct tune_session *session,
 void mcp_host_changed(struct mcp_host *host); /* the session did; accepts NULL */
 void mcp_host_close(struct mcp_host *host);   /* accepts NULL */
 /* A hone mcp that holds the session of a task, or of the folder `session` (NULL: the task's own),
- * gives it to this process: it waits until that is done, but not for long. */
-void mcp_host_take(const char *task, const char *session);
+ * gives it to this process: waits until that is done. No other hone mcp takes it before the wish
+ * ends, which is when agents can join, or when this process ends. NULL: there is no session yet. */
+struct mcp_wish;
+struct mcp_wish *mcp_host_take(const char *task, const char *session) CC_MUST_USE;
+void mcp_wish_end(struct mcp_wish *wish); /* accepts NULL */
 
 #endif

@@ -23,7 +23,8 @@ struct serving {
     struct buf first;          /* the line with which it began its connection; empty: none did */
     struct buf queue;          /* lines that came while the session was nowhere */
     struct loop_timer *again;  /* looks for the session then, */
-    uint64_t until_ns;         /* and takes it as it is from then on */
+    uint64_t until_ns;         /* and takes it as it is from then on; */
+    uint64_t wish_until_ns;    /* from then on even where a workbench waits for it */
     int status;
     /* held here */
     struct tune_session *session;
@@ -45,6 +46,8 @@ void serving_release(struct serving *serving, const char *why);
 void serving_join(struct serving *serving, int fd);
 void serving_pass(struct serving *serving, struct str line);
 void serving_part(struct serving *serving);
+/* host.c: whether a workbench waits for the session in that folder, and is to have it first. */
+bool mcp_is_wished(const char *folder);
 /* mcp.c: looks for the session a moment later. */
 void serving_look_again(struct serving *serving);
 
