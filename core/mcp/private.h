@@ -5,6 +5,7 @@
 
 #include "loop/loop.h"
 #include "mcp/mcp.h"
+#include "runner/runner.h"
 
 struct mcp_call;
 struct mcp_tool;
@@ -12,9 +13,10 @@ struct mcp_tool;
 struct mcp_server {
     struct mcp_options options;
     struct mcp_client *clients;
-    struct loop_timer *soon; /* it looks at the session then */
-    int started_for;         /* the last submission that the loop was started for */
-    bool began;              /* it had the first kernel measured */
+    struct loop_timer *soon;      /* it looks at the session then */
+    int started_for;              /* the last submission that the loop was started for */
+    bool began;                   /* it had the first kernel measured */
+    struct runner_checks *checks; /* the child that checks kernels; NULL: not yet */
 };
 
 struct mcp_client {

@@ -84,6 +84,7 @@ void mcp_server_free(struct mcp_server *server) {
     if (!server)
         return;
     loop_timer_stop(server->soon);
+    runner_checks_free(server->checks);
     free(server);
 }
 

@@ -15,7 +15,8 @@
 /* One kernel at work, or done. */
 struct tried {
     struct evaluation *of;
-    struct runner *runner; /* NULL: it is done */
+    struct runner *runner; /* NULL: it is done, or asked */
+    bool asked;            /* of the child that checks */
     char *source, name[64];
     struct runner_result result;
 };
@@ -162,6 +163,8 @@ static cJSON *tried_write(const struct tune_state *state, const struct tried *tr
 
 static void evaluation_free(struct evaluation *own) {
     for (size_t i = 0; i < own->count; i++) {
+        if (own->tried[i].asked)
+            runner_checks_drop(own->call->client->server->checks, &own->tried[i]);
         runner_drop(own->tried[i].runner);
         runner_result_free(&own->tried[i].result);
         free(own->tried[i].source);
@@ -201,9 +204,34 @@ static void on_event(void *data, const struct runner_event *event) {
                           (long long)event->seed, event->value);
 }
 
+static void on_done(void *data, struct runner_result *result);
+
+static struct runner_job job_of(const struct evaluation *own, const struct tried *tried);
+
+static bool run(struct tried *tried, struct err *err) {
+    struct runner_job job = job_of(tried->of, tried);
+    const struct runner_callbacks callbacks = {on_event, on_done, tried};
+    tried->runner =
+        runner_start(tried->of->call->client->server->options.loop, &job, &callbacks, err);
+    return tried->runner != NULL;
+}
+
+/* What the child that checks could not say: the shapes are not in the cache yet, so the reference
+ * has to be asked; or it could not work behind its wall. */
+static bool needs_runner(const struct tried *tried, const struct runner_result *result) {
+    bool no_shapes = result->verdict.compiles.answer == TASK_NOT_ASKED &&
+                     !result->diagnostics.errors && tune_reference_file(mcp_state(tried->of->call));
+    return tried->asked && (no_shapes || result->failure.kind == ERR_ENVIRONMENT);
+}
+
 static void on_done(void *data, struct runner_result *result) {
     struct tried *tried = data;
+    struct err ignored = {0};
+    bool again = needs_runner(tried, result);
     tried->runner = NULL;
+    tried->asked = false;
+    if (again && run(tried, &ignored))
+        return;
     tried->result = *result;
     *result = (struct runner_result){0};
     if (--tried->of->left == 0)
@@ -230,18 +258,26 @@ static struct runner_job job_of(const struct evaluation *own, const struct tried
                              .wall = {.level = config_get(options->config, "wall", "level", NULL),
                                       .shown = config_get(options->config, "wall", "read", NULL)}};
     runner_limits(&job, options->config);
+    job.takes_turns = !own->checks;
     return job;
+}
+
+/* Of the child that has started already, where it is free. */
+static bool ask(struct tried *tried) {
+    struct mcp_server *server = tried->of->call->client->server;
+    struct runner_job job = job_of(tried->of, tried);
+    const struct runner_callbacks callbacks = {on_event, on_done, tried};
+    if (!server->checks)
+        server->checks = runner_checks_new(server->options.loop);
+    return runner_checks_ask(server->checks, &job, &callbacks, &(struct err){0});
 }
 
 /* None of them tells its end before all are started. */
 static bool start(struct evaluation *own, struct err *err) {
     for (size_t i = 0; i < own->count; i++) {
         struct tried *tried = &own->tried[i];
-        struct runner_job job = job_of(own, tried);
-        struct runner_callbacks callbacks = {on_event, on_done, tried};
-        tried->runner =
-            runner_start(own->call->client->server->options.loop, &job, &callbacks, err);
-        if (!tried->runner)
+        tried->asked = own->checks && ask(tried);
+        if (!tried->asked && !run(tried, err))
             return false;
         own->left++;
     }

@@ -25,6 +25,18 @@ struct runner *runner_start(struct loop *loop, const struct runner_job *job,
 void runner_cancel(struct runner *runner);
 /* Kills the runner and frees it, without further callbacks. Not to be called from on_event. */
 void runner_drop(struct runner *runner);
+
+/* A child that checks kernels (a job with check_only), one after the other, as soon as it is asked:
+ * it has started before, and what it finds comes from runner_check. Callbacks as for a runner.
+ * `ask` is false while another check is at work (*err stays as it is), and where no child can be
+ * started. `drop` gives up the check of these callbacks' data, which are not called again. */
+struct runner_checks;
+struct runner_checks *runner_checks_new(struct loop *loop);
+bool runner_checks_ask(struct runner_checks *checks, const struct runner_job *job,
+                       const struct runner_callbacks *callbacks, struct err *err) CC_MUST_USE;
+void runner_checks_drop(struct runner_checks *checks, const void *data);
+void runner_checks_free(struct runner_checks *checks); /* accepts NULL */
+
 /* The runner for hosts (REMOTE.md): the built-in one, or, for work on it, the file that HONE_RUNNER
  * names. Free it. NULL and *err when there is none. */
 char *runner_packed(size_t *size, struct err *err) CC_MUST_USE;

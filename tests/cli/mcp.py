@@ -273,6 +273,53 @@ class Mcp(unittest.TestCase):
         self.assertEqual(agent.tool("history")["all"], 1)
         self.assertEqual(agent.close(), 0)
 
+    def test_checks_come_from_one_child(self):
+        agent = self.agent()
+        mixed = WIDE.replace("nl.add(a, b)", "nl.add(a, q)")
+        endless = WIDE.replace("    return y", "    k = 0\n    while k < 1:\n        k = k - 1\n"
+                               "    return y")
+        for kernel in (WIDE, mixed, endless, "def x(:", "", WIDE):
+            (self.task / "other.py").write_text(kernel)
+            said = json.loads(hone("check", self.task / "other.py", "--strict", "--json",
+                                   "--reference", self.task / "reference.py").stdout)
+            found = agent.tool("check", kernel=kernel or "\n")
+            own = [(row.get("code"), row.get("line")) for row in found["findings"]
+                   if not row.get("code", "").startswith("hone-candidate")]
+            self.assertEqual(own, [(row["code"] or None, row["line"] or None)
+                                   for row in said["diagnostics"]])
+            self.assertEqual(found["verdict"].get("compiles") == "yes", said["compiles"] is True)
+        child = self.runners(agent)
+        self.assertEqual(len(child), 1)
+        agent.tool("check", kernel=WIDE)
+        self.assertEqual(self.runners(agent), child)
+        os.kill(child[0], signal.SIGKILL)
+        self.assertEqual(agent.tool("check", kernel=WIDE)["verdict"]["compiles"], "yes")
+        number = agent.begin("tools/call", name="check", arguments={"kernel": endless})
+        agent.send({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                    "params": {"requestId": number}})
+        first, second = (agent.begin("tools/call", name="check", arguments={"kernel": kernel})
+                         for kernel in (endless, WIDE))  # two at once
+        answers = {message["id"]: message["result"]["structuredContent"] for message in
+                   (agent.read(), agent.read())}
+        self.assertEqual(answers[first]["verdict"]["compiles"], "no")
+        self.assertEqual(answers[second]["verdict"]["compiles"], "yes")
+        self.assertEqual(agent.close(), 0)
+
+    @staticmethod
+    def runners(agent):
+        """Children of a server that are hone as a runner, or the wall that it is in."""
+        if not os.path.exists("/proc/self/stat"):
+            return [0]
+        found = []
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                text = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+                if int(text[1]) == agent.process.pid and text[0] != "Z":
+                    found.append(int(folder.name))
+            except OSError:
+                pass
+        return found
+
     def test_profiles_answer_questions(self):
         agent = self.agent(revision=BEFORE)
         lines = {row["text"].split(" ")[0]: row["line"] for row in agent.tool("profile")["lines"]}

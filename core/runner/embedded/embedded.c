@@ -282,6 +282,11 @@ static void stand_apart(void) {
 
 int runner_main(void) {
     stand_apart();
+    if (getenv(RUNNER_SERIES)) {
+        os_end_unheard(STDOUT_FILENO);
+        evaluation_series();
+        return 0;
+    }
     struct evaluation evaluation = {.arena = arena_new(), .loop = loop_new()};
     struct err err = {0};
     os_end_unheard(STDOUT_FILENO);

@@ -76,6 +76,8 @@ void evaluation_finish(struct evaluation *evaluation);
 /* Writes the findings that were not reported yet. False when there are errors among all findings;
  * that settles "compiles". */
 bool evaluation_tell_diags(struct evaluation *evaluation);
+/* series.c: a job on each line of stdin, until its end. */
+void evaluation_series(void);
 
 /* The clock's constants: those of the device, replaced by a host's, at their worse ends if that is
  * asked for. */

@@ -97,6 +97,7 @@ struct runner_job {
 #define RUNNER_TIME_LIMIT_S 600.0
 #define RUNNER_MAX_INPUTS 64
 #define RUNNER_ASIDE "HONE_ASIDE" /* a variable of its environment: bytes put aside for it */
+#define RUNNER_SERIES "HONE_SERIES" /* likewise: it checks one kernel after the other */
 
 /* ---------------------------------------------------------------------------------- the events */
 
@@ -241,6 +242,8 @@ void runner_reader_free(struct runner_reader *reader);
 void runner_reader_line(struct runner_reader *reader, struct str line);
 /* Whether any line was an event. */
 bool runner_reader_heard(const struct runner_reader *reader);
+/* Whether its result has come, which is its last event. */
+bool runner_reader_ended(const struct runner_reader *reader);
 /* Takes a line of its standard error, which is never an event. */
 void runner_reader_noise(struct runner_reader *reader, struct str line);
 /* The runner ended. Settles what is missing, such as the verdict of a runner that was killed. The

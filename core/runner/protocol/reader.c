@@ -392,6 +392,10 @@ static bool read_event(struct runner_reader *reader, const cJSON *object) {
     return false;
 }
 
+bool runner_reader_ended(const struct runner_reader *reader) {
+    return reader->has_result;
+}
+
 bool runner_reader_heard(const struct runner_reader *reader) {
     return reader->events > 0;
 }
