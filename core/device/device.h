@@ -83,4 +83,35 @@ double device_kernel_latency(const struct nki_tree *tree,
  * that did not become steady; 0: all. */
 uint32_t device_fold_rounds(const struct nki_program *before);
 
+/* One operation, by itself. */
+struct device_ask {
+    enum nki_op op;
+    enum nki_func func;        /* its operator; NONE: add, exp of an activation */
+    enum nki_engine engine;    /* that can run it */
+    enum dtype dtype;          /* of its tiles; a product's result is float32 */
+    enum nki_space from;       /* where its first source is; SBUF of a transfer: it stores */
+    uint32_t partitions, free; /* of its tiles; of a product K and N */
+    uint32_t columns;          /* of a product's stationary tile: M */
+};
+#define DEVICE_PRICE_PARTS 8
+struct device_price {
+    double interval_ns; /* until its engine takes the next one; of a transfer among others: between
+                         * two of them */
+    double latency_ns;  /* from its start until its result can be used */
+    /* Which constants the latter rests on, and with how much of it, most first. */
+    struct device_price_part {
+        const struct device_constant *row;
+        double ns;
+    } parts[DEVICE_PRICE_PARTS];
+    size_t parts_count;
+    enum device_how how; /* the weakest of those that make up 5 % or more */
+    double percent;      /* by how much it may be off */
+};
+/* What it costs, with the generation's own constants. False and *err (usage) where the hardware
+ * does not allow it, or it has no price alone. */
+bool device_price(const struct device_ask *ask, const struct device_generation *generation,
+                  struct device_price *price, struct err *err) CC_MUST_USE;
+/* The engines that can run it, the default first, one at a time; UNKNOWN past the last. */
+enum nki_engine device_price_engine(enum nki_op op, size_t i);
+
 #endif

@@ -10,7 +10,6 @@
 #include "runner/runner.h"
 
 #define MOST_PLANS 12
-#define MOST_CONSTANTS 60
 
 /* ------------------------------------------------------------------------------------- status */
 
@@ -218,7 +217,7 @@ void mcp_tool_menu(struct mcp_call *call) {
     mcp_call_done(call, object, NULL);
 }
 
-/* ------------------------------------------------------------------------- words and costs */
+/* ------------------------------------------------------------------------------------- words */
 
 void mcp_tool_explain(struct mcp_call *call) {
     const char *what = mcp_text(call, "what");
@@ -235,56 +234,4 @@ void mcp_tool_explain(struct mcp_call *call) {
                         what);
     }
     buf_free(&text);
-}
-
-static bool has_words(const struct device_constant *constant, const char *words) {
-    struct str rest = str_of(words), word;
-    while (str_next(&rest, ' ', &word)) {
-        struct buf one = {0};
-        buf_add(&one, word.at, word.len);
-        bool has =
-            !one.len || strcasestr(constant->name, one.at) || strcasestr(constant->what, one.at);
-        buf_free(&one);
-        if (!has)
-            return false;
-    }
-    return true;
-}
-
-static cJSON *constant_write(const struct device_constant *constant,
-                             const struct device_generation *generation) {
-    static const char *const how[] = {[DEVICE_DOCUMENTED] = "documented",
-                                      [DEVICE_MEASURED] = "measured",
-                                      [DEVICE_FITTED] = "fitted",
-                                      [DEVICE_GUESSED] = "guessed"};
-    struct device_known known = device_constant_known(constant, generation->generation);
-    const struct device_constants *all = device_constants_of(generation->generation);
-    cJSON *row = cJSON_CreateObject();
-    cJSON_AddStringToObject(row, "name", constant->name);
-    cJSON_AddStringToObject(row, "what", constant->what);
-    mcp_put_number(row, "value", device_constant_value(all, constant));
-    mcp_put_text(row, "unit", constant->unit);
-    cJSON_AddStringToObject(row, "known", how[known.how]);
-    mcp_put_number(row, "off_by_percent", known.percent);
-    mcp_put_text(row, "source", constant->source);
-    return row;
-}
-
-void mcp_tool_cost(struct mcp_call *call) {
-    const struct device_generation *generation = device_generation_find(mcp_state(call)->device);
-    const struct device_constant *constant;
-    const char *words = mcp_text(call, "words");
-    cJSON *object = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(object, "numbers");
-    for (size_t i = 0; generation && (constant = device_constant_at(i)); i++)
-        if (has_words(constant, words) && cJSON_GetArraySize(rows) < MOST_CONSTANTS)
-            cJSON_AddItemToArray(rows, constant_write(constant, generation));
-    if (cJSON_GetArraySize(rows)) {
-        mcp_call_done(call, object, NULL);
-        return;
-    }
-    cJSON_Delete(object);
-    mcp_call_failed(call,
-                    "no number of the device model has all of \"%.80s\"; try one word: tensor, "
-                    "vector, scalar, gpsimd, dma, hbm, psum, semaphore",
-                    words);
 }

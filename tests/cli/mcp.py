@@ -213,6 +213,7 @@ class Mcp(unittest.TestCase):
         self.assertGreater(agent.tool("bound")["floor_us"], 0)
         self.assertIn(agent.tool("cost", words="vector")["numbers"][0]["known"],
                       ("documented", "measured", "fitted", "guessed"))
+        self.prices(agent)
         self.assertIn("dst", agent.tool("explain", what="nc_matmul")["text"])
         self.assertTrue(agent.tool("menu")["try"])
         self.assertEqual(agent.tool("history")["all"], 1)
@@ -232,6 +233,29 @@ class Mcp(unittest.TestCase):
         self.assertFalse(status["approved_by_nobody"])
         self.idle(agent)
         self.assertEqual(agent.close(), 0)
+
+    def prices(self, agent):
+        """They are the clock's, and say what they rest on."""
+        price = agent.tool("cost", op="nl.add")
+        took = agent.tool("query", kernel=WIDE, sql="SELECT MIN(duration_ns) FROM Instruction "
+                          "WHERE nki_op = 'tensor_tensor'")["rows"][0]
+        self.assertAlmostEqual(price["ns"], float(list(took.values())[0] if isinstance(took, dict)
+                                                  else took[0]), delta=0.01)
+        self.assertEqual([row["engine"] for row in price["alternatives"]][0], "gpsimd")
+        self.assertTrue(price["because_of"][0]["source"])
+        narrow = agent.tool("cost", op="nc_matmul", shape="128x128x512", dtype="bfloat16")
+        wide = agent.tool("cost", op="nc_matmul", shape="128x128x512")
+        self.assertAlmostEqual(wide["alternatives"][0]["times_as_fast"], wide["ns"] / narrow["ns"])
+        small, large = (agent.tool("cost", op="dma_copy", shape=f"128x{n}") for n in (64, 4096))
+        self.assertGreater(large["gigabytes_per_s"], small["gigabytes_per_s"])
+        self.assertGreater(small["until_usable_ns"], small["ns"])
+        for nonsense in ({}, {"op": "zz"}, {"op": "add", "words": "dma"}, {"op": "add",
+                         "shape": "129x1"}, {"op": "add", "shape": "1x"}, {"op": "add",
+                         "engine": "tensor"}, {"op": "add", "dtype": "q"}, {"op": "dma_copy",
+                         "memory": "psum"}, {"op": "nc_matmul", "shape": "128x128x513"},
+                         {"op": "add", "shape": "128x99999999"}, {"op": "register_load"},
+                         {"op": "exp", "func": "zz"}, {"op": "nc_transpose", "shape": "1x129"}):
+            self.assertIsInstance(agent.tool("cost", **nonsense), str, nonsense)
 
     def idle(self, agent):
         def ticks():
