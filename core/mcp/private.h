@@ -128,6 +128,8 @@ void mcp_put_profile(cJSON *object, const struct tune_state *state,
                      const struct tune_attempt *attempt, size_t most);
 /* The line with that number, from 1, without its indentation; appended. */
 void mcp_line_print(const char *source, int number, struct buf *out);
+/* tool_attempt.c: the changed lines, each run with its place; not without end. */
+void mcp_diff_print(struct buf *out, const char *a, const char *b);
 cJSON *mcp_submission_write(const struct mcp_call *call, int number) CC_MUST_USE;
 
 /* server.c: has the first kernel measured, once, where the loop is the server's to start. */

@@ -96,8 +96,7 @@ static void side_print(struct buf *out, struct str source, int first, int count,
             buf_printf(out, "%c" STR_FMT "\n", mark, STR_ARG(line));
 }
 
-/* The changed lines, each run with its place. */
-static void diff_print(struct buf *out, const char *a, const char *b) {
+void mcp_diff_print(struct buf *out, const char *a, const char *b) {
     size_t count = 0;
     struct tune_hunk *hunks = tune_hunks(str_of(a), str_of(b), &count);
     for (size_t i = 0; i < count && out->len < MOST_DIFF; i++) {
@@ -144,7 +143,7 @@ void mcp_tool_compare(struct mcp_call *call) {
     cJSON_AddItemToObject(object, "b", mcp_attempt_brief(state, b));
     mcp_put_number(object, "b_times_as_fast", a->latency_us / b->latency_us);
     metrics_put(object, a, b);
-    diff_print(&diff, before ? before : "", after ? after : "");
+    mcp_diff_print(&diff, before ? before : "", after ? after : "");
     mcp_put_text(object, "diff", diff.at);
     buf_free(&diff);
     free(before);

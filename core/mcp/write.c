@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mcp/private.h"
 
@@ -184,6 +185,36 @@ static const char *next_step(const struct tune_submission_view *view, bool wante
     }
 }
 
+/* What is tried in place of what was handed in; NULL: it is not there yet. Free it. */
+static char *tried_source(const struct tune_state *state, const struct tune_submission_view *view) {
+    const struct tune_attempt *attempt = tune_state_attempt(state, view->attempt);
+    bool in_lane = view->lane >= 0 && (size_t)view->lane < state->lanes.len;
+    const struct tune_candidate *candidate =
+        in_lane ? &state->lanes.at[view->lane].candidate : NULL;
+    if (attempt)
+        return tune_source_copy(state, attempt);
+    return candidate && candidate->exists && candidate->source ? mem_strdup(candidate->source)
+                                                               : NULL;
+}
+
+/* A person edits a kernel at the gate, or leaves out some of its changes. */
+static void edit_put(cJSON *object, const struct tune_state *state, int number,
+                     const struct tune_submission_view *view) {
+    const char *given = state->submissions.at[number - 1].source;
+    char *tried = given ? tried_source(state, view) : NULL;
+    struct buf diff = {0};
+    if (tried && strcmp(given, tried) != 0)
+        mcp_diff_print(&diff, given, tried);
+    const struct tune_attempt *attempt = tune_state_attempt(state, view->attempt);
+    bool repaired = attempt && attempt->author && strncmp(attempt->author, "agent/", 6) != 0;
+    if (diff.len) { /* a model repairs what a session with models was handed */
+        cJSON_AddStringToObject(object, "edited_by", repaired ? attempt->author : "a person");
+        cJSON_AddStringToObject(object, "edit", diff.at);
+    }
+    buf_free(&diff);
+    free(tried);
+}
+
 cJSON *mcp_submission_write(const struct mcp_call *call, int number) {
     const struct tune_session *session = call->client->server->options.session;
     const struct tune_state *state = tune_session_state(session);
@@ -208,6 +239,7 @@ cJSON *mcp_submission_write(const struct mcp_call *call, int number) {
     else
         cJSON_AddStringToObject(object, "status", tune_status_word(view.status));
     mcp_put_text(object, "reason", view.reason);
+    edit_put(object, state, number, &view);
     if (view.is == TUNE_SUBMISSION_ENDED && view.status == TUNE_STATUS_REJECTED)
         cJSON_AddStringToObject(object, "rejected_by", view.by_loop ? "hone" : "a person");
     if (attempt) {

@@ -27,6 +27,7 @@ ENV = dict(os.environ, XDG_CACHE_HOME=str(FOLDER / "cache"), XDG_STATE_HOME=str(
 BEFORE = "2025-11-25"
 WIDE = KERNEL.replace("TILE_N = 64", "TILE_N = 512")
 NARROW = KERNEL.replace("TILE_N = 64", "TILE_N = 128")
+MIDDLE = KERNEL.replace("TILE_N = 64", "TILE_N = 256")
 WRONG = WIDE.replace("nl.add(a, b)", "nl.subtract(a, b)")
 CHEATS = [
     WIDE.replace("import neuronxcc.nki as nki", "import os\nimport neuronxcc.nki as nki"),
@@ -65,7 +66,8 @@ class Bench:
     def __init__(self, task):
         self.pid, self.terminal = pty.fork()
         if not self.pid:
-            os.execve(HONE, [HONE, str(task)], dict(ENV, TERM="xterm", LINES="40", COLUMNS="120"))
+            os.execve(HONE, [HONE, str(task)], dict(ENV, TERM="xterm", LINES="40", COLUMNS="120",
+                                                    EDITOR="sed -i '1s/^/# by hand\\n/'"))
         self.reader = threading.Thread(target=self.drain, daemon=True)
         self.reader.start()
 
@@ -231,6 +233,7 @@ class Mcp(unittest.TestCase):
         status = agent.tool("status")
         self.assertEqual(status["gates"]["decide"], "ask")
         self.assertFalse(status["approved_by_nobody"])
+        self.assertEqual(status["proposer"], "agents")
         self.idle(agent)
         self.assertEqual(agent.close(), 0)
 
@@ -519,6 +522,7 @@ class Mcp(unittest.TestCase):
         self.addCleanup(bench.end)
         until(lambda: self.held(agent) == "a workbench", "the workbench holds the session")
         self.assertEqual(agent.tool("wait", submission=1, wait_s=0)["state"], "under way")
+        self.assertEqual(agent.tool("status")["proposer"], "rewriter")
         bench.decide(agent, "plan", b"a")
         bench.decide(agent, "rewrite", b"a")
         bench.decide(agent, "decide", b"")
@@ -533,6 +537,18 @@ class Mcp(unittest.TestCase):
         done = agent.tool("wait", submission=2)
         self.assertEqual((done["status"], done["rejected_by"]), ("rejected", "a person"))
         self.assertEqual(done["reason"], "too narrow")
+        self.arrives(agent, title="in between", kernel=MIDDLE)
+        bench.decide(agent, "plan", b"a")
+        bench.decide(agent, "rewrite", b"e")
+        until(lambda: "edit" in agent.tool("wait", submission=3, wait_s=0), "the person's edit")
+        bench.decide(agent, "rewrite", b"a")
+        bench.decide(agent, "decide", b"a")
+        done = agent.tool("wait", submission=3)
+        self.assertEqual((done["state"], done["edited_by"]), ("ended", "a person"), done)
+        self.assertIn("+# by hand", done["edit"])
+        self.assertNotIn("edit", agent.tool("wait", submission=1))
+        self.assertTrue(agent.ask("resources/read", uri=f"hone://attempt/{done['attempt']}/kernel.py")
+                        ["result"]["contents"][0]["text"].startswith("# by hand\n"))
         bench.kill()
         until(lambda: self.held(agent) == "hone mcp", "the server holds the session again")
         self.assertEqual(agent.tool("wait", submission=2)["reason"], "too narrow")

@@ -190,6 +190,10 @@ const char *tune_session_folder(const struct tune_session *session) {
     return store_folder(session->store);
 }
 
+const char *tune_session_proposer(const struct tune_session *session) {
+    return session->proposer ? session->proposer->name : NULL;
+}
+
 const char *tune_session_note(const struct tune_session *session) {
     return store_note(session->store);
 }
