@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/kit/kit.h"
+#include "cli/query/query.h"
 #include "cli/tiles.h"
 #include "loop/loop.h"
 #include "tui/term/term.h"
@@ -42,6 +43,7 @@ struct workbench {
     char *task;          /* the task that a VIEWS_OPEN named */
     struct begin *begin; /* a task is being written; NULL */
     struct tiles *tiles; /* of a line, on their way; NULL */
+    struct questions *questions;
     struct loop_watch *input;
     struct loop_signal *signals[COUNT_OF(signals)];
     struct loop_timer *frame, *settle, *moving, *clock;
@@ -204,6 +206,25 @@ static void on_tiles(void *context, const char *source, int line, int round) {
                                            source, line, round, on_change, bench});
 }
 
+static void on_query(void *context, int attempt, const char *sql) {
+    struct workbench *bench = context;
+    questions_ask(bench->questions, tune_session_folder(bench->session), attempt, sql);
+}
+
+static bool on_question(void *context, size_t index, struct views_question *question) {
+    struct workbench *bench = context;
+    struct question found;
+    bool there = questions_at(bench->questions, index, &found);
+    if (there)
+        *question = (struct views_question){found.name, found.what, found.sql};
+    return there;
+}
+
+static const char *on_name(void *context, size_t index) {
+    (void)context;
+    return questions_name(index);
+}
+
 static void set_model(struct workbench *bench) {
     const struct views_model model = {.state = bench->session ? tune_session_state(bench->session)
                                                               : NULL,
@@ -213,6 +234,9 @@ static void set_model(struct workbench *bench) {
                                       .retry = on_retry,
                                       .watch = on_watch,
                                       .tiles = on_tiles,
+                                      .query = on_query,
+                                      .question = on_question,
+                                      .name = on_name,
                                       .rescue = on_rescue,
                                       .context = bench,
                                       .recent = bench->recent,
@@ -319,6 +343,7 @@ static void leave_session(struct workbench *bench) {
     bench->wish = NULL;
     tiles_drop(bench->tiles);
     bench->tiles = NULL;
+    questions_drop(bench->questions);
     tune_session_close(bench->session);
     bench->session = NULL;
     list_recent(bench);
@@ -491,6 +516,12 @@ static void on_signal(void *data, int signum) {
 
 /* ---- start and end -------------------------------------------------------------------------- */
 
+static void on_answered(void *data, const char *text, bool failed) {
+    struct workbench *bench = data;
+    views_query_answered(bench->views, text, failed);
+    on_change(bench);
+}
+
 static bool make_views(struct workbench *bench, struct err *err) {
     char *path = path_config("keys"), *keys = NULL;
     bool fine = true;
@@ -500,6 +531,8 @@ static bool make_views(struct workbench *bench, struct err *err) {
     }
     if (fine)
         bench->views = views_new(keys, path, err);
+    if (bench->views)
+        bench->questions = questions_new(bench->loop, on_answered, bench);
     free(keys);
     free(path);
     return bench->views != NULL;
@@ -557,6 +590,7 @@ static void close_all(struct workbench *bench) {
     say_last(bench);
     begin_free(bench->begin);
     tiles_drop(bench->tiles);
+    questions_free(bench->questions);
     views_free(bench->views);
     tune_preflight_free(bench->preflight);
     mcp_host_close(bench->agents);

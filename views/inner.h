@@ -111,6 +111,9 @@ struct screen {
     struct tui_list *(*list)(struct views *views); /* what the movement keys move */
     void (*moved)(struct views *views, enum tui_move how);
     struct str (*line_of)(const void *views, int row); /* of the list, for searching */
+    /* What the ':' line, which begins with "query ", becomes with its last word completed; false:
+     * it stays. */
+    bool (*complete)(struct views *views, struct str typed, struct buf *line);
     /* Searching that goes beyond the list. `here`: the row under the cursor counts, too. */
     void (*find)(struct views *views, int step, bool here);
     /* The filter of the list, which is about to change: rows have to be worked out again. */

@@ -96,14 +96,25 @@ static void menu_event(struct views *views, const struct tui_event *event,
     }
 }
 
+/* Of a question it is the screen's own words that are completed. */
+static void complete_words(struct views *views, struct str typed) {
+    struct buf line = {0};
+    const struct screen *screen = screen_here(views);
+    if (screen->complete && str_starts(typed, "query ") && screen->complete(views, typed, &line))
+        tui_field_set(&views->over.line, buf_str(&line));
+    buf_free(&line);
+}
+
 /* Completes the name of the command as far as that is certain; a second Tab goes to the next
  * name. */
 static void complete(struct views *views) {
     struct str typed = buf_str(&views->over.line.text);
     const struct command *first = NULL;
     size_t common = 0;
-    if (memchr(typed.at, ' ', typed.len))
+    if (memchr(typed.at, ' ', typed.len)) {
+        complete_words(views, typed);
         return;
+    }
     for (size_t i = 0; command_at(i); i++) {
         const struct command *command = command_at(i);
         if (!command_is_here(views, command) || strlen(command->name) < typed.len ||

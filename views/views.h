@@ -8,6 +8,13 @@
 #include "tui/tui.h"
 #include "tune/tune.h"
 
+/* A question in SQL that can be asked. */
+struct views_question {
+    const char *name; /* NULL: somebody asked it before */
+    const char *text; /* what it is about, or itself */
+    const char *sql;
+};
+
 /* What the screens look at and how they act on it. With state NULL the start screen shows. */
 struct views_model {
     const struct tune_state *state;
@@ -23,6 +30,12 @@ struct views_model {
     /* Shows what an instruction of a line of that kernel reads and writes, by views_show_text and
      * later. May be NULL. */
     void (*tiles)(void *context, const char *source, int line, int round);
+    /* Asks the profile of that attempt, and the session, in SQL; the answer comes by
+     * views_query_answered. `question`: those that can be chosen, the ready ones first; false past
+     * the last. `name`: of tables and columns, NULL past the last. May be NULL. */
+    void (*query)(void *context, int attempt, const char *sql);
+    bool (*question)(void *context, size_t index, struct views_question *question);
+    const char *(*name)(void *context, size_t index);
     /* Writes a session whose files are gone to a folder, where it goes on. May be NULL. */
     bool (*rescue)(void *context, const char *folder, struct err *err);
     void *context;
@@ -74,6 +87,9 @@ bool views_edited(struct views *views, const char *text, struct err *err);
 void views_ask_rescue(struct views *views, const char *folder);
 /* Shows a text over the screen, until it is closed. */
 void views_show_text(struct views *views, const char *title, const char *text);
+/* The answer to what was asked last: a table as lines of text, its head first; or why there is
+ * none. */
+void views_query_answered(struct views *views, const char *text, bool failed);
 /* Shows a sentence until the next key. */
 void views_say(struct views *views, bool bad, const char *format, ...) CC_PRINTF(3, 4);
 

@@ -7,7 +7,13 @@
 #include "views/profile/profile.h"
 
 /* What the lower part of the screen shows. */
-enum profile_part { PROFILE_LINES, PROFILE_TIMELINE, PROFILE_ROOFLINE, PROFILE_PARTS };
+enum profile_part {
+    PROFILE_LINES,
+    PROFILE_TIMELINE,
+    PROFILE_ROOFLINE,
+    PROFILE_QUERY,
+    PROFILE_PARTS
+};
 
 #define TIMELINE_QUEUES 32
 
@@ -46,11 +52,22 @@ struct timeline {
     struct tui_busy window;
 };
 
+/* A question in SQL, and its answer. */
+struct profile_query {
+    struct buf sql, text; /* sql: empty: nothing was asked */
+    VEC(struct str) rows; /* of the text, the head first */
+    struct tui_list list;
+    bool runs, failed;
+    int attempt;
+};
+
 struct profile {
     struct tui_list list; /* of lines, or of the queues of the timeline */
     enum profile_part part;
     struct source source; /* of the attempt that is drawn */
     int line, attempt;    /* under the cursor; line 0: none */
+    int shown;            /* the attempt whose profile this is */
+    struct profile_query query;
     struct timeline timeline;
     VEC(int) hot; /* lines of the source in the order of the list */
 };
@@ -76,6 +93,15 @@ int profile_timeline_busiest(const struct timeline *timeline);
 /* A text in quotation marks, cut to fit, and a number; false when something else comes. */
 bool timeline_read_text(const char **at, char *out, size_t size);
 bool timeline_read_number(const char **at, double *value);
+
+/* query.c: commands, what is drawn, completion of the line. */
+void profile_query_run(struct views *views, struct str args, struct views_request *request);
+void profile_query_type(struct views *views, struct str args, struct views_request *request);
+bool profile_query_can(const struct views *views);
+void profile_query_draw(struct views *views, struct tui_area area);
+bool profile_query_complete(struct views *views, struct str typed, struct buf *line);
+struct str profile_query_line(const struct profile_query *query, int row);
+void profile_query_forget(struct profile_query *query);
 
 /* causes.c: the list `waits`, from its first row; the reason of the next span; false: there is no
  * more. */

@@ -387,6 +387,7 @@ static void draw_part(struct views *views, struct tui_area area,
                       const struct tune_attempt *attempt) {
     switch (profile_of(views)->part) {
     case PROFILE_TIMELINE: profile_timeline_draw(views, area, attempt); break;
+    case PROFILE_QUERY: profile_query_draw(views, area); break;
     case PROFILE_ROOFLINE:
         if (!profile_roofline_draw(views, area, attempt))
             draw_no_roofline(views, area, attempt);
@@ -397,7 +398,7 @@ static void draw_part(struct views *views, struct tui_area area,
 
 static void profile_draw(struct views *views, struct tui_area body) {
     static const char *const titles[PROFILE_PARTS] = {"cost per line", "engine timeline",
-                                                      "roofline"};
+                                                      "roofline", "questions in SQL"};
     static const struct tui_share rows_of[] = {{14, 0}, {4, 1}};
     const struct tune_attempt *a, *b;
     views_pair(views, &a, &b);
@@ -414,6 +415,7 @@ static void profile_draw(struct views *views, struct tui_area body) {
     }
     const struct tune_attempt *shown = b ? b : a;
     char note[48];
+    profile_of(views)->shown = shown->id;
     snprintf(note, sizeof note, "%s #%d",
              b                                      ? "candidate"
              : shown->id == views->state->incumbent ? "incumbent"
@@ -430,7 +432,7 @@ static void profile_draw(struct views *views, struct tui_area body) {
 static void profile_enter(struct views *views, struct views_request *request) {
     const struct profile *profile = profile_of(views);
     (void)request;
-    if (profile->line > 0)
+    if (profile->line > 0 && profile->part != PROFILE_QUERY)
         kernel_show(views, profile->attempt, profile->line);
 }
 
@@ -496,12 +498,15 @@ static bool profile_moving(const struct views *views) {
 /* A line of the source; the other parts of the screen have no text of their own. */
 static struct str profile_line(const void *data, int row) {
     const struct profile *profile = profile_of(data);
+    if (profile->part == PROFILE_QUERY)
+        return profile_query_line(&profile->query, row);
     bool there = profile->part == PROFILE_LINES && row >= 0 && (size_t)row < profile->hot.len;
     return there ? str_trim(source_line(&profile->source, profile->hot.at[row])) : STR("");
 }
 
 static struct tui_list *profile_list(struct views *views) {
-    return &profile_of(views)->list;
+    struct profile *profile = profile_of(views);
+    return profile->part == PROFILE_QUERY ? &profile->query.list : &profile->list;
 }
 
 /* The part of the screen that shows stays the same. */
@@ -509,6 +514,7 @@ static void profile_forget(struct views *views) {
     struct profile *profile = profile_of(views);
     source_free(&profile->source);
     profile_timeline_free(&profile->timeline);
+    profile_query_forget(&profile->query);
     profile->list = (struct tui_list){0};
     vec_free(&profile->hot);
     profile->line = 0;
@@ -516,8 +522,9 @@ static void profile_forget(struct views *views) {
 
 #define NONE TUNE_ACTIONS
 static const struct command commands[] = {
-    {"timeline", "timeline/roofline", "show cost per line, the engine timeline, the roofline",
-     WHERE_OWN, PLACE_LOOK, NONE, do_timeline, NULL, NULL},
+    {"timeline", "timeline/roofline",
+     "show cost per line, the engine timeline, the roofline, questions in SQL", WHERE_OWN,
+     PLACE_LOOK, NONE, do_timeline, NULL, NULL},
     {"zoom-in", "zoom in", "zoom in: show half as much of the timeline, around the cursor",
      WHERE_OWN, PLACE_LOOK, NONE, do_zoom_in, in_timeline, NULL},
     {"zoom-out", "zoom out", "zoom out: show twice as much of the timeline", WHERE_OWN, PLACE_LOOK,
@@ -528,6 +535,12 @@ static const struct command commands[] = {
     {"previous-critical", "",
      "go to the instruction before on the critical path of the timeline, or to the match before",
      WHERE_OWN, PLACE_LOOK, NONE, do_previous, can_go_on, NULL},
+    {"query", "ask in SQL",
+     "ask the profile and the session in SQL, as :query SELECT ..; without a question: choose one "
+     "that is ready or was asked before",
+     WHERE_OWN, PLACE_LOOK, NONE, profile_query_run, profile_query_can, NULL},
+    {"type-query", "", "type a question in SQL; Tab completes names, Up brings questions back",
+     WHERE_OWN, PLACE_LOOK, NONE, profile_query_type, profile_query_can, NULL},
 };
 
 const struct screen profile_screen = {
@@ -537,7 +550,8 @@ const struct screen profile_screen = {
                 PLACE_OPEN, NONE, NULL, NULL, NULL},
     .key = "5",
     .takes = "approve",
-    .keys = "t timeline\n+ zoom-in\n= zoom-in\n- zoom-out\nn next-critical\nN previous-critical\n",
+    .keys = "t timeline\n+ zoom-in\n= zoom-in\n- zoom-out\nn next-critical\nN previous-critical\n"
+            "Q query\ni type-query\n",
     .commands = commands,
     .n_commands = COUNT_OF(commands),
     .size = sizeof(struct profile),
@@ -547,6 +561,7 @@ const struct screen profile_screen = {
     .list = profile_list,
     .line_of = profile_line,
     .sideways = profile_sideways,
+    .complete = profile_query_complete,
     .enter = profile_enter,
     .words = GLOSSARY_METRIC,
 };
