@@ -96,7 +96,7 @@ struct runner_job {
 };
 #define RUNNER_TIME_LIMIT_S 600.0
 #define RUNNER_MAX_INPUTS 64
-#define RUNNER_ASIDE "HONE_ASIDE" /* a variable of its environment: bytes put aside for it */
+#define RUNNER_ASIDE "HONE_ASIDE"   /* a variable of its environment: bytes put aside for it */
 #define RUNNER_SERIES "HONE_SERIES" /* likewise: it checks one kernel after the other */
 
 /* ---------------------------------------------------------------------------------- the events */
