@@ -47,7 +47,7 @@ static void they_are_chosen_and_typed(void **unused) {
     snprintf(sql, sizeof sql, "#%d SELECT line FROM Line\n", state->incumbent);
     assert_true(shows(views, "5 Q", "what lines cost"));
     assert_true(shows(views, "Esc Q", "asked"));
-    assert_false(strstr(buf_str(&done).at ? done.at : "", "SELECT") != NULL);
+    said("");
     assert_true(shows(views, "Enter", "is asked .."));
     said(sql);
     views_query_answered(views, "line  us\n   9  2.5\n  12  1.5\n", false);
@@ -68,16 +68,18 @@ static void names_are_completed_and_questions_mended(void **unused) {
     int64_t now_ms = 0;
     struct tune_state *state = replay_until("kept", &now_ms);
     struct views *views = views_that_ask(state);
-    assert_true(shows(views, "5 i I n s Tab", "query Instruction "));
-    assert_true(shows(views, "Esc i o Tab", "opcode  operands")); /* which they are */
-    assert_true(shows(views, "p Tab e Tab", "query operands "));
+    char sql[24];
+    assert_true(shows(views, "5 i I n s Tab L", "query Instruction L"));
+    assert_true(shows(views, "Esc i o Tab Tab", "opcode  operands")); /* which they are */
+    assert_true(shows(views, "e Tab", "query operands"));
     assert_true(shows(views, "z z Tab Enter", "is asked .."));
     buf_clear(&done);
     views_query_answered(views, "there is no column zz here", true);
     assert_true(shows(views, "", "there is no column zz here"));
     assert_true(shows(views, "i", "query operands zz"));
     assert_true(shows(views, "C-u q u e r y Space 1 Enter i", "query")); /* it is asked anew */
-    said("#5 1\n");
+    snprintf(sql, sizeof sql, "#%d 1\n", state->incumbent);
+    said(sql);
     assert_true(shows(views, "Up", "query 1"));
     views_free(views);
     buf_free(&done);
