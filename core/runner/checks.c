@@ -124,8 +124,7 @@ static bool child_start(struct runner_checks *checks, const struct runner_job *j
                                    .err = LOOP_LINES,
                                    .max_line = MAX_EVENT_BYTES,
                                    .output_limit = OUTPUT_LIMIT,
-                                   .memory_limit = job->memory_limit ? job->memory_limit
-                                                                     : runner_usual_memory(),
+                                   .memory_limit = runner_memory_for(job),
                                    .cpu_limit_s = limit_of(job) * os_cpu_count(),
                                    .on_output = on_output,
                                    .on_exit = on_exit_child,

@@ -126,7 +126,7 @@ static void on_exit_runner(void *data, const struct loop_exit *result) {
 
 /* The runner for hosts watches the memory of its stages itself. Their address space says nothing
  * about it. */
-static uint64_t memory_for(const struct runner_job *job) {
+uint64_t runner_memory_for(const struct runner_job *job) {
     if (job->predict_only)
         return 0;
     if (!os_can_limit_own_memory() && !job->command)
@@ -264,7 +264,7 @@ static struct runner *runner_new(struct loop *loop, const struct runner_job *job
     runner->claim = job->takes_turns ? ledger_claim_new(job) : NULL;
     runner->self = job->command ? NULL : os_executable_path();
     runner->time_limit_s = job->time_limit_s > 0 ? job->time_limit_s : RUNNER_TIME_LIMIT_S;
-    runner->memory_limit = memory_for(job);
+    runner->memory_limit = runner_memory_for(job);
     runner_job_print(job, &runner->job);
     buf_putc(&runner->job, '\n');
     return runner;

@@ -10,6 +10,8 @@
  * program. NULL and *err. */
 struct wall *runner_wall(const struct runner_job *job, const char *self,
                          struct err *err) CC_MUST_USE;
+/* client.c: the limit of its address space; 0: none. */
+uint64_t runner_memory_for(const struct runner_job *job);
 /* "XDG_CACHE_HOME=...", because behind a wall HOME is another folder. To be freed. */
 char *runner_cache_variable(void) CC_MUST_USE;
 
