@@ -103,14 +103,10 @@ static void on_again(void *data) {
     }
 }
 
-static void patience(struct serving *serving) {
+void serving_look_again(struct serving *serving) {
     uint64_t now = clock_monotonic_ns();
     serving->until_ns = now + (uint64_t)HANDS_MS * 1000000;
     serving->wish_until_ns = now + (uint64_t)WISH_MS * 1000000;
-}
-
-void serving_look_again(struct serving *serving) {
-    patience(serving);
     serving->again = loop_timer_start(serving->loop, LOOK_MS, 0, on_again, serving);
 }
 
@@ -182,7 +178,7 @@ static void serve(struct serving *serving) {
     for (size_t i = 0; i < COUNT_OF(signals); i++)
         watched[i] = loop_signal_start(serving->loop, signals[i], on_signal, serving);
     serving->stream = mcp_stream_new(serving->loop, STDIN_FILENO, STDOUT_FILENO, &hooks);
-    patience(serving);
+    serving->wish_until_ns = clock_monotonic_ns() + (uint64_t)WISH_MS * 1000000;
     if (!attach(serving, &waits, &err)) {
         serving->status = cli_fail(serving->cli, &err);
     } else {
