@@ -727,6 +727,7 @@ const struct interp_objects api_objects = {
     .loop_next = api_loop_next,
     .loop_end = api_loop_end,
     .register_value = api_register_value,
+    .describe = tensor_describe,
     .launch_begin = api_launch_begin,
     .launch_next = api_launch_next,
     .launch_end = api_launch_end,

@@ -120,6 +120,9 @@ bool api_want_buffer(struct interp *in, const struct nki_node *node, struct valu
     *space = NKI_SBUF;
     if (value.kind == VALUE_NONE)
         return true;
+    if (value.kind == VALUE_STR && interp_dialect(in) != NKI_DIALECT_LEGACY &&
+        !interp_rule(in, NKI_RULE_ENUMS))
+        (void)!api_buffer_name((struct str){value.str->at, value.str->len}, &value);
     if (value.kind != VALUE_ENUM || strcmp(value.enumeration->type, "buffer") != 0)
         return interp_error(in, node, "err_unsupported_memory",
                             "buffer must be nl.sbuf, nl.psum, "

@@ -228,6 +228,33 @@ const char *tensor_shape_text(struct interp *in, const struct tensor *tensor) {
     return text;
 }
 
+static void describe_index(const struct index_expr *index, struct nki_seen *seen) {
+    seen->kind = NKI_SEEN_INDEX;
+    seen->n_dims = index->n_dims;
+    seen->whole = index->at.c0;
+    for (int d = 0; d < index->n_dims; d++) {
+        seen->shape[d] = index->size[d];
+        seen->step[d] = index->at.c[d];
+    }
+}
+
+void tensor_describe(struct interp *in, struct value value, struct nki_seen *seen) {
+    if (value.kind == VALUE_REGISTER)
+        seen->kind = NKI_SEEN_REGISTER;
+    if (value.kind == VALUE_INDEX && !value.index->mask)
+        describe_index(value.index, seen);
+    if (value.kind != VALUE_TENSOR)
+        return;
+    const struct tensor *tensor = value.tensor;
+    seen->kind = NKI_SEEN_TILE;
+    seen->dtype = tensor->dtype;
+    seen->space = tensor->space;
+    seen->shared = tensor_storage(in, tensor)->shared;
+    seen->n_dims = tensor->n_dims;
+    for (int d = 0; d < tensor->n_dims; d++)
+        seen->shape[d] = tensor->dim[d].size;
+}
+
 bool tensor_read_shape(struct interp *in, const struct nki_node *node, struct value value,
                        int64_t *shape, int *n_dims) {
     const struct value *items = &value;

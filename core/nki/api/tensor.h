@@ -166,6 +166,8 @@ struct tensor_clip {
 bool tensor_mask(struct interp *in, const struct nki_node *node, struct tensor *view,
                  const struct index_expr *mask, struct tensor_clip *clip);
 
+/* What a tensor, an index expression or a register is, for who watches the evaluation. */
+void tensor_describe(struct interp *in, struct value value, struct nki_seen *seen);
 /* A shape from a tuple, list or int. */
 bool tensor_read_shape(struct interp *in, const struct nki_node *node, struct value value,
                        int64_t *shape, int *n_dims);

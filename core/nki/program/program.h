@@ -423,9 +423,32 @@ struct nki_input {
 
 /* What evaluating a kernel may use. The largest kernels tried so far (published ones of 4096 x
  * 12288 x 5120) take 1.2 million steps, 300 MB and 0.4 million instructions. */
+#define NKI_SEEN_DIMS 12
 #define NKI_DEFAULT_STEPS ((size_t)20000000)
 #define NKI_DEFAULT_BYTES ((size_t)768 << 20)
 #define NKI_DEFAULT_INSTRUCTIONS ((size_t)2000000)
+
+/* What an expression of the kernel's file stood for when it was evaluated. */
+enum nki_seen_kind {
+    NKI_SEEN_OTHER,
+    NKI_SEEN_WHOLE,   /* a whole number: `whole` */
+    NKI_SEEN_TILE,    /* a tensor: dtype, space, shape */
+    NKI_SEEN_INDEX,   /* legacy: whole + sum(step[d] * i[d]) over i < shape */
+    NKI_SEEN_REGISTER /* a number of the device */
+};
+struct nki_seen {
+    enum nki_seen_kind kind;
+    enum dtype dtype;
+    enum nki_space space;
+    bool shared; /* in nl.shared_hbm */
+    int n_dims;
+    int64_t whole, shape[NKI_SEEN_DIMS], step[NKI_SEEN_DIMS];
+};
+/* Who wants to know. It is told of each evaluation of an expression of the file, in order. */
+struct nki_watch {
+    void (*see)(void *data, const struct nki_node *node, const struct nki_seen *seen);
+    void *data;
+};
 
 struct nki_specialise_options {
     const char *function; /* NULL: the one kernel in the file */
@@ -445,6 +468,7 @@ struct nki_specialise_options {
     bool every_round;     /* no round of a loop is copied from those before it */
     bool partial;         /* inputs may be missing: evaluation goes as far as it can without
                            * them, and returns the program up to there */
+    const struct nki_watch *watch; /* NULL: nobody */
 };
 
 /* Turns a kernel and its inputs into a program. Findings (errors and warnings with file, line,

@@ -176,6 +176,18 @@ bool budget_allows(struct interp *in, uint64_t times, uint64_t instrs, uint64_t 
     return true;
 }
 
+/* Whether an instruction lacks a tile that stands for an input that is missing. */
+static bool lacks_input(const struct interp *in, const struct nki_instr *instr) {
+    const struct nki_op_row *row = nki_op_row((enum nki_op)instr->op);
+    if (!in->options->partial || instr->n_operands != row->n_params)
+        return false;
+    for (size_t k = 0; k < row->n_params; k++)
+        if (instr->operands[k].kind == NKI_OPERAND_NONE &&
+            !(row->params[k].takes >> NKI_OPERAND_NONE & 1))
+            return true;
+    return false;
+}
+
 bool interp_emit(struct interp *in, const struct nki_node *node, const struct nki_instr *instr) {
     if (in->tolerant)
         return interp_error(in, node, "hone-outside-kernel",
@@ -185,6 +197,8 @@ bool interp_emit(struct interp *in, const struct nki_node *node, const struct nk
                             "the kernel unrolls to more than %zu instructions, the limit; "
                             "larger tiles or fewer loop iterations make fewer",
                             in->max_instructions);
+    if (lacks_input(in, instr))
+        return interp_error(in, node, "hone-argument", "an input is missing here");
     if (!interp_step(in, node))
         return false;
     *vec_push(&in->program->instrs) = *instr;

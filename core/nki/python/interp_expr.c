@@ -329,7 +329,7 @@ static bool eval_binary(struct interp *in, const struct nki_node *node, struct v
     return op_binary(in, node, op, a, b, result);
 }
 
-bool eval(struct interp *in, const struct nki_node *node, struct value *result) {
+static bool eval_node(struct interp *in, const struct nki_node *node, struct value *result) {
     switch ((enum nki_kind)node->kind) {
     case NKI_CONSTANT:
         if (node->constant.type == NKI_CONST_IMAGINARY)
@@ -360,6 +360,27 @@ bool eval(struct interp *in, const struct nki_node *node, struct value *result) 
     case NKI_COMPARE: return eval_compare(in, node, result);
     default: return eval_rest(in, node, result);
     }
+}
+
+/* Tells who watches what an expression of the kernel's own file stands for. */
+static void tell(struct interp *in, const struct nki_node *node, struct value value) {
+    struct nki_seen seen = {0};
+    if (in->frame->unit->tree != in->tree)
+        return;
+    if (value.kind == VALUE_INT) {
+        seen.kind = NKI_SEEN_WHOLE;
+        seen.whole = value.i;
+    } else if (value.kind >= VALUE_DTYPE) {
+        in->objects->describe(in, value, &seen);
+    }
+    in->options->watch->see(in->options->watch->data, node, &seen);
+}
+
+bool eval(struct interp *in, const struct nki_node *node, struct value *result) {
+    bool ok = eval_node(in, node, result);
+    if (ok && in->options->watch)
+        tell(in, node, *result);
+    return ok;
 }
 
 bool eval_truth(struct interp *in, const struct nki_node *node, bool *truth) {

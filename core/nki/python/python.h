@@ -288,6 +288,8 @@ struct interp_objects {
     void (*loop_end)(struct interp *in);
     /* What a register holds; false when the value is none. */
     bool (*register_value)(struct interp *in, struct value value, int64_t *holds);
+    /* What such a value is, for who watches the evaluation. */
+    void (*describe)(struct interp *in, struct value value, struct nki_seen *seen);
     /* Launches: begin comes first, next before each instance (counted from 0), end after the
      * last. */
     struct interp_launch (*launch_begin)(struct interp *in);
