@@ -415,10 +415,10 @@ static bool check_access(struct check *c, const struct device_operand *operand) 
         return space == NKI_SBUF ||
                check_refuse_memory(c, ap, "the gpsimd engine reaches SBUF only");
     case NKI_ENGINE_DMA:
-        if (space == NKI_PSUM && c->legacy)
+        if (space == NKI_PSUM && !nki_rule_holds(c->program->rules, NKI_RULE_DMA_WITHOUT_PSUM))
             check_warn(c, "err_unsupported_memory",
                        "DMA with PSUM: newer compilers want a copy to SBUF first");
-        return space != NKI_PSUM || c->legacy ||
+        return space != NKI_PSUM || !nki_rule_holds(c->program->rules, NKI_RULE_DMA_WITHOUT_PSUM) ||
                check_refuse_memory(c, ap, "DMA reaches HBM and SBUF only; copy it to SBUF first");
     default:
         return space != NKI_HBM ||

@@ -132,7 +132,8 @@ void check_memset(struct check *c) {
     if (dtype_kind(dst->dtype) == 'x' &&
         !(value->kind == NKI_OPERAND_INT ? value->i == 0 : fraction && value->f == 0))
         check_error(c, "hone-dtype", "%s can be filled with 0 only", dtype_name(dst->dtype));
-    if (dtype_is_int(dst->dtype) && fraction && !c->legacy)
+    if (dtype_is_int(dst->dtype) && fraction &&
+        nki_rule_holds(c->program->rules, NKI_RULE_MEMSET_CLASS))
         check_error(c, "hone-dtype", "dst is %s and the value %g a float; give an integer",
                     dtype_name(dst->dtype), value->f);
 }
