@@ -37,6 +37,7 @@ int cli_new(const struct cli *cli);
 int cli_sim(const struct cli *cli);
 int cli_check(const struct cli *cli);
 int cli_lift(const struct cli *cli);
+int cli_migrate(const struct cli *cli);
 int cli_sweep(const struct cli *cli);
 int cli_model(const struct cli *cli);
 int cli_config(const struct cli *cli);

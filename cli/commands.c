@@ -174,6 +174,27 @@ static const struct cli_option lift_options[] = {
     OPTIONS_END,
 };
 
+static const struct cli_option migrate_options[] = {
+    {"to", "R", RELEASES,
+     "The release of nki to migrate to, by its number or the SDK's. Default: "
+     "the newest.",
+     false},
+    {"from", "R", "legacy|" RELEASES,
+     "The release that the kernel is for; legacy is neuronxcc.nki. Default: as its imports and "
+     "names show.",
+     false},
+    {"write", NULL, NULL, "Write the new source to the kernel's file instead of printing the diff.",
+     false},
+    OPTION_REFERENCE,
+    OPTION_DEVICE,
+    OPTION_KERNEL_NAME,
+    OPTION_INPUT,
+    {"seeds", "LIST", NULL, "Seeds to compare numbers on. Default: 0,21,42,63,84.", false},
+    {"no-verify", NULL, NULL, "Do not compare what the kernel computes before and after.", false},
+    OPTION_JSON,
+    OPTIONS_END,
+};
+
 static const struct cli_option query_options[] = {
     {"recipe", "NAME", NULL, "Ask a question that is ready to run instead of SQL.", false},
     {"recipes", NULL, NULL, "List the recipes; with a name as argument, print its SQL.", false},
@@ -514,6 +535,18 @@ const struct cli_command cli_commands[] = {
      "opaque: it is told with its line and the reason, and the exit status is 1 where an output "
      "hangs on it.",
      lift_options, 1, 1, false, cli_lift},
+    {"migrate", "KERNEL|TASK", "make a kernel one for another release of NKI",
+     "Rewrites what releases changed by rule: names, arguments, forms of the language, loops on "
+     "the "
+     "device, kernels of neuronxcc.nki. Comments and layout stay. Prints a unified diff; --write "
+     "changes the file.\n\nWhat cannot be decided by rule is marked with a comment, # hone "
+     "migrate, that holds the question, and listed with its line.\n\nThe new source is then "
+     "checked for that release. Where inputs are known (a task, or --input), old and new kernel "
+     "are computed on all seeds, and hone says whether the numbers are identical, bit by bit, or "
+     "where they differ first. With inputs it also knows the shapes of tiles, and asks less.\n\n"
+     "Exit status 1 when something is left to decide, the release does not accept it, or numbers "
+     "differ.",
+     migrate_options, 1, 1, false, cli_migrate},
     {"query", "KERNEL|TASK|SESSION [SQL]", "ask a profile and a session in SQL",
      "Instructions, transfers, dependences, what engines are busy with, source lines, calls and "
      "metrics of a kernel on the embedded device model, and the attempts of its session, are "

@@ -6,8 +6,6 @@
 
 #include "cli/query/private.h"
 
-#define AROUND 3 /* lines of the source around a change */
-
 /* The line of the other side that a line became, or (`back`) was; 0: none. A hunk of as many lines
  * as before is taken line by line. */
 static int other_line(const struct comparison *comparison, int line, bool back) {
@@ -125,62 +123,6 @@ const struct device_metric *comparison_after(const struct comparison *comparison
 
 /* ---- the source ----------------------------------------------------------------------------- */
 
-static void add_lines(struct buf *out, const char *source, int from, int count, char mark) {
-    struct str rest = str_of(source), line;
-    for (int n = 1; n < from + count && str_next(&rest, '\n', &line); n++) {
-        if (n < from)
-            continue;
-        buf_putc(out, mark);
-        buf_add(out, line.at, line.len);
-        buf_putc(out, '\n');
-    }
-}
-
-static int count_lines(const char *source) {
-    struct str rest = str_of(source), line;
-    int count = 0;
-    while (str_next(&rest, '\n', &line))
-        count++;
-    return count;
-}
-
-/* How many hunks from number `first` on stand under one head, because they are near each other. */
-static size_t near_hunks(const struct comparison *comparison, size_t first) {
-    const struct tune_hunk *hunks = comparison->hunks;
-    size_t n = 1;
-    while (first + n < comparison->hunk_count && hunks[first + n].old_line -
-                                                         hunks[first + n - 1].old_line -
-                                                         hunks[first + n - 1].old_count <=
-                                                     2 * AROUND)
-        n++;
-    return n;
-}
-
-static void add_hunks(const struct comparison *comparison, size_t first, size_t n,
-                      struct buf *out) {
-    const char *old = comparison->sides[0]->source, *now = comparison->sides[1]->source;
-    const struct tune_hunk *one = &comparison->hunks[first], *last = one + n - 1;
-    int before = MIN_OF(AROUND, one->old_line - 1);
-    int after =
-        MAX_OF(MIN_OF(AROUND, count_lines(old) - (last->old_line + last->old_count - 1)), 0);
-    int old_count = last->old_line + last->old_count + after - (one->old_line - before);
-    int new_count = last->new_line + last->new_count + after - (one->new_line - before);
-    buf_printf(out, "@@ -%d,%d +%d,%d @@\n", one->old_line - before, old_count,
-               one->new_line - before, new_count);
-    int at = one->old_line - before;
-    for (const struct tune_hunk *hunk = one; hunk <= last; hunk++) {
-        add_lines(out, old, at, hunk->old_line - at, ' ');
-        add_lines(out, old, hunk->old_line, hunk->old_count, '-');
-        add_lines(out, now, hunk->new_line, hunk->new_count, '+');
-        at = hunk->old_line + hunk->old_count;
-    }
-    add_lines(out, old, at, after, ' ');
-}
-
 void comparison_diff(const struct comparison *comparison, struct buf *out) {
-    for (size_t i = 0; i < comparison->hunk_count;) {
-        size_t n = near_hunks(comparison, i);
-        add_hunks(comparison, i, n, out);
-        i += n;
-    }
+    tune_diff_print(out, comparison->sides[0]->source, comparison->sides[1]->source);
 }

@@ -82,17 +82,20 @@ static bool source_add(struct mcp_command *command, const char *source, struct e
     return ok;
 }
 
+bool mcp_command_source(struct mcp_command *command, struct err *err) {
+    char name[64], *source = mcp_kernel_of(command->call, name, err);
+    bool ok = source && source_add(command, source, err);
+    free(source);
+    return ok;
+}
+
 bool mcp_command_kernel(struct mcp_command *command, struct err *err) {
     const struct mcp_call *call = command->call;
     const struct tune_state *state = mcp_state(call);
     bool attempt = mcp_int(call, "attempt", -1) >= 0;
-    char name[64], number[16];
-    if (mcp_text(call, "kernel") || mcp_text(call, "file") || (!attempt && state->incumbent < 0)) {
-        char *source = mcp_kernel_of(call, name, err);
-        bool ok = source && source_add(command, source, err);
-        free(source);
-        return ok;
-    }
+    char number[16];
+    if (mcp_text(call, "kernel") || mcp_text(call, "file") || (!attempt && state->incumbent < 0))
+        return mcp_command_source(command, err);
     const struct tune_attempt *found = mcp_attempt_of(call, "attempt", err);
     if (!found)
         return false;

@@ -116,6 +116,8 @@ struct mcp_command *mcp_command_new(struct mcp_call *call, const char *name,
 void mcp_command_add(struct mcp_command *command, const char *option, const char *value);
 /* Adds the kernel that the call is about, as mcp_kernel_of finds it. False and *err. */
 bool mcp_command_kernel(struct mcp_command *command, struct err *err);
+/* The same as a file of its own, for commands that know no session. */
+bool mcp_command_source(struct mcp_command *command, struct err *err);
 /* Runs it, or, where *err is set, ends the call with that. Takes the command. */
 void mcp_command_run(struct mcp_command *command, struct err *err);
 

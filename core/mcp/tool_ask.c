@@ -142,3 +142,19 @@ void mcp_tool_what_if(struct mcp_call *call) {
     }
     mcp_command_run(command, &err);
 }
+
+/* ---------------------------------------------------------------------------------- migrate */
+
+void mcp_tool_migrate(struct mcp_call *call) {
+    const char *to = mcp_text(call, "to"), *from = mcp_text(call, "from");
+    struct err err = {0};
+    struct mcp_command *command = mcp_command_new(call, "migrate", rows_answer);
+    if (mcp_command_source(command, &err)) {
+        mcp_command_add(command, "--json", NULL);
+        if (to)
+            mcp_command_add(command, "--to", to);
+        if (from)
+            mcp_command_add(command, "--from", from);
+    }
+    mcp_command_run(command, &err);
+}

@@ -5,6 +5,7 @@
 #define HONE_RUNNER_EMBEDDED_EMBEDDED_H
 
 #include "device/device.h"
+#include "migrate/migrate.h"
 #include "runner/protocol/protocol.h"
 
 /* Finds compile errors, lints and broken hardware limits in this process, at once. Shapes come from
@@ -28,6 +29,10 @@ struct runner_lift {
 bool runner_lift(const struct runner_job *job, bool compares, struct runner_lift *lift,
                  struct err *err) CC_MUST_USE;
 void runner_lift_free(struct runner_lift *lift);
+/* Migrates a kernel (core/migrate) from one release of nki to another, with the shapes of the job's
+ * inputs, or of its reference if the cache has them. */
+bool runner_migrate(const struct runner_job *job, const char *from, const char *to,
+                    struct migration *out, struct err *err) CC_MUST_USE;
 /* A kernel with its whole timeline, nothing of its loops left out. */
 struct runner_timed {
     struct nki_program *program;

@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""hone migrate on kernels of our own: for each row of core/migrate/migrate.def a kernel that has the
+old form, what becomes of it, and the numbers of both.
+
+    migrate.py HONE"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TABLE = os.path.join(HERE, "..", "..", "core", "migrate", "migrate.def")
+
+HEAD = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+"""
+BODY = HEAD + """@nki.jit
+def kernel(x):
+    out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.shared_hbm)
+    t = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+%s
+    nisa.dma_copy(dst=out, src=t)
+    return out
+"""
+INPUT = "x=128x512:float32"
+REG = """    n = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.memset(dst=n, value=3)
+    reg = nisa.register_alloc()
+    nisa.register_load(reg, n)
+"""
+PSUM = """    ps = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)
+    nisa.tensor_copy(dst=ps, src=t)
+"""
+
+
+def body(lines):
+    return BODY % "\n".join("    " + line if line else "" for line in lines.splitlines())
+
+
+class Case:
+    """rows: of the table, which it covers. has, lacks: what the new source has, and lacks; asks: how
+    many questions; numbers: True identical, None not compared."""
+
+    def __init__(self, rows, old, to, source, has=(), lacks=(), asks=0, numbers=True, inputs=True,
+                 accepted=True):
+        self.rows, self.old, self.to, self.source = rows.split(), old, to, source
+        self.has, self.lacks, self.asks, self.numbers = has, lacks, asks, numbers
+        self.inputs, self.accepted = inputs, accepted
+
+
+CASES = [
+    Case("psumAccumulateFlag is_moving_zero", "0.1", "0.6", body("""\
+ps = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)
+nisa.nc_matmul(dst=ps, stationary=t[0:128, 0:128], moving=t,  # kept
+               psumAccumulateFlag=0, is_moving_zero=False)"""),
+         ["moving=t,  # kept\n", "is_moving_onezero=False"], ["psumAccumulateFlag"], numbers=None,
+         inputs=False),
+    Case("nki.tensor", "0.1", "0.2", HEAD + """def is_one(a):
+    return isinstance(a, nki.tensor)
+""", ["nki.meta.tensor"], [], numbers=None, inputs=False),
+    Case("platform_target mode", "0.2", "0.3",
+         body("nisa.tensor_scalar(dst=t, data=t, op0=nl.add, operand0=1.0)").replace(
+             "@nki.jit", "@nki.jit(mode='auto', platform_target='trn2')  # why"),
+         ["@nki.jit()  # why"], ["mode", "platform_target"]),
+    Case("dma_from_psum", "0.2", "0.7", body(PSUM.replace("    ", "") + """\
+# to HBM
+nisa.dma_copy(dst=out[0:128, 0:512], src=ps[0:128, 0:512])"""),
+         ["# to HBM\n    staged_1 = nl.ndarray(ps[0:128, 0:512].shape, "
+          "dtype=ps[0:128, 0:512].dtype, buffer=nl.sbuf)\n"
+          "    nisa.tensor_copy(dst=staged_1, src=ps[0:128, 0:512])\n"
+          "    nisa.dma_copy(dst=out[0:128, 0:512], src=staged_1)"]),
+    Case("dma_add", "0.2", "0.3", body("""\
+nisa.dma_copy(dst=out, src=t)
+nisa.dma_copy(dst=out, src=t, dst_rmw_op=nl.add, unique_indices=True)
+nisa.dma_copy(dst=out, src=t, dst_rmw_op=None)"""),
+         ["nisa.dma_compute(dst=out, srcs=[t, out], reduce_op=nl.add, unique_indices=True)",
+          "nisa.dma_copy(dst=out, src=t)\n"], ["dst_rmw_op"], numbers=None),
+    Case("dma_compute affine_select", "0.2", "0.3", body("""\
+nisa.dma_compute(t, [t, t], [1.0, 1.0], nl.add)
+nisa.affine_select(t, [[1, 512]], 0, -1, t, 0.0)"""),
+         ["nisa.dma_compute(t, [t, t], scales=[1.0, 1.0], reduce_op=nl.add)",
+          "nisa.affine_select(t, [[1, 512]], offset=0, channel_multiplier=-1, on_true_tile=t, "
+          "on_false_value=0.0)"], numbers=None),
+    Case("memset dge_mode", "0.2", "0.3", body("""\
+n = nl.ndarray((128, 1), dtype=nl.int32, buffer=nl.sbuf)
+nisa.memset(dst=n, value=2.0)
+nisa.dma_copy(dst=t, src=x, dge_mode=1)"""), ["value=2)", "dge_mode=nisa.dge_mode.swdge"]),
+    Case("memset reduce_axis", "0.2", "0.3", body("""\
+n = nl.ndarray((128, 1), dtype=nl.int32, buffer=nl.sbuf)
+nisa.memset(dst=n, value=2.5)
+b = nl.ndarray((128, 4, 128), dtype=nl.float32, buffer=nl.sbuf)
+s = nl.ndarray((128, 4, 1), dtype=nl.float32, buffer=nl.sbuf)
+nisa.tensor_reduce(dst=s, op=nl.add, data=b, axis=1)"""),
+         ["# hone migrate (NKI 0.3): a tile of whole numbers takes no fraction: which number is "
+          "meant?\n    nisa.memset(dst=n, value=2.5)", "data=b, axis=2)"], asks=1, numbers=None,
+         inputs=False),
+    Case("sendrecv register_move", "0.2", "0.3", HEAD + """def exchange(dst, src, wide, reg):
+    nisa.sendrecv(src=src, dst=dst, send_to_rank=1, recv_from_rank=1, use_gpsimd_dma=True,
+                  pipe_id=0)
+    nisa.sendrecv(src=src, dst=dst, send_to_rank=1, recv_from_rank=1, pipe_id=0,
+                  use_gpsimd_dma=not wide)
+    nisa.register_move(reg, imm=42)
+""", ["recv_from_rank=1, dma_engine=nisa.dma_engine.gpsimd_dma,\n",
+      "dma_engine=nisa.dma_engine.gpsimd_dma if not wide else nisa.dma_engine.dma)",
+      "nisa.register_move(reg, src=nisa.register_alloc(42))"], numbers=None, inputs=False),
+    Case("shared_output buffer list_default star identity", "0.2", "0.6",
+         body("flag = 1\nif flag is not scale:  # either\n    pass\nif x is None:\n    pass").replace(
+             "kernel(x)", "kernel(x, *, axes=[0], scale=(1))").replace("nl.shared_hbm", "nl.hbm")
+         .replace("buffer=nl.sbuf", "buffer='sbuf'"),
+         ["def kernel(x, axes=(0,), scale=(1)):", "buffer=nl.shared_hbm", "buffer=nl.sbuf",
+          "if flag != scale:  # either", "if x is None:"]),
+    Case("star", "0.2", "0.6", body("pass").replace("kernel(x)", "kernel(x, k=1, *, axis)"),
+         ["kernel(x, k=1, *, axis)", "# hone migrate (NKI 0.3): a kernel's signature"], asks=1,
+         numbers=None, inputs=False, accepted=False),
+    Case("dma_cast transpose_rank range_select", "0.1", "0.6", body("""\
+h = nl.ndarray((128, 512), dtype=nl.bfloat16, buffer=nl.sbuf)
+nisa.dma_copy(dst=h, src=t, dge_mode=nisa.dge_mode.hwdge)
+nisa.range_select(dst=t, on_true_tile=t, comp_op0=nl.less, comp_op1=nl.less, bound0=t, bound1=t)
+q = nl.ndarray((128, 4096), dtype=nl.bfloat16, buffer=nl.sbuf)
+r = nl.ndarray((128, 4, 8, 128), dtype=nl.bfloat16, buffer=nl.sbuf)
+nisa.dma_transpose(dst=q, src=r)"""), ["# hone migrate (NKI 0.3): hwdge", "# hone migrate (NKI 0.2)",
+                                       "# hone migrate (NKI 0.4): source and tile"], asks=3,
+         numbers=None, inputs=False),
+    Case("import", "0.3", "0.4", body("nisa.tensor_scalar(dst=t, data=t, op0=nl.add, operand0=1.0)")
+         .replace("import nki\n", "import neuronxcc.nki as nki\nimport neuronxcc.nki.typing as nt\n"
+                  "from neuronxcc.nki.language import par_dim, load\n")
+         .replace("import nki.isa", "import neuronxcc.nki.isa")
+         .replace("import nki.language", "import neuronxcc.nki.language"),
+         ["import nki\n", "import nki.typing as nt", "from nki.language import load\n",
+          "import nki.isa as nisa"], ["neuronxcc", "par_dim"]),
+    Case("nl.tile_size.total_available_sbuf_size nl.tile_size.psum_fmax dynamic_copy "
+         "transpose_engine quantize", "0.3", "0.6", body("""\
+bytes = nl.tile_size.total_available_sbuf_size
+most = nl.tile_size.psum_fmax
+nisa.tensor_copy_dynamic_src(dst=t, src=t, offset=bytes)
+nisa.nc_transpose(dst=t, data=t, engine=nisa.tensor_engine)
+nisa.quantize_mx(dst=t, src=t, dst_scale=t)"""),
+         ["nl.tile_size.sbuf_fmax_bytes", "nl.tile_size.psum_bank_fmax"], asks=3, numbers=None,
+         inputs=False, accepted=False),
+    Case("rsqrt", "0.4", "0.5", body(PSUM.replace("    ", "") + "u = nl.rsqrt(ps)  # root"),
+         ["rsqrt_1 = nl.ndarray(ps.shape, dtype=ps.dtype, buffer=nl.sbuf)\n"
+          "    nisa.activation(dst=rsqrt_1, op=nl.rsqrt, data=ps)\n    u = rsqrt_1  # root"]),
+    Case("fori nl.affine_range nl.sequential_range nl.static_range", "0.5", "0.7",
+         body(REG.replace("    ", "") + """\
+for i in nl.affine_range(2):
+    for k in nl.sequential_range(1, 2):
+        for l in nl.static_range(1):
+            nisa.tensor_scalar(dst=t, data=t, op0=nl.add, operand0=1.0)
+for j in nl.dynamic_range(1, 5, 2):  # on the device
+    # one round
+    nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=2.0)
+
+    for k in nl.dynamic_range(2):
+        nisa.tensor_scalar(dst=t, data=t, op0=nl.add, operand0=3.0)"""),
+         ["for i in range(2):", "for k in range(1, 2):", "for l in range(1):",
+          "    def fori_body_1(j):  # on the device\n        # one round\n",
+          "        def fori_body_2(k):\n", "        nl.fori_loop(0, 2, fori_body_2)\n"
+          "    nl.fori_loop(1, 5, fori_body_1, step=2)\n"], ["dynamic_range"]),
+    Case("while", "0.5", "0.7", body(REG.replace("    ", "") + """\
+while reg:
+    nisa.tensor_scalar(dst=n, data=n, op0=nl.subtract, operand0=1)
+    nisa.register_load(reg, n)"""),
+         ["    def while_body_1(reg):\n", "        reg = nisa.register_alloc()\n"
+          "        nisa.register_load(reg, n)\n        return reg\n"
+          "    nl.while_loop(reg, while_body_1)\n"], numbers=None),
+    Case("fori", "0.5", "0.7", body("""\
+a = 0
+for i in nl.dynamic_range(4):
+    a = a + 1
+for i in nl.dynamic_range(4):
+    b = i
+print(b)"""), ["for i in nl.dynamic_range(4):"], asks=2, numbers=None, inputs=False,
+         accepted=False),
+    Case("structural if_register", "0.6", "0.7", HEAD + """class Shape(nl.NKIObject):
+    def __init__(self, a):
+        self.a = a
+
+
+""" + body(REG.replace("    ", "") + """\
+one = Shape(1)
+if one == Shape(1):
+    pass
+if reg:
+    nisa.memset(dst=t, value=0.0)""")[len(HEAD):],
+         ["# hone migrate (NKI 0.7): Python compares such objects by identity",
+          "# hone migrate (NKI 0.7): it has no value while the kernel is traced"], asks=2,
+         numbers=None, inputs=False, accepted=None),
+]
+
+
+def run(hone, folder, case, number):
+    path = os.path.join(folder, "kernel_%d.py" % number)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(case.source)
+    command = [hone, "migrate", path, "--from", case.old, "--to", case.to, "--json"]
+    if case.inputs:
+        command += ["--input", INPUT]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    try:
+        return done, json.loads(done.stdout)
+    except ValueError:
+        sys.exit("%s: %s%s" % (" ".join(case.rows), done.stdout, done.stderr))
+
+
+def check(hone, folder, case, number):
+    """What is wrong with it."""
+    done, found = run(hone, folder, case, number)
+    source, wrong = found["source"], []
+    wrong += ["lacks %r" % text for text in case.has if text not in source]
+    wrong += ["still has %r" % text for text in case.lacks if text in source]
+    if len(found["questions"]) != case.asks:
+        wrong.append("%d questions, not %d: %s" % (len(found["questions"]), case.asks,
+                                                   found["questions"]))
+    if case.accepted is not None and found["accepted"] != case.accepted:
+        wrong.append("accepted: %s %s" % (found["accepted"], found["diagnostics"]))
+    if found["identical"] is not case.numbers:
+        wrong.append("identical: %s (%s)" % (found["identical"], found["difference"]))
+    good = found["accepted"] and not case.asks and found["identical"] is not False
+    if done.returncode != (0 if good else 1):
+        wrong.append("exit status %d" % done.returncode)
+    return ["%s: %s" % (" ".join(case.rows), one) for one in wrong] + (
+        [source] if wrong else [])
+
+
+def rows():
+    """The names of all rows."""
+    with open(TABLE, encoding="utf-8") as file:
+        text = file.read()
+    named = re.findall(r'^NAME\("[\d.]+", "([\w.]+)"', text, re.M)
+    words = re.findall(r'^KEYWORD\("[\d.]+", "[\w.]+", "(\w+)"', text, re.M)
+    steps = re.findall(r'^(?:STEP|ASK)\("[\d.]+", (\w+),', text, re.M)
+    return set(named + words + steps)
+
+
+def usage(hone, folder):
+    """Releases that there are not, no way back, and a source that does not tell."""
+    path = os.path.join(folder, "usage.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(body("nisa.affine_select(t, [[1, 512]], 0, -1, t, 0.0)"))
+    wrong = []
+    for args, text in ((["--to", "0.7"], "stood in another order"),
+                       (["--from", "0.6", "--to", "0.3"], "no way back"),
+                       (["--to", "0.9"], "0.9")):
+        done = subprocess.run([hone, "migrate", path] + args, capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 2 or text not in done.stderr:
+            wrong.append("%s: %d %s" % (args, done.returncode, done.stderr))
+    return wrong
+
+
+def writes(hone, folder):
+    """--write changes the file; a second migration finds nothing more."""
+    path = os.path.join(folder, "written.py")
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write(CASES[-4].source.replace("\n", "\r\n"))
+    for expected in ("a", "0 changes, 0 questions"):
+        done = subprocess.run([hone, "migrate", path, "--from", "0.5", "--to", "2.33", "--write",
+                               "--no-verify"], capture_output=True, text=True, check=False)
+        if done.returncode or done.stdout or expected not in done.stderr:
+            return ["--write: %d %s%s" % (done.returncode, done.stdout, done.stderr)]
+    with open(path, encoding="utf-8", newline="") as file:
+        text = file.read()
+    if "\n" in text.replace("\r\n", "") or "nl.fori_loop" not in text:
+        return ["--write: %r" % text]
+    return []
+
+
+def main():
+    hone, wrong = sys.argv[1], []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, case in enumerate(CASES):
+            wrong += check(hone, folder, case, number)
+        wrong += usage(hone, folder) + writes(hone, folder)
+    covered = set(row for case in CASES for row in case.rows)
+    wrong += ["no kernel for the row %s" % row for row in sorted(rows() - covered)]
+    wrong += ["no such row: %s" % row for row in sorted(covered - rows())]
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
