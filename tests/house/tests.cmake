@@ -19,7 +19,9 @@ if(TARGET hone)
   endforeach()
   add_test(NAME house/words COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/house/words.py
            $<TARGET_FILE:hone> ${CMAKE_SOURCE_DIR})
-  set_tests_properties(house/words PROPERTIES LABELS unit)
+  add_test(NAME house/codes COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/house/codes.py
+           ${CMAKE_SOURCE_DIR} $<TARGET_FILE:hone>)
+  set_tests_properties(house/words house/codes PROPERTIES LABELS unit)
 endif()
 add_test(NAME house/pages COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/house/pages.py
          ${CMAKE_SOURCE_DIR})

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hone migrate on kernels of our own: for each row of core/migrate/migrate.def a kernel that has the
-old form, what becomes of it, and the numbers of both.
+"""hone migrate on kernels of our own: for each row of core/migrate/migrate.def a kernel that has
+the old form, what becomes of it, and the numbers of both.
 
     migrate.py HONE"""
 
@@ -46,8 +46,8 @@ def body(lines):
 
 
 class Case:
-    """rows: of the table, which it covers. has, lacks: what the new source has, and lacks; asks: how
-    many questions; numbers: True identical, None not compared."""
+    """rows: of the table, which it covers. has, lacks: what the new source has, and lacks; asks:
+    how many questions; numbers: True identical, None not compared."""
 
     def __init__(self, rows, old, to, source, has=(), lacks=(), asks=0, numbers=True, inputs=True,
                  accepted=True):
@@ -112,7 +112,8 @@ nisa.tensor_reduce(dst=s, op=nl.add, data=b, axis=1)"""),
       "dma_engine=nisa.dma_engine.gpsimd_dma if not wide else nisa.dma_engine.dma)",
       "nisa.register_move(reg, src=nisa.register_alloc(42))"], numbers=None, inputs=False),
     Case("shared_output buffer list_default star identity", "0.2", "0.6",
-         body("flag = 1\nif flag is not scale:  # either\n    pass\nif x is None:\n    pass").replace(
+         body("flag = 1\nif flag is not scale:  # either\n    pass\n"
+              "if x is None:\n    pass").replace(
              "kernel(x)", "kernel(x, *, axes=[0], scale=(1))").replace("nl.shared_hbm", "nl.hbm")
          .replace("buffer=nl.sbuf", "buffer='sbuf'"),
          ["def kernel(x, axes=(0,), scale=(1)):", "buffer=nl.shared_hbm", "buffer=nl.sbuf",
@@ -126,7 +127,8 @@ nisa.dma_copy(dst=h, src=t, dge_mode=nisa.dge_mode.hwdge)
 nisa.range_select(dst=t, on_true_tile=t, comp_op0=nl.less, comp_op1=nl.less, bound0=t, bound1=t)
 q = nl.ndarray((128, 4096), dtype=nl.bfloat16, buffer=nl.sbuf)
 r = nl.ndarray((128, 4, 8, 128), dtype=nl.bfloat16, buffer=nl.sbuf)
-nisa.dma_transpose(dst=q, src=r)"""), ["# hone migrate (NKI 0.3): hwdge", "# hone migrate (NKI 0.2)",
+nisa.dma_transpose(dst=q, src=r)"""), ["# hone migrate (NKI 0.3): hwdge",
+                                       "# hone migrate (NKI 0.2)",
                                        "# hone migrate (NKI 0.4): source and tile"], asks=3,
          numbers=None, inputs=False),
     Case("import", "0.3", "0.4", body("nisa.tensor_scalar(dst=t, data=t, op0=nl.add, operand0=1.0)")

@@ -37,8 +37,13 @@ static void check_bias(struct check *c, size_t k) {
 
 static void check_scale(struct check *c, size_t k) {
     const struct nki_ap *scale = check_tile(c, k);
-    if (!scale || !check_vector(c, k, NKI_DST))
+    if (!scale || !check_same_partitions(c, k, NKI_DST))
         return;
+    if (nki_ap_free(scale) != 1)
+        check_error(c, "err_activation_scale_scalar_or_vector",
+                    "scale has %lld elements per partition; one per partition or a number is "
+                    "allowed",
+                    (long long)nki_ap_free(scale));
     if (scale->dtype != DTYPE_FLOAT32)
         check_error(c, "err_activation_scale_invalid_type",
                     "scale is %s; a float32 vector or a "
@@ -551,7 +556,7 @@ void check_nonzero(struct check *c) {
 void check_sequencer(struct check *c) {
     const struct nki_ap *stored = c->op == NKI_OP_REGISTER_STORE ? check_tile(c, NKI_DST) : NULL;
     if (stored && nki_ap_count(stored) != 1)
-        check_error(c, "", "a register is stored to one element; dst has %lld",
+        check_error(c, "hone-shape", "a register is stored to one element; dst has %lld",
                     (long long)nki_ap_count(stored));
     if (c->op == NKI_OP_REGISTER_STORE)
         return;

@@ -227,7 +227,7 @@ void check_sendrecv(struct check *c) {
     if (!check_generation(c, NKI_GEN3))
         return;
     if (!c->instr->mate) {
-        check_error(c, "", "no other core calls it: launch two programs");
+        check_error(c, "hone-cores-rank", "no other core calls it: launch two programs");
         return;
     }
     for (int k = 0; k < 2; k++)
@@ -237,7 +237,7 @@ void check_sendrecv(struct check *c) {
     check_same_shape(c, NKI_SENDRECV_dst, NKI_SENDRECV_src);
     int64_t bytes = nki_ap_free(src) * (int64_t)dtype_bytes(src->dtype);
     if (c->engine == NKI_ENGINE_GPSIMD && bytes > most_by_gpsimd(src->dtype))
-        check_error(c, "",
+        check_error(c, "hone-limit",
                     "%lld bytes per partition by dma_engine.gpsimd_dma, which moves at most %lld "
                     "of %s: send pieces, or use dma_engine.dma",
                     (long long)bytes, (long long)most_by_gpsimd(src->dtype),

@@ -367,7 +367,8 @@ static bool tensor_binary(struct interp *in, const struct nki_node *node, enum n
                           struct value a, struct value b, struct value *result) {
     struct api_op lower = {.in = in, .node = node, .func = api_binary_func(op)};
     if (lower.func == NKI_FUNC_NONE)
-        return interp_error(in, node, "", "%s is not defined for tensors%s", nki_binary_text(op),
+        return interp_error(in, node, "hone-tensor-operator", "%s is not defined for tensors%s",
+                            nki_binary_text(op),
                             op == NKI_MATMUL ? ": use nl.matmul or nisa.nc_matmul" : "");
     bool bits = op == NKI_BIT_AND || op == NKI_BIT_OR;
     struct value one = a.kind == VALUE_TENSOR ? a : b;
@@ -624,7 +625,8 @@ static bool make_number(struct interp *in, const struct call *call, enum dtype d
                         struct value *result) {
     double number;
     if (call->n_args != 1 || !api_want_number(call->args[0], &number))
-        return interp_error(in, call->node, "", "%s(..) takes one number", dtype_name(dtype));
+        return interp_error(in, call->node, "hone-argument", "%s(..) takes one number",
+                            dtype_name(dtype));
     if (dtype == DTYPE_FLOAT32)
         number = (float)number;
     else if (dtype == DTYPE_FLOAT16)
@@ -690,7 +692,8 @@ static bool api_enter(struct interp *in, const struct nki_node *node, struct val
     struct api *api = api_of(in);
     *result = NONE_VALUE;
     if (context.kind != VALUE_ENUM || strcmp(context.enumeration->type, "context") != 0)
-        return interp_error(in, node, "", "a kernel has only `with nl.no_reorder():`; found %s",
+        return interp_error(in, node, "hone-gap",
+                            "a kernel has only `with nl.no_reorder():`; found %s",
                             value_type_name(context));
     if (context.enumeration->number && api->order_depth++ == 0)
         api->order_group = ++api->order_groups;

@@ -29,10 +29,10 @@ bool api_want_int(struct interp *in, const struct nki_node *node, const char *wh
     else if (value.kind == VALUE_FLOAT && value.f == (double)(int64_t)value.f)
         *number = (int64_t)value.f;
     else
-        return interp_error(in, node, "", "%s must be an integer; found %s", what,
+        return interp_error(in, node, "hone-argument", "%s must be an integer; found %s", what,
                             value_type_name(value));
     if (*number > LARGEST_NUMBER || *number < -LARGEST_NUMBER)
-        return interp_error(in, node, "", "%s is %lld, which is far too large", what,
+        return interp_error(in, node, "hone-limit", "%s is %lld, which is far too large", what,
                             (long long)*number);
     return true;
 }
@@ -40,7 +40,7 @@ bool api_want_int(struct interp *in, const struct nki_node *node, const char *wh
 bool api_want_tensor(struct interp *in, const struct nki_node *node, const char *what,
                      struct value value, const struct tensor **tensor) {
     if (value.kind != VALUE_TENSOR)
-        return interp_error(in, node, "", "%s must be a tensor; found %s", what,
+        return interp_error(in, node, "hone-argument", "%s must be a tensor; found %s", what,
                             value_type_name(value));
     *tensor = value.tensor;
     return true;
@@ -64,7 +64,8 @@ bool api_want_dtype(struct interp *in, const struct nki_node *node, struct value
     else if (value.kind == VALUE_NATIVE && strcmp(value.native->name, "bool") == 0)
         *dtype = DTYPE_BOOL;
     if (*dtype == DTYPE_NONE)
-        return interp_error(in, node, "", "dtype must be a type like nl.float32; found %s",
+        return interp_error(in, node, "hone-argument",
+                            "dtype must be a type like nl.float32; found %s",
                             value_type_name(value));
     return true;
 }

@@ -140,7 +140,8 @@ bool api_assign(struct interp *in, const struct nki_node *node, const struct ten
                                 "HBM: fill a tile in SBUF and store it");
         return api_memset(in, node, target, number);
     }
-    return interp_error(in, node, "", "a tensor cannot be assigned %s", value_type_name(item));
+    return interp_error(in, node, "hone-argument", "a tensor cannot be assigned %s",
+                        value_type_name(item));
 }
 
 bool api_accumulate(struct interp *in, const struct nki_node *node, enum nki_binary op,
@@ -148,7 +149,8 @@ bool api_accumulate(struct interp *in, const struct nki_node *node, enum nki_bin
     struct api_op lower = {.in = in, .node = node, .func = api_binary_func(op), .dst = target};
     struct value ignored;
     if (lower.func == NKI_FUNC_NONE)
-        return interp_error(in, node, "", "%s= is not defined for tensors", nki_binary_text(op));
+        return interp_error(in, node, "hone-tensor-operator", "%s= is not defined for tensors",
+                            nki_binary_text(op));
     if (item.kind == VALUE_TENSOR) {
         const struct tensor *tile = item.tensor;
         struct nki_instr *instr = last_instr(in);
@@ -231,7 +233,7 @@ bool api_loop_reduce(struct interp *in, const struct call *call, struct value *r
         return false;
     loop->func = api_func_of(v[1]);
     if (!nki_func_has(loop->func, 'r'))
-        return interp_error(in, call->node, "",
+        return interp_error(in, call->node, "hone-operator",
                             "nl.loop_reduce: op must be a reduction like "
                             "np.add or np.max");
     const struct nki_node *parent = call->node->parent;

@@ -13,7 +13,7 @@ static bool want_peer(struct interp *in, const struct nki_node *node, const char
     if (!api_want_int(in, node, what, v, rank))
         return false;
     return *rank == 1 - me ||
-           interp_error(in, node, "",
+           interp_error(in, node, "hone-cores-rank",
                         "nisa.sendrecv: %s is %lld on core %d; ranks are the two cores of the "
                         "launch, so it has to be the other one: %d (1 - nl.program_id(0))",
                         what, (long long)*rank, me, 1 - me);
@@ -21,7 +21,7 @@ static bool want_peer(struct interp *in, const struct nki_node *node, const char
 
 static bool want_two(struct interp *in, const struct nki_node *node) {
     return interp_cores(in) == 2 ||
-           interp_error(in, node, "",
+           interp_error(in, node, "hone-cores-rank",
                         "nisa.sendrecv in a launch of one program: there is no other core; launch "
                         "kernel[2], or guard it with nl.num_programs(0) > 1");
 }
@@ -35,7 +35,7 @@ static bool read_engine(struct interp *in, const struct nki_node *node, const st
         gpsimd = strcmp(v[0].enumeration->member, "gpsimd_dma") == 0 ||
                  strcmp(v[0].enumeration->member, "gpsimd") == 0;
     else if (v[0].kind != VALUE_NONE)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-argument",
                             "dma_engine must be a member of nisa.dma_engine; found %s",
                             value_type_name(v[0]));
     *engine = gpsimd ? NKI_ENGINE_GPSIMD : NKI_ENGINE_UNKNOWN;
@@ -88,7 +88,7 @@ static bool read_cores(struct interp *in, const struct nki_node *node, struct va
         }
         good = good && (n == 1 || found == 3) && found < 4;
     }
-    return good || interp_error(in, node, "",
+    return good || interp_error(in, node, "hone-cores-rank",
                                 "nisa.core_barrier: cores must be %s: the cores of this launch, "
                                 "which all have to call it",
                                 n == 2 ? "(0, 1)" : "(0,), or (0, 1) in a launch of two");
@@ -99,8 +99,8 @@ static bool read_barrier_engine(struct interp *in, const struct nki_node *node, 
     if (v.kind == VALUE_NONE)
         return true;
     if (v.kind != VALUE_ENUM || strcmp(v.enumeration->type, "engine") != 0)
-        return interp_error(in, node, "", "engine must be a member of nisa.engine; found %s",
-                            value_type_name(v));
+        return interp_error(in, node, "hone-argument",
+                            "engine must be a member of nisa.engine; found %s", value_type_name(v));
     *engine = (enum nki_engine)v.enumeration->number;
     if (*engine == NKI_ENGINE_SYNC || *engine == NKI_ENGINE_DMA)
         *engine = NKI_ENGINE_UNKNOWN; /* it waits with the transfers, as GpSimd's does here */

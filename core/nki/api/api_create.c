@@ -17,7 +17,7 @@ bool nl_par_dim(struct interp *in, const struct call *call, struct value *result
         !api_want_int(in, call->node, "the size given to nl.par_dim", v[0], &size))
         return false;
     if (interp_dialect(in) != NKI_DIALECT_LEGACY) {
-        interp_warn(in, call->node, "",
+        interp_warn(in, call->node, "hone-deprecated-name",
                     "nl.par_dim has no effect any more: dimension 0 is the "
                     "partition dimension");
         *result = value_int(size);
@@ -63,7 +63,8 @@ static bool read_address(struct interp *in, const struct nki_node *node, struct 
     if (value.kind != VALUE_TUPLE || value.seq->items.len != 2 ||
         !api_want_int(in, node, "address", value.seq->items.at[0], &partition) ||
         !api_want_int(in, node, "address", value.seq->items.at[1], &byte))
-        return interp_error(in, node, "", "address= is a pair (partition, byte offset)");
+        return interp_error(in, node, "hone-argument",
+                            "address= is a pair (partition, byte offset)");
     request->address_partition = (int32_t)partition;
     request->address_byte = byte;
     return true;
@@ -102,7 +103,7 @@ static struct tensor *create(struct interp *in, const struct nki_node *node,
         !read_address(in, node, creation->address, &request))
         return NULL;
     if (request.dtype == DTYPE_NONE) {
-        interp_error(in, node, "", "dtype is missing");
+        interp_error(in, node, "hone-argument", "dtype is missing");
         return NULL;
     }
     if (creation->name.kind == VALUE_STR && creation->name.str->len)
@@ -196,8 +197,8 @@ bool nl_full(struct interp *in, const struct call *call, struct value *result) {
                   "shape, fill_value, dtype, buffer=None, name='', lazy_initialization=False", v))
         return false;
     if (!api_want_number(v[1], &value))
-        return interp_error(in, call->node, "", "fill_value must be a number; found %s",
-                            value_type_name(v[1]));
+        return interp_error(in, call->node, "hone-argument",
+                            "fill_value must be a number; found %s", value_type_name(v[1]));
     struct creation creation = {v[0], v[2], v[3], v[4], NONE_VALUE};
     return create_filled(in, call, &creation, value, result);
 }
@@ -288,7 +289,8 @@ bool nl_shared_constant(struct interp *in, const struct call *call, struct value
         !api_want_dtype(in, call->node, v[1], &dtype))
         return false;
     if (v[0].kind != VALUE_HOST || v[0].host->ndim < 1 || v[0].host->ndim > ARRAY_MAX_DIMS)
-        return interp_error(in, call->node, "", "nl.shared_constant takes a numpy array; found %s",
+        return interp_error(in, call->node, "hone-argument",
+                            "nl.shared_constant takes a numpy array; found %s",
                             value_type_name(v[0]));
     const struct array *array = v[0].host;
     struct tensor_request request = {
@@ -320,8 +322,9 @@ bool nl_shared_identity_matrix(struct interp *in, const struct call *call, struc
         !api_want_dtype(in, call->node, v[1], &dtype))
         return false;
     if (n < 1 || n > NKI_PARTITIONS)
-        return interp_error(in, call->node, "", "an identity matrix has 1 to %d rows; found %lld",
-                            NKI_PARTITIONS, (long long)n);
+        return interp_error(in, call->node, "hone-shape",
+                            "an identity matrix has 1 to %d rows; found %lld", NKI_PARTITIONS,
+                            (long long)n);
     struct tensor *t =
         api_constant_tile(in, call->node, API_IDENTITY, dtype ? dtype : DTYPE_UINT8, n);
     *result = value_tensor(t);

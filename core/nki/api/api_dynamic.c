@@ -37,7 +37,7 @@ static bool new_register(struct interp *in, const struct nki_node *node, struct 
     if (!api->registers)
         api->registers = ARENA_ARRAY(interp_scratch(in), struct api_register, MOST_REGISTERS);
     if (api->n_registers == MOST_REGISTERS)
-        return interp_error(in, node, "", "more than %d registers", MOST_REGISTERS);
+        return interp_error(in, node, "hone-limit", "more than %d registers", MOST_REGISTERS);
     *result = (struct value){.kind = VALUE_REGISTER, .i = api->n_registers++};
     return true;
 }
@@ -253,7 +253,7 @@ static const struct tensor *in_sbuf(struct interp *in, const struct nki_node *no
 static bool load(struct interp *in, const struct nki_node *node, const struct tensor *src,
                  struct api_register *dst) {
     if (tensor_count(src) != 1 || src->indirect)
-        return interp_error(in, node, "", "a register holds one number; src has shape %s",
+        return interp_error(in, node, "hone-shape", "a register holds one number; src has shape %s",
                             tensor_shape_text(in, src));
     const struct nki_ap *ap = tensor_ap(in, node, src, NULL);
     int64_t value = 0;
@@ -281,7 +281,8 @@ static bool store(struct interp *in, const struct nki_node *node, const struct t
                   const struct api_register *src) {
     struct api_build b;
     if (tensor_count(dst) != 1 || dst->indirect)
-        return interp_error(in, node, "", "a register is stored to one element; dst has shape %s",
+        return interp_error(in, node, "hone-shape",
+                            "a register is stored to one element; dst has shape %s",
                             tensor_shape_text(in, dst));
     const struct tensor *tile = dst;
     if (dst->space == NKI_HBM)
@@ -313,8 +314,8 @@ static bool want_scalar_tile(struct interp *in, const struct nki_node *node, con
         return false;
     enum dtype dtype = (*tile)->dtype;
     if (dtype != DTYPE_INT32 && dtype != DTYPE_INT64)
-        return interp_error(in, node, "", "%s is a tile of int32 or int64; found %s%s", what,
-                            dtype_name(dtype),
+        return interp_error(in, node, "hone-dtype", "%s is a tile of int32 or int64; found %s%s",
+                            what, dtype_name(dtype),
                             dtype_kind(dtype) == 'u' ? ": view it as the signed type" : "");
     return true;
 }
@@ -344,7 +345,7 @@ static bool isa_scalar_store(struct interp *in, const struct call *call, struct 
                             "number that is known",
                             value_type_name(v[1]));
     if (dtype != dst->dtype)
-        return interp_error(in, call->node, "",
+        return interp_error(in, call->node, "hone-dtype",
                             "an NkiScalar of %s cannot be stored to a tile of %s: they have one "
                             "width",
                             dtype_name(dtype), dtype_name(dst->dtype));

@@ -27,8 +27,8 @@ struct array *api_host_new(struct interp *in, const struct nki_node *node, enum 
     for (int d = 0; d < n_dims; d++) {
         array->shape[d] = shape[d];
         if (shape[d] < 0 || (shape[d] && count > MAX_ELEMENTS / shape[d])) {
-            interp_error(in, node, "", "a numpy array in a kernel has at most %d elements",
-                         MAX_ELEMENTS);
+            interp_error(in, node, "hone-gap-numpy",
+                         "a numpy array in a kernel has at most %d elements", MAX_ELEMENTS);
             return NULL;
         }
         count *= shape[d];
@@ -55,7 +55,7 @@ struct value api_host_value(struct array *array) {
 bool api_host_shape(struct interp *in, const struct nki_node *node, struct value v, int64_t *shape,
                     int *n) {
     return tensor_read_shape(in, node, v, shape, n) &&
-           (*n <= ARRAY_MAX_DIMS || interp_error(in, node, "",
+           (*n <= ARRAY_MAX_DIMS || interp_error(in, node, "hone-gap-numpy",
                                                  "a numpy array in a kernel has at "
                                                  "most %d dimensions",
                                                  ARRAY_MAX_DIMS));
@@ -224,13 +224,13 @@ bool api_host_setitem(struct interp *in, const struct nki_node *node, struct arr
     const struct array *from = item.kind == VALUE_HOST ? item.host : NULL;
     double number = 0;
     if (((const struct host *)array)->shares)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-gap-numpy",
                             "parts of numpy arrays are copies in a kernel: write to the array "
                             "itself, as in m[i, j] = x, and take parts when it is done");
     if (!host_select(in, node, array, key, range, &view))
         return false;
     if (from ? !is_same_shape(from, &view) : !api_want_number(item, &number))
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-gap-numpy",
                             "elements of a numpy array become a number, or those of an array of "
                             "the same shape");
     int64_t total = array_count(&view);
@@ -272,7 +272,8 @@ static bool host_reshape(struct interp *in, const struct call *call, struct valu
         count *= copy->shape[d] = shape[d];
     }
     if (count != array_count(call->self.host))
-        return interp_error(in, call->node, "", "reshape of a numpy array to another size");
+        return interp_error(in, call->node, "hone-gap-numpy",
+                            "reshape of a numpy array to another size");
     *result = api_host_value(copy);
     return true;
 }
@@ -285,7 +286,7 @@ static bool host_total(struct interp *in, const struct call *call, struct value 
     intptr_t what = (intptr_t)call->data;
     int64_t n = array_count(array);
     if (call->n_args || call->n_keywords || n == 0)
-        return interp_error(in, call->node, "",
+        return interp_error(in, call->node, "hone-gap-numpy",
                             "max, min and sum of a numpy array in a kernel take no arguments and "
                             "at least one element");
     double total = api_host_read(array, 0);
@@ -375,7 +376,8 @@ bool api_host_attribute(struct interp *in, const struct nki_node *node, struct a
     else if (str_is(name, "T"))
         *result = api_host_value(api_host_transpose(in, node, array));
     else
-        return interp_error(in, node, "", "numpy arrays in kernels have no attribute '" STR_FMT "'",
+        return interp_error(in, node, "hone-gap-numpy",
+                            "numpy arrays in kernels have no attribute '" STR_FMT "'",
                             STR_ARG(name));
     return true;
 }

@@ -131,7 +131,7 @@ static bool list_operand(struct isa_call *c, struct value v, struct nki_operand 
     int64_t *ints = ARENA_ARRAY(interp_arena(in), int64_t, total), *next = ints;
     *out = (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = (uint32_t)total, .ints = ints};
     return total <= 4096 ? flatten(in, c->build.node, v, &next)
-                         : interp_error(in, c->build.node, "",
+                         : interp_error(in, c->build.node, "hone-limit",
                                         "the list has %zu numbers; at most "
                                         "4096 are allowed",
                                         total);
@@ -144,7 +144,7 @@ static bool put_scales(struct isa_call *c, struct value v) {
     for (size_t i = 0; i < n; i++) {
         double scale;
         if (!api_want_number(list ? v.seq->items.at[i] : v, &scale) || scale != 1)
-            return interp_error(c->build.in, c->build.node, "",
+            return interp_error(c->build.in, c->build.node, "hone-argument",
                                 "nisa.dma_compute: scale %zu is not 1.0, the only one possible; "
                                 "multiply before, with nisa.tensor_scalar",
                                 i);
@@ -203,8 +203,9 @@ static bool put_value(struct isa_call *c, int k, struct value v) {
         *out = operand_float(number);
         return true;
     }
-    return interp_error(c->build.in, c->build.node, "", "nisa.%s: an operand cannot be %s",
-                        nki_op_name(c->build.op), value_type_name(v));
+    return interp_error(c->build.in, c->build.node, "hone-argument",
+                        "nisa.%s: an operand cannot be %s", nki_op_name(c->build.op),
+                        value_type_name(v));
 }
 
 static bool put_engine(struct isa_call *c, struct value v) {
@@ -245,9 +246,10 @@ static bool put_special(struct isa_call *c, int to, struct value v) {
     case TO_EXPRESSION:
     case TO_PREDICATE:
         if (v.kind != VALUE_INDEX || v.index->mask != (to == TO_PREDICATE))
-            return interp_error(
-                in, node, "", "nisa.%s takes %s of nl.arange; found %s", nki_op_name(c->build.op),
-                to == TO_PREDICATE ? "a comparison" : "an expression", value_type_name(v));
+            return interp_error(in, node, "hone-argument",
+                                "nisa.%s takes %s of nl.arange; found %s", nki_op_name(c->build.op),
+                                to == TO_PREDICATE ? "a comparison" : "an expression",
+                                value_type_name(v));
         *(to == TO_PREDICATE ? &c->predicate : &c->expression) = v.index;
         return true;
     default: return true;
@@ -316,7 +318,7 @@ static struct tensor *matmul_result(struct isa_call *c) {
     const struct tensor *stationary = c->build.tensor[NKI_NC_MATMUL_stationary];
     const struct tensor *moving = c->build.tensor[NKI_NC_MATMUL_moving];
     if (!stationary || !moving) {
-        interp_error(c->build.in, c->build.node, "",
+        interp_error(c->build.in, c->build.node, "hone-argument",
                      "nisa.nc_matmul: stationary and moving must "
                      "be tiles");
         return NULL;
@@ -334,7 +336,8 @@ static struct tensor *matmul_result(struct isa_call *c) {
 static struct tensor *gather_result(struct isa_call *c, const struct tensor *source) {
     const struct tensor *index = c->build.tensor[NKI_LOCAL_GATHER_index];
     if (!index) {
-        interp_error(c->build.in, c->build.node, "", "nisa.local_gather: index must be a tile");
+        interp_error(c->build.in, c->build.node, "hone-argument",
+                     "nisa.local_gather: index must be a tile");
         return NULL;
     }
     const struct nki_operand *valid = &c->build.operand[NKI_LOCAL_GATHER_num_valid_indices];
@@ -367,7 +370,7 @@ static struct tensor *legacy_result(struct isa_call *c) {
     if (b->op == NKI_OP_NC_MATMUL)
         return matmul_result(c);
     if (!main) {
-        interp_error(b->in, b->node, "", "nisa.%s: the data operand must be a tile",
+        interp_error(b->in, b->node, "hone-argument", "nisa.%s: the data operand must be a tile",
                      nki_op_name(b->op));
         return NULL;
     }
@@ -476,7 +479,7 @@ static bool legacy_reduce(struct isa_call *c, struct value *result) {
         .keepdims = operand[NKI_TENSOR_REDUCE_keepdims].i,
     };
     if (!data || !is_func || !nki_func_has(op.func, 'r'))
-        return interp_error(b->in, b->node, "",
+        return interp_error(b->in, b->node, "hone-operator",
                             "nisa.tensor_reduce: op must be a reduction like "
                             "np.add, data a tile");
     return api_lower_reduce(&op, value_tensor(data), &reduction, result);
@@ -569,8 +572,8 @@ static bool legacy_accumulate(struct isa_call *c) {
 static bool check_dst(struct isa_call *c) {
     const struct tensor *dst = c->build.tensor[NKI_DST];
     if (!dst)
-        return interp_error(c->build.in, c->build.node, "", "nisa.%s: dst must be a tensor",
-                            nki_op_name(c->build.op));
+        return interp_error(c->build.in, c->build.node, "hone-argument",
+                            "nisa.%s: dst must be a tensor", nki_op_name(c->build.op));
     if (dst->immutable)
         return interp_error(c->build.in, c->build.node, "err_cannot_update_immutable_parameter",
                             "a kernel parameter cannot be written: annotate it nt.mutable_tensor "

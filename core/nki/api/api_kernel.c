@@ -36,7 +36,7 @@ static bool array_parameter(struct interp *in, const struct nki_node *node,
     const struct array *array = &input->array;
     if (array->ndim == 0) {
         *result = value_float(0);
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-argument",
                             "the input for '" STR_FMT "' has no dimensions: pass a "
                             "number instead",
                             STR_ARG(name));
@@ -81,7 +81,7 @@ bool api_parameter(struct interp *in, const struct nki_node *node, const struct 
 static bool add_output(struct interp *in, const struct nki_node *node, struct value value) {
     struct nki_program *program = interp_program(in);
     if (value.kind != VALUE_TENSOR)
-        return interp_error(in, node, "", "a kernel returns tensors; found %s",
+        return interp_error(in, node, "hone-argument", "a kernel returns tensors; found %s",
                             value_type_name(value));
     const struct tensor *t = value.tensor;
     struct nki_storage *storage = tensor_storage(in, t);
@@ -97,7 +97,7 @@ static bool add_output(struct interp *in, const struct nki_node *node, struct va
                             "core since NKI 0.3: make it in nl.shared_hbm",
                             tensor_shape_text(in, t));
     if (!legacy && !storage->shared && storage->input < 0) {
-        interp_warn(in, node, "",
+        interp_warn(in, node, "hone-output",
                     "the returned tensor of shape %s is in nl.hbm; nl.shared_hbm is the memory "
                     "for outputs and is taken instead",
                     tensor_shape_text(in, t));

@@ -26,7 +26,7 @@ static bool legacy(struct interp *in) {
 
 static bool read_options(struct api_op *op, struct value dtype, struct value mask) {
     if (mask.kind != VALUE_NONE && !legacy(op->in))
-        return interp_error(op->in, op->node, "",
+        return interp_error(op->in, op->node, "hone-removed-keyword",
                             "mask= does not exist any more: size the slices "
                             "of the operands instead");
     return api_want_dtype(op->in, op->node, dtype, &op->dtype) &&
@@ -102,7 +102,8 @@ static bool nl_rms_norm(struct interp *in, const struct call *call, struct value
     norm.axis = v[2];
     if (!api_want_number(v[3], &norm.n) ||
         (v[4].kind != VALUE_NONE && !api_want_number(v[4], &norm.epsilon)))
-        return interp_error(in, call->node, "", "nl.rms_norm: n and epsilon are numbers");
+        return interp_error(in, call->node, "hone-argument",
+                            "nl.rms_norm: n and epsilon are numbers");
     return api_lower_rms_norm(&op, &norm, result);
 }
 
@@ -212,7 +213,7 @@ static bool want_bound(struct interp *in, const struct nki_node *node, const cha
     if (!api_register_value(in, v, bound))
         return api_want_int(in, node, what, v, bound);
     if (api_scalar_dtype(in, v) == DTYPE_INT64)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-dtype",
                             "the %s of a loop is of int32; found an NkiScalar of int64, which no "
                             "branch compares",
                             what);
@@ -240,8 +241,8 @@ static bool nl_dynamic_range(struct interp *in, const struct call *call, struct 
         (v[2].kind != VALUE_NONE && !api_want_int(in, call->node, "step", v[2], &n[2])))
         return false;
     if (n[2] <= 0)
-        return interp_error(in, call->node, "", "the step of a loop must be 1 or more; found %lld",
-                            (long long)n[2]);
+        return interp_error(in, call->node, "hone-argument",
+                            "the step of a loop must be 1 or more; found %lld", (long long)n[2]);
     range->start = n[0], range->stop = n[1], range->step = n[2];
     range->on_device = !legacy(in);
     *result = (struct value){.kind = VALUE_RANGE, .range = range};
@@ -263,8 +264,8 @@ static bool nl_range(struct interp *in, const struct call *call, struct value *r
         if (!api_want_int(in, call->node, call->data, v[i], &n[i]))
             return false;
     if (n[2] <= 0)
-        return interp_error(in, call->node, "", "the step of a loop must be 1 or more; found %lld",
-                            (long long)n[2]);
+        return interp_error(in, call->node, "hone-argument",
+                            "the step of a loop must be 1 or more; found %lld", (long long)n[2]);
     struct value_range *range = ARENA_NEW(interp_arena(in), struct value_range);
     *range = (struct value_range){.start = n[0],
                                   .stop = n[1],
@@ -285,8 +286,8 @@ static bool nl_fori_loop(struct interp *in, const struct call *call, struct valu
         (v[3].kind != VALUE_NONE && !api_want_int(in, call->node, "step", v[3], &step)))
         return false;
     if (step < 1)
-        return interp_error(in, call->node, "", "the step of a loop must be 1 or more; found %lld",
-                            (long long)step);
+        return interp_error(in, call->node, "hone-argument",
+                            "the step of a loop must be 1 or more; found %lld", (long long)step);
     if (!api_loop_begin(in, call->node))
         return false;
     bool good = true;
@@ -313,7 +314,7 @@ static bool nl_while_loop(struct interp *in, const struct call *call, struct val
     bool good = api_loop_begin(in, call->node);
     while (good) {
         if (!api_register_value(in, reg, &holds))
-            return interp_error(in, call->node, "",
+            return interp_error(in, call->node, "hone-argument",
                                 "nl.while_loop goes on while a register is not 0; found %s",
                                 value_type_name(reg));
         good = api_loop_round(in, call->node, reg);
@@ -508,7 +509,7 @@ bool api_language_name(struct interp *in, const struct nki_node *node, struct st
     else if (str_is(name, "mgrid") && legacy(in))
         *result = (struct value){.kind = VALUE_ENUM, .enumeration = &grid_marker};
     else if (str_is(name, "mgrid"))
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-removed-name",
                             "nl.mgrid does not exist any more: index with slices, "
                             "nl.ds or .ap()");
     else if (str_is(name, "finfo") && legacy(in))

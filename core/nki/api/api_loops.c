@@ -35,7 +35,7 @@ static bool emit_branch(struct interp *in, const struct nki_node *node, struct v
 bool api_loop_begin(struct interp *in, const struct nki_node *node) {
     struct api *api = api_of(in);
     if (api->order_group)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-loop-in-no-reorder",
                             "a loop on the device cannot be inside nl.no_reorder(): put "
                             "nl.no_reorder() inside the loop");
     struct api_loop *loop = ARENA_NEW(interp_scratch(in), struct api_loop);

@@ -257,7 +257,8 @@ static bool two_numbers(const struct api_op *op, struct value x, struct value y,
                         struct value *result) {
     double a, b, r;
     if (!api_want_number(x, &a) || !api_want_number(y, &b))
-        return interp_error(op->in, op->node, "", "nl.%s takes tiles and numbers; found %s and %s",
+        return interp_error(op->in, op->node, "hone-argument",
+                            "nl.%s takes tiles and numbers; found %s and %s",
                             nki_func_name(op->func), value_type_name(x), value_type_name(y));
     switch (op->func) {
     case NKI_FUNC_ADD: r = a + b; break;
@@ -267,7 +268,8 @@ static bool two_numbers(const struct api_op *op, struct value x, struct value y,
     case NKI_FUNC_MAXIMUM: r = a > b ? a : b; break;
     case NKI_FUNC_MINIMUM: r = a < b ? a : b; break;
     default:
-        return interp_error(op->in, op->node, "", "nl.%s needs a tile", nki_func_name(op->func));
+        return interp_error(op->in, op->node, "hone-argument", "nl.%s needs a tile",
+                            nki_func_name(op->func));
     }
     *result = x.kind == VALUE_INT && y.kind == VALUE_INT && op->func != NKI_FUNC_DIVIDE
                   ? value_int((int64_t)r)
@@ -285,8 +287,9 @@ bool api_lower_binary(const struct api_op *op, struct value x, struct value y,
         return two_numbers(op, x, y, result);
     struct value other = tx ? y : x;
     if (!api_want_number(other, &number))
-        return interp_error(op->in, op->node, "", "nl.%s takes tiles and numbers; found %s",
-                            nki_func_name(op->func), value_type_name(other));
+        return interp_error(op->in, op->node, "hone-argument",
+                            "nl.%s takes tiles and numbers; found %s", nki_func_name(op->func),
+                            value_type_name(other));
     return with_number(op, tx ? x.tensor : y.tensor, other, !tx, result);
 }
 

@@ -182,7 +182,7 @@ bool nl_load_transpose2d(struct interp *in, const struct call *call, struct valu
         !api_want_dtype(in, call->node, v[2], &op.dtype))
         return false;
     if (src->n_dims != 2)
-        return interp_error(in, call->node, "",
+        return interp_error(in, call->node, "hone-shape",
                             "nl.load_transpose2d takes two dimensions; the "
                             "source has shape %s",
                             tensor_shape_text(in, src));
@@ -210,7 +210,8 @@ bool nl_expand_dims(struct interp *in, const struct call *call, struct value *re
     if (axis < 0)
         axis += x->n_dims + 1;
     if (axis < 0 || axis > x->n_dims || x->n_dims == TENSOR_MAX_DIMS)
-        return interp_error(in, call->node, "", "axis is out of range for a tensor of shape %s",
+        return interp_error(in, call->node, "hone-axis",
+                            "axis is out of range for a tensor of shape %s",
                             tensor_shape_text(in, x));
     for (int d = 0; d < axis; d++)
         shape[d] = x->dim[d].size;
@@ -296,7 +297,7 @@ bool nl_arange(struct interp *in, const struct call *call, struct value *result)
     struct value v[3];
     int64_t start = 0, stop, step = 1;
     if (interp_dialect(in) != NKI_DIALECT_LEGACY)
-        return interp_error(in, call->node, "",
+        return interp_error(in, call->node, "hone-removed-name",
                             "nl.arange does not exist any more: index with "
                             "slices, nl.ds or .ap()");
     if (!api_bind(in, call, "start, stop=None, step=None", v) ||
@@ -306,8 +307,9 @@ bool nl_arange(struct interp *in, const struct call *call, struct value *result)
         return false;
     int64_t count = step > 0 ? (stop - start + step - 1) / step : 0;
     if (step < 1 || count < 1 || stop > INDEX_MAX_NUMBER || start < -INDEX_MAX_NUMBER)
-        return interp_error(in, call->node, "", "nl.arange(%lld, %lld, %lld) is empty or too large",
-                            (long long)start, (long long)stop, (long long)step);
+        return interp_error(in, call->node, "hone-index",
+                            "nl.arange(%lld, %lld, %lld) is empty or too large", (long long)start,
+                            (long long)stop, (long long)step);
     *result = index_arange(in, start, count, step);
     return true;
 }

@@ -68,7 +68,7 @@ static bool np_full(struct interp *in, const struct call *call, struct value *re
     if (!api_bind(in, call, "shape, fill_value, dtype=None", v))
         return false;
     if (!api_want_number(v[1], &value))
-        return interp_error(in, call->node, "", "np.full needs a number");
+        return interp_error(in, call->node, "hone-gap-numpy", "np.full needs a number");
     return fill(in, call, v[0], v[2], value, result);
 }
 
@@ -96,7 +96,8 @@ static bool measure(struct interp *in, const struct nki_node *node, struct value
                     int *n) {
     while (v.kind == VALUE_LIST || v.kind == VALUE_TUPLE) {
         if (*n == ARRAY_MAX_DIMS || v.seq->items.len == 0)
-            return interp_error(in, node, "", "np.array: the list is empty or nested too deeply");
+            return interp_error(in, node, "hone-gap-numpy",
+                                "np.array: the list is empty or nested too deeply");
         shape[(*n)++] = (int64_t)v.seq->items.len;
         v = v.seq->items.at[0];
     }
@@ -107,12 +108,14 @@ static bool collect(struct interp *in, const struct nki_node *node, struct value
                     const struct array *array, double **next) {
     if (depth == array->ndim) {
         if (!api_want_number(v, (*next)++))
-            return interp_error(in, node, "", "np.array takes nested lists of numbers");
+            return interp_error(in, node, "hone-gap-numpy",
+                                "np.array takes nested lists of numbers");
         return true;
     }
     if ((v.kind != VALUE_LIST && v.kind != VALUE_TUPLE) ||
         (int64_t)v.seq->items.len != array->shape[depth])
-        return interp_error(in, node, "", "np.array: the lists have different lengths");
+        return interp_error(in, node, "hone-gap-numpy",
+                            "np.array: the lists have different lengths");
     for (size_t i = 0; i < v.seq->items.len; i++)
         if (!collect(in, node, v.seq->items.at[i], depth + 1, array, next))
             return false;
@@ -150,7 +153,7 @@ static bool np_triangle(struct interp *in, const struct call *call, struct value
         (v[1].kind != VALUE_NONE && !api_want_int(in, call->node, "k", v[1], &k)))
         return false;
     if (v[0].kind != VALUE_HOST || v[0].host->ndim != 2)
-        return interp_error(in, call->node, "", "np.tril and np.triu take a matrix");
+        return interp_error(in, call->node, "hone-gap-numpy", "np.tril and np.triu take a matrix");
     struct array *out = api_host_new(in, call->node, v[0].host->dtype, v[0].host->shape, 2);
     if (!out)
         return false;
@@ -194,7 +197,7 @@ static bool np_function(struct interp *in, const struct call *call, struct value
         return out != NULL;
     }
     if (call->n_args != 1 || !api_want_number(call->args[0], &x))
-        return interp_error(in, call->node, "", "np.%s takes a number here",
+        return interp_error(in, call->node, "hone-gap-numpy", "np.%s takes a number here",
                             functions[(uintptr_t)call->data].name);
     *result = value_float(run(x));
     return true;
@@ -362,7 +365,9 @@ static bool product_of(struct interp *in, const struct call *call, struct value 
     const struct value_seq *items;
     int64_t product = 1, n;
     if (call->n_args < 1 || !interp_items(in, call->node, call->args[0], &items))
-        return call->n_args ? false : interp_error(in, call->node, "", "np.prod takes a list");
+        return call->n_args
+                   ? false
+                   : interp_error(in, call->node, "hone-gap-numpy", "np.prod takes a list");
     for (size_t i = 0; i < items->items.len; i++) {
         if (!api_want_int(in, call->node, "an element", items->items.at[i], &n))
             return false;
@@ -463,6 +468,6 @@ bool api_numpy_call(struct interp *in, const struct call *call, enum nki_func fu
             copy.data = function_natives[i].data;
             return np_function(in, &copy, result);
         }
-    return interp_error(in, call->node, "", "np.%s is not available on numbers here",
+    return interp_error(in, call->node, "hone-gap-numpy", "np.%s is not available on numbers here",
                         nki_func_name(func));
 }

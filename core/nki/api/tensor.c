@@ -75,7 +75,7 @@ static bool check_request(struct interp *in, const struct nki_node *node,
     int64_t count = 1;
     for (int d = 0; d < request->n_dims; d++) {
         if (request->shape[d] <= 0)
-            return interp_error(in, node, "",
+            return interp_error(in, node, "hone-shape",
                                 "dimension %d of the shape is %lld: sizes are 1 or "
                                 "more",
                                 d, (long long)request->shape[d]);
@@ -91,9 +91,9 @@ static bool check_request(struct interp *in, const struct nki_node *node,
         return interp_error(in, node, "err_size_of_dimension_exceed_arch_limit",
                             "the block dimensions make %lld tiles: too many", (long long)blocks);
     if (request->n_dims == 0)
-        return interp_error(in, node, "", "a tensor needs at least one dimension");
+        return interp_error(in, node, "hone-shape", "a tensor needs at least one dimension");
     if (dtype_bytes(request->dtype) == 8 || request->dtype == DTYPE_NONE)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-dtype",
                             "dtype %s does not exist on the device: use a type of "
                             "at most 32 bits",
                             dtype_name(request->dtype));

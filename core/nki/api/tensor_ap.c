@@ -192,7 +192,7 @@ static bool gather_partitions(struct interp *in, const struct nki_node *node,
         else if (dim->step == part.step * part.size)
             part.size *= dim->size;
         else
-            return interp_error(in, node, "",
+            return interp_error(in, node, "err_failed_to_infer_tile_from_local_tensor",
                                 "the partitions of an operand must be evenly "
                                 "spaced");
         found = true;

@@ -77,7 +77,7 @@ static bool split_key(struct getitem *g, struct value key, struct value_slice *f
 }
 
 static bool only_device_knows(struct getitem *g) {
-    return interp_error(g->in, g->node, "",
+    return interp_error(g->in, g->node, "hone-dynamic",
                         "only the device knows this index: give it as .ap(pattern, "
                         "scalar_offset=index, indirect_dim=0) or t.select(dim, index)");
 }
@@ -91,8 +91,8 @@ static bool slice_number(struct getitem *g, struct value v, int64_t missing, int
     else if (v.kind == VALUE_REGISTER && !api_known(g->in, v, number))
         return only_device_knows(g);
     else if (!api_known(g->in, v, number))
-        return interp_error(g->in, g->node, "", "a slice of a tensor needs integers; found %s",
-                            value_type_name(v));
+        return interp_error(g->in, g->node, "hone-argument",
+                            "a slice of a tensor needs integers; found %s", value_type_name(v));
     if (*number > TENSOR_MAX_ELEMENTS || *number < -TENSOR_MAX_ELEMENTS)
         return interp_error(g->in, g->node, "err_tensor_access_out_of_bound",
                             "a slice reaches to %lld, which is far outside any tensor",

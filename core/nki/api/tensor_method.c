@@ -36,7 +36,7 @@ static bool forward(struct interp *in, const struct call *call, native_fn *run,
     struct value args[6] = {call->self};
     struct call copy = *call;
     if (call->n_args > 4)
-        return interp_error(in, call->node, "", "too many arguments");
+        return interp_error(in, call->node, "hone-argument", "too many arguments");
     memcpy(args + 1, call->args, call->n_args * sizeof args[0]);
     copy.args = args;
     copy.n_args = call->n_args + 1;
@@ -79,7 +79,7 @@ static bool want_dim(struct interp *in, const struct nki_node *node, const struc
     if (at < 0)
         at += limit;
     if (at < 0 || at >= limit)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-axis",
                             "dimension %lld is out of range for a tensor of shape "
                             "%s",
                             (long long)at, tensor_shape_text(in, t));
@@ -92,7 +92,7 @@ static bool free_dim(struct interp *in, const struct nki_node *node, const struc
     if (!want_dim(in, node, t, v, t->n_dims, dim))
         return false;
     if (t->dim[*dim].part)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-partition-dimension",
                             "dimension %d is the partition dimension: it stays as "
                             "it is",
                             *dim);
@@ -115,10 +115,10 @@ static bool permute(struct interp *in, const struct call *call, struct value *re
         out.dim[d] = t->dim[dims[d]];
     }
     if (n != t->n_dims || seen != (1u << n) - 1)
-        return interp_error(in, call->node, "", "permute takes every dimension of %s once",
-                            tensor_shape_text(in, t));
+        return interp_error(in, call->node, "hone-reshape",
+                            "permute takes every dimension of %s once", tensor_shape_text(in, t));
     if (t->space != NKI_HBM && dims[0] != 0)
-        return interp_error(in, call->node, "",
+        return interp_error(in, call->node, "hone-partition-dimension",
                             "permute cannot move the partition dimension: "
                             "dims[0] must be 0");
     return give(tensor_keep(in, &out), result);
@@ -134,7 +134,7 @@ static bool broadcast(struct interp *in, const struct call *call, struct value *
         !api_want_int(in, call->node, "size", v[1], &size))
         return false;
     if (t->dim[dim].size != 1 || size < 1 || size > TENSOR_MAX_ELEMENTS / tensor_count(t))
-        return interp_error(in, call->node, "",
+        return interp_error(in, call->node, "hone-reshape",
                             "broadcast repeats a dimension of size 1; "
                             "dimension %d of %s is larger",
                             dim, tensor_shape_text(in, t));
@@ -151,8 +151,8 @@ static bool expand_dim(struct interp *in, const struct call *call, struct value 
     if (!api_bind(in, call, "dim", v) || !want_dim(in, call->node, t, v[0], t->n_dims + 1, &dim))
         return false;
     if (t->n_dims == TENSOR_MAX_DIMS)
-        return interp_error(in, call->node, "", "a tensor has at most %d dimensions",
-                            TENSOR_MAX_DIMS);
+        return interp_error(in, call->node, "err_exceed_max_supported_dimension",
+                            "a tensor has at most %d dimensions", TENSOR_MAX_DIMS);
     for (int d = 0; d <= t->n_dims; d++)
         shape[d] = d == dim ? 1 : t->dim[d - (d > dim)].size;
     return give(tensor_reshape(in, call->node, t, shape, t->n_dims + 1), result);
@@ -166,7 +166,7 @@ static bool squeeze_dim(struct interp *in, const struct call *call, struct value
     if (!api_bind(in, call, "dim", v) || !free_dim(in, call->node, t, v[0], &dim))
         return false;
     if (t->dim[dim].size != 1)
-        return interp_error(in, call->node, "",
+        return interp_error(in, call->node, "hone-reshape",
                             "squeeze_dim removes a dimension of size 1; "
                             "dimension %d of %s is larger",
                             dim, tensor_shape_text(in, t));
@@ -202,8 +202,8 @@ static bool reshape_dim(struct interp *in, const struct call *call, struct value
     if (hole >= 0)
         shape[hole] = t->dim[dim].size / known;
     if (at > TENSOR_MAX_DIMS)
-        return interp_error(in, call->node, "", "a tensor has at most %d dimensions",
-                            TENSOR_MAX_DIMS);
+        return interp_error(in, call->node, "err_exceed_max_supported_dimension",
+                            "a tensor has at most %d dimensions", TENSOR_MAX_DIMS);
     return give(tensor_reshape(in, call->node, t, shape, at), result);
 }
 
@@ -266,7 +266,7 @@ static bool put_scalar(struct interp *in, const struct nki_node *node, struct te
     else if (index.kind == VALUE_TENSOR)
         indirect->index = tensor_ap(in, node, index.tensor, NULL);
     else
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-argument",
                             "a dynamic index is a register or a tile of one element; "
                             "found %s",
                             value_type_name(index));
@@ -332,7 +332,7 @@ static bool read_pattern(struct interp *in, const struct nki_node *node, struct 
                          struct tensor *out) {
     const struct value_seq *items = v.kind == VALUE_LIST || v.kind == VALUE_TUPLE ? v.seq : NULL;
     if (!items || items->items.len < 1 || items->items.len > TENSOR_MAX_DIMS)
-        return interp_error(in, node, "", "pattern is a list of [step, count] pairs");
+        return interp_error(in, node, "hone-argument", "pattern is a list of [step, count] pairs");
     int64_t count = 1;
     out->n_dims = (uint8_t)items->items.len;
     for (size_t d = 0; d < items->items.len; d++) {
@@ -340,16 +340,18 @@ static bool read_pattern(struct interp *in, const struct nki_node *node, struct 
         if ((pair.kind != VALUE_LIST && pair.kind != VALUE_TUPLE) || pair.seq->items.len != 2 ||
             !api_want_int(in, node, "a step", pair.seq->items.at[0], &out->dim[d].step) ||
             !api_want_int(in, node, "a count", pair.seq->items.at[1], &out->dim[d].size))
-            return interp_error(in, node, "",
+            return interp_error(in, node, "hone-argument",
                                 "pattern is a list of [step, count] pairs of "
                                 "integers");
         out->dim[d].part = false;
         if (out->dim[d].size > TENSOR_MAX_ELEMENTS / count ||
             llabs(out->dim[d].step) > TENSOR_MAX_ELEMENTS / MAX_OF(out->dim[d].size, 1))
-            return interp_error(in, node, "", "the pattern reaches far outside any tensor");
+            return interp_error(in, node, "hone-limit",
+                                "the pattern reaches far outside any tensor");
         count *= MAX_OF(out->dim[d].size, 1);
         if (out->dim[d].size < 1)
-            return interp_error(in, node, "", "a count in a pattern is 1 or more; found %lld",
+            return interp_error(in, node, "hone-shape",
+                                "a count in a pattern is 1 or more; found %lld",
                                 (long long)out->dim[d].size);
     }
     return true;
@@ -371,7 +373,7 @@ static bool split_partitions(struct interp *in, const struct nki_node *node, str
                             "the access pattern starts %lld elements before the tensor",
                             (long long)-offset);
     if (row == 0 || (first->size > 1 && first->step % row))
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-partition-dimension",
                             "the partition step of an access pattern must be the "
                             "number of elements per partition (%lld); found %lld",
                             (long long)row, (long long)first->step);
@@ -480,8 +482,8 @@ static bool assert_shape(struct interp *in, const struct call *call, struct valu
     for (int d = 0; same && d < n; d++)
         same = shape[d] == t->dim[d].size;
     *result = call->self;
-    return same || interp_error(in, call->node, "", "assert_shape: the tensor has shape %s",
-                                tensor_shape_text(in, t));
+    return same || interp_error(in, call->node, "hone-shape",
+                                "assert_shape: the tensor has shape %s", tensor_shape_text(in, t));
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */

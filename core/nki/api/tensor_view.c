@@ -64,7 +64,7 @@ static bool resolve_shape(struct interp *in, const struct nki_node *node,
     if (hole >= 0 && known > 0 && count % known == 0)
         out->dim[hole].size = count / known;
     else if (known != count)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-reshape",
                             "reshape of %s needs %lld elements; the new shape has "
                             "another number",
                             tensor_shape_text(in, tensor), (long long)count);
@@ -166,7 +166,8 @@ struct tensor *tensor_cast_view(struct interp *in, const struct nki_node *node,
                                 const struct tensor *tensor, enum dtype dtype) {
     struct tensor out;
     if (dtype == DTYPE_NONE) {
-        interp_error(in, node, "", "the dtype to read a tensor as is missing; found None");
+        interp_error(in, node, "hone-argument",
+                     "the dtype to read a tensor as is missing; found None");
         return NULL;
     }
     tensor_read(&out, tensor);
@@ -204,7 +205,8 @@ struct names {
 static bool add_name(struct interp *in, const struct nki_node *node, struct value v,
                      struct names *names) {
     if (v.kind != VALUE_STR || names->n == MAX_NAMES)
-        return interp_error(in, node, "", "rearrange takes tuples of at most %d names", MAX_NAMES);
+        return interp_error(in, node, "hone-reshape", "rearrange takes tuples of at most %d names",
+                            MAX_NAMES);
     names->name[names->n++] = (struct str){v.str->at, v.str->len};
     return true;
 }
@@ -247,7 +249,7 @@ static bool split_dim(struct interp *in, const struct nki_node *node, int64_t si
             known = 0;
     }
     if (known <= 0 || size % known || (hole < 0 && known != size))
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-reshape",
                             "rearrange: the sizes of a dimension of %lld elements "
                             "are not determined by fixed_sizes",
                             (long long)size);
@@ -260,8 +262,9 @@ static bool read_source(struct interp *in, const struct nki_node *node, const st
                         const struct value *v, struct names *names) {
     const struct value_seq *src = is_group(v[0]) ? v[0].seq : NULL;
     if (!src || src->items.len != t->n_dims)
-        return interp_error(in, node, "", "rearrange: src names %d dimensions of shape %s",
-                            t->n_dims, tensor_shape_text(in, t));
+        return interp_error(in, node, "hone-reshape",
+                            "rearrange: src names %d dimensions of shape %s", t->n_dims,
+                            tensor_shape_text(in, t));
     for (size_t d = 0; d < src->items.len; d++) {
         int from = names->n;
         struct value item = src->items.at[d];
@@ -290,16 +293,19 @@ static bool reorder(struct interp *in, const struct nki_node *node, const struct
                 return false;
             int k = find_name(names, seen.name[seen.n - 1]);
             if (k < 0)
-                return interp_error(in, node, "", "rearrange: dst has a name that src has not");
+                return interp_error(in, node, "hone-reshape",
+                                    "rearrange: dst has a name that src has not");
             out->dim[seen.n - 1] = split->dim[k];
             shape[n] *= split->dim[k].size;
         }
         n++;
     }
     if (seen.n != names->n)
-        return interp_error(in, node, "", "rearrange: dst must name every dimension of src once");
+        return interp_error(in, node, "hone-reshape",
+                            "rearrange: dst must name every dimension of src once");
     if (split->space != NKI_HBM && !out->dim[0].part)
-        return interp_error(in, node, "", "rearrange cannot move the partition dimension");
+        return interp_error(in, node, "hone-partition-dimension",
+                            "rearrange cannot move the partition dimension");
     struct tensor *kept = tensor_keep(in, out);
     struct tensor *view = tensor_reshape(in, node, kept, shape, n);
     if (view)
@@ -316,7 +322,7 @@ bool tensor_rearrange(struct interp *in, const struct call *call, struct value *
         !read_source(in, call->node, t, v, &names))
         return false;
     if (!is_group(v[1]))
-        return interp_error(in, call->node, "", "rearrange: dst is a tuple of names");
+        return interp_error(in, call->node, "hone-argument", "rearrange: dst is a tuple of names");
     struct tensor *split = tensor_reshape(in, call->node, t, names.size, names.n);
     if (!split || !reorder(in, call->node, split, v[1], &names, &out))
         return false;

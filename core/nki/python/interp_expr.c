@@ -333,7 +333,8 @@ static bool eval_node(struct interp *in, const struct nki_node *node, struct val
     switch ((enum nki_kind)node->kind) {
     case NKI_CONSTANT:
         if (node->constant.type == NKI_CONST_IMAGINARY)
-            return interp_error(in, node, "TypeError", "kernels have no complex numbers");
+            return interp_error(in, node, "hone-gap-python",
+                                "hone knows no complex numbers in kernels");
         if (node->constant.is_big)
             return interp_error(in, node, "OverflowError",
                                 "whole numbers in kernels have at most 63 bits; write %g for a "

@@ -89,12 +89,39 @@ static enum flow exec_assign(struct interp *in, const struct nki_node *stmt) {
     return FLOW_NEXT;
 }
 
+/* Whether a tensor has the shape that nt.tensor[128, 512] says. Sizes that are no numbers here say
+ * nothing. The legacy compiler compares them. */
+static bool fits_annotation(struct interp *in, const struct nki_node *stmt, struct value value) {
+    const struct nki_node *of = stmt->ann_assign.annotation, *sizes;
+    struct nki_seen seen = {0};
+    if (in->dialect != NKI_DIALECT_LEGACY || of->kind != NKI_SUBSCRIPT ||
+        of->subscript.value->kind != NKI_ATTRIBUTE ||
+        !str_is(of->subscript.value->attribute.attr, "tensor") || value.kind != VALUE_TENSOR)
+        return true;
+    in->objects->describe(in, value, &seen);
+    sizes = of->subscript.slice;
+    int n = sizes->kind == NKI_TUPLE ? (int)sizes->tuple.elts.len : 1;
+    for (int d = 0; d < MAX_OF(n, seen.n_dims); d++) {
+        const struct nki_node *size = sizes->kind == NKI_TUPLE ? sizes->tuple.elts.at[d] : sizes;
+        struct value said;
+        if (n != seen.n_dims || !eval(in, size, &said))
+            return in->failure.set ||
+                   interp_error(in, of, "err_annotation_shape_mismatch",
+                                "the annotation has %d dimensions, the tensor %d", n, seen.n_dims);
+        if (said.kind == VALUE_INT && said.i != seen.shape[d])
+            return interp_error(in, of, "err_annotation_shape_mismatch",
+                                "the annotation says %lld for dimension %d, the tensor has %lld",
+                                (long long)said.i, d, (long long)seen.shape[d]);
+    }
+    return true;
+}
+
 static enum flow exec_ann_assign(struct interp *in, const struct nki_node *stmt) {
     struct value value;
     if (!stmt->ann_assign.value)
         return FLOW_NEXT;
     if (!eval_for(in, stmt->ann_assign.target, stmt->ann_assign.value, &value) ||
-        !assign_target(in, stmt->ann_assign.target, value))
+        !fits_annotation(in, stmt, value) || !assign_target(in, stmt->ann_assign.target, value))
         return FLOW_ERROR;
     return FLOW_NEXT;
 }

@@ -14,8 +14,8 @@ struct tune_hunk *tune_hunks(struct str old, struct str new_, size_t *count) CC_
 char *tune_hunks_apply(struct str old, struct str new_, const struct tune_hunk *hunks,
                        size_t count) CC_MUST_USE;
 
-/* Appends the unified diff of two sources, without its two first lines that name files. Nothing when
- * they are equal. */
+/* Appends the unified diff of two sources, without the two first lines that name files. Nothing
+ * when they are equal. */
 void tune_diff_print(struct buf *out, const char *old, const char *now);
 /* Appends the changed lines of one side, no more than so many, and says how many are left out. */
 void tune_hunks_print(struct buf *out, const char *source, const struct tune_hunk *hunks,
