@@ -189,7 +189,7 @@ static void compare_numbers(struct migrating *m) {
 /* ---- what is printed ------------------------------------------------------------------------- */
 
 static bool is_accepted(const struct migrating *m) {
-    return m->checked.diagnostics.errors == 0;
+    return m->checked.diagnostics.errors == 0 && strcmp(m->checked.dialect, "legacy") != 0;
 }
 
 static void print_steps(const struct migrating *m, bool asks) {

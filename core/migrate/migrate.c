@@ -229,6 +229,22 @@ static bool renew(struct migrate *m, struct err *err) {
     return ok;
 }
 
+/* The older dialect first: what its expressions were is known of the source as it is. */
+static bool run_older(struct migrate *m, struct err *err) {
+    if (!is_legacy(m->from))
+        return true;
+    migrate_watch(m, m->from);
+    older_migrate(m);
+    bool more = m->edits.all.len > 0;
+    while (more) { /* an index expression may be made of others */
+        if (!renew(m, err))
+            return false;
+        older_sweep(m);
+        more = m->edits.all.len > 0;
+    }
+    return true;
+}
+
 static bool run_rules(struct migrate *m, struct err *err) {
     m->again = true;
     for (int round = 0; m->again && round < MOST_ROUNDS; round++) {
@@ -260,12 +276,13 @@ bool migrate_kernel(const char *path, struct str source, const struct migrate_op
         struct buf copy = {0};
         buf_add(&copy, source.at, source.len);
         out->source = buf_take(&copy);
-        ok = run_rules(&m, err);
+        ok = run_older(&m, err) && run_rules(&m, err);
     }
     if (ok && out->steps.len)
         qsort(out->steps.at, out->steps.len, sizeof *out->steps.at, by_line);
     nki_edits_free(&m.edits);
     map_free(&m.aliases);
+    map_free(&m.indices);
     nki_tree_free(m.tree);
     if (!ok)
         migration_free(out);

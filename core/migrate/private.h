@@ -24,6 +24,7 @@ struct migrate {
     struct migrate_fact *facts; /* by node id */
     struct migration *out;
     const struct migrate_rule *rule; /* that is applied */
+    struct map indices;              /* names that stood for nl.arange and what is made of it */
     int made;                        /* names of functions that were made up */
     int round;                       /* from 0 */
     bool again;                      /* an edit was left for the next round */
@@ -100,5 +101,13 @@ const char *migrate_new_name(struct migrate *m, const char *stem);
 #undef UNTIL
 #undef STEP
 #undef ASK
+
+/* ---- older.c --------------------------------------------------------------------------------- */
+
+/* A kernel of neuronxcc.nki said in the package nki, as edits; the table does the rest. It needs
+ * what the evaluation showed. */
+void older_migrate(struct migrate *m);
+/* Then, in the new tree: takes out index expressions that nothing uses any more. */
+void older_sweep(struct migrate *m);
 
 #endif

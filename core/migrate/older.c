@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Statements of the older dialect: what writes to tiles becomes an instruction with a dst. */
+#include "migrate/older.h"
+
+/* ---- replacing a statement ------------------------------------------------------------------- */
+
+/* Puts lines in place of a statement, or of its parts, and what has to come before it. */
+static void put(struct older *o, struct nki_span span, struct str text) {
+    struct migrate *m = o->m;
+    bool can = !o->before.len || nki_edit_insert_before(&m->edits, o->stmt, buf_str(&o->before));
+    if (!can)
+        older_ask(o, "the tiles of this statement have to be made before it: put it on lines of "
+                     "its own");
+    else if (text.len)
+        nki_edit_replace(&m->edits, span, text);
+}
+
+/* The lines of a text, indented as the statement is. */
+static void indent_lines(const struct older *o, struct str lines, struct buf *out) {
+    struct str indent = nki_indent_of(o->m->tree, o->stmt), line;
+    while (str_next(&lines, '\n', &line)) {
+        if (!line.len)
+            continue;
+        if (out->len)
+            buf_printf(out, STR_FMT STR_FMT, STR_ARG(nki_line_end(o->m->tree)), STR_ARG(indent));
+        buf_add(out, line.at, line.len);
+    }
+}
+
+static void replace_stmt(struct older *o, const struct buf *lines) {
+    struct buf text = {0};
+    indent_lines(o, buf_str(lines), &text);
+    put(o, nki_span_of(o->stmt), buf_str(&text));
+    buf_free(&text);
+    o->changed = true;
+}
+
+/* ---- assignments ----------------------------------------------------------------------------- */
+
+static bool is_tile(const struct older *o, const struct nki_node *node) {
+    return older_fact(o, node)->times && older_fact(o, node)->seen.kind == NKI_SEEN_TILE;
+}
+
+/* t[i_p, i_f] = value */
+static bool write_tile(struct older *o, const struct nki_node *target,
+                       const struct nki_node *value) {
+    const struct nki_node *base = target;
+    while (base->kind == NKI_SUBSCRIPT)
+        base = base->subscript.value;
+    const struct nki_seen *to = base->kind == NKI_NAME ? older_tile(o, base) : NULL;
+    if (target->kind != NKI_SUBSCRIPT || !to)
+        return false;
+    struct buf dst = {0}, lines = {0};
+    const struct nki_node *slice = target->subscript.slice;
+    bool whole = slice->kind == NKI_CONSTANT && slice->constant.type == NKI_CONST_ELLIPSIS;
+    if (whole && target->subscript.value == base && !older_blocks(o, base))
+        buf_printf(&dst, STR_FMT, STR_ARG(base->name.id));
+    else
+        older_print(o, target, &dst);
+    older_print_write(o, buf_str(&dst), to, value, &lines);
+    replace_stmt(o, &lines);
+    buf_free(&dst);
+    buf_free(&lines);
+    return true;
+}
+
+/* y = nisa.f(..): the tile has the name. */
+static bool make_tile(struct older *o, const struct nki_node *target,
+                      const struct nki_node *value) {
+    struct buf lines = {0};
+    char name[128];
+    bool writes =
+        older_op(o, value) != NKI_OP_COUNT && is_tile(o, value) && !migrate_keyword(value, "dst");
+    if (target->kind != NKI_NAME || !writes || target->name.id.len >= sizeof name)
+        return false;
+    memcpy(name, target->name.id.at, target->name.id.len);
+    name[target->name.id.len] = '\0';
+    for (uint32_t i = value->id; i <= value->last;
+         i++) /* y = nisa.f(y): another tile of this name */
+        if (o->m->tree->nodes[i]->kind == NKI_NAME &&
+            str_equal(o->m->tree->nodes[i]->name.id, target->name.id))
+            return false;
+    older_print_tile(o, name, value, &lines);
+    older_print_write(o, target->name.id, &older_fact(o, value)->seen, value, &lines);
+    replace_stmt(o, &lines);
+    buf_free(&lines);
+    return true;
+}
+
+/* psum[...] += nisa.nc_matmul(a, b), t += x */
+static bool update(struct older *o, const struct nki_node *stmt) {
+    const struct nki_node *target = stmt->aug_assign.target, *value = stmt->aug_assign.value;
+    const struct nki_node *base = target;
+    while (base->kind == NKI_SUBSCRIPT)
+        base = base->subscript.value;
+    const struct nki_seen *to = base->kind == NKI_NAME ? older_tile(o, base) : NULL;
+    const char *op = older_operator(stmt->aug_assign.op);
+    if (!to || !op)
+        return false;
+    struct buf dst = {0}, lines = {0}, operand = {0};
+    const struct nki_node *slice = target->kind == NKI_SUBSCRIPT ? target->subscript.slice : NULL;
+    if (slice && slice->kind == NKI_CONSTANT && slice->constant.type == NKI_CONST_ELLIPSIS)
+        older_print(o, target->subscript.value, &dst);
+    else
+        older_print(o, target, &dst);
+    bool adds = stmt->aug_assign.op == NKI_ADD && to->space == NKI_PSUM;
+    const struct nki_node *flipped =
+        migrate_calls(o->m, value, "nl.matmul") ? migrate_keyword(value, "transpose_x") : NULL;
+    bool product = flipped && flipped->keyword.value->kind == NKI_CONSTANT &&
+                   flipped->keyword.value->constant.type == NKI_CONST_TRUE &&
+                   migrate_arg(value, 0, "x") && migrate_arg(value, 1, "y");
+    if (adds && older_op(o, value) == NKI_OP_NC_MATMUL) {
+        older_print_instruction(o, value, buf_str(&dst), &lines);
+    } else if (adds && product) {
+        migrate_spell(o->m, "nisa.nc_matmul", &lines);
+        buf_printf(&lines, "(dst=%s, stationary=", dst.at);
+        older_print_outer(o, migrate_arg(value, 0, "x"), &lines);
+        buf_puts(&lines, ", moving=");
+        older_print_outer(o, migrate_arg(value, 1, "y"), &lines);
+        buf_putc(&lines, ')');
+    } else {
+        older_print_outer(o, value, &operand);
+        const struct nki_seen *tile = older_tile(o, value);
+        bool wide = is_tile(o, value) && !(tile && older_is_column(tile) && !older_is_column(to));
+        migrate_spell(o->m, wide ? "nisa.tensor_tensor" : "nisa.tensor_scalar", &lines);
+        buf_printf(&lines,
+                   wide ? "(dst=%s, data1=%s, data2=%s, op="
+                        : "(dst=%s, data=%s, operand0=%s, op0=",
+                   dst.at, dst.at, operand.at);
+        migrate_spell(o->m, op, &lines);
+        buf_putc(&lines, ')');
+    }
+    replace_stmt(o, &lines);
+    buf_free(&dst);
+    buf_free(&lines);
+    buf_free(&operand);
+    return true;
+}
+
+/* ---- other statements ------------------------------------------------------------------------ */
+
+/* nl.store(out[..], value=psum): DMA does not read PSUM. */
+static bool store(struct older *o, const struct nki_node *stmt) {
+    const struct nki_node *call = stmt->kind == NKI_EXPR ? stmt->expr.value : NULL;
+    if (!migrate_calls(o->m, call, "nl.store"))
+        return false;
+    const struct nki_node *dst = migrate_arg(call, 0, "dst"),
+                          *value = migrate_arg(call, 1, "value");
+    const struct nki_node *mask = migrate_keyword(call, "mask");
+    if (!dst || !value || !is_tile(o, value))
+        return false;
+    if (mask && !(mask->keyword.value->kind == NKI_CONSTANT &&
+                  mask->keyword.value->constant.type == NKI_CONST_NONE))
+        older_ask(o, "mask= is in no call any more: where do the slices of the operands end?");
+    struct buf lines = {0}, to = {0}, from = {0};
+    older_print_outer(o, dst, &to);
+    older_print_outer(o, value, &from);
+    if (older_fact(o, value)->seen.space == NKI_PSUM) {
+        const char *name = migrate_new_name(o->m, "stored");
+        older_print_tile(o, name, value, &lines);
+        size_t psum = lines.len; /* the copy is in SBUF */
+        struct buf copy = {0}, made = {0};
+        migrate_spell(o->m, "nl.psum", &made);
+        char *at = psum > made.len ? strstr(lines.at, made.at) : NULL;
+        if (at)
+            buf_add(&copy, lines.at, (size_t)(at - lines.at));
+        migrate_spell(o->m, "nl.sbuf", &copy);
+        buf_puts(&copy, ")\n");
+        migrate_spell(o->m, "nisa.tensor_copy", &copy);
+        buf_printf(&copy, "(dst=%s, src=%s)\n", name, from.at);
+        buf_clear(&lines);
+        buf_puts(&lines, copy.at);
+        buf_clear(&from);
+        buf_puts(&from, name);
+        buf_free(&copy);
+        buf_free(&made);
+    }
+    migrate_spell(o->m, "nisa.dma_copy", &lines);
+    buf_printf(&lines, "(dst=%s, src=%s)", to.at, from.at);
+    replace_stmt(o, &lines);
+    buf_free(&lines);
+    buf_free(&to);
+    buf_free(&from);
+    return true;
+}
+
+/* The expressions of a statement, printed in their places. */
+static void print_expressions(struct older *o, const struct nki_node *stmt) {
+    for (uint32_t i = stmt->id + 1; i <= stmt->last; i = o->m->tree->nodes[i]->last + 1) {
+        const struct nki_node *node = o->m->tree->nodes[i];
+        bool part = nki_is_expression(node) || node->kind == NKI_WITH_ITEM;
+        if (!part)
+            continue;
+        struct buf text = {0};
+        o->changed = false;
+        older_print(o, node, &text);
+        if (o->changed)
+            put(o, nki_span_of(node), buf_str(&text));
+        if (o->changed)
+            buf_clear(&o->before);
+        buf_free(&text);
+    }
+}
+
+/* nl.arange and masks are nowhere used any more. */
+static bool is_index_only(const struct older *o, const struct nki_node *stmt) {
+    if (stmt->kind != NKI_ASSIGN)
+        return false;
+    const struct migrate_fact *fact = older_fact(o, stmt->assign.value);
+    const struct nki_node *value = stmt->assign.value;
+    bool grid =
+        value->kind == NKI_SUBSCRIPT && migrate_is(o->m, value->subscript.value, "nl.mgrid");
+    return grid || (fact->times && fact->seen.kind == NKI_SEEN_INDEX);
+}
+
+/* Keeps the names that an index expression is given. */
+static void note_indices(struct older *o, const struct nki_node *stmt) {
+    for (uint32_t i = stmt->id + 1; i < stmt->assign.value->id; i++)
+        if (o->m->tree->nodes[i]->kind == NKI_NAME)
+            map_put(&o->m->indices, o->m->tree->nodes[i]->name.id)->value = o->m;
+}
+
+static void migrate_stmt(struct older *o, const struct nki_node *stmt) {
+    const struct nki_node *target = NULL, *value = NULL;
+    if (stmt->kind == NKI_ASSIGN && stmt->assign.targets.len == 1) {
+        target = stmt->assign.targets.at[0];
+        value = stmt->assign.value;
+    } else if (stmt->kind == NKI_ANN_ASSIGN && stmt->ann_assign.value) {
+        target = stmt->ann_assign.target;
+        value = stmt->ann_assign.value;
+    }
+    if (is_index_only(o, stmt)) {
+        note_indices(o, stmt);
+        return;
+    }
+    bool done = target && (write_tile(o, target, value) || make_tile(o, target, value));
+    done = done || (stmt->kind == NKI_AUG_ASSIGN && update(o, stmt)) || store(o, stmt);
+    if (!done)
+        print_expressions(o, stmt);
+}
+
+/* Options of the decorator that the package nki has not. */
+static void migrate_decorators(struct older *o, const struct nki_node *function) {
+    static const char *const kept[] = {"grid", "lnc", "mode", "platform_target"};
+    static const char *const other[] = {"nki.baremetal", "nki.benchmark", "nki.profile",
+                                        "nki.trace"};
+    const struct nki_node *decorator = nki_kernel_decorator(function);
+    if (!decorator)
+        return;
+    const struct nki_node *name = decorator->kind == NKI_CALL ? decorator->call.func : decorator;
+    bool others = false;
+    for (size_t i = 0; i < COUNT_OF(other); i++)
+        others |= migrate_is(o->m, name, other[i]);
+    struct buf jit = {0};
+    migrate_spell(o->m, "nki.jit", &jit);
+    if (others)
+        nki_edit_replace(&o->m->edits, nki_span_of(decorator), buf_str(&jit));
+    for (uint32_t i = 0; !others && decorator->kind == NKI_CALL && i < decorator->call.keywords.len;
+         i++) {
+        bool keeps = false;
+        for (size_t k = 0; k < COUNT_OF(kept); k++)
+            keeps |= str_is(decorator->call.keywords.at[i]->keyword.name, kept[k]);
+        if (!keeps)
+            migrate_drop(o->m, decorator->call.keywords.at[i]);
+    }
+    buf_free(&jit);
+}
+
+static bool is_printed(const struct nki_node *node) {
+    return nki_is_statement(node) && node->kind != NKI_FUNCTION_DEF &&
+           node->kind != NKI_CLASS_DEF && node->kind != NKI_IMPORT &&
+           node->kind != NKI_IMPORT_FROM && nki_enclosing(node, NKI_FUNCTION_DEF);
+}
+
+void older_migrate(struct migrate *m) {
+    static const struct migrate_rule rule = {.since = "0.2"};
+    struct older o = {.m = m};
+    m->rule = &rule;
+    for (uint32_t i = 1; i < m->tree->n_nodes; i++) {
+        const struct nki_node *node = m->tree->nodes[i];
+        if (node->kind == NKI_FUNCTION_DEF)
+            migrate_decorators(&o, node);
+        if (!is_printed(node))
+            continue;
+        o.stmt = node;
+        o.question = NULL;
+        o.changed = false;
+        migrate_stmt(&o, node);
+        if (o.question)
+            migrate_ask(m, node, o.question);
+        else if (o.changed)
+            migrate_did(m, node, "said as the package nki has it");
+        buf_clear(&o.before);
+    }
+    buf_free(&o.before);
+}
+
+/* ---- what is left over ----------------------------------------------------------------------- */
+
+static bool is_read(const struct migrate *m, struct str name) {
+    for (uint32_t i = 1; i < m->tree->n_nodes; i++) {
+        const struct nki_node *node = m->tree->nodes[i];
+        if (node->kind == NKI_NAME && node->context == NKI_LOAD && str_equal(node->name.id, name))
+            return true;
+    }
+    return false;
+}
+
+/* Whether all that a statement does is give names to index expressions that nothing reads. */
+static bool is_left(const struct migrate *m, const struct nki_node *stmt) {
+    if (stmt->kind != NKI_ASSIGN)
+        return false;
+    for (uint32_t i = stmt->id + 1; i < stmt->assign.value->id; i++) {
+        const struct nki_node *node = m->tree->nodes[i];
+        if (node->kind == NKI_TUPLE)
+            continue;
+        if (node->kind != NKI_NAME || !map_find(&m->indices, node->name.id) ||
+            is_read(m, node->name.id))
+            return false;
+    }
+    return true;
+}
+
+void older_sweep(struct migrate *m) {
+    for (uint32_t i = 1; i < m->tree->n_nodes; i++)
+        if (is_left(m, m->tree->nodes[i]))
+            nki_edit_remove_stmt(&m->edits, m->tree->nodes[i]);
+}

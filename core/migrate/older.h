@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of neuronxcc.nki said in the package nki: expressions are printed anew where the dialects
+ * differ, and instructions that returned a tile become statements before the one they stood in. */
+#ifndef HONE_MIGRATE_OLDER_H
+#define HONE_MIGRATE_OLDER_H
+
+#include "migrate/private.h"
+
+struct older {
+    struct migrate *m;
+    const struct nki_node *stmt; /* that is printed */
+    struct buf before;           /* lines that come before it */
+    const char *question;        /* what was met that has to be decided; NULL: nothing */
+    bool changed;                /* something is said otherwise than it was */
+};
+
+/* ---- older_text.c ---------------------------------------------------------------------------- */
+
+/* Prints an expression as the package nki has it. */
+void older_print(struct older *o, const struct nki_node *node, struct buf *out);
+/* The same, with the parentheses around it. */
+void older_print_outer(struct older *o, const struct nki_node *node, struct buf *out);
+/* Notes a question; the first one of a statement is asked. */
+void older_ask(struct older *o, const char *question);
+const struct migrate_fact *older_fact(const struct older *o, const struct nki_node *node);
+/* What a node is, where it was always a tile of one shape; NULL else. */
+const struct nki_seen *older_tile(const struct older *o, const struct nki_node *node);
+/* The value that a name has where it is read: that of the last assignment before it in its
+ * function; NULL: it is a parameter or has none. */
+const struct nki_node *older_value_of(const struct older *o, const struct nki_node *name);
+/* "(128, 512)" */
+void older_print_shape(const struct nki_seen *tile, struct buf *out);
+bool older_same_shape(const struct nki_seen *a, const struct nki_seen *b);
+bool older_is_column(const struct nki_seen *tile); /* one element for each partition */
+
+/* ---- older_index.c --------------------------------------------------------------------------- */
+
+/* Prints t[i_p, i * 128 + i_f] as slices. False: it is none of those. */
+bool older_print_subscript(struct older *o, const struct nki_node *node, struct buf *out);
+/* How many dimensions of blocks the tensor that a name stands for has; they are a list of tiles. */
+int older_blocks(const struct older *o, const struct nki_node *name);
+/* offset and pattern of an index expression over its axes, or of the difference of two (b NULL: of
+ * one), as affine_select and iota take them: "pattern=[[1, 512]], offset=0, channel_multiplier=1".
+ * False: it is no index expression. */
+bool older_print_affine(struct older *o, const struct nki_node *a, const struct nki_node *b,
+                        struct buf *out);
+
+/* ---- older_call.c ---------------------------------------------------------------------------- */
+
+/* The instruction that a call is ("activation"); NKI_OP_COUNT: it is none. */
+enum nki_op older_op(const struct older *o, const struct nki_node *call);
+/* Prints an instruction that writes to `dst`: "nisa.activation(dst=t, op=.., data=..)". */
+void older_print_instruction(struct older *o, const struct nki_node *call, struct str dst,
+                             struct buf *out);
+/* Whether a value is computed by a statement before this one. */
+bool older_goes_before(const struct older *o, const struct nki_node *node);
+/* Prints a call as a value: instructions go before the statement. False: it stays as it is. */
+bool older_print_call(struct older *o, const struct nki_node *call, struct buf *out);
+/* Prints an operator on tiles. False: there are no tiles. */
+bool older_print_operator(struct older *o, const struct nki_node *node, struct buf *out);
+/* Prints the statement that writes an expression to a tile. */
+void older_print_write(struct older *o, struct str dst, const struct nki_seen *to,
+                       const struct nki_node *value, struct buf *out);
+/* "y = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)", a line. */
+void older_print_tile(struct older *o, const char *name, const struct nki_node *value,
+                      struct buf *out);
+/* The operator of nl for a binary one of Python; NULL: there is none. */
+const char *older_operator(enum nki_binary op);
+
+#endif
