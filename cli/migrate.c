@@ -2,6 +2,7 @@
 /* hone migrate: a kernel for another release of NKI. The new source is checked for that release,
  * and what both compute is compared, before anything is said of it. */
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -96,16 +97,30 @@ static const struct runner_artifact *same_output(const struct runner_result *res
     return NULL;
 }
 
-/* Says where the bytes of an output differ first: the element, counted from 0 in row-major order.
- */
-static void say_first(struct migrating *m, const struct runner_artifact *output, size_t byte,
-                      size_t size) {
+/* How far float32 numbers are apart, as relative L2. */
+static void say_distance(struct migrating *m, const char *before, const char *after, size_t count) {
+    double square = 0, all = 0;
+    for (size_t i = 0; i < count; i++) {
+        float a, b;
+        memcpy(&a, before + i * sizeof a, sizeof a);
+        memcpy(&b, after + i * sizeof b, sizeof b);
+        square += ((double)b - a) * ((double)b - a);
+        all += (double)a * a;
+    }
+    buf_printf(&m->difference, "; relative L2 %.3g", sqrt(square / all));
+}
+
+/* Says where an output differs first: the element, counted from 0 in row-major order. */
+static void say_first(struct migrating *m, const struct runner_artifact *output, char *texts[2],
+                      size_t byte, size_t size) {
     size_t item = dtype_bytes(output->array.dtype), count = 1;
     for (int d = 0; d < output->array.ndim; d++)
         count *= (size_t)output->array.shape[d];
     size_t header = size - count * item;
     buf_printf(&m->difference, "%s of seed %lld differs, first in element %zu of %zu", output->name,
                (long long)output->seed, byte < header ? 0 : (byte - header) / item, count);
+    if (output->array.dtype == DTYPE_FLOAT32)
+        say_distance(m, texts[0] + header, texts[1] + header, count);
 }
 
 /* Whether two outputs are the same, bit by bit. */
@@ -122,7 +137,7 @@ static bool compare_output(struct migrating *m, const struct runner_artifact *be
         buf_printf(&m->difference, "%s of seed %lld has another shape or type, or is not there",
                    before->name, (long long)before->seed);
     else if (at < sizes[0])
-        say_first(m, before, at, sizes[0]);
+        say_first(m, before, texts, at, sizes[0]);
     free(texts[0]);
     free(texts[1]);
     return same && at == sizes[0];

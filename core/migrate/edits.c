@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How steps change the source: arguments of calls, what was done, questions as comments. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "migrate/private.h"
 
@@ -64,17 +65,6 @@ void migrate_drop(struct migrate *m, const struct nki_node *arg) {
     nki_edit_replace(&m->edits, span, STR(""));
 }
 
-void migrate_add(struct migrate *m, const struct nki_node *call, const char *text) {
-    const struct nki_token *tokens = m->tree->tokens;
-    uint32_t close = token_of(m, call->end - 1);
-    struct buf added = {0};
-    bool has = call->call.args.len + call->call.keywords.len > 0;
-    bool comma = is_op(&tokens[close - 1], ',');
-    buf_printf(&added, "%s%s", has && !comma ? ", " : comma ? " " : "", text);
-    nki_edit_insert(&m->edits, tokens[close - 1].end, buf_str(&added));
-    buf_free(&added);
-}
-
 void migrate_name_args(struct migrate *m, const struct nki_node *call, uint32_t index,
                        const char *const *names) {
     for (uint32_t i = index; i < call->call.args.len && names[i - index]; i++) {
@@ -83,6 +73,11 @@ void migrate_name_args(struct migrate *m, const struct nki_node *call, uint32_t 
         nki_edit_insert(&m->edits, span_of(m, call->call.args.at[i]).start, buf_str(&name));
         buf_free(&name);
     }
+}
+
+void migrate_forget(struct migrate *m, size_t count) {
+    while (m->edits.all.len > count)
+        free(m->edits.all.at[--m->edits.all.len].text);
 }
 
 void migrate_replace(struct migrate *m, const struct nki_node *node, struct str text) {
@@ -130,6 +125,10 @@ static bool is_asked(const struct migrate *m, const struct nki_node *stmt, struc
         if (memcmp(text.at + i, comment.at, comment.len) == 0)
             return true;
     return false;
+}
+
+bool migrate_is_asked(const struct migrate *m, const struct nki_node *stmt) {
+    return stmt && is_asked(m, stmt, str_of(MARK));
 }
 
 void migrate_ask(struct migrate *m, const struct nki_node *node, const char *question) {

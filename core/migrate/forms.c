@@ -79,6 +79,8 @@ static void rename_use(struct migrate *m, const struct nki_node *node) {
 }
 
 void migrate_step_import(struct migrate *m, const struct nki_node *node) {
+    if (strcmp(m->from, MIGRATE_LEGACY) == 0 && strcmp(m->rule->since, "0.1") != 0)
+        return; /* it is done */
     struct buf text = {0};
     bool from = node->kind == NKI_IMPORT_FROM;
     if (from)

@@ -34,17 +34,6 @@ static const char *until_of(size_t i) {
     return i + 1 < COUNT_OF(rules) && !is_row(i + 1) ? rules[i + 1].until : NULL;
 }
 
-bool migrate_row_at(size_t index, struct migrate_row *row) {
-    for (size_t i = 0; i < COUNT_OF(rules); i++) {
-        if (!is_row(i) || index-- > 0)
-            continue;
-        *row = (struct migrate_row){rules[i].since, rules[i].old, rules[i].now,
-                                    rules[i].kind == MIGRATE_ASK};
-        return true;
-    }
-    return false;
-}
-
 /* ---- releases -------------------------------------------------------------------------------- */
 
 static bool is_legacy(const char *release) {
@@ -235,14 +224,10 @@ static bool run_older(struct migrate *m, struct err *err) {
         return true;
     migrate_watch(m, m->from);
     older_migrate(m);
-    bool more = m->edits.all.len > 0;
-    while (more) { /* an index expression may be made of others */
-        if (!renew(m, err))
-            return false;
-        older_sweep(m);
-        more = m->edits.all.len > 0;
-    }
-    return true;
+    if (m->edits.all.len && !renew(m, err))
+        return false;
+    older_sweep(m);
+    return !m->edits.all.len || renew(m, err);
 }
 
 static bool run_rules(struct migrate *m, struct err *err) {
@@ -262,6 +247,40 @@ static bool run_rules(struct migrate *m, struct err *err) {
     return true;
 }
 
+/* Asks about names that the release does not have and no row knew how to replace. */
+static void ask_gone(struct migrate *m, const struct nki_node *node) {
+    struct buf name = {0};
+    const char *since = NULL;
+    bool named =
+        (node->kind == NKI_ATTRIBUTE || (node->kind == NKI_NAME && node->context == NKI_LOAD)) &&
+        migrate_name(m, node, &name);
+    for (const struct release_row *row = NULL; named && (row = release_next(row, &since));) {
+        if (row->change != RELEASE_GONE || !since || compare(m->to, since) < 0 ||
+            strcmp(row->name, name.at) != 0 ||
+            (m->asked == nki_statement_of(node) && m->asked_row == row))
+            continue;
+        m->asked = nki_statement_of(node);
+        m->asked_row = row;
+        if (migrate_is_asked(m, m->asked))
+            continue;
+        struct buf text = {0};
+        struct migrate_rule rule = {.since = since};
+        buf_printf(&text, "%s is not in NKI any more, %s: how?", row->name, row->instead);
+        m->rule = &rule;
+        migrate_ask(m, node, text.at);
+        m->rule = NULL;
+        buf_free(&text);
+    }
+    buf_free(&name);
+}
+
+static bool run_gone(struct migrate *m, struct err *err) {
+    m->asked = NULL;
+    for (uint32_t i = 1; i < m->tree->n_nodes; i++)
+        ask_gone(m, m->tree->nodes[i]);
+    return !m->edits.all.len || renew(m, err);
+}
+
 static int by_line(const void *a, const void *b) {
     const struct migrate_step *left = a, *right = b;
     return left->line < right->line ? -1 : left->line > right->line;
@@ -276,7 +295,7 @@ bool migrate_kernel(const char *path, struct str source, const struct migrate_op
         struct buf copy = {0};
         buf_add(&copy, source.at, source.len);
         out->source = buf_take(&copy);
-        ok = run_older(&m, err) && run_rules(&m, err);
+        ok = run_older(&m, err) && run_rules(&m, err) && run_gone(&m, err);
     }
     if (ok && out->steps.len)
         qsort(out->steps.at, out->steps.len, sizeof *out->steps.at, by_line);

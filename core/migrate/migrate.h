@@ -40,12 +40,4 @@ bool migrate_kernel(const char *path, struct str source, const struct migrate_op
                     struct migration *out, struct err *err) CC_MUST_USE;
 void migration_free(struct migration *migration);
 
-/* One row of the table, for those who list it: the release, the old form and the new one. False
- * past the last. */
-struct migrate_row {
-    const char *since, *old, *now;
-    bool asks;
-};
-bool migrate_row_at(size_t index, struct migrate_row *row);
-
 #endif

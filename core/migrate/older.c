@@ -47,7 +47,7 @@ static bool write_tile(struct older *o, const struct nki_node *target,
     const struct nki_node *base = target;
     while (base->kind == NKI_SUBSCRIPT)
         base = base->subscript.value;
-    const struct nki_seen *to = base->kind == NKI_NAME ? older_tile(o, base) : NULL;
+    const struct nki_seen *to = base->kind == NKI_NAME ? older_named(o, base) : NULL;
     if (target->kind != NKI_SUBSCRIPT || !to)
         return false;
     struct buf dst = {0}, lines = {0};
@@ -69,9 +69,8 @@ static bool make_tile(struct older *o, const struct nki_node *target,
                       const struct nki_node *value) {
     struct buf lines = {0};
     char name[128];
-    bool writes =
-        older_op(o, value) != NKI_OP_COUNT && is_tile(o, value) && !migrate_keyword(value, "dst");
-    if (target->kind != NKI_NAME || !writes || target->name.id.len >= sizeof name)
+    if (target->kind != NKI_NAME || !older_goes_before(o, value) ||
+        target->name.id.len >= sizeof name)
         return false;
     memcpy(name, target->name.id.at, target->name.id.len);
     name[target->name.id.len] = '\0';
@@ -80,10 +79,14 @@ static bool make_tile(struct older *o, const struct nki_node *target,
         if (o->m->tree->nodes[i]->kind == NKI_NAME &&
             str_equal(o->m->tree->nodes[i]->name.id, target->name.id))
             return false;
+    struct buf dst = {0};
+    buf_puts(&dst, name);
+    older_cut(o, older_tile(o, value), &dst);
     older_print_tile(o, name, value, &lines);
-    older_print_write(o, target->name.id, &older_fact(o, value)->seen, value, &lines);
+    older_print_write(o, buf_str(&dst), &older_fact(o, value)->seen, value, &lines);
     replace_stmt(o, &lines);
     buf_free(&lines);
+    buf_free(&dst);
     return true;
 }
 
@@ -93,7 +96,7 @@ static bool update(struct older *o, const struct nki_node *stmt) {
     const struct nki_node *base = target;
     while (base->kind == NKI_SUBSCRIPT)
         base = base->subscript.value;
-    const struct nki_seen *to = base->kind == NKI_NAME ? older_tile(o, base) : NULL;
+    const struct nki_seen *to = base->kind == NKI_NAME ? older_named(o, base) : NULL;
     const char *op = older_operator(stmt->aug_assign.op);
     if (!to || !op)
         return false;
@@ -146,15 +149,13 @@ static bool store(struct older *o, const struct nki_node *stmt) {
         return false;
     const struct nki_node *dst = migrate_arg(call, 0, "dst"),
                           *value = migrate_arg(call, 1, "value");
-    const struct nki_node *mask = migrate_keyword(call, "mask");
     if (!dst || !value || !is_tile(o, value))
         return false;
-    if (mask && !(mask->keyword.value->kind == NKI_CONSTANT &&
-                  mask->keyword.value->constant.type == NKI_CONST_NONE))
-        older_ask(o, "mask= is in no call any more: where do the slices of the operands end?");
     struct buf lines = {0}, to = {0}, from = {0};
     older_print_outer(o, dst, &to);
     older_print_outer(o, value, &from);
+    if (value->kind != NKI_SUBSCRIPT)
+        older_cut(o, older_tile(o, value), &from);
     if (older_fact(o, value)->seen.space == NKI_PSUM) {
         const char *name = migrate_new_name(o->m, "stored");
         older_print_tile(o, name, value, &lines);
@@ -202,15 +203,22 @@ static void print_expressions(struct older *o, const struct nki_node *stmt) {
     }
 }
 
-/* nl.arange and masks are nowhere used any more. */
+/* Whether a value is made of nl.arange or nl.mgrid alone: an index, or a mask. */
 static bool is_index_only(const struct older *o, const struct nki_node *stmt) {
     if (stmt->kind != NKI_ASSIGN)
         return false;
-    const struct migrate_fact *fact = older_fact(o, stmt->assign.value);
     const struct nki_node *value = stmt->assign.value;
+    const struct migrate_fact *fact = older_fact(o, value);
     bool grid =
         value->kind == NKI_SUBSCRIPT && migrate_is(o->m, value->subscript.value, "nl.mgrid");
-    return grid || (fact->times && fact->seen.kind == NKI_SEEN_INDEX);
+    if (grid || (fact->times && fact->seen.kind == NKI_SEEN_INDEX))
+        return true;
+    bool mask = value->kind == NKI_COMPARE || value->kind == NKI_BOOL_OP ||
+                (value->kind == NKI_BIN_OP && value->bin_op.op == NKI_BIT_AND);
+    bool index = false;
+    for (uint32_t i = value->id; mask && i <= value->last; i++)
+        index |= o->m->facts[i].times && o->m->facts[i].seen.kind == NKI_SEEN_INDEX;
+    return index;
 }
 
 /* Keeps the names that an index expression is given. */
@@ -272,10 +280,63 @@ static bool is_printed(const struct nki_node *node) {
            node->kind != NKI_IMPORT_FROM && nki_enclosing(node, NKI_FUNCTION_DEF);
 }
 
+/* A file that imports nothing of NKI calls its modules by their usual names. */
+static void add_imports(struct migrate *m) {
+    const struct nki_list *body = &m->tree->module->module.body;
+    for (size_t i = 0; i < m->aliases.len; i++)
+        if (strcmp(m->aliases.entries[i].value, "nl") == 0 ||
+            strcmp(m->aliases.entries[i].value, "nki") == 0)
+            return;
+    uint32_t first = 0;
+    while (first + 1 < body->len && body->at[first]->kind == NKI_EXPR)
+        first++; /* the docstring */
+    if (!body->len ||
+        !nki_edit_insert_before(&m->edits, body->at[first],
+                                STR("import nki\nimport nki.isa as nisa\nimport nki.language as "
+                                    "nl\n")))
+        return;
+    map_put(&m->aliases, STR("nki"))->value = (void *)(uintptr_t) "nki";
+    map_put(&m->aliases, STR("nisa"))->value = (void *)(uintptr_t) "nisa";
+    map_put(&m->aliases, STR("par_dim"))->value = (void *)(uintptr_t) "nl.par_dim";
+    map_put(&m->aliases, STR("nl"))->value = (void *)(uintptr_t) "nl";
+    migrate_did(m, body->at[first], "imports nki");
+}
+
+/* Whether a statement calls NKI and was not evaluated. */
+static bool is_unseen(const struct migrate *m, const struct nki_node *stmt) {
+    struct buf name = {0};
+    bool unseen = false;
+    for (uint32_t i = stmt->id + 1; i <= stmt->last && !unseen; i++) {
+        const struct nki_node *node = m->tree->nodes[i];
+        buf_clear(&name);
+        unseen = node->kind == NKI_CALL && !m->facts[i].times &&
+                 migrate_name(m, node->call.func, &name) &&
+                 (str_starts(buf_str(&name), "nl.") || str_starts(buf_str(&name), "nisa."));
+    }
+    buf_free(&name);
+    return unseen;
+}
+
+/* The first statement of the kernel that was not reached is asked about. */
+static bool ask_unseen(struct migrate *m, const struct nki_node *stmt) {
+    bool plain = stmt->kind == NKI_EXPR || stmt->kind == NKI_ASSIGN;
+    if (!m->kernel || !plain || !nki_contains(m->kernel, stmt) || !is_unseen(m, stmt))
+        return false;
+    migrate_ask(m, stmt,
+                m->options->n_inputs
+                    ? "this was not reached with these inputs, so what is unknown of tiles from "
+                      "here on stays as it was: are they right?"
+                    : "without inputs little is known of tiles: which are they (--input, "
+                      "--reference)?");
+    return true;
+}
+
 void older_migrate(struct migrate *m) {
     static const struct migrate_rule rule = {.since = "0.2"};
     struct older o = {.m = m};
+    bool asked = false;
     m->rule = &rule;
+    add_imports(m);
     for (uint32_t i = 1; i < m->tree->n_nodes; i++) {
         const struct nki_node *node = m->tree->nodes[i];
         if (node->kind == NKI_FUNCTION_DEF)
@@ -284,45 +345,71 @@ void older_migrate(struct migrate *m) {
             continue;
         o.stmt = node;
         o.question = NULL;
-        o.changed = false;
+        o.changed = o.divides = false;
+        older_read_mask(&o);
+        size_t edits = m->edits.all.len;
         migrate_stmt(&o, node);
+        if (o.question) /* it stays as it is */
+            migrate_forget(m, edits);
         if (o.question)
             migrate_ask(m, node, o.question);
         else if (o.changed)
-            migrate_did(m, node, "said as the package nki has it");
+            migrate_did(m, node,
+                        o.divides ? "said as the package nki has it; a division is a product with "
+                                    "the reciprocal, so last bits may differ"
+                                  : "said as the package nki has it");
+        else if (!asked)
+            asked = ask_unseen(m, node);
         buf_clear(&o.before);
     }
+    older_forget_mask(&o);
     buf_free(&o.before);
 }
 
 /* ---- what is left over ----------------------------------------------------------------------- */
 
-static bool is_read(const struct migrate *m, struct str name) {
-    for (uint32_t i = 1; i < m->tree->n_nodes; i++) {
-        const struct nki_node *node = m->tree->nodes[i];
-        if (node->kind == NKI_NAME && node->context == NKI_LOAD && str_equal(node->name.id, name))
-            return true;
-    }
-    return false;
-}
-
-/* Whether all that a statement does is give names to index expressions that nothing reads. */
-static bool is_left(const struct migrate *m, const struct nki_node *stmt) {
+/* Whether all that a statement does is give names to index expressions. */
+static bool is_index_stmt(const struct migrate *m, const struct nki_node *stmt) {
     if (stmt->kind != NKI_ASSIGN)
         return false;
     for (uint32_t i = stmt->id + 1; i < stmt->assign.value->id; i++) {
         const struct nki_node *node = m->tree->nodes[i];
-        if (node->kind == NKI_TUPLE)
-            continue;
-        if (node->kind != NKI_NAME || !map_find(&m->indices, node->name.id) ||
-            is_read(m, node->name.id))
+        if (node->kind != NKI_TUPLE &&
+            (node->kind != NKI_NAME || !map_find(&m->indices, node->name.id)))
             return false;
     }
     return true;
 }
 
+/* Whether a statement gives a value to a name that is alive. */
+static bool gives_alive(const struct migrate *m, const struct nki_node *stmt,
+                        const struct map *alive) {
+    for (uint32_t i = stmt->id + 1; i < stmt->assign.value->id; i++)
+        if (m->tree->nodes[i]->kind == NKI_NAME && map_find(alive, m->tree->nodes[i]->name.id))
+            return true;
+    return false;
+}
+
+/* Names that something other than an index expression reads, and what those are made of. */
+static void find_alive(const struct migrate *m, struct map *alive) {
+    for (size_t before = SIZE_MAX; before != alive->len;) {
+        before = alive->len;
+        for (uint32_t i = 1; i < m->tree->n_nodes; i++) {
+            const struct nki_node *node = m->tree->nodes[i];
+            if (node->kind != NKI_NAME || node->context != NKI_LOAD)
+                continue;
+            const struct nki_node *stmt = nki_statement_of(node);
+            if (!is_index_stmt(m, stmt) || gives_alive(m, stmt, alive))
+                map_put(alive, node->name.id);
+        }
+    }
+}
+
 void older_sweep(struct migrate *m) {
+    struct map alive = {0};
+    find_alive(m, &alive);
     for (uint32_t i = 1; i < m->tree->n_nodes; i++)
-        if (is_left(m, m->tree->nodes[i]))
+        if (is_index_stmt(m, m->tree->nodes[i]) && !gives_alive(m, m->tree->nodes[i], &alive))
             nki_edit_remove_stmt(&m->edits, m->tree->nodes[i]);
+    map_free(&alive);
 }

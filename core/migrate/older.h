@@ -11,7 +11,11 @@ struct older {
     const struct nki_node *stmt; /* that is printed */
     struct buf before;           /* lines that come before it */
     const char *question;        /* what was met that has to be decided; NULL: nothing */
+    bool divides;                /* a division became a product */
     bool changed;                /* something is said otherwise than it was */
+    int n_axes;                  /* of the statement's mask; 0: it has none */
+    char *limits[NKI_SEEN_DIMS]; /* how far an axis goes, "min(128, n - i * 128)"; NULL: to its
+                                  * end */
 };
 
 /* ---- older_text.c ---------------------------------------------------------------------------- */
@@ -28,6 +32,8 @@ const struct nki_seen *older_tile(const struct older *o, const struct nki_node *
 /* The value that a name has where it is read: that of the last assignment before it in its
  * function; NULL: it is a parameter or has none. */
 const struct nki_node *older_value_of(const struct older *o, const struct nki_node *name);
+/* The same of a name, also where it is written. */
+const struct nki_seen *older_named(const struct older *o, const struct nki_node *name);
 /* "(128, 512)" */
 void older_print_shape(const struct nki_seen *tile, struct buf *out);
 bool older_same_shape(const struct nki_seen *a, const struct nki_seen *b);
@@ -39,6 +45,12 @@ bool older_is_column(const struct nki_seen *tile); /* one element for each parti
 bool older_print_subscript(struct older *o, const struct nki_node *node, struct buf *out);
 /* How many dimensions of blocks the tensor that a name stands for has; they are a list of tiles. */
 int older_blocks(const struct older *o, const struct nki_node *name);
+/* Reads mask= of the statement: from now on slices end where it says. Asks where it cannot be read
+ * as ends of axes. */
+void older_read_mask(struct older *o);
+void older_forget_mask(struct older *o);
+/* Appends "[0:min(128, n), 0:512]" to the name of a tile, where the statement's mask cuts it. */
+void older_cut(const struct older *o, const struct nki_seen *tile, struct buf *out);
 /* offset and pattern of an index expression over its axes, or of the difference of two (b NULL: of
  * one), as affine_select and iota take them: "pattern=[[1, 512]], offset=0, channel_multiplier=1".
  * False: it is no index expression. */

@@ -40,9 +40,6 @@ static struct str place_of(const char *signature, uint32_t index) {
 
 /* Whether the package nki has no such argument, or needs none. */
 static bool goes(struct older *o, enum nki_op op, struct str name, const struct nki_node *value) {
-    if (str_is(name, "mask") && !is_none(value))
-        older_ask(o, "mask= is in no instruction any more: where do the slices of the operands "
-                     "end?");
     if (str_is(name, "mask") || str_is(name, "dtype"))
         return true;
     if (op == NKI_OP_MEMSET && str_is(name, "shape"))
@@ -66,6 +63,13 @@ static bool print_predicate(struct older *o, const struct nki_node *test, struct
     return true;
 }
 
+/* An operand; a whole tile is cut where the statement's mask ends. */
+static void print_operand(struct older *o, const struct nki_node *node, struct buf *out) {
+    older_print_outer(o, node, out);
+    if (node->kind != NKI_SUBSCRIPT)
+        older_cut(o, older_tile(o, node), out);
+}
+
 static void print_argument(struct older *o, enum nki_op op, struct str name,
                            const struct nki_node *value, struct buf *out) {
     if (goes(o, op, name, value))
@@ -75,7 +79,7 @@ static void print_argument(struct older *o, enum nki_op op, struct str name,
                 (op == NKI_OP_AFFINE_SELECT && str_is(name, "pred"));
     if (!done) {
         buf_printf(out, STR_FMT "=", STR_ARG(name));
-        older_print_outer(o, value, out);
+        print_operand(o, value, out);
     } else if (!(str_is(name, "expr") ? older_print_affine(o, value, NULL, out)
                                       : print_predicate(o, value, out))) {
         older_ask(o, "this index expression is no pattern: say it with pattern=, offset= and "
@@ -168,12 +172,15 @@ static bool go_before(struct older *o, const struct nki_node *value, struct buf 
         older_ask(o, "an instruction within this expression returned a tile: make the tile before");
         return false;
     }
-    struct buf lines = {0};
+    struct buf lines = {0}, dst = {0};
+    buf_puts(&dst, name);
+    older_cut(o, older_tile(o, value), &dst);
     older_print_tile(o, name, value, &lines);
-    older_print_write(o, str_of(name), &fact->seen, value, &lines);
+    older_print_write(o, buf_str(&dst), &fact->seen, value, &lines);
     buf_puts(&o->before, lines.at);
     buf_puts(out, name);
     buf_free(&lines);
+    buf_free(&dst);
     return true;
 }
 
@@ -219,9 +226,10 @@ static void print_divisor(struct older *o, struct pair *pair, struct buf *diviso
     if (strcmp(pair->op, "nl.divide") != 0 || !is_tile(o, pair->right))
         return;
     pair->op = "nl.multiply";
+    o->divides = true;
     migrate_spell(o->m, "nl.reciprocal", divisor);
     buf_putc(divisor, '(');
-    older_print_outer(o, pair->right, divisor);
+    print_operand(o, pair->right, divisor);
     buf_putc(divisor, ')');
 }
 
@@ -242,10 +250,10 @@ static void print_pair(struct older *o, struct str dst, struct pair pair, struct
         !is_tile(o, pair.left) || (a && b && older_is_column(a) && !older_same_shape(a, b));
     bool b_small =
         !is_tile(o, pair.right) || (a && b && older_is_column(b) && !older_same_shape(a, b));
-    older_print_outer(o, pair.left, &left);
+    print_operand(o, pair.left, &left);
     print_divisor(o, &pair, &right);
     if (!right.len)
-        older_print_outer(o, pair.right, &right);
+        print_operand(o, pair.right, &right);
     if (b_small && is_tile(o, pair.left)) {
         print_scalar(o, dst, pair.op, buf_str(&left), buf_str(&right), false, out);
     } else if (a_small && is_tile(o, pair.right)) {
@@ -265,36 +273,49 @@ static void print_pair(struct older *o, struct str dst, struct pair pair, struct
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* "nisa.tensor_copy(dst=t, src=a)", "nisa.memset(dst=t, value=0)", .. */
+static void print_plain(struct older *o, const char *function, struct str dst, const char *word,
+                        const struct nki_node *value, struct buf *out) {
+    migrate_spell(o->m, function, out);
+    buf_printf(out, "(dst=" STR_FMT ", %s=", STR_ARG(dst), word);
+    print_operand(o, value, out);
+    buf_puts(out, ")\n");
+}
+
+/* Tensor writes to PSUM alone: what it made goes on to SBUF in a copy. */
+static void print_staged(struct older *o, struct str dst, const struct nki_node *value,
+                         struct buf *out) {
+    const char *name = migrate_new_name(o->m, "tile");
+    older_print_tile(o, name, value, out);
+    older_print_instruction(o, value, str_of(name), out);
+    buf_putc(out, '\n');
+    migrate_spell(o->m, "nisa.tensor_copy", out);
+    buf_printf(out, "(dst=" STR_FMT ", src=%s)\n", STR_ARG(dst), name);
+}
+
 void older_print_write(struct older *o, struct str dst, const struct nki_seen *to,
                        const struct nki_node *value, struct buf *out) {
     struct buf name = {0};
     struct pair pair;
-    if (older_op(o, value) != NKI_OP_COUNT) {
+    const struct nki_node *src = NULL;
+    bool in_psum = is_tile(o, value) && older_fact(o, value)->seen.space == NKI_PSUM;
+    if (migrate_calls(o->m, value, "nl.load") || migrate_calls(o->m, value, "nl.copy"))
+        src = migrate_arg(value, 0, migrate_calls(o->m, value, "nl.load") ? "src" : "x");
+    if (older_op(o, value) != NKI_OP_COUNT && in_psum && to->space == NKI_SBUF) {
+        print_staged(o, dst, value, out);
+    } else if (older_op(o, value) != NKI_OP_COUNT) {
         older_print_instruction(o, value, dst, out);
         buf_putc(out, '\n');
     } else if (read_pair(o, value, &name, &pair)) {
         print_pair(o, dst, pair, out);
-    } else if (migrate_calls(o->m, value, "nl.load") && to->space == NKI_SBUF &&
-               migrate_arg(value, 0, "src")) {
-        migrate_spell(o->m, "nisa.dma_copy", out);
-        buf_printf(out, "(dst=" STR_FMT ", src=", STR_ARG(dst));
-        older_print_outer(o, migrate_arg(value, 0, "src"), out);
-        buf_puts(out, ")\n");
+    } else if (src && migrate_calls(o->m, value, "nl.load") && to->space == NKI_SBUF) {
+        print_plain(o, "nisa.dma_copy", dst, "src", src, out);
+    } else if (src && !migrate_calls(o->m, value, "nl.load")) {
+        print_plain(o, "nisa.tensor_copy", dst, "src", src, out);
     } else if (is_tile(o, value)) {
-        migrate_spell(o->m, "nisa.tensor_copy", out);
-        buf_printf(out, "(dst=" STR_FMT ", src=", STR_ARG(dst));
-        older_print_outer(o, value, out);
-        buf_puts(out, ")\n");
+        print_plain(o, "nisa.tensor_copy", dst, "src", value, out);
     } else {
-        migrate_spell(o->m, "nisa.memset", out);
-        buf_printf(out, "(dst=" STR_FMT ", value=", STR_ARG(dst));
-        older_print_outer(o, value, out);
-        buf_puts(out, ")\n");
-    }
-    if (value->kind == NKI_CALL) {
-        const struct nki_node *mask = migrate_keyword(value, "mask");
-        if (mask && !is_none(mask->keyword.value))
-            older_ask(o, "mask= is in no call any more: where do the slices of the operands end?");
+        print_plain(o, "nisa.memset", dst, "value", value, out);
     }
     buf_free(&name);
 }
@@ -312,7 +333,13 @@ static bool print_blocks(struct older *o, const struct nki_node *call, struct bu
         return false;
     for (uint32_t i = 0; i < blocks; i++)
         buf_putc(out, '[');
-    older_print(o, call->call.func, out);
+    const struct nki_node *buffer = migrate_arg(call, 2, "buffer");
+    bool sums =
+        migrate_calls(o->m, call, "nl.zeros") && buffer && migrate_is(o->m, buffer, "nl.psum");
+    if (sums) /* the first product that is written to a tile in PSUM clears it */
+        migrate_spell(o->m, "nl.ndarray", out);
+    else
+        older_print(o, call->call.func, out);
     buf_putc(out, '(');
     for (uint32_t i = blocks; i < sizes->len; i++) {
         buf_puts(out, i == blocks ? "(" : ", ");
@@ -325,7 +352,8 @@ static bool print_blocks(struct older *o, const struct nki_node *call, struct bu
     }
     for (uint32_t i = 0; i < call->call.keywords.len; i++) {
         const struct nki_node *keyword = call->call.keywords.at[i];
-        if (str_is(keyword->keyword.name, "name") || str_is(keyword->keyword.name, "shape"))
+        if (str_is(keyword->keyword.name, "name") || str_is(keyword->keyword.name, "shape") ||
+            str_is(keyword->keyword.name, "lazy_initialization"))
             continue; /* one name for many tiles */
         buf_printf(out, ", " STR_FMT "=", STR_ARG(keyword->keyword.name));
         older_print_outer(o, keyword->keyword.value, out);
@@ -344,8 +372,6 @@ static bool print_without(struct older *o, const struct nki_node *call, struct b
     const struct nki_node *mask = migrate_keyword(call, "mask");
     if (!mask)
         return false;
-    if (!is_none(mask->keyword.value))
-        older_ask(o, "mask= is in no call any more: where do the slices of the operands end?");
     bool first = true;
     older_print(o, call->call.func, out);
     buf_putc(out, '(');
@@ -365,7 +391,7 @@ static bool print_without(struct older *o, const struct nki_node *call, struct b
 }
 
 bool older_goes_before(const struct older *o, const struct nki_node *node) {
-    struct buf name = {0};
+    struct buf name = {0}, again = {0};
     struct pair pair;
     bool goes = false;
     if (node->kind == NKI_BIN_OP && is_tile(o, node)) {
@@ -376,7 +402,12 @@ bool older_goes_before(const struct older *o, const struct nki_node *node) {
         const struct nki_seen *a = older_tile(o, pair.left), *b = older_tile(o, pair.right);
         goes = (a && b && !older_same_shape(a, b)) || strcmp(pair.op, "nl.divide") == 0;
     }
+    const struct nki_node *mask = node->kind == NKI_CALL ? migrate_keyword(node, "mask") : NULL;
+    bool masked = mask && !is_none(mask->keyword.value) && is_tile(o, node);
+    goes |= masked && migrate_calls(o->m, node, "nl.load"); /* the tile is larger than that */
+    goes |= masked && read_pair(o, node, &again, &pair);
     buf_free(&name);
+    buf_free(&again);
     return goes;
 }
 

@@ -2,6 +2,7 @@
 /* Index expressions over nl.arange and nl.mgrid. What they were when the kernel was evaluated says
  * which axis each of them runs over, how far and in which steps; the source says from where on. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "migrate/older.h"
 
@@ -130,9 +131,16 @@ static bool print_slice(struct older *o, const struct part *part, struct buf *ou
     buf_printf(out, "%s:", base.len ? base.at : "0");
     if (base.len)
         buf_printf(out, "%s + ", base.at);
+    const char *limit = part->axis < o->n_axes ? o->limits[part->axis] : NULL;
     bool plain = count && (count->kind == NKI_NAME || count->kind == NKI_ATTRIBUTE ||
                            count->kind == NKI_CONSTANT);
-    if (plain)
+    if (limit && step != 1) {
+        buf_free(&base);
+        return false;
+    }
+    if (limit)
+        buf_puts(out, limit);
+    else if (plain)
         buf_printf(out, STR_FMT, STR_ARG(text_of(o, count)));
     else
         buf_printf(out, "%lld", (long long)((n - 1) * step + 1));
@@ -213,7 +221,74 @@ int older_blocks(const struct older *o, const struct nki_node *name) {
     return 0;
 }
 
+/* ---- access patterns ------------------------------------------------------------------------- */
+
 #define CANNOT "this index is no slice: say it with .ap(pattern=, offset=)?"
+
+/* Steps of the dimensions behind those of blocks, in elements. False: the tensor is not known. */
+static bool read_steps(const struct older *o, const struct nki_node *node, int blocks,
+                       uint32_t count, int64_t steps[NKI_SEEN_DIMS]) {
+    const struct nki_node *name = node->subscript.value;
+    const struct nki_seen *all = name->kind == NKI_NAME ? older_named(o, name) : NULL;
+    if (!all || all->n_dims != blocks + (int)count)
+        return false;
+    int64_t step = 1;
+    for (int d = (int)count - 1; d >= 0; d--) {
+        steps[d] = step;
+        step *= all->shape[blocks + d];
+    }
+    return true;
+}
+
+/* ".ap(pattern=[[512, 128], [1, 512]], offset=0)" */
+static bool print_pattern(struct older *o, const struct nki_node *node, const struct part *parts,
+                          uint32_t count, int n_axes, struct buf *out) {
+    int64_t steps[NKI_SEEN_DIMS], step[NKI_SEEN_DIMS] = {0}, size[NKI_SEEN_DIMS] = {0};
+    int blocks = older_blocks(o, node->subscript.value);
+    struct buf offset = {0};
+    bool ok = read_steps(o, node, blocks, count, steps);
+    for (uint32_t d = 0; d < count && ok; d++) {
+        const struct nki_seen *seen = &older_fact(o, parts[d].node)->seen;
+        struct buf base = {0};
+        bool index = is_index(o, parts[d].node);
+        ok = parts[d].node->kind != NKI_SLICE && !older_fact(o, parts[d].node)->varies &&
+             print_base(o, parts[d].node, 0, &base);
+        for (int a = 0; index && a < seen->n_dims; a++) {
+            step[a + n_axes - seen->n_dims] += seen->step[a] * steps[d];
+            size[a + n_axes - seen->n_dims] =
+                MAX_OF(size[a + n_axes - seen->n_dims], seen->shape[a]);
+        }
+        if (base.len && steps[d] != 1)
+            buf_printf(&offset, "%s(%s) * %lld", offset.len ? " + " : "", base.at,
+                       (long long)steps[d]);
+        else if (base.len)
+            buf_printf(&offset, "%s%s", offset.len ? " + " : "", base.at);
+        buf_free(&base);
+    }
+    buf_puts(out, ".ap(pattern=[");
+    for (int a = 0; a < n_axes && ok; a++) {
+        const char *limit = a < o->n_axes ? o->limits[a] : NULL;
+        buf_printf(out, "%s[%lld, ", a ? ", " : "", (long long)step[a]);
+        if (limit)
+            buf_printf(out, "%s]", limit);
+        else
+            buf_printf(out, "%lld]", (long long)MAX_OF(size[a], 1));
+    }
+    buf_printf(out, "], offset=%s)", offset.len ? offset.at : "0");
+    buf_free(&offset);
+    return ok;
+}
+
+static bool print_slices(struct older *o, struct part *parts, uint32_t count, int n_axes,
+                         struct buf *out) {
+    bool ok = !n_axes || put_axes(o, parts, count, n_axes);
+    for (uint32_t i = 0; i < count && ok; i++) {
+        buf_puts(out, i ? ", " : "[");
+        ok = parts[i].axis >= 0 ? print_slice(o, &parts[i], out) : print_number(o, &parts[i], out);
+        buf_puts(out, i + 1 == count ? "]" : "");
+    }
+    return ok;
+}
 
 bool older_print_subscript(struct older *o, const struct nki_node *node, struct buf *out) {
     const struct nki_node *slice = node->subscript.slice;
@@ -221,19 +296,17 @@ bool older_print_subscript(struct older *o, const struct nki_node *node, struct 
     uint32_t count = list ? list->len : 1;
     int blocks = older_blocks(o, node->subscript.value), n_axes = 0;
     struct part parts[NKI_SEEN_DIMS];
-    bool index = false;
-    if (count > NKI_SEEN_DIMS)
+    if (count > NKI_SEEN_DIMS || is_index(o, node))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         const struct nki_node *one = list ? list->at[i] : slice;
         read_part(o, one, &parts[i], &n_axes);
-        index |= is_index(o, one);
         if (older_fact(o, one)->seen.kind == NKI_SEEN_TILE && older_fact(o, one)->times)
             older_ask(o, "a tile is the index: .ap(pattern=, vector_offset=) or .select()?");
     }
-    if ((!index && !blocks) || is_index(o, node))
+    if (!n_axes && !blocks)
         return false;
-    struct buf text = {0};
+    struct buf text = {0}, part = {0};
     older_print(o, node->subscript.value, &text);
     uint32_t first = (uint32_t)MIN_OF(blocks, (int)count);
     bool ok = true;
@@ -243,19 +316,135 @@ bool older_print_subscript(struct older *o, const struct nki_node *node, struct 
              print_number(o, &parts[i], &text);
         buf_putc(&text, ']');
     }
-    ok = ok && (!index || put_axes(o, parts + first, count - first, n_axes));
-    for (uint32_t i = first; i < count && ok; i++) {
-        buf_puts(&text, i == first ? "[" : ", ");
-        ok = parts[i].axis >= 0 ? print_slice(o, &parts[i], &text)
-                                : print_number(o, &parts[i], &text);
-        buf_puts(&text, i + 1 == count ? "]" : "");
+    struct part copy[NKI_SEEN_DIMS];
+    memcpy(copy, parts, sizeof copy);
+    if (ok && !print_slices(o, copy + first, count - first, n_axes, &part)) {
+        buf_clear(&part);
+        ok = n_axes && print_pattern(o, node, parts + first, count - first, n_axes, &part);
     }
     if (ok)
-        buf_puts(out, text.at);
+        buf_printf(out, "%s%s", text.at, part.len ? part.at : "");
     else
         older_ask(o, CANNOT);
     buf_free(&text);
+    buf_free(&part);
     return ok;
+}
+
+/* ---- masks ----------------------------------------------------------------------------------- */
+
+void older_forget_mask(struct older *o) {
+    for (int a = 0; a < NKI_SEEN_DIMS; a++) {
+        free(o->limits[a]);
+        o->limits[a] = NULL;
+    }
+    o->n_axes = 0;
+}
+
+/* index < end, end > index, with = or without */
+static bool read_bound(struct older *o, const struct nki_node *test) {
+    enum nki_comparison op = (enum nki_comparison)test->compare.ops[0];
+    const struct nki_node *left = test->compare.left, *right = test->compare.comparators.at[0];
+    bool below = op == NKI_CMP_LT || op == NKI_CMP_LT_E;
+    bool above = op == NKI_CMP_GT || op == NKI_CMP_GT_E;
+    const struct nki_node *index = below ? left : right, *end = below ? right : left;
+    if (test->compare.comparators.len != 1 || (!below && !above) || !is_index(o, index) ||
+        is_index(o, end) || older_fact(o, index)->varies)
+        return false;
+    const struct nki_seen *seen = &older_fact(o, index)->seen;
+    int axis = -1;
+    for (int d = 0; d < seen->n_dims; d++)
+        if (seen->step[d]) {
+            if (axis >= 0 || seen->step[d] != 1)
+                return false;
+            axis = d;
+        }
+    struct buf base = {0}, text = {0};
+    bool ok = axis >= 0 && print_base(o, index, 0, &base);
+    bool closed = op == NKI_CMP_LT_E || op == NKI_CMP_GT_E;
+    if (ok) {
+        char *before = o->limits[axis];
+        o->n_axes = MAX_OF(o->n_axes, seen->n_dims);
+        buf_puts(&text, "min(");
+        if (before)
+            buf_printf(&text, "%s, ", before);
+        else
+            buf_printf(&text, "%lld, ", (long long)seen->shape[axis]);
+        buf_printf(&text, base.len ? STR_FMT " - (%s)" : STR_FMT "%s", STR_ARG(text_of(o, end)),
+                   base.len ? base.at : "");
+        buf_puts(&text, closed ? " + 1)" : ")");
+        free(before);
+        o->limits[axis] = buf_take(&text);
+    }
+    buf_free(&base);
+    buf_free(&text);
+    return ok;
+}
+
+static bool read_mask(struct older *o, const struct nki_node *mask, int depth) {
+    const struct nki_node *value = mask->kind == NKI_NAME ? older_value_of(o, mask) : NULL;
+    if (depth > MOST_NESTING)
+        return false;
+    if (value)
+        return read_mask(o, value, depth + 1);
+    if (mask->kind == NKI_BIN_OP && mask->bin_op.op == NKI_BIT_AND)
+        return read_mask(o, mask->bin_op.left, depth + 1) &&
+               read_mask(o, mask->bin_op.right, depth + 1);
+    if (mask->kind == NKI_BOOL_OP && mask->bool_op.op == NKI_AND) {
+        bool ok = true;
+        for (uint32_t i = 0; i < mask->bool_op.values.len; i++)
+            ok = ok && read_mask(o, mask->bool_op.values.at[i], depth + 1);
+        return ok;
+    }
+    return mask->kind == NKI_COMPARE && read_bound(o, mask);
+}
+
+/* Whether a call's axes are those of its operands: only then a mask is where they end. */
+static bool goes_along(const struct older *o, const struct nki_node *call) {
+    enum nki_op op = older_op(o, call);
+    struct buf name = {0};
+    bool along = op != NKI_OP_COUNT && nki_op_streams(op);
+    if (op == NKI_OP_COUNT && call->kind == NKI_CALL && migrate_name(o->m, call->call.func, &name))
+        along = strcmp(name.at, "nl.load") == 0 || strcmp(name.at, "nl.store") == 0 ||
+                strcmp(name.at, "nl.copy") == 0 ||
+                (str_starts(buf_str(&name), "nl.") &&
+                 nki_func_find(str_of(name.at + 3)) != NKI_FUNC_NONE);
+    buf_free(&name);
+    return along;
+}
+
+void older_read_mask(struct older *o) {
+    struct str first = {NULL, 0};
+    older_forget_mask(o);
+    for (uint32_t i = o->stmt->id; i <= o->stmt->last; i++) {
+        const struct nki_node *node = o->m->tree->nodes[i];
+        if (nki_is_statement(node) && node != o->stmt)
+            return; /* the header of a block */
+        bool is = node->kind == NKI_KEYWORD && str_is(node->keyword.name, "mask") &&
+                  !(node->keyword.value->kind == NKI_CONSTANT);
+        if (!is)
+            continue;
+        struct str text = text_of(o, node->keyword.value);
+        bool same = first.at && str_equal(first, text);
+        bool ok = same || (!first.at && goes_along(o, node->parent) &&
+                           read_mask(o, node->keyword.value, 0));
+        first = text;
+        if (!ok)
+            older_ask(o, "mask= is in no call any more: where do the slices of the operands end?");
+    }
+}
+
+void older_cut(const struct older *o, const struct nki_seen *tile, struct buf *out) {
+    if (!o->n_axes || !tile || tile->n_dims != o->n_axes)
+        return;
+    for (int d = 0; d < tile->n_dims; d++) {
+        buf_puts(out, d ? ", " : "[");
+        if (o->limits[d] && tile->shape[d] > 1)
+            buf_printf(out, "0:%s", o->limits[d]);
+        else
+            buf_printf(out, "0:%lld", (long long)tile->shape[d]);
+    }
+    buf_putc(out, ']');
 }
 
 /* ---- patterns of instructions ---------------------------------------------------------------- */

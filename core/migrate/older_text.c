@@ -55,18 +55,46 @@ static const struct nki_node *value_given(const struct nki_node *name) {
     return NULL;
 }
 
-const struct nki_node *older_value_of(const struct older *o, const struct nki_node *name) {
-    const struct nki_node *function = nki_enclosing(name, NKI_FUNCTION_DEF), *found = NULL;
-    if (name->kind != NKI_NAME || !function)
-        return NULL;
+/* The last binding before a name in one function, else the first behind it; NULL: there is none. */
+static const struct nki_node *binding_in(const struct older *o, const struct nki_node *function,
+                                         const struct nki_node *name) {
+    const struct nki_node *found = NULL;
     for (uint32_t i = function->id; i <= function->last; i++) {
         const struct nki_node *node = o->m->tree->nodes[i];
         bool binds = node->kind == NKI_NAME && node->context == NKI_STORE &&
                      str_equal(node->name.id, name->name.id);
-        if (binds && (node->id < name->id || !found) && node->parent->kind != NKI_AUG_ASSIGN)
+        if (node->kind == NKI_FUNCTION_DEF && node != function)
+            i = node->last; /* its names are its own */
+        else if (binds && (node->id < name->id || !found) && node->parent->kind != NKI_AUG_ASSIGN)
             found = node;
     }
-    return found ? value_given(found) : NULL;
+    return found;
+}
+
+static bool is_parameter(const struct nki_node *function, struct str name) {
+    const struct nki_list *args = &function->function_def.args->arguments.args;
+    for (uint32_t i = 0; i < args->len; i++)
+        if (str_equal(args->at[i]->arg.name, name))
+            return true;
+    return false;
+}
+
+const struct nki_node *older_value_of(const struct older *o, const struct nki_node *name) {
+    if (name->kind != NKI_NAME)
+        return NULL;
+    const struct nki_node *function = nki_enclosing(name, NKI_FUNCTION_DEF);
+    for (; function; function = nki_enclosing(function, NKI_FUNCTION_DEF)) {
+        const struct nki_node *found = binding_in(o, function, name);
+        if (found || is_parameter(function, name->name.id))
+            return found ? value_given(found) : NULL;
+    }
+    return NULL;
+}
+
+const struct nki_seen *older_named(const struct older *o, const struct nki_node *name) {
+    const struct nki_seen *tile = older_tile(o, name);
+    const struct nki_node *value = tile ? NULL : older_value_of(o, name);
+    return value ? older_tile(o, value) : tile;
 }
 
 /* ---- printing -------------------------------------------------------------------------------- */

@@ -23,11 +23,13 @@ struct migrate {
     struct map aliases; /* what imports call a module or a name of one: its dotted name (tree) */
     struct migrate_fact *facts; /* by node id */
     struct migration *out;
-    const struct migrate_rule *rule; /* that is applied */
-    struct map indices;              /* names that stood for nl.arange and what is made of it */
-    int made;                        /* names of functions that were made up */
-    int round;                       /* from 0 */
-    bool again;                      /* an edit was left for the next round */
+    const struct migrate_rule *rule;     /* that is applied */
+    struct map indices;                  /* names that stood for nl.arange and what is made of it */
+    int made;                            /* names of functions that were made up */
+    const struct nki_node *asked;        /* the last statement that was asked about a row .. */
+    const struct release_row *asked_row; /* .. of releases.def */
+    int round;                           /* from 0 */
+    bool again;                          /* an edit was left for the next round */
 };
 
 /* A row of migrate.def. */
@@ -70,18 +72,20 @@ const struct nki_node *migrate_arg(const struct nki_node *call, uint32_t index, 
 const struct nki_node *migrate_keyword(const struct nki_node *call, const char *name);
 /* Takes an argument out, with its comma. */
 void migrate_drop(struct migrate *m, const struct nki_node *arg);
-/* Adds "name=value" behind the last argument. */
-void migrate_add(struct migrate *m, const struct nki_node *call, const char *text);
 /* Puts "name=" before positional argument `index`, and the names that follow in `names` (ends with
  * NULL) before those behind it. */
 void migrate_name_args(struct migrate *m, const struct nki_node *call, uint32_t index,
                        const char *const *names);
+/* Takes back the edits behind the first `count`. */
+void migrate_forget(struct migrate *m, size_t count);
 void migrate_replace(struct migrate *m, const struct nki_node *node, struct str text);
 /* Appends what was done to the list. */
 void migrate_did(struct migrate *m, const struct nki_node *node, const char *format, ...)
     CC_PRINTF(3, 4);
 /* Asks: a comment before the statement, and a line of the list. */
 void migrate_ask(struct migrate *m, const struct nki_node *node, const char *question);
+/* Whether a question stands before a statement. */
+bool migrate_is_asked(const struct migrate *m, const struct nki_node *stmt);
 /* A name that the file does not have yet: "stem_1". Valid while the tree is. */
 const char *migrate_new_name(struct migrate *m, const char *stem);
 

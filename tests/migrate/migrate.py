@@ -198,6 +198,97 @@ if reg:
 ]
 
 
+OLDER = """import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+import numpy as np
+from neuronxcc.nki.language import par_dim
+
+TILE = 256
+
+
+@nki.jit(show_compiler_tb=True)
+def kernel(x):
+    out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+%s
+    return out
+"""
+
+
+def older(lines):
+    return OLDER % "\n".join("    " + line if line else "" for line in lines.splitlines())
+
+
+CASES += [
+    Case("import", "legacy", "0.7", older("""\
+acc = nl.zeros((2, par_dim(128), 1), dtype=np.float32, buffer=nl.sbuf)
+for n in nl.affine_range(512 // TILE):  # columns
+    i_row = nl.arange(128)[:, None]
+    i_col = n * TILE + nl.arange(TILE)[None, :]
+    # load
+    a = nl.load(x[i_row, i_col])
+    m = nisa.tensor_reduce(np.add, a, axis=1)
+    b = nisa.activation(op=nl.exp, data=a, scale=0.5)  # kept
+    acc[n, i_row, 0] = m * 2.0
+    both = nl.add(a, b) - m
+    both += acc[n]
+    nl.store(out[i_row, i_col], value=-both + b)"""),
+         ["@nki.jit()\n",
+          "    acc = [nl.zeros((128, 1), dtype=nl.float32, buffer=nl.sbuf) for _ in range(2)]"
+          "\n    for n in range(512 // TILE):  # columns\n        # load\n",
+          "a = nl.load(x[0:128, n * TILE:n * TILE + TILE])\n",
+          "m = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)\n"
+          "        nisa.tensor_reduce(dst=m, op=nl.add, data=a, axis=1)\n",
+          "b = nl.ndarray(a.shape, dtype=nl.float32, buffer=nl.sbuf)\n"
+          "        nisa.activation(dst=b, op=nl.exp, data=a, scale=0.5)  # kept\n",
+          "nisa.tensor_scalar(dst=acc[n][0:128, 0:1], data=m, op0=nl.multiply, operand0=2.0)\n"],
+         ["arange", "neuronxcc", "par_dim", "i_row"]),
+    Case("import", "legacy", "0.3", older("""\
+for n in nl.affine_range(3):
+    i_p, i_f = nl.mgrid[0:128, 0:200]
+    inside = (i_f < 512 - n * 200)
+    a = nl.load(x[i_p, n * 200 + i_f], mask=inside)
+    b = nl.multiply(a, 3.0, mask=(n * 200 + i_f < 512))
+    nl.store(out[i_p, n * 200 + i_f], b, mask=inside)"""),
+         ["a[0:128, 0:min(200, 512 - n * 200)]", "nl.affine_range(3)"], ["mask", "mgrid"]),
+    Case("import", "legacy", "0.7", older("""\
+i_p = nl.arange(128)[:, None]
+i_q = nl.arange(128)[None, :]
+k = nl.load(x[i_p, nl.arange(512)[None, :]])
+place = nisa.iota(expr=2 * i_q + i_p, dtype=nl.int32)
+ps = nl.zeros((4, par_dim(128), 128), dtype=np.float32, buffer=nl.psum)
+for j in nl.affine_range(4):
+    t = nisa.nc_transpose(k[i_p, j * 128 + i_q])
+    s = nisa.tensor_copy(t)
+    low = nisa.affine_select(pred=(i_p >= i_q), on_true_tile=s, on_false_value=0.0)
+    for r in nl.affine_range(2):
+        ps[j, i_p, i_q] += nisa.nc_matmul(low, k[i_p, r * 128 + i_q])
+    ps[j] += nl.matmul(low, s, transpose_x=True)
+    nl.store(out[i_p, j * 128 + i_q], ps[j, i_p, i_q])"""),
+         ["nisa.iota(dst=place, pattern=[[2, 128]], offset=0, channel_multiplier=1)",
+          "nisa.affine_select(dst=low, pattern=[[-1, 128]], offset=0, channel_multiplier=1, "
+          "cmp_op=nl.greater_equal, on_true_tile=s, on_false_value=0.0)",
+          "nisa.nc_matmul(dst=ps[j], stationary=low, moving=s)"], ["arange", "+="]),
+    Case("import", "legacy", "0.7", older("""\
+i_p = nl.arange(128)[:, None, None]
+i_b = nl.arange(2)[None, :, None]
+i_f = nl.arange(256)[None, None, :]
+flat = nl.ndarray((par_dim(128), 512), dtype=nl.float32, buffer=nl.sbuf)
+flat[i_p, i_b * 256 + i_f] = nl.load(x[i_p, 256 * i_b + i_f])
+nl.store(out[i_p, i_b * 256 + i_f], value=flat[i_p, i_b * 256 + i_f])"""),
+         ["flat.ap(pattern=[[512, 128], [256, 2], [1, 256]], offset=0)"], ["arange"]),
+    Case("import", "legacy", "0.7", older("""\
+i_p = nl.arange(128)[:, None]
+i_f = nl.arange(512)[None, :]
+t = nl.load(x[i_p, i_f])
+for n in nl.affine_range(2):
+    u = nl.loop_reduce(t, op=np.add, loop_indices=[n], dtype=nl.float32)
+nl.store(out[i_p, i_f], value=u)"""),
+         ["# hone migrate (NKI 0.1): nl.loop_reduce is not in NKI any more"], asks=1, numbers=None,
+         accepted=False),
+]
+
+
 def run(hone, folder, case, number):
     path = os.path.join(folder, "kernel_%d.py" % number)
     with open(path, "w", encoding="utf-8") as file:
@@ -262,7 +353,8 @@ def writes(hone, folder):
     """--write changes the file; a second migration finds nothing more."""
     path = os.path.join(folder, "written.py")
     with open(path, "w", encoding="utf-8", newline="") as file:
-        file.write(CASES[-4].source.replace("\n", "\r\n"))
+        file.write(next(case for case in CASES
+                        if "nl.static_range" in case.rows).source.replace("\n", "\r\n"))
     for expected in ("a", "0 changes, 0 questions"):
         done = subprocess.run([hone, "migrate", path, "--from", "0.5", "--to", "2.33", "--write",
                                "--no-verify"], capture_output=True, text=True, check=False)
