@@ -405,6 +405,8 @@ static bool check_access(struct check *c, const struct device_operand *operand) 
     enum nki_space space = check_space(c, ap);
     if (operand->is_index || c->op == NKI_OP_CORE_BARRIER) /* it waits, and reaches nothing */
         return true;
+    if (c->op == NKI_OP_COLLECTIVE) /* transfers of their own */
+        return space != NKI_PSUM || check_refuse_memory(c, ap, "ranks exchange HBM or SBUF");
     switch (c->engine) {
     case NKI_ENGINE_TENSOR:
         if (operand->is_dst)
@@ -460,7 +462,8 @@ static bool check_places(struct check *c) {
     for (size_t k = 0; k < n; k++) {
         c->written[operands[k].ap->storage] |= operands[k].is_dst && c->op != NKI_OP_CORE_BARRIER;
         ok &= check_access(c, &operands[k]);
-        if (c->engine != NKI_ENGINE_DMA && !operands[k].is_index && c->op != NKI_OP_CORE_BARRIER)
+        bool moves = c->op == NKI_OP_CORE_BARRIER || c->op == NKI_OP_COLLECTIVE;
+        if (c->engine != NKI_ENGINE_DMA && !operands[k].is_index && !moves)
             ok &= check_start(c, operands[k].ap);
     }
     return ok;

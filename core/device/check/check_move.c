@@ -255,3 +255,40 @@ void check_core_barrier(struct check *c) {
                    "nl.shared_hbm",
                    storage->name);
 }
+
+/* nki.collectives of NKI 0.6. */
+void check_collective(struct check *c) {
+    const struct nki_ap *dst = check_tile(c, NKI_COLLECTIVE_dst),
+                        *src = check_tile(c, NKI_COLLECTIVE_src);
+    int64_t from = nki_ap_count(src), to = nki_ap_count(dst), wanted = from;
+    int64_t ranks = c->instr->operands[NKI_COLLECTIVE_ranks].i;
+    int64_t kind = c->instr->operands[NKI_COLLECTIVE_kind].i;
+    const struct nki_operand *op = &c->instr->operands[NKI_COLLECTIVE_op],
+                             *dim = &c->instr->operands[NKI_COLLECTIVE_dim];
+    bool varied = kind == NKI_COLLECTIVE_GATHER_V || kind == NKI_COLLECTIVE_SWAP_V;
+    if (kind == NKI_COLLECTIVE_GATHER || varied)
+        wanted = from * ranks;
+    else if (kind == NKI_COLLECTIVE_SCATTER)
+        wanted = from / ranks;
+    bool even =
+        kind != NKI_COLLECTIVE_SCATTER && kind != NKI_COLLECTIVE_SWAP ? true : from % ranks == 0;
+    check_same_dtype(c, NKI_COLLECTIVE_dst, NKI_COLLECTIVE_src);
+    if (!even || (kind == NKI_COLLECTIVE_GATHER_V ? to % ranks != 0 : to != wanted))
+        check_error(c, "hone-shape",
+                    "src has %lld elements and dst %lld, in a group of %lld ranks; dst has to have "
+                    "%lld",
+                    (long long)from, (long long)to, (long long)ranks, (long long)wanted);
+    if (check_space(c, dst) != check_space(c, src))
+        check_error(c, "err_unsupported_memory", "src and dst are both in HBM or both in SBUF");
+    if (op->kind == NKI_OPERAND_FUNC && op->i != NKI_FUNC_ADD && op->i != NKI_FUNC_MAXIMUM &&
+        op->i != NKI_FUNC_MINIMUM)
+        check_error(c, "hone-operator", "op is %s; nl.add, nl.maximum and nl.minimum are possible",
+                    nki_func_name((enum nki_func)op->i));
+    bool wide = kind == NKI_COLLECTIVE_GATHER && check_space(c, src) == NKI_SBUF;
+    if (dim->kind == NKI_OPERAND_INT && (dim->i < 0 || dim->i > wide))
+        check_error(c, "hone-axis", "collective_dim is %lld; 0 is possible%s", (long long)dim->i,
+                    wide ? ", and 1 in SBUF" : "");
+    if (varied && check_tile(c, NKI_COLLECTIVE_other)->dtype != DTYPE_UINT32)
+        check_error(c, "hone-dtype", "metadata_tensor is %s; uint32 is needed",
+                    dtype_name(check_tile(c, NKI_COLLECTIVE_other)->dtype));
+}

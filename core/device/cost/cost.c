@@ -347,6 +347,19 @@ static struct cost cost_sendrecv(const struct work *work) {
     return (struct cost){.interval_ns = interval, .latency_ns = interval + t->gpsimd_dma_ns};
 }
 
+/* By the bytes of the larger side: what is gathered, or what is reduced. */
+static struct cost cost_collective(const struct work *work) {
+    const struct device_constants *t = work->table;
+    double most = 0;
+    for (size_t k = NKI_COLLECTIVE_dst; k <= NKI_COLLECTIVE_src; k++) {
+        const struct nki_ap *ap = ap_at(work, k);
+        if (ap)
+            most = MAX_OF(most, (double)nki_ap_count(ap) * (double)dtype_bytes(ap->dtype));
+    }
+    double ns = t->collective_ns + most * t->collective_byte_ns;
+    return (struct cost){.interval_ns = ns, .latency_ns = ns};
+}
+
 static struct cost cost_core_barrier(const struct work *work) {
     double ns = work->table->core_barrier_ns;
     return (struct cost){.interval_ns = ns, .latency_ns = ns};

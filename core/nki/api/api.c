@@ -275,14 +275,18 @@ static bool numpy_get(struct interp *in, const struct nki_node *node,
 static bool neuronxcc_get(struct interp *in, const struct nki_node *node,
                           const struct value_module *module, struct str name, struct value *result);
 
+static bool collectives_get(struct interp *in, const struct nki_node *node,
+                            const struct value_module *module, struct str name,
+                            struct value *result) {
+    (void)node;
+    (void)module;
+    return api_collectives_name(in, name, result);
+}
+
 static const struct value_module modules[] = {
-    {"nki", nki_get},
-    {"nki.language", language_get},
-    {"nki.isa", isa_get},
-    {"nki.typing", typing_get},
-    {"nki.compiler", compiler_get},
-    {"numpy", numpy_get},
-    {"neuronxcc", neuronxcc_get},
+    {"nki", nki_get},     {"nki.collectives", collectives_get}, {"nki.language", language_get},
+    {"nki.isa", isa_get}, {"nki.typing", typing_get},           {"nki.compiler", compiler_get},
+    {"numpy", numpy_get}, {"neuronxcc", neuronxcc_get},
 };
 
 static const struct value_module *api_module(struct interp *in, struct str path) {

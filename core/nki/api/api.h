@@ -49,7 +49,8 @@ struct api {
     struct api_register *registers;     /* api_dynamic.c */
     int n_registers;
     struct api_unknown *unknown;
-    struct api_loop *loop; /* on the device, the innermost; NULL */
+    struct api_loop *loop;         /* on the device, the innermost; NULL */
+    struct api_prepared *prepared; /* a collective that was not triggered yet; NULL */
 };
 struct api *api_of(struct interp *in);
 
@@ -217,6 +218,8 @@ struct value api_buffer_value(struct interp *in, enum nki_space space, bool shar
 bool api_isa_call(struct interp *in, const struct call *call, struct value *result);
 /* api_cores.c: nisa.sendrecv and nisa.core_barrier. */
 native_fn api_sendrecv, api_core_barrier;
+/* A name of nki.collectives. */
+bool api_collectives_name(struct interp *in, struct str name, struct value *result);
 /* Calls nl.<func>(...) as kernels write it. */
 bool api_func_call(struct interp *in, const struct call *call, enum nki_func func,
                    struct value *result);

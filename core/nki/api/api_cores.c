@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two cores of a launch do together: tiles that they send each other, and where they wait
- * for each other. Here is what one core's call says; whether the other one's fits is found when
- * both are woven together (program/weave.c). Sources: nki.isa reference (sendrecv, core_barrier)
- * and the LNC page of NKI 0.7. */
+/* What cores do together. Ranks of a group, by nki.collectives: hone evaluates rank 0, and all
+ * other ranks are given the same inputs. The two cores of a launch: tiles that they send each
+ * other, and where they wait for each other. Here is what one core's call says; whether the other
+ * one's fits is found when both are woven together (program/weave.c). Sources: nki.isa reference
+ * (sendrecv, core_barrier) and the LNC page of NKI 0.7. */
 #include "nki/api/api.h"
 
 #define DMA_GPSIMD 2 /* nisa.dma_engine.gpsimd_dma */
@@ -123,4 +124,269 @@ bool api_core_barrier(struct interp *in, const struct call *call, struct value *
     b.label = label_of(in, v[3]);
     api_put_tensor(&b, NKI_CORE_BARRIER_dst, data);
     return api_emit(&b);
+}
+
+/* ---- nki.collectives ------------------------------------------------------------------------ */
+
+#define MOST_RANKS 4096
+
+/* Where a call's arguments are among its values; -1: it has none. */
+struct collective {
+    const char *name, *signature;
+    enum nki_collective kind;
+    signed char src, other, dst, group, dim, op;
+    char form; /* 'p': prepares only; 'c': lists by channel */
+};
+#define VARIED                                                              \
+    "srcs, dsts, replica_group, metadata_tensor, recv_counts_known=False, " \
+    "has_rdispls=False, priority=None, name=None"
+static const struct collective collectives[] = {
+    {"nccl.all_reduce", "srcs, dsts, replica_group, op, priority=None, name=None",
+     NKI_COLLECTIVE_REDUCE, 0, -1, 1, 2, -1, 3, 0},
+    {"nccl.all_gather", "srcs, dsts, replica_group, collective_dim, priority=None, name=None",
+     NKI_COLLECTIVE_GATHER, 0, -1, 1, 2, 3, -1, 0},
+    {"nccl.reduce_scatter",
+     "srcs, dsts, replica_group, collective_dim, op, priority=None, name=None",
+     NKI_COLLECTIVE_SCATTER, 0, -1, 1, 2, 3, 4, 0},
+    {"nccl.all_to_all", "srcs, dsts, replica_group, collective_dim, priority=None, name=None",
+     NKI_COLLECTIVE_SWAP, 0, -1, 1, 2, 3, -1, 0},
+    {"nccl.all_gather_v", VARIED, NKI_COLLECTIVE_GATHER_V, 0, 3, 1, 2, -1, -1, 0},
+    {"nccl.all_to_all_v", VARIED, NKI_COLLECTIVE_SWAP_V, 0, 3, 1, 2, -1, -1, 0},
+    {"nccl.all_gather_v_prepare", VARIED, NKI_COLLECTIVE_GATHER_V, 0, 3, 1, 2, -1, -1, 'p'},
+    {"nccl.all_to_all_v_prepare", VARIED, NKI_COLLECTIVE_SWAP_V, 0, 3, 1, 2, -1, -1, 'p'},
+    {"nccl.collective_permute_implicit",
+     "srcs_by_channel, dsts_by_channel, replica_group, channel_ids=None, priority=None, name=None",
+     NKI_COLLECTIVE_PASS, 0, -1, 1, 2, -1, -1, 'c'},
+    {"nccl.collective_permute_implicit_reduce",
+     "srcs0_by_channel, srcs1_by_channel, dsts_by_channel, replica_group, op, channel_ids=None, "
+     "priority=None, name=None",
+     NKI_COLLECTIVE_COMBINE, 0, 1, 2, 3, -1, 4, 'c'},
+};
+
+/* What was prepared and not triggered yet: its call and arguments. */
+struct api_prepared {
+    const struct collective *row;
+    struct value v[9];
+};
+
+static const struct value_seq *list_of(struct value v) {
+    return v.kind == VALUE_LIST || v.kind == VALUE_TUPLE ? v.seq : NULL;
+}
+
+/* The size of rank 0's group, and its place there. Groups do not overlap. */
+static bool read_group(struct interp *in, const struct nki_node *node, struct value v,
+                       int64_t *size, int64_t *place) {
+    const struct value_seq *groups = list_of(v);
+    uint8_t *seen = arena_alloc(interp_arena(in), MOST_RANKS, 1);
+    *size = 0;
+    for (size_t g = 0; groups && g < groups->items.len; g++) {
+        const struct value_seq *ranks = list_of(groups->items.at[g]);
+        for (size_t k = 0; ranks && k < ranks->items.len; k++) {
+            struct value rank = ranks->items.at[k];
+            if (rank.kind != VALUE_INT || rank.i < 0 || rank.i >= MOST_RANKS || seen[rank.i])
+                return interp_error(in, node, "",
+                                    "replica_group: ranks are integers from 0 on, and each is in "
+                                    "one group only");
+            seen[rank.i] = 1;
+            if (rank.i == 0)
+                *size = (int64_t)ranks->items.len, *place = (int64_t)k;
+        }
+    }
+    if (!groups || *size == 0)
+        return interp_error(in, node, "",
+                            "replica_group is nccl.ReplicaGroup([[0, 1, ..]]), and hone evaluates "
+                            "rank 0, which has to be in a group");
+    return *size > 1 ||
+           interp_error(in, node, "", "a group of one rank is refused when the kernel is loaded");
+}
+
+static bool emit_one(struct interp *in, const struct nki_node *node, const struct collective *row,
+                     const struct value *v, const struct value tensors[3], const int64_t group[2]) {
+    struct api_build b;
+    const struct tensor *t;
+    static const size_t to[3] = {NKI_COLLECTIVE_dst, NKI_COLLECTIVE_src, NKI_COLLECTIVE_other};
+    api_start(&b, in, node, NKI_OP_COLLECTIVE);
+    for (int k = 0; k < 3; k++) {
+        if (tensors[k].kind == VALUE_NONE)
+            continue;
+        if (!api_want_tensor(in, node, k ? "a source" : "a destination", tensors[k], &t))
+            return false;
+        api_put_tensor(&b, to[k], t);
+    }
+    api_put(&b, NKI_COLLECTIVE_kind, operand_int(row->kind));
+    api_put(&b, NKI_COLLECTIVE_ranks, operand_int(group[0]));
+    api_put(&b, NKI_COLLECTIVE_rank, operand_int(group[1]));
+    if (row->op >= 0) {
+        if (api_func_of(v[row->op]) == NKI_FUNC_NONE)
+            return interp_error(in, node, "", "op is nl.add, nl.maximum or nl.minimum; found %s",
+                                value_type_name(v[row->op]));
+        api_put(&b, NKI_COLLECTIVE_op, operand_func(api_func_of(v[row->op])));
+    }
+    int64_t dim = 0;
+    if (row->dim >= 0 && !api_want_int(in, node, "collective_dim", v[row->dim], &dim))
+        return false;
+    api_put(&b, NKI_COLLECTIVE_dim, operand_int(dim));
+    return api_emit(&b);
+}
+
+/* All tensors of the lists, pair by pair. */
+static bool emit_lists(struct interp *in, const struct nki_node *node, const struct collective *row,
+                       const struct value *v, const struct value lists[3], const int64_t group[2]) {
+    const struct value_seq *dst = list_of(lists[0]), *src = list_of(lists[1]);
+    const struct value_seq *other = list_of(lists[2]);
+    bool pairs = other && row->kind == NKI_COLLECTIVE_COMBINE;
+    if (!dst || !src || dst->items.len != src->items.len || !dst->items.len ||
+        (pairs && other->items.len != dst->items.len))
+        return interp_error(in, node, "",
+                            "%s: sources and destinations are lists of as many tensors", row->name);
+    for (size_t k = 0; k < dst->items.len; k++) {
+        struct value tensors[3] = {dst->items.at[k], src->items.at[k],
+                                   pairs ? other->items.at[k] : lists[2]};
+        if (!emit_one(in, node, row, v, tensors, group))
+            return false;
+    }
+    return true;
+}
+
+static bool run_collective(struct interp *in, const struct nki_node *node,
+                           const struct collective *row, const struct value *v) {
+    int64_t group[2] = {0, 0};
+    struct value lists[3] = {v[row->dst], v[row->src],
+                             row->other >= 0 ? v[row->other] : NONE_VALUE};
+    if (interp_cores(in) > 1)
+        return interp_error(in, node, "",
+                            "hone evaluates collectives of one physical core for each rank, not of "
+                            "a launch of two: hone run on a host measures it");
+    if (!read_group(in, node, v[row->group], &group[0], &group[1]))
+        return false;
+    if (row->form != 'c')
+        return emit_lists(in, node, row, v, lists, group);
+    const struct value_seq *dst = list_of(lists[0]), *src = list_of(lists[1]);
+    const struct value_seq *other = list_of(lists[2]);
+    for (size_t c = 0; dst && src && c < dst->items.len; c++) {
+        struct value channel[3] = {dst->items.at[c], NONE_VALUE, NONE_VALUE};
+        if (c < src->items.len)
+            channel[1] = src->items.at[c];
+        if (other && c < other->items.len)
+            channel[2] = other->items.at[c];
+        if (!emit_lists(in, node, row, v, channel, group))
+            return false;
+    }
+    return dst || interp_error(in, node, "", "%s takes a list for each channel", row->name);
+}
+
+static const struct value_enum prepared_mark = {"NkiInstruction", "prepare", 0};
+
+static bool call_collective(struct interp *in, const struct call *call, struct value *result) {
+    const struct collective *row = call->data;
+    struct api *api = api_of(in);
+    struct value v[9];
+    *result = NONE_VALUE;
+    if (!api_bind(in, call, row->signature, v))
+        return false;
+    if (row->form != 'p')
+        return run_collective(in, call->node, row, v);
+    if (api->prepared)
+        return interp_error(in, call->node, "",
+                            "%s: what was prepared before has not been triggered", row->name);
+    api->prepared = ARENA_NEW(interp_arena(in), struct api_prepared);
+    api->prepared->row = row;
+    memcpy(api->prepared->v, v, sizeof v);
+    *result = (struct value){.kind = VALUE_ENUM, .enumeration = &prepared_mark};
+    return true;
+}
+
+/* all_gather_v_trigger(prepare_instr, name=None) and all_to_all_v_trigger */
+static bool call_trigger(struct interp *in, const struct call *call, struct value *result) {
+    struct api *api = api_of(in);
+    struct value v[2];
+    *result = NONE_VALUE;
+    if (!api_bind(in, call, "prepare_instr, name=None", v))
+        return false;
+    const struct api_prepared *prepared = api->prepared;
+    const char *wanted = call->data;
+    if (!prepared || v[0].kind != VALUE_ENUM || v[0].enumeration != &prepared_mark ||
+        strcmp(prepared->row->name, wanted) != 0)
+        return interp_error(in, call->node, "",
+                            "prepare_instr is what %s returned, and is triggered once", wanted);
+    api->prepared = NULL;
+    return run_collective(in, call->node, prepared->row, prepared->v);
+}
+
+/* Rank 0 gets the tensor of the one that sends to it. */
+static bool call_permute(struct interp *in, const struct call *call, struct value *result) {
+    static const struct collective row = {.name = "nccl.collective_permute",
+                                          .kind = NKI_COLLECTIVE_PASS,
+                                          .other = -1,
+                                          .dim = -1,
+                                          .op = -1};
+    struct value v[5];
+    *result = NONE_VALUE;
+    if (!api_bind(in, call, "srcs, dsts, source_target_pairs, priority=None, name=None", v))
+        return false;
+    const struct value_seq *pairs = list_of(v[2]);
+    bool received = false;
+    for (size_t k = 0; pairs && k < pairs->items.len; k++) {
+        const struct value_seq *pair = list_of(pairs->items.at[k]);
+        if (!pair || pair->items.len != 2 || pair->items.at[0].kind != VALUE_INT ||
+            pair->items.at[1].kind != VALUE_INT)
+            pairs = NULL;
+        else
+            received |= pair->items.at[1].i == 0;
+    }
+    if (!pairs)
+        return interp_error(in, call->node, "", "source_target_pairs is a list of pairs of ranks");
+    struct value lists[3] = {v[1], v[0], NONE_VALUE};
+    return !received || emit_lists(in, call->node, &row, v, lists, (int64_t[]){2, 0});
+}
+
+static bool call_group(struct interp *in, const struct call *call, struct value *result) {
+    return api_bind(in, call, "groups", result);
+}
+
+/* Registers with rank 0, and with the rank whose data a step of the ring brings it. */
+static bool call_rank(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[4], rank = value_int(0);
+    int64_t step, size, place = 0;
+    bool ring = call->data != NULL;
+    if (!api_bind(in, call,
+                  ring ? "iteration_id, replica_group, channel_id=0, name=None" : "name=None", v))
+        return false;
+    if (ring) {
+        if (!api_want_int(in, call->node, "iteration_id", v[0], &step) ||
+            !read_group(in, call->node, v[1], &size, &place))
+            return false;
+        for (size_t g = 0; g < list_of(v[1])->items.len; g++) {
+            const struct value_seq *ranks = list_of(list_of(v[1])->items.at[g]);
+            if ((int64_t)ranks->items.len == size && ranks->items.at[place].i == 0)
+                rank = ranks->items.at[((place - step) % size + size) % size];
+        }
+    }
+    struct call alloc = {.node = call->node, .args = &rank, .n_args = 1};
+    return api_dynamic_natives[0].run(in, &alloc, result);
+}
+
+static const struct value_native group_natives[] = {
+    {"nccl.ReplicaGroup", call_group, NULL},
+    {"nccl.collective_permute", call_permute, NULL},
+    {"nccl.all_gather_v_trigger", call_trigger, "nccl.all_gather_v_prepare"},
+    {"nccl.all_to_all_v_trigger", call_trigger, "nccl.all_to_all_v_prepare"},
+    {"nccl.rank_id", call_rank, NULL},
+    {"nccl.collective_permute_implicit_current_processing_rank_id", call_rank, "ring"},
+};
+
+bool api_collectives_name(struct interp *in, struct str name, struct value *result) {
+    for (size_t i = 0; i < COUNT_OF(group_natives); i++)
+        if (str_is(name, group_natives[i].name + 5)) {
+            *result = (struct value){.kind = VALUE_NATIVE, .native = &group_natives[i]};
+            return true;
+        }
+    for (size_t i = 0; i < COUNT_OF(collectives); i++)
+        if (str_is(name, collectives[i].name + 5)) {
+            struct value_native *native = ARENA_NEW(interp_arena(in), struct value_native);
+            *native = (struct value_native){collectives[i].name, call_collective, &collectives[i]};
+            *result = (struct value){.kind = VALUE_NATIVE, .native = native};
+            return true;
+        }
+    return false;
 }

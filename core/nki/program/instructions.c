@@ -132,7 +132,8 @@ bool nki_op_of_sequencers(enum nki_op op) {
 }
 
 bool nki_op_is_called(enum nki_op op) {
-    return op != NKI_OP_ELEMENTWISE && !nki_op_of_sequencers(op) && !nki_op_meets(op);
+    return op != NKI_OP_ELEMENTWISE && op != NKI_OP_COLLECTIVE && !nki_op_of_sequencers(op) &&
+           !nki_op_meets(op);
 }
 
 /* ---- for people ----------------------------------------------------------------------------- */

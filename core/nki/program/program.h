@@ -483,6 +483,19 @@ uint64_t nki_program_count(const struct nki_program *program);
 
 /* ---- two cores ------------------------------------------------------------------------------- */
 
+/* COLLECTIVE's kind. All ranks of the group have the tensors of the one at hand: each is given the
+ * same inputs. */
+enum nki_collective {
+    NKI_COLLECTIVE_REDUCE,   /* dst = op over the ranks */
+    NKI_COLLECTIVE_GATHER,   /* dst = all ranks' src, along dim */
+    NKI_COLLECTIVE_SCATTER,  /* dst = this rank's part of op over the ranks */
+    NKI_COLLECTIVE_SWAP,     /* part i of dst = this rank's part of rank i's src */
+    NKI_COLLECTIVE_PASS,     /* dst = another rank's src */
+    NKI_COLLECTIVE_COMBINE,  /* dst = another rank's op of src and other */
+    NKI_COLLECTIVE_GATHER_V, /* other says how many elements, and from where */
+    NKI_COLLECTIVE_SWAP_V,
+};
+
 /* Whether two cores do it together: what they exchange, and where they wait for each other. */
 bool nki_op_meets(enum nki_op op);
 /* Puts the instructions of two cores, one core's behind the other's so far, into an order that has
