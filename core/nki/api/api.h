@@ -50,6 +50,7 @@ struct api {
     int n_registers;
     struct api_unknown *unknown;
     struct api_loop *loop;         /* on the device, the innermost; NULL */
+    struct value_dict *taken[2];   /* the names that tensors of each program were given */
     struct api_prepared *prepared; /* a collective that was not triggered yet; NULL */
 };
 struct api *api_of(struct interp *in);

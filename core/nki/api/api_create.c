@@ -94,6 +94,25 @@ static struct tensor *shared_tensor(struct interp *in, const struct nki_node *no
     return (*end)->tensor = tensor_new(in, node, request);
 }
 
+/* A name= is given once in each program of a launch. In a loop on the device the compiler sees the
+ * statement once, where hone runs it in every round. */
+static bool take_name(struct interp *in, const struct nki_node *node, struct value name) {
+    struct api *api = api_of(in);
+    if (name.kind != VALUE_STR || !name.str->len || api->loop ||
+        interp_dialect(in) == NKI_DIALECT_LEGACY)
+        return true;
+    struct value_dict **taken = &api->taken[interp_program_id(in, 0) & 1];
+    if (!*taken)
+        *taken = value_new_dict(in).dict;
+    if (value_dict_find(in, *taken, name))
+        return interp_error(in, node, "",
+                            "Tensor name '" STR_FMT "' is already in use: give each tensor a name "
+                            "of its own, with the loop's index in it, or none",
+                            (int)name.str->len, name.str->at);
+    value_dict_put(in, *taken, name, value_bool(true));
+    return true;
+}
+
 static struct tensor *create(struct interp *in, const struct nki_node *node,
                              const struct creation *creation, bool zeroed) {
     struct tensor_request request = {.name = interp_target_name(in)};
@@ -108,6 +127,8 @@ static struct tensor *create(struct interp *in, const struct nki_node *node,
     }
     if (creation->name.kind == VALUE_STR && creation->name.str->len)
         request.name = (struct str){creation->name.str->at, creation->name.str->len};
+    if (!take_name(in, node, creation->name))
+        return NULL;
     if (request.space != NKI_HBM && request.part < 0)
         request.part = 0;
     if (request.space != NKI_HBM && request.n_dims < 2 &&

@@ -16,6 +16,54 @@ static bool is_mutable(const struct nki_node *annotation) {
            str_is(annotation->attribute.attr, "mutable_tensor");
 }
 
+/* The shape that `x: nt.tensor[128, 512]` says, when it is written in numbers; its length, or 0. */
+static int annotated_shape(const struct nki_node *annotation, int64_t shape[ARRAY_MAX_DIMS]) {
+    if (!annotation || annotation->kind != NKI_SUBSCRIPT ||
+        annotation->subscript.value->kind != NKI_ATTRIBUTE)
+        return 0;
+    struct str name = annotation->subscript.value->attribute.attr;
+    const struct nki_node *slice = annotation->subscript.slice;
+    uint32_t n = slice->kind == NKI_TUPLE ? slice->tuple.elts.len : 1;
+    if ((!str_is(name, "tensor") && !str_is(name, "mutable_tensor")) || n > ARRAY_MAX_DIMS)
+        return 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct nki_node *size = slice->kind == NKI_TUPLE ? slice->tuple.elts.at[i] : slice;
+        if (size->kind != NKI_CONSTANT || size->constant.type != NKI_CONST_INT)
+            return 0;
+        shape[i] = size->constant.integer;
+    }
+    return (int)n;
+}
+
+static const struct nki_node *annotation_of(const struct nki_node *node, struct str name) {
+    const struct nki_node *function =
+        node && node->kind != NKI_FUNCTION_DEF ? nki_enclosing(node, NKI_FUNCTION_DEF) : node;
+    if (!function)
+        return NULL;
+    const struct nki_list *args = &function->function_def.args->arguments.args;
+    for (uint32_t i = 0; i < args->len; i++)
+        if (str_equal(args->at[i]->arg.name, name))
+            return args->at[i]->arg.annotation;
+    return NULL;
+}
+
+static bool fits_annotation(struct interp *in, const struct nki_node *node, struct str name,
+                            const struct array *array) {
+    int64_t shape[ARRAY_MAX_DIMS] = {0};
+    const struct nki_node *annotation = annotation_of(node, name);
+    int n = annotated_shape(annotation, shape);
+    if (!n || (n == array->ndim && memcmp(shape, array->shape, (size_t)n * sizeof shape[0]) == 0))
+        return true;
+    int d = 0;
+    while (d < n && d < array->ndim && shape[d] == array->shape[d])
+        d++;
+    return interp_error(in, annotation, "err_annotation_shape_mismatch",
+                        "'" STR_FMT "' is annotated with %d dimensions and given %d; dimension %d "
+                        "differs: %lld and %lld",
+                        STR_ARG(name), n, array->ndim, d, (long long)(d < n ? shape[d] : 0),
+                        (long long)(d < array->ndim ? array->shape[d] : 0));
+}
+
 /* In the legacy dialect parameters are read only, unless they say that they are mutable. The oldest
  * kernels return nothing and write their results into parameters. */
 static bool is_immutable(struct interp *in, const struct nki_node *node, struct str name) {
@@ -50,7 +98,8 @@ static bool array_parameter(struct interp *in, const struct nki_node *node,
                                      .name = name,
                                      .address_partition = -1};
     memcpy(request.shape, array->shape, sizeof array->shape);
-    struct tensor *t = tensor_new(in, node, &request);
+    struct tensor *t =
+        fits_annotation(in, node, name, array) ? tensor_new(in, node, &request) : NULL;
     if (!t)
         return false;
     t->immutable = is_immutable(in, node, name);
