@@ -184,7 +184,7 @@ static bool read_group(struct interp *in, const struct nki_node *node, struct va
         for (size_t k = 0; ranks && k < ranks->items.len; k++) {
             struct value rank = ranks->items.at[k];
             if (rank.kind != VALUE_INT || rank.i < 0 || rank.i >= MOST_RANKS || seen[rank.i])
-                return interp_error(in, node, "",
+                return interp_error(in, node, "hone-argument",
                                     "replica_group: ranks are integers from 0 on, and each is in "
                                     "one group only");
             seen[rank.i] = 1;
@@ -193,11 +193,11 @@ static bool read_group(struct interp *in, const struct nki_node *node, struct va
         }
     }
     if (!groups || *size == 0)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-argument",
                             "replica_group is nccl.ReplicaGroup([[0, 1, ..]]), and hone evaluates "
                             "rank 0, which has to be in a group");
-    return *size > 1 ||
-           interp_error(in, node, "", "a group of one rank is refused when the kernel is loaded");
+    return *size > 1 || interp_error(in, node, "hone-argument",
+                                     "a group of one rank is refused when the kernel is loaded");
 }
 
 static bool emit_one(struct interp *in, const struct nki_node *node, const struct collective *row,
@@ -218,7 +218,8 @@ static bool emit_one(struct interp *in, const struct nki_node *node, const struc
     api_put(&b, NKI_COLLECTIVE_rank, operand_int(group[1]));
     if (row->op >= 0) {
         if (api_func_of(v[row->op]) == NKI_FUNC_NONE)
-            return interp_error(in, node, "", "op is nl.add, nl.maximum or nl.minimum; found %s",
+            return interp_error(in, node, "hone-argument",
+                                "op is nl.add, nl.maximum or nl.minimum; found %s",
                                 value_type_name(v[row->op]));
         api_put(&b, NKI_COLLECTIVE_op, operand_func(api_func_of(v[row->op])));
     }
@@ -237,7 +238,7 @@ static bool emit_lists(struct interp *in, const struct nki_node *node, const str
     bool pairs = other && row->kind == NKI_COLLECTIVE_COMBINE;
     if (!dst || !src || dst->items.len != src->items.len || !dst->items.len ||
         (pairs && other->items.len != dst->items.len))
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-argument",
                             "%s: sources and destinations are lists of as many tensors", row->name);
     for (size_t k = 0; k < dst->items.len; k++) {
         struct value tensors[3] = {dst->items.at[k], src->items.at[k],
@@ -254,7 +255,7 @@ static bool run_collective(struct interp *in, const struct nki_node *node,
     struct value lists[3] = {v[row->dst], v[row->src],
                              row->other >= 0 ? v[row->other] : NONE_VALUE};
     if (interp_cores(in) > 1)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-argument",
                             "hone evaluates collectives of one physical core for each rank, not of "
                             "a launch of two: hone run on a host measures it");
     if (!read_group(in, node, v[row->group], &group[0], &group[1]))
@@ -272,7 +273,8 @@ static bool run_collective(struct interp *in, const struct nki_node *node,
         if (!emit_lists(in, node, row, v, channel, group))
             return false;
     }
-    return dst || interp_error(in, node, "", "%s takes a list for each channel", row->name);
+    return dst ||
+           interp_error(in, node, "hone-argument", "%s takes a list for each channel", row->name);
 }
 
 static const struct value_enum prepared_mark = {"NkiInstruction", "prepare", 0};
@@ -287,7 +289,7 @@ static bool call_collective(struct interp *in, const struct call *call, struct v
     if (row->form != 'p')
         return run_collective(in, call->node, row, v);
     if (api->prepared)
-        return interp_error(in, call->node, "",
+        return interp_error(in, call->node, "hone-argument",
                             "%s: what was prepared before has not been triggered", row->name);
     api->prepared = ARENA_NEW(interp_arena(in), struct api_prepared);
     api->prepared->row = row;
@@ -307,7 +309,7 @@ static bool call_trigger(struct interp *in, const struct call *call, struct valu
     const char *wanted = call->data;
     if (!prepared || v[0].kind != VALUE_ENUM || v[0].enumeration != &prepared_mark ||
         strcmp(prepared->row->name, wanted) != 0)
-        return interp_error(in, call->node, "",
+        return interp_error(in, call->node, "hone-argument",
                             "prepare_instr is what %s returned, and is triggered once", wanted);
     api->prepared = NULL;
     return run_collective(in, call->node, prepared->row, prepared->v);
@@ -335,7 +337,8 @@ static bool call_permute(struct interp *in, const struct call *call, struct valu
             received |= pair->items.at[1].i == 0;
     }
     if (!pairs)
-        return interp_error(in, call->node, "", "source_target_pairs is a list of pairs of ranks");
+        return interp_error(in, call->node, "hone-argument",
+                            "source_target_pairs is a list of pairs of ranks");
     struct value lists[3] = {v[1], v[0], NONE_VALUE};
     return !received || emit_lists(in, call->node, &row, v, lists, (int64_t[]){2, 0});
 }

@@ -105,7 +105,7 @@ static bool take_name(struct interp *in, const struct nki_node *node, struct val
     if (!*taken)
         *taken = value_new_dict(in).dict;
     if (value_dict_find(in, *taken, name))
-        return interp_error(in, node, "",
+        return interp_error(in, node, "hone-argument",
                             "Tensor name '" STR_FMT "' is already in use: give each tensor a name "
                             "of its own, with the loop's index in it, or none",
                             (int)name.str->len, name.str->at);

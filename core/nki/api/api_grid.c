@@ -119,7 +119,8 @@ static bool nl_tiles(struct interp *in, const struct call *call, struct value *r
     if (v[1].kind == VALUE_NONE && g.first < 0)
         return interp_error(in, call->node, "TypeError", "nl.tiles of a tensor needs tile_shape");
     if (v[1].kind != VALUE_NONE && g.dense)
-        return interp_error(in, call->node, "", "tiles of nl.alloc_tiles keep their shape in hone");
+        return interp_error(in, call->node, "hone-argument",
+                            "tiles of nl.alloc_tiles keep their shape in hone");
     if (v[1].kind != VALUE_NONE && !put_tiles(in, call->node, v[1], &g))
         return false;
     *result = give(in, &g);
@@ -179,7 +180,7 @@ static bool nl_alloc(struct interp *in, const struct call *call, struct value *r
     shape = rest[0];
     if (space != NKI_HBM) {
         if (g.n != 2)
-            return interp_error(in, call->node, "",
+            return interp_error(in, call->node, "hone-argument",
                                 "hone lays tiles on chip out in two dimensions; element_shape has "
                                 "%d",
                                 g.n);
@@ -206,7 +207,7 @@ static bool select_part(struct interp *in, const struct nki_node *node, struct a
             (s->step.kind != VALUE_NONE && !api_want_int(in, node, "a step", s->step, &by)))
             return false;
         if (by != 1)
-            return interp_error(in, node, "", "a grid is sliced without steps");
+            return interp_error(in, node, "hone-argument", "a grid is sliced without steps");
         from += from < 0 ? count : 0;
         to = MIN_OF(to + (to < 0 ? count : 0), count);
     } else {

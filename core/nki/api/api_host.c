@@ -107,7 +107,7 @@ static bool host_index(struct interp *in, const struct nki_node *node, int64_t s
     if (part.kind == VALUE_SLICE)
         return host_slice(in, node, size, part.slice, range);
     if (part.kind != VALUE_INT)
-        return interp_error(in, node, "",
+        return interp_error(in, node, "TypeError",
                             "a numpy array in a kernel is indexed with integers, slices, None and "
                             "..., not with %s",
                             value_type_name(part));

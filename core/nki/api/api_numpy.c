@@ -232,7 +232,7 @@ static bool np_kron(struct interp *in, const struct call *call, struct value *re
         x.shape[1] = 1;
     }
     if (x.ndim != y.ndim)
-        return interp_error(in, call->node, "",
+        return interp_error(in, call->node, "ValueError",
                             "np.kron takes arrays of as many dimensions in a kernel");
     for (int d = 0; d < x.ndim; d++)
         shape.shape[d] = x.shape[d] * y.shape[d];
@@ -296,7 +296,7 @@ static bool np_concatenate(struct interp *in, const struct call *call, struct va
         return false;
     axis += axis < 0 ? first->ndim : 0;
     if (axis < 0 || axis >= (stack ? 1 : first->ndim))
-        return interp_error(in, call->node, "", "axis %lld cannot be joined along here",
+        return interp_error(in, call->node, "ValueError", "axis %lld cannot be joined along here",
                             (long long)axis);
     for (size_t k = 0; k < items->items.len; k++) {
         if (!want_array(in, call->node, "np.concatenate", items->items.at[k], &a))
