@@ -4,15 +4,7 @@
  * block while the block before it is worked on. Where results do not depend on what is subtracted,
  * as a softmax's do not, the largest of some is near enough. */
 #include "write/product.h"
-
-/* The largest of some results is used as if it were so much larger. Others may be so much and
- * LARGEST above it: exp of fp32 goes from -87 to 88. The smaller it is, the more exact are
- * differences. */
-#define ABOVE 30
-#define LARGEST \
-    70           /* what exp is taken of, so that sums of products with it do not overflow either */
-#define SAMPLE 8 /* one of so many results is looked at */
-#define LEAST_SAMPLE 512
+#include "write/rows.h"
 
 static const char *named(const struct product *p, const char *what) {
     return arena_printf(p->writer->arena, "%s%s", what, p->name);
@@ -26,9 +18,8 @@ static const char *number(const struct product *p, int64_t value) {
 
 /* Columns of the other product that are looked through: all, or the first ones. */
 static int64_t looked_of(const struct product *p) {
-    int64_t n = p->main[SUMMED].n,
-            some = MAX_OF(n / SAMPLE / CHAIN_BANK * CHAIN_BANK, LEAST_SAMPLE);
-    return p->chain->samples ? some : n;
+    int64_t n = p->main[SUMMED].n;
+    return p->chain->samples ? product_samples(n) : n;
 }
 
 /* .. and those at once: as many as are made at once, where that comes out even. */
@@ -116,7 +107,7 @@ static void spread_most(struct product *p) {
                named(p, "parts"), PARTITIONS, parts, parts, parts);
     product_declare(p, "wide", "128, 128", "float32", "sbuf");
     const char *more = c->samples ? arena_printf(w->arena, ", op1=nl.add, operand1=%s",
-                                                 write_number(w, ABOVE / c->scale))
+                                                 write_number(w, ROWS_ABOVE / c->scale))
                                   : "";
     write_line(w, "nisa.tensor_scalar(dst=wide, data=%s, op0=nl.add, operand0=row%s)",
                named(p, "zeros"), more);
@@ -141,7 +132,7 @@ void chain_choose_shift(struct product *p) {
     static const int64_t values[] = {0, 1};
     struct writer *w = p->writer;
     struct chain *c = p->chain;
-    c->samples = c->is_free && p->main[SUMMED].n > LEAST_SAMPLE &&
+    c->samples = c->is_free && p->main[SUMMED].n > product_samples(p->main[SUMMED].n) &&
                  write_choose(w, c->node, "shift",
                               "from each row is subtracted: its largest result (0), the largest of "
                               "its first results and some (1)",
@@ -151,7 +142,7 @@ void chain_choose_shift(struct product *p) {
                    arena_printf(w->arena,
                                 "as exact, where none of a row's results is %d above the largest "
                                 "of the first %lld",
-                                ABOVE + LARGEST, (long long)looked_of(p)));
+                                ROWS_ABOVE + ROWS_LARGEST, (long long)looked_of(p)));
 }
 
 void chain_enter_shift(struct product *p) {

@@ -491,7 +491,7 @@ static bool compute_scan(struct rows *rows, int node, const struct graph_node *r
 bool rows_compute(struct rows *rows, int node) {
     const struct graph_node *row = row_of(rows, node);
     enum form form = rows->plans[node].form;
-    if (form == FORM_UNUSED)
+    if (form == FORM_UNUSED || rows_compute_softmax(rows, node))
         return true;
     if (form != FORM_PLAIN)
         return compute_form(rows, node, row);

@@ -208,6 +208,89 @@ static void find_extremes(struct rows *rows) {
     }
 }
 
+/* How many nodes of the stage, and roots, need one. */
+static int count_users(const struct rows *rows, int node) {
+    int count = rows_has_root(rows, node);
+    for (size_t i = 0; i < rows->nodes.len; i++) {
+        const struct graph_node *row = row_of(rows->writer, rows->nodes.at[i]);
+        bool uses = rows->plans[rows->nodes.at[i]].form != FORM_UNUSED;
+        for (int k = 0; uses && k < row->in_count; k++)
+            count += row->in[k] == node;
+    }
+    return count;
+}
+
+/* Nodes on the way from one to the product it is a multiple of are not needed otherwise. */
+static bool leads_to(const struct rows *rows, int node, int product, int users) {
+    const struct writer *w = rows->writer;
+    for (; node != product; users = 1) {
+        const struct graph_node *row = row_of(w, node);
+        if (count_users(rows, node) != users)
+            return false;
+        node = w->values[row->in[0]].has_number ? row->in[1] : row->in[0];
+    }
+    return count_users(rows, product) == users;
+}
+
+/* exp(x - max(x)), which is used for a division by its sum only. */
+static bool is_softmax(const struct rows *rows, int power, struct softmax *found) {
+    const struct writer *w = rows->writer;
+    int difference = row_of(w, power)->in[0];
+    if (!is_inside(rows, difference) || !is_named(w, difference, "subtract"))
+        return false;
+    int of = row_of(w, difference)->in[0], most = row_of(w, difference)->in[1];
+    const struct graph_node *row = row_of(w, most);
+    if (!is_inside(rows, most) || row->op->kind != GRAPH_REDUCE ||
+        strcmp(row->op->alu, "maximum") || row->in[0] != of || rows_axes(w, most) != rows->columns)
+        return false;
+    bool turns = false;
+    struct product *product = product_of(rows, of, &turns);
+    *found = (struct softmax){true, -1, most, difference, power, rows->plans[power].sum};
+    for (size_t i = 0; product && !turns && i < rows->leaves.len; i++)
+        if (rows->leaves.at[i].product == product)
+            found->product = rows->leaves.at[i].node;
+    int divides = 0;
+    for (size_t i = 0; found->product >= 0 && i < rows->nodes.len; i++) {
+        const struct graph_node *user = row_of(w, rows->nodes.at[i]);
+        divides += user->op->kind == GRAPH_BINARY && is_named(w, rows->nodes.at[i], "divide") &&
+                   user->in[0] == power && user->in[1] == found->sum;
+    }
+    return divides == 1 && found->sum && count_users(rows, power) == 2 &&
+           count_users(rows, found->sum) == 1 && count_users(rows, most) == 1 &&
+           count_users(rows, difference) == 1 && leads_to(rows, of, found->product, 2);
+}
+
+/* Asks the schedule whether the largest of some results is subtracted. */
+static void find_softmax(struct rows *rows) {
+    static const int64_t values[] = {0, 1};
+    struct writer *w = rows->writer;
+    int root = rows->roots[rows->root_count - 1];
+    int64_t n = rows_column_elements(rows);
+    bool may = !rows->in_chunks && !rows->is_nested && n > product_samples(n);
+    rows->softmax.is_there = false;
+    for (size_t i = 0; may && i < rows->nodes.len && !rows->softmax.is_there; i++)
+        if (is_named(w, rows->nodes.at[i], "exp") &&
+            rows->plans[rows->nodes.at[i]].form == FORM_PLAIN)
+            (void)(is_softmax(rows, rows->nodes.at[i], &rows->softmax) ||
+                   (rows->softmax.is_there = false));
+    if (!rows->softmax.is_there)
+        return;
+    rows->softmax.is_there =
+        write_choose(w, root, "shift",
+                     "from each row is subtracted: its largest result (0), the largest of its "
+                     "first results and some (1)",
+                     values, 2);
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        if (rows->leaves.at[i].node == rows->softmax.product && rows->leaves.at[i].product)
+            product_read(rows->leaves.at[i].product, rows->softmax.is_there);
+    if (rows->softmax.is_there)
+        write_note(w, root, "shift",
+                   arena_printf(w->arena,
+                                "as exact, where none of a row's results is %d above the largest "
+                                "of the first %lld",
+                                ROWS_ABOVE + ROWS_LARGEST, (long long)product_samples(n)));
+}
+
 void rows_plan(struct rows *rows) {
     for (size_t i = 0; i < rows->nodes.len; i++)
         rows->plans[rows->nodes.at[i]].is_inside = true;
@@ -222,4 +305,5 @@ void rows_plan(struct rows *rows) {
     }
     find_sums(rows);
     find_extremes(rows);
+    find_softmax(rows);
 }

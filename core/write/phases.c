@@ -71,7 +71,7 @@ static void rename_tiles(struct rows *rows, const struct tile *before) {
         const char **names[] = {&tile->name, &tile->by, &tile->plus};
         bool made = tile->name != before[i].name;
         for (size_t k = 0; k < COUNT_OF(names) && made; k++) {
-            if (!*names[k])
+            if (!*names[k] || !**names[k]) /* nothing keeps what has no name */
                 continue;
             const char *now = arena_printf(rows->writer->arena, "now_%s", *names[k]);
             const char *line = arena_printf(rows->writer->arena, "%s = %s\n", now, *names[k]);
@@ -129,10 +129,14 @@ static bool emit_steady(struct rows *rows, struct progress next, int results) {
     rows_open_tiles(rows);
     rename_tiles(rows, next.tiles);
     write_line(w, "ahead = r + %d", PARTITIONS);
+    size_t without = w->out.len;
     open_next(rows, &next, "the next tile comes while this one is worked on");
     if (side->n % PARTITIONS)
         write_line(w, "coming = min(%d, %lld - ahead)", PARTITIONS, (long long)side->n);
+    size_t opened = w->out.len;
     rows_load(rows);
+    if (w->out.len == opened && side->n % PARTITIONS == 0)
+        w->out.len = without;
     close_next(rows, &next);
     rows->busy = busy;
     bool ok = rows_compute_nodes(rows, first, second, &results);

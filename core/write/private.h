@@ -179,6 +179,22 @@ void product_want(struct product *product, const char *extreme);
 /* After a tile of whole rows was filled: the name of a tile with those extremes of parts of each
  * row, which were found on the way; NULL: they were not. */
 const char *product_extremes(const struct product *product, const char *tile, const char *extreme);
+/* Says before the loops that nothing keeps the product's results: exp reads them out of PSUM. It
+ * holds where product_is_read says so once the loops are entered. */
+void product_read(struct product *product, bool reads);
+bool product_is_read(const struct product *product);
+/* Of those: lines that find the largest of the first results of each row, of which there are so
+ * many. */
+#define PRODUCT_SAMPLE 8 /* one of so many results is looked at */
+int64_t product_samples(int64_t columns);
+void product_sample(struct product *product, const struct access *access, const char *to);
+/* And that fill a tile with exp(results * scale + bias), and `sums` with what parts of its rows add
+ * up to. */
+struct power {
+    const char *tile, *scale, *bias, *sums;
+};
+void product_fill_power(struct product *product, const struct access *access,
+                        const struct power *power);
 /* Parts that a tile of whole rows leaves PSUM in. */
 int64_t product_parts(const struct product *product);
 /* Whether they are to be found on the way. */

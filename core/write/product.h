@@ -53,6 +53,7 @@ struct product {
     bool ahead;             /* a tile is made while the one before is worked on */
     struct fast *fast;      /* of tiles that are made by Strassen's scheme; or NULL */
     struct chain *chain;    /* of tiles whose left operand another product makes; or NULL */
+    bool is_read;           /* nothing keeps results: what takes them reads PSUM */
     bool over;              /* the right operand is the stationary one: sums are turned over */
     const char *name;       /* what its tiles are called by: names of several products differ */
 };

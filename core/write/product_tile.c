@@ -264,7 +264,8 @@ static void declare_tile(const struct product *p, const struct access *access, c
  * of rows, the next part is begun early enough by itself. */
 static bool choose_ahead(struct product *p, bool whole_rows) {
     static const int64_t values[] = {1, 0};
-    return whole_rows && p->main[ROW].n > PARTITIONS && p->tiled_rows == p->main[ROW].n &&
+    return whole_rows && !p->is_read && p->main[ROW].n > PARTITIONS &&
+           p->tiled_rows == p->main[ROW].n &&
            write_choose(p->writer, node_of(p), "ahead",
                         "a tile of the product is made: while the one before is worked on (1), "
                         "when it is wanted (0)",
@@ -394,13 +395,14 @@ bool product_enter(struct product *p, const struct access *outer, double room, b
         const struct buffer *buffer = &p->writer->buffers.at[p->views[i].buffer];
         room -= buffer->is_made ? rows_made_bytes(p->writer, buffer->node) : 0;
     }
-    if (!outer->term_count && product_enter_fast(p, room))
+    if (!p->is_read && !outer->term_count && product_enter_fast(p, room))
         return true;
     p->block = PARTITIONS;
     p->stays = choose_stays(p, room);
     if (!p->stays && p->turns[RIGHT])
         return false;
     p->left_stays = choose_left_stays(p, room);
+    p->is_read = p->is_read && p->left_stays; /* of rows in any order */
     struct span rows = whole(p, ROW), columns = whole(p, COLUMN);
     if (p->stays)
         product_load(p, RIGHT, named(p, "right"), &columns);
@@ -455,4 +457,61 @@ bool product_fill_sum(const struct product *p, int node, const char *tile) {
                     "sbuf");
     write_line(p->writer, "nisa.tensor_copy(dst=%s, src=%s)", tile, chain_place(p, true));
     return true;
+}
+
+/* ---- results that exp reads ------------------------------------------------------------------ */
+
+void product_read(struct product *p, bool reads) {
+    p->is_read = reads;
+    if (reads)
+        p->extreme = NULL;
+}
+
+bool product_is_read(const struct product *p) {
+    return p->is_read;
+}
+
+int64_t product_samples(int64_t columns) {
+    int64_t some = columns / PRODUCT_SAMPLE / PRODUCT_MOVING * PRODUCT_MOVING;
+    return MAX_OF(some, PRODUCT_MOVING);
+}
+
+/* "sums_4[0:128, 0, 0:512]" */
+static const char *sums_of(const struct product *p, const struct span *part) {
+    return arena_printf(p->writer->arena, "%s[0:%s, %s0:%s]", named(p, "sums"), p->rows.size,
+                        p->banks > 1 ? "" : "0, ", part->size);
+}
+
+static void go_to_rows(struct product *p, const struct access *access) {
+    int64_t n = p->main[ROW].n, width = MIN_OF(n, PARTITIONS);
+    p->rows = (struct span){start_of(p, access, ROW, "row"), access->rows, n - width, width};
+}
+
+void product_sample(struct product *p, const struct access *access, const char *to) {
+    struct writer *w = p->writer;
+    int64_t n = product_samples(p->main[COLUMN].n);
+    struct span part = {"0", arena_printf(w->arena, "%lld", (long long)n), 0, n};
+    go_to_rows(p, access);
+    p->banks = n / PRODUCT_MOVING;
+    multiply_part(p, "0", &part);
+    write_line(w, "nisa.tensor_reduce(dst=%s, op=nl.maximum, data=%s, axis=1)", to,
+               sums_of(p, &part));
+}
+
+void product_fill_power(struct product *p, const struct access *access, const struct power *power) {
+    struct writer *w = p->writer;
+    int indent = w->indent;
+    go_to_rows(p, access);
+    struct span part = open_parts(p, access);
+    multiply_part(p, "0", &part);
+    long long width = part.width;
+    const char *at = strcmp(part.at, "0") ? arena_printf(w->arena, "%s // %lld:%s // %lld + 1",
+                                                         part.at, width, part.at, width)
+                                          : "0:1";
+    write_line(w,
+               "nisa.activation_reduce(dst=%s[0:%s, %s], op=nl.exp, data=%s, bias=%s, scale=%s, "
+               "reduce_op=nl.add, reduce_res=%s[0:%s, %s])",
+               power->tile, access->rows, product_slice(w, &part), sums_of(p, &part), power->bias,
+               power->scale, power->sums, access->rows, at);
+    w->indent = indent;
 }

@@ -6,6 +6,11 @@
 #include "write/private.h"
 
 #define ROWS_MAX_SIDES 24
+/* The largest of some results is used as if it were ROWS_ABOVE larger. Others may be so much and
+ * ROWS_LARGEST above it: exp of fp32 goes from -87 to 88, and sums of products with it are not to
+ * overflow either. The smaller it is, the more exact are differences. */
+#define ROWS_ABOVE 30
+#define ROWS_LARGEST 70
 
 /* An array that a stage reads or, after those, writes. */
 struct leaf {
@@ -50,6 +55,13 @@ struct busy {
     double vector, scalar;
     bool divides; /* its columns may be divided between the two */
 };
+/* exp of a product's results less the largest of each row, divided by its sum: as what is
+ * subtracted drops out, the largest of some results will do, and exp reads the results out of PSUM.
+ */
+struct softmax {
+    bool is_there;
+    int product, most, difference, power, sum; /* nodes */
+};
 #define ROWS_SHARES 8 /* parts of its columns that an instruction is divided into */
 struct rows {
     struct writer *writer;
@@ -78,6 +90,7 @@ struct rows {
     bool in_pieces;            /* the one that is printed is one of several */
     struct tile *tiles;        /* by node */
     struct plan *plans;        /* by node */
+    struct softmax softmax;    /* that is computed so */
     int helpers;               /* tiles that stand for no node, so far */
     const char *suffix;        /* of their names; NULL: none */
     /* Instructions that either Vector or Scalar can run, in order. They are weighed in a first pass
@@ -137,6 +150,8 @@ const char *rows_place(struct rows *rows, const struct leaf *leaf, bool narrow);
 void rows_load_leaf(struct rows *rows, struct leaf *leaf);
 /* Writes a result, by its number among them. */
 void rows_store(struct rows *rows, int result, struct tile *tile);
+/* Whether a node is one of those of a softmax that have lines of their own, and then those. */
+bool rows_compute_softmax(struct rows *rows, int node);
 /* What a tile needs of the arrays that are read. */
 void rows_load(struct rows *rows);
 /* The nodes from one on to another; `result` counts the results that were stored. */

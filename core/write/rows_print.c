@@ -192,6 +192,10 @@ void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
         (void)rows_make(rows, leaf); /* or all is written once more */
         return;
     }
+    if (leaf->product && product_is_read(leaf->product)) {
+        *tile = (struct tile){.name = "", .dtype = buffer->dtype, .scale = 1};
+        return;
+    }
     if (leaf->product) {
         struct access access = access_of(rows, leaf, narrow);
         product_fill(leaf->product, &access, name);
@@ -205,6 +209,56 @@ void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
     }
     *tile = rows_tile(rows, name, narrow ? "float32" : buffer->dtype, narrow);
     write_line(w, "nisa.dma_copy(dst=%s, src=%s)", tile->name, rows_place(rows, leaf, narrow));
+}
+
+/* The largest of the first results of each row, used as if it were ROWS_ABOVE larger. */
+static void sample_rows(struct rows *rows, const struct leaf *leaf) {
+    const struct softmax *softmax = &rows->softmax;
+    const struct graph_node *row = &rows->writer->graph->nodes[softmax->most];
+    struct access access = access_of(rows, leaf, false);
+    const char *name = arena_printf(rows->writer->arena, "%s_%d", row->name, softmax->most);
+    struct tile made = rows_tile(rows, name, "float32", true);
+    product_sample(leaf->product, &access, made.name);
+    double samples = (double)product_samples(rows->chunk);
+    rows_busy(rows, samples / (double)rows->chunk, 0, false);
+    made.scale = rows->tiles[row->in[0]].scale;
+    made.bias = ROWS_ABOVE;
+    rows->tiles[softmax->most] = made;
+}
+
+static void fill_power(struct rows *rows, const struct leaf *leaf) {
+    struct writer *w = rows->writer;
+    const struct softmax *softmax = &rows->softmax;
+    struct access access = access_of(rows, leaf, false);
+    struct tile *of = &rows->tiles[softmax->difference];
+    struct power power = {.tile = arena_printf(w->arena, "exp_%d", softmax->power),
+                          .sums = arena_printf(w->arena, "exp_%d_sums", softmax->power)};
+    tile_scale_and_bias(rows, of, &power.scale, &power.bias);
+    struct tile made = rows_tile(rows, power.tile, w->graph->nodes[softmax->power].dtype, false);
+    write_line(w, "%s = nl.ndarray((%s, %lld), dtype=nl.float32, buffer=nl.sbuf)", power.sums,
+               rows->count, (long long)product_parts(leaf->product));
+    product_fill_power(leaf->product, &access, &power);
+    struct tile sum =
+        rows_tile(rows, arena_printf(w->arena, "sum_%d", softmax->sum), "float32", true);
+    write_line(w, "nisa.tensor_reduce(dst=%s, op=nl.add, data=%s, axis=1)", sum.name, power.sums);
+    rows_busy(rows, 0, 1, false);
+    rows->tiles[softmax->power] = made;
+    rows->tiles[softmax->sum] = sum;
+}
+
+bool rows_compute_softmax(struct rows *rows, int node) {
+    const struct softmax *softmax = &rows->softmax;
+    const struct leaf *leaf = NULL;
+    for (size_t i = 0; softmax->is_there && i < rows->leaves.len; i++)
+        if (rows->leaves.at[i].product && rows->leaves.at[i].node == softmax->product)
+            leaf = &rows->leaves.at[i];
+    if (!leaf || !product_is_read(leaf->product))
+        return false;
+    if (node == softmax->most)
+        sample_rows(rows, leaf);
+    else if (node == softmax->power)
+        fill_power(rows, leaf);
+    return node == softmax->most || node == softmax->power || node == softmax->sum;
 }
 
 static void load_leaves(struct rows *rows, bool constant) {

@@ -27,6 +27,11 @@ def forward(q, k, v):
     q, k, v = [x.transpose(0, 2, 1, 3) for x in (q, np.repeat(k, 2, 2), np.repeat(v, 2, 2))]
     return softmax(q @ k.transpose(0, 1, 3, 2) * 0.2) @ v
 """,
+    # A softmax that is a result itself: it reads the product's results out of PSUM.
+    "rows": inputs_of((2, 256, 64), (2, 64, 1024)) + SOFTMAX + """
+def forward(a, b):
+    return softmax(np.matmul(a, b) * 0.5)
+""",
     # Nothing is subtracted, and nothing divides.
     "gated": inputs_of((256, 48), (256, 48), (256, 72), (256, 72)) + """
 def forward(a, b, w, x):
@@ -64,6 +69,13 @@ class NewChains(Writing):
                 self.written("sampled" + "_".join(more), reference, "--choose", key + "=1", *more)
         listed = self.new("none", reference, "--choices", "--choose", key + "=1").stdout
         self.assertIn("as exact, where none of a row's results is 100 above", listed)
+
+    def test_a_softmax_of_a_product_reads_it_where_it_is_made(self):
+        reference = self.reference_of("rows", WRITTEN["rows"])
+        key = [key for key, _, _ in self.choices(reference) if key.endswith(".shift")][0]
+        for more in ((), ("--dialect", "legacy")):
+            kernel = self.written("read" + "_".join(more), reference, "--choose", key + "=1", *more)
+            self.assertRegex(kernel, r"activation_reduce\(.*data=sums_")
 
     def test_large_results_neither_overflow_nor_vanish(self):
         for scale, shift in (("* 20", 0), ("* 3", 1)):
