@@ -121,8 +121,8 @@ static bool host_index(struct interp *in, const struct nki_node *node, int64_t s
 static bool new_axis(struct interp *in, const struct nki_node *node, struct array *view,
                      int64_t size) {
     if (view->ndim == ARRAY_MAX_DIMS)
-        return interp_error(in, node, "", "a numpy array in a kernel has at most %d dimensions",
-                            ARRAY_MAX_DIMS);
+        return interp_error(in, node, "hone-argument",
+                            "a numpy array in a kernel has at most %d dimensions", ARRAY_MAX_DIMS);
     view->shape[view->ndim++] = size;
     return true;
 }

@@ -271,7 +271,7 @@ bool tensor_read_shape(struct interp *in, const struct nki_node *node, struct va
         /* nl.par_dim(128) is a number where no tile is made */
         bool mark = items[i].kind == VALUE_INDEX && !items[i].index->n_dims;
         if (items[i].kind != VALUE_INT && !(mark && !items[i].index->mask))
-            return interp_error(in, node, "",
+            return interp_error(in, node, "hone-argument",
                                 "a shape consists of integers; found %s at "
                                 "position %zu",
                                 value_type_name(items[i]), i);
