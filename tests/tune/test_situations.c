@@ -112,6 +112,7 @@ static void what_matters_is_told(void **unused) {
         {TUNE_ROLE_PLANNER, 3, "Of the critical path: +"},
         {TUNE_ROLE_PLANNER, 4, "gave up: the largest has to be taken off as it was"},
         {TUNE_ROLE_FIXER, 1, "This is repair turn 1 of 3."},
+        {TUNE_ROLE_FIXER, 1, "The nearest name of this release is nl.multiply"},
         {TUNE_ROLE_FIXER, 3, "Turn 1: it failed with \""},
         {TUNE_ROLE_FIXER, 4, "line 24: suspect 1: "},
         {TUNE_ROLE_REFLECTOR, 2, "by line: Of the critical path: +"},

@@ -12,6 +12,7 @@
 
 #include "device/device.h"
 #include "tune/apply/apply.h"
+#include "tune/ask/facts.h"
 #include "tune/ask/testing.h"
 #include "tune/state/inner.h"
 #include "tune/tune.h"
@@ -389,6 +390,30 @@ static void a_loss_is_told_by_line(void **unused) {
     tune_state_free(state);
 }
 
+static void a_name_that_is_not_there_has_a_near_one(void **unused) {
+    (void)unused;
+    const struct tune_facts_told told = {"current", NULL, "trn2"}, older = {"legacy", NULL, "trn2"};
+    struct buf out = {0};
+    tune_facts_near(&told, "'nki.isa.tensor_scaler' is not among what a candidate may use", &out);
+    assert_non_null(strstr(out.at, "is nisa.tensor_scalar(dst, data, op0, operand0"));
+    buf_clear(&out);
+    tune_facts_near(&older, "'neuronxcc.nki.isa.nc_matmull' is not ..", &out);
+    assert_non_null(strstr(out.at, "is nisa.nc_matmul(stationary, moving"));
+    buf_clear(&out);
+    tune_facts_near(&told, "'nki.language.sume' is not ..", &out);
+    assert_non_null(strstr(out.at, "is nl.sum(x, axis"));
+    buf_clear(&out);
+    static const char *const others[] = {
+        "",          "no quotes",          "'open",
+        "'nothing'", "'nki.language.sum'", "'nki.language.zzzzzzzzzzzzz'",
+        "'.'"};
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        tune_facts_near(&told, others[i], &out);
+    tune_facts_near(&told, NULL, &out);
+    assert_int_equal(out.len, 0);
+    buf_free(&out);
+}
+
 static int times(const char *text, const char *words) {
     int count = 0;
     for (const char *at = text; (at = strstr(at, words)); at++)
@@ -459,6 +484,7 @@ int main(void) {
         cmocka_unit_test(a_profile_has_no_zeros_exponents_or_sums),
         cmocka_unit_test(instructions_in_use_come_with_their_pages),
         cmocka_unit_test(a_loss_is_told_by_line),
+        cmocka_unit_test(a_name_that_is_not_there_has_a_near_one),
         cmocka_unit_test(each_thing_is_said_once),
         cmocka_unit_test(causes_are_told_as_the_log_has_them),
     };

@@ -187,8 +187,10 @@ void tune_section_plan(struct tune_context *context, const struct tune_plan *pla
     tune_section_add(context, "plan", &out);
 }
 
-static void diagnostic_print(struct buf *out, const struct tune_diagnostic *diag,
-                             const char *source) {
+static void diagnostic_print(struct buf *out, const struct tune_state *state,
+                             const struct tune_diagnostic *diag, const char *source) {
+    const struct tune_facts_told told = {tune_memory_dialect(source), tune_release(state),
+                                         device_name(state->device)};
     struct message meaning;
     bool known = diag->code && *diag->code && message_by_code(diag->code, &meaning);
     struct str text = tune_line_text(source, diag->line);
@@ -204,6 +206,7 @@ static void diagnostic_print(struct buf *out, const struct tune_diagnostic *diag
         buf_printf(out, "\n    " STR_FMT ": %s. %s", STR_ARG(meaning.name), meaning.what,
                    meaning.fix);
     buf_putc(out, '\n');
+    tune_facts_near(&told, diag->message, out);
 }
 
 /* What a diagnosis found out about wrong numbers, a line for each finding. It is bounded already.
@@ -245,7 +248,7 @@ static void repair_fill(struct tune_context *context, const struct tune_state *s
     size_t head = out.len;
     while ((diag = tune_diagnostic_next(state, open->id, &at)))
         if (diag->severity == DIAG_ERROR)
-            diagnostic_print(&out, diag, tune_source(state, open));
+            diagnostic_print(&out, state, diag, tune_source(state, open));
     if (open->verdict.compiles != TUNE_ANSWER_NO)
         wrong_print(&out, state, open);
     if (out.len == head && open->verdict.compiles_why)

@@ -273,3 +273,69 @@ void tune_facts_in_use(const struct tune_facts_told *told, const char *source, c
     }
     docs_close(docs);
 }
+
+/* ------------------------------------------------------------------------------- near names */
+
+typedef VEC(const char *) name_list;
+
+static void instructions_list(const struct told *told, name_list *names) {
+    for (int op = 0; op < NKI_OP_COUNT; op++)
+        if (has_instruction(told, (enum nki_op)op))
+            *vec_push(names) = nki_op_row((enum nki_op)op)->name;
+}
+
+static void language_list(const struct told *told, name_list *names) {
+    const char *parameters, *what, *name;
+    for (size_t i = 0; (name = nki_name_at(i, &parameters, &what)); i++)
+        if (has_name(told, "nl", name))
+            *vec_push(names) = name;
+    for (int func = NKI_FUNC_NONE + 1; func < NKI_FUNC_COUNT; func++)
+        *vec_push(names) = nki_func_name((enum nki_func)func);
+}
+
+static void near_print(const struct told *told, bool isa, const char *name, struct buf *out) {
+    const char *parameters, *what, *other;
+    enum nki_op op = isa ? nki_op_find(str_of(name)) : NKI_OP_COUNT;
+    buf_printf(out, "    The nearest name of this release is %s.%s", isa ? "nisa" : "nl", name);
+    if (op < NKI_OP_COUNT) {
+        buf_putc(out, '(');
+        if (told->legacy)
+            nki_op_print_legacy(op, out);
+        else
+            buf_puts(out, nki_op_row(op)->signature);
+        buf_putc(out, ')');
+    }
+    for (size_t i = 0; !isa && (other = nki_name_at(i, &parameters, &what)); i++)
+        if (!strcmp(other, name) && *parameters) {
+            buf_putc(out, '(');
+            parameters_print(str_of(parameters), told->legacy, out);
+            buf_putc(out, ')');
+        }
+    buf_putc(out, '\n');
+}
+
+void tune_facts_near(const struct tune_facts_told *told, const char *message, struct buf *out) {
+    const struct told rules = {told->dialect && !strcmp(told->dialect, "legacy"), told->release,
+                               told->device};
+    const char *open = message ? strchr(message, '\'') : NULL;
+    const char *close = open ? strchr(open + 1, '\'') : NULL;
+    char full[100];
+    if (!close || (size_t)(close - open) > sizeof full)
+        return;
+    snprintf(full, sizeof full, "%.*s", (int)(close - open - 1), open + 1);
+    char *dot = strrchr(full, '.');
+    name_list names = {0};
+    if (!dot)
+        return;
+    *dot = '\0';
+    bool isa = strstr(full, "isa") != NULL;
+    if (isa)
+        instructions_list(&rules, &names);
+    else
+        language_list(&rules, &names);
+    *vec_push(&names) = NULL;
+    const char *near = str_nearest(dot + 1, names.at);
+    if (near && strcmp(near, dot + 1) != 0)
+        near_print(&rules, isa, near, out);
+    vec_free(&names);
+}
