@@ -39,6 +39,22 @@ static void read_kernel(struct str text, const char *function) {
     buf_free(&source);
 }
 
+/* An answer with a plan and its kernel, or one that gives up. */
+static void read_both(struct str text) {
+    struct buf words = {0};
+    struct str reason = {0};
+    tune_answer_words(text, &words);
+    if (words.len > text.len + 1)
+        HONE_BUG("words beside a kernel that are more than the answer");
+    if (tune_answer_gives_up(text, &reason)) {
+        if (tune_answer_has_kernel(text))
+            HONE_BUG("a kernel was taken for giving up");
+        if (reason.len && (reason.at < text.at || reason.at + reason.len > text.at + text.len))
+            HONE_BUG("a reason that is not in the answer");
+    }
+    buf_free(&words);
+}
+
 static void read_lesson(struct str text, bool reflects) {
     struct arena *arena = arena_new();
     struct tune_lesson lesson = {0};
@@ -121,6 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     arena_free(arena);
     read_kernel(text, "kernel");
     read_kernel(text, NULL);
+    read_both(text);
     read_lesson(text, false);
     read_lesson(text, true);
     read_sweep(text);
@@ -133,6 +150,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #ifndef HONE_LIBFUZZER
 
 static const char *const examples[] = {
+    "title: t\nwhat: w\n\n<<<<<<< SEARCH\n        store(y, i)\n=======\n        store(y, i + "
+    "1)\n>>>>>>> REPLACE\n---\ntitle: another\nwhat: later\n",
+    "**Give up:** no such thing\n",
     "I looked.\n\n**Title:** Keep w\n- **What**: load w once\n  before i\nWhy: it is read 32 "
     "times\n"
     "Lines: 40-52\nMetric: `hbm_read_bytes`\nDirection: down\nSize: 60 %\nLatency: -20 %\n---\n"
