@@ -132,7 +132,9 @@ void chain_choose_shift(struct product *p) {
     static const int64_t values[] = {0, 1};
     struct writer *w = p->writer;
     struct chain *c = p->chain;
-    c->samples = c->is_free && p->main[SUMMED].n > product_samples(p->main[SUMMED].n) &&
+    bool is_wide =
+        strcmp(product_dtype(p), "float16") && strcmp(w->graph->nodes[c->operand].dtype, "float16");
+    c->samples = is_wide && c->is_free && p->main[SUMMED].n > product_samples(p->main[SUMMED].n) &&
                  write_choose(w, c->node, "shift",
                               "from each row is subtracted: its largest result (0), the largest of "
                               "its first results and some (1)",

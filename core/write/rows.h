@@ -8,7 +8,7 @@
 #define ROWS_MAX_SIDES 24
 /* The largest of some results is used as if it were ROWS_ABOVE larger. Others may be so much and
  * ROWS_LARGEST above it: exp of fp32 goes from -87 to 88, and sums of products with it are not to
- * overflow either. The smaller it is, the more exact are differences. */
+ * overflow either; fp16 has no such numbers. The smaller it is, the more exact are differences. */
 #define ROWS_ABOVE 30
 #define ROWS_LARGEST 70
 

@@ -89,6 +89,12 @@ class NewChains(Writing):
             self.assertTrue([key for key, _, _ in found if key.endswith(".in_sbuf")], found)
             self.assertFalse([key for key, _, _ in found if key.endswith(".shift")], found)
 
+    def test_numbers_of_half_precision_are_not_shifted(self):
+        for name in ("attention", "rows"):
+            half = WRITTEN[name].replace("float32", "float16").replace("0.5", "np.float16(0.5)")
+            found = self.choices(self.reference_of("half", "TOLERANCE = 2e-2" + chr(10) + half))
+            self.assertFalse([key for key, _, _ in found if key.endswith(".shift")], found)
+
     def test_the_rest_goes_through_memory(self):
         # The rows of a softmax are wanted themselves; and a number of columns that leaves a rest.
         text = WRITTEN["attention"].replace("640", "200").replace("return softmax", "p = softmax")
