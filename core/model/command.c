@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "model/private.h"
@@ -115,6 +116,22 @@ static void command_look(struct model_call *call) {
     model_call_end_try(call);
 }
 
+/* The words of the command for another folder: those that name a file from here keep naming it. */
+static const char *const *words_of(struct model_call *call) {
+    const char *const *given = call->kept.endpoint.command;
+    size_t count = 0;
+    while (given[count])
+        count++;
+    const char **words = ARENA_ARRAY(call->kept.arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        bool names = i ? file_exists(given[i]) : strchr(given[i], '/') != NULL;
+        char *path = names && call->kept.request.folder ? path_absolute(given[i]) : NULL;
+        words[i] = path ? arena_strdup(call->kept.arena, path) : given[i];
+        free(path);
+    }
+    return words;
+}
+
 static void command_start(struct model_call *call) {
     const struct model_endpoint *endpoint = &call->kept.endpoint;
     if (call->kept.request.only_connects) {
@@ -128,9 +145,10 @@ static void command_start(struct model_call *call) {
     print_conversation(&call->kept.request, &prompt);
     const char *names[MAX_NAMES];
     name_environment(endpoint, names);
-    struct loop_child_spec spec = {.argv = endpoint->command,
+    struct loop_child_spec spec = {.argv = words_of(call),
                                    .pass = names,
                                    .own_session = true,
+                                   .cwd = call->kept.request.folder,
                                    .input = prompt.at,
                                    .input_len = prompt.len,
                                    .out = LOOP_RAW,

@@ -51,6 +51,7 @@ void model_keep(struct model_kept *kept, const struct model_request *request) {
     keep_endpoint(kept, request->endpoint);
     kept->request = *request;
     kept->request.endpoint = &kept->endpoint;
+    kept->request.folder = request->folder ? arena_strdup(arena, request->folder) : NULL;
     kept->request.system = keep_text(arena, request->system);
     struct model_message *own = ARENA_ARRAY(arena, struct model_message, request->count);
     for (size_t i = 0; i < request->count; i++) {

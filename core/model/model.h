@@ -92,6 +92,7 @@ struct model_request {
     /* Nothing is sent: the key is fetched and the connection made, or the program looked for, and
      * the reply has no text. */
     bool only_connects;
+    const char *folder; /* that a `command` runs in; NULL: hone's own */
 };
 
 /* Tokens as the service reports them; NAN: not reported. `input` counts what was neither read from

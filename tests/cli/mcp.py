@@ -570,6 +570,25 @@ class Mcp(unittest.TestCase):
             bench.decide(agent, "plan", b"r")
             bench.press(b"not now\r")
 
+    def test_an_agents_program_is_a_model_and_measures_before_it_answers(self):
+        config, seen = FOLDER / "config" / "hone" / "config.ini", self.task / "seen"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text("[model desk]\napi = command\n"
+                          f"command = /usr/bin/python3 {HERE / 'at_the_desk.py'} {seen}\n")
+        done = hone("run", self.task, "--proposer", "desk", "--rounds", "1", "--seeds", "0",
+                    "--gate", "auto", "--json")
+        config.unlink()
+        self.assertTrue(seen.exists(), done.stdout + done.stderr)
+        for line in seen.read_text().splitlines():
+            saw = json.loads(line)
+            self.assertGreaterEqual(set(saw["files"]), {"kernel.py", "reference.py", "AGENTS.md"})
+            self.assertTrue(saw["profile"]["lines"])
+            self.assertEqual(saw["found"]["verdict"]["correct"], "yes")
+            self.assertTrue(saw["status"]["read_only"])  # the run has the session
+        best = json.loads(done.stdout.splitlines()[-1])["best"]
+        self.assertEqual(best["attempt"], 1)
+        self.assertEqual(best["latency_us"], saw["found"]["latency_us"])
+
     def test_configurations_of_clients(self):
         for client in ("claude", "cursor", "gemini", "kiro", "vscode"):
             told = json.loads(hone("mcp", self.task, "--print-config", client).stdout)

@@ -217,6 +217,15 @@ static bool log_end(struct tune_session *session, const struct tune_options *opt
     return whole || shown;
 }
 
+/* The log has paths as whoever began it gave them, maybe from another folder than this one. */
+static void files_name(struct tune_state *state, const struct task *task) {
+    if (state->keeps_files || task->is_builtin)
+        return;
+    state->kernel_file = tune_keep(state, task->kernel_path);
+    if (task->reference_path)
+        state->reference_file = tune_keep(state, task->reference_path);
+}
+
 /* The log is read: what the session needs beside it. */
 static bool session_complete(struct tune_session *session, const struct tune_options *options,
                              const struct task *task, struct err *err) {
@@ -225,6 +234,7 @@ static bool session_complete(struct tune_session *session, const struct tune_opt
     state->held_by = store_holder(session->store);
     state->why_read_only = store_why_read_only(session->store);
     if (state->read_only) {
+        files_name(state, task);
         tune_opening_follow(session);
         return true;
     }

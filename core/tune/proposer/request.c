@@ -188,6 +188,9 @@ static void send_now(struct request *self, const struct model_endpoint *endpoint
                                     .cache_system = true,
                                     .messages = messages,
                                     .count = texts->answer.len ? 3 : 1};
+    bool is_program = endpoint->api && !strcmp(endpoint->api, "command");
+    char *desk = is_program ? tune_desk_lay(self->reply->work.session, self->context) : NULL;
+    request.folder = desk;
     struct model_callbacks callbacks = {on_text, on_again, on_note, on_done, self};
     struct models_proposer *owner = self->owner;
     struct err err = {0};
@@ -196,6 +199,7 @@ static void send_now(struct request *self, const struct model_endpoint *endpoint
     self->asked.effort = endpoint->effort;
     self->speaks = false;
     self->call = model_ask(owner->client, &request, &callbacks, &err);
+    free(desk);
     if (self->call)
         return;
     not_sent(self, ERR_USAGE, err.text);

@@ -67,6 +67,11 @@ bool tune_request_is_under_way(const struct models_proposer *owner, const struct
 /* It cannot be done. What was asked for failed; the question and its service did not. */
 void tune_request_fail(struct request *self, const char *text);
 
+/* desk.c: the folder, with what the question is about as files, that a program is asked in. Free
+ * the path. NULL where it cannot be written. */
+char *tune_desk_lay(const struct tune_session *session,
+                    const struct tune_context *context) CC_MUST_USE;
+
 /* request_read.c: reads an answer that came. Passes it on, sends it back to be mended, or treats it
  * as none. */
 void tune_request_read(struct request *self, const struct model_reply *answer);
