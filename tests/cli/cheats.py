@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Kernels that agents hand in: those that only seem to compute are refused, whatever the trick, and
-honest ones pass. cheats.py HONE [HONEST]: how many honest kernels, 108 of them at most."""
+honest ones pass. cheats.py HONE [HONEST [PAGES]]: how many honest kernels, 108 of them at most,
+and of how many pages of NKI the examples, in both dialects; 0: of all."""
 import itertools
+import json
 import os
 import pathlib
+import re
+import subprocess
 import sys
 import tempfile
 
@@ -15,6 +19,7 @@ from small_task import KERNEL, REFERENCE  # noqa: E402
 
 HONE = os.path.abspath(sys.argv[1])
 HONEST = int(sys.argv[2]) if len(sys.argv) > 2 else 12
+PAGES = int(sys.argv[3]) if len(sys.argv) > 3 else 3
 WIDE = KERNEL.replace("TILE_N = 64", "TILE_N = 512")
 IMPORT = "import neuronxcc.nki as nki\n"
 ALONE = "@nki.jit\ndef kernel(x, z):\n"
@@ -129,21 +134,95 @@ def honest():
         yield f"{tile} {loop} {total} {order}", source
 
 
+PAGE = """import math
+import numpy as np
+
+TOLERANCE = 6e-3
+
+
+def erf(x):
+    return np.vectorize(math.erf)(x)
+
+
+def get_inputs():
+    return [{inputs}]
+
+
+def forward({names}):
+    return np.asarray({returns}, np.float32)
+
+
+def transform_to_nki_inputs(inputs):
+    return inputs
+
+
+def transform_nki_outputs(k_res, ref):
+    return np.asarray(k_res[0] if isinstance(k_res, (tuple, list)) else k_res, np.float32)
+"""
+
+
+def reference_of(of):
+    """A reference for the example of a page; None where numpy has no such inputs."""
+    inputs, names = [], []
+    for one in of["inputs"].split():
+        name, kind = one.split("=")
+        shape, dtype = kind.split(":")
+        if dtype != "float32":
+            return None
+        size = shape.replace("x", ", ")
+        names.append(name)
+        inputs.append(f"(np.random.rand({size}) + 0.5).astype(np.float32)")
+    return PAGE.format(inputs=", ".join(inputs), names=", ".join(names), returns=of["returns"])
+
+
+def pages():
+    """Kernels of many operations: the examples of pages, in both dialects."""
+    done = subprocess.run([HONE, "docs", "--json"], stdout=subprocess.PIPE, check=True, timeout=500)
+    for page in json.loads(done.stdout):
+        for dialect in ("legacy", "current"):
+            of = page.get(dialect) or {}
+            if "example" not in of or of.get("values") or of["returns"] == "any":
+                continue
+            if "num_programs" in of["example"] or "trn2" not in page["devices"]:
+                continue
+            reference = reference_of(of)
+            if reference:
+                yield f"{page['name']}, {dialect}", of["example"], reference
+
+
 class Session:
     """A task whose kernels nobody but hone decides about."""
 
-    def __init__(self, folder, name):
+    def __init__(self, folder, name, kernel=None, reference=REFERENCE):
         task = folder / name
         task.mkdir()
         # The first kernel is none of the honest ones.
-        (task / "kernel.py").write_text(KERNEL.replace("both", "total").replace("64", "16"))
-        (task / "reference.py").write_text(REFERENCE)
+        (task / "kernel.py").write_text(kernel or KERNEL.replace("both", "total")
+                                        .replace("64", "16"))
+        (task / "reference.py").write_text(reference)
         env = dict(os.environ, **{f"XDG_{key}_HOME": str(folder / key)
                                   for key in ("CACHE", "STATE", "CONFIG")})
         self.agent = Agent([HONE, "mcp", str(task), "--gate", "auto", "--rounds", "1000"], env)
 
     def hand_in(self, title, source):
-        return self.agent.tool("submit", title=title, kernel=source, wait_s=60)
+        return self.agent.tool("submit", title=title, kernel=source, wait_s=600)
+
+
+def examples(folder):
+    """An example is handed in where the same with a line that does nothing is the first kernel."""
+    every, tried, wrong = list(pages()), 0, 0
+    step = max(1, len(every) // PAGES) if PAGES else 1
+    for number, (name, example, reference) in enumerate(every[::step][:PAGES or None]):
+        first = re.sub(r"(?m)^(def kernel\(.*\):)$", r"\1\n    spare = 7", example)
+        session = Session(folder, f"page{number}", first, reference)
+        done = session.hand_in(name, example)
+        verdict = done.get("verdict", {}) if isinstance(done, dict) else {}
+        tried += 1
+        if [verdict.get(key) for key in ("compiles", "correct", "credible")] != ["yes"] * 3:
+            wrong += 1
+            print(f"refused: {name}: {done}")
+        session.agent.close()
+    return tried, wrong
 
 
 def main():
@@ -171,7 +250,10 @@ def main():
                 failed += 1
                 print(f"refused: {title}: {done}")
         session.agent.close()
-    print(f"{len(CHEATS)} cheats, {len(chosen)} honest kernels, {failed} judged wrongly")
+        tried, wrong = examples(pathlib.Path(folder))
+    failed += wrong
+    print(f"{len(CHEATS)} cheats, {len(chosen)} honest kernels, {tried} of pages, "
+          f"{failed} judged wrongly")
     return failed > 0
 
 
