@@ -223,8 +223,16 @@ static bool is_tile(const struct older *o, const struct nki_node *node) {
 
 /* a / b is a * (1 / b): no engine divides. */
 static void print_divisor(struct older *o, struct pair *pair, struct buf *divisor) {
-    if (strcmp(pair->op, "nl.divide") != 0 || !is_tile(o, pair->right))
+    if (strcmp(pair->op, "nl.divide") != 0)
         return;
+    if (!is_tile(o, pair->right)) {
+        pair->op = "nl.multiply";
+        o->divides = true;
+        buf_puts(divisor, "1.0 / (");
+        older_print_outer(o, pair->right, divisor);
+        buf_putc(divisor, ')');
+        return;
+    }
     pair->op = "nl.multiply";
     o->divides = true;
     migrate_spell(o->m, "nl.reciprocal", divisor);

@@ -341,43 +341,65 @@ void older_forget_mask(struct older *o) {
     o->n_axes = 0;
 }
 
-/* index < end, end > index, with = or without */
+/* The one axis that an index expression runs over, by steps of 1 or -1; -1: there is none. */
+static int axis_of(const struct nki_seen *seen) {
+    int axis = -1;
+    for (int d = 0; d < seen->n_dims; d++) {
+        if (!seen->step[d])
+            continue;
+        if (axis >= 0 || (seen->step[d] != 1 && seen->step[d] != -1))
+            return -1;
+        axis = d;
+    }
+    return axis;
+}
+
+/* "min(128, end - base + 1)" */
+static void put_limit(struct older *o, int axis, int64_t size, struct str count) {
+    char *before = o->limits[axis];
+    struct buf text = {0};
+    if (before)
+        buf_printf(&text, "min(%s, " STR_FMT ")", before, STR_ARG(count));
+    else
+        buf_printf(&text, "min(%lld, " STR_FMT ")", (long long)size, STR_ARG(count));
+    free(before);
+    o->limits[axis] = buf_take(&text);
+}
+
+/* index < end, end > index, with = or without; or base - index >= end. */
 static bool read_bound(struct older *o, const struct nki_node *test) {
     enum nki_comparison op = (enum nki_comparison)test->compare.ops[0];
     const struct nki_node *left = test->compare.left, *right = test->compare.comparators.at[0];
-    bool below = op == NKI_CMP_LT || op == NKI_CMP_LT_E;
-    bool above = op == NKI_CMP_GT || op == NKI_CMP_GT_E;
-    const struct nki_node *index = below ? left : right, *end = below ? right : left;
-    if (test->compare.comparators.len != 1 || (!below && !above) || !is_index(o, index) ||
+    bool first = is_index(o, left), less = op == NKI_CMP_LT || op == NKI_CMP_LT_E;
+    bool more = op == NKI_CMP_GT || op == NKI_CMP_GT_E;
+    bool closed = op == NKI_CMP_LT_E || op == NKI_CMP_GT_E;
+    const struct nki_node *index = first ? left : right, *end = first ? right : left;
+    if (test->compare.comparators.len != 1 || (!less && !more) || !is_index(o, index) ||
         is_index(o, end) || older_fact(o, index)->varies)
         return false;
     const struct nki_seen *seen = &older_fact(o, index)->seen;
-    int axis = -1;
-    for (int d = 0; d < seen->n_dims; d++)
-        if (seen->step[d]) {
-            if (axis >= 0 || seen->step[d] != 1)
-                return false;
-            axis = d;
-        }
-    struct buf base = {0}, text = {0};
-    bool ok = axis >= 0 && print_base(o, index, 0, &base);
-    bool closed = op == NKI_CMP_LT_E || op == NKI_CMP_GT_E;
+    int axis = axis_of(seen);
+    bool below = first ? less : more; /* the index is below the end */
+    struct buf base = {0}, count = {0};
+    bool ok = axis >= 0 && below == (seen->step[axis] == 1) && print_base(o, index, 0, &base);
+    struct str last = text_of(o, end);
+    bool zero = end->kind == NKI_CONSTANT && end->constant.integer == 0;
+    if (ok && below)
+        buf_printf(&count, STR_FMT, STR_ARG(last));
+    if (ok && below && base.len)
+        buf_printf(&count, " - (%s)", base.at);
+    if (ok && !below)
+        buf_puts(&count, base.len ? base.at : "0");
+    if (ok && !below && !zero)
+        buf_printf(&count, " - (" STR_FMT ")", STR_ARG(last));
+    if (ok && closed)
+        buf_puts(&count, " + 1");
     if (ok) {
-        char *before = o->limits[axis];
         o->n_axes = MAX_OF(o->n_axes, seen->n_dims);
-        buf_puts(&text, "min(");
-        if (before)
-            buf_printf(&text, "%s, ", before);
-        else
-            buf_printf(&text, "%lld, ", (long long)seen->shape[axis]);
-        buf_printf(&text, base.len ? STR_FMT " - (%s)" : STR_FMT "%s", STR_ARG(text_of(o, end)),
-                   base.len ? base.at : "");
-        buf_puts(&text, closed ? " + 1)" : ")");
-        free(before);
-        o->limits[axis] = buf_take(&text);
+        put_limit(o, axis, seen->shape[axis], buf_str(&count));
     }
     buf_free(&base);
-    buf_free(&text);
+    buf_free(&count);
     return ok;
 }
 
