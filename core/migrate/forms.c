@@ -100,6 +100,33 @@ void migrate_step_import(struct migrate *m, const struct nki_node *node) {
     buf_free(&text);
 }
 
+/* Whether an import at the top of the file binds the same name to the same thing. */
+static bool is_at_top(const struct migrate *m, const struct nki_node *alias) {
+    for (uint32_t i = 1; i < m->tree->n_nodes; i++) {
+        const struct nki_node *other = m->tree->nodes[i], *import = other->parent;
+        bool same = other->kind == NKI_ALIAS && import->parent == m->tree->module &&
+                    import->kind == alias->parent->kind &&
+                    str_equal(other->alias.name, alias->alias.name) &&
+                    str_equal(other->alias.asname, alias->alias.asname);
+        if (same && (import->kind == NKI_IMPORT ||
+                     str_equal(import->import_from.module, alias->parent->import_from.module)))
+            return true;
+    }
+    return false;
+}
+
+void migrate_step_inner_import(struct migrate *m, const struct nki_node *node) {
+    bool import = node->kind == NKI_IMPORT, from = node->kind == NKI_IMPORT_FROM;
+    if ((!import && !from) || !nki_enclosing(node, NKI_FUNCTION_DEF))
+        return;
+    const struct nki_list *names = import ? &node->import.names : &node->import_from.names;
+    for (uint32_t i = 0; i < names->len; i++)
+        if (!is_at_top(m, names->at[i]))
+            return;
+    nki_edit_remove_stmt(&m->edits, node);
+    migrate_did(m, node, "the file imports it already");
+}
+
 /* ---- signatures ------------------------------------------------------------------------------ */
 
 static const struct nki_list *kernel_args(const struct nki_node *node) {
