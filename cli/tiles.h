@@ -22,4 +22,17 @@ struct tiles *tiles_start(struct loop *loop, struct views *views,
                           const struct tiles_wanted *wanted);
 void tiles_drop(struct tiles *tiles); /* accepts NULL; ends what runs */
 
+/* Makes a kernel one for another release of NKI, beside the workbench, and hands it in as the
+ * person's own. What becomes of it is said over the screen. */
+struct migrating_here;
+struct migrating_wanted {
+    struct tune_session *session;
+    struct migrating_here **place; /* of what runs; NULL is put there at its end */
+    const char *source, *release;  /* copied; release "": the session's */
+    void (*changed)(void *data);
+    void *data;
+};
+void migrating_start(struct loop *loop, struct views *views, const struct migrating_wanted *wanted);
+void migrating_drop(struct migrating_here **place); /* what runs says nothing any more */
+
 #endif

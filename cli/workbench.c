@@ -43,6 +43,7 @@ struct workbench {
     char *task;          /* the task that a VIEWS_OPEN named */
     struct begin *begin; /* a task is being written; NULL */
     struct tiles *tiles; /* of a line, on their way; NULL */
+    struct migrating_here *migrating;
     struct questions *questions;
     struct loop_watch *input;
     struct loop_signal *signals[COUNT_OF(signals)];
@@ -225,6 +226,13 @@ static const char *on_name(void *context, size_t index) {
     return questions_name(index);
 }
 
+static void on_migrate(void *context, const char *source, const char *release) {
+    struct workbench *bench = context;
+    migrating_start(bench->loop, bench->views,
+                    &(struct migrating_wanted){bench->session, &bench->migrating, source, release,
+                                               on_change, bench});
+}
+
 static void set_model(struct workbench *bench) {
     const struct views_model model = {.state = bench->session ? tune_session_state(bench->session)
                                                               : NULL,
@@ -234,6 +242,7 @@ static void set_model(struct workbench *bench) {
                                       .retry = on_retry,
                                       .watch = on_watch,
                                       .tiles = on_tiles,
+                                      .migrate = on_migrate,
                                       .query = on_query,
                                       .question = on_question,
                                       .name = on_name,
@@ -343,6 +352,7 @@ static void leave_session(struct workbench *bench) {
     bench->wish = NULL;
     tiles_drop(bench->tiles);
     bench->tiles = NULL;
+    migrating_drop(&bench->migrating);
     questions_drop(bench->questions);
     tune_session_close(bench->session);
     bench->session = NULL;
@@ -590,6 +600,7 @@ static void close_all(struct workbench *bench) {
     say_last(bench);
     begin_free(bench->begin);
     tiles_drop(bench->tiles);
+    migrating_drop(&bench->migrating);
     questions_free(bench->questions);
     views_free(bench->views);
     tune_preflight_free(bench->preflight);

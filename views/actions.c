@@ -45,6 +45,21 @@ static void edit_kernel(struct views *views, struct views_request *request) {
                     request);
 }
 
+void act_migrate(struct views *views, struct str args, struct views_request *request) {
+    (void)request;
+    const struct tune_attempt *incumbent = views_incumbent(views);
+    const char *source =
+        incumbent ? tune_source(views->state, incumbent) : views->state->kernel_source;
+    struct buf release = {0};
+    args = str_trim(args);
+    buf_add(&release, args.at ? args.at : "", args.len);
+    if (views->model.migrate && source)
+        views->model.migrate(views->model.context, source, release.at ? release.at : "");
+    else
+        views_say(views, true, "there is no kernel that could be migrated here");
+    buf_free(&release);
+}
+
 void act_edit_waiting(struct views *views, struct views_request *request) {
     if (!lanes_take_cursor(views))
         return;

@@ -277,6 +277,7 @@ void act_run(struct views *views, struct str args, struct views_request *request
 void act_gates(struct views *views, struct str args, struct views_request *request);
 void act_gate(struct views *views, struct str args, struct views_request *request);
 void act_sweep(struct views *views, struct str args, struct views_request *request);
+void act_migrate(struct views *views, struct str args, struct views_request *request);
 void act_budget(struct views *views, struct str args, struct views_request *request);
 void act_tolerance(struct views *views, struct str args, struct views_request *request);
 void act_precision(struct views *views, struct str args, struct views_request *request);

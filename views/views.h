@@ -36,6 +36,9 @@ struct views_model {
     void (*query)(void *context, int attempt, const char *sql);
     bool (*question)(void *context, size_t index, struct views_question *question);
     const char *(*name)(void *context, size_t index);
+    /* Makes that kernel one for a release of NKI ("0.7"; "": the session's) and hands it in as the
+     * person's own, later. May be NULL. */
+    void (*migrate)(void *context, const char *source, const char *release);
     /* Writes a session whose files are gone to a folder, where it goes on. May be NULL. */
     bool (*rescue)(void *context, const char *folder, struct err *err);
     void *context;

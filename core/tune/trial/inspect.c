@@ -261,11 +261,13 @@ static void cancel(struct tune_inspection *inspection) {
     inspection_free(own);
 }
 
-/* A kernel that was written anew from the reference may be in another dialect than the first one,
- * and so may what is made of it. */
+/* A kernel that was written anew from the reference, or by a person, may be in another dialect than
+ * the first one, and so may what is made of it. */
 static bool takes_any_dialect(const struct tune_state *state, const struct tune_attempt *attempt) {
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
     if (attempt->plan.strategy && strcmp(attempt->plan.strategy, "anew") == 0)
+        return true;
+    if (attempt->author && strcmp(attempt->author, "you") == 0)
         return true;
     const char *first = tune_memory_dialect(state->kernel_source);
     const char *now = parent ? tune_memory_dialect(tune_source(state, parent)) : NULL;
