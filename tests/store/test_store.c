@@ -304,6 +304,53 @@ static void setting_aside_keeps_the_old_session(void **unused) {
     scratch_end(top);
 }
 
+static pid_t ended_process(void) {
+    pid_t pid = fork();
+    if (!pid)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    return pid;
+}
+
+/* Of what stands beside the files of a session only that of processes that are gone goes. */
+static void what_killed_hones_left_goes(void **unused) {
+    (void)unused;
+    const long dead = ended_process(), alive = getppid();
+    const unsigned here = file_machine(), there = here + 1;
+    const struct {
+        const char *name;
+        unsigned machine;
+        long process;
+        bool goes;
+    } all[] = {{"experiments.jsonl", here, dead, true},
+               {"artifacts/0123", here, dead, true},
+               {"checkpoints/attempt_000.py", here, dead, true},
+               {"optimization_memory/rewrites.json", here, dead, true},
+               {"hone.log", here, alive, false},
+               {"session.db-head", there, dead, false}};
+    char *folder = scratch(), *paths[COUNT_OF(all)];
+    struct err err = {0};
+    store_close(open_ok(folder));
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        struct buf name = {0};
+        buf_printf(&name, "%s/%s.hone-%08x-%ld-AbCdEf", folder, all[i].name, all[i].machine,
+                   all[i].process);
+        paths[i] = buf_take(&name);
+        char *above = path_folder(paths[i]);
+        assert_true(file_make_dirs(above, &err) && file_append(paths[i], "x", 1, &err));
+        free(above);
+    }
+    struct store *store = open_ok(folder);
+    assert_true(store_settle(store, &err));
+    store_close(store);
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        if (file_exists(paths[i]) == all[i].goes)
+            fail_msg("%s is %sthere", paths[i], all[i].goes ? "still " : "not ");
+        free(paths[i]);
+    }
+    scratch_end(folder);
+}
+
 /* Everything below a folder is open to its owner only. */
 static void assert_private(const char *path) {
     struct stat st;
@@ -415,6 +462,7 @@ int main(void) {
         cmocka_unit_test(an_old_session_is_closed_when_it_is_opened),
         cmocka_unit_test(a_folder_with_other_things_stays_open),
         cmocka_unit_test(setting_aside_keeps_the_old_session),
+        cmocka_unit_test(what_killed_hones_left_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

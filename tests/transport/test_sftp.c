@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "transport/wire/sftp.h"
@@ -329,6 +330,14 @@ static void a_server_without_extensions_is_enough(void **state) {
     bool never = false;
     loop_run_until(bench.server.loop, &never, 1); /* becomes ready */
     char *local = path_join(bench.folder, "back");
+    struct buf half = {0}; /* of a hone that was killed while it fetched this file */
+    pid_t dead = fork();
+    if (!dead)
+        _exit(0);
+    assert_int_equal(waitpid(dead, NULL, 0), dead);
+    struct err err = {0};
+    buf_printf(&half, "%s.hone-%08x-%d-AbCdEf", local, (unsigned)file_machine(), (int)dead);
+    assert_true(file_append(half.at, "x", 1, &err));
     for (int round = 0; round < 2; round++) {
         copy(&bench, (struct transport_copy_spec){
                          .kind = TRANSPORT_PUT, .remote = "far", .data = data, .size = size});
@@ -338,7 +347,8 @@ static void a_server_without_extensions_is_enough(void **state) {
     copy(&bench,
          (struct transport_copy_spec){.kind = TRANSPORT_GET, .remote = "far", .local = local});
     assert_string_equal(bench.why.text, "");
-    struct err err;
+    assert_false(file_exists(half.at));
+    buf_free(&half);
     char *back = file_read(local, 0, &got, &err);
     assert_non_null(back);
     assert_int_equal(got, size);

@@ -117,8 +117,7 @@ uint32_t file_machine(void) {
     return (uint32_t)hash_quick(name, strlen(name));
 }
 
-/* The template for mkstemp of a file that will replace `path`. */
-static void file_beside_name(const char *path, struct buf *out) {
+void file_beside_name(const char *path, struct buf *out) {
     buf_printf(out, "%s.hone-%08x-%d-XXXXXX", path, (unsigned)file_machine(), (int)getpid());
 }
 

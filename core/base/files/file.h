@@ -29,6 +29,9 @@ bool file_write_private(const char *path, const void *data, size_t size,
                         struct err *err) CC_MUST_USE;
 /* A number for this machine, for names of files in folders that several machines may share. */
 uint32_t file_machine(void);
+/* Adds the template for mkstemp of a file beside `path`, which will replace it. os_sweep removes it
+ * when its process was killed. */
+void file_beside_name(const char *path, struct buf *out);
 bool file_append(const char *path, const void *data, size_t size, struct err *err) CC_MUST_USE;
 bool file_exists(const char *path);
 /* A symbolic link that leads to nothing, or in a circle. */

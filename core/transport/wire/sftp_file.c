@@ -84,9 +84,13 @@ static bool make_folders(struct sftp_file *file) {
     return ok;
 }
 
+/* What hones that were killed left of such files goes first. */
 static void open_to_write(struct sftp_file *file) {
     if (file->make_dirs && !make_folders(file))
         return;
+    char *folder = path_folder(file->path);
+    os_sweep(folder);
+    free(folder);
     file->fd = mkstemp(file->part);
     if (file->fd < 0) {
         fail(file, "write");
@@ -112,7 +116,7 @@ struct sftp_file *sftp_file_open(const struct sftp_file *like) {
     file->fd = -1;
     if (file->writes) {
         struct buf part = {0};
-        buf_printf(&part, "%s.XXXXXX", file->path);
+        file_beside_name(file->path, &part);
         file->part = buf_take(&part);
     }
     start_work(file, do_open);
