@@ -29,6 +29,7 @@ static inline struct build build_start(const char *generation) {
     b.program->arena = arena_new();
     b.program->dialect = NKI_DIALECT_CURRENT;
     b.program->generation = b.generation->generation;
+    b.program->rules = nki_rules_of(NULL);
     b.program->kernel = "kernel";
     *vec_push(&b.program->files) = "kernel.py";
     return b;

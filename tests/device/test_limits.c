@@ -384,6 +384,7 @@ static void legacy_kernels_may_store_psum(void **state) {
     (void)state;
     struct build b = build_start("trn2");
     b.program->dialect = NKI_DIALECT_LEGACY;
+    b.program->rules = nki_rules_of("0.1");
     dma_memory(&b, 1);
     assert_string_equal(build_error(&b), "");
     assert_int_equal(b.diags.warnings, 1);
