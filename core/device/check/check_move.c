@@ -266,9 +266,12 @@ void check_collective(struct check *c) {
     const struct nki_operand *op = &c->instr->operands[NKI_COLLECTIVE_op],
                              *dim = &c->instr->operands[NKI_COLLECTIVE_dim];
     bool varied = kind == NKI_COLLECTIVE_GATHER_V || kind == NKI_COLLECTIVE_SWAP_V;
-    if (kind == NKI_COLLECTIVE_GATHER || varied)
-        wanted = from * ranks;
-    else if (kind == NKI_COLLECTIVE_SCATTER)
+    bool gathers = kind == NKI_COLLECTIVE_GATHER || varied;
+    if (ranks < 1 || (gathers && __builtin_mul_overflow(from, ranks, &wanted))) {
+        check_error(c, "hone-argument", "a group cannot have %lld ranks here", (long long)ranks);
+        return;
+    }
+    if (kind == NKI_COLLECTIVE_SCATTER)
         wanted = from / ranks;
     bool even =
         kind != NKI_COLLECTIVE_SCATTER && kind != NKI_COLLECTIVE_SWAP ? true : from % ranks == 0;
