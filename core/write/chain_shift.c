@@ -128,13 +128,16 @@ bool chain_looks(const struct chain *c) {
     return c->extreme >= 0;
 }
 
+/* Only where any numbers will do: what is above the sample by too much becomes infinite, whatever
+ * the seeds of the task say. */
 void chain_choose_shift(struct product *p) {
     static const int64_t values[] = {0, 1};
     struct writer *w = p->writer;
     struct chain *c = p->chain;
     bool is_wide =
         strcmp(product_dtype(p), "float16") && strcmp(w->graph->nodes[c->operand].dtype, "float16");
-    c->samples = is_wide && c->is_free && p->main[SUMMED].n > product_samples(p->main[SUMMED].n) &&
+    c->samples = w->spec->precision == WRITE_ANY && is_wide && c->is_free &&
+                 p->main[SUMMED].n > product_samples(p->main[SUMMED].n) &&
                  write_choose(w, c->node, "shift",
                               "from each row is subtracted: its largest result (0), the largest of "
                               "its first results and some (1)",

@@ -267,7 +267,9 @@ static void find_softmax(struct rows *rows) {
     struct writer *w = rows->writer;
     int root = rows->roots[rows->root_count - 1];
     int64_t n = rows_column_elements(rows);
-    bool may = !rows->in_chunks && !rows->is_nested && n > product_samples(n);
+    /* As chain_choose_shift. */
+    bool may = w->spec->precision == WRITE_ANY && !rows->in_chunks && !rows->is_nested &&
+               n > product_samples(n);
     rows->softmax.is_there = false;
     for (size_t i = 0; may && i < rows->nodes.len && !rows->softmax.is_there; i++)
         if (is_named(w, rows->nodes.at[i], "exp") &&
