@@ -254,7 +254,7 @@ static const char *read_only_why(const struct tune_state *state) {
 void status_say_read_only(struct views *views, const char *command) {
     views_say(views, true, "'%s' is not possible, the session is read-only: %s%s%s", command,
               read_only_head(views->state), read_only_why(views->state),
-              views->state->held_by ? ". Leave hone there, then open the session again" : "");
+              views->state->held_by ? "; leave hone there first" : "");
 }
 
 void chrome_status(struct views *views, struct tui_area area) {

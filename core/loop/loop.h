@@ -49,7 +49,7 @@ void loop_job_start_owned(struct loop *loop, loop_fn *work, loop_fn *done, void 
 enum { LOOP_READABLE = 1, LOOP_WRITABLE = 2 };
 typedef void loop_watch_fn(void *data, int events);
 struct loop_watch;
-/* NULL when the system cannot watch fd (a plain file). */
+/* NULL when the system cannot watch fd (a plain file), or watches it already. */
 struct loop_watch *loop_watch_start(struct loop *loop, int fd, int events, loop_watch_fn *fn,
                                     void *data);
 void loop_watch_change(struct loop_watch *watch, int events);

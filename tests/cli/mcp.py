@@ -495,6 +495,10 @@ class Mcp(unittest.TestCase):
         second, third = self.agent(name="two"), self.agent(revision=BEFORE, name="three")
         status = second.tool("status")
         self.assertEqual((status["held_by"], status["agents"]), ("hone mcp", 3))
+        for _ in range(4000):  # more answers than a socket holds, before one is read
+            second.line(b"[")
+        self.assertEqual(second.tool("status")["agents"], 3)
+        self.assertEqual(len(second.notes), 4000)
         done = second.tool("submit", title="wider tiles", kernel=WIDE)
         self.assertEqual((done["status"], done["author"]), ("keep", "agent/two"))
         self.assertEqual(first.tool("history")["attempts"][1]["author"], "agent/two")

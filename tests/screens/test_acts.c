@@ -168,7 +168,7 @@ static void a_session_that_cannot_go_on_says_why(void **unused) {
     assert_true(shows(views, "s", "the session is read-only: /x cannot be written (Permission"));
     state->held_by = "process 7 on vm";
     assert_true(shows(views, "s", "read-only: the session is open in process 7 on vm"));
-    assert_true(shows(views, "s", ". Leave hone there, then open the session"));
+    assert_true(shows(views, "s", "process 7 on vm; leave hone there first"));
     views_free(views);
     tune_state_free(state);
 }

@@ -291,7 +291,8 @@ void check_collective(struct check *c) {
     if (dim->kind == NKI_OPERAND_INT && (dim->i < 0 || dim->i > wide))
         check_error(c, "hone-axis", "collective_dim is %lld; 0 is possible%s", (long long)dim->i,
                     wide ? ", and 1 in SBUF" : "");
-    if (varied && check_tile(c, NKI_COLLECTIVE_other)->dtype != DTYPE_UINT32)
+    const struct nki_ap *sizes = check_tile(c, NKI_COLLECTIVE_other);
+    if (varied && (!sizes || sizes->dtype != DTYPE_UINT32))
         check_error(c, "hone-dtype", "metadata_tensor is %s; uint32 is needed",
-                    dtype_name(check_tile(c, NKI_COLLECTIVE_other)->dtype));
+                    sizes ? dtype_name(sizes->dtype) : "missing");
 }

@@ -17,6 +17,7 @@ struct mcp_stream {
     struct loop *loop;
     struct mcp_stream_hooks hooks;
     int in, out;
+    int own; /* a second descriptor of a socket, since a loop watches each one once; -1: none */
     struct loop_watch *reads, *writes;
     struct loop_timer *soon; /* the end is told, or a file is read */
     struct buf come, kept;
@@ -189,7 +190,9 @@ static void waits_not(int fd) {
 struct mcp_stream *mcp_stream_new(struct loop *loop, int in, int out,
                                   const struct mcp_stream_hooks *hooks) {
     struct mcp_stream *stream = mem_alloc(1, sizeof *stream);
-    *stream = (struct mcp_stream){.loop = loop, .hooks = *hooks, .in = in, .out = out};
+    int own = in == out ? fcntl(in, F_DUPFD_CLOEXEC, 0) : -1;
+    *stream = (struct mcp_stream){
+        .loop = loop, .hooks = *hooks, .in = in, .out = own >= 0 ? own : out, .own = own};
     waits_not(in);
     waits_not(out);
     if (!is_file(in))
@@ -205,6 +208,8 @@ void mcp_stream_free(struct mcp_stream *stream) {
     loop_timer_stop(stream->soon);
     loop_watch_stop(stream->reads);
     loop_watch_stop(stream->writes);
+    if (stream->own >= 0)
+        close(stream->own);
     buf_free(&stream->come);
     buf_free(&stream->kept);
     free(stream);
