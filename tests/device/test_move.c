@@ -112,6 +112,25 @@ static void rows_are_scattered_by_index(void **state) {
     build_end(&b);
 }
 
+/* Row 0 goes where row 1 has gone already, but for what the mask keeps out. */
+static void a_mask_keeps_parts_of_scattered_rows_out(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    uint32_t index = build_loaded(&b, DTYPE_UINT32, 3, 1, (const float[]){1, 2, 1});
+    uint32_t t = build_loaded(&b, DTYPE_FLOAT32, 3, 2, (const float[]){1, 2, 3, 4, 5, 6});
+    uint32_t output = build_output(&b, DTYPE_FLOAT32, 3, 2);
+    struct nki_mask mask = {.n_terms = 1}; /* f <= 2 - p */
+    mask.term[0] = (struct nki_mask_term){.c0 = 2, .c = {-1, -1}};
+    RUN(&b, DMA_COPY, tile(indirect(&b, output, index, 3, false)), tile(build_all(&b, t)))->mask =
+        &mask;
+    build_must_run(&b);
+    static const float expected[6] = {NAN, NAN, 5, 2, 3, 4};
+    for (size_t i = 0; i < 6; i++)
+        assert_true(isnan(expected[i]) ? isnan(build_value(&b, 0, i))
+                                       : build_value(&b, 0, i) == expected[i]);
+    build_end(&b);
+}
+
 static void an_index_out_of_bounds_names_the_line(void **state) {
     (void)state;
     struct build b = build_start("trn2");
@@ -468,6 +487,31 @@ static void a_mask_leaves_the_rest_alone(void **state) {
     build_end(&b);
 }
 
+/* Kinds without an operand they need, kinds and ranks that no group has. */
+static void what_no_group_can_do_is_refused(void **state) {
+    (void)state;
+    static const int64_t wrong[][3] = {
+        {NKI_COLLECTIVE_COMBINE, 2, 0},
+        {NKI_COLLECTIVE_SWAP_V, 2, 0},
+        {NKI_COLLECTIVE_REDUCE, 2, 2},
+        {NKI_COLLECTIVE_REDUCE, 2, -1},
+        {NKI_COLLECTIVE_REDUCE, 0, 0},
+        {NKI_COLLECTIVE_SWAP_V + 1, 2, 0},
+        {-1, 2, 0},
+        {NKI_COLLECTIVE_GATHER, INT64_MAX, 0},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct build b = build_start("trn2");
+        uint32_t from = build_loaded(&b, DTYPE_FLOAT32, 2, 2, (const float[]){1, 2, 3, 4});
+        uint32_t to = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 2, 2);
+        RUN(&b, COLLECTIVE, tile(build_all(&b, to)), tile(build_all(&b, from)),
+            integer(wrong[i][0]), integer(wrong[i][1]), integer(wrong[i][2]));
+        assert_null(device_load(b.program, b.generation, &b.diags));
+        assert_int_not_equal(b.diags.errors, 0);
+        build_end(&b);
+    }
+}
+
 static void unwritten_memory_reads_as_nan_and_four(void **state) {
     (void)state;
     struct build b = build_start("trn2");
@@ -623,6 +667,7 @@ int main(void) {
         cmocka_unit_test(dma_casts_and_broadcasts),
         cmocka_unit_test(rows_are_gathered_by_index),
         cmocka_unit_test(rows_are_scattered_by_index),
+        cmocka_unit_test(a_mask_keeps_parts_of_scattered_rows_out),
         cmocka_unit_test(an_index_out_of_bounds_names_the_line),
         cmocka_unit_test(rows_out_of_bounds_may_be_skipped),
         cmocka_unit_test(a_scalar_index_moves_the_start),
@@ -639,6 +684,7 @@ int main(void) {
         cmocka_unit_test(the_first_product_overwrites_and_others_add),
         cmocka_unit_test(double_row_multiplies_twice_the_contraction),
         cmocka_unit_test(a_mask_leaves_the_rest_alone),
+        cmocka_unit_test(what_no_group_can_do_is_refused),
         cmocka_unit_test(unwritten_memory_reads_as_nan_and_four),
         cmocka_unit_test(an_overlapping_copy_reads_before_it_writes),
         cmocka_unit_test(blocks_of_a_storage_live_apart),

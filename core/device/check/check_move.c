@@ -256,19 +256,38 @@ void check_core_barrier(struct check *c) {
                    storage->name);
 }
 
+/* The third tensor: how much goes where, or the other summand. */
+static void check_collective_other(struct check *c, int64_t kind, int64_t n) {
+    const struct nki_ap *other = check_tile(c, NKI_COLLECTIVE_other);
+    bool varied = kind == NKI_COLLECTIVE_GATHER_V || kind == NKI_COLLECTIVE_SWAP_V;
+    if (varied && (!other || other->dtype != DTYPE_UINT32))
+        check_error(c, "hone-dtype", "metadata_tensor is %s; uint32 is needed",
+                    other ? dtype_name(other->dtype) : "missing");
+    if (kind == NKI_COLLECTIVE_COMBINE && (!other || nki_ap_count(other) != n))
+        check_error(c, "hone-shape", "srcs0 has %lld elements and srcs1 %lld; they have to agree",
+                    (long long)n, other ? (long long)nki_ap_count(other) : 0LL);
+}
+
 /* nki.collectives of NKI 0.6. */
 void check_collective(struct check *c) {
     const struct nki_ap *dst = check_tile(c, NKI_COLLECTIVE_dst),
                         *src = check_tile(c, NKI_COLLECTIVE_src);
     int64_t from = nki_ap_count(src), to = nki_ap_count(dst), wanted = from;
-    int64_t ranks = c->instr->operands[NKI_COLLECTIVE_ranks].i;
-    int64_t kind = c->instr->operands[NKI_COLLECTIVE_kind].i;
-    const struct nki_operand *op = &c->instr->operands[NKI_COLLECTIVE_op],
-                             *dim = &c->instr->operands[NKI_COLLECTIVE_dim];
+    const struct nki_operand *all = c->instr->operands;
+    int64_t ranks = all[NKI_COLLECTIVE_ranks].i, rank = all[NKI_COLLECTIVE_rank].i;
+    int64_t kind = all[NKI_COLLECTIVE_kind].i;
+    const struct nki_operand *op = &all[NKI_COLLECTIVE_op], *dim = &all[NKI_COLLECTIVE_dim];
     bool varied = kind == NKI_COLLECTIVE_GATHER_V || kind == NKI_COLLECTIVE_SWAP_V;
     bool gathers = kind == NKI_COLLECTIVE_GATHER || varied;
-    if (ranks < 1 || (gathers && __builtin_mul_overflow(from, ranks, &wanted))) {
-        check_error(c, "hone-argument", "a group cannot have %lld ranks here", (long long)ranks);
+    for (size_t k = NKI_COLLECTIVE_kind; k <= NKI_COLLECTIVE_rank; k++)
+        if (all[k].kind != NKI_OPERAND_INT) {
+            check_error(c, "hone-argument", "a group and its ranks are whole numbers");
+            return;
+        }
+    if (kind < 0 || kind > NKI_COLLECTIVE_SWAP_V || ranks < 1 || rank < 0 || rank >= ranks ||
+        (gathers && __builtin_mul_overflow(from, ranks, &wanted))) {
+        check_error(c, "hone-argument", "rank %lld of a group of %lld cannot do collective %lld",
+                    (long long)rank, (long long)ranks, (long long)kind);
         return;
     }
     if (kind == NKI_COLLECTIVE_SCATTER)
@@ -291,8 +310,5 @@ void check_collective(struct check *c) {
     if (dim->kind == NKI_OPERAND_INT && (dim->i < 0 || dim->i > wide))
         check_error(c, "hone-axis", "collective_dim is %lld; 0 is possible%s", (long long)dim->i,
                     wide ? ", and 1 in SBUF" : "");
-    const struct nki_ap *sizes = check_tile(c, NKI_COLLECTIVE_other);
-    if (varied && (!sizes || sizes->dtype != DTYPE_UINT32))
-        check_error(c, "hone-dtype", "metadata_tensor is %s; uint32 is needed",
-                    sizes ? dtype_name(sizes->dtype) : "missing");
+    check_collective_other(c, kind, from);
 }

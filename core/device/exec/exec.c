@@ -281,34 +281,39 @@ static bool is_kept_out(const struct nki_mask *mask, const int64_t *index, int n
     return false;
 }
 
-/* Puts back the elements of dst that the mask excludes. */
-static void restore_masked(const struct view *dst, const struct nki_mask *mask,
-                           const uint8_t *saved) {
-    int64_t index[NKI_MAX_DIMS] = {0}, n = view_count(dst);
+void exec_put_back(const struct view *dst, int64_t first, const struct nki_mask *mask,
+                   const uint8_t *saved) {
+    int64_t index[NKI_MAX_DIMS] = {first}, n = view_count(dst);
     size_t size = dtype_bytes(dst->dtype);
     for (int64_t i = 0; i < n; i++, saved += size) {
         if (is_kept_out(mask, index, dst->n_dims)) {
             uint8_t *at = dst->at;
             for (int d = 0; d < dst->n_dims; d++)
-                at += dst->step[d] * index[d];
+                at += dst->step[d] * (d ? index[d] : index[0] - first);
             memcpy(at, saved, size);
         }
-        for (int d = dst->n_dims - 1; d >= 0 && ++index[d] == dst->count[d]; d--)
+        for (int d = dst->n_dims - 1; ++index[d] == dst->count[d] && d > 0; d--)
             index[d] = 0;
     }
 }
 
-/* Runs a masked instruction as if it had no mask, then restores what it should not have touched. */
+/* Runs a masked instruction as if it had no mask, then restores what it should not have touched.
+ * What writes rows by a vector of indices asks the mask itself. */
 static bool run_masked(struct exec *x) {
     struct view dst;
-    if (x->instr->operands[NKI_DST].kind != NKI_OPERAND_AP || !exec_modify(x, NKI_DST, &dst))
+    const struct nki_operand *operand = &x->instr->operands[NKI_DST];
+    if (operand->kind != NKI_OPERAND_AP)
+        return false;
+    if (operand->ap->indirect && operand->ap->indirect->vector)
+        return runs[x->instr->op](x);
+    if (!exec_modify(x, NKI_DST, &dst))
         return false;
     size_t n = (size_t)view_count(&dst), size = dtype_bytes(dst.dtype);
     uint8_t *saved = mem_alloc(n + 1, size);
     view_to_bytes(&dst, saved);
     bool ok = runs[x->instr->op](x);
     if (ok)
-        restore_masked(&dst, x->instr->mask, saved);
+        exec_put_back(&dst, 0, x->instr->mask, saved);
     free(saved);
     return ok;
 }

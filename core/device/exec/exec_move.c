@@ -105,6 +105,25 @@ static bool keep_skipped(struct exec *x, const struct view *dst, struct view *sr
     return true;
 }
 
+/* Writes row i of what is scattered, `bytes`, to the row of dst that its index names. */
+static bool write_row(struct exec *x, const struct nki_ap *ap, const struct view *dst, int64_t i,
+                      int64_t to, const uint8_t *bytes) {
+    struct view row;
+    const struct nki_mask *mask = x->instr->mask;
+    if (to < 0)
+        return true;
+    if (!row_view(x, ap, dst, to, &row))
+        return false;
+    uint8_t *saved =
+        mask ? arena_alloc(x->scratch, (size_t)view_count(&row), dtype_bytes(row.dtype)) : NULL;
+    if (mask)
+        view_to_bytes(&row, saved);
+    view_from_bytes(&row, bytes);
+    if (mask)
+        exec_put_back(&row, i, mask, saved);
+    return true;
+}
+
 static bool scatter(struct exec *x, const struct view *dst, const struct view *src) {
     const struct nki_ap *ap = x->instr->operands[NKI_DMA_COPY_dst].ap;
     int64_t *rows;
@@ -121,14 +140,9 @@ static bool scatter(struct exec *x, const struct view *dst, const struct view *s
                         .storage = DEVICE_NEVER};
     if (!view_copy(x, &flat, src))
         return false;
-    for (int64_t i = 0; i < dst->count[0]; i++) {
-        struct view row;
-        if (rows[i] < 0)
-            continue;
-        if (!row_view(x, ap, dst, rows[i], &row))
+    for (int64_t i = 0; i < dst->count[0]; i++)
+        if (!write_row(x, ap, dst, i, rows[i], bytes + (size_t)i * per_row * size))
             return false;
-        view_from_bytes(&row, bytes + (size_t)i * per_row * size);
-    }
     return true;
 }
 
@@ -172,15 +186,12 @@ static bool scatter_add(struct exec *x, const struct view *dst, const float *sum
     int64_t *rows;
     if (!read_rows(x, ap, &rows) || !rows_are_unique(x, rows, (size_t)dst->count[0]))
         return false;
-    size_t per_row = n / (size_t)dst->count[0];
-    for (int64_t i = 0; i < dst->count[0]; i++) {
-        struct view row;
-        if (rows[i] < 0)
-            continue;
-        if (!row_view(x, ap, dst, rows[i], &row))
+    size_t size = dtype_bytes(dst->dtype), per_row = n / (size_t)dst->count[0];
+    uint8_t *bytes = arena_alloc(x->scratch, n, size);
+    device_from_float(dst->dtype, sum, bytes, n);
+    for (int64_t i = 0; i < dst->count[0]; i++)
+        if (!write_row(x, ap, dst, i, rows[i], bytes + (size_t)i * per_row * size))
             return false;
-        view_from_floats(&row, sum + (size_t)i * per_row);
-    }
     return true;
 }
 
