@@ -117,8 +117,8 @@ bool exec_write(struct exec *x, size_t k, struct view *view);
 bool exec_target(struct exec *x, size_t k, struct view *view); /* exec_write, but the cells of PSUM
                                                                 * are not marked */
 bool exec_modify(struct exec *x, size_t k, struct view *view);
-/* Puts back the elements of dst that the mask excludes. `saved` has dst's bytes from before, densely;
- * `first` is the mask's index of dst's first row. */
+/* Puts back the elements of dst that the mask excludes. `saved` has dst's bytes from before, side
+ * by side; `first` is the mask's index of dst's first row. */
 void exec_put_back(const struct view *dst, int64_t first, const struct nki_mask *mask,
                    const uint8_t *saved);
 bool exec_read_ap(struct exec *x, const struct nki_ap *ap, struct view *view);
