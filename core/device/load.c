@@ -146,7 +146,8 @@ struct device_image *device_load(const struct nki_program *program,
     if (ok) {
         make_blocks(image);
         find_lives(image);
-        ok = program->cores > 1 ? make_cores(image, diags) : device_place(image, diags);
+        ok = check_rounds(image, diags) &&
+             (program->cores > 1 ? make_cores(image, diags) : device_place(image, diags));
     }
     if (ok)
         return image;

@@ -32,66 +32,20 @@ struct tensor {
     bool warned, warned_index, warned_twice;
 };
 
-/* One access to it, and what to do with its elements. */
-struct visit {
-    const struct tensor *tensor;
-    uint8_t *notes;         /* sets their bits; or else: */
-    const uint8_t *held[2]; /* finds the first that is set in one of these; may be NULL */
-    int64_t found;          /* its number; -1 */
-};
-
-static bool is_set(const uint8_t *bits, int64_t at) {
-    return bits && bits[at / 8] >> (at % 8) & 1;
+static struct check_elements elements(const struct tensor *tensor, uint8_t *bits) {
+    return (struct check_elements){.bits = bits, .n = tensor->n, .size = tensor->element};
 }
 
-/* False when one was found. */
-static bool visit_run(struct visit *visit, int64_t at, int64_t n) {
-    for (int64_t i = MAX_OF(at, 0); i < MIN_OF(at + n, visit->tensor->n); i++) {
-        if (visit->notes)
-            visit->notes[i / 8] |= (uint8_t)(1u << (i % 8));
-        else if (is_set(visit->held[0], i) || is_set(visit->held[1], i)) {
-            visit->found = i;
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The same for an access pattern, whose index of one dimension after the other runs. */
-static bool visit_dims(struct visit *visit, const struct nki_ap *ap, int d, int64_t at) {
-    int64_t size = (int64_t)dtype_bytes(ap->dtype), unit = (int64_t)visit->tensor->element;
-    if (d == ap->n_dims)
-        return visit_run(visit, at * size / unit, MAX_OF(size / unit, 1));
-    if (d == ap->n_dims - 1 && ap->step[d] == 1)
-        return visit_run(visit, at * size / unit, (ap->count[d] * size + unit - 1) / unit);
-    bool good = true;
-    for (int32_t i = 0; good && i < (ap->step[d] ? ap->count[d] : 1); i++)
-        good = visit_dims(visit, ap, d + 1, at + i * ap->step[d]);
-    return good;
-}
-
-/* The first element of the access that is set in one of the two; -1. */
-static int64_t find(const struct tensor *tensor, const struct nki_ap *ap, const uint8_t *one,
-                    const uint8_t *other) {
-    struct visit visit = {.tensor = tensor, .held = {one, other}, .found = -1};
-    (void)visit_dims(&visit, ap, 0, ap->offset);
-    return visit.found;
+/* The first element of the access that is set in one of the two, which may be NULL; -1. */
+static int64_t find(const struct tensor *tensor, const struct nki_ap *ap, uint8_t *one,
+                    uint8_t *other) {
+    struct check_elements a = elements(tensor, one), b = elements(tensor, other);
+    int64_t in_one = one ? check_elements_find(&a, ap) : -1;
+    int64_t in_other = other ? check_elements_find(&b, ap) : -1;
+    return in_one < 0 ? in_other : in_other < 0 ? in_one : MIN_OF(in_one, in_other);
 }
 
 /* ---- findings ------------------------------------------------------------------------------- */
-
-/* "y[0, 128]" */
-static void print_element(const struct nki_storage *storage, int64_t at, struct buf *out) {
-    int64_t index[ARRAY_MAX_DIMS] = {0};
-    for (int d = storage->n_dims - 1; d >= 0; d--) {
-        index[d] = d ? at % MAX_OF(storage->shape[d], 1) : at;
-        at /= MAX_OF(storage->shape[d], 1);
-    }
-    buf_printf(out, "`%s[", storage->name);
-    for (int d = 0; d < storage->n_dims; d++)
-        buf_printf(out, "%s%lld", d ? ", " : "", (long long)index[d]);
-    buf_puts(out, "]`");
-}
 
 /* The last instruction before `i` with which the other core touched the element. */
 static uint32_t other_side(const struct tensor *tensor, uint32_t i, int64_t element, bool writes) {
@@ -134,7 +88,7 @@ static void report(struct tensor *tensor, uint32_t i, int64_t element, bool writ
     uint32_t other = other_side(tensor, i, element, writes);
     struct buf text = {0};
     buf_printf(&text, "core %u %s ", core, writes ? "writes" : "reads");
-    print_element(storage, element, &text);
+    check_print_element(storage, element, &text);
     buf_printf(&text, ", which core %u %s at ", 1 - core, does(tensor, other));
     print_line(program, other, &text);
     buf_printf(&text,
@@ -166,9 +120,9 @@ static void note(struct tensor *tensor, const struct nki_ap *ap, int core, bool 
     struct touched *own = &tensor->core[core];
     own->any[writes] = true;
     own->indirect[writes] |= ap->indirect != NULL;
-    struct visit visit = {.tensor = tensor, .notes = own->bits[writes][SINCE_MEETING]};
+    struct check_elements noted = elements(tensor, own->bits[writes][SINCE_MEETING]);
     if (!ap->indirect)
-        (void)visit_dims(&visit, ap, 0, ap->offset);
+        check_elements_add(&noted, ap);
 }
 
 /* Whether the instruction is the statement with which the other core wrote the same elements, and

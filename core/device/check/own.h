@@ -62,6 +62,19 @@ bool check_no_packed(struct check *c); /* operand k is no tile of an x4 dtype */
 bool check_generation(struct check *c, enum nki_generation least);
 bool check_one_class(struct check *c, size_t op0, size_t op1);
 
+/* check_elements.c: elements of a tensor in HBM, a bit each. */
+struct check_elements {
+    uint8_t *bits; /* n / 8 + 1 bytes */
+    int64_t n;     /* elements of the tensor .. */
+    size_t size;   /* .. and the bytes of each */
+};
+/* Adds those of an access; finds the first of an access that is there (-1: none is). Where an index
+ * leads, nobody knows, so accesses have none. */
+void check_elements_add(const struct check_elements *elements, const struct nki_ap *ap);
+int64_t check_elements_find(const struct check_elements *elements, const struct nki_ap *ap);
+/* Prints "`y[0, 128]`". */
+void check_print_element(const struct nki_storage *storage, int64_t at, struct buf *out);
+
 #define INSTR(id, name, engines, check, ...) check_fn check_##check;
 #include "nki/program/instructions.def"
 

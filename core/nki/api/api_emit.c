@@ -492,9 +492,25 @@ static struct tensor *row_behind(struct interp *in, const struct nki_node *node,
     return tensor_reshape(in, node, flat, (int64_t[]){1, width}, 2);
 }
 
+/* Tiles begin with their partitions. In the legacy dialect a tensor may have blocks before them. */
+static bool is_one_tile(struct interp *in, const struct nki_node *node,
+                        const struct tensor *tensor) {
+    const struct nki_storage *storage = tensor_storage(in, tensor);
+    int64_t blocks = 1;
+    for (int d = 0; d < tensor_part(tensor); d++)
+        blocks *= tensor->dim[d].size;
+    return storage->blocks < 2 || blocks < 2 ||
+           interp_error(in, node, "err_failed_to_infer_tile_from_local_tensor",
+                        "%s has %lld blocks before its partition dimension, and an instruction "
+                        "takes one tile: index them first, as in %s[0]",
+                        storage->name, (long long)blocks, storage->name);
+}
+
 const struct tensor *api_operand(struct interp *in, const struct nki_node *node,
                                  const struct tensor *tensor) {
     int part = tensor_part(tensor);
+    if (!is_one_tile(in, node, tensor))
+        return NULL;
     if (tensor->space == NKI_HBM || part < 0 || tensor->dim[part].step != 0 ||
         tensor->dim[part].size == 1)
         return tensor;

@@ -270,7 +270,9 @@ static bool nl_range(struct interp *in, const struct call *call, struct value *r
     *range = (struct value_range){.start = n[0],
                                   .stop = n[1],
                                   .step = n[2],
-                                  .is_scope = legacy(in) && strcmp(call->data, "nl.static_range")};
+                                  .is_scope = legacy(in) && strcmp(call->data, "nl.static_range"),
+                                  .any_order =
+                                      legacy(in) && !strcmp(call->data, "nl.affine_range")};
     *result = (struct value){.kind = VALUE_RANGE, .range = range};
     return true;
 }

@@ -110,6 +110,8 @@ void nki_program_free(struct nki_program *program) {
     vec_free(&program->folds);
     vec_free(&program->repeats);
     vec_free(&program->prints);
+    vec_free(&program->rounds);
+    vec_free(&program->round_marks);
     arena_free(program->arena);
     mem_free_(program);
 }

@@ -294,6 +294,22 @@ struct nki_fold {
     uint64_t left_out;                /* periods */
 };
 
+/* A round of a loop whose rounds may run in any order (nl.affine_range of the legacy dialect), or a
+ * program of a launch in that dialect. */
+struct nki_round {
+    uint32_t loop;   /* its loop's number; a loop that is entered again has another one */
+    uint32_t around; /* number + 1 of the round that it is in; 0: it is in none */
+    uint32_t loc;    /* of the loop */
+    bool is_program;
+    int64_t item; /* the index of the loop, or the number of the program */
+};
+#define NKI_ROUND_UNKNOWN UINT32_MAX
+/* From instruction `first` on, until the next mark, instructions are of round number `round` - 1;
+ * 0: of none. Rounds that were copied are unknown. */
+struct nki_round_mark {
+    uint32_t first, round;
+};
+
 /* nl.device_print: the tile is shown when the instructions before number `before` are done. */
 struct nki_print {
     uint32_t before, loc;
@@ -317,6 +333,8 @@ struct nki_program {
     VEC(struct nki_fold) folds;   /* in the order of their instructions; none: all is here */
     VEC(struct nki_fold) repeats; /* long loops of which all periods are here, in the same order */
     VEC(struct nki_print) prints;
+    VEC(struct nki_round) rounds;           /* legacy dialect: in the order they began */
+    VEC(struct nki_round_mark) round_marks; /* in the order of instructions */
     bool returns_tuple;
     uint8_t cores; /* physical cores that a launch uses, whose instructions are woven together
                     * (nki_program_weave); 0 and 1: one */

@@ -201,6 +201,8 @@ bool interp_emit(struct interp *in, const struct nki_node *node, const struct nk
         return interp_error(in, node, "hone-argument", "an input is missing here");
     if (!interp_step(in, node))
         return false;
+    if (in->rounds.len || in->program->round_marks.len)
+        rounds_mark(in);
     *vec_push(&in->program->instrs) = *instr;
     in->program->instrs.at[in->program->instrs.len - 1].core = in->core;
     return true;

@@ -138,6 +138,7 @@ static void copy(struct fold *fold, struct interp *in, struct iteration *it, int
         give_up(fold, in);
         return;
     }
+    rounds_mark_copies(in, it->over.range->any_order);
     nki_repeat_copy(in->program, repeat, (uint32_t)left);
     in->grown[GROWN_TILES].bytes += tile_bytes / SEEN * (uint64_t)left;
     in->copied = true;

@@ -190,6 +190,14 @@ struct failure {
     int n_trace, more_trace;
 };
 
+/* A round that is being evaluated. */
+struct open_round {
+    uint32_t loop, loc;
+    uint32_t number; /* + 1, in the program; 0: it has no instruction yet */
+    bool is_program;
+    int64_t item;
+};
+
 struct interp {
     struct arena *heap; /* values; ends with the specialisation */
     struct nki_program *program;
@@ -213,6 +221,8 @@ struct interp {
     int on_device;        /* > 0: within loops that stay loops on the device */
     VEC(uint32_t) scopes; /* loops whose tiles end with them, by number, and how many there were */
     uint32_t n_scopes;
+    VEC(struct open_round) rounds; /* that are being evaluated, of loops in any order: rounds.c */
+    uint32_t n_round_loops;
     bool folding; /* within a loop of which rounds are left out */
     bool copied;  /* some rounds of a loop were not evaluated but copied */
     bool unlike;  /* .. and were not what they should be */
@@ -414,6 +424,15 @@ struct fold {
 struct fold fold_begin(struct interp *in, const struct nki_node *loop, const struct iteration *it);
 void fold_round(struct fold *fold, struct interp *in, struct iteration *it);
 void fold_end(struct fold *fold, struct interp *in);
+
+/* rounds.c: a loop begins whose rounds may run in any order (or a launch, whose programs may), goes
+ * to its next round, ends. */
+void rounds_open(struct interp *in, const struct nki_node *loop, bool is_program);
+void rounds_next(struct interp *in, int64_t item);
+void rounds_close(struct interp *in);
+void rounds_mark(struct interp *in); /* an instruction follows */
+/* Instructions of rounds follow that are copied, of a loop in any order or of another one. */
+void rounds_mark_copies(struct interp *in, bool any_order);
 
 /* interp_class.c */
 enum flow exec_function_def(struct interp *in, const struct nki_node *stmt);

@@ -97,6 +97,7 @@ void interp_free(struct interp *in) {
         nki_tree_free(in->units.at[i]->own_tree);
     }
     vec_free(&in->scopes);
+    vec_free(&in->rounds);
     vec_free(&in->units);
     vec_free(&in->warned);
     map_free(&in->interned);

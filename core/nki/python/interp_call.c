@@ -218,6 +218,18 @@ bool launch_on_cores(struct interp *in, const struct nki_node *node, int64_t pro
     return true;
 }
 
+/* In the legacy dialect, a kernel that calls another one calls it without a grid. */
+static bool is_outermost(struct interp *in, const struct call *call,
+                         const struct value_function *function) {
+    for (const struct frame *frame = in->frame; frame; frame = frame->caller)
+        if (in->dialect == NKI_DIALECT_LEGACY && frame->function && frame->function->is_kernel)
+            return interp_error(in, call->node, "err_nested_kernel_with_spmd_grid",
+                                "%s calls %s with a grid: a kernel calls another one as "
+                                "%s(..), without a grid, and passes what its program does",
+                                frame->function->name, function->name, function->name);
+    return true;
+}
+
 static void launch_end(struct interp *in) {
     in->core = 0;
     in->on_cores = false;
@@ -236,10 +248,16 @@ static bool launch(struct interp *in, const struct call *call, struct value_func
     for (int d = 0; d < 3; d++)
         size[d] = MAX_OF(function->launch[d], 1);
     int64_t count = (int64_t)size[0] * size[1] * size[2];
-    bool good = (in->on_cores || launch_agrees(in, call->node, function->name, count)) &&
+    bool good = is_outermost(in, call, function) &&
+                (in->on_cores || launch_agrees(in, call->node, function->name, count)) &&
                 launch_on_cores(in, call->node, count);
+    bool any_order = in->dialect == NKI_DIALECT_LEGACY && count > 1;
+    if (any_order)
+        rounds_open(in, call->node, true);
     for (int64_t i = 0; good && i < count; i++) {
         struct value returned;
+        if (any_order)
+            rounds_next(in, i);
         in->program_id[0] = (int)(i / size[2] / size[1]);
         in->program_id[1] = (int)(i / size[2] % size[1]);
         in->program_id[2] = (int)(i % size[2]);
@@ -248,6 +266,8 @@ static bool launch(struct interp *in, const struct call *call, struct value_func
         good = call_function(in, call, function, i ? &returned : result);
     }
     in->objects->launch_end(in, &state);
+    if (any_order)
+        rounds_close(in);
     if (count > 1)
         launch_end(in);
     memcpy(in->grid, grid, sizeof grid);

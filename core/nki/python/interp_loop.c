@@ -193,18 +193,25 @@ enum flow exec_for(struct interp *in, const struct nki_node *stmt) {
     if (over.kind == VALUE_RANGE && over.range->on_device)
         return for_on_device(in, stmt, &it);
     bool is_scope = over.kind == VALUE_RANGE && over.range->is_scope;
+    bool any_order = over.kind == VALUE_RANGE && over.range->any_order;
+    if (any_order)
+        rounds_open(in, stmt, false);
     if (is_scope)
         *vec_push(&in->scopes) = ++in->n_scopes;
     struct fold fold = fold_begin(in, stmt, &it);
     for (;; fold_round(&fold, in, &it)) {
         if (!iterate_next(&it, in, &item))
             break;
+        if (any_order)
+            rounds_next(in, item.i);
         flow = for_round(in, stmt, item);
         if (flow != FLOW_NEXT && flow != FLOW_CONTINUE)
             break;
     }
     fold_end(&fold, in);
     in->scopes.len -= is_scope;
+    if (any_order)
+        rounds_close(in);
     if (flow == FLOW_ERROR)
         budget_blame_loop(in, stmt, it.at, iterate_length(&it));
     return after_loop(in, flow, &stmt->for_.orelse);

@@ -79,6 +79,7 @@ struct value_seq {
 struct value_range {
     int64_t start, stop, step;
     bool is_scope;        /* tiles that a loop over it makes end with it (legacy) */
+    bool any_order;       /* rounds of a loop over it may run in any order (legacy) */
     bool on_device;       /* a loop over it stays one on the device .. */
     struct value decides; /* .. with so many rounds as this register says; None: as written */
 };

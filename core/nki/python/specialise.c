@@ -111,11 +111,17 @@ static bool run_grid(struct interp *in, const struct nki_node *function, const s
     struct value result;
     for (int d = 0; d < 3; d++)
         size[d] = MAX_OF(in->grid[d], 1);
-    if (!launch_on_cores(in, function, (int64_t)size[0] * size[1] * size[2]))
+    int64_t count = (int64_t)size[0] * size[1] * size[2], program = 0;
+    if (!launch_on_cores(in, function, count))
         return false;
+    bool any_order = in->dialect == NKI_DIALECT_LEGACY && count > 1;
+    if (any_order)
+        rounds_open(in, function, true);
     for (in->program_id[0] = 0; in->program_id[0] < size[0]; in->program_id[0]++)
         for (in->program_id[1] = 0; in->program_id[1] < size[1]; in->program_id[1]++)
             for (in->program_id[2] = 0; in->program_id[2] < size[2]; in->program_id[2]++) {
+                if (any_order)
+                    rounds_next(in, program++);
                 if (!call_value(in, call, callee, &result) ||
                     !in->objects->returned(in, function, result))
                     return false;

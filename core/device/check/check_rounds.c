@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rounds of nl.affine_range, and programs of a launch, may run in any order and at once (legacy
+ * dialect). Two of them that write one place in HBM are refused, as the compiler does. A tile or
+ * tensor that one round reads and another has written is warned about: the numbers are what hone's
+ * order of rounds gives, and others on the device. Sums may be carried: what an instruction adds to
+ * (or multiplies, or takes the larger of) in place.
+ *
+ * Only rounds that were evaluated are looked at; those that were copied are like them. */
+#include "device/check/own.h"
+
+#include <stdlib.h>
+
+#define MOST_DEPTH 16                    /* of loops in each other */
+#define MOST_PAST 16                     /* writes of a tile that are remembered */
+#define MOST_LOOKS 16                    /* of a tensor, through all that was written */
+#define MOST_ELEMENTS ((int64_t)1 << 28) /* of a tensor; a larger one is not looked at */
+
+/* A write, and the round that did it. */
+struct past {
+    const struct nki_ap *ap;
+    uint32_t instr, round;
+};
+
+/* What is known of a storage. */
+struct seen {
+    struct past past[MOST_PAST]; /* the last writes, as a ring */
+    uint32_t n_past;             /* how many there were */
+    VEC(struct past) writes;     /* in HBM: all of the outermost loop .. */
+    uint32_t outermost;          /* .. of this number */
+    uint8_t *bits;               /* .. what they wrote; NULL: not yet */
+    int looks;
+    bool told;
+};
+
+struct walk {
+    struct device_image *image;
+    const struct nki_program *program;
+    struct diag_list *diags;
+    struct seen **seen; /* by storage; NULL: it was not written yet */
+    uint32_t instr, round;
+};
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+/* Numbers of the rounds that a round is in and its own, outermost first; returns how many. 0: it is
+ * in none, or nobody knows. */
+static int path_of(const struct nki_program *program, uint32_t round, uint32_t *path) {
+    int n = 0;
+    if (round == NKI_ROUND_UNKNOWN)
+        return 0;
+    for (; round && n < MOST_DEPTH; round = program->rounds.at[round - 1].around)
+        path[n++] = round - 1;
+    for (int i = 0; i < n / 2; i++) {
+        uint32_t other = path[i];
+        path[i] = path[n - 1 - i];
+        path[n - 1 - i] = other;
+    }
+    return round ? 0 : n;
+}
+
+/* Whether the two belong to different rounds of one loop, and which these are. */
+static bool are_apart(const struct nki_program *program, uint32_t a, uint32_t b,
+                      const struct nki_round *apart[2]) {
+    uint32_t one[MOST_DEPTH], other[MOST_DEPTH];
+    int n = path_of(program, a, one), m = path_of(program, b, other);
+    for (int i = 0; i < MIN_OF(n, m); i++) {
+        apart[0] = &program->rounds.at[one[i]];
+        apart[1] = &program->rounds.at[other[i]];
+        if (one[i] != other[i])
+            return apart[0]->loop == apart[1]->loop;
+    }
+    return false;
+}
+
+static uint32_t outermost_loop(const struct nki_program *program, uint32_t round) {
+    uint32_t path[MOST_DEPTH];
+    return path_of(program, round, path) ? program->rounds.at[path[0]].loop : 0;
+}
+
+/* "rounds 0 and 1 of the loop in line 8" */
+static void print_rounds(const struct nki_program *program, const struct nki_round *const apart[2],
+                         struct buf *out) {
+    buf_printf(out, "%s %lld and %lld of the %s", apart[0]->is_program ? "programs" : "rounds",
+               (long long)apart[0]->item, (long long)apart[1]->item,
+               apart[0]->is_program ? "launch" : "loop");
+    if (!apart[0]->is_program)
+        buf_printf(out, " in line %u", program->locs.at[apart[0]->loc].line);
+}
+
+static struct seen *seen_of(struct walk *w, uint32_t storage) {
+    if (!w->seen[storage])
+        w->seen[storage] = mem_alloc(1, sizeof *w->seen[storage]);
+    return w->seen[storage];
+}
+
+/* ---- two rounds that write one place --------------------------------------------------------- */
+
+static struct check_elements elements_of(const struct walk *w, uint32_t storage, uint8_t *bits) {
+    const struct nki_storage *s = &w->program->storages.at[storage];
+    size_t size = MAX_OF(dtype_bytes(s->dtype), 1u);
+    return (struct check_elements){bits, (int64_t)(s->bytes / size), size};
+}
+
+/* False after an error: the access writes what another round wrote. */
+static bool look_back(struct walk *w, struct seen *seen, const struct nki_ap *ap) {
+    struct check_elements own = elements_of(w, ap->storage, NULL);
+    const struct nki_round *apart[2];
+    own.bits = mem_alloc((size_t)own.n / 8 + 1, 1);
+    check_elements_add(&own, ap);
+    int64_t found = -1;
+    for (size_t i = seen->writes.len; found < 0 && i-- > 0;)
+        if (are_apart(w->program, seen->writes.at[i].round, w->round, apart))
+            found = check_elements_find(&own, seen->writes.at[i].ap);
+    free(own.bits);
+    if (found < 0)
+        return true;
+    struct buf text = {0};
+    print_rounds(w->program, apart, &text);
+    buf_puts(&text, " both write ");
+    check_print_element(&w->program->storages.at[ap->storage], found, &text);
+    buf_printf(&text, ", and %s may run in any order: write to another place in each%s",
+               apart[0]->is_program ? "programs" : "rounds of nl.affine_range",
+               apart[0]->is_program ? "" : ", or use nl.sequential_range");
+    device_report(w->program, w->diags, DIAG_ERROR, w->program->instrs.at[w->instr].loc,
+                  "err_unexpected_output_dependencies", "%s", text.at);
+    buf_free(&text);
+    return false;
+}
+
+/* A plain store to HBM. False after an error. */
+static bool note_store(struct walk *w, const struct nki_ap *ap) {
+    struct seen *seen = seen_of(w, ap->storage);
+    uint32_t outermost = outermost_loop(w->program, w->round);
+    struct check_elements all = elements_of(w, ap->storage, seen->bits);
+    if (!outermost || all.n > MOST_ELEMENTS)
+        return true;
+    if (!seen->bits)
+        seen->bits = all.bits = mem_alloc((size_t)all.n / 8 + 1, 1);
+    else if (seen->outermost != outermost)
+        memset(seen->bits, 0, (size_t)all.n / 8 + 1);
+    if (seen->outermost != outermost)
+        seen->writes.len = 0;
+    seen->outermost = outermost;
+    if (seen->looks < MOST_LOOKS && check_elements_find(&all, ap) >= 0) {
+        seen->looks++;
+        if (!look_back(w, seen, ap))
+            return false;
+    }
+    check_elements_add(&all, ap);
+    *vec_push(&seen->writes) = (struct past){ap, w->instr, w->round};
+    return true;
+}
+
+/* ---- what is carried --------------------------------------------------------------------------
+ */
+
+static bool same_pattern(const struct nki_ap *a, const struct nki_ap *b) {
+    return a == b || (a->storage == b->storage && a->partition == b->partition &&
+                      a->offset == b->offset && a->dtype == b->dtype && a->n_dims == b->n_dims &&
+                      !memcmp(a->step, b->step, a->n_dims * sizeof *a->step) &&
+                      !memcmp(a->count, b->count, a->n_dims * sizeof *a->count));
+}
+
+static bool may_meet(const struct nki_program *program, const struct nki_ap *a,
+                     const struct nki_ap *b) {
+    int64_t low[2], high[2];
+    bool on_chip = program->storages.at[a->storage].space != NKI_HBM;
+    device_ap_span(program, a, &low[0], &high[0]);
+    device_ap_span(program, b, &low[1], &high[1]);
+    if (on_chip && (a->partition >= b->partition + (uint32_t)b->count[0] ||
+                    b->partition >= a->partition + (uint32_t)a->count[0]))
+        return false;
+    return a->dtype != b->dtype || (low[0] <= high[1] && low[1] <= high[0]);
+}
+
+/* Whether the instruction adds to what it writes, or the like. */
+static bool is_sum(const struct nki_instr *instr, const struct nki_ap *read) {
+    static const enum nki_func sums[] = {NKI_FUNC_ADD,         NKI_FUNC_MULTIPLY,
+                                         NKI_FUNC_MAXIMUM,     NKI_FUNC_MINIMUM,
+                                         NKI_FUNC_LOGICAL_AND, NKI_FUNC_LOGICAL_OR};
+    const struct nki_operand *dst = &instr->operands[NKI_DST];
+    if (dst->kind != NKI_OPERAND_AP || !same_pattern(dst->ap, read))
+        return false;
+    for (size_t k = 0; k < instr->n_operands; k++)
+        for (size_t f = 0; instr->operands[k].kind == NKI_OPERAND_FUNC && f < COUNT_OF(sums); f++)
+            if (instr->operands[k].i == (int64_t)sums[f])
+                return true;
+    return false;
+}
+
+/* Whether the lint said so of this line. */
+static bool is_told(const struct walk *w, uint32_t loc, const char *code) {
+    for (size_t i = 0; i < w->diags->all.len; i++)
+        if (w->diags->all.at[i].line == (int)w->program->locs.at[loc].line &&
+            strcmp(w->diags->all.at[i].code, code) == 0)
+            return true;
+    return false;
+}
+
+static void warn_carried(const struct walk *w, const struct past *past,
+                         const struct nki_round *const apart[2]) {
+    static const char code[] = "hone-carried-value";
+    const struct nki_program *program = w->program;
+    uint32_t loc = program->instrs.at[w->instr].loc;
+    struct buf text = {0};
+    if (is_told(w, loc, code))
+        return;
+    print_rounds(program, apart, &text);
+    device_report(program, w->diags, DIAG_WARNING, loc, code,
+                  "%s: the second reads here what the first wrote to `%s` in line %u, but they may "
+                  "run in any order, so the value is undefined%s",
+                  text.at, program->storages.at[past->ap->storage].name,
+                  program->locs.at[program->instrs.at[past->instr].loc].line,
+                  apart[0]->is_program ? "" : ": use nl.sequential_range");
+    buf_free(&text);
+}
+
+/* Looks from the last write back for the one that the read sees. */
+static void note_read(struct walk *w, const struct nki_ap *ap) {
+    struct seen *seen = w->seen[ap->storage];
+    const struct nki_round *apart[2];
+    if (!seen || seen->told || ap->indirect)
+        return;
+    for (uint32_t k = 0; k < MIN_OF(seen->n_past, (uint32_t)MOST_PAST); k++) {
+        const struct past *past = &seen->past[(seen->n_past - 1 - k) % MOST_PAST];
+        if (!may_meet(w->program, past->ap, ap))
+            continue;
+        if (past->round == NKI_ROUND_UNKNOWN || !same_pattern(past->ap, ap) ||
+            !are_apart(w->program, past->round, w->round, apart))
+            return;
+        warn_carried(w, past, apart);
+        seen->told = true;
+        return;
+    }
+}
+
+static void note_write(struct walk *w, const struct nki_ap *ap) {
+    struct seen *seen = seen_of(w, ap->storage);
+    seen->past[seen->n_past++ % MOST_PAST] = (struct past){ap, w->instr, w->round};
+}
+
+/* ---- the program ------------------------------------------------------------------------------
+ */
+
+/* False after an error. */
+static bool look_at(struct walk *w) {
+    size_t n;
+    const struct nki_instr *instr = &w->program->instrs.at[w->instr];
+    const struct block_operand *operands = device_block_operands(w->image, w->instr, &n);
+    for (size_t k = 0; k < n; k++)
+        if (!operands[k].is_dst && w->round && w->round != NKI_ROUND_UNKNOWN &&
+            !is_sum(instr, operands[k].ap))
+            note_read(w, operands[k].ap);
+    for (size_t k = 0; k < n; k++) {
+        const struct nki_ap *ap = operands[k].ap;
+        bool plain = !operands[k].is_src && !ap->indirect && instr->op == NKI_OP_DMA_COPY;
+        if (!operands[k].is_dst)
+            continue;
+        note_write(w, ap);
+        if (plain && w->program->storages.at[ap->storage].space == NKI_HBM && !note_store(w, ap))
+            return false;
+    }
+    return true;
+}
+
+static void free_seen(struct walk *w) {
+    for (size_t s = 0; s < w->program->storages.len; s++) {
+        if (!w->seen[s])
+            continue;
+        vec_free(&w->seen[s]->writes);
+        free(w->seen[s]->bits);
+        free(w->seen[s]);
+    }
+    free(w->seen);
+}
+
+bool check_rounds(struct device_image *image, struct diag_list *diags) {
+    const struct nki_program *program = image->program;
+    struct walk w = {.image = image, .program = program, .diags = diags};
+    bool good = true;
+    size_t m = 0;
+    if (!program->rounds.len)
+        return true;
+    w.seen = mem_alloc(program->storages.len + 1, sizeof *w.seen);
+    for (; w.instr < program->instrs.len && good; w.instr++) {
+        for (; m < program->round_marks.len && program->round_marks.at[m].first <= w.instr; m++)
+            w.round = program->round_marks.at[m].round;
+        good = look_at(&w);
+    }
+    free_seen(&w);
+    return good;
+}
