@@ -117,11 +117,30 @@ static void add_exchange(struct build *b, struct dice *dice) {
     }
 }
 
+/* A collective of both: of one tensor, or of tiles alike. */
+static void add_collective(struct build *b, struct dice *dice) {
+    const struct nki_ap *dst[2] = {any_ap(b, dice, 0)}, *src[2] = {alike(b, dice, dst[0])};
+    bool shared = dice_roll(dice, 2);
+    int64_t kind = dice_roll(dice, 8) ? NKI_COLLECTIVE_REDUCE : dice_roll(dice, 8);
+    for (uint8_t core = 0; core < 2; core++) {
+        dst[core] = core && !shared ? alike(b, dice, dst[0]) : dst[0];
+        src[core] = core && !shared ? alike(b, dice, src[0]) : src[0];
+        const struct nki_operand operands[] = {tile(dst[core]),    tile(src[core]), integer(kind),
+                                               integer(2),         integer(0),      none(),
+                                               func(NKI_FUNC_ADD), integer(0)};
+        build_instr(b, NKI_OP_COLLECTIVE, operands, COUNT_OF(operands))->core = core;
+    }
+}
+
 /* Both cores meet, mostly with tiles that fit. */
 static void add_meeting(struct build *b, struct dice *dice) {
     const struct nki_ap *data = any_ap(b, dice, 0);
     if (dice_roll(dice, 2)) {
         add_exchange(b, dice);
+        return;
+    }
+    if (dice_roll(dice, 3) == 0) {
+        add_collective(b, dice);
         return;
     }
     for (uint8_t core = 0; core < 2; core++)
@@ -245,7 +264,8 @@ void programs_add(struct build *b, struct dice *dice) {
 
 size_t programs_last(const struct build *b) {
     size_t n = b->program->instrs.len;
-    bool pair = n > 1 && nki_op_meets((enum nki_op)b->program->instrs.at[n - 1].op);
+    bool pair = n > 1 && b->program->cores == 2 &&
+                nki_op_meets((enum nki_op)b->program->instrs.at[n - 1].op);
     return MIN_OF(n, pair ? 2u : 1u);
 }
 

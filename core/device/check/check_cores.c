@@ -206,17 +206,35 @@ static bool names(const struct nki_instr *instr, uint32_t storage) {
     return instr->op == NKI_OP_CORE_BARRIER && instr->operands[NKI_DST].ap->storage == storage;
 }
 
+/* What the instruction and the other core's do together, each to its own tensors. Those of
+ * sendrecv and core_barrier are on chip, or are not touched. */
+static bool is_done_together(const struct nki_program *program, const struct nki_instr *instr) {
+    return instr->mate && (instr->op != NKI_OP_COLLECTIVE ||
+                           nki_collective_is_shared(instr, &program->instrs.at[instr->mate - 1]));
+}
+
+/* Ranks wait for each other in a collective, and so do the cores of each, but not for transfers to
+ * what it does not name. */
+static bool reaches(const struct block_operand *operands, size_t n, const struct nki_instr *instr,
+                    uint32_t storage) {
+    for (size_t k = 0; instr->op == NKI_OP_COLLECTIVE && k < n; k++)
+        if (operands[k].ap->storage == storage)
+            return true;
+    return false;
+}
+
 static bool walk(struct tensor *tensor) {
     const struct nki_program *program = tensor->image->program;
     for (uint32_t i = 0; i < program->instrs.len; i++) {
         size_t n;
         const struct nki_instr *instr = &program->instrs.at[i];
         const struct block_operand *operands = device_block_operands(tensor->image, i, &n);
-        if (instr->mate) { /* once for each pair */
-            if (instr->mate > i)
-                pass_meeting(tensor, i, names(instr, tensor->storage));
-            continue; /* they touch what is on chip */
-        }
+        if (instr->mate > i) /* once for each pair */
+            pass_meeting(tensor, i,
+                         names(instr, tensor->storage) ||
+                             reaches(operands, n, instr, tensor->storage));
+        if (is_done_together(program, instr))
+            continue;
         for (size_t k = 0; k < n; k++)
             if (operands[k].ap->storage == tensor->storage &&
                 !meet(tensor, i, operands[k].ap, operands[k].is_dst))
@@ -251,7 +269,7 @@ bool check_cores(struct device_image *image, struct diag_list *diags) {
     for (uint32_t i = 0; i < program->instrs.len; i++) {
         size_t n;
         const struct block_operand *operands = device_block_operands(image, i, &n);
-        for (size_t k = 0; !program->instrs.at[i].mate && k < n; k++)
+        for (size_t k = 0; !is_done_together(program, &program->instrs.at[i]) && k < n; k++)
             users[operands[k].ap->storage] |= (uint8_t)(1u << program->instrs.at[i].core);
     }
     bool good = true;

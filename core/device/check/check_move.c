@@ -279,6 +279,10 @@ void check_collective(struct check *c) {
     const struct nki_operand *op = &all[NKI_COLLECTIVE_op], *dim = &all[NKI_COLLECTIVE_dim];
     bool varied = kind == NKI_COLLECTIVE_GATHER_V || kind == NKI_COLLECTIVE_SWAP_V;
     bool gathers = kind == NKI_COLLECTIVE_GATHER || varied;
+    if (c->program->cores > 1 && !c->instr->mate) {
+        check_error(c, "hone-cores-rank", "the other core of the rank does not call it");
+        return;
+    }
     for (size_t k = NKI_COLLECTIVE_kind; k <= NKI_COLLECTIVE_rank; k++)
         if (all[k].kind != NKI_OPERAND_INT) {
             check_error(c, "hone-argument", "a group and its ranks are whole numbers");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What cores do together. Ranks of a group, by nki.collectives: hone evaluates rank 0, and all
- * other ranks are given the same inputs. The two cores of a launch: tiles that they send each
+ * other ranks are given the same inputs. In a launch of two, a rank is both cores. The two cores of a launch: tiles that they send each
  * other, and where they wait for each other. Here is what one core's call says; whether the other
  * one's fits is found when both are woven together (program/weave.c). Sources: nki.isa reference
  * (sendrecv, core_barrier) and the LNC page of NKI 0.7. */
@@ -254,10 +254,6 @@ static bool run_collective(struct interp *in, const struct nki_node *node,
     int64_t group[2] = {0, 0};
     struct value lists[3] = {v[row->dst], v[row->src],
                              row->other >= 0 ? v[row->other] : NONE_VALUE};
-    if (interp_cores(in) > 1)
-        return interp_error(in, node, "hone-argument",
-                            "hone evaluates collectives of one physical core for each rank, not of "
-                            "a launch of two: hone run on a host measures it");
     if (!read_group(in, node, v[row->group], &group[0], &group[1]))
         return false;
     if (row->form != 'c')

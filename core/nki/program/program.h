@@ -516,6 +516,8 @@ enum nki_collective {
 
 /* Whether two cores do it together: what they exchange, and where they wait for each other. */
 bool nki_op_meets(enum nki_op op);
+/* Whether both cores of a launch name one destination: then it is one collective of the two. */
+bool nki_collective_is_shared(const struct nki_instr *one, const struct nki_instr *other);
 /* Puts the instructions of two cores, one core's behind the other's so far, into an order that has
  * both in step: up to where they meet, then the pair that meets, and so on. So the order of the
  * program is one in which it can be executed. False, with an error that names both sides, when the

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 bool nki_op_meets(enum nki_op op) {
-    return op == NKI_OP_SENDRECV || op == NKI_OP_CORE_BARRIER;
+    return op == NKI_OP_SENDRECV || op == NKI_OP_CORE_BARRIER || op == NKI_OP_COLLECTIVE;
 }
 
 /* Where the cores meet: numbers of instructions. */
@@ -32,14 +32,35 @@ static void print_place(const struct nki_program *program, uint32_t loc, struct 
                at->line);
 }
 
-/* "core_barrier(y) of core 1 at kernel.py:12" */
+/* "nisa.core_barrier", "nccl.all_reduce" */
+static void print_call(const struct nki_instr *instr, struct buf *out) {
+    static const char *const collectives[] = {
+        [NKI_COLLECTIVE_REDUCE] = "all_reduce",
+        [NKI_COLLECTIVE_GATHER] = "all_gather",
+        [NKI_COLLECTIVE_SCATTER] = "reduce_scatter",
+        [NKI_COLLECTIVE_SWAP] = "all_to_all",
+        [NKI_COLLECTIVE_PASS] = "collective_permute",
+        [NKI_COLLECTIVE_COMBINE] = "collective_permute_implicit_reduce",
+        [NKI_COLLECTIVE_GATHER_V] = "all_gather_v",
+        [NKI_COLLECTIVE_SWAP_V] = "all_to_all_v",
+    };
+    if (instr->op != NKI_OP_COLLECTIVE) {
+        buf_printf(out, "nisa.%s", nki_op_name((enum nki_op)instr->op));
+        return;
+    }
+    int64_t kind = instr->operands[NKI_COLLECTIVE_kind].i;
+    bool known = kind >= 0 && kind < (int64_t)COUNT_OF(collectives);
+    buf_printf(out, "nccl.%s", known ? collectives[kind] : "collective");
+}
+
+/* "nisa.core_barrier(y) of core 1 at kernel.py:12" */
 static void print_side(const struct nki_program *program, const struct nki_instr *instr,
                        struct buf *out) {
     const char *name = "";
     if (instr->operands[NKI_DST].kind == NKI_OPERAND_AP)
         name = program->storages.at[instr->operands[NKI_DST].ap->storage].name;
-    buf_printf(out, "nisa.%s(%s) of core %u", nki_op_name((enum nki_op)instr->op), name,
-               instr->core);
+    print_call(instr, out);
+    buf_printf(out, "(%s) of core %u", name, instr->core);
     print_place(program, instr->loc, out);
 }
 
@@ -118,6 +139,41 @@ static bool check_exchange(const struct nki_program *program, const struct nki_i
     return true;
 }
 
+/* Whether both cores name the same elements. */
+static bool same_place(const struct nki_operand *a, const struct nki_operand *b) {
+    if (a->kind != NKI_OPERAND_AP || b->kind != NKI_OPERAND_AP)
+        return a->kind == b->kind;
+    return a->ap == b->ap ||
+           (a->ap->storage == b->ap->storage && a->ap->partition == b->ap->partition &&
+            a->ap->offset == b->ap->offset && a->ap->n_dims == b->ap->n_dims &&
+            !memcmp(a->ap->step, b->ap->step, a->ap->n_dims * sizeof(int64_t)) &&
+            !memcmp(a->ap->count, b->ap->count, a->ap->n_dims * sizeof(int32_t)));
+}
+
+bool nki_collective_is_shared(const struct nki_instr *one, const struct nki_instr *other) {
+    return same_place(&one->operands[NKI_COLLECTIVE_dst], &other->operands[NKI_COLLECTIVE_dst]);
+}
+
+/* How two calls of a collective differ; NULL: they fit. */
+static const char *unlike_collectives(const struct nki_program *program,
+                                      const struct nki_instr *const *pair) {
+    const struct nki_operand *a = pair[0]->operands, *b = pair[1]->operands;
+    for (size_t k = 0; k < pair[0]->n_operands; k++) {
+        bool tensors = a[k].kind == NKI_OPERAND_AP && b[k].kind == NKI_OPERAND_AP;
+        if (tensors &&
+            (!fits(a[k].ap, b[k].ap) || program->storages.at[a[k].ap->storage].space !=
+                                            program->storages.at[b[k].ap->storage].space))
+            return "their tensors have other shapes, types or memories; both cores of a rank do "
+                   "the same, each with a part of its own or both with one tensor";
+        if (!tensors && (a[k].kind != b[k].kind || a[k].i != b[k].i))
+            return "they do not do the same with the same group; both cores of a rank have to";
+    }
+    if (nki_collective_is_shared(pair[0], pair[1]) &&
+        !same_place(&a[NKI_COLLECTIVE_src], &b[NKI_COLLECTIVE_src]))
+        return "both write one tensor, and each reads another one";
+    return NULL;
+}
+
 static bool check_pair(const struct nki_program *program, const struct nki_instr *const *pair,
                        struct diag_list *diags) {
     static const char order[] =
@@ -130,6 +186,10 @@ static bool check_pair(const struct nki_program *program, const struct nki_instr
                        pair[1]->operands[NKI_SENDRECV_pipe_id].i
                    ? report_pair(program, pair, "their pipe_id differ", diags)
                    : check_exchange(program, pair, diags);
+    if (pair[0]->op == NKI_OP_COLLECTIVE) {
+        const char *what = unlike_collectives(program, pair);
+        return !what || report_pair(program, pair, what, diags);
+    }
     const struct nki_ap *data[2] = {pair[0]->operands[NKI_DST].ap, pair[1]->operands[NKI_DST].ap};
     if (data[0]->storage != data[1]->storage &&
         program->storages.at[data[0]->storage].space == NKI_HBM)
