@@ -66,6 +66,12 @@ def bf16(array):
     return ((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000).astype(np.uint32).view(np.float32)
 
 
+def fp8(array):
+    """Rounded to float8_e5m2, three significant bits, to the nearest and even."""
+    fraction, exponent = np.frexp(np.asarray(array, np.float64))
+    return np.ldexp(np.round(fraction * 8) / 8, exponent)
+
+
 def wrong(case, answer, at):
     """What is wrong with an answer; None."""
     if case.gives.startswith("refused: "):
@@ -79,7 +85,7 @@ def wrong(case, answer, at):
     names = {name: array.astype(np.int32) if f"{name}=" in case.inputs and "int" in
              case.inputs.split(f"{name}=")[1].split()[0] else array.astype(np.float64)
              for name, array in inputs_of(case).items()}
-    want = eval(case.gives, {"np": np, "bf16": bf16, **names})
+    want = eval(case.gives, {"np": np, "bf16": bf16, "fp8": fp8, **names})
     want = want if isinstance(want, tuple) else (want,)
     if len(want) != len(outputs):
         return f"{len(want)} outputs wanted: {answer}"

@@ -47,7 +47,7 @@ static const struct value_enum members[] = {
     {"dma_engine", "gpsimd_dma", 2},
 };
 
-static bool enum_member(const char *type, struct str member, struct value *result) {
+bool api_enum_member(const char *type, struct str member, struct value *result) {
     for (size_t i = 0; i < COUNT_OF(members); i++)
         if (strcmp(members[i].type, type) == 0 && str_is(member, members[i].member)) {
             *result = (struct value){.kind = VALUE_ENUM, .enumeration = &members[i]};
@@ -71,7 +71,7 @@ static bool enum_get(struct interp *in, const struct nki_node *node,
                      const struct value_module *module, struct str name, struct value *result) {
     (void)in;
     (void)node;
-    return enum_member(module->name + strlen("nki.isa."), name, result);
+    return api_enum_member(module->name + strlen("nki.isa."), name, result);
 }
 
 static const struct value_module enums[] = {
@@ -100,7 +100,7 @@ static const struct value_native instructions[NKI_OP_COUNT] = {
 static bool nc_version(struct interp *in, const struct call *call, struct value *result) {
     (void)call;
     const char *alias = nki_generation_alias(interp_program(in)->generation);
-    return enum_member("nc_version", str_of(alias), result);
+    return api_enum_member("nc_version", str_of(alias), result);
 }
 
 static bool nc_sub_version(struct interp *in, const struct call *call, struct value *result) {
@@ -120,7 +120,7 @@ static const struct value_native isa_natives[] = {
 static bool engine_constant(struct str name, struct value *result) {
     if (!str_ends(name, "_engine"))
         return false;
-    return enum_member("engine", (struct str){name.at, name.len - strlen("_engine")}, result);
+    return api_enum_member("engine", (struct str){name.at, name.len - strlen("_engine")}, result);
 }
 
 static bool isa_get(struct interp *in, const struct nki_node *node,

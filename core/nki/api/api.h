@@ -183,6 +183,8 @@ bool api_want_int(struct interp *in, const struct nki_node *node, const char *wh
 bool api_want_number(struct value value, double *number); /* sets no error */
 bool api_want_mask(struct interp *in, const struct nki_node *node, struct value value,
                    const struct index_expr **mask);
+/* A member of an enumeration of nisa ("engine") by its name; false when it has none. */
+bool api_enum_member(const char *type, struct str member, struct value *result);
 /* The operator that an op= constant means: nl.add, np.add, or (legacy) a number's name.
  * NKI_FUNC_NONE when it means none. */
 enum nki_func api_func_of(struct value value);

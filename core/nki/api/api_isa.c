@@ -172,8 +172,15 @@ static bool put_number(struct isa_call *c, int k, int64_t number) {
                         "%s must be a member of nisa.%s, not a number", param->name, param->name);
 }
 
+/* A member of an enumeration by its name, which kernels give for perf_mode: "double_row". */
+static void read_member(const struct isa_call *c, int k, struct value *v) {
+    if (v->kind == VALUE_STR && c->build.op == NKI_OP_NC_MATMUL && k == NKI_NC_MATMUL_perf_mode)
+        (void)api_enum_member("matmul_perf_mode", (struct str){v->str->at, v->str->len}, v);
+}
+
 static bool put_value(struct isa_call *c, int k, struct value v) {
     struct nki_operand *out = &c->build.operand[k];
+    read_member(c, k, &v);
     if (c->build.op == NKI_OP_DMA_COMPUTE && k == NKI_DMA_COMPUTE_scales)
         return put_scales(c, v);
     double number;
@@ -313,7 +320,8 @@ static struct tensor *dma_transpose_result(struct isa_call *c, const struct tens
     return tile_of(c, NKI_SBUF, src->dtype, shape, n);
 }
 
-/* [M, .. the free dimensions of the moving operand] */
+/* [M, .. the free dimensions of the moving operand]. With double_row both operands have two rows in
+ * each partition, [K, 2, M] and [K, 2, N]. */
 static struct tensor *matmul_result(struct isa_call *c) {
     const struct tensor *stationary = c->build.tensor[NKI_NC_MATMUL_stationary];
     const struct tensor *moving = c->build.tensor[NKI_NC_MATMUL_moving];
@@ -324,9 +332,19 @@ static struct tensor *matmul_result(struct isa_call *c) {
         return NULL;
     }
     bool turns = c->build.operand[NKI_NC_MATMUL_is_transpose].i;
-    int64_t shape[TENSOR_MAX_DIMS] = {tensor_free(stationary)};
-    int n = 1;
-    for (int d = 0; d < moving->n_dims; d++)
+    const struct nki_operand *mode = &c->build.operand[NKI_NC_MATMUL_perf_mode];
+    bool rows = mode->kind == NKI_OPERAND_ENUM && mode->i == NKI_PERF_DOUBLE_ROW;
+    int64_t shape[TENSOR_MAX_DIMS] = {tensor_free(stationary) / (rows ? 2 : 1)};
+    int n = 1, d = 0;
+    for (; rows && d < moving->n_dims; d++)
+        if (!moving->dim[d].part && moving->dim[d].size != 1)
+            break;
+    if (rows && (d == moving->n_dims || moving->dim[d].size != 2)) {
+        interp_error(c->build.in, c->build.node, "hone-shape",
+                     "nisa.nc_matmul: double_row takes a moving operand of [K, 2, N]");
+        return NULL;
+    }
+    for (d = rows ? d + 1 : 0; d < moving->n_dims; d++)
         if (!moving->dim[d].part)
             shape[n++] = moving->dim[d].size;
     api_put(&c->build, NKI_NC_MATMUL_accumulate, operand_bool(false));

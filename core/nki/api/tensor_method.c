@@ -406,6 +406,10 @@ static bool access_pattern(struct interp *in, const struct call *call, struct va
         (v[4].kind != VALUE_NONE && !api_want_int(in, call->node, "indirect_dim", v[4], &dim)))
         return false;
     const struct nki_storage *storage = tensor_storage(in, t);
+    if (t->indirect)
+        return interp_error(in, call->node, "hone-index",
+                            "a view with an index that only the device knows has no .ap() of its "
+                            "own: say the pattern and the index in one .ap() of the tensor");
     tensor_read(&out, t);
     out.bounds = NULL;
     if (dtype != DTYPE_NONE) {
