@@ -90,6 +90,16 @@ if(TARGET hone)
   add_test(NAME bench/agents COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/bench/agents.py
     $<TARGET_FILE:hone>)
   set_tests_properties(bench/agents PROPERTIES LABELS bench TIMEOUT 1800)
+  # The same while their session's holder and agents are killed, and what hone run says of each
+  # kernel; a few of them in ./test.
+  foreach(crowd "cli 8 2" "bench 500 4")
+    separate_arguments(crowd)
+    list(POP_FRONT crowd label)
+    add_test(NAME ${label}/crowd COMMAND /usr/bin/python3
+      ${CMAKE_SOURCE_DIR}/tests/bench/crowd.py $<TARGET_FILE:hone> ${crowd})
+  endforeach()
+  set_tests_properties(cli/crowd PROPERTIES LABELS session TIMEOUT 900)
+  set_tests_properties(bench/crowd PROPERTIES LABELS bench TIMEOUT 3600)
 endif()
 
 # What the questions of recorded sessions cost as this build puts them; build it with the release
