@@ -12,13 +12,16 @@
 
 /* ---- what is asked about -------------------------------------------------------------------- */
 
-/* A kernel, or an attempt of a session. What of it is needed is found when it is needed. */
+/* A kernel, an attempt of a session, or a file that a device's profiler wrote. What of it is needed
+ * is found when it is needed. */
 struct subject {
     const struct cli *cli;
-    char *name;    /* as it was given, without #N */
-    char *session; /* its folder; NULL: there is none */
-    int attempt;   /* -1: not given, until it is timed */
-    char *source;  /* the kernel's text, once it is timed */
+    char *name;                        /* as it was given, without #N */
+    char *session;                     /* its folder; NULL: there is none */
+    int attempt;                       /* -1: not given, until it is timed */
+    bool is_file;                      /* the name is that of a profile */
+    char *source;                      /* the kernel's text, once it is timed */
+    struct tune_session_kernel kernel; /* of the session, once it was looked for */
     struct runner_timed timed;
 };
 /* Finds out what `text` names: a kernel, a task, a session, each with #N behind it or not. False

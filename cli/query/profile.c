@@ -114,7 +114,8 @@ static int write_it(const struct format *format, struct request *request) {
     request->to = stdout;
     bool ok = subject_open(&subject, cli, cli->args.at[0], &err);
     struct query *query = ok ? query_open(subject_load, &subject, &err) : NULL;
-    ok = query && subject_time(&subject, &err); /* no file begins before there is a profile */
+    ok = query &&
+         query_load(query, QUERY_PROFILE, &err); /* no file begins before there is a profile */
     ok = ok && (output ? write_file(format, query, request, output, &err)
                        : format->write(query, request, &err));
     query_close(query);

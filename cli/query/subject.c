@@ -7,6 +7,8 @@
 #include "store/store.h"
 #include "tune/tune.h"
 
+#define MOST_FILE ((size_t)256 << 20) /* bytes of a profile */
+
 /* ---- the name ------------------------------------------------------------------------------- */
 
 /* Takes "#3" off the end, unless the name is that of a file. */
@@ -32,12 +34,28 @@ static bool read_attempt(struct subject *subject, struct err *err) {
     return true;
 }
 
+/* What a device's tools write, by the ending of its name. What cannot be read here, their own tools
+ * turn into what can. */
+static bool file_look(struct subject *subject, struct err *err) {
+    static const char *const foreign[] = {".ntff", ".neff", ".parquet", ".pftrace"};
+    struct str name = str_of(subject->name);
+    for (size_t i = 0; i < COUNT_OF(foreign); i++)
+        if (str_ends(name, foreign[i]))
+            return err_set(err, ERR_USAGE,
+                           "%.200s is read by the tools of its host: neuron-explorer view -n NEFF "
+                           "-s NTFF --output-format summary-json (or json), and ask what that "
+                           "prints; a target of kind ssh does all of it",
+                           subject->name);
+    subject->is_file = str_ends(name, ".json") && file_exists(subject->name);
+    return true;
+}
+
 bool subject_open(struct subject *subject, const struct cli *cli, const char *text,
                   struct err *err) {
     struct err none = {0};
     *subject = (struct subject){.cli = cli, .name = mem_strdup(text), .attempt = -1};
     split_attempt(subject);
-    if (!read_attempt(subject, err))
+    if (!read_attempt(subject, err) || !file_look(subject, err))
         return false;
     subject->session = cli_session_of(subject->name, &none);
     if (!subject->session && subject->attempt >= 0)
@@ -48,6 +66,7 @@ bool subject_open(struct subject *subject, const struct cli *cli, const char *te
 
 void subject_close(struct subject *subject) {
     runner_timed_free(&subject->timed);
+    tune_session_kernel_free(&subject->kernel);
     free(subject->source);
     free(subject->session);
     free(subject->name);
@@ -93,37 +112,44 @@ static bool time_kernel(struct subject *subject, struct err *err) {
     return ok;
 }
 
+static bool find_kernel(struct subject *subject, struct err *err) {
+    return subject->kernel.source ||
+           tune_session_kernel(subject->session, subject->attempt, &subject->kernel, err);
+}
+
 static bool time_attempt(struct subject *subject, struct err *err) {
-    struct tune_session_kernel found;
+    const struct tune_session_kernel *found = &subject->kernel;
     struct cli_job job = {0};
     struct cli line = {0};
-    bool ok = tune_session_kernel(subject->session, subject->attempt, &found, err);
+    bool ok = find_kernel(subject, err);
     if (ok) {
-        line = line_for(subject->cli, found.kernel, found.reference);
+        line = line_for(subject->cli, found->kernel, found->reference);
         ok = open_job(&line, &job, err);
     }
     if (ok) {
-        subject->attempt = found.attempt;
-        job.job.kernel_text = found.source;
-        job.job.kernel_name = job.job.kernel_name ? job.job.kernel_name : found.function;
-        job.job.device = job.job.device ? job.job.device : found.device;
-        job.job.release = job.job.release ? job.job.release : found.release;
-        job.job.lnc = found.lnc;
-        job.job.pessimistic = found.is_pessimistic;
+        subject->attempt = found->attempt;
+        job.job.kernel_text = found->source;
+        job.job.kernel_name = job.job.kernel_name ? job.job.kernel_name : found->function;
+        job.job.device = job.job.device ? job.job.device : found->device;
+        job.job.release = job.job.release ? job.job.release : found->release;
+        job.job.lnc = found->lnc;
+        job.job.pessimistic = found->is_pessimistic;
         ok = time_job(subject, &job, err);
     }
     cli_job_close(&job);
-    tune_session_kernel_free(&found);
     vec_free(&line.args);
     vec_free(&line.given);
     return ok;
 }
 
+static bool is_of_session(const struct subject *subject) {
+    return subject->session && (subject->attempt >= 0 || store_exists(subject->name));
+}
+
 bool subject_time(struct subject *subject, struct err *err) {
-    bool of_session = subject->session && (subject->attempt >= 0 || store_exists(subject->name));
     if (subject->timed.trace)
         return true;
-    return of_session ? time_attempt(subject, err) : time_kernel(subject, err);
+    return is_of_session(subject) ? time_attempt(subject, err) : time_kernel(subject, err);
 }
 
 void subject_print(const struct subject *subject, struct buf *out) {
@@ -132,7 +158,44 @@ void subject_print(const struct subject *subject, struct buf *out) {
     buf_puts(out, subject->name);
 }
 
+static bool give_measured(struct subject *subject, struct query *query, struct str text,
+                          struct err *err) {
+    struct err why = {0};
+    return query_give_measured(query, text, &why) ||
+           err_set(err, why.kind, "%.200s: %s", subject->name, why.text);
+}
+
+static bool load_file(struct subject *subject, struct query *query, struct err *err) {
+    size_t size = 0;
+    char *text = file_read(subject->name, MOST_FILE, &size, err);
+    bool ok = text && give_measured(subject, query, (struct str){text, size}, err);
+    free(text);
+    return ok;
+}
+
+/* The profile that a device gave of an attempt. *is false: there is none, and the model times it.
+ */
+static bool load_attempt(struct subject *subject, struct query *query, bool *is, struct err *err) {
+    size_t size = 0;
+    bool ok = find_kernel(subject, err);
+    *is = ok && subject->kernel.measured;
+    if (!*is)
+        return ok;
+    struct store *store = store_open(subject->session, true, err);
+    char *text = store ? store_artefact_read(store, subject->kernel.measured, &size, err) : NULL;
+    ok = text && give_measured(subject, query, (struct str){text, size}, err);
+    free(text);
+    store_close(store);
+    return ok;
+}
+
 static bool load_profile(struct subject *subject, struct query *query, struct err *err) {
+    bool is = subject->is_file;
+    bool ok = !is || load_file(subject, query, err);
+    if (!is && is_of_session(subject))
+        ok = load_attempt(subject, query, &is, err);
+    if (!ok || is)
+        return ok;
     if (!subject_time(subject, err))
         return false;
     const struct runner_timed *timed = &subject->timed;

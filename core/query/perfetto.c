@@ -211,8 +211,12 @@ static void take_slices(struct writer *writer) {
 }
 
 bool query_write_perfetto(struct query *query, FILE *to, struct err *err) {
-    if (!query_load_part(query, QUERY_PROFILE, err))
+    if (!query_load(query, QUERY_PROFILE, err))
         return false;
+    if (query->measured)
+        return err_set(err, ERR_USAGE,
+                       "a device's timeline is written for Perfetto by the tool that "
+                       "recorded it: neuron-explorer view --output-format perfetto");
     struct writer writer = {.to = to, .query = query, .trace = query->rows.from.trace};
     size_t queues = query->rows.from.profile->queues.len;
     take_slices(&writer);

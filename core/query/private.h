@@ -7,6 +7,8 @@
 
 #include "query/query.h"
 
+struct cJSON;
+
 /* A number for each table: TABLE_INSTRUCTION; for each column: INSTRUCTION_opcode. */
 enum table_id {
 #define COLUMN(...)
@@ -53,6 +55,60 @@ size_t query_rows_count(const struct rows *rows, enum table_id table);
 void query_rows_cell(struct rows *rows, enum table_id table, size_t row, int column,
                      struct query_value *value);
 
+/* ---- rows of a profile from a device -------------------------------------------------------- */
+
+struct measured_metric {
+    const char *name, *unit;
+    double value;
+};
+struct measured_line {
+    const char *file;
+    int64_t line, instructions, hbm_bytes;
+    double share, engine_ns[5]; /* Tensor, Vector, Scalar, GpSimd, DMA */
+};
+struct measured_bound {
+    const char *name;
+    double busy_us, without_us;
+};
+struct measured_span {
+    const char *opcode, *operands, *place, *file;  /* NULL: not told */
+    int64_t line, number, read_bytes, write_bytes; /* -1: not told */
+    double start_ns, end_ns, waited_ns, flops;     /* NAN: not told */
+    uint32_t lane;                                 /* of measured_lanes */
+};
+struct stretch {
+    uint32_t lane; /* that of one way of the DMA stands for both */
+    double start_ns, end_ns;
+};
+/* What tools wrote of a run on a device. Texts are in the arena. */
+struct measured {
+    struct arena *arena;
+    struct text_pool *texts;
+    const char *kernel, *device, *source, *bound, *floor_bound; /* NULL: not told */
+    double latency_us, floor_us;                                /* NAN: not told */
+    VEC(struct measured_metric) metrics;
+    VEC(struct measured_line) lines;
+    VEC(struct measured_bound) bounds;
+    VEC(struct measured_span) spans; /* by start */
+    VEC(uint32_t) transfers;         /* spans */
+    VEC(struct stretch) actives;
+    VEC(const char *) warnings;
+    struct buf text; /* of the cell that was read last */
+};
+enum { MEASURED_LANES = 7, MEASURED_DMA_IN = 4, MEASURED_DMA_OUT = 5 };
+extern const char *const measured_lanes[MEASURED_LANES];
+/* NULL and *err (damaged) where the text is none of the formats. */
+struct measured *measured_read(struct str text, struct err *err) CC_MUST_USE;
+void measured_free(struct measured *measured); /* accepts NULL */
+void measured_warn(struct measured *measured, const char *format, ...) CC_PRINTF(2, 3);
+/* measured_summary.c: takes the numbers of a summary. */
+bool measured_is_summary(const struct cJSON *object);
+void measured_summary(struct measured *measured, const struct cJSON *summary);
+/* measured_cells.c */
+size_t measured_rows(const struct measured *measured, enum table_id table);
+void measured_cell(struct measured *measured, enum table_id table, size_t row, int column,
+                   struct query_value *value);
+
 /* ---- rows of a session ---------------------------------------------------------------------- */
 
 struct kept {
@@ -68,6 +124,7 @@ struct query {
     query_load_fn *load;
     void *data;
     struct rows rows;
+    struct measured *measured; /* in their place; NULL: none */
     struct kept kept[TABLE_COUNT];
     struct arena *arena; /* texts of sessions */
     struct text_pool *texts;
@@ -79,8 +136,6 @@ struct query {
 size_t table_rows(const struct query *query, enum table_id table);
 void table_cell(struct query *query, enum table_id table, size_t row, int column,
                 struct query_value *value);
-/* Has the rows of a part made, once. */
-bool query_load_part(struct query *query, enum query_part part, struct err *err) CC_MUST_USE;
 /* Whether the question has used up its time. */
 bool query_late(struct query *query);
 

@@ -14,14 +14,18 @@
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 size_t table_rows(const struct query *query, enum table_id table) {
-    return query_table_at(table)->part == QUERY_PROFILE ? query_rows_count(&query->rows, table)
-                                                        : query->kept[table].rows;
+    if (query_table_at(table)->part != QUERY_PROFILE)
+        return query->kept[table].rows;
+    return query->measured ? measured_rows(query->measured, table)
+                           : query_rows_count(&query->rows, table);
 }
 
 void table_cell(struct query *query, enum table_id id, size_t row, int column,
                 struct query_value *value) {
     const struct query_table *table = query_table_at(id);
-    if (table->part == QUERY_PROFILE)
+    if (table->part == QUERY_PROFILE && query->measured)
+        measured_cell(query->measured, id, row, column, value);
+    else if (table->part == QUERY_PROFILE)
         query_rows_cell(&query->rows, id, row, column, value);
     else
         *value = query->kept[id].cells.at[row * table->count + (size_t)column];
@@ -32,6 +36,17 @@ void query_give_profile(struct query *query, const struct query_profile *profile
     query_rows_free(&query->rows);
     query_rows_take(&query->rows, profile);
     query->loaded[QUERY_PROFILE] = true;
+}
+
+bool query_give_measured(struct query *query, struct str json, struct err *err) {
+    struct measured *measured = measured_read(json, err);
+    if (!measured)
+        return false;
+    vtab_forget(query, QUERY_PROFILE);
+    measured_free(query->measured);
+    query->measured = measured;
+    query->loaded[QUERY_PROFILE] = true;
+    return true;
 }
 
 static void keep_value(struct query *query, enum query_type type, const char *text,
@@ -65,7 +80,7 @@ bool query_give_row(struct query *query, const struct query_table *table,
     return true;
 }
 
-bool query_load_part(struct query *query, enum query_part part, struct err *err) {
+bool query_load(struct query *query, enum query_part part, struct err *err) {
     if (query->loaded[part])
         return true;
     if (!query->load(query->data, query, part, err))
@@ -153,6 +168,7 @@ void query_close(struct query *query) {
     sqlite3_close(query->db);
     vtab_free(query);
     query_rows_free(&query->rows);
+    measured_free(query->measured);
     for (size_t i = 0; i < TABLE_COUNT; i++)
         vec_free(&query->kept[i].cells);
     text_pool_free(query->texts);
@@ -296,7 +312,7 @@ static bool load_wanted(struct query *query, bool *any, struct err *err) {
     for (int part = 0; part < QUERY_PARTS; part++) {
         bool wanted = query->wanted[part] && !query->loaded[part];
         query->deadline_ns = 0; /* the clock is for the question */
-        if (wanted && !query_load_part(query, (enum query_part)part, err))
+        if (wanted && !query_load(query, (enum query_part)part, err))
             return false;
         *any |= wanted;
     }
@@ -330,7 +346,7 @@ bool query_read(struct query *query, const struct query_table *table, query_row_
                 struct err *err) {
     const char *names[MOST_COLUMNS];
     size_t id = 0;
-    if (!query_load_part(query, table->part, err))
+    if (!query_load(query, table->part, err))
         return false;
     while (query_table_at(id) != table)
         id++;

@@ -67,6 +67,10 @@ typedef bool query_load_fn(void *data, struct query *query, enum query_part part
 struct query *query_open(query_load_fn *load, void *data, struct err *err) CC_MUST_USE;
 void query_close(struct query *query); /* accepts NULL */
 void query_give_profile(struct query *query, const struct query_profile *profile);
+/* Takes a profile that was measured, in the place of the model's: the summary as JSON that
+ * neuron-explorer and neuron-profile print, the whole profile as their JSON, or the profile that
+ * the runner made of it on its host. ERR_DAMAGED for another text. */
+bool query_give_measured(struct query *query, struct str json, struct err *err) CC_MUST_USE;
 /* Adds a row to a table of QUERY_SESSION, as texts in the order of its columns (NULL: null). They
  * are copied. False when the table has the most rows that it may (QUERY_MOST_ROWS). */
 #define QUERY_MOST_ROWS ((size_t)4000000)
@@ -87,6 +91,8 @@ struct query_answer {
 };
 /* Called for each row, and once before the first with values NULL. False ends the question. */
 typedef bool query_row_fn(void *data, const struct query_answer *row);
+/* Has the rows of a part made, once: before a question that must not fail for them. */
+bool query_load(struct query *query, enum query_part part, struct err *err) CC_MUST_USE;
 /* Runs one SELECT. Usage error for SQL that is wrong (with the names that come near a wrong one),
  * that would do anything but read, or that takes more than its limits; an error of `load` as it
  * is. */

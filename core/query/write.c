@@ -90,7 +90,7 @@ bool query_write_json(struct query *query, FILE *to, struct err *err) {
     for (size_t t = 0; ok && (table = query_table_at(t)); t++) {
         if (table->part != QUERY_PROFILE)
             continue;
-        if (!query_load_part(query, QUERY_PROFILE, err)) /* before anything is written */
+        if (!query_load(query, QUERY_PROFILE, err)) /* before anything is written */
             return false;
         fprintf(to, "%s\"%s\": ", any ? ",\n" : "{\n", table->name);
         any = true;
@@ -169,7 +169,7 @@ static bool save_table(struct query *query, struct saving *saving, const struct 
 static bool save_all(struct query *query, struct saving *saving, struct err *err) {
     const struct query_table *table;
     struct err none = {0};
-    bool has_session = query_load_part(query, QUERY_SESSION, &none), ok = true;
+    bool has_session = query_load(query, QUERY_SESSION, &none), ok = true;
     sqlite3_exec(saving->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN", NULL, NULL,
                  NULL); /* a file that is not whole does not get its name */
     for (size_t t = 0; ok && (table = query_table_at(t)); t++)
@@ -183,7 +183,7 @@ static bool save_all(struct query *query, struct saving *saving, struct err *err
 bool query_write_sqlite(struct query *query, const char *path, struct err *err) {
     struct saving saving = {0};
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    if (!query_load_part(query, QUERY_PROFILE, err))
+    if (!query_load(query, QUERY_PROFILE, err))
         return false;
     bool ok = sqlite3_open_v2(path, &saving.db, flags, NULL) == SQLITE_OK ||
               err_set(err, ERR_ENVIRONMENT, "cannot make %.200s: %s", path,

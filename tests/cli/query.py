@@ -23,6 +23,7 @@ HONE = os.path.abspath(sys.argv.pop(1))
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone_query_"))
 ENV = dict(os.environ, XDG_CACHE_HOME=str(FOLDER / "cache"), XDG_STATE_HOME=str(FOLDER / "state"),
            XDG_CONFIG_HOME=str(FOLDER / "config"))
+MEASURED = pathlib.Path(__file__).resolve().parent.parent / "query" / "measured"
 INPUTS = ["--input", "x=128x1024:float32", "--input", "z=128x1024:float32"]
 
 
@@ -344,6 +345,86 @@ class Query(unittest.TestCase):
                                   stdout=full, stderr=subprocess.PIPE, timeout=120)
         self.assertEqual(done.returncode, 3)
         self.assertIn(b"could not be written", done.stderr)
+
+    def measured(self, name, sql):
+        answer = json.loads(self.ask(MEASURED / f"{name}.json", sql, "--json"))
+        return [dict(zip(answer["columns"], row)) for row in answer["rows"]]
+
+    def test_a_summary_of_neuron_explorer_has_the_same_tables(self):
+        summary = self.measured("summary", "SELECT * FROM Summary")[0]
+        self.assertEqual((summary["total_time"], summary["dma_active_time_percent"]), (2e-5, 65))
+        self.assertEqual(summary["hbm_read_bytes"], 1048576)
+        self.assertIsNone(summary["mfu_estimated_percent"])  # NaN, which is no JSON
+        self.assertIsNone(summary["spill_save_bytes"])
+        meta = self.measured("summary", "SELECT source, latency_us FROM Metadata")[0]
+        self.assertEqual(meta, {"source": "device", "latency_us": 18.5})
+        units = {row["name"]: row["unit"] for row in
+                 self.measured("summary", "SELECT name, unit FROM Metric")}
+        self.assertEqual((units["neuroncore_cycle_count"], units["mm_arithmetic_intensity"]),
+                         ("cycles", "ratio"))
+        self.assertNotIn("instance_type", units)
+        self.assertIn("2 nodes", self.measured("summary", "SELECT * FROM Warning")[0]["message"])
+        for recipe in ("headline", "gate", "opcodes", "limits"):
+            self.ask(MEASURED / "summary.json", "--recipe", recipe)
+        self.assertIn("2e-05", hone("profile", MEASURED / "summary.json", "--format", "csv",
+                                    "--table", "Summary").stdout.decode())
+
+    def test_a_profile_of_neuron_explorer_has_the_same_tables(self):
+        rows = self.measured("profile", "SELECT * FROM Instruction")
+        self.assertEqual([(row["id"], row["engine"], row["opcode"], row["start_ts"], row["end_ts"])
+                          for row in rows],
+                         [(0, "Tensor", "MATMUL", 0, 148),  # it counts in ps, from anywhere
+                          (1, "Vector", "TENSOR_TENSOR", 200, 1200),
+                          (2, "Scalar", "ACTIVATE", 1200, 2200),
+                          (3, "GpSimd", "MEMSET", 3200, 4000)])
+        self.assertEqual([row["line"] for row in rows], [None, 12, 13, None])
+        self.assertEqual(rows[1]["bir_debug_info_source_location"], "kernel.py:12")
+        self.assertEqual((rows[2]["bir_id"], rows[2]["evt_wait_time_ns"]), ("I-77", 250))
+        shares = {row["name"]: row["value"] for row in
+                  self.measured("profile", "SELECT * FROM Metric WHERE unit = '%'")}
+        self.assertEqual(shares, {"tensor_engine_active_time_percent": 25,
+                                  "dma_active_time_percent": 65,
+                                  "vector_engine_active_time_percent": 25})
+        self.assertEqual(len(self.measured("profile", "SELECT * FROM Warning")), 5)
+
+    def test_a_profile_that_the_runner_brought_has_the_same_tables(self):
+        self.assertEqual(self.measured("ours", "SELECT engine, start_ts, duration_ns FROM "
+                                       "ActiveTime WHERE engine = 'DMA'"),
+                         [{"engine": "DMA", "start_ts": 0, "duration_ns": 2500},
+                          {"engine": "DMA", "start_ts": 4500, "duration_ns": 500}])
+        self.assertEqual(self.measured("ours", "SELECT file, line, us, dma_ns FROM Line"),
+                         [{"file": "kernel.py", "line": 12, "us": 3.75, "dma_ns": 3000},
+                          {"file": "helpers.py", "line": 3, "us": 1.25, "dma_ns": 0}])
+        self.assertEqual(self.measured("ours", "SELECT name FROM Bound WHERE is_bound"),
+                         [{"name": "DMA"}])
+        joined = self.measured("ours", "SELECT i.opcode, d.dest FROM Flow f JOIN Instruction i ON "
+                               "i.id = f.in_id JOIN DmaPacketAggregated d ON d.id = f.out_id")
+        self.assertEqual([row["dest"] for row in joined], ["SBUF", "SBUF", "HBM"])
+        database = FOLDER / "measured.db"
+        self.assertEqual(hone("profile", MEASURED / "ours.json", "--format", "sqlite", "--output",
+                              database).returncode, 0)
+        with sqlite3.connect(database) as tables:
+            self.assertEqual(tables.execute("SELECT source FROM Metadata").fetchall(),
+                             [("device",)])
+        for recipe in self.ask("--recipes").splitlines():
+            done = hone("query", MEASURED / "ours.json", "--recipe", recipe.split()[0])
+            self.assertTrue(not done.returncode or b"has no session" in done.stderr, done.stderr)
+
+    def test_what_is_no_profile_is_named(self):
+        for name, text, said in (("list.json", "[1, 2]", "no JSON"),
+                                 ("odd.json", "{}", "no profile"),
+                                 ("cut.json", '{"total_time": 1, "x": {"y": 2}', "not all of it"),
+                                 ("deep.json", '{"a":' * 5000 + "}" * 5000, "no JSON"),
+                                 ("empty.json", "", "no JSON")):
+            (FOLDER / name).write_text(text)
+            done = hone("query", FOLDER / name, "SELECT * FROM Summary")
+            self.assertEqual((done.returncode, done.stdout), (4, b""), (name, done.stderr))
+            self.assertIn(said, done.stderr.decode())
+        for name in ("profile.ntff", "kernel.neff", "Summary.parquet"):
+            self.assertIn("summary-json", self.ask(FOLDER / name, "SELECT 1", status=2))
+        done = hone("profile", MEASURED / "ours.json", "--format", "perfetto")
+        self.assertIn(b"neuron-explorer", done.stderr)
+        self.assertEqual(done.returncode, 2)
 
     def test_asking_changes_nothing(self):
         def state():

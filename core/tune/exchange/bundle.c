@@ -477,6 +477,8 @@ static bool attempt_find(const struct tune_state *state, int number, const char 
                        session, wanted, state->attempts.len - 1);
     found->attempt = wanted;
     found->source = tune_source_copy(state, attempt);
+    if (attempt->timeline && !attempt->modelled && !attempt->profile_modelled)
+        found->measured = mem_strdup(attempt->timeline);
     return (found->source && *found->source) ||
            err_set(err, ERR_DAMAGED, "the source of attempt %d cannot be read from %.200s", wanted,
                    session);
@@ -508,5 +510,6 @@ void tune_session_kernel_free(struct tune_session_kernel *found) {
     free(found->function);
     free(found->device);
     free(found->release);
+    free(found->measured);
     *found = (struct tune_session_kernel){0};
 }

@@ -56,6 +56,7 @@ struct tune_session_kernel {
     int attempt;
     char *source, *kernel, *reference; /* the text; the files that it is evaluated with */
     char *function, *device, *release;
+    char *measured; /* hash of the profile that a device gave; NULL: none did */
     int lnc;
     bool is_pessimistic;
 };

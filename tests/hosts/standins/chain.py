@@ -114,6 +114,7 @@ class Chain(unittest.TestCase):
         self.assertTrue(end["best"]["correct"])
         self.assertGreater(end["best"]["speedup"], 1.05, (line, end))
         self.has_artefacts(end, line)
+        self.is_asked(end)
         for which in ("baseline", "best"):
             self.as_modelled(end[which], line)
             self.as_predicted(end[which], line)
@@ -126,6 +127,29 @@ class Chain(unittest.TestCase):
         wanted = {"events.ndjson", "kernel.neff", "profile.ntff", "summary.json"}
         wanted |= {"launches.ndjson.gz"} if lines.LINES[line]["nrtpy"] else set()
         self.assertEqual(set(os.listdir(os.path.join(session, "run", "0.1"))), wanted)
+
+    def ask(self, name, sql, *more):
+        out, errors = self.lab.start("query", name, sql, "--json", *more).communicate()
+        answer = json.loads(out or "{}")
+        self.assertIn("rows", answer, errors)
+        return answer["rows"]
+
+    def is_asked(self, end):
+        """Questions to an attempt are answered by the device's profile, not the model's."""
+        session = os.path.dirname(os.path.dirname(end["best"]["kernel"]))
+        best = ("--attempt", str(end["best"]["attempt"]))
+        self.assertEqual(self.ask(session, "SELECT source FROM Metadata", *best), [["device"]])
+        total = self.ask(session, "SELECT total_time FROM Summary", *best)[0][0]
+        self.assertAlmostEqual(total * 1e6 / end["best"]["latency_us"], 1, 0)
+        rows = self.ask(session, "SELECT COUNT(*), MAX(end_ts) FROM Instruction WHERE line > 0",
+                        *best)[0]
+        self.assertGreater(rows[0], 3)
+        self.assertGreater(rows[1], 0)
+        lines_of = self.ask(session, "SELECT SUM(share) FROM Line", *best)
+        self.assertAlmostEqual(lines_of[0][0], 1, 3)
+        summary = os.path.join(session, "run", "0.1", "summary.json")
+        self.assertEqual(self.ask(summary, "SELECT source FROM Metadata"), [["device"]])
+        self.assertGreater(self.ask(summary, "SELECT total_time FROM Summary")[0][0], 0)
 
     def as_modelled(self, attempt, line):
         """What was measured there is what the device model says here."""

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cells of a profile's tables where it was measured. What the device's tools do not tell is
+ * null. */
+#include <math.h>
+
+#include "query/private.h"
+
+#define PE_ROWS 128 /* of the PE array: nki_spec, all generations */
+
+static void put_int(struct query_value *value, int64_t integer) {
+    value->type = integer < 0 ? QUERY_NULL : QUERY_INT;
+    value->integer = integer;
+}
+
+static void put_real(struct query_value *value, double real) {
+    value->type = isfinite(real) ? QUERY_REAL : QUERY_NULL;
+    value->real = real;
+}
+
+static void put_text(struct query_value *value, const char *text) {
+    value->type = text ? QUERY_TEXT : QUERY_NULL;
+    value->text = text;
+}
+
+static const char *engine_of(uint32_t lane) {
+    return lane == MEASURED_DMA_IN || lane == MEASURED_DMA_OUT ? "DMA" : measured_lanes[lane];
+}
+
+static void instruction_cell(struct measured *measured, size_t row, int column,
+                             struct query_value *value) {
+    const struct measured_span *span = &measured->spans.at[row];
+    switch (column) {
+    case INSTRUCTION_id: put_int(value, (int64_t)row); return;
+    case INSTRUCTION_engine: put_text(value, engine_of(span->lane)); return;
+    case INSTRUCTION_opcode: put_text(value, span->opcode); return;
+    case INSTRUCTION_start_ts: put_real(value, span->start_ns); return;
+    case INSTRUCTION_end_ts: put_real(value, span->end_ns); return;
+    case INSTRUCTION_duration_ns: put_real(value, span->end_ns - span->start_ns); return;
+    case INSTRUCTION_evt_wait_time_ns: put_real(value, span->waited_ns); return;
+    case INSTRUCTION_bir_id:
+        if (span->number < 0)
+            return;
+        buf_clear(&measured->text);
+        buf_printf(&measured->text, "I-%lld", (long long)span->number);
+        put_text(value, measured->text.at);
+        return;
+    case INSTRUCTION_bir_debug_info_source_location: put_text(value, span->place); return;
+    case INSTRUCTION_adjusted_flops: put_real(value, span->flops); return;
+    case INSTRUCTION_hbm_read_bytes: put_int(value, span->read_bytes); return;
+    case INSTRUCTION_hbm_write_bytes: put_int(value, span->write_bytes); return;
+    case INSTRUCTION_operands: put_text(value, span->operands); return;
+    case INSTRUCTION_file: put_text(value, span->file); return;
+    case INSTRUCTION_line: put_int(value, span->line > 0 ? span->line : -1); return;
+    case INSTRUCTION_queue: put_text(value, measured_lanes[span->lane]); return;
+    }
+}
+
+static void flow_cell(struct measured *measured, size_t row, int column,
+                      struct query_value *value) {
+    switch (column) {
+    case FLOW_in_table: put_text(value, "Instruction"); return;
+    case FLOW_in_id: put_int(value, measured->transfers.at[row]); return;
+    case FLOW_out_table: put_text(value, "DmaPacketAggregated"); return;
+    case FLOW_out_id: put_int(value, (int64_t)row); return;
+    }
+}
+
+static void transfer_cell(struct measured *measured, size_t row, int column,
+                          struct query_value *value) {
+    const struct measured_span *span = &measured->spans.at[measured->transfers.at[row]];
+    bool in = span->lane == MEASURED_DMA_IN;
+    switch (column) {
+    case TRANSFER_id: put_int(value, (int64_t)row); return;
+    case TRANSFER_variable: put_text(value, span->opcode); return;
+    case TRANSFER_source: put_text(value, in ? "HBM" : "SBUF"); return;
+    case TRANSFER_dest: put_text(value, in ? "SBUF" : "HBM"); return;
+    case TRANSFER_start_ts: put_real(value, span->start_ns); return;
+    case TRANSFER_end_ts: put_real(value, span->end_ns); return;
+    case TRANSFER_duration_ns: put_real(value, span->end_ns - span->start_ns); return;
+    case TRANSFER_line: put_int(value, span->line > 0 ? span->line : -1); return;
+    case TRANSFER_instruction: put_int(value, measured->transfers.at[row]); return;
+    }
+}
+
+static void packet_cell(struct measured *measured, size_t row, int column,
+                        struct query_value *value) {
+    const struct measured_span *span = &measured->spans.at[measured->transfers.at[row]];
+    switch (column) {
+    case PACKET_id: put_int(value, (int64_t)row); return;
+    case PACKET_start_ts: put_real(value, span->start_ns); return;
+    case PACKET_end_ts: put_real(value, span->end_ns); return;
+    case PACKET_duration_ns: put_real(value, span->end_ns - span->start_ns); return;
+    }
+}
+
+static void active_cell(struct measured *measured, size_t row, int column,
+                        struct query_value *value) {
+    const struct stretch *active = &measured->actives.at[row];
+    switch (column) {
+    case ACTIVE_engine: put_text(value, engine_of(active->lane)); return;
+    case ACTIVE_start_ts: put_real(value, active->start_ns); return;
+    case ACTIVE_end_ts: put_real(value, active->end_ns); return;
+    case ACTIVE_duration_ns: put_real(value, active->end_ns - active->start_ns); return;
+    }
+}
+
+static void line_cell(struct measured *measured, size_t row, int column,
+                      struct query_value *value) {
+    const struct measured_line *line = &measured->lines.at[row];
+    switch (column) {
+    case LINE_file: put_text(value, line->file); return;
+    case LINE_line: put_int(value, line->line > 0 ? line->line : -1); return;
+    case LINE_share: put_real(value, line->share); return;
+    case LINE_us: put_real(value, line->share * measured->latency_us); return;
+    case LINE_instructions: put_int(value, line->instructions); return;
+    case LINE_hbm_bytes: put_int(value, line->hbm_bytes); return;
+    case LINE_tensor_ns: put_real(value, line->engine_ns[0]); return;
+    case LINE_vector_ns: put_real(value, line->engine_ns[1]); return;
+    case LINE_scalar_ns: put_real(value, line->engine_ns[2]); return;
+    case LINE_gpsimd_ns: put_real(value, line->engine_ns[3]); return;
+    case LINE_dma_ns: put_real(value, line->engine_ns[4]); return;
+    }
+}
+
+static void bound_cell(struct measured *measured, size_t row, int column,
+                       struct query_value *value) {
+    const struct measured_bound *bound = &measured->bounds.at[row];
+    switch (column) {
+    case BOUND_name: put_text(value, bound->name); return;
+    case BOUND_busy_us: put_real(value, bound->busy_us); return;
+    case BOUND_without_us: put_real(value, bound->without_us); return;
+    case BOUND_is_bound:
+        put_int(value, measured->bound && !strcmp(bound->name, measured->bound));
+        return;
+    }
+}
+
+static void metric_cell(struct measured *measured, size_t row, int column,
+                        struct query_value *value) {
+    const struct measured_metric *metric = &measured->metrics.at[row];
+    switch (column) {
+    case METRIC_name: put_text(value, metric->name); return;
+    case METRIC_value: put_real(value, metric->value); return;
+    case METRIC_unit: put_text(value, metric->unit); return;
+    }
+}
+
+static void summary_cell(struct measured *measured, size_t row, int column,
+                         struct query_value *value) {
+    const char *name = query_table_at(TABLE_SUMMARY)->columns[column].name;
+    (void)row;
+    for (size_t i = 0; i < measured->metrics.len; i++)
+        if (!strcmp(measured->metrics.at[i].name, name))
+            put_real(value, measured->metrics.at[i].value);
+}
+
+/* Of the hardware, where the file says which. */
+static void hardware_cell(const struct device_generation *generation, int column,
+                          struct query_value *value) {
+    switch (column) {
+    case METADATA_dma_ddr_bandwidth:
+        put_real(value, 1e9 * device_memory_bytes_per_ns_on(generation, 1));
+        return;
+    case METADATA_tensor_engine_num_rows:
+    case METADATA_tensor_engine_num_cols: put_int(value, PE_ROWS); return;
+    case METADATA_tensor_engine_clock_freq:
+        put_real(value, generation->clock_ghz[NKI_ENGINE_TENSOR]);
+        return;
+    }
+}
+
+static void metadata_cell(struct measured *measured, size_t row, int column,
+                          struct query_value *value) {
+    const struct device_generation *generation =
+        measured->device ? device_generation_find(measured->device) : NULL;
+    (void)row;
+    switch (column) {
+    case METADATA_kernel: put_text(value, measured->kernel); return;
+    case METADATA_device: put_text(value, measured->device); return;
+    case METADATA_source: put_text(value, measured->source); return;
+    case METADATA_latency_us: put_real(value, measured->latency_us); return;
+    case METADATA_floor_us: put_real(value, measured->floor_us); return;
+    case METADATA_floor_bound: put_text(value, measured->floor_bound); return;
+    case METADATA_bound: put_text(value, measured->bound); return;
+    default:
+        if (generation)
+            hardware_cell(generation, column, value);
+    }
+}
+
+static void warning_cell(struct measured *measured, size_t row, int column,
+                         struct query_value *value) {
+    (void)column;
+    put_text(value, measured->warnings.at[row]);
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+size_t measured_rows(const struct measured *measured, enum table_id table) {
+    switch (table) {
+    case TABLE_INSTRUCTION: return measured->spans.len;
+    case TABLE_FLOW:
+    case TABLE_TRANSFER:
+    case TABLE_PACKET: return measured->transfers.len;
+    case TABLE_ACTIVE: return measured->actives.len;
+    case TABLE_LINE: return measured->lines.len;
+    case TABLE_BOUND: return measured->bounds.len;
+    case TABLE_METRIC: return measured->metrics.len;
+    case TABLE_SUMMARY:
+    case TABLE_METADATA: return 1;
+    case TABLE_WARNING: return measured->warnings.len;
+    default: return 0; /* what only the model knows */
+    }
+}
+
+void measured_cell(struct measured *measured, enum table_id table, size_t row, int column,
+                   struct query_value *value) {
+    typedef void cell_fn(struct measured *, size_t, int, struct query_value *);
+    static cell_fn *const cells[TABLE_COUNT] = {[TABLE_INSTRUCTION] = instruction_cell,
+                                                [TABLE_FLOW] = flow_cell,
+                                                [TABLE_TRANSFER] = transfer_cell,
+                                                [TABLE_PACKET] = packet_cell,
+                                                [TABLE_ACTIVE] = active_cell,
+                                                [TABLE_LINE] = line_cell,
+                                                [TABLE_BOUND] = bound_cell,
+                                                [TABLE_METRIC] = metric_cell,
+                                                [TABLE_SUMMARY] = summary_cell,
+                                                [TABLE_METADATA] = metadata_cell,
+                                                [TABLE_WARNING] = warning_cell};
+    value->type = QUERY_NULL;
+    if (cells[table])
+        cells[table](measured, row, column, value);
+}
