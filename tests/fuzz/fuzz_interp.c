@@ -49,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                              .n_inputs = 2,
                                              .max_instructions = 2000,
                                              .max_steps = 20000,
-                                             .max_bytes = 16 << 20};
+                                             .max_bytes = 16 << 20,
+                                             .every_error = size % 3 == 0};
     if (memmem(data, size, "program_id", strlen("program_id")))
         options.grid[0] = 2;
     struct nki_program *program = nki_specialise(tree, &options, &diags);

@@ -216,9 +216,48 @@ static void instructions_know_where_they_came_from(void **state) {
     diag_free(&diags);
 }
 
+/* Causes in the order of the evaluation; what follows from one is a note of it. */
+static void all_independent_errors_are_found_at_once(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"def k():\n    a = first\n    b = 2 + 'x'\n    c = a + 1\n    d = c\n    return other\n",
+         "k.py:2:9: error: name 'first' is not defined [NameError]"
+         "| lines 4, 5 use what this should make, and were not looked at\n"
+         "| '+' is not defined between int and str\n| name 'other' is not defined\n"},
+        /* each round of a loop fails alike, and a function that is called twice */
+        {"def f(x):\n    y = x.size\n    return y + 1\n"
+         "def k():\n    for i in range(3):\n        z = f(i)\n        z += 1\n        len(5)\n",
+         "k.py:2:9: error: int has no attribute 'size' [AttributeError]"
+         "| in f, called from line 6\n"
+         "| lines 3, 6, 7 use what this should make, and were not looked at\n"
+         "| int has no length\n"},
+        /* a list that lacks an element is no second error */
+        {"def k():\n    x = []\n    x.append(nope)\n    y = x[0]\n    return y\n",
+         "k.py:3:14: error: name 'nope' is not defined [NameError]"
+         "| lines 4, 5 use what this should make, and were not looked at\n"},
+        /* a handler decides about an error, and what is passed over as a whole leaves no names */
+        {"def k():\n    try:\n        a = nope\n    except NameError:\n        a = 1\n    b = a.b\n"
+         "    for i in b:\n        c = 1\n    return c\n",
+         "k.py:6:9: error: int has no attribute 'b' [AttributeError]"
+         "| lines 7, 9 use what this should make, and were not looked at\n"},
+        /* what no statement can be passed over for ends it */
+        {"def k():\n    assert False\n    return nope\n",
+         "k.py:2:5: error: assertion failed: False is false [AssertionError]"},
+        {"def k():\n    return 7\n", "7"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct nki_specialise_options options = {.every_error = true};
+        const char *result = run_with(rows[i][0], &options);
+        if (strcmp(result, rows[i][1]) != 0)
+            print_error("source:\n%s\n%s\n", rows[i][0], result);
+        assert_string_equal(result, rows[i][1]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_say_what_was_found),
+        cmocka_unit_test(all_independent_errors_are_found_at_once),
         cmocka_unit_test(inputs_have_to_fit_the_parameters),
         cmocka_unit_test(nothing_runs_for_ever),
         cmocka_unit_test(values_that_contain_themselves_end),

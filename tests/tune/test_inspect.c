@@ -254,6 +254,31 @@ static void run_one(const char *what, const char *by, const char *precision, con
     buf_free(&text);
 }
 
+/* A name that is not there, and beside it what only evaluating shows; not what follows from them.
+ */
+static void all_that_stops_a_candidate_is_told_in_one_turn(void **unused) {
+    (void)unused;
+    struct fake fake;
+    struct fake_plan plan;
+    struct buf text = {0};
+    propose(&fake, &plan, &text, "power = nl.exp(negated)",
+            "power = nl.expo(negated)\n            nl.multiply(x_tile, negated[0:3])");
+    find_shapes(&fake);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    const struct tune_state *state = fake_state(&fake);
+    size_t at = 0, count = 0;
+    const struct tune_diagnostic *diag;
+    int lines[3] = {0};
+    while ((diag = tune_diagnostic_next(state, 1, &at)) && count < COUNT_OF(lines))
+        lines[count++] = diag->line;
+    assert_int_equal(count, 2);
+    assert_int_equal(lines[1], lines[0] + 1);
+    assert_int_equal(finding(state, "hone-candidate-name")->line, lines[0]);
+    assert_non_null(strstr(state->attempts.at[1].verdict.compiles_why, "nki.language.expo"));
+    fake_end(&fake);
+    buf_free(&text);
+}
+
 static void the_program_tells_what_the_source_hides(void **unused) {
     (void)unused;
     run_one("nl.exp(negated)", "nl.exp(negated, dtype=nl.bfloat16)", "keep",
@@ -330,6 +355,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(there_is_no_way_past_the_list),
         cmocka_unit_test(what_the_first_kernel_uses_is_for_candidates_once_it_is_allowed),
         cmocka_unit_test(the_person_is_shown_it_and_can_take_the_word_back),
+        cmocka_unit_test(all_that_stops_a_candidate_is_told_in_one_turn),
         cmocka_unit_test(the_program_tells_what_the_source_hides),
         cmocka_unit_test(an_attempt_has_the_class_that_its_program_shows),
         cmocka_unit_test(a_kernel_that_is_not_exact_enough_any_more_is_left),

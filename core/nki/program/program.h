@@ -484,6 +484,7 @@ struct nki_specialise_options {
     size_t fold_least;    /* .. where that leaves out so many instructions or more */
     bool *was_folded;     /* becomes true when some were left out; may be NULL */
     bool every_round;     /* no round of a loop is copied from those before it */
+    bool every_error;     /* after an error it is looked for further ones that do not follow */
     bool partial;         /* inputs may be missing: evaluation goes as far as it can without
                            * them, and returns the program up to there */
     const struct nki_watch *watch; /* NULL: nobody */

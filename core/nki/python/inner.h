@@ -237,7 +237,9 @@ struct interp {
     struct value_keyword *keywords;
     size_t n_keywords;
     struct failure failure;
-    struct value handled; /* the exception of the present except block */
+    struct value handled;      /* the exception of the present except block */
+    int tries;                 /* > 0: within try, whose handlers decide what an error means */
+    struct recovery *recovery; /* all errors are looked for; NULL: the first ends it */
     VEC(struct unit *) units;
     uint64_t search;     /* the search for a name through `import *` .. */
     int within_search;   /* .. and how many units deep it is */
@@ -286,6 +288,16 @@ void interp_count(struct interp *in, uint64_t steps);
 void budget_blame_loop(struct interp *in, const struct nki_node *loop, int64_t round,
                        int64_t length);
 void budget_print_loop(const struct failure *failure, struct buf *out);
+
+/* recover.c */
+struct recovery *recovery_new(void) CC_MUST_USE;
+void recovery_free(struct recovery *recovery); /* accepts NULL */
+/* Passes over a statement that failed, so that evaluation goes on. False: it cannot, the failure is
+ * the caller's. */
+bool recover(struct interp *in, const struct nki_node *stmt);
+bool recovery_has_found(const struct recovery *recovery); /* false for NULL */
+/* Makes diagnostics of all causes, the first one first, and of the failure at which it ended. */
+void recovery_report(struct interp *in);
 
 /* interp_scope.c */
 void scope_resolve(struct interp *in, struct unit *unit);

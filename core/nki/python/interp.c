@@ -100,6 +100,7 @@ void interp_free(struct interp *in) {
     vec_free(&in->rounds);
     vec_free(&in->units);
     vec_free(&in->warned);
+    recovery_free(in->recovery);
     map_free(&in->interned);
     map_free(&in->builtins);
     free(in->signatures);

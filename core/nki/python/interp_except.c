@@ -162,7 +162,9 @@ static enum flow handle_failure(struct interp *in, const struct nki_node *stmt) 
 
 enum flow exec_try(struct interp *in, const struct nki_node *stmt) {
     size_t temps = in->n_temps, keywords = in->n_keywords;
+    in->tries++;
     enum flow flow = exec_block(in, &stmt->try_.body);
+    in->tries--;
     if (flow == FLOW_ERROR) {
         in->n_temps = temps;
         in->n_keywords = keywords;

@@ -388,9 +388,16 @@ static enum flow (*const statements[NKI_KIND_COUNT])(struct interp *, const stru
 };
 
 enum flow exec(struct interp *in, const struct nki_node *stmt) {
+    size_t temps = in->n_temps, keywords = in->n_keywords;
     if (!interp_step(in, stmt))
         return FLOW_ERROR;
-    return statements[stmt->kind] ? statements[stmt->kind](in, stmt) : exec_error(in, stmt);
+    enum flow flow =
+        statements[stmt->kind] ? statements[stmt->kind](in, stmt) : exec_error(in, stmt);
+    if (flow != FLOW_ERROR || !in->recovery || !recover(in, stmt))
+        return flow;
+    in->n_temps = temps;
+    in->n_keywords = keywords;
+    return FLOW_NEXT;
 }
 
 enum flow exec_block(struct interp *in, const struct nki_list *body) {

@@ -272,7 +272,7 @@ static bool ends_early(const struct interp *in) {
  * wrong. Then *again becomes true, nothing is reported and all has to be evaluated. */
 static struct nki_program *evaluate(struct interp *in, bool *again) {
     struct nki_program *program = in->program;
-    bool good = specialise(in) && interp_check(in, NULL);
+    bool good = specialise(in) && interp_check(in, NULL) && !recovery_has_found(in->recovery);
     budget_close(in);
     if (good && !in->unlike && program->cores > 1 && !nki_program_weave(program, in->diags)) {
         nki_program_free(program);
@@ -282,14 +282,33 @@ static struct nki_program *evaluate(struct interp *in, bool *again) {
     *again = in->unlike || (!good && in->copied);
     if (good && !*again)
         return program;
-    if (!good && !in->failure.set)
+    if (!good && !in->failure.set && !recovery_has_found(in->recovery))
         HONE_BUG("specialising failed without a reason");
     if (!*again && ends_early(in))
         return program;
-    if (!*again)
+    if (!*again && in->recovery)
+        recovery_report(in);
+    else if (!*again)
         interp_report(in);
     nki_program_free(program);
     return NULL;
+}
+
+/* After a first error: all that are independent of each other, in its place. */
+static void find_further(struct interp *first, struct diag_list *diags, size_t findings) {
+    struct nki_specialise_options options = *first->options;
+    struct diag_list all = {0};
+    bool again;
+    options.every_round = true;
+    struct interp *in = interp_new(first->tree, &options, first->objects, first->library, &all);
+    in->recovery = recovery_new();
+    nki_program_free(evaluate(in, &again));
+    interp_free(in);
+    if (all.errors)
+        diag_forget(diags, findings);
+    for (size_t i = 0; all.errors && i < all.all.len; i++)
+        diag_copy(diags, &all.all.at[i]);
+    diag_free(&all);
 }
 
 struct nki_program *interp_specialise(const struct nki_tree *tree,
@@ -309,6 +328,8 @@ struct nki_program *interp_specialise(const struct nki_tree *tree,
     while (again) {
         struct interp *in = interp_new(tree, &mine, objects, library, diags);
         program = evaluate(in, &again);
+        if (!program && !again && options->every_error && !in->failure.fatal)
+            find_further(in, diags, findings);
         interp_free(in);
         if (again)
             diag_forget(diags, findings);

@@ -19,7 +19,8 @@ static void check_with_inputs(struct evaluation *evaluation) {
                                              .grid = {job->lnc},
                                              .max_instructions = (size_t)job->instruction_limit,
                                              .max_steps = (size_t)job->step_limit,
-                                             .max_bytes = (size_t)job->value_limit};
+                                             .max_bytes = (size_t)job->value_limit,
+                                             .every_error = true};
     evaluation->program = nki_specialise(evaluation->tree, &options, &evaluation->diags);
     if (!evaluation->program || evaluation->diags.errors)
         return;

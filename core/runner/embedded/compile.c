@@ -265,6 +265,7 @@ static void compile(struct evaluation *evaluation, uint32_t rounds, bool *folded
     options.fold_rounds = rounds;
     options.fold_least = evaluation->job.artifact_folder ? FOLD_LEAST_SHOWN : FOLD_LEAST;
     options.was_folded = folded;
+    options.every_error = true;
     *folded = false;
     events_phase("specialise", -1);
     evaluation->program = nki_specialise(evaluation->tree, &options, &evaluation->diags);

@@ -30,6 +30,7 @@ struct inspection {
     enum tune_precision is; /* what the program shows; with is_known */
     bool is_known;
     bool allows_original, any_dialect;
+    bool is_here;               /* the device model runs it: its errors are the target's */
     struct task_inputs *values; /* shapes; NULL: not known */
     struct nki_input *inputs;
     size_t n_inputs;
@@ -43,9 +44,10 @@ struct inspection {
 
 /* ---- on the worker thread ------------------------------------------------------------------- */
 
+/* NULL: there is an error, which `found` has. */
 static struct nki_program *specialise(struct inspection *own, const struct nki_tree *tree,
-                                      const struct device_generation *generation) {
-    struct diag_list ignored = {0};
+                                      const struct device_generation *generation,
+                                      struct diag_list *found) {
     struct nki_specialise_options options = {.function = own->function,
                                              .generation = generation->generation,
                                              .release = own->release,
@@ -54,11 +56,11 @@ static struct nki_program *specialise(struct inspection *own, const struct nki_t
                                              .n_inputs = own->n_inputs,
                                              .max_instructions = MAX_INSTRUCTIONS,
                                              .max_bytes = MAX_BYTES,
-                                             .cancel = &own->cancelled};
-    struct nki_program *program = tree->errors ? NULL : nki_specialise(tree, &options, &ignored);
+                                             .cancel = &own->cancelled,
+                                             .every_error = true};
+    struct nki_program *program = tree->errors ? NULL : nki_specialise(tree, &options, found);
     if (program)
         own->bytes = MAX_OF(own->bytes, (uint64_t)arena_bytes(program->arena));
-    diag_free(&ignored);
     return program;
 }
 
@@ -106,9 +108,10 @@ static void classify(struct inspection *own, const struct nki_facts *facts) {
 static void check_program(struct inspection *own, const struct nki_tree *tree,
                           const struct nki_tree *original) {
     const struct device_generation *generation = device_generation_find(own->device);
-    struct nki_program *program = generation ? specialise(own, tree, generation) : NULL;
+    struct diag_list ignored = {0};
+    struct nki_program *program = generation ? specialise(own, tree, generation, &ignored) : NULL;
     struct nki_program *before =
-        program && !own->facts ? specialise(own, original, generation) : NULL;
+        program && !own->facts ? specialise(own, original, generation, &ignored) : NULL;
     if (before) {
         own->facts = mem_alloc(1, sizeof *own->facts);
         nki_facts_find(before, own->facts);
@@ -126,6 +129,29 @@ static void check_program(struct inspection *own, const struct nki_tree *tree,
         check_generation(own, program, generation);
     nki_program_free(before);
     nki_program_free(program);
+    diag_free(&ignored);
+}
+
+static bool has_line(const struct diag_list *found, size_t count, const struct diag *diag) {
+    for (size_t i = 0; i < count; i++)
+        if (found->all.at[i].line == diag->line && !strcmp(found->all.at[i].file, diag->file))
+            return true;
+    return false;
+}
+
+/* A kernel that is refused is not run: what else would stop it is told in the same turn. */
+static void find_further(struct inspection *own, const struct nki_tree *tree) {
+    const struct device_generation *generation = device_generation_find(own->device);
+    struct diag_list found = {0};
+    size_t count = own->diags.all.len;
+    if (generation)
+        nki_program_free(specialise(own, tree, generation, &found));
+    for (size_t i = 0; i < found.all.len; i++)
+        if (found.all.at[i].severity == DIAG_ERROR &&
+            !has_line(&own->diags, count, &found.all.at[i]))
+            diag_copy(&own->diags, &found.all.at[i]);
+    nki_sort_findings(&own->diags, 0);
+    diag_free(&found);
 }
 
 static void work(void *data) {
@@ -146,6 +172,8 @@ static void work(void *data) {
     nki_lint_candidate(tree, &options, &own->diags);
     if (own->values && !own->diags.errors && !original->errors)
         check_program(own, tree, original);
+    else if (own->values && own->is_here && !tree->errors)
+        find_further(own, tree);
     nki_tree_free(original);
     nki_tree_free(tree);
     diag_free(&ignored);
@@ -295,6 +323,7 @@ static struct inspection *inspection_new(struct tune_session *session, int lane)
     own->original = keep(own, tune_source(state, &state->attempts.at[0]));
     own->device = keep(own, device_name(state->device));
     own->lnc = state->lnc;
+    own->is_here = !state->target || strcmp(state->target, "sim") == 0;
     own->release = keep(own, tune_release(state));
     own->allows_original = state->allows_seed;
     own->any_dialect = takes_any_dialect(state, attempt);
