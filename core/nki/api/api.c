@@ -383,7 +383,11 @@ static bool tensor_binary(struct interp *in, const struct nki_node *node, enum n
 
 static bool api_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
                        struct value a, struct value b, struct value *result) {
-    if (a.kind == VALUE_TENSOR || b.kind == VALUE_TENSOR)
+    bool indexed = a.kind == VALUE_INDEX || b.kind == VALUE_INDEX;
+    bool tiled = a.kind == VALUE_TENSOR || b.kind == VALUE_TENSOR;
+    if (tiled && indexed && op == NKI_ADD)
+        return index_plus(in, node, a, b, result);
+    if (tiled)
         return api_take_operator(in, node, nki_binary_text(op), api_binary_func(op),
                                  a.kind == b.kind) &&
                tensor_binary(in, node, op, a, b, result);

@@ -64,6 +64,7 @@ struct api_build {
     enum nki_engine engine;
     const char *label;
     const struct index_expr *mask;
+    bool dynamic; /* a tile in it may have an index that only the device knows (legacy) */
     struct nki_operand operand[API_MAX_OPERANDS];
     const struct tensor *tensor[API_MAX_OPERANDS]; /* of AP operands; api_emit makes patterns */
 };

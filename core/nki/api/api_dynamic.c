@@ -306,6 +306,56 @@ static bool isa_register_store(struct interp *in, const struct call *call, struc
            api_want_tensor(in, call->node, "dst", v[0], &dst) && store(in, call->node, dst, src);
 }
 
+/* ---- copies (up to NKI 0.3; in the legacy dialect the index is t[p, number[0, 0] + f]) ------- */
+
+static bool want_engine(struct interp *in, const struct nki_node *node, struct value v,
+                        enum nki_engine *engine) {
+    if (v.kind == VALUE_NONE)
+        return true;
+    if (v.kind != VALUE_ENUM || strcmp(v.enumeration->type, "engine") != 0)
+        return interp_error(in, node, "hone-enum", "engine must be a member of nisa.engine");
+    *engine = (enum nki_engine)v.enumeration->number;
+    return true;
+}
+
+/* nisa.tensor_copy_dynamic_src, which returns a new tile in the legacy dialect, and _dst (data is
+ * set), which writes into the tile that it is given. */
+static bool isa_copy_dynamic(struct interp *in, const struct call *call, struct value *result) {
+    bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY, returns = legacy && !call->data;
+    struct value v[6];
+    const struct tensor *src, *dst = NULL;
+    struct tensor *tile = NULL;
+    struct api_build b;
+    enum dtype dtype;
+    *result = NONE_VALUE;
+    if (!api_bind(in, call,
+                  returns  ? "src, *, dst=None, engine=None, dtype=None, mask=None, name=None"
+                  : legacy ? "*, src, dst, engine=None, dtype=None, mask=None, name=None"
+                           : "src, dst, engine=None, dtype=None, mask=None, name=None",
+                  v) ||
+        !api_want_tensor(in, call->node, "src", v[0], &src) ||
+        !api_want_dtype(in, call->node, v[3], &dtype))
+        return false;
+    api_start(&b, in, call->node, NKI_OP_TENSOR_COPY);
+    b.dynamic = true;
+    if (!api_want_mask(in, call->node, v[4], &b.mask) ||
+        !want_engine(in, call->node, v[2], &b.engine))
+        return false;
+    if (returns)
+        dst = tile = api_tile_like(in, call->node, src, NKI_SBUF, dtype ? dtype : src->dtype);
+    else if (!api_want_tensor(in, call->node, "dst", v[1], &dst))
+        return false;
+    if (!dst)
+        return false;
+    api_put_tensor(&b, NKI_DST, dst);
+    api_put_tensor(&b, NKI_TENSOR_COPY_src, src);
+    if (!api_emit(&b))
+        return false;
+    if (tile)
+        *result = value_tensor(tile);
+    return true;
+}
+
 /* ---- NkiScalar (nki.isa.NkiScalar of NKI 0.7) ------------------------------------------------ */
 
 static bool want_scalar_tile(struct interp *in, const struct nki_node *node, const char *what,
@@ -444,6 +494,8 @@ const struct value_native api_dynamic_natives[] = {
     {"nisa.register_move", isa_register_move, NULL},
     {"nisa.register_load", isa_register_load, NULL},
     {"nisa.register_store", isa_register_store, NULL},
+    {"nisa.tensor_copy_dynamic_src", isa_copy_dynamic, NULL},
+    {"nisa.tensor_copy_dynamic_dst", isa_copy_dynamic, "dst"},
     {"nisa.scalar_load", isa_scalar_load, NULL},
     {"nisa.scalar_store", isa_scalar_store, NULL},
     {NULL, NULL, NULL},

@@ -104,6 +104,20 @@ static bool check_scopes(struct api_build *b, int n) {
     return true;
 }
 
+/* In the legacy dialect only nisa.tensor_copy_dynamic_* reaches into a tile by a tile's number. */
+static bool check_dynamic(const struct api_build *b, int n) {
+    for (int k = 0; k < n && !b->dynamic; k++) {
+        const struct tensor *t = b->tensor[k];
+        if (t && t->indirect && !t->indirect->vector && t->indirect->index && t->space != NKI_HBM &&
+            interp_dialect(b->in) == NKI_DIALECT_LEGACY)
+            return interp_error(b->in, b->node,
+                                "err_copy_dynamic_indirect_indices_not_natively_supported",
+                                "an index with a tile's number in it: copy what it selects, with "
+                                "nisa.tensor_copy_dynamic_src or _dst, and use the copy");
+    }
+    return true;
+}
+
 static bool touches(const struct index_expr *mask, int term, int d) {
     return mask->term[term].c[d] != 0 && mask->size[d] != 1;
 }
@@ -292,7 +306,7 @@ bool api_emit(struct api_build *b) {
     api->skipped &= b->mask != NULL;
     if (api->skipped)
         return true;
-    if (!check_scopes(b, n) || (row->streams && !check_counts(b, views)))
+    if (!check_scopes(b, n) || !check_dynamic(b, n) || (row->streams && !check_counts(b, views)))
         return false;
     int dim = row->streams && !b->mask ? dim_to_split(b, n) : -1;
     if (dim >= 0 && b->tensor[NKI_DST]->n_dims > dim)

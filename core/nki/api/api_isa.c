@@ -252,7 +252,7 @@ static bool put_special(struct isa_call *c, int to, struct value v) {
     case TO_RMW: c->rmw = v.kind != VALUE_NONE; return true;
     case TO_EXPRESSION:
     case TO_PREDICATE:
-        if (v.kind != VALUE_INDEX || v.index->mask != (to == TO_PREDICATE))
+        if (v.kind != VALUE_INDEX || v.index->mask != (to == TO_PREDICATE) || v.index->plus)
             return interp_error(in, node, "hone-argument",
                                 "nisa.%s takes %s of nl.arange; found %s", nki_op_name(c->build.op),
                                 to == TO_PREDICATE ? "a comparison" : "an expression",

@@ -18,10 +18,12 @@
 struct index_affine {
     int64_t c0, c[INDEX_MAX_DIMS];
 };
+struct tensor;
 /* An affine expression, or (a mask) the conjunction of `term[k] >= 0`. */
 struct index_expr {
     int n_dims;
     int mask;
+    const struct tensor *plus; /* a tile of one number, which is added on the device; NULL */
     int64_t size[INDEX_MAX_DIMS];
     struct index_affine at;                    /* of an expression */
     int64_t n_terms;                           /* of a mask; 0: always true */
@@ -33,6 +35,9 @@ const struct index_expr *index_new(struct interp *in, const struct index_expr *c
 struct value index_arange(struct interp *in, int64_t start, int64_t count, int64_t step);
 bool index_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
                   struct value a, struct value b, struct value *result);
+/* The sum of an expression and a tile of one number (either may be first). */
+bool index_plus(struct interp *in, const struct nki_node *node, struct value a, struct value b,
+                struct value *result);
 bool index_compare(struct interp *in, const struct nki_node *node, enum nki_comparison op,
                    struct value a, struct value b, struct value *result);
 bool index_unary(struct interp *in, const struct nki_node *node, enum nki_unary op, struct value a,

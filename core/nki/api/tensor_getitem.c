@@ -228,6 +228,21 @@ static bool take_tile(struct getitem *g, const struct tensor *tile, int axis) {
     return true;
 }
 
+/* An index with a tile of one number added to it. */
+static bool take_number(struct getitem *g, const struct tensor *tile, int axis) {
+    if (g->out.indirect || g->from->space == NKI_HBM || g->from->dim[axis].part)
+        return interp_error(g->in, g->node, "err_indirect_indices_free_dim",
+                            "a tile of one number is added to the index of one free dimension of a "
+                            "tile");
+    struct nki_indirect *indirect = ARENA_NEW(interp_arena(g->in), struct nki_indirect);
+    *indirect = (struct nki_indirect){.index = tensor_ap(g->in, g->node, tile, NULL),
+                                      .reg = -1,
+                                      .step = g->from->dim[axis].step,
+                                      .limit = g->from->dim[axis].size};
+    g->out.indirect = indirect;
+    return indirect->index != NULL;
+}
+
 /* An index tile [P, 1] gives the result its first dimension. */
 static bool join_tiles(struct getitem *g, struct index_expr *joined) {
     for (int i = 0; i < g->n_parts; i++) {
@@ -287,6 +302,8 @@ static bool index_advanced(struct getitem *g) {
             g->axis[axis].c0 = at.c0;
             memcpy(g->axis[axis].c, at.c, sizeof at.c);
             g->defers[axis] = true;
+            if (part.index->plus && !take_number(g, part.index->plus, axis))
+                return false;
         } else if (part.kind == VALUE_TENSOR) {
             if (!take_tile(g, part.tensor, axis))
                 return false;

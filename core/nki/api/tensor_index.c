@@ -138,7 +138,10 @@ static bool check_size(struct interp *in, const struct nki_node *node,
 /* out = a + b over the joined shape, each times its factor. */
 static bool combine(struct interp *in, const struct nki_node *node, struct scaled a,
                     struct scaled b, struct index_expr *out) {
-    *out = (struct index_expr){0};
+    *out = (struct index_expr){.plus = a.expr->plus ? a.expr->plus : b.expr->plus};
+    if ((a.expr->plus && b.expr->plus) || (a.expr->plus && a.factor != 1) ||
+        (b.expr->plus && b.factor != 1))
+        return not_affine(in, node, "a number of the device");
     if (!index_broadcast(a.expr, b.expr, out))
         return mismatch(in, node, a.expr, b.expr);
     struct index_affine x = index_align(&a.expr->at, a.expr->n_dims, out->n_dims);
@@ -214,6 +217,21 @@ static bool divide(struct interp *in, const struct nki_node *node, enum nki_bina
     return true;
 }
 
+bool index_plus(struct interp *in, const struct nki_node *node, struct value a, struct value b,
+                struct value *result) {
+    struct index_expr out;
+    struct value tile = a.kind == VALUE_TENSOR ? a : b;
+    index_read(&out, a.kind == VALUE_TENSOR ? b.index : a.index);
+    if (out.mask || out.plus || !out.n_dims || tensor_count(tile.tensor) != 1)
+        return interp_error(in, node, "err_unsupported_expression_in_index",
+                            "an index may have one tile of one number added to it; this one has "
+                            "shape %s",
+                            tensor_shape_text(in, tile.tensor));
+    out.plus = tile.tensor;
+    *result = index_value(in, &out);
+    return true;
+}
+
 bool index_binary(struct interp *in, const struct nki_node *node, enum nki_binary op,
                   struct value a, struct value b, struct value *result) {
     struct index_expr x, y, out;
@@ -223,6 +241,8 @@ bool index_binary(struct interp *in, const struct nki_node *node, enum nki_binar
                             value_type_name(a.kind == VALUE_INDEX ? b : a), nki_binary_text(op));
     if (op == NKI_BIT_AND)
         return join_masks(in, node, &x, &y, result);
+    if ((x.plus || y.plus) && op != NKI_ADD && op != NKI_SUB)
+        return not_affine(in, node, nki_binary_text(op));
     if (!check_size(in, node, &x.at) || !check_size(in, node, &y.at))
         return false;
     if ((x.mask && a.kind == VALUE_INDEX) || (y.mask && b.kind == VALUE_INDEX))
@@ -288,6 +308,9 @@ bool index_compare(struct interp *in, const struct nki_node *node, enum nki_comp
                             "an index expression cannot be compared with %s",
                             value_type_name(a.kind == VALUE_INDEX ? b : a));
     }
+    if (x.plus || y.plus)
+        return interp_error(in, node, "err_unsupported_expression_in_mask",
+                            "a mask cannot depend on a number of the device");
     if (!combine(in, node, (struct scaled){&x, 1}, (struct scaled){&y, -1}, &difference))
         return false;
     struct index_expr mask = {.mask = true, .n_dims = difference.n_dims};
@@ -314,6 +337,8 @@ bool index_unary(struct interp *in, const struct nki_node *node, enum nki_unary 
                  struct value *result) {
     struct index_expr out;
     index_read(&out, a.index);
+    if (op == NKI_UNARY_MINUS && out.plus)
+        return not_affine(in, node, "the negative");
     if (op == NKI_UNARY_MINUS && !out.mask) {
         out.at.c0 = -out.at.c0;
         for (int d = 0; d < out.n_dims; d++)
@@ -387,7 +412,7 @@ bool index_getitem(struct interp *in, const struct nki_node *node, const struct 
                    struct value key, struct value *result) {
     struct index_expr whole, *expr = &whole;
     index_read(expr, from);
-    struct index_expr out = {.mask = expr->mask, .n_terms = expr->n_terms};
+    struct index_expr out = {.mask = expr->mask, .plus = expr->plus, .n_terms = expr->n_terms};
     out.at.c0 = expr->at.c0;
     for (int k = 0; k < expr->n_terms; k++)
         out.term[k].c0 = expr->term[k].c0;
