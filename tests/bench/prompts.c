@@ -58,9 +58,10 @@ static double made_ms(const struct tune_context *context, enum tune_role role) {
     return (double)(clock_monotonic_ns() - before) * 1e-6;
 }
 
-static void look(void *data, int number, enum tune_role role, struct tune_prompt *prompt,
-                 const struct tune_context *context) {
+static void look(void *data, const struct situation *situation) {
     struct bench *bench = data;
+    enum tune_role role = situation->role;
+    struct tune_prompt *prompt = situation->prompt;
     struct kind *kind = &bench->kinds[role];
     struct buf system = {0}, user = {0};
     tune_prompt_print(prompt, &system, &user);
@@ -68,11 +69,13 @@ static void look(void *data, int number, enum tune_role role, struct tune_prompt
         buf_add(&bench->shared, system.at, system.len);
     double bytes = (double)(system.len + user.len), tokens = tune_prompt_tokens(prompt);
     double shared = (double)common(buf_str(&system), buf_str(&bench->shared));
-    double again = lines_in(buf_str(&user), bench->last[role].at), ms = made_ms(context, role);
+    double again = lines_in(buf_str(&user), bench->last[role].at),
+           ms = made_ms(situation->context, role);
     const struct tune_prompt_part *most = largest(prompt);
-    printf("%3d %-10s %7.0f %8.0f %8.1f %% %7.1f %% %7.2f  %s %.0f\n", number, tune_role_word(role),
-           tokens, bytes, shared / bytes * 100, user.len ? again / (double)user.len * 100 : 0, ms,
-           most ? most->name : "", most ? most->tokens : 0);
+    printf("%3d %-10s %7.0f %8.0f %8.1f %% %7.1f %% %7.2f  %s %.0f\n", situation->number,
+           tune_role_word(role), tokens, bytes, shared / bytes * 100,
+           user.len ? again / (double)user.len * 100 : 0, ms, most ? most->name : "",
+           most ? most->tokens : 0);
     *kind = (struct kind){kind->count + 1,       kind->tokens + tokens, kind->bytes + bytes,
                           kind->shared + shared, kind->again + again,   kind->ms + ms};
     buf_clear(&bench->last[role]);
@@ -100,10 +103,11 @@ static void sums_print(const struct bench *bench) {
 }
 
 int main(int argc, char **argv) {
-    static char recorded[] = HONE_SOURCE_DIR "/tests/tune/logs/asked.events";
-    char *only[] = {recorded};
-    char **logs = argc > 1 ? argv + 1 : only;
-    for (int i = 0; i < (argc > 1 ? argc - 1 : 1); i++) {
+    static char softmax[] = HONE_SOURCE_DIR "/tests/tune/logs/asked.events";
+    static char rmsnorm[] = HONE_SOURCE_DIR "/tests/tune/logs/rmsnorm_matmul.events";
+    char *recorded[] = {softmax, rmsnorm};
+    char **logs = argc > 1 ? argv + 1 : recorded;
+    for (int i = 0; i < (argc > 1 ? argc - 1 : (int)COUNT_OF(recorded)); i++) {
         struct bench bench = {0};
         struct err err = {0};
         char *log = file_read(logs[i], 0, NULL, &err);

@@ -2,8 +2,9 @@
 """A language model by script: reads a prompt, prints the next answer of its script.
 
 usage: scripted.py SCRIPT STATE; answers stand in SCRIPT between lines "=== ROLE"; which one is next
-of each role is kept in STATE. Roles are told from what the prompt says. As many questions as
-STATE.out says are not answered."""
+of each role is kept in STATE. Roles are told from what the prompt says. The prompt stays in
+STATE.ROLE and, numbered through, in STATE.NN.ROLE. As many questions as STATE.out says are not
+answered."""
 
 import sys
 
@@ -34,8 +35,9 @@ def main():
         used = []
     with open(state, "a", encoding="utf-8") as file:
         file.write(role + "\n")
-    with open(state + "." + role, "w", encoding="utf-8") as file:
-        file.write(prompt)
+    for name in (role, f"{len(used) + 1:02d}.{role}"):
+        with open(f"{state}.{name}", "w", encoding="utf-8") as file:
+            file.write(prompt)
     mine = answers[role]
     sys.stdout.write(mine[min(used.count(role), len(mine) - 1)])
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The questions of a recorded session, put again from the state as it was when each was asked
- * (logs/asked.events: gains, a loss, kernels that do not compile and one that is wrong, ideas that
- * were set aside). For tests and benchmarks. */
+/* The questions of recorded sessions, put again from the state as it was when each was asked. For
+ * tests and benchmarks. Both sessions are of the real loop: logs/asked.events is softmax (gains, a
+ * loss, kernels that do not compile and one that is wrong, ideas that were set aside; plan and
+ * kernel in one question), logs/rmsnorm_matmul.events what record.py makes (rounds 1 to 6, asked
+ * twice: a plan that was right and brought nothing, three static errors at once, wrong numbers, a
+ * second turn, a class of precision that is not allowed, a plan out of the stock). */
 #ifndef HONE_TESTS_TUNE_SITUATIONS_H
 #define HONE_TESTS_TUNE_SITUATIONS_H
 
@@ -13,8 +16,14 @@
 #include "tune/state/inner.h"
 #include "tune/tune.h"
 
-typedef void situation_fn(void *data, int number, enum tune_role role, struct tune_prompt *prompt,
-                          const struct tune_context *context);
+struct situation {
+    int number; /* from 1 on */
+    enum tune_role role;
+    struct tune_prompt *prompt;
+    const struct tune_context *context;
+    const struct tune_state *state;
+};
+typedef void situation_fn(void *data, const struct situation *situation);
 
 struct situation_event {
     long long seq, ms;
@@ -34,19 +43,40 @@ static inline bool situation_read(struct str *rest, struct situation_event *even
     return true;
 }
 
-/* The role of a question: "role":"planner" of the event asked. */
-static inline enum tune_role situation_role(const char *payload) {
+/* The event asked: its role, the answer that it mends (a call's number, else -1), and whether plan
+ * and kernel are asked for together. */
+struct situation_asked {
+    enum tune_role role;
+    int mends;
+    bool once;
+};
+
+static inline struct situation_asked situation_asked(const char *payload) {
+    struct situation_asked asked = {TUNE_ROLES, -1, false};
     cJSON *object = cJSON_Parse(payload);
     const cJSON *word = cJSON_GetObjectItemCaseSensitive(object, "role");
-    enum tune_role role = TUNE_ROLES;
+    const cJSON *mends = cJSON_GetObjectItemCaseSensitive(object, "mends");
     if (cJSON_IsString(word))
-        tune_role_find(word->valuestring, &role);
+        tune_role_find(word->valuestring, &asked.role);
+    if (cJSON_IsNumber(mends))
+        asked.mends = (int)mends->valuedouble;
+    asked.once = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, "once"));
     cJSON_Delete(object);
-    return role;
+    return asked;
 }
 
-/* Calls fn for each question of the log, before it goes out; models are the same for all roles, so
- * that plan and kernel are asked for together. Returns how many there were. */
+static inline void situation_put(struct tune_state *state, struct situation_asked asked, int number,
+                                 situation_fn *fn, void *data) {
+    state->asks = asked.once ? TUNE_ASKS_ONCE : TUNE_ASKS_TWICE;
+    struct tune_context *context = tune_context_question(state, 0, asked.role, asked.mends);
+    struct tune_prompt *prompt = tune_prompt_build(context, asked.role, NULL, 0);
+    fn(data, &(struct situation){number, asked.role, prompt, context, state});
+    tune_prompt_free(prompt);
+    tune_context_free(context);
+}
+
+/* Calls fn for each question of the log, before it goes out; models are the same for all roles.
+ * Returns how many there were. */
 static inline int situations_walk(const char *events, situation_fn *fn, void *data) {
     static const struct tune_role_model model = {.name = "me", .asked = "command, me"};
     struct tune_role_view roles[TUNE_ROLES];
@@ -57,16 +87,12 @@ static inline int situations_walk(const char *events, situation_fn *fn, void *da
     for (int i = 0; i < TUNE_ROLES; i++)
         roles[i] = (struct tune_role_view){.models = &model, .count = 1};
     while (situation_read(&rest, &event)) {
-        enum tune_role role =
-            strcmp(event.type, "asked") != 0 ? TUNE_ROLES : situation_role(event.payload);
+        struct situation_asked asked = {.role = TUNE_ROLES};
+        if (!strcmp(event.type, "asked"))
+            asked = situation_asked(event.payload);
         state->roles = roles;
-        if (role < TUNE_ROLES) {
-            struct tune_context *context = tune_context_question(state, 0, role, -1);
-            struct tune_prompt *prompt = tune_prompt_build(context, role, NULL, 0);
-            fn(data, ++count, role, prompt, context);
-            tune_prompt_free(prompt);
-            tune_context_free(context);
-        }
+        if (asked.role < TUNE_ROLES)
+            situation_put(state, asked, ++count, fn, data);
         tune_state_apply(state, event.seq, event.ms, event.type, event.payload);
         free(event.type);
         free(event.payload);

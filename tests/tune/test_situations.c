@@ -8,15 +8,22 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 
+#include "tune/sums/sums.h"
 #include "tune/situations.h"
 
 #define MOST_TOKENS 12000
 #define LEAST_SHARED 4000
 
+static const struct {
+    const char *log;
+    int asked; /* questions */
+} sessions[] = {{"asked", 15}, {"rmsnorm_matmul", 23}};
+
 struct asked {
-    struct buf shared;    /* what the first question began with */
+    struct buf shared;    /* what the first question of the session began with */
     struct buf texts[40]; /* of each question, without listings */
     enum tune_role roles[40];
+    int before; /* questions of sessions before this one */
     int count;
 };
 
@@ -28,15 +35,85 @@ static bool is_listing(const char *part) {
     return false;
 }
 
-static void ask(void *data, int number, enum tune_role role, struct tune_prompt *prompt,
-                const struct tune_context *context) {
+/* What has to stand in a question, by the state that it is asked in. */
+static void told(const struct situation *situation, const struct buf *text, const char *words,
+                 size_t len) {
+    if (!memmem(text->at, text->len, words, len))
+        fail_msg("question %d to the %s lacks \"%.*s\":\n%s", situation->number,
+                 tune_role_word(situation->role), (int)len, words, text->at);
+}
+
+/* The largest stall of the kernel at hand: the first row after the heading. */
+static void stall_is_told(const struct situation *situation, const struct buf *text) {
+    const struct tune_state *state = situation->state;
+    const char *causes = tune_causes(state, tune_state_attempt(state, state->incumbent));
+    const char *at = causes ? strstr(causes, "largest stalls:\n") : NULL;
+    assert_non_null(at);
+    at = strchr(at, '\n') + 1;
+    assert_true(!strncmp(at, "  ", 2));
+    assert_non_null(memmem(at, strcspn(at, "\n"), "line ", 5));
+    told(situation, text, at, strcspn(at, "\n"));
+}
+
+/* Every plan that was set aside, by title. */
+static void stock_is_told(const struct situation *situation, const struct buf *text) {
+    const struct tune_state *state = situation->state;
+    assert_true(state->stock.len <= TUNE_STOCK_SHOWN);
+    for (size_t i = 0; i < state->stock.len; i++)
+        if (tune_stock_is_open(state, i))
+            told(situation, text, state->stock.at[i].plan.title,
+                 strlen(state->stock.at[i].plan.title));
+}
+
+/* Of every attempt that is over what became of it, and why: the reason, or what got slower. */
+static void obstacles_are_told(const struct situation *situation, const struct buf *text) {
+    const struct tune_state *state = situation->state;
+    for (size_t i = 1; i < state->attempts.len; i++) {
+        const struct tune_attempt *attempt = &state->attempts.at[i];
+        if (attempt->status == TUNE_STATUS_OPEN)
+            continue;
+        char row[200];
+        snprintf(row, sizeof row, "- attempt %d on %d, \"%s\": %s", attempt->id, attempt->parent,
+                 attempt->plan.title, tune_status_word(attempt->status));
+        told(situation, text, row, strlen(row));
+        assert_non_null(attempt->reason);
+        told(situation, text, attempt->reason, strlen(attempt->reason));
+    }
+}
+
+/* Every error of the turn, each with its line. */
+static void errors_are_told(const struct situation *situation, const struct buf *text) {
+    const struct tune_state *state = situation->state;
+    const struct tune_attempt *open = tune_attempt_in(state, 0);
+    const struct tune_diagnostic *diag;
+    size_t at = 0, count = 0;
+    while ((diag = tune_diagnostic_next(state, open->id, &at))) {
+        told(situation, text, diag->message, strlen(diag->message));
+        count++;
+    }
+    assert_true(count > 0);
+}
+
+static void matters(const struct situation *situation, const struct buf *text) {
+    if (situation->role == TUNE_ROLE_PLANNER || situation->role == TUNE_ROLE_REWRITER) {
+        stall_is_told(situation, text);
+        obstacles_are_told(situation, text);
+    }
+    if (situation->role == TUNE_ROLE_PLANNER)
+        stock_is_told(situation, text);
+    if (situation->role == TUNE_ROLE_FIXER)
+        errors_are_told(situation, text);
+}
+
+static void ask(void *data, const struct situation *situation) {
     struct asked *asked = data;
-    struct buf shared = {0}, *text = &asked->texts[number];
-    (void)context;
+    struct buf shared = {0};
+    int number = asked->before + situation->number;
     assert_true(number < (int)COUNT_OF(asked->texts));
-    assert_true(tune_prompt_tokens(prompt) < MOST_TOKENS);
-    for (size_t i = 0; i < prompt->parts.len; i++) {
-        const struct tune_prompt_part *part = &prompt->parts.at[i];
+    struct buf *text = &asked->texts[number];
+    assert_true(tune_prompt_tokens(situation->prompt) < MOST_TOKENS);
+    for (size_t i = 0; i < situation->prompt->parts.len; i++) {
+        const struct tune_prompt_part *part = &situation->prompt->parts.at[i];
         struct buf *to = part->is_system ? &shared : text;
         if (part->is_system || !is_listing(part->name))
             buf_add(to, part->text.at, part->text.len);
@@ -45,17 +122,25 @@ static void ask(void *data, int number, enum tune_role role, struct tune_prompt 
     if (!asked->shared.len)
         buf_add(&asked->shared, shared.at, shared.len);
     assert_string_equal(shared.at, asked->shared.at);
-    asked->roles[number] = role;
+    matters(situation, text);
+    asked->roles[number] = situation->role;
     asked->count = number;
     buf_free(&shared);
 }
 
 static void asked_make(struct asked *asked) {
     struct err err = {0};
-    char *log = file_read(HONE_SOURCE_DIR "/tests/tune/logs/asked.events", 0, NULL, &err);
-    assert_non_null(log);
-    assert_int_equal(situations_walk(log, ask, asked), 15);
-    free(log);
+    for (size_t i = 0; i < COUNT_OF(sessions); i++) {
+        char path[200];
+        snprintf(path, sizeof path, HONE_SOURCE_DIR "/tests/tune/logs/%s.events", sessions[i].log);
+        char *log = file_read(path, 0, NULL, &err);
+        assert_non_null(log);
+        asked->before = asked->count;
+        buf_clear(&asked->shared);
+        assert_int_equal(situations_walk(log, ask, asked), sessions[i].asked);
+        assert_true(tune_tokens_estimate(buf_str(&asked->shared)) >= LEAST_SHARED);
+        free(log);
+    }
 }
 
 static void asked_free(struct asked *asked) {
@@ -68,7 +153,6 @@ static void texts_are_as_they_were(void **unused) {
     (void)unused;
     struct asked asked = {0};
     asked_make(&asked);
-    assert_true(tune_tokens_estimate(buf_str(&asked.shared)) >= LEAST_SHARED);
     for (int i = 1; i <= asked.count; i++) {
         char path[200];
         struct err err = {0};
@@ -131,8 +215,56 @@ static void what_matters_is_told(void **unused) {
     asked_free(&asked);
 }
 
-int main(void) {
+/* Of a session that has just been run, whose model kept its prompts as STATE.NN.ROLE: each question
+ * put again from the events is, to the letter, what the model read. */
+static void is_what_was_read(void *data, const struct situation *situation) {
+    char path[400];
+    struct err err = {0};
+    struct tune_prompt_messages texts = {0};
+    snprintf(path, sizeof path, "%s.%02d.%s", (const char *)data, situation->number,
+             tune_role_word(situation->role));
+    char *read = file_read(path, 0, NULL, &err);
+    if (!read)
+        fail_msg("%s", err.text);
+    tune_prompt_messages(situation->prompt, &texts);
+    struct str rest = str_of(read), parts[] = {buf_str(&texts.system), buf_str(&texts.user)};
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        struct str part = str_trim(parts[i]);
+        rest = str_trim(rest);
+        if (rest.len < part.len || memcmp(rest.at, part.at, part.len) != 0)
+            fail_msg("%s is not\n" STR_FMT, path, STR_ARG(part));
+        rest = (struct str){rest.at + part.len, rest.len - part.len};
+    }
+    assert_int_equal(str_trim(rest).len, 0);
+    buf_free(&texts.system);
+    buf_free(&texts.user);
+    buf_free(&texts.answer);
+    buf_free(&texts.again);
+    free(read);
+    struct asked asked = {0};
+    ask(&asked, situation);
+    asked_free(&asked);
+}
+
+static char **run; /* LOG STATE: a session that was run for this */
+
+static void a_live_session_asks_what_its_events_say(void **unused) {
+    (void)unused;
+    struct err err = {0};
+    char *log = file_read(run[0], 0, NULL, &err);
+    assert_non_null(log);
+    assert_true(situations_walk(log, is_what_was_read, run[1]) > 0);
+    free(log);
+}
+
+int main(int argc, char **argv) {
     setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+    run = argv + 1;
+    const struct CMUnitTest live[] = {
+        cmocka_unit_test(a_live_session_asks_what_its_events_say),
+    };
+    if (argc == 3)
+        return cmocka_run_group_tests(live, NULL, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_as_they_were),
         cmocka_unit_test(what_matters_is_told),

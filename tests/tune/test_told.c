@@ -160,6 +160,31 @@ static void names_hold(const char *text, enum nki_dialect dialect) {
     }
 }
 
+/* What the first kernels of the dialect use stands there, too: every nl.name and nisa.name. */
+static void seeds_hold(const char *text, enum nki_dialect dialect) {
+    static const char *const seeds[] = {"seeds/add_rmsnorm_matmul/kernel.py",
+                                        "seeds/matmul/kernel.py", "seeds/silu/kernel.py",
+                                        "seeds/softmax/kernel.py"};
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+    for (size_t i = 0; i < COUNT_OF(seeds); i++) {
+        struct str seed = embed_find(seeds[i]);
+        assert_non_null(seed.at);
+        if (!strstr(seed.at, "neuronxcc") == (dialect == NKI_DIALECT_LEGACY))
+            continue;
+        for (const char *at = seed.at; (at = strstr(at, "n")); at++) {
+            size_t module = !strncmp(at, "nl.", 3) ? 3 : !strncmp(at, "nisa.", 5) ? 5 : 0;
+            size_t len = module + strspn(at + module, letters);
+            char name[60];
+            snprintf(name, sizeof name, "%.*s", (int)len, at);
+            const char *found = module ? strstr(text, name) : name;
+            while (found && module && strspn(found + len, letters))
+                found = strstr(found + 1, name);
+            if (!found)
+                fail_msg("%s uses %s, which is not told", seeds[i], name);
+        }
+    }
+}
+
 /* Every instruction stands with its signature, its engines and what it overwrites, as the table of
  * the release has them, and every instruction of the release stands there. */
 static void instructions_hold(const char *text, enum nki_dialect dialect, const char *device) {
@@ -239,6 +264,11 @@ static void facts_are_those_of_the_tables(void **unused) {
         struct buf all = {0};
         struct tune_context *context = tune_context_build(state, 0);
         tune_context_print(context, &all);
+        struct buf api = {0};
+        tune_facts_api(old ? "legacy" : "current", NULL, devices[i / 2], &api);
+        *strstr(api.at, "A kernel that the device model runs") = '\0';
+        seeds_hold(api.at, old ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT);
+        buf_free(&api);
         numbers_hold(all.at, devices[i / 2]);
         generation_holds(all.at, devices[i / 2]);
         instructions_hold(all.at, old ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT, devices[i / 2]);
@@ -399,6 +429,12 @@ static void a_name_that_is_not_there_has_a_near_one(void **unused) {
     buf_clear(&out);
     tune_facts_near(&older, "'neuronxcc.nki.isa.nc_matmull' is not ..", &out);
     assert_non_null(strstr(out.at, "is nisa.nc_matmul(stationary, moving"));
+    buf_clear(&out);
+    tune_facts_near(&older, "'neuronxcc.nki.language.loads' is not ..", &out);
+    assert_non_null(strstr(out.at, "is nl.load(src, *, mask=None"));
+    buf_clear(&out);
+    tune_facts_near(&older, "'neuronxcc.nki.language.par_dims' is not ..", &out);
+    assert_non_null(strstr(out.at, "is nl.par_dim"));
     buf_clear(&out);
     tune_facts_near(&told, "'nki.language.sume' is not ..", &out);
     assert_non_null(strstr(out.at, "is nl.sum(x, axis"));

@@ -40,6 +40,13 @@ endif()
 # doc/events.md is what the table of events says; HONE_REGEN=1 writes it anew.
 add_test(NAME house/events_reference COMMAND test_tune_events)
 set_tests_properties(house/events_reference PROPERTIES LABELS unit)
+# A session with a model by script: what it read is what its events say; it names what matters.
+if(TARGET hone)
+  add_test(NAME tune/questions_of_a_session
+           COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/tune/record.py $<TARGET_FILE:hone>
+           --live $<TARGET_FILE:test_tune_situations> 3)
+  set_tests_properties(tune/questions_of_a_session PROPERTIES LABELS session TIMEOUT 600)
+endif()
 # The kernels that prompts show are correct.
 if(TARGET hone)
   add_test(NAME tune/examples COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/tune/examples.py

@@ -68,13 +68,17 @@ const char *release_of_name(struct str name) {
     return NULL;
 }
 
+/* What releases brought (back) to the package nki, and the older dialect has had all along. */
+static const char older[] = "nl.load nl.store nl.private_hbm";
+
 /* Rows are in the order of releases, so what came back after it was gone is there. */
 bool nki_release_has(enum nki_dialect dialect, const char *release, struct str name) {
     const char *since = NULL;
-    bool has = !release_of_name(name);
+    bool legacy = dialect == NKI_DIALECT_LEGACY;
+    bool has = !release_of_name(name) || (legacy && release_names(older, name));
     for (const struct release_row *row = NULL; (row = release_next(row, &since));) {
         bool later = since && release && nki_release_compare(since, release) > 0;
-        if (later || (since && dialect == NKI_DIALECT_LEGACY))
+        if (later || (since && legacy))
             continue;
         if (row->change == RELEASE_NEW && release_names(row->name, name))
             has = true;

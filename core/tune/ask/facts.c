@@ -145,6 +145,46 @@ static void names_print(const struct told *told, struct buf *out) {
     }
 }
 
+/* Names that are not called with tiles: where tensors lie, types, loops. */
+static const struct {
+    const char *names, *what;
+    bool legacy; /* of that dialect alone */
+} further[] = {
+    {"sbuf psum hbm shared_hbm private_hbm", "places of a tensor, for buffer=", false},
+    {"affine_range sequential_range static_range", "loops over the arguments of Python's range",
+     false},
+    {"par_dim", "marks the partition dimension in the shape of a new tensor: nl.par_dim(128)",
+     true},
+};
+
+static void list_print(const struct told *told, struct str names, struct buf *out) {
+    struct str one;
+    const char *between = "";
+    while (str_next(&names, ' ', &one)) {
+        char name[40];
+        snprintf(name, sizeof name, STR_FMT, STR_ARG(one));
+        if (!has_name(told, "nl", name))
+            continue;
+        buf_printf(out, "%snl.%s", between, name);
+        between = ", ";
+    }
+}
+
+static void further_print(const struct told *told, struct buf *out) {
+    struct buf dtypes = {0};
+    for (size_t i = 0; i < COUNT_OF(further); i++) {
+        if (further[i].legacy && !told->legacy)
+            continue;
+        list_print(told, str_of(further[i].names), out);
+        buf_printf(out, ": %s.\n", further[i].what);
+    }
+    for (int dtype = DTYPE_NONE + 1; dtype < DTYPE_INT64; dtype++) /* the others are the host's */
+        buf_printf(&dtypes, "%s ", dtype_name((enum dtype)dtype));
+    list_print(told, str_trim(buf_str(&dtypes)), out);
+    buf_puts(out, ": dtypes.\n");
+    buf_free(&dtypes);
+}
+
 static void operators_print(char kind, const char *title, struct buf *out) {
     buf_puts(out, title);
     const char *between = " ";
@@ -185,6 +225,7 @@ void tune_facts_api(const char *dialect, const char *release, const char *device
     operators_print('a', "Functions of activation:", out);
     enumerations_print(out);
     names_print(&told, out);
+    further_print(&told, out);
     struct str example =
         embed_find(told.legacy ? "prompts/examples/legacy.py" : "prompts/examples/current.py");
     buf_printf(out, "A kernel that the device model runs and that is correct:\n\n" STR_FMT,
@@ -291,6 +332,14 @@ static void language_list(const struct told *told, name_list *names) {
             *vec_push(names) = name;
     for (int func = NKI_FUNC_NONE + 1; func < NKI_FUNC_COUNT; func++)
         *vec_push(names) = nki_func_name((enum nki_func)func);
+    static const char *const others[] = {"affine_range", "sequential_range", "static_range"};
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (has_name(told, "nl", others[i]))
+            *vec_push(names) = others[i];
+    for (int dtype = DTYPE_NONE + 1; dtype < DTYPE_INT64; dtype++) /* the others are the host's */
+        *vec_push(names) = dtype_name((enum dtype)dtype);
+    if (told->legacy)
+        *vec_push(names) = "par_dim";
 }
 
 static void near_print(const struct told *told, bool isa, const char *name, struct buf *out) {
