@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What cores do together. Ranks of a group, by nki.collectives: hone evaluates rank 0, and all
- * other ranks are given the same inputs. In a launch of two, a rank is both cores. The two cores of a launch: tiles that they send each
- * other, and where they wait for each other. Here is what one core's call says; whether the other
- * one's fits is found when both are woven together (program/weave.c). Sources: nki.isa reference
- * (sendrecv, core_barrier) and the LNC page of NKI 0.7. */
+ * other ranks are given the same inputs. In a launch of two, a rank is both cores. The two cores of
+ * a launch: tiles that they send each other, and where they wait for each other. Here is what one
+ * core's call says; whether the other one's fits is found when both are woven together
+ * (program/weave.c). Sources: nki.isa reference (sendrecv, core_barrier) and the LNC page of NKI
+ * 0.7. */
 #include "nki/api/api.h"
 
 #define DMA_GPSIMD 2 /* nisa.dma_engine.gpsimd_dma */
