@@ -174,7 +174,7 @@ static void add_legacy_step(struct random *r) {
 
 static void add_legacy_loop(struct random *r) {
     r->tiles = 0;
-    buf_printf(&r->text, "    for i in nl.affine_range(n):\n"
+    buf_printf(&r->text, "    for i in nl.sequential_range(n):\n"
                          "        m = i %% 5\n"
                          "        p = nl.arange(128)[:, None]\n"
                          "        f = nl.arange(64)[None, :]\n");

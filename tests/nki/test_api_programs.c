@@ -78,6 +78,7 @@ static void specialise(struct str dialect, struct str inputs_text, struct str ke
     read_inputs(inputs_text, &inputs);
     struct nki_tree *tree = nki_parse("kernel.py", buf_str(&source), &diags);
     struct nki_specialise_options options = {
+        .function = "k", /* a kernel, or what launches one */
         .generation = NKI_GEN3,
         .release = str_starts(dialect, "current ") ? dialect.at + strlen("current ") : NULL,
         .inputs = inputs.at,

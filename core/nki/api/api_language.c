@@ -267,12 +267,12 @@ static bool nl_range(struct interp *in, const struct call *call, struct value *r
         return interp_error(in, call->node, "hone-argument",
                             "the step of a loop must be 1 or more; found %lld", (long long)n[2]);
     struct value_range *range = ARENA_NEW(interp_arena(in), struct value_range);
-    *range = (struct value_range){.start = n[0],
-                                  .stop = n[1],
-                                  .step = n[2],
-                                  .is_scope = legacy(in) && strcmp(call->data, "nl.static_range"),
-                                  .any_order =
-                                      legacy(in) && !strcmp(call->data, "nl.affine_range")};
+    *range =
+        (struct value_range){.start = n[0],
+                             .stop = n[1],
+                             .step = n[2],
+                             .is_scope = legacy(in) && strcmp(call->data, "nl.static_range"),
+                             .any_order = legacy(in) && !strcmp(call->data, "nl.affine_range")};
     *result = (struct value){.kind = VALUE_RANGE, .range = range};
     return true;
 }

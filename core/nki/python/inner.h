@@ -221,7 +221,7 @@ struct interp {
     int on_device;        /* > 0: within loops that stay loops on the device */
     VEC(uint32_t) scopes; /* loops whose tiles end with them, by number, and how many there were */
     uint32_t n_scopes;
-    VEC(struct open_round) rounds; /* that are being evaluated, of loops in any order: rounds.c */
+    VEC(struct open_round) rounds; /* that are being evaluated, of loops in any order */
     uint32_t n_round_loops;
     bool folding; /* within a loop of which rounds are left out */
     bool copied;  /* some rounds of a loop were not evaluated but copied */
@@ -437,8 +437,8 @@ struct fold fold_begin(struct interp *in, const struct nki_node *loop, const str
 void fold_round(struct fold *fold, struct interp *in, struct iteration *it);
 void fold_end(struct fold *fold, struct interp *in);
 
-/* rounds.c: a loop begins whose rounds may run in any order (or a launch, whose programs may), goes
- * to its next round, ends. */
+/* interp_loop.c: a loop begins whose rounds may run in any order (or a launch, whose programs may),
+ * goes to its next round, ends. */
 void rounds_open(struct interp *in, const struct nki_node *loop, bool is_program);
 void rounds_next(struct interp *in, int64_t item);
 void rounds_close(struct interp *in);
