@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The skills for coding agents: the commands that each names work, one after the other, and
-installing writes them where agents look: skills.py HONE."""
+"""The skills for coding agents: the commands that each names work, one after the other, installing
+writes them where agents look, and an agent by script comes with them from an empty folder to a
+faster kernel: skills.py HONE."""
 
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -10,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from agent import Agent  # noqa: E402
 
 HONE = pathlib.Path(sys.argv.pop(1)).resolve()
 SKILLS = sorted((pathlib.Path(__file__).resolve().parents[2] / "skills").iterdir())
@@ -42,6 +47,19 @@ def transform_to_nki_inputs(inputs):
 
 def transform_nki_outputs(k_res, ref):
     return [np.reshape(k_res[0] if isinstance(k_res, (tuple, list)) else k_res, ref.shape)]
+"""
+
+
+SOFTMAX = """import numpy as np
+
+
+def get_inputs():
+    return [np.random.normal(size=(512, 2048)).astype(np.float32)]
+
+
+def forward(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
 """
 
 
@@ -131,6 +149,48 @@ class Skills(unittest.TestCase):
             done = self.hone(folder, "install", "claude", "--project", "--replace")
             self.assertEqual(done.returncode, 0)
             self.assertIn("name: hone-optimise", own.read_text())
+
+    @staticmethod
+    def moved(agent, kernel):
+        """The kernel with the line on another engine that promises most, and what it promises."""
+        best, lines = None, kernel.splitlines()
+        for row in agent.tool("profile")["lines"]:
+            for engine in ("vector", "scalar"):
+                told = agent.tool("what_if", line=row["line"], to=engine)
+                if isinstance(told, dict) and (not best or told["changes"][0]["times_as_fast"] >
+                                               best[0]["times_as_fast"]):
+                    best = told["changes"][0], row["line"], engine
+        change, line, engine = best
+        lines[line - 1] = lines[line - 1].rstrip(")") + f", engine=nisa.engine.{engine})"
+        return "\n".join(lines) + "\n", change
+
+    def test_an_agent_comes_from_an_empty_folder_to_a_faster_kernel(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(self.hone(folder, "install", "claude", "--project").returncode, 0)
+            skill = pathlib.Path(folder, ".claude/skills/hone-write-kernel")
+            task = pathlib.Path(folder, "mytask")
+            task.mkdir()
+            (task / "reference.py").write_text(SOFTMAX)
+            script = script_of(skill).replace("hone new mytask",
+                                              "hone new mytask --choose divide_5.balance=0", 1)
+            done = subprocess.run(["bash", "-e", "-c", script], cwd=folder, timeout=300,
+                                  env=environment(folder), stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            config = subprocess.run([HONE, "mcp", "mytask", "--print-config", "claude"],
+                                    cwd=folder, env=environment(folder), capture_output=True)
+            server = json.loads(config.stdout)["mcpServers"]["hone"]
+            agent = Agent([server["command"], *server["args"], "--gate", "auto"],
+                          environment(folder))
+            kernel, change = self.moved(agent, (task / "kernel.py").read_text())
+            self.assertIn("engine", str(agent.tool("docs", what="nisa.tensor_scalar")))
+            self.assertEqual(agent.tool("check", kernel=kernel)["errors"], 0)
+            kept = agent.tool("submit", title=f"move line {change['change']}", kernel=kernel,
+                              wait_s=600)
+            self.assertEqual(agent.close(), 0)
+            self.assertEqual((kept["status"], kept["verdict"]["correct"]), ("keep", "yes"), kept)
+            self.assertAlmostEqual(kept["latency_us"], change["latency_us"], places=1)
+            self.assertGreater(kept["vs_parent"], 1.05)
 
     def test_list_show_and_mistakes(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -15,5 +15,5 @@ endif()
 if(TARGET hone)
   add_test(NAME docs/skills COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/docs/skills.py
            $<TARGET_FILE:hone>)
-  set_tests_properties(docs/skills PROPERTIES LABELS session TIMEOUT 300)
+  set_tests_properties(docs/skills PROPERTIES LABELS session TIMEOUT 900)
 endif()
