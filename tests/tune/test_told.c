@@ -235,6 +235,73 @@ static void generation_holds(const char *text, const char *device) {
     assert_non_null(strstr(text, words));
 }
 
+/* Every number of the part about the hardware is one of the table's rows for this generation, or
+ * made of them: there is none that only the prompt knows. */
+static void no_number_stands_alone(const char *device) {
+    const struct device_generation *row = device_generation_find(device);
+    double values[64] = {NKI_PARTITIONS, DEVICE_PE_ROWS, device_memory_bytes_per_ns(row)};
+    const struct device_fact *fact;
+    size_t count = 3;
+    for (size_t i = 0; (fact = device_fact_at(i)); i++) {
+        double value = fact->value[row->generation - NKI_GEN2];
+        values[count++] = !strcmp(fact->unit, "bytes") ? value / 1024 : value;
+        assert_true(count + 1 < COUNT_OF(values));
+    }
+    values[count++] = (double)row->psum_partition_bytes / row->psum_banks / 1024;
+    struct buf text = {0};
+    size_t found = 0;
+    tune_facts_limits(device, &text);
+    for (const char *at = strchr(text.at, '\n'); *at; at++) {
+        if (isalpha((unsigned char)*at))
+            at += strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") - 1;
+        if (!isdigit((unsigned char)*at) || isalnum((unsigned char)at[-1]))
+            continue;
+        char *end;
+        double value = strtod(at, &end);
+        bool known = false;
+        for (size_t i = 0; i < count; i++) /* as precise as it is printed */
+            known |= fabs(values[i] - value) < (memchr(at, '.', (size_t)(end - at)) ? 0.051 : 0.51);
+        if (!known)
+            fail_msg("%s: %g is in no table: %s", device, value, text.at);
+        found++;
+        at = end - 1;
+    }
+    assert_true(found >= 15);
+    buf_free(&text);
+}
+
+static void numbers_of_the_hardware_come_from_its_table(void **unused) {
+    (void)unused;
+    no_number_stands_alone("trn1");
+    no_number_stands_alone("trn2");
+    no_number_stands_alone("trn3");
+    struct buf text = {0};
+    tune_facts_limits("trn3", &text);
+    assert_non_null(strstr(text.at, "writes 4096 fp32 values a partition, or 8192 bf16 ones\n"));
+    assert_non_null(strstr(text.at, "128 x 8192 moving\n"));
+    buf_clear(&text);
+    tune_facts_limits("trn2", &text);
+    assert_non_null(strstr(text.at, "writes one bank, 512 fp32 values a partition\n"));
+    assert_non_null(strstr(text.at, "128 x 512 moving\n"));
+    buf_free(&text);
+}
+
+/* What the menu says of rates and sizes holds for the generations that an entry is shown for. */
+static void the_menu_has_the_tables_numbers(void **unused) {
+    (void)unused;
+    struct str menu = embed_find("prompts/menu.md");
+    static const char *const devices[] = {"trn1", "trn2", "trn3"};
+    assert_non_null(memmem(menu.at, menu.len, "four times the rate of\nfp32", 27));
+    assert_non_null(memmem(menu.at, menu.len, "columns stationary and 512 moving", 33));
+    assert_non_null(memmem(menu.at, menu.len, "128 rows of contraction, 128 columns", 36));
+    for (size_t i = 0; i < COUNT_OF(devices); i++) {
+        const struct device_generation *row = device_generation_find(devices[i]);
+        assert_true(fabs(row->pe_tflops_bf16 / row->pe_tflops_fp32 - 4) < 0.02);
+        assert_true(row->pe_columns_fp32 >= 512);
+    }
+    assert_int_equal(DEVICE_PE_ROWS, 128);
+}
+
 /* What templates say in prose of partitions and products is what the table has. */
 static void templates_hold(void **unused) {
     (void)unused;
@@ -515,6 +582,8 @@ int main(void) {
         cmocka_unit_test(what_services_cache_is_the_same_for_all_roles),
         cmocka_unit_test(prompts_say_what_a_gain_rests_on),
         cmocka_unit_test(facts_are_those_of_the_tables),
+        cmocka_unit_test(numbers_of_the_hardware_come_from_its_table),
+        cmocka_unit_test(the_menu_has_the_tables_numbers),
         cmocka_unit_test(templates_hold),
         cmocka_unit_test(what_limits_is_what_saves_the_most),
         cmocka_unit_test(a_profile_has_no_zeros_exponents_or_sums),

@@ -4,8 +4,6 @@
  * nc_matmul_mx and quantize_mx (NKI 0.6). */
 #include "device/check/own.h"
 
-#define PE_ROWS 128 /* contraction and stationary columns, in all generations */
-
 static bool is_fp8(enum dtype dtype) {
     return dtype == DTYPE_FLOAT8_E4M3 || dtype == DTYPE_FLOAT8_E4M3FN || dtype == DTYPE_FLOAT8_E5M2;
 }
@@ -68,11 +66,13 @@ static void check_bank(struct check *c, const struct nki_ap *dst) {
 
 static void check_sizes(struct check *c, int64_t m, int64_t n, int64_t k) {
     const struct nki_ap *dst = check_tile(c, NKI_NC_MATMUL_dst);
-    int64_t most = c->generation < NKI_GEN4 ? 512 : dst->dtype == DTYPE_BFLOAT16 ? 8192 : 4096;
-    if (m > PE_ROWS)
+    const struct device_generation *row = device_generation_of(c->generation);
+    bool half = dst->dtype == DTYPE_BFLOAT16 && row->pe_columns_bf16;
+    int64_t most = half ? row->pe_columns_bf16 : row->pe_columns_fp32;
+    if (m > DEVICE_PE_ROWS)
         check_error(c, "err_size_of_dimension_exceed_arch_limit",
                     "stationary has %lld free elements, at most %d are possible", (long long)m,
-                    PE_ROWS);
+                    DEVICE_PE_ROWS);
     if (n > most)
         check_error(c, "err_size_of_dimension_exceed_arch_limit",
                     "moving has %lld free elements, at most %lld are possible", (long long)n,

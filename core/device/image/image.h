@@ -9,6 +9,8 @@
 /* ---- generations ---------------------------------------------------------------------------- */
 
 /* The hardware numbers of one NeuronCore, the rows of hardware.def. */
+#define DEVICE_PE_ROWS 128 /* contraction and stationary columns of a product, all generations */
+
 struct device_generation {
     const char *name; /* "trn2" */
     enum nki_generation generation;
@@ -19,7 +21,8 @@ struct device_generation {
     uint64_t hbm_bytes;      /* a core's share */
     double hbm_bytes_per_ns; /* a core's share of HBM bandwidth */
     uint32_t dma_engines, dge_blocks;
-    double dma_engine_bytes_per_ns; /* the theoretical rate of one engine */
+    double dma_engine_bytes_per_ns;            /* the theoretical rate of one engine */
+    uint32_t pe_columns_fp32, pe_columns_bf16; /* that a product takes at once, by its result */
     double pe_tflops_bf16, pe_tflops_fp32, pe_tflops_fp8;
 };
 /* A row of hardware.def: of trn1, trn2 and trn3 in this order. All are documented. */

@@ -9,22 +9,33 @@
 #include "docs/docs.h"
 #include "tune/ask/facts.h"
 
+/* Where products lie and how large they may be. Up to trn2 one lies in one bank. */
+static void products_print(const struct device_generation *row, struct buf *out) {
+    double bank = (double)row->psum_partition_bytes / row->psum_banks;
+    buf_printf(out, "- PSUM: %d partitions of %.0f KiB in %u banks of %.0f KiB; a matrix product ",
+               NKI_PARTITIONS, (double)row->psum_partition_bytes / 1024, row->psum_banks,
+               bank / 1024);
+    if (row->pe_columns_fp32 * dtype_bytes(DTYPE_FLOAT32) <= bank)
+        buf_printf(out, "writes one bank, %u fp32 values a partition\n", row->pe_columns_fp32);
+    else
+        buf_printf(out, "writes %u fp32 values a partition, or %u bf16 ones\n",
+                   row->pe_columns_fp32, row->pe_columns_bf16);
+    buf_printf(out,
+               "- Tensor engine: %.1f TFLOPS bf16, %.1f fp32; at most %d x %d stationary by "
+               "%d x %u moving\n",
+               row->pe_tflops_bf16, row->pe_tflops_fp32, DEVICE_PE_ROWS, DEVICE_PE_ROWS,
+               DEVICE_PE_ROWS, MAX_OF(row->pe_columns_fp32, row->pe_columns_bf16));
+}
+
 void tune_facts_limits(const char *device, struct buf *out) {
     const struct device_generation *row = device_generation_find(device);
     if (!row)
         return;
     buf_printf(out, "%s, one NeuronCore:\n- SBUF: %d partitions of %.0f KiB\n", row->name,
                NKI_PARTITIONS, (double)row->sbuf_partition_bytes / 1024);
-    buf_printf(out,
-               "- PSUM: %d partitions of %.0f KiB in %u banks of 2 KiB; a matrix product "
-               "writes one bank, 512 fp32 values a partition\n",
-               NKI_PARTITIONS, (double)row->psum_partition_bytes / 1024, row->psum_banks);
+    products_print(row, out);
     buf_printf(out, "- HBM: at most %.1f GB/s, reads and writes together, through %u DMA engines\n",
                device_memory_bytes_per_ns(row), row->dma_engines);
-    buf_printf(out,
-               "- Tensor engine: %.1f TFLOPS bf16, %.1f fp32; at most 128 x 128 stationary by "
-               "128 x 512 moving\n",
-               row->pe_tflops_bf16, row->pe_tflops_fp32);
     buf_puts(out, "- Clocks, GHz:");
     static const struct {
         enum nki_engine engine;
