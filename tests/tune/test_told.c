@@ -553,6 +553,52 @@ static void each_thing_is_said_once(void **unused) {
     tune_state_free(state);
 }
 
+static void write_template(const char *text) {
+    struct err err = {0};
+    char *path = path_config("prompts/plan.md"), *parent = path_folder(path);
+    assert_true(file_make_dirs(parent, &err));
+    assert_true(file_write(path, text, strlen(text), &err));
+    free(path);
+    free(parent);
+}
+
+/* Somebody's template may be older than the rows of attempts: {{notes}} alone are all of them. */
+static void notes_alone_are_all_notes(void **unused) {
+    (void)unused;
+    char folder[] = "/tmp/hone-told-XXXXXX";
+    struct err err = {0};
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    struct tune_state *state = tune_state_new();
+    apply(state, "session", "{\"task\": \"softmax\", \"source\": \"a\\n\", \"device\": \"trn2\"}");
+    put_attempt(state, 0, "a\\n", "\"latency_us\": 1000");
+    put_attempt(state, 1, "b\\n", "\"latency_us\": 1031");
+    apply(state, "note",
+          "{\"round\": 1, \"attempt\": 1, \"lesson\": \"the store waits\", \"author\": \"me\"}");
+    apply(state, "note", "{\"round\": 2, \"attempt\": -1, \"lesson\": \"about nothing here\"}");
+    state->incumbent = 0;
+    static const struct {
+        const char *layout;
+        int about, other; /* how often each note is told */
+    } rows[] = {{"# all\n\n{{notes}}\n", 1, 1},
+                {"# all\n\n{{ notes }} of {{task}}\n", 1, 1},
+                {"# all\n\n{{tried before}}\n{{notes}}\n", 1, 1},
+                {"# all\n\n{{tried before}}\n", 1, 0},
+                {"# all\n\n{{task}}\n", 0, 0}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf rest = {0};
+        write_template(rows[i].layout);
+        free(system_of(state, TUNE_ROLE_PLANNER, &rest));
+        assert_int_equal(times(rest.at, "the store waits"), rows[i].about);
+        assert_int_equal(times(rest.at, "about nothing here"), rows[i].other);
+        assert_null(strstr(rest.at, "{{"));
+        buf_free(&rest);
+    }
+    tune_state_free(state);
+    assert_true(file_remove_tree(folder, &err));
+    unsetenv("XDG_CONFIG_HOME");
+}
+
 /* Planner and rewriter see why the kernel at hand takes its time, and the text is the log's. */
 static void causes_are_told_as_the_log_has_them(void **unused) {
     (void)unused;
@@ -591,6 +637,7 @@ int main(void) {
         cmocka_unit_test(a_loss_is_told_by_line),
         cmocka_unit_test(a_name_that_is_not_there_has_a_near_one),
         cmocka_unit_test(each_thing_is_said_once),
+        cmocka_unit_test(notes_alone_are_all_notes),
         cmocka_unit_test(causes_are_told_as_the_log_has_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,15 +180,16 @@ static void tried_print(struct tune_context *context, const struct tune_state *s
     tune_section_add(context, "tried before", &out);
 }
 
-/* Notes about nothing that has a row. */
-static void notes_print(struct tune_context *context, const struct tune_state *state) {
+/* Notes about nothing that has a row; with `every` all of them, for a template that shows no rows.
+ */
+static void notes_print(struct tune_context *context, const struct tune_state *state, bool every) {
     struct buf out = {0};
     size_t older = 0;
     for (size_t i = 0; i < state->notes.len; i++) {
         const struct tune_note *note = &state->notes.at[i];
         const struct tune_attempt *about = tune_state_attempt(state, note->attempt);
-        bool has_row =
-            about && about->id > 0 && !about->outdated && about->status != TUNE_STATUS_OPEN;
+        bool has_row = !every && about && about->id > 0 && !about->outdated &&
+                       about->status != TUNE_STATUS_OPEN;
         older += !has_row && !note->dropped && !tune_context_has_note(state, i);
         if (!tune_context_has_note(state, i) || (has_row && note_of(state, about->id) == note))
             continue;
@@ -200,7 +201,7 @@ static void notes_print(struct tune_context *context, const struct tune_state *s
     }
     if (out.len && older)
         buf_printf(&out, "[... %zu older note%s left out ...]\n", older, PLURAL(older));
-    tune_section_add(context, "notes", &out);
+    tune_section_add(context, every ? TUNE_EVERY_NOTE : "notes", &out);
 }
 
 /* Ideas that were thrown away because another one was taken first. */
@@ -224,7 +225,8 @@ static void stock_print(struct tune_context *context, const struct tune_state *s
 }
 
 void tune_tried_sections(struct tune_context *context, const struct tune_state *state) {
-    notes_print(context, state);
+    notes_print(context, state, false);
+    notes_print(context, state, true);
     rejections_print(context, state, "rejections", false);
     rejections_print(context, state, "not carried out", true);
     declined_print(context, state);

@@ -2,6 +2,7 @@
 /* Which lines of a section that is too long go out. What the sections say is context.c's, whether a
  * prompt fits is prompt.c's. */
 #include "tune/ask/cut.h"
+#include "tune/ask/sections.h"
 
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@ static const struct {
     {"causes", 60},
     {"reference", 400},
     {"notes", 60},
+    {TUNE_EVERY_NOTE, 60},
     {"rejections", 60},
     {"declined", 80},
     {"tried before", 80},
@@ -44,6 +46,7 @@ static const struct {
     {"not carried out", 4},
     {"profile before", 8},
     {"notes", 4},
+    {TUNE_EVERY_NOTE, 4},
     {"answer", 20},
     {"api in use", 12},
     {"metrics", 0},

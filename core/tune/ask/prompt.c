@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "tune/ask/cut.h"
 #include "tune/ask/ask.h"
+#include "tune/ask/sections.h"
 #include "tune/ask/testing.h"
 
 #define PROMPT_LIMIT (1u << 20)
@@ -56,6 +57,35 @@ static bool next_slot(struct str text, struct str *before, struct str *name, str
     *name = str_trim((struct str){open + 2, (size_t)(close - open) - 2});
     *after = (struct str){close + 2, text.len - (size_t)(close + 2 - text.at)};
     return true;
+}
+
+static bool has_slot(struct str layout, const char *section) {
+    struct str before, name;
+    while (next_slot(layout, &before, &name, &layout))
+        if (str_is(name, section))
+            return true;
+    return false;
+}
+
+/* The layout as it is meant: where it has no {{tried before}}, {{notes}} are those about attempts,
+ * too, as they were before attempts had rows of their own. Takes the layout. */
+static char *layout_mean(char *layout) {
+    struct str rest = str_of(layout), before, name;
+    struct buf out = {0};
+    if (has_slot(rest, "tried before") || !has_slot(rest, "notes"))
+        return layout;
+    while (next_slot(rest, &before, &name, &rest)) {
+        buf_add(&out, before.at, before.len);
+        buf_puts(&out, "{{");
+        if (str_is(name, "notes"))
+            buf_puts(&out, TUNE_EVERY_NOTE);
+        else
+            buf_add(&out, name.at, name.len);
+        buf_puts(&out, "}}");
+    }
+    buf_add(&out, rest.at, rest.len);
+    free(layout);
+    return buf_take(&out);
 }
 
 static bool part_is_empty(const struct tune_context *context, struct str part) {
@@ -167,7 +197,7 @@ static void part_fill(struct tune_prompt *prompt, const struct tune_context *con
 /* Adds the parts of a template; `mend`: what follows an answer. */
 static void parts_add(struct tune_prompt *prompt, const struct tune_context *context,
                       enum tune_role role, const char *file) {
-    char *layout = template_text(file);
+    char *layout = layout_mean(template_text(file));
     struct str rest = str_of(layout);
     while (rest.len) {
         size_t len = part_length(rest);
@@ -204,14 +234,6 @@ struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum t
 }
 
 /* ------------------------------------------------------------------------------------- fitting */
-
-static bool has_slot(struct str layout, const char *section) {
-    struct str before, name;
-    while (next_slot(layout, &before, &name, &layout))
-        if (str_is(name, section))
-            return true;
-    return false;
-}
 
 /* Cuts the section in this part until so many tokens are gone, or until it has its least number of
  * lines. */

@@ -5,6 +5,10 @@
 
 #include "tune/ask/context.h"
 
+/* The section {{notes}} of a template without {{tried before}}: nothing else there says what
+ * attempts taught. Its notes are those about attempts, too. */
+#define TUNE_EVERY_NOTE "every note"
+
 /* Adds a section where there is text; takes the text. */
 void tune_section_add(struct tune_context *context, const char *name, struct buf *text);
 /* context.c: a text as a section, NULL: none; what a person changed about prompts; what is the same
