@@ -110,3 +110,10 @@ target_include_directories(bench_prompts PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 target_compile_definitions(bench_prompts PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 add_test(NAME bench/prompts COMMAND bench_prompts)
 set_tests_properties(bench/prompts PROPERTIES LABELS bench TIMEOUT 300)
+
+# The same with a model by script whose prices stand in the settings, on a small task: a check.
+if(TARGET hone)
+  add_test(NAME tune/gain_of_questions COMMAND /usr/bin/python3
+    ${CMAKE_SOURCE_DIR}/tests/bench/prompts_test.py $<TARGET_FILE:hone>)
+  set_tests_properties(tune/gain_of_questions PROPERTIES LABELS session TIMEOUT 300)
+endif()
