@@ -4,10 +4,13 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define OFF_TIGHT                                                                  \
     1e-4 /* of the largest element of a line: sums in another order differ by less \
           */
+
+#define LOAD_MOST 3 /* times its own time that it may last where others use the processor */
 
 static const struct diagnose_code codes[] = {
 #define CODE(id, code, what, fix) {code, what, fix},
@@ -19,9 +22,17 @@ const struct diagnose_code *diagnose_code_at(size_t index) {
     return index < COUNT_OF(codes) ? &codes[index] : NULL;
 }
 
+/* What others on the machine use of its processors must not change what is found. */
+static uint64_t used_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 bool study_is_late(const struct study *study) {
     const volatile int *cancel = study->question->cancel;
-    return (cancel && *cancel) || clock_monotonic_ns() > study->ends_ns;
+    return (cancel && *cancel) || used_ns() > study->used_up_ns ||
+           clock_monotonic_ns() > study->ends_ns;
 }
 
 /* Whether two ways to compare found the same; what is not finite agrees with its like. */
@@ -78,7 +89,8 @@ void diagnose(const struct diagnose_question *question, struct diag_list *diags)
                           .program = device_image_program(question->image),
                           .arena = arena_new(),
                           .diags = diags};
-    study.ends_ns = clock_monotonic_ns() + (uint64_t)(seconds * 1e9);
+    study.used_up_ns = used_ns() + (uint64_t)(seconds * 1e9);
+    study.ends_ns = clock_monotonic_ns() + (uint64_t)(seconds * LOAD_MOST * 1e9);
     study.off_tight = fmax(OFF_TIGHT, 2 * question->tolerance);
     study.before = outputs_off(&study, question->outputs);
     study.knows_right = question->right && agrees(study.before, question->expected);

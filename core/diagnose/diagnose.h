@@ -11,7 +11,7 @@
 
 #include "device/device.h"
 
-#define DIAGNOSE_SECONDS 6.0           /* what it may take unless its caller says otherwise */
+#define DIAGNOSE_SECONDS 6.0           /* of processor time, unless its caller says otherwise */
 #define DIAGNOSE_INSTRUCTIONS 1000000u /* longer programs are not looked at */
 
 /* An array that the right computation goes through, in fp32, row-major. */

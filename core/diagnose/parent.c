@@ -85,7 +85,8 @@ void parent_go_through(struct study *study) {
     struct study parent = {.question = question,
                            .program = device_image_program(question->parent),
                            .arena = arena_new(),
-                           .ends_ns = study->ends_ns};
+                           .ends_ns = study->ends_ns,
+                           .used_up_ns = study->used_up_ns};
     struct going going = {.study = study, .parent = &parent};
     size_t before = study->known.len;
     going.tile = mem_alloc(TILE_MOST, sizeof *going.tile);

@@ -59,7 +59,7 @@ struct study {
     uint64_t *follows; /* bit [from * words + to]: `to` reads what `from` wrote */
     size_t words;
     VEC(struct line) lines;
-    uint64_t ends_ns;
+    uint64_t ends_ns, used_up_ns; /* by the clock; by the processor time of this thread */
     double off_tight;
     bool knows_right; /* question->right is in the kernel's order */
     double before;    /* relative L2 of the outputs as they are; NAN */

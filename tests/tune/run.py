@@ -205,6 +205,28 @@ class Run(unittest.TestCase):
         end = self.events("--rounds", "2", "--fresh", status=1)[-1]
         self.assertIn("seed kernel itself is wrong", end["reason"])
 
+    def test_a_session_suspects_what_hone_sim_does(self):
+        """The first wrong seed is looked at, also where a later one was compared before it."""
+        (self.task / "kernel.py").write_text(KERNEL.replace("nl.add(a, b)", "nl.multiply(a, b)"))
+        (self.task / "reference.py").write_text(
+            REFERENCE.replace("    return x + z",
+                              "    import time\n    time.sleep(1)\n    return x + z"))
+
+        def found(events):
+            return [(event["line"], event["message"]) for event in events
+                    if event["severity"] == "note"]
+
+        def sim(seeds):
+            done = hone("sim", self.task, "--json", "--seeds", seeds)
+            return found(json.loads(done.stdout)["diagnostics"])
+
+        later = sim("21")  # its reference is kept, and the one of seed 0 takes a second
+        events = self.events("--rounds", "1", "--seeds", "0,21", status=1)
+        first = found(event for event in events if event["event"] == "diagnostic")
+        self.assertNotEqual(first, later)
+        self.assertEqual(first, sim("0"))
+        self.assertEqual(first, sim("0,21"))
+
     def test_a_full_disk_is_reported(self):
         limit = 150 * 1024
         done = hone("run", self.task, "--json", "--rounds", "8", "--seeds", "0",

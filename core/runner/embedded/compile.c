@@ -31,8 +31,7 @@ static struct nki_specialise_options options_for(struct evaluation *evaluation,
                                            .grid = {job->lnc},
                                            .max_instructions = (size_t)job->instruction_limit,
                                            .max_steps = (size_t)job->step_limit,
-                                           .max_bytes = (size_t)job->value_limit,
-                                           .cancel = &evaluation->cancel};
+                                           .max_bytes = (size_t)job->value_limit};
 }
 
 static void copy(char *to, size_t size, const char *from) {

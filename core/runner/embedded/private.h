@@ -24,7 +24,9 @@ struct seed_run {
     struct err err; /* how the execution failed */
     struct task_comparison comparison;
     struct diagnose_show show; /* of the first seed */
+    volatile int cancel;
     bool executed, compared, told;
+    bool held, ended; /* it is wrong, and seeds before it are not compared yet; nothing follows */
 };
 
 /* A task with several shapes, on the way through them. What result holds of timing is that of the
@@ -61,9 +63,9 @@ struct evaluation {
     size_t run_count, next_run, running, parallel;
     uint64_t live_bytes;                   /* the most memory that a run has at once */
     double inputs_s, execute_s, compare_s; /* sums over the seeds */
-    volatile int cancel;
-    bool stopping, compiled;
-    bool diagnosed; /* a wrong seed was looked at, or is being looked at */
+    size_t compare_until;                  /* runs from there on are given up: one was wrong */
+    bool compiled, failed;                 /* failed: a run did, and all are given up */
+    bool diagnosed;                        /* a wrong seed was looked at, or is being looked at */
 };
 
 /* source.c: fills dialect and release of the result; adds what the source alone shows to the

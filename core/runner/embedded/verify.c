@@ -13,6 +13,7 @@ static double seconds_since(uint64_t start_ns) {
 }
 
 static void start_runs(struct evaluation *evaluation);
+static void end_wrong(struct seed_run *run);
 
 /* -------------------------------------------------------------------------------------- ending */
 
@@ -80,30 +81,66 @@ static void judge(struct evaluation *evaluation) {
 static void end_run(struct seed_run *run) {
     struct evaluation *evaluation = run->evaluation;
     free_run(run);
+    run->ended = true;
     evaluation->running--;
     tell_runs(evaluation, false);
-    start_runs(evaluation);
+    struct seed_run *held = evaluation->runs;
+    while (held < evaluation->runs + evaluation->run_count && !held->held)
+        held++;
+    if (held < evaluation->runs + evaluation->run_count)
+        end_wrong(held);
+    else
+        start_runs(evaluation);
 }
 
-static void stop(struct evaluation *evaluation) {
-    evaluation->stopping = true;
-    evaluation->cancel = 1;
+/* Runs from this one on are given up. */
+static void stop_from(struct evaluation *evaluation, size_t first) {
+    evaluation->compare_until = MIN_OF(evaluation->compare_until, first);
+    for (size_t i = first; i < evaluation->run_count; i++)
+        evaluation->runs[i].cancel = 1;
+}
+
+static bool is_given_up(const struct seed_run *run) {
+    return (size_t)(run - run->evaluation->runs) >= run->evaluation->compare_until;
 }
 
 /* When the kernel is at fault this settles "correct". Everything else is a failure of the
  * evaluation. */
 static void fail_run(struct seed_run *run, const struct err *err) {
     struct evaluation *evaluation = run->evaluation;
-    if (!evaluation->stopping && err->kind == ERR_KERNEL)
+    if (is_given_up(run)) {
+        end_run(run);
+        return;
+    }
+    if (err->kind == ERR_KERNEL)
         task_judge(&evaluation->result.verdict.correct, TASK_NO, "seed %lld: %s",
                    (long long)run->seed, err->text);
-    else if (!evaluation->stopping)
+    else
         evaluation->result.failure = *err;
-    stop(evaluation);
+    evaluation->failed = true;
+    stop_from(evaluation, 0);
     end_run(run);
 }
 
 /* ----------------------------------------------------------------------------------- comparing */
+
+/* Of several wrong seeds the first in their order is looked at, whichever was compared first. So
+ * every evaluation of a kernel suspects the same statements. */
+static void end_wrong(struct seed_run *run) {
+    struct evaluation *evaluation = run->evaluation;
+    run->held = false;
+    for (struct seed_run *before = evaluation->runs; before < run; before++)
+        run->held |= !before->ended && !evaluation->diagnosed;
+    if (run->held)
+        return;
+    if (evaluation->diagnosed || evaluation->failed) {
+        end_run(run);
+        return;
+    }
+    evaluation->diagnosed = true;
+    tell_runs(evaluation, false); /* what is found stands behind it */
+    diagnose_start(run, end_run);
+}
 
 static void on_compared(void *data, const struct task_comparison *comparison,
                         const struct err *err) {
@@ -119,13 +156,11 @@ static void on_compared(void *data, const struct task_comparison *comparison,
     evaluation->compare_s += comparison->elapsed_s;
     bool wrong = !passes(evaluation, run);
     if (wrong && !evaluation->job.all_seeds)
-        stop(evaluation);
-    if (wrong && !evaluation->diagnosed) {
-        evaluation->diagnosed = true;
-        diagnose_start(run, end_run);
-    } else {
+        stop_from(evaluation, (size_t)(run - evaluation->runs) + 1);
+    if (wrong)
+        end_wrong(run);
+    else
         end_run(run);
-    }
 }
 
 /* Without a reference: finds what the outputs alone show. */
@@ -202,7 +237,7 @@ static void execute_work(void *data) {
     struct seed_run *run = data;
     struct evaluation *evaluation = run->evaluation;
     struct arena *arena = arena_new();
-    struct device_limits limits = {.cancel = &evaluation->cancel,
+    struct device_limits limits = {.cancel = &run->cancel,
                                    .memory_bytes =
                                        evaluation->job.memory_limit / evaluation->parallel};
     uint64_t start = clock_monotonic_ns();
@@ -226,7 +261,7 @@ static void execute_done(void *data) {
     tell_tiles(run);
     if (!run->executed)
         fail_run(run, &run->err);
-    else if (evaluation->stopping)
+    else if (is_given_up(run))
         end_run(run);
     else if (!evaluation->reference)
         judge_outputs(run);
@@ -254,7 +289,7 @@ static void on_inputs(void *data, struct task_inputs *inputs, const struct err *
     run->inputs = inputs;
     if (!inputs) {
         fail_run(run, err);
-    } else if (evaluation->stopping) {
+    } else if (is_given_up(run)) {
         end_run(run);
     } else if (!same_signature(inputs, evaluation->shapes)) {
         struct err odd;
@@ -292,8 +327,8 @@ static void start_run(struct evaluation *evaluation) {
 }
 
 static void start_runs(struct evaluation *evaluation) {
-    while (!evaluation->stopping && evaluation->running < evaluation->parallel &&
-           evaluation->next_run < evaluation->run_count)
+    while (evaluation->running < evaluation->parallel &&
+           evaluation->next_run < MIN_OF(evaluation->run_count, evaluation->compare_until))
         start_run(evaluation);
     if (evaluation->running)
         return;
@@ -324,6 +359,7 @@ void verify_start(struct evaluation *evaluation) {
     free(evaluation->runs); /* those of the shape before */
     evaluation->next_run = 0;
     evaluation->run_count = evaluation->reference ? evaluation->job.seed_count : 1;
+    evaluation->compare_until = evaluation->run_count;
     evaluation->runs = mem_alloc(evaluation->run_count, sizeof *evaluation->runs);
     for (size_t i = 0; i < evaluation->run_count; i++) {
         evaluation->runs[i].evaluation = evaluation;
