@@ -477,8 +477,9 @@ struct log_filter {
 void log_rows_update(struct log_rows *rows, const struct tune_state *state,
                      const struct log_filter *filter, int cols);
 /* Where to look in the findings that the log ends with: the first error that names a line; where
- * none does (numbers are wrong), the first note behind the errors that does, or else the first
- * error, which is *first. Both are -1 when the log does not end with such findings. */
+ * none does (numbers are wrong), the first note that does, one behind the errors rather than before
+ * them, or else the first error, which is *first. Both are -1 when the log does not end with such
+ * findings. */
 int log_rows_cause(const struct log_rows *rows, const struct tune_state *state, int *first);
 
 /* workbench/device.c: the log. Its row opens the line that it speaks of. */
@@ -496,7 +497,8 @@ void log_filter_level(struct views *views, struct str args, struct views_request
 void history_compare(struct views *views, int attempt);
 
 /* screens/summary.c */
-/* The loop has stopped by itself, and has something to sum up. */
+/* The loop has stopped by itself, and has something to sum up: where the seed kernel itself is
+ * wrong, it has not. */
 bool summary_is_due(const struct tune_state *state);
 
 /* screens/lanes.c: the row under the cursor of the screen; puts it there */

@@ -128,6 +128,8 @@ int log_rows_cause(const struct log_rows *rows, const struct tune_state *state, 
     }
     for (size_t i = error < end ? error : begin; cause < 0 && i < end; i++)
         cause = names_line(rows, state, i) ? (int)i : -1;
+    for (size_t i = begin; cause < 0 && i < end; i++)
+        cause = names_line(rows, state, i) ? (int)i : -1;
     *first = error < end ? (int)error : cause;
     return cause >= 0 ? cause : *first;
 }

@@ -117,6 +117,30 @@ static void wrong_numbers_lead_to_what_is_suspected(void **unused) {
     }
 }
 
+/* Also when it is opened again: a seed kernel that is wrong leaves nothing to sum up. */
+static void a_wrong_seed_kernel_leads_there_again(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("profiling", &state);
+    finds(state, "note", 0, "output 0: 7 of 8 elements are wrong");
+    finds(state, "note", 41, "suspect 1: this product");
+    happens(state, "log",
+            "{\"phase\": \"verify\", \"text\": \"seed 0  rel-L2 2.9e-01  wrong\", \"level\": "
+            "\"error\", \"attempt\": 0}");
+    happens(state, "measured", "{\"attempt\": 0, \"latency_us\": 1355.0, \"modelled\": true}");
+    happens(state, "decided", "{\"attempt\": 0, \"status\": \"failed\", \"reason\": \"wrong\"}");
+    happens(state, "step_end",
+            "{\"step\": \"profile\", \"is\": \"failed\", \"summary\": \"wrong\"}");
+    happens(state, "stop", "{\"text\": \"the seed kernel itself is wrong\"}");
+    views_free(views);
+    views = views_that_act(state); /* the next time hone is started */
+    draw_at(views, 24, 80);
+    assert_int_equal(views->view, VIEW_WORKBENCH);
+    assert_int_equal(workbench_of(views)->pane, PANE_DEVICE);
+    assert_true(shows(views, "Enter", " line 41   note: suspect 1: this product"));
+    over(views, state);
+}
+
 /* An error of an attempt that was repaired since is no reason to look there. */
 static void an_old_finding_does_not_take_the_focus(void **unused) {
     (void)unused;
@@ -407,6 +431,7 @@ int main(void) {
         cmocka_unit_test(a_wrong_seed_leads_to_its_line),
         cmocka_unit_test(wrong_numbers_lead_to_their_line),
         cmocka_unit_test(wrong_numbers_lead_to_what_is_suspected),
+        cmocka_unit_test(a_wrong_seed_kernel_leads_there_again),
         cmocka_unit_test(an_old_finding_does_not_take_the_focus),
         cmocka_unit_test(a_line_stands_a_third_below_the_top),
         cmocka_unit_test(the_gate_says_what_is_taken_now),

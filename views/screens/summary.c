@@ -360,8 +360,9 @@ static void summary_enter(struct views *views, struct views_request *request) {
 /* ---- when it opens -------------------------------------------------------------------------- */
 
 bool summary_is_due(const struct tune_state *state) {
-    return state && state->wait == TUNE_WAIT_STOPPED && state->attempts.len &&
-           isfinite(state->attempts.at[0].latency_us);
+    const struct tune_attempt *seed = state ? tune_state_attempt(state, 0) : NULL;
+    return seed && state->wait == TUNE_WAIT_STOPPED && seed->status != TUNE_STATUS_FAILED &&
+           isfinite(seed->latency_us);
 }
 
 /* Opens when the loop stops and nobody is there. */
