@@ -50,11 +50,11 @@ struct workbench {
     struct loop_timer *frame, *settle, *moving, *clock;
     uint64_t drawn_ns;
     bool editing, leaving;
-    bool waits;        /* for the person, as last drawn */
-    int ended_by;      /* the signal that ended it; 0 */
-    bool asked_rescue; /* it has asked where to save a session whose files are gone */
-    bool listed;       /* the session was chosen from the start screen */
-    struct err failed; /* why a session that was opened early cannot continue */
+    enum views_turn turn; /* as last drawn */
+    int ended_by;         /* the signal that ended it; 0 */
+    bool asked_rescue;    /* it has asked where to save a session whose files are gone */
+    bool listed;          /* the session was chosen from the start screen */
+    struct err failed;    /* why a session that was opened early cannot continue */
 };
 
 static void ask_rescue(struct workbench *bench);
@@ -73,14 +73,15 @@ static void on_moving(void *data) {
 }
 
 /* The terminal's title shows the state of the loop. The bell, where it is wanted, says that it is
- * the person's turn. */
+ * the person's turn now; who opens a session sees that for himself. */
 static void tell_terminal(struct workbench *bench) {
     struct buf title = {0};
-    bool waits = views_title(bench->views, &title);
+    enum views_turn turn = views_title(bench->views, &title);
     tui_term_title(bench->term, title.at);
-    if (waits && !bench->waits && config_flag(bench->config, "screen", "bell"))
+    bool begins = turn == VIEWS_TURN_PERSON && bench->turn == VIEWS_TURN_LOOP;
+    if (begins && config_flag(bench->config, "screen", "bell"))
         tui_term_bell(bench->term);
-    bench->waits = waits;
+    bench->turn = turn;
     buf_free(&title);
 }
 
@@ -372,6 +373,15 @@ static void switch_session(struct workbench *bench, const char *task) {
         views_say(bench->views, true, "%s", err.text);
 }
 
+/* The session was read-only, and who held it has left. What is new of it is read with the rest. */
+static void open_again(struct workbench *bench) {
+    char *task = mem_strdup(tune_session_task(bench->session));
+    bench->options.fresh = false;
+    leave_session(bench);
+    switch_session(bench, task);
+    free(task);
+}
+
 /* ---- a new task ----------------------------------------------------------------------------- */
 
 static void on_begun(void *data, const char *folder, const char *why) {
@@ -450,6 +460,7 @@ static void serve(struct workbench *bench, const struct views_request *request) 
         break;
     case VIEWS_EDIT: edit(bench, request); break;
     case VIEWS_OPEN: switch_session(bench, request->task); break;
+    case VIEWS_AGAIN: open_again(bench); break;
     case VIEWS_LEAVE: leave_session(bench); break;
     case VIEWS_NEW: begin_task(bench, request); break;
     }

@@ -351,7 +351,10 @@ static bool says_gate(struct views *views) {
 
 void act_run(struct views *views, struct str args, struct views_request *request) {
     (void)args;
-    (void)request;
+    if (views->state && views->state->holder_left) {
+        request->wish = VIEWS_AGAIN;
+        return;
+    }
     bool lost = views->state && views->state->is_lost; /* the attempt asks where to save it */
     if (!lost && (asks_files(views) || says_gate(views)))
         return;

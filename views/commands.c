@@ -169,7 +169,7 @@ static bool lane_can(const struct views *views) {
 static bool can_run(const struct views *views) {
     return views_can(views, TUNE_ACT_START) || views_can(views, TUNE_ACT_PAUSE) ||
            views->state->wait == TUNE_WAIT_GATE || views->state->changed.len ||
-           views->state->is_lost;
+           views->state->is_lost || views->state->holder_left;
 }
 
 /* In a round of several lanes the hint says how many are approved, and which one is rejected. */
@@ -188,8 +188,8 @@ static void reject_says(const struct views *views, struct buf *out) {
 
 /* At a gate the loop waits for neither of these. */
 static void run_says(const struct views *views, struct buf *out) {
-    if (views->state->changed.len) {
-        buf_puts(out, "files");
+    if (views->state->changed.len || views->state->holder_left) {
+        buf_puts(out, views->state->holder_left ? "take over" : "files");
         return;
     }
     if (views->state->wait != TUNE_WAIT_GATE)

@@ -61,16 +61,19 @@ enum tui_role status_word(const struct tune_state *state, struct buf *out) {
     return loop_word(state, out);
 }
 
-bool views_title(const struct views *views, struct buf *out) {
+enum views_turn views_title(const struct views *views, struct buf *out) {
+    const struct tune_state *state = views->state;
     buf_puts(out, "hone");
-    if (!views->state)
-        return false;
-    buf_printf(out, ": %s, ", views->state->task ? views->state->task : "-");
-    if (views->state->opening) {
+    if (!state)
+        return VIEWS_TURN_UNKNOWN;
+    buf_printf(out, ": %s, ", state->task ? state->task : "-");
+    if (state->opening) {
         buf_puts(out, "opening");
-        return false;
+        return VIEWS_TURN_UNKNOWN;
     }
-    return status_word(views->state, out) == TUI_WAITING;
+    bool waits = status_word(state, out) == TUI_WAITING;
+    bool ended = state->wait == TUNE_WAIT_STOPPED || state->trouble;
+    return waits || (ended && !state->read_only) ? VIEWS_TURN_PERSON : VIEWS_TURN_LOOP;
 }
 
 /* ---- the status line ------------------------------------------------------------------------ */
@@ -251,10 +254,29 @@ static const char *read_only_why(const struct tune_state *state) {
                                   : "another process";
 }
 
+/* Who held the session has left. */
+static void left_print(const struct tune_state *state, struct buf *out) {
+    buf_printf(out, "%s, which had this session, has left it; s takes it over", state->held_by);
+}
+
 void status_say_read_only(struct views *views, const char *command) {
-    views_say(views, true, "'%s' is not possible, the session is read-only: %s%s%s", command,
-              read_only_head(views->state), read_only_why(views->state),
-              views->state->held_by ? "; leave hone there first" : "");
+    struct buf why = {0};
+    if (views->state->holder_left)
+        left_print(views->state, &why);
+    else
+        buf_printf(&why, "%s%s%s", read_only_head(views->state), read_only_why(views->state),
+                   views->state->held_by ? "; leave hone there first" : "");
+    views_say(views, true, "'%s' is not possible, the session is read-only: %s", command, why.at);
+    buf_free(&why);
+}
+
+static void left_text(const struct tune_state *state, struct tui_area area) {
+    struct buf text = {0};
+    left_print(state, &text);
+    tui_say(tui_ink(area, TUI_WAITING), 0, 1, "◆");
+    tui_put_short(tui_ink(area, TUI_WAITING), 0, (struct tui_rect){0, 3, 1, area.cols - 4},
+                  buf_str(&text));
+    buf_free(&text);
 }
 
 void chrome_status(struct views *views, struct tui_area area) {
@@ -267,6 +289,8 @@ void chrome_status(struct views *views, struct tui_area area) {
     struct tui_rect line = {0, 1, 1, area.cols - 2};
     if (state->trouble)
         tui_put_short(tui_ink(area, TUI_BAD), 0, line, str_of(state->trouble));
+    else if (state->holder_left)
+        left_text(state, area);
     else if (place_matters(views))
         tui_put_short(tui_ink(area, place_role(views)), 0, line,
                       str_of(state->place->status->text));
@@ -291,7 +315,7 @@ void chrome_status(struct views *views, struct tui_area area) {
 static bool status_matters(const struct views *views) {
     const struct tune_state *state = views->state;
     return state && (state->wait == TUNE_WAIT_GATE || state->trouble || state->changed.len ||
-                     asks_person(state));
+                     state->holder_left || asks_person(state));
 }
 
 void status_message(struct views *views, struct tui_area area) {

@@ -54,6 +54,7 @@ enum views_wish {
     VIEWS_REPAINT, /* draw everything anew */
     VIEWS_EDIT,    /* open $EDITOR on `text`, then call views_edited */
     VIEWS_OPEN,    /* open the session of `task` */
+    VIEWS_AGAIN,   /* open the session again, which nobody holds any more */
     VIEWS_LEAVE,   /* close the session and show the start screen */
     VIEWS_NEW,     /* write a kernel for the reference `name` into the folder `task`, and open it */
 };
@@ -78,9 +79,12 @@ void views_set_model(struct views *views, const struct views_model *model);
 void views_draw(struct views *views, struct tui_area area, int64_t now_ms);
 /* Whether something on the screen moves by itself: then it is drawn again within 100 ms. */
 bool views_is_moving(const struct views *views);
-/* The title for the terminal itself: "hone: TASK, waits for you: plan". True when it waits for a
- * person, which is the moment to ring where that is wanted. */
-bool views_title(const struct views *views, struct buf *out);
+/* Whose turn it is. */
+enum views_turn { VIEWS_TURN_UNKNOWN, VIEWS_TURN_LOOP, VIEWS_TURN_PERSON };
+/* The title for the terminal itself: "hone: TASK, waits for you: plan". It becomes the person's
+ * turn when something waits for them and when the loop has ended: the moments to ring, where that
+ * is wanted. */
+enum views_turn views_title(const struct views *views, struct buf *out);
 /* Handles a key, a click or a paste. */
 struct views_request views_event(struct views *views, const struct tui_event *event);
 /* The editor's text for a VIEWS_EDIT; NULL when it was given up or nothing changed. False with *err

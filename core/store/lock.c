@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
+
+#define LOOKS 3
+#define LOOK_NS 2000000
 
 static char *holder_read(int descriptor) {
     char text[200];
@@ -51,6 +55,19 @@ static bool lock_failed(const char *folder, int fd, struct store_lock *lock, str
                    folder, strerror(errno));
 }
 
+/* Somebody may be looking whether it is free (store_lock_is_free), which takes a moment. */
+static bool lock_exclusively(int fd) {
+    for (int i = 0; i < LOOKS; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (errno != EWOULDBLOCK)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+    }
+    errno = EWOULDBLOCK;
+    return false;
+}
+
 bool store_lock_take(const char *folder, struct store_lock *lock, struct err *err) {
     *lock = (struct store_lock){.descriptor = -1};
     char *path = path_join(folder, "lock");
@@ -60,7 +77,7 @@ bool store_lock_take(const char *folder, struct store_lock *lock, struct err *er
         lock->unwritable = errno == EROFS || errno == EACCES || errno == EPERM;
         return false;
     }
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    if (lock_exclusively(fd)) {
         holder_write(fd);
         lock->descriptor = fd;
         return true;
@@ -68,4 +85,18 @@ bool store_lock_take(const char *folder, struct store_lock *lock, struct err *er
     bool known = lock_failed(folder, fd, lock, err);
     close(fd);
     return known;
+}
+
+bool store_is_free(const struct store *store, char **holder) {
+    char *path = path_join(store->folder, "lock");
+    int fd = file_open(path, O_RDONLY, 0, NULL);
+    free(path);
+    *holder = NULL;
+    if (fd < 0)
+        return false;
+    bool is_free = flock(fd, LOCK_SH | LOCK_NB) == 0;
+    if (!is_free && errno == EWOULDBLOCK)
+        *holder = holder_read(fd);
+    close(fd);
+    return is_free;
 }

@@ -40,6 +40,9 @@ void store_close(struct store *store); /* accepts NULL */
 bool store_is_read_only(const struct store *store);
 /* "process 4711 on laptop"; NULL when nobody else holds it. */
 const char *store_holder(const struct store *store);
+/* Whether nobody holds it any more, so that it can be opened for writing. Where somebody does,
+ * *holder is who, to be freed; else NULL. */
+bool store_is_free(const struct store *store, char **holder);
 /* Why it is read-only: "it is held by process 4711 on laptop", "... cannot be written". NULL for a
  * session that is not. */
 const char *store_why_read_only(const struct store *store);

@@ -235,25 +235,48 @@ static void titles_say_what_is_true(void **state) {
     (void)state;
     static const struct {
         const char *file, *stop, *title;
-        bool waits;
+        enum views_turn turn;
     } rows[] = {
-        {"session.events", "new", "not started", false},
-        {"session.events", "planned", "waits for you: plan", true},
-        {"session.events", "verifying", "running", false},
-        {"session.events", "kept", "running", false},
-        {"session.events", "stopped", "ended", false},
-        {"calls.events", "streaming", "running", false},
-        {"calls.events", "person", "waits for you: question", true},
+        {"session.events", "new", "not started", VIEWS_TURN_LOOP},
+        {"session.events", "planned", "waits for you: plan", VIEWS_TURN_PERSON},
+        {"session.events", "verifying", "running", VIEWS_TURN_LOOP},
+        {"session.events", "kept", "running", VIEWS_TURN_LOOP},
+        {"session.events", "stopped", "ended", VIEWS_TURN_PERSON},
+        {"calls.events", "streaming", "running", VIEWS_TURN_LOOP},
+        {"calls.events", "person", "waits for you: question", VIEWS_TURN_PERSON},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         int64_t now_ms = 0;
         struct buf title = {0};
         struct tune_state *model = replay_of(rows[i].file, rows[i].stop, &now_ms);
         struct views *views = make_views(model);
-        assert_int_equal(views_title(views, &title), rows[i].waits);
+        assert_int_equal(views_title(views, &title), rows[i].turn);
         if (!strstr(title.at, rows[i].title))
             fail_msg("%s %s: %s", rows[i].file, rows[i].stop, title.at);
         buf_free(&title);
+        views_free(views);
+        tune_state_free(model);
+    }
+}
+
+/* Who looks at a session of another hone is told when that has left, and what takes it over. */
+static void a_session_that_is_free_again_is_offered(void **unused) {
+    (void)unused;
+    static const char *const stops[] = {"planned", "verifying", "stopped"};
+    for (size_t i = 0; i < COUNT_OF(stops); i++) {
+        int64_t now_ms = 0;
+        struct tune_state *model = replay_of("session.events", stops[i], &now_ms);
+        model->read_only = true;
+        model->held_by = "process 4711 on laptop";
+        struct views *views = views_that_act(model);
+        assert_int_equal(replay_keys(views, "1 s").wish, VIEWS_NOTHING);
+        model->holder_left = true;
+        assert_true(shows(views, "C-l",
+                          "process 4711 on laptop, which had this session, has left "
+                          "it; s takes it over"));
+        assert_true(shows(views, "", "s take over"));
+        assert_int_equal(replay_keys(views, "7 s").wish, VIEWS_AGAIN);
+        said("");
         views_free(views);
         tune_state_free(model);
     }
@@ -343,6 +366,7 @@ int main(void) {
         cmocka_unit_test(escape_never_leaves),
         cmocka_unit_test(leaving_says_what_is_left),
         cmocka_unit_test(titles_say_what_is_true),
+        cmocka_unit_test(a_session_that_is_free_again_is_offered),
         cmocka_unit_test(when_nothing_is_left_the_keys_that_help_are_named),
         cmocka_unit_test(a_message_hides_nothing_that_waits),
         cmocka_unit_test(an_opening_session_can_be_left),

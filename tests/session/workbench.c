@@ -92,7 +92,57 @@ static void it_keeps_its_person(void **state) {
     terminal_type(terminal, "qq");
     assert_int_equal(terminal_wait_exit(terminal, false), 0);
     terminal_free(terminal);
+    terminal = start_on(*state, "small", 80, 24); /* whoever comes sees it */
+    assert_true(terminal_wait_title(terminal, "hone: small, waits for you: plan"));
+    terminal_type(terminal, ":gate all auto\r");
+    expect_gone(terminal, ":gate");
+    assert_int_equal(terminal_bells(terminal), 0);
+    terminal_type(terminal, ":budget rounds 1\ra"); /* a decides about the plan that waits */
+    assert_true(terminal_wait_title(terminal, "hone: small, ended"));
+    terminal_type(terminal, "7");
+    expect(terminal, "every attempt");
+    assert_int_equal(terminal_bells(terminal), 1);
+    terminal_free(terminal);
     assert_true(file_write(".config/hone/config.ini", "", 0, &err));
+}
+
+/* Nothing rings that was not asked for. */
+static void without_the_setting_it_is_silent(void **state) {
+    make_small_task();
+    struct terminal *terminal = start_on(*state, "small", 120, 40);
+    expect(terminal, "small");
+    terminal_type(terminal, "s");
+    expect(terminal, "◆ plan: ");
+    terminal_type(terminal, "7");
+    expect(terminal, "every attempt");
+    assert_int_equal(terminal_bells(terminal), 0);
+    terminal_free(terminal);
+}
+
+/* Who looks at a session of another hone takes it over when that one has left, however it did. */
+static void a_session_that_is_free_again_is_taken_over(void **state) {
+    make_small_task();
+    for (int killed = 0; killed < 2; killed++) {
+        struct terminal *first = start_on(*state, "small", 120, 40);
+        expect(first, "hone  small");
+        struct terminal *second = start_on(*state, "small", 80, 24);
+        expect(second, "read-only: the session is open in process ");
+        terminal_type(second, "s");
+        expect(second, "leave hone there first");
+        if (killed)
+            kill(terminal_pid(first), SIGKILL);
+        else
+            terminal_type(first, "qq");
+        expect(second, "has left it; s takes it over");
+        terminal_free(first);
+        terminal_type(second, "s");
+        expect_gone(second, "read-only");
+        expect_gone(second, "s takes it over");
+        terminal_type(second, ":gate plan auto\r");
+        expect_gone(second, ":gate");
+        assert_null(strstr(terminal_screen(second), "not possible"));
+        terminal_free(second);
+    }
 }
 
 static void every_size_is_drawn(void **state) {
@@ -396,6 +446,8 @@ int main(void) {
         TEST(keys_after_the_last_one_do_nothing),
         TEST(a_lone_escape_closes_what_is_open),
         TEST(it_keeps_its_person),
+        TEST(without_the_setting_it_is_silent),
+        TEST(a_session_that_is_free_again_is_taken_over),
         TEST(every_size_is_drawn),
         TEST(it_suspends_and_comes_back),
         TEST(a_paste_runs_nothing),

@@ -3,6 +3,7 @@
  * Threads read a long one ahead; here what they read is applied. What comes before and after is in
  * open.c. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "loop/loop.h"
 #include "tune/apply/apply.h"
@@ -140,14 +141,29 @@ void tune_opening_forget(struct tune_session *session) {
     session->opening = NULL;
 }
 
-/* Read-only: what the holder wrote since the last look. */
+/* Who holds it now; true when that is news. */
+static bool holder_look(struct tune_session *session) {
+    struct tune_state *state = session->state;
+    char *holder = NULL;
+    bool left = state->held_by && store_is_free(session->store, &holder);
+    bool other = holder && state->held_by && strcmp(holder, state->held_by) != 0;
+    bool news = other || left != state->holder_left;
+    if (other)
+        state->held_by = tune_keep(state, holder);
+    state->holder_left = left;
+    free(holder);
+    return news;
+}
+
+/* Read-only: what the holder wrote since the last look, and whether it is still there. What it
+ * wrote last is read after it was seen to have left. */
 static void follow(void *data) {
     struct tune_session *session = data;
     int64_t before = session->state->seq;
     struct err err = {0};
-    if (!store_replay(session->store, before, replay_one, session, &err))
-        return;
-    if (session->state->seq != before && session->changed)
+    bool news = holder_look(session);
+    (void)!store_replay(session->store, before, replay_one, session, &err);
+    if ((news || session->state->seq != before) && session->changed)
         session->changed(session->changed_context);
 }
 

@@ -402,6 +402,7 @@ struct tune_state {
     const char *why_read_only;           /* "it is held by ...", "... cannot be written"; NULL */
     bool is_lost;                        /* its files are gone: what is known is only in memory */
     const char *held_by;                 /* "process 4711 on host", when read-only */
+    bool holder_left;                    /* nobody holds it now: it can be taken over */
     const struct tune_place_view *place; /* NULL: none was opened (a read-only session) */
     const struct tune_role_view *roles;  /* by enum tune_role; NULL: no models are asked */
     int questions;                       /* to models at once, at most */
