@@ -33,8 +33,8 @@ static void add_place(struct hash_stream *stream, const struct task_closure *clo
         hash_add(stream, closure->files.at[0].path, strlen(closure->files.at[0].path));
 }
 
-char *task_cache_of(const char *reference_path, struct err *err) {
-    struct task_start start = {.reference_path = reference_path};
+static char *cache_of(const char *reference_path, struct task_seen *seen, struct err *err) {
+    struct task_start start = {.reference_path = reference_path, .seen = seen};
     struct task_closure *closure = task_closure_find(&start, err);
     if (!closure)
         return NULL;
@@ -53,6 +53,10 @@ char *task_cache_of(const char *reference_path, struct err *err) {
     buf_free(&program);
     task_closure_free(closure);
     return folder;
+}
+
+char *task_cache_of(const char *reference_path, struct err *err) {
+    return cache_of(reference_path, NULL, err);
 }
 
 char *task_cache_seed(const char *of_reference, int64_t seed) {
@@ -165,7 +169,8 @@ static bool are_whole(const struct task_inputs *inputs) {
 
 /* Whether the size of a file, and its content (or its time where it is large), are what they
  * were. */
-static bool depend_holds(const char *path, const cJSON *size, const cJSON *content) {
+static bool depend_holds(const char *path, const cJSON *row, struct task_seen *seen) {
+    const cJSON *size = cJSON_GetArrayItem(row, 1), *content = cJSON_GetArrayItem(row, 2);
     struct stat st;
     char now[65] = "";
     if (!cJSON_IsNumber(size) || !cJSON_IsString(content) || stat(path, &st) != 0 ||
@@ -176,17 +181,17 @@ static bool depend_holds(const char *path, const cJSON *size, const cJSON *conte
                  (long long)st.st_mtim.tv_sec * 1000000000 + (long long)st.st_mtim.tv_nsec);
         return strcmp(now, content->valuestring) == 0;
     }
-    return file_sha256(path, now, NULL) && strcmp(now, content->valuestring) == 0;
+    return task_seen_sha256(seen, path, now) && strcmp(now, content->valuestring) == 0;
 }
 
 /* Whether the files that the reference imported or read are beside it as they were. */
-static bool depends_hold(const cJSON *meta, const char *beside) {
+static bool depends_hold(const cJSON *meta, const char *beside, struct task_seen *seen) {
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(meta, "depends");
     bool holds = rows != NULL;
     for (const cJSON *row = rows ? rows->child : NULL; holds && row; row = row->next) {
         const cJSON *name = cJSON_GetArrayItem(row, 0);
         char *path = cJSON_IsString(name) ? path_join(beside, name->valuestring) : NULL;
-        holds = path && depend_holds(path, cJSON_GetArrayItem(row, 1), cJSON_GetArrayItem(row, 2));
+        holds = path && depend_holds(path, row, seen);
         free(path);
     }
     return holds;
@@ -242,16 +247,24 @@ static bool read_shapes(const cJSON *meta, struct task_inputs *inputs) {
     return true;
 }
 
-static bool read_meta(const cJSON *meta, const char *beside, bool shapes_only,
+/* Where to look: what files beside the reference hold is known, or not. */
+struct place {
+    const char *reference_path;
+    bool shapes_only;
+    struct task_seen *seen;
+};
+
+static bool read_meta(const cJSON *meta, const char *beside, const struct place *place,
                       struct task_inputs *inputs) {
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(meta, "values");
     double version, bytes;
     if (!read_number(meta, "version", META_VERSION, META_VERSION, &version) ||
-        !read_number(meta, "bytes", 0, 1e15, &bytes) || !depends_hold(meta, beside) ||
+        !read_number(meta, "bytes", 0, 1e15, &bytes) || !depends_hold(meta, beside, place->seen) ||
         !read_number(meta, "tolerance", 0, 1e9, &inputs->tolerance) ||
         !read_number(meta, "elapsed", 0, 1e9, &inputs->elapsed_s) || !cJSON_IsArray(rows))
         return false;
-    if ((!shapes_only && inputs->mapping_bytes < (uint64_t)bytes) || !read_shapes(meta, inputs))
+    if ((!place->shapes_only && inputs->mapping_bytes < (uint64_t)bytes) ||
+        !read_shapes(meta, inputs))
         return false;
     read_version(meta, "python", inputs->python, sizeof inputs->python);
     read_version(meta, "numpy", inputs->numpy, sizeof inputs->numpy);
@@ -296,12 +309,12 @@ void task_inputs_free(struct task_inputs *inputs) {
 }
 
 static struct task_inputs *load_from(const char *folder, const char *beside, const char *text,
-                                     bool shapes_only) {
+                                     const struct place *place) {
     struct task_inputs *inputs = mem_alloc(1, sizeof *inputs);
     char *data_path = path_join(folder, "data.bin");
     cJSON *meta = cJSON_Parse(text);
-    bool ok = meta && (shapes_only || map_data(data_path, inputs)) &&
-              read_meta(meta, beside, shapes_only, inputs);
+    bool ok = meta && (place->shapes_only || map_data(data_path, inputs)) &&
+              read_meta(meta, beside, place, inputs);
     cJSON_Delete(meta);
     free(data_path);
     inputs->from_cache = true;
@@ -313,12 +326,12 @@ static struct task_inputs *load_from(const char *folder, const char *beside, con
 
 /* What the seed's folder has under that name. If it is stale or broken, all of the seed is
  * removed. */
-static struct task_inputs *load_named(const char *reference_path, const char *seed_folder,
-                                      const char *name, bool shapes_only) {
-    char *folder = path_join(seed_folder, name), *beside = path_folder(reference_path);
+static struct task_inputs *load_named(const struct place *place, const char *seed_folder,
+                                      const char *name) {
+    char *folder = path_join(seed_folder, name), *beside = path_folder(place->reference_path);
     char *path = path_join(folder, "meta.json");
     char *text = file_read(path, META_LIMIT, NULL, NULL);
-    struct task_inputs *inputs = text ? load_from(folder, beside, text, shapes_only) : NULL;
+    struct task_inputs *inputs = text ? load_from(folder, beside, text, place) : NULL;
     if (text && !inputs)
         (void)!file_remove_tree(seed_folder, NULL);
     else if (inputs)
@@ -330,16 +343,21 @@ static struct task_inputs *load_named(const char *reference_path, const char *se
     return inputs;
 }
 
-struct task_inputs *task_cache_load(const char *reference_path, const char *seed_folder,
-                                    bool shapes_only) {
-    struct task_inputs *inputs = load_named(reference_path, seed_folder, "inputs", shapes_only);
-    if (!inputs && shapes_only)
-        inputs = load_named(reference_path, seed_folder, "shapes", true);
+static struct task_inputs *load(const struct place *place, const char *seed_folder) {
+    struct task_inputs *inputs = load_named(place, seed_folder, "inputs");
+    if (!inputs && place->shapes_only)
+        inputs = load_named(place, seed_folder, "shapes");
     return inputs;
 }
 
+struct task_inputs *task_cache_load(const char *reference_path, const char *seed_folder,
+                                    bool shapes_only) {
+    return load(&(struct place){reference_path, shapes_only, NULL}, seed_folder);
+}
+
 struct task_inputs *task_cache_take_steps(const char *reference_path, const char *seed_folder) {
-    struct task_inputs *steps = load_named(reference_path, seed_folder, "steps", false);
+    struct task_inputs *steps =
+        load_named(&(struct place){reference_path, false, NULL}, seed_folder, "steps");
     char *folder = path_join(seed_folder, "steps");
     (void)!file_remove_tree(folder, NULL);
     free(folder);
@@ -347,7 +365,7 @@ struct task_inputs *task_cache_take_steps(const char *reference_path, const char
 }
 
 /* Any seed will do whose inputs have the same shape. */
-static struct task_inputs *load_any_seed(const char *reference_path, const char *of_reference,
+static struct task_inputs *load_any_seed(const struct place *place, const char *of_reference,
                                          int64_t wanted) {
     struct task_inputs *inputs = NULL;
     DIR *dir = opendir(of_reference);
@@ -357,7 +375,7 @@ static struct task_inputs *load_any_seed(const char *reference_path, const char 
         if (!str_to_int(str_of(entry->d_name), &seed) || seed >> 32 != wanted >> 32)
             continue;
         char *folder = path_join(of_reference, entry->d_name);
-        inputs = task_cache_load(reference_path, folder, true);
+        inputs = load(place, folder);
         free(folder);
     }
     if (dir)
@@ -365,42 +383,54 @@ static struct task_inputs *load_any_seed(const char *reference_path, const char 
     return inputs;
 }
 
-struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed, bool shapes_only) {
-    char *of = task_cache_of(reference_path, NULL);
+static struct task_inputs *cached(const struct place *place, int64_t seed) {
+    char *of = cache_of(place->reference_path, place->seen, NULL);
     if (!of)
         return NULL;
     char *folder = task_cache_seed(of, seed);
-    struct task_inputs *inputs = task_cache_load(reference_path, folder, shapes_only);
-    if (!inputs && shapes_only)
-        inputs = load_any_seed(reference_path, of, seed);
+    struct task_inputs *inputs = load(place, folder);
+    if (!inputs && place->shapes_only)
+        inputs = load_any_seed(place, of, seed);
     free(folder);
     free(of);
     return inputs;
 }
 
+struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed, bool shapes_only) {
+    return cached(&(struct place){reference_path, shapes_only, NULL}, seed);
+}
+
+struct task_inputs *task_shapes_cached(const char *reference_path, int64_t seed,
+                                       struct task_seen *seen) {
+    return cached(&(struct place){reference_path, true, seen}, seed);
+}
+
 /* Rows that hold: name, size, content. */
-static void depends_tell(const char *meta_path, const char *beside, task_name_fn *fn, void *data) {
+static void depends_tell(const char *meta_path, const char *beside,
+                         const struct task_reading *reading) {
     char *text = file_read(meta_path, META_LIMIT, NULL, NULL);
     cJSON *meta = text ? cJSON_Parse(text) : NULL;
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(meta, "depends");
     for (const cJSON *row = rows ? rows->child : NULL; row; row = row->next) {
         const cJSON *name = cJSON_GetArrayItem(row, 0);
         char *path = cJSON_IsString(name) ? path_join(beside, name->valuestring) : NULL;
-        if (path && depend_holds(path, cJSON_GetArrayItem(row, 1), cJSON_GetArrayItem(row, 2)))
-            fn(data, name->valuestring);
+        if (path && reading->wants(reading->data, name->valuestring) &&
+            depend_holds(path, row, reading->seen))
+            reading->fn(reading->data, name->valuestring);
         free(path);
     }
     cJSON_Delete(meta);
     free(text);
 }
 
-void task_reference_read(const char *reference_path, int64_t seed, task_name_fn *fn, void *data) {
+void task_reference_read(const struct task_reading *reading, int64_t seed) {
     static const char *const made[] = {"shapes/meta.json", "inputs/meta.json", "outputs/meta.json"};
-    char *of = task_cache_of(reference_path, NULL), *beside = path_folder(reference_path);
+    char *of = cache_of(reading->reference_path, reading->seen, NULL);
+    char *beside = path_folder(reading->reference_path);
     char *folder = of ? task_cache_seed(of, seed) : NULL;
     for (size_t i = 0; folder && i < COUNT_OF(made); i++) {
         char *path = path_join(folder, made[i]);
-        depends_tell(path, beside, fn, data);
+        depends_tell(path, beside, reading);
         free(path);
     }
     free(folder);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "task/imports.h"
+#include "task/seen.h"
 
 #define SUM_PIECE ((size_t)1 << 20)
 #define MAX_MODULE 1000 /* characters of a dotted name */
@@ -72,6 +73,7 @@ struct finder {
     unsigned of;        /* bits of enum task_of: whose file it is */
     const char *folder; /* of the kernel or the reference */
     bool full, by_text, no_data;
+    struct task_seen *seen;
 };
 
 static struct task_file *file_at(struct task_closure *closure, const char *path) {
@@ -109,7 +111,7 @@ static void found(struct finder *finder, const char *path) {
     bool large = !file && is_too_large(plain); /* it is not read to find that out */
     bool skips = finder->no_data && finder->by_text && !str_ends(str_of(plain), ".py");
     if (!file && !full && !large &&
-        (skips || (text = file_read(plain, TASK_MAX_FILE_BYTES, &size, NULL)))) {
+        (skips || (text = task_seen_read(finder->seen, plain, &size, NULL)))) {
         file = file_put(finder->closure, plain, text, size);
         file->by_text = finder->by_text;
     } else if (!file && !full && finder->by_text) {
@@ -248,10 +250,14 @@ static void look_at_texts(struct finder *finder) {
 
 /* Goes over all files that belong to the kernel, or to the reference. Their number grows on the
  * way. */
-static bool follow(struct task_closure *closure, unsigned of, size_t start, bool no_data,
-                   struct err *err) {
+static bool follow(struct task_closure *closure, unsigned of, size_t start,
+                   const struct task_start *from, struct err *err) {
     char *folder = path_folder(closure->files.at[start].path);
-    struct finder finder = {.closure = closure, .of = of, .folder = folder, .no_data = no_data};
+    struct finder finder = {.closure = closure,
+                            .of = of,
+                            .folder = folder,
+                            .no_data = from->no_data,
+                            .seen = from->seen};
     bool done[TASK_MAX_FILES + 2] = {0};
     for (bool more = true; more && !finder.full;) {
         more = false;
@@ -308,14 +314,17 @@ static void name_all(struct task_closure *closure) {
 
 /* ---------------------------------------------------------------------------------------- doors */
 
-static bool begin(struct task_closure *closure, const char *path, const char *text, unsigned of,
+static bool begin(struct task_closure *closure, const struct task_start *start, unsigned of,
                   struct err *err) {
+    bool kernel = of == TASK_OF_KERNEL;
+    const char *path = kernel ? start->kernel_path : start->reference_path;
+    const char *text = kernel ? start->kernel_text : NULL;
     char *plain = task_path_plain(path);
     size_t size = text ? strlen(text) : 0;
     struct task_file *file = file_at(closure, plain);
     char *copy = file   ? NULL
                  : text ? mem_strdup(text)
-                        : file_read(plain, TASK_MAX_FILE_BYTES, &size, err);
+                        : task_seen_read(start->seen, plain, &size, err);
     if (copy)
         file = file_put(closure, plain, copy, size);
     if (file) {
@@ -328,19 +337,16 @@ static bool begin(struct task_closure *closure, const char *path, const char *te
 
 struct task_closure *task_closure_find(const struct task_start *start, struct err *err) {
     struct task_closure *closure = mem_alloc(1, sizeof *closure);
-    bool ok = !start->kernel_path ||
-              begin(closure, start->kernel_path, start->kernel_text, TASK_OF_KERNEL, err);
+    bool ok = !start->kernel_path || begin(closure, start, TASK_OF_KERNEL, err);
     size_t reference = closure->files.len;
-    ok = ok && (!start->reference_path ||
-                begin(closure, start->reference_path, NULL, TASK_OF_REFERENCE, err));
+    ok = ok && (!start->reference_path || begin(closure, start, TASK_OF_REFERENCE, err));
     if (reference && reference == closure->files.len)
         reference = 0; /* one file is both */
     if (err && err->kind == ERR_ENVIRONMENT)
         err->kind = ERR_USAGE;
-    bool fits =
-        ok && (!start->kernel_path || follow(closure, TASK_OF_KERNEL, 0, start->no_data, err));
-    fits = fits && (!start->reference_path ||
-                    follow(closure, TASK_OF_REFERENCE, reference, start->no_data, err));
+    bool fits = ok && (!start->kernel_path || follow(closure, TASK_OF_KERNEL, 0, start, err));
+    fits = fits &&
+           (!start->reference_path || follow(closure, TASK_OF_REFERENCE, reference, start, err));
     if (fits) {
         name_all(closure);
         return closure;

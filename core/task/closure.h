@@ -18,6 +18,8 @@
 /* Whose file it is. A file is both where kernel and reference import it. */
 enum task_of { TASK_OF_KERNEL = 1, TASK_OF_REFERENCE = 2 };
 
+struct task_seen; /* seen.h */
+
 struct task_file {
     char *path; /* absolute, without . and .. */
     char *name; /* below the closure's root: "helper.py", "common/tiles.py" */
@@ -47,7 +49,8 @@ char *task_path_plain(const char *path) CC_MUST_USE;
  * the binary). Paths may be NULL. */
 struct task_start {
     const char *kernel_path, *kernel_text, *reference_path;
-    bool no_data; /* data that strings name is found, but not read */
+    bool no_data;           /* data that strings name is found, but not read */
+    struct task_seen *seen; /* files need not be read that are in there; NULL */
 };
 /* NULL and *err (usage) when kernel or reference cannot be read, or too many files belong to the
  * task. An import that leads to no readable file is passed over. */

@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "loop/loop.h"
 #include "task/closure.h"
+#include "task/seen.h"
 
 /* The relative L2 that counts as equal, and the seeds for which it must hold, unless a task says
  * otherwise. The values are NKIBench's. */
@@ -122,11 +123,21 @@ void task_inputs_free(struct task_inputs *inputs); /* accepts NULL */
  * `shapes_only` no data is mapped, and any seed of that reference will do. */
 struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed,
                                        bool shapes_only) CC_MUST_USE;
+/* The same without data, and without opening files that are in `seen` (as of struct task_start). */
+struct task_inputs *task_shapes_cached(const char *reference_path, int64_t seed,
+                                       struct task_seen *seen) CC_MUST_USE;
 /* Calls fn for each file in or below the reference's folder that it read or imported when it made
  * what the cache has of the seed, however it came to the name, and that is still as it was then.
- * The name is below that folder; one may come twice. */
-typedef void task_name_fn(void *data, const char *name);
-void task_reference_read(const char *reference_path, int64_t seed, task_name_fn *fn, void *data);
+ * Those that are not wanted are not looked at. The name is below that folder; one may come
+ * twice. */
+struct task_reading {
+    const char *reference_path;
+    struct task_seen *seen; /* as of struct task_start */
+    bool (*wants)(void *data, const char *name);
+    void (*fn)(void *data, const char *name);
+    void *data;
+};
+void task_reference_read(const struct task_reading *reading, int64_t seed);
 
 /* What was recorded of the reference (record/graph.py) as JSON; a new string. It is in the cache
  * once shapes or inputs of a seed were made. NULL and *err (environment) when it is not. */

@@ -5,7 +5,9 @@
 #include "task/cache.h"
 #include "tune/fake.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 
 #define SOURCE(latency, more) \
@@ -360,6 +362,82 @@ static void a_change_that_leaves_size_and_times_is_noticed(void **unused) {
     fake_end(&fake);
 }
 
+/* Waits until a further change of the file would show in its times. */
+static void settle(const char *path) {
+    struct stat st;
+    for (int i = 0; i < 600; i++) {
+        assert_int_equal(stat(path, &st), 0);
+        if (task_file_is_settled(&st))
+            return;
+        usleep(100000);
+    }
+    fail();
+}
+
+/* The loop would wait for the disk each time. (helper.py is opened by the thread that inspects
+ * candidates.) */
+static void files_that_nobody_changed_are_not_opened_again(void **unused) {
+    (void)unused;
+    static const char *const names[] = {"kernel.py", "reference.py", "maths.py", "medium.bin"};
+    struct fake fake;
+    begin(&fake);
+    tune_session_close(fake.session);
+    char *medium = path_join(fake.folder, "medium.bin");
+    fake_file(fake.folder, "medium.bin", "x");
+    assert_int_equal(truncate(medium, 1 << 20), 0);
+    fake_file(fake.folder, "reference.py", "import maths\nW = np.fromfile('medium.bin')\n");
+    settle(medium);
+    char *reference = path_join(fake.folder, "reference.py");
+    settle(reference);
+    fake.options.fresh = true;
+    fake_open(&fake);
+    fake.options.fresh = false;
+    assert_true(loop_run_until_idle(fake.loop, 60000));
+    int watch = inotify_init1(IN_NONBLOCK);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        char *path = path_join(fake.folder, names[i]);
+        assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+        free(path);
+    }
+    start(&fake);
+    assert_true(loop_run_until_idle(fake.loop, 60000));
+    const struct tune_state *state = fake_state(&fake);
+    assert_true(state->finished && state->attempts.len == 3 && !state->changed.len);
+    struct inotify_event event;
+    if (read(watch, &event, sizeof event) > 0)
+        fail_msg("%s was opened", names[event.wd - 1]);
+    close(watch);
+    free(reference);
+    free(medium);
+    fake_end(&fake);
+}
+
+/* It is read by a worker; until then no step begins. */
+static void a_change_of_a_file_of_some_size_is_noticed(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    tune_session_close(fake.session);
+    char *medium = path_join(fake.folder, "medium.bin");
+    fake_file(fake.folder, "medium.bin", "x");
+    assert_int_equal(truncate(medium, 1 << 20), 0);
+    fake_file(fake.folder, "reference.py", "W = np.fromfile('medium.bin')\n");
+    fake.options.fresh = true;
+    fake_open(&fake);
+    fake.options.fresh = false;
+    assert_true(loop_run_until_idle(fake.loop, 60000));
+    FILE *file = fopen(medium, "r+b");
+    assert_true(file && fputc('y', file) == 'y' && fclose(file) == 0);
+    start(&fake);
+    assert_true(loop_run_until_idle(fake.loop, 60000));
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->attempts.len, 0); /* nothing was measured with it */
+    assert_int_equal(state->changed.len, 1);
+    assert_string_equal(state->changed.at[0].name, "medium.bin");
+    free(medium);
+    fake_end(&fake);
+}
+
 /* SQLite would say "unable to open database file". */
 static void a_path_that_is_too_long_is_refused_with_what_to_do(void **unused) {
     (void)unused;
@@ -609,6 +687,8 @@ int main(void) {
         cmocka_unit_test(what_changed_since_it_was_read_is_not_taken_for_it),
         cmocka_unit_test(a_change_of_a_large_file_is_noticed),
         cmocka_unit_test(a_change_that_leaves_size_and_times_is_noticed),
+        cmocka_unit_test(files_that_nobody_changed_are_not_opened_again),
+        cmocka_unit_test(a_change_of_a_file_of_some_size_is_noticed),
         cmocka_unit_test(a_path_that_is_too_long_is_refused_with_what_to_do),
         cmocka_unit_test(a_file_of_many_gigabytes_is_read_beside_the_loop),
         cmocka_unit_test(a_reference_that_comes_later_is_taken),

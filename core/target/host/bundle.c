@@ -119,6 +119,12 @@ static void incumbent_add(struct gathering *g) {
 /* ------------------------------------------------------------------------------ what was seen of
  * it */
 
+static bool wants_all(void *data, const char *name) {
+    (void)data;
+    (void)name;
+    return true;
+}
+
 static void on_read(void *data, const char *name) {
     struct gathering *g = data;
     char *folder = path_folder(g->reference), *joined = path_join(folder, name);
@@ -133,8 +139,9 @@ static void seen_add(struct gathering *g) {
     static const int64_t usual[] = TASK_SEEDS;
     const int64_t *seeds = g->job->seeds ? g->job->seeds : usual;
     size_t count = g->job->seeds ? g->job->seed_count : COUNT_OF(usual);
+    const struct task_reading reading = {g->reference, NULL, wants_all, on_read, g};
     for (size_t i = 0; g->reference && i < count; i++)
-        task_reference_read(g->reference, seeds[i], on_read, g);
+        task_reference_read(&reading, seeds[i]);
 }
 
 static bool is_small_python(const char *path, const char *name) {

@@ -28,7 +28,9 @@ struct tune_context {
     bool only_certain;          /* gains inside the model's error are not kept */
     bool takes_current;         /* the target is known to run kernels of the current dialect */
     const char *reference_path; /* its inputs' shapes are in the task cache; NULL */
-    const char *bound_by;       /* what limits it now: "Vector", "DMA"; NULL */
+    struct task_seen *seen;     /* files that need not be opened again; NULL */
+    const char *bound_by;       /* one that limits it now: "Vector", "DMA"; NULL */
+    const char *limited_by;     /* the same in words: "DMA and Vector alike"; NULL */
     int first_line, last_line;  /* that the plan is about; 0: not known */
     double latency_us, floor_us, tolerance;
     /* Directions not to take again: keys of plans that failed, were reverted or were rejected on

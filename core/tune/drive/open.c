@@ -9,6 +9,7 @@
 
 #include "loop/loop.h"
 #include "nki/nki.h"
+#include "task/task.h"
 #include "tune/drive/private.h"
 #include "tune/drive/opening.h"
 
@@ -428,6 +429,7 @@ struct tune_session *tune_session_open(const struct tune_options *options, struc
     if (options->place)
         session->place = *options->place;
     session->state = tune_state_new();
+    session->seen = task_seen_new();
     limits_read(session, options->config);
     session->task_path =
         task->is_builtin ? mem_strdup(options->task) : path_absolute(options->task);
@@ -464,7 +466,7 @@ void tune_session_close(struct tune_session *session) {
     early_forget(session);
     tune_slices_forget(session);
     tune_large_forget(session);
-    tune_seen_forget(session);
+    task_seen_free(session->seen);
     tune_ingest_forget(session);
     if (session->proposer)
         tune_work_cancel(session);

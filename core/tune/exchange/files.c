@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "task/task.h"
 #include "tune/exchange/private.h"
 #include "tune/session/inner.h"
 #include "tune/state/state.h"
 
 #define MAX_DIFF_LINES 400 /* of a file */
 #define MAX_DIFF_BYTES ((size_t)32 << 10)
-#define KEPT "task" /* folder of the session's own copies */
+#define APART_BYTES ((off_t)64 << 10) /* larger files are read by a worker */
+#define KEPT "task"                   /* folder of the session's own copies */
 
 const char *tune_files_read_word(unsigned of) {
     return of == (TASK_OF_KERNEL | TASK_OF_REFERENCE) ? "both read"
@@ -59,7 +61,8 @@ struct task_closure *tune_files_now(const struct tune_session *session, const ch
     struct task_start start = {.kernel_path = kernel,
                                .kernel_text = source,
                                .reference_path = reference,
-                               .no_data = !data};
+                               .no_data = !data,
+                               .seen = session->seen};
     struct task_closure *closure = task_closure_find(&start, err);
     free(beside);
     free(folder);
@@ -296,6 +299,11 @@ static bool is_attempts(const struct tune_state *state, const char *hash) {
     return false;
 }
 
+/* Whether it takes longer than the loop should wait for a disk. */
+static bool is_read_apart(const struct stat *st) {
+    return S_ISREG(st->st_mode) && st->st_size > APART_BYTES;
+}
+
 /* A file of which only the hash is kept. */
 static void large_compare(struct changes *changes, const char *path,
                           const struct tune_task_file *file) {
@@ -318,6 +326,18 @@ static void large_compare(struct changes *changes, const char *path,
     buf_free(&text);
 }
 
+/* Whether a file that a worker reads is what the session has, as far as is known; the next look
+ * finds what changed just now. */
+static bool is_same_apart(struct tune_session *session, const char *path, const struct stat *st,
+                          const struct tune_task_file *file) {
+    struct hash hash;
+    int64_t size;
+    if (!is_read_apart(st))
+        return false;
+    enum tune_large_is is = tune_large_sum(session, path, &size, &hash);
+    return is == TUNE_LARGE_BUSY || (is == TUNE_LARGE_KNOWN && !strcmp(hash.hex, file->hash));
+}
+
 static void file_compare(struct changes *changes, const char *root,
                          const struct tune_task_file *file) {
     const struct tune_session *session = changes->session;
@@ -330,7 +350,8 @@ static void file_compare(struct changes *changes, const char *root,
     }
     struct stat before;
     bool there = stat(path, &before) == 0;
-    if (there && tune_seen_is(session, path, file->hash)) {
+    if (there && (task_seen_is(session->seen, path, file->hash) ||
+                  is_same_apart(changes->session, path, &before, file))) {
         free(path);
         return;
     }
@@ -338,7 +359,7 @@ static void file_compare(struct changes *changes, const char *root,
     struct hash hash = hash_content(text ? text : "", size);
     bool same = text && !strcmp(hash.hex, file->hash);
     if (there && text)
-        tune_seen_note(changes->session, path, &before, &hash);
+        task_seen_note(session->seen, path, &before, &hash);
     /* The kernel's own source is in the log. */
     if (is_kernel(file))
         same = same || session->is_builtin || (text && is_attempts(session->state, hash.hex));
@@ -429,7 +450,10 @@ bool tune_files_ready(struct tune_session *session) {
         struct hash hash;
         int64_t size;
         char *path = path_join(root, file->name);
-        if (file->left_bytes && tune_file_name_is_safe(file->name))
+        struct stat now;
+        bool apart = file->left_bytes || (stat(path, &now) == 0 && is_read_apart(&now) &&
+                                          !task_seen_is(session->seen, path, file->hash));
+        if (apart && tune_file_name_is_safe(file->name))
             busy |= tune_large_sum(session, path, &size, &hash) == TUNE_LARGE_BUSY;
         free(path);
     }

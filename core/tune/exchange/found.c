@@ -72,12 +72,27 @@ static void file_add(struct found *found, const char *path, const char *of) {
     free(text);
 }
 
+static char *read_path(const struct found *found, const char *name) {
+    char *joined = path_join(found->folder, name), *path = task_path_plain(joined);
+    free(joined);
+    return path;
+}
+
+/* Reading what is known already would only take the loop's time. */
+static bool wants(void *data, const char *name) {
+    const struct found *found = data;
+    char *path = read_path(found, name);
+    const char *own = name_of(found, path);
+    bool wanted = own && !is_known(found, own);
+    free(path);
+    return wanted;
+}
+
 static void on_read(void *data, const char *name) {
     struct found *found = data;
-    char *joined = path_join(found->folder, name), *path = task_path_plain(joined);
+    char *path = read_path(found, name);
     file_add(found, path, str_ends(str_of(name), ".py") ? "reference imports" : "reference reads");
     free(path);
-    free(joined);
 }
 
 static void what_the_reference_read(struct found *found) {
@@ -85,8 +100,9 @@ static void what_the_reference_read(struct found *found) {
     const char *reference = tune_reference_file(state);
     char *folder = reference ? path_folder(reference) : NULL;
     found->folder = folder;
+    const struct task_reading reading = {reference, found->session->seen, wants, on_read, found};
     for (size_t i = 0; folder && i < state->seeds.len; i++)
-        task_reference_read(reference, state->seeds.at[i], on_read, found);
+        task_reference_read(&reading, state->seeds.at[i]);
     free(folder);
 }
 
@@ -184,7 +200,7 @@ void tune_files_versions(struct tune_session *session) {
     const struct tune_state *state = session->state;
     const char *path = tune_reference_file(state);
     int64_t seed = state->seeds.len ? state->seeds.at[0] : 0;
-    struct task_inputs *inputs = path ? task_inputs_cached(path, seed, true) : NULL;
+    struct task_inputs *inputs = path ? task_shapes_cached(path, seed, session->seen) : NULL;
     bool told = inputs && inputs->python[0] && inputs->numpy[0];
     bool same = told && state->python && state->numpy && !strcmp(state->python, inputs->python) &&
                 !strcmp(state->numpy, inputs->numpy);

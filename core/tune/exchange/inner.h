@@ -38,8 +38,6 @@ bool tune_file_name_is_safe(const char *name);
 /* large.c: whether large files are being read or copied. Forgets the hashes of large files. */
 bool tune_large_is_busy(const struct tune_session *session);
 void tune_large_forget(struct tune_session *session);
-/* seen.c: forgets what files were seen to have. */
-void tune_seen_forget(struct tune_session *session);
 
 /* found.c: files that turned out to belong to the task when it ran (what the reference read or
  * imported, and what a candidate with that source imports; NULL: no candidate) join those of the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of a task that are too large to be kept with the session: it has their hash, and where they
- * are needed they are taken from where they lie. Worker threads read them, because that can take
- * minutes; until a hash is known, no step begins. */
+/* Files of a task that take a while to read. Worker threads read them, because that can take
+ * minutes; until a hash is known, no step begins. Of those that are too large to be kept with the
+ * session it has only the hash, and where they are needed they are taken from where they lie. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "loop/loop.h"
+#include "task/task.h"
 #include "tune/exchange/private.h"
 #include "tune/session/inner.h"
 
@@ -32,6 +33,7 @@ struct tune_large {
     struct stat was;
     struct hash hash;
     bool unreadable;
+    bool unsettled;          /* it had changed just before it was read, so it is read once more */
     struct reading *reading; /* NULL: nobody reads it at the moment */
     char *name;              /* joins the session's files under it; NULL: it need not */
     const char *of;
@@ -118,19 +120,30 @@ bool tune_large_copy(const char *from, const char *to, const char *hash, struct 
 /* ----------------------------------------------------------------------------------- the reading
  */
 
+static bool content_sum(struct reading *reading) {
+    int64_t size;
+    if (reading->was.st_size > (off_t)TASK_MAX_FILE_BYTES)
+        return task_file_sum(reading->path, &reading->cancelled, &size, &reading->hash);
+    size_t bytes = 0;
+    char *text = file_read(reading->path, TASK_MAX_FILE_BYTES, &bytes, NULL);
+    if (text)
+        reading->hash = hash_content(text, bytes);
+    free(text);
+    return text != NULL;
+}
+
 static void reading_work(void *data) {
     struct reading *reading = data;
     struct hash hash = reading->hash;
     struct stat after;
-    int64_t size;
     bool ok = reading->from
                   ? copy(reading->from, reading->path, reading, hash.hex, &reading->err) &&
                         stat(reading->path, &reading->was) == 0
-                  : task_file_sum(reading->path, &reading->cancelled, &size, &reading->hash);
+                  : content_sum(reading);
     if (!ok && reading->err.kind == ERR_NONE)
         err_set(&reading->err, ERR_ENVIRONMENT, "%.300s cannot be read: %s", reading->path,
                 strerror(errno));
-    if (ok && (stat(reading->path, &after) != 0 || !tune_file_is_same(&after, &reading->was)))
+    if (ok && (stat(reading->path, &after) != 0 || !task_file_is_same(&after, &reading->was)))
         reading->was = (struct stat){0}; /* it changed meanwhile, so it is read again */
 }
 
@@ -186,7 +199,10 @@ enum tune_large_is tune_large_sum(struct tune_session *session, const char *path
         return TUNE_LARGE_BUSY;
     if (stat(path, &now) != 0 || !S_ISREG(now.st_mode))
         return TUNE_LARGE_GONE;
-    if (!tune_file_is_same(&now, &large->was)) {
+    bool small = now.st_size <= (off_t)TASK_MAX_FILE_BYTES;
+    bool again = large->unsettled && small && task_file_is_settled(&now);
+    if (again || !task_file_is_same(&now, &large->was)) {
+        large->unsettled = !task_file_is_settled(&now);
         reading_start(session, large, &(struct reading){.was = now});
         return TUNE_LARGE_BUSY;
     }

@@ -34,17 +34,9 @@ const char *tune_files_word(const struct task_file *file);
 /* The word for a file that is only read. */
 const char *tune_files_read_word(unsigned of);
 
-struct stat;
-/* seen.c: whether two looks were at one file that nobody changed in between. Whether the file is
- * what it was when it was seen to have that hash. Notes what one had that was `before` it was read.
- */
-bool tune_file_is_same(const struct stat *a, const struct stat *b);
-bool tune_seen_is(const struct tune_session *session, const char *path, const char *hash);
-void tune_seen_note(struct tune_session *session, const char *path, const struct stat *before,
-                    const struct hash *hash);
-
-/* large.c: size and hash of a large file (task_file_sum). It is read again only where its size, its
- * times or its place on the disk changed, and by a worker: when all are read, the driver's
+/* large.c: size and hash of a file: of its content, or where it is too large to be kept as of
+ * task_file_sum. It is read again only where its size, its times or its place on the disk changed,
+ * and by a worker: when all are read, the driver's
  * files_known is called. Want: once its hash is known, it joins the session's files under that name
  * (tune_files_late). Restore: makes `to` the file with that hash, by copying `from` (NULL: it is
  * not known) where need be; false and ERR_USAGE when it has not that hash or is gone. Such work may

@@ -17,6 +17,8 @@ struct tune_reply *tune_request(struct tune_work work, enum tune_work_is is,
                                 struct tune_context *context) {
     struct tune_reply *reply = mem_alloc(1, sizeof *reply);
     *reply = (struct tune_reply){.work = work, .is = is, .context = context};
+    if (context)
+        context->seen = work.session->seen;
     struct tune_reply **end = &work.session->replies;
     while (*end)
         end = &(*end)->next;
@@ -44,9 +46,11 @@ void tune_replies_free(struct tune_session *session) {
     }
 }
 
-/* Which notes and experiences a proposer gets to see. */
+/* Which notes and experiences are in a prompt. The rewriter is asked without one. */
 static void entered_note(struct tune_session *session, int lane) {
     const struct tune_state *state = session->state;
+    if (session->proposer->asks_nobody)
+        return;
     VEC(int) notes = {0};
     VEC(int) memory = {0};
     for (size_t i = 0; i < state->notes.len; i++)

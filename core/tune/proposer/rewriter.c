@@ -114,7 +114,7 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
     read_profile(job, context);
     if (context->reference_path) {
         job->reference_path = arena_strdup(job->arena, context->reference_path);
-        take_inputs(job, task_inputs_cached(job->reference_path, seeds[0], true));
+        take_inputs(job, task_shapes_cached(job->reference_path, seeds[0], context->seen));
     }
     job->anew = anew_take(&rewriter->anew, context);
     for (size_t i = 0; i < context->closed.len; i++)
@@ -514,6 +514,7 @@ struct tune_proposer *tune_rewriter_new(struct loop *loop) {
     rewriter->loop = loop;
     rewriter->proposer = (struct tune_proposer){
         .name = "rewriter",
+        .asks_nobody = true,
         .self = rewriter,
         .plan = plan,
         .rewrite = rewrite,

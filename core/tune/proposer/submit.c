@@ -219,6 +219,7 @@ static void agents_free(void *self) {
 struct tune_proposer *tune_agents_new(void) {
     struct agents *agents = mem_alloc(1, sizeof *agents);
     agents->proposer = (struct tune_proposer){.name = "agents",
+                                              .asks_nobody = true,
                                               .self = agents,
                                               .plan = plan,
                                               .rewrite = rewrite,

@@ -124,7 +124,7 @@ struct tune_session {
     struct tune_early *early;     /* what comes behind that; NULL */
     struct tune_slices *slices;   /* derived files that are being made; NULL */
     struct tune_large *large;     /* hashes of files that are too large to be kept; NULL */
-    struct tune_seen *seen;       /* what smaller ones were seen to have; NULL */
+    struct task_seen *seen;       /* what smaller ones were seen to have; NULL */
     bool keeps_later;             /* the person keeps the session's files, which are being copied */
     bool unread;                  /* it could not be opened */
     struct tune_ingest *ingests;  /* profiles being put away */

@@ -33,6 +33,8 @@ struct tune_proposer {
     /* asked the same again, it answers something else; else it is asked once, and everything it
      * offers is used */
     bool draws;
+    /* no prompt goes to anybody: it reads neither notes nor experiences */
+    bool asks_nobody;
     int parallel; /* requests at once, at most; 0: one */
     /* Answer with plans, best first; none means there is nothing left to propose. */
     void (*plan)(void *self, const struct tune_context *context, struct tune_reply *reply);

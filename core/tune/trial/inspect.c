@@ -272,7 +272,8 @@ static const char *keep(struct inspection *own, const char *text) {
 static void inputs_find(struct inspection *own, const struct tune_state *state) {
     int64_t seed = state->seeds.len ? state->seeds.at[0] : 0;
     if (tune_reference_file(state))
-        own->values = task_inputs_cached(tune_reference_file(state), seed, true);
+        own->values =
+            task_shapes_cached(tune_reference_file(state), seed, own->base.work.session->seen);
     if (!own->values)
         return;
     own->inputs = runner_inputs_of(own->arena, own->values, &own->n_inputs);
