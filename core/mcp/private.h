@@ -123,6 +123,8 @@ void mcp_command_run(struct mcp_command *command, struct err *err);
 
 /* write.c: parts of answers. What is not known is left out. */
 void mcp_put_text(cJSON *object, const char *key, const char *text);
+/* What limits it, by the one rule. */
+void mcp_put_limited(cJSON *object, const char *key, const struct tune_attempt *attempt);
 void mcp_put_number(cJSON *object, const char *key, double number);
 cJSON *mcp_attempt_brief(const struct tune_state *state, const struct tune_attempt *attempt);
 /* Its costs: lines with their text, bounds, metrics. */

@@ -39,10 +39,7 @@ void mcp_tool_profile(struct mcp_call *call) {
     if (!attempt)
         return;
     cJSON *object = mcp_attempt_brief(state, attempt);
-    struct buf limited = {0};
-    tune_limited_print(attempt, &limited);
-    mcp_put_text(object, "limited_by", limited.at);
-    buf_free(&limited);
+    mcp_put_limited(object, "limited_by", attempt);
     mcp_put_profile(object, state, attempt, (size_t)lines);
     uri_print(uri, attempt, "profile");
     mcp_call_done(call, object, attempt->timeline ? uri : NULL);
@@ -82,7 +79,7 @@ void mcp_tool_bound(struct mcp_call *call) {
         cJSON_AddNumberToObject(object, "best", best->id);
         mcp_put_number(object, "best_us", best->latency_us);
         mcp_put_number(object, "share_of_floor", tune_roof_share(&roof, best));
-        mcp_put_text(object, "best_limited_by", best->bound_by);
+        mcp_put_limited(object, "best_limited_by", best);
     }
     mcp_call_done(call, object, NULL);
 }

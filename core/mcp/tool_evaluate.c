@@ -88,6 +88,18 @@ static void costs_put(cJSON *object, const char *source, const struct runner_res
     }
 }
 
+/* As of an attempt, by the same rule. */
+static void limited_put(cJSON *object, const struct runner_result *result) {
+    struct tune_attempt attempt = {.latency_us = result->latency_us,
+                                   .bound_by = result->bound[0] ? result->bound : NULL};
+    for (size_t i = 0; i < result->bounds.len; i++)
+        *vec_push(&attempt.bounds) =
+            (struct tune_bound){result->bounds.at[i].name, result->bounds.at[i].busy_us,
+                                result->bounds.at[i].without_us};
+    mcp_put_limited(object, "bound_by", &attempt);
+    vec_free(&attempt.bounds);
+}
+
 static void numbers_put(cJSON *object, const struct runner_result *result) {
     const struct {
         const char *key;
@@ -99,7 +111,7 @@ static void numbers_put(cJSON *object, const struct runner_result *result) {
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (rows[i].value > 0)
             mcp_put_number(object, rows[i].key, rows[i].value);
-    mcp_put_text(object, "bound_by", result->bound);
+    limited_put(object, result);
     if (result->seeds.len) {
         double worst = 0;
         for (size_t i = 0; i < result->seeds.len; i++)

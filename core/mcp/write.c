@@ -15,6 +15,13 @@ void mcp_put_text(cJSON *object, const char *key, const char *text) {
         cJSON_AddStringToObject(object, key, text);
 }
 
+void mcp_put_limited(cJSON *object, const char *key, const struct tune_attempt *attempt) {
+    struct buf limited = {0};
+    tune_limited_print(attempt, &limited);
+    mcp_put_text(object, key, limited.at);
+    buf_free(&limited);
+}
+
 void mcp_put_number(cJSON *object, const char *key, double number) {
     if (isfinite(number))
         cJSON_AddNumberToObject(object, key, number);
@@ -40,7 +47,7 @@ cJSON *mcp_attempt_brief(const struct tune_state *state, const struct tune_attem
     mcp_put_number(object, "speedup", attempt->speedup);
     mcp_put_number(object, "vs_parent", attempt->vs_parent);
     cJSON_AddStringToObject(object, "precision", tune_precision_word(attempt->precision));
-    mcp_put_text(object, "bound_by", attempt->bound_by);
+    mcp_put_limited(object, "bound_by", attempt);
     return object;
 }
 
@@ -248,7 +255,7 @@ cJSON *mcp_submission_write(const struct mcp_call *call, int number) {
         mcp_put_number(object, "latency_us", attempt->latency_us);
         mcp_put_number(object, "speedup", attempt->speedup);
         mcp_put_number(object, "vs_parent", attempt->vs_parent);
-        mcp_put_text(object, "bound_by", attempt->bound_by);
+        mcp_put_limited(object, "bound_by", attempt);
         put_findings(object, state, attempt->id, 10);
     }
     cJSON_AddStringToObject(object, "next", next_step(&view, wanted));

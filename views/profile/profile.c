@@ -33,6 +33,9 @@ static const struct {
     {"dma_active_time_percent", TUI_LANE_5},
 };
 
+#define ROOF_COLS 18  /* "roofline 38 → 46 %" */
+#define SAVES_COLS 19 /* " (22 % less without)" */
+
 struct profile *profile_of(const struct views *views) {
     return views->own[VIEW_PROFILE];
 }
@@ -148,6 +151,15 @@ static int draw_engines(struct tui_area area, int row, const struct tune_attempt
     return row;
 }
 
+/* What the word stands for: an engine may limit and be idle more often than another, which works
+ * beside it. */
+static int say_saves(struct tui_area area, int row, int col, const struct tune_attempt *shown) {
+    double saves = tune_limited_saves(shown);
+    if (!isfinite(saves) || area.cols - col <= ROOF_COLS + SAVES_COLS)
+        return col;
+    return tui_say(tui_ink(area, TUI_DIM), row, col, " (%.0f %% less without)", saves * 100);
+}
+
 static void draw_bound(struct tui_area area, int row, const struct profile_pair *pair) {
     const struct tune_attempt *a = pair->a, *b = pair->b;
     struct buf was = {0}, is = {0};
@@ -159,10 +171,12 @@ static void draw_bound(struct tui_area area, int row, const struct profile_pair 
         col = tui_say(area, row, col, "bound by %s", was.at);
     if (was.len && is.len && strcmp(was.at, is.at) != 0)
         col = tui_say(area, row, col, " → %s", is.at);
+    if (was.len)
+        col = say_saves(area, row, col, b && is.len ? b : a);
     buf_free(&was);
     buf_free(&is);
     double from = tune_roof_share(&pair->roof, a), to = tune_roof_share(&pair->roof, b);
-    if (!isfinite(from) || area.cols - col <= 18)
+    if (!isfinite(from) || area.cols - col <= ROOF_COLS)
         return;
     if (isfinite(to))
         tui_say_right(area, row, area.cols - 1, "roofline %.0f → %.0f %%", from * 100, to * 100);

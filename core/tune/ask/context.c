@@ -21,6 +21,14 @@ static const char *keep(struct tune_context *context, const char *text) {
     return text ? arena_strdup(context->arena, text) : NULL;
 }
 
+static const char *limited_keep(struct tune_context *context, const struct tune_attempt *attempt) {
+    struct buf limited = {0};
+    tune_limited_print(attempt, &limited);
+    const char *kept = limited.len ? keep(context, limited.at) : NULL;
+    buf_free(&limited);
+    return kept;
+}
+
 static void closed_add(struct tune_context *context, const char *key, const char *how) {
     if (key && *key && !tune_context_is_closed(context, key))
         *vec_push(&context->closed) = (struct tune_closed){keep(context, key), how};
@@ -310,6 +318,7 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
         context->only_certain = from->modelled && !state->keeps_inside;
         context->floor_us = tune_floor_in(from, tune_precision_allowed(state));
         context->bound_by = keep(context, from->bound_by);
+        context->limited_by = limited_keep(context, from);
         profile_fill(context, from);
         tune_profile_section(context, "profile", from);
         tune_lines_section(context, state, from);

@@ -60,8 +60,8 @@ static cJSON *profile_of(const struct tune_context *context) {
     cJSON *object = cJSON_CreateObject(), *row;
     add_number(object, "latency_us", context->latency_us);
     add_number(object, "floor_us", context->floor_us);
-    if (context->bound_by)
-        cJSON_AddStringToObject(object, "bound_by", context->bound_by);
+    if (context->limited_by)
+        cJSON_AddStringToObject(object, "bound_by", context->limited_by);
     cJSON *lines = cJSON_AddArrayToObject(object, "lines");
     for (size_t i = 0; i < context->lines.len; i++) {
         const struct tune_line_cost *line = &context->lines.at[i];

@@ -42,6 +42,14 @@ void tune_limited_names(const struct tune_attempt *attempt, struct buf *out) {
     }
 }
 
+double tune_limited_saves(const struct tune_attempt *attempt) {
+    double best = NAN;
+    for (size_t i = 0; has_bounds(attempt) && i < attempt->bounds.len; i++)
+        if (saved(attempt, &attempt->bounds.at[i]) >= COUNTS)
+            best = fmax(best, saved(attempt, &attempt->bounds.at[i]));
+    return best;
+}
+
 void tune_limited_print(const struct tune_attempt *attempt, struct buf *out) {
     struct buf names = {0};
     tune_limited_names(attempt, &names);

@@ -52,6 +52,9 @@ void tune_limited_names(const struct tune_attempt *attempt, struct buf *out);
 /* The same for people: "Vector", "DMA and Vector alike", "nothing by itself"; where bounds are not
  * known, the name that the place reported; nothing when there is none. */
 void tune_limited_print(const struct tune_attempt *attempt, struct buf *out);
+/* The share of the latency that the attempt would save without the first of them; NAN: none
+ * limits. */
+double tune_limited_saves(const struct tune_attempt *attempt);
 
 /* summary.c: the event "summary"; `why` NULL: as the state says. Its lists are in the arena. */
 struct tune_event_summary tune_summary_tell(const struct tune_state *state, const char *why,

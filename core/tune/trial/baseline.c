@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "tune/exchange/inner.h"
+#include "tune/read/read.h"
 #include "tune/trial/private.h"
 
 void tune_baseline_job(struct tune_session *session, int lane, bool second,
@@ -67,10 +68,12 @@ void tune_baseline_settle(struct tune_session *session, struct tune_evaluation *
             tune_give_up(session, lane, true, "the seed kernel could not be evaluated: %s", wrong);
         return;
     }
-    struct buf latency = {0};
+    struct buf latency = {0}, limited = {0};
     clock_print_duration(&latency, seed->latency_us * 1e-6);
     tune_decided_emit(&evaluation->work, 0, TUNE_STATUS_KEEP, "the kernel to start from");
+    tune_limited_print(seed, &limited);
     tune_step_done(session, lane, TUNE_STEP_PROFILE, TUNE_IS_OK, "seed kernel: %s%s%s", latency.at,
-                   seed->bound_by ? ", limited by " : "", seed->bound_by ? seed->bound_by : "");
+                   limited.len ? ", limited by " : "", limited.len ? limited.at : "");
+    buf_free(&limited);
     buf_free(&latency);
 }
