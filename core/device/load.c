@@ -72,6 +72,7 @@ static void find_lives(struct device_image *image) {
             touch(image, (uint32_t)i, &operands[k]);
         image->operand_base[i + 1] = (uint32_t)image->operands.len;
     }
+    device_find_reaches(image);
 }
 
 /* ---- cores ---------------------------------------------------------------------------------- */

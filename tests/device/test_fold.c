@@ -273,6 +273,7 @@ static void compare_kinds(const char *text, struct timed *t) {
         image->kind[i] = i;
         *vec_push(&image->kinds) = i;
     }
+    device_find_reaches(image);
     struct device_profile *apart = device_time(image);
     assert_same_profile(text, apart, t->kernel.profile);
     device_profile_free(apart);

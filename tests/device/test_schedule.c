@@ -431,6 +431,25 @@ static void assert_same(uint32_t seed, const struct timed *t, int lifted) {
     timeline_free(fast);
 }
 
+/* A latency with a queue lifted is that of a schedule of its own, and leaves the timeline as it
+ * is. */
+static void assert_same_latency(const struct timed *t, int lifted) {
+    struct timeline *kept = timeline_make(&t->schedule, -1);
+    struct timeline *own = timeline_make(&t->schedule, lifted);
+    double latency_ns = kept->latency_ns;
+    size_t n = t->allocation->issues.len;
+    double *ends = mem_dup(kept->end, n * sizeof *ends);
+    int32_t *causes = mem_dup(kept->cause, n * sizeof *causes);
+    assert_true(timeline_latency(kept, lifted) == own->latency_ns);
+    assert_true(kept->latency_ns == latency_ns);
+    assert_memory_equal(kept->end, ends, n * sizeof *ends);
+    assert_memory_equal(kept->cause, causes, n * sizeof *causes);
+    free(ends);
+    free(causes);
+    timeline_free(kept);
+    timeline_free(own);
+}
+
 static void the_slow_schedule_is_the_same(void **state) {
     (void)state;
     size_t seen[ISSUE_RELOAD + 1] = {0};
@@ -441,6 +460,7 @@ static void the_slow_schedule_is_the_same(void **state) {
         struct timed t = prepare(&r);
         assert_same(seed, &t, -1);
         assert_same(seed, &t, (int)(seed % QUEUE_COUNT));
+        assert_same_latency(&t, (int)(seed % QUEUE_COUNT));
         for (size_t s = 0; s < t.allocation->issues.len; s++)
             seen[t.allocation->issues.at[s].kind]++;
         discard(&t, &r);

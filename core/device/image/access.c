@@ -144,20 +144,33 @@ enum nki_engine device_image_engine(const struct device_image *image, size_t i) 
     return (enum nki_engine)image->engine[i];
 }
 
-/* Bytes per partition of SBUF that one instruction needs at once. */
-static uint64_t needed_bytes(const struct device_image *image, size_t i) {
+/* Bytes per partition of SBUF that one instruction needs at once. With `each`, a tile counts for
+ * each operand: at least as much, and the same for all instructions of a kind. */
+static uint64_t needed_bytes(const struct device_image *image, size_t i, bool each) {
     struct device_operand operands[DEVICE_MAX_OPERANDS];
     size_t n = device_operands(image, i, operands);
     uint64_t bytes = 0;
     for (size_t k = 0; k < n; k++) {
         const struct nki_storage *storage = &image->program->storages.at[operands[k].ap->storage];
-        size_t before = 0;
+        size_t before = each ? k : 0;
         while (before < k && operands[before].ap->storage != operands[k].ap->storage)
             before++;
         if (storage->space == NKI_SBUF && before == k)
             bytes += storage->block_bytes;
     }
     return bytes;
+}
+
+/* Whether each instruction has room in SBUF alone. */
+static bool all_fit(const struct device_image *image) {
+    uint64_t room = image->generation->sbuf_partition_bytes;
+    bool fit = true;
+    for (size_t kind = 0; kind < image->kinds.len && fit; kind++)
+        fit = needed_bytes(image, image->kinds.at[kind], true) <= room;
+    for (size_t i = 0; i < image->program->instrs.len && !fit; i++)
+        if (needed_bytes(image, i, false) > room)
+            return false;
+    return true;
 }
 
 bool device_image_spills(const struct device_image *image) {
@@ -168,8 +181,5 @@ bool device_image_spills(const struct device_image *image) {
         if (storage->space == NKI_SBUF && storage->address_partition >= 0)
             return false;
     }
-    for (size_t i = 0; i < image->program->instrs.len; i++)
-        if (needed_bytes(image, i) > image->generation->sbuf_partition_bytes)
-            return false;
-    return true;
+    return all_fit(image);
 }

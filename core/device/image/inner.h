@@ -26,6 +26,14 @@ struct block_operand {
     bool is_dst : 1, is_src : 1, is_index : 1;
 };
 
+/* What an operand reaches: the same for all instructions of a kind, wherever their patterns lie. */
+struct device_reach {
+    int64_t low, high;         /* its first and last byte, from the pattern's offset .. */
+    uint32_t size;             /* .. which counts elements of so many bytes */
+    uint32_t p0, p1;           /* partitions, both included; 0 in HBM */
+    uint64_t bytes, all_bytes; /* that its elements are: in a partition, in all */
+};
+
 /* What one core of a launch on several does, as a program and an image of its own. */
 struct device_core {
     struct nki_program program; /* shares all but its instructions with the whole one */
@@ -49,6 +57,8 @@ struct device_image {
     VEC(struct block_operand)
     operands; /* of instruction i: operand_base[i] .. operand_base[i + 1] */
     uint32_t *operand_base;
+    struct device_reach *reaches; /* of the first kinds, as their operands; see device_reaches */
+    uint32_t *reach_base, reach_kinds;
     bool *twice; /* per instruction: it writes in HBM what the other core writes by the same
                   * statement, so it has to be the same numbers; NULL: none does */
     struct device_core *cores; /* program->cores of them where that is more than 1; else NULL */
@@ -58,6 +68,12 @@ static inline const struct block_operand *device_block_operands(const struct dev
                                                                 size_t i, size_t *n) {
     *n = image->operand_base[i + 1] - image->operand_base[i];
     return image->operands.at + image->operand_base[i];
+}
+
+/* The first instruction of the kind of instruction i. Where many are alike it is at hand, and
+ * instruction i is not. */
+static inline uint32_t device_like(const struct device_image *image, size_t i) {
+    return image->kinds.at[image->kind[i]];
 }
 
 /* What an instruction reads or writes: an access pattern among its operands, or the tile of indices
@@ -84,6 +100,19 @@ DEVICE_SAME(ACTIVATION, ACTIVATE2, op);
  * come first, then read ones, each in the order of the parameters. Needs image->program only. */
 size_t device_operands(const struct device_image *image, size_t i,
                        struct device_operand operands[DEVICE_MAX_OPERANDS]);
+
+/* Works out what operands reach, when all that is above is there. */
+void device_find_reaches(struct device_image *image);
+const struct device_reach *device_reaches_anew(const struct device_image *image, size_t i,
+                                               struct device_reach own[DEVICE_MAX_OPERANDS]);
+/* What the operands of instruction i (device_block_operands) reach; perhaps worked out in `own`. */
+static inline const struct device_reach *
+device_reaches(const struct device_image *image, size_t i,
+               struct device_reach own[DEVICE_MAX_OPERANDS]) {
+    uint32_t kind = image->kind[i];
+    return kind < image->reach_kinds ? image->reaches + image->reach_base[kind]
+                                     : device_reaches_anew(image, i, own);
+}
 
 /* The elements that an access pattern can reach: the smallest and the largest element offset, both
  * included. Offsets count within a partition on chip, and from the storage's start in HBM. An

@@ -144,31 +144,28 @@ static uint64_t times_partitions(const struct device_image *image, uint32_t bloc
     return bytes * image->program->storages.at[image->blocks[block].storage].partitions;
 }
 
-/* Bytes per partition of a block that the instruction writes, or those that it reads. */
+enum touching { USE_ANY, USE_READ, USE_WRITTEN };
+/* Bytes per partition of a block that the instruction uses so, at most all that it has. */
 static uint64_t touched_bytes(const struct allocation *allocation, uint32_t instr, uint32_t block,
-                              bool written) {
+                              enum touching use) {
     const struct device_image *image = allocation->image;
+    struct device_reach own[DEVICE_MAX_OPERANDS];
     size_t n;
     const struct block_operand *operands = allocation_operands(allocation, instr, &n);
+    const struct device_reach *reaches = device_reaches(image, instr, own);
     uint64_t whole = device_block_bytes(image, block), used = 0;
     for (size_t k = 0; k < n; k++)
-        if (operands[k].ap->storage == image->blocks[block].storage &&
-            (written ? operands[k].is_dst : operands[k].is_src))
-            used += (uint64_t)nki_ap_free(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
+        if (image->blocks[operands[k].first].storage == image->blocks[block].storage &&
+            (use == USE_ANY || (use == USE_WRITTEN ? operands[k].is_dst : operands[k].is_src)))
+            used += reaches[k].bytes;
     return MIN_OF(used, whole);
 }
 
 /* Bytes per partition of a block that the instruction uses. Of an input only these are read
  * back. */
 static uint64_t used_bytes(const struct allocation *allocation, uint32_t instr, uint32_t block) {
-    const struct device_image *image = allocation->image;
-    size_t n;
-    const struct block_operand *operands = allocation_operands(allocation, instr, &n);
-    uint64_t whole = device_block_bytes(image, block), used = 0;
-    for (size_t k = 0; k < n; k++)
-        if (operands[k].ap->storage == image->blocks[block].storage)
-            used += (uint64_t)nki_ap_free(operands[k].ap) * dtype_bytes(operands[k].ap->dtype);
-    return used ? MIN_OF(used, whole) : whole;
+    uint64_t used = touched_bytes(allocation, instr, block, USE_ANY);
+    return used ? used : device_block_bytes(allocation->image, block);
 }
 
 /* Moves a block out, and saves it if HBM does not have it. */
@@ -272,7 +269,7 @@ static void rename_buffer(struct walk *w, uint32_t i, const struct touch *filled
  * by one load or by several. */
 static void note_written(struct walk *w, uint32_t i, uint32_t block, bool load) {
     bool first = w->allocation->image->blocks[block].first_write == i;
-    w->dirty[block] += w->partial ? touched_bytes(w->allocation, i, block, true)
+    w->dirty[block] += w->partial ? touched_bytes(w->allocation, i, block, USE_WRITTEN)
                                   : used_bytes(w->allocation, i, block);
     w->copy[block] = load && (first || w->copy[block] == COPY_INPUT) ? COPY_INPUT : COPY_NONE;
 }
@@ -282,7 +279,7 @@ static void note_read(struct walk *w, uint32_t i, uint32_t block) {
     struct allocation *allocation = w->allocation;
     struct issue *reload = &allocation->issues.at[w->reload[block] - 1];
     uint64_t whole = device_block_bytes(allocation->image, block);
-    uint64_t more = MIN_OF(touched_bytes(allocation, i, block, false), whole - reload->bytes);
+    uint64_t more = MIN_OF(touched_bytes(allocation, i, block, USE_READ), whole - reload->bytes);
     reload->bytes += (uint32_t)more;
     allocation->spill_reload_bytes += times_partitions(allocation->image, block, more);
 }

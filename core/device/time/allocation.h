@@ -220,6 +220,8 @@ struct schedule {
 struct timeline *timeline_make(const struct schedule *schedule, int lifted);
 /* Times them again with another queue lifted, in the memory that the timeline has. */
 void timeline_again(struct timeline *timeline, int lifted);
+/* The latency with another queue lifted, in ns. The timeline stays as it is. Not with gaps. */
+double timeline_latency(struct timeline *timeline, int lifted);
 /* One that times nothing yet; see timelines_together. */
 struct timeline *timeline_new(const struct schedule *schedule);
 /* Schedules to come note why issues wait. */

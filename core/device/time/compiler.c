@@ -10,7 +10,7 @@
 /* ---- zeroing as a flag ---------------------------------------------------------------------- */
 
 static bool zeroes_psum(const struct device_image *image, uint32_t i) {
-    const struct nki_instr *instr = &image->program->instrs.at[i];
+    const struct nki_instr *instr = &image->program->instrs.at[device_like(image, i)];
     if (instr->op != NKI_OP_MEMSET || instr->mask ||
         instr->operands[NKI_MEMSET_dst].kind != NKI_OPERAND_AP)
         return false;
@@ -22,7 +22,7 @@ static bool zeroes_psum(const struct device_image *image, uint32_t i) {
 }
 
 static bool is_product(const struct device_image *image, uint32_t i) {
-    uint16_t op = image->program->instrs.at[i].op;
+    uint16_t op = image->program->instrs.at[device_like(image, i)].op;
     return op == NKI_OP_NC_MATMUL || op == NKI_OP_NC_MATMUL_MX;
 }
 
@@ -51,12 +51,14 @@ void allocation_find_zero_flags(const struct allocation *allocation, bool *absen
  * is left of what was there. */
 bool allocation_renames(const struct allocation *allocation, uint32_t i) {
     const struct nki_program *program = allocation->image->program;
-    const struct nki_instr *instr = &program->instrs.at[i];
-    if (!allocation->renames || instr->op != NKI_OP_DMA_COPY || instr->mask)
+    if (!allocation->renames)
+        return false;
+    const struct nki_instr *instr = &program->instrs.at[device_like(allocation->image, i)];
+    if (instr->op != NKI_OP_DMA_COPY || instr->mask)
         return false;
     size_t n;
     const struct block_operand *operands = allocation_operands(allocation, i, &n);
-    const struct nki_ap *dst = operands[0].ap;
+    const struct nki_ap *dst = instr->operands[NKI_DMA_COPY_dst].ap;
     const struct nki_storage *to = &program->storages.at[dst->storage];
     const struct nki_operand *src = &instr->operands[NKI_DMA_COPY_src];
     return src->kind == NKI_OPERAND_AP && !dst->indirect && operands[0].count == 1 &&
@@ -103,7 +105,7 @@ static void add_busy(struct balance *balance, enum nki_engine engine, double ns)
 /* A copy out of PSUM that names no engine. Sharing copies within SBUF as well, or scalings that
  * Scalar could do, made rows of both dialects worse (gqa, decode attention, experts). */
 static bool leaves_psum(const struct device_image *image, uint32_t i) {
-    const struct nki_instr *instr = &image->program->instrs.at[i];
+    const struct nki_instr *instr = &image->program->instrs.at[device_like(image, i)];
     const struct nki_operand *src = &instr->operands[NKI_TENSOR_COPY_src];
     return instr->op == NKI_OP_TENSOR_COPY && instr->engine == NKI_ENGINE_UNKNOWN &&
            src->kind == NKI_OPERAND_AP && dtype_is_float(src->ap->dtype) &&

@@ -44,16 +44,9 @@ static bool covers(const struct range *a, const struct range *b) {
     return a->p0 <= b->p0 && a->p1 >= b->p1 && a->low <= b->low && a->high >= b->high;
 }
 
-static struct range range_of(const struct nki_program *program, const struct nki_ap *ap) {
-    int64_t low, high;
-    device_ap_span(program, ap, &low, &high);
-    int64_t bytes = (int64_t)dtype_bytes(ap->dtype);
-    struct range range = {0, 0, low * bytes, high * bytes + bytes - 1};
-    if (program->storages.at[ap->storage].space != NKI_HBM) {
-        range.p0 = ap->partition;
-        range.p1 = ap->partition + (uint32_t)((ap->count[0] - 1) * (ap->step[0] ? ap->step[0] : 0));
-    }
-    return range;
+static struct range range_of(const struct nki_ap *ap, const struct device_reach *reach) {
+    int64_t at = ap->offset * reach->size;
+    return (struct range){reach->p0, reach->p1, at + reach->low, at + reach->high};
 }
 
 static void add_producer(struct depends *depends, uint32_t from, uint32_t issue) {
@@ -164,7 +157,6 @@ static void take_turns(struct memory *memory, uint32_t block) {
 static void touch_operand(struct depends *depends, struct memory *memory,
                           const struct allocation *allocation, const struct block_operand *operand,
                           struct access access) {
-    access.range = range_of(allocation->image->program, operand->ap);
     access.write = operand->is_dst;
     access.overtaken = (access.queue == QUEUE_DMA_IN || access.queue == QUEUE_DMA_OUT) &&
                        !allocation_is_in(allocation->image, operand->first, NKI_HBM);
@@ -185,15 +177,19 @@ static void touch_instruction(struct depends *depends, struct memory *memory,
                               const struct allocation *allocation, struct access access) {
     size_t n;
     uint32_t i = allocation->issues.at[access.issue].instr;
+    struct device_reach own[DEVICE_MAX_OPERANDS];
     const struct block_operand *operands = allocation_operands(allocation, i, &n);
+    const struct device_reach *reaches = device_reaches(allocation->image, i, own);
     /* This buffer is its own, so nothing has touched it before. */
     if (allocation_renames(allocation, i))
         forget(memory, allocation->alias[operands[0].first]);
     if (memory->others && allocation_takes_turns(allocation, i))
         take_turns(memory, allocation->alias[operands[0].first]);
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < n; k++) {
+        access.range = range_of(operands[k].ap, &reaches[k]);
         if (is_watched(allocation->image, &operands[k]))
             touch_operand(depends, memory, allocation, &operands[k], access);
+    }
     for (size_t k = 0; k < n; k++)
         for (uint32_t b = operands[k].first; b < operands[k].first + operands[k].count; b++)
             if (memory->last[allocation->alias[b]] == i)

@@ -206,7 +206,9 @@ static uint32_t place_in(const struct allocation *allocation, const struct issue
     uint32_t i = issue->instr;
     bool psum = allocation->input_in_psum && allocation->input_in_psum[i];
     bool again = allocation->again && allocation->again[i];
-    bool weights = cost_has_weights(allocation->image->program, i);
+    const struct nki_program *program = allocation->image->program;
+    bool product = program->instrs.at[device_like(allocation->image, i)].op == NKI_OP_NC_MATMUL;
+    bool weights = product && cost_has_weights(program, i);
     return (uint32_t)allocation->engine[i] << 4 | (uint32_t)(issue->kind == ISSUE_ABSENT) << 3 |
            (uint32_t)psum << 2 | (uint32_t)again << 1 | (uint32_t)weights;
 }

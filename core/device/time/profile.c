@@ -206,7 +206,8 @@ static void count_issues(struct profiler *p) {
         uint64_t weight = folded_weight(p->folded, s);
         if (issue->kind == ISSUE_ABSENT)
             continue;
-        const struct nki_instr *instr = &p->image->program->instrs.at[issue->instr];
+        const struct nki_instr *instr =
+            &p->image->program->instrs.at[device_like(p->image, issue->instr)];
         if (is_dma(issue_cost_at(p->costs, s)->queue)) {
             const struct transfer *transfer = &issue_cost_at(p->costs, s)->transfer;
             p->dma_transfers += weight;
@@ -231,19 +232,20 @@ static void count_issues(struct profiler *p) {
 static void add_reads(const struct folded *folded, uint64_t *read) {
     const struct allocation *allocation = folded->allocation;
     const struct nki_program *program = allocation->image->program;
+    struct device_reach own[DEVICE_MAX_OPERANDS];
     for (uint32_t s = 0; s < allocation->issues.len; s++) {
         size_t n;
         if (allocation->issues.at[s].kind > ISSUE_ABSENT)
             continue;
-        const struct block_operand *operands =
-            allocation_operands(allocation, allocation->issues.at[s].instr, &n);
-        for (size_t k = 0; k < n; k++)
-            if (operands[k].is_src &&
-                allocation_is_in(allocation->image, operands[k].first, NKI_HBM) &&
-                program->storages.at[operands[k].ap->storage].input >= 0)
-                read[operands[k].ap->storage] += folded_weight(folded, s) *
-                                                 (uint64_t)nki_ap_count(operands[k].ap) *
-                                                 dtype_bytes(operands[k].ap->dtype);
+        uint32_t i = allocation->issues.at[s].instr;
+        const struct block_operand *operands = allocation_operands(allocation, i, &n);
+        const struct device_reach *reaches = device_reaches(allocation->image, i, own);
+        for (size_t k = 0; k < n; k++) {
+            const struct device_block *block = &allocation->image->blocks[operands[k].first];
+            if (operands[k].is_src && block->space == NKI_HBM &&
+                program->storages.at[block->storage].input >= 0)
+                read[block->storage] += folded_weight(folded, s) * reaches[k].all_bytes;
+        }
     }
 }
 
@@ -363,7 +365,7 @@ struct lines {
 };
 
 static struct device_line *line_of(struct profiler *p, struct lines *lines, uint32_t instr) {
-    uint32_t at = p->image->program->instrs.at[instr].loc;
+    uint32_t at = p->image->program->instrs.at[device_like(p->image, instr)].loc;
     if (lines->of_locs[at])
         return &p->profile->lines.at[lines->of_locs[at] - 1];
     const struct nki_loc *loc = &p->image->program->locs.at[at];
@@ -453,8 +455,7 @@ static bool latency_without(struct profiler *p, const struct timing *timing, int
         *ns = together_again(p->together, queue);
         return true;
     }
-    timeline_again(p->folded->time, queue);
-    *ns = p->folded->time->latency_ns;
+    *ns = timeline_latency(p->folded->time, queue);
     return true;
 }
 
@@ -607,8 +608,8 @@ double device_latency(const struct device_image *image, const struct device_cons
     struct issue_costs *costs = issue_costs_make(allocation, constants);
     struct depends *depends = depends_make(allocation, costs);
     struct schedule schedule = {allocation, depends, constants, costs};
-    struct timeline *time = timeline_make(&schedule, -1);
-    double us = (time->latency_ns + constants->start_ns + constants->end_ns) / 1e3;
+    struct timeline *time = timeline_new(&schedule);
+    double us = (timeline_latency(time, -1) + constants->start_ns + constants->end_ns) / 1e3;
     timeline_free(time);
     depends_free(depends);
     issue_costs_free(costs);

@@ -40,8 +40,8 @@ struct pending {
     double ready;   /* the earliest time it can start */
     uint32_t waits; /* producers not scheduled yet, and residences not granted yet */
     uint8_t queue;
-    uint8_t issuer; /* of a transfer: the enum nki_engine that triggers it */
-    bool done;
+    uint8_t issuer;    /* of a transfer: the enum nki_engine that triggers it */
+    bool done, absent; /* absent: it takes no time */
 };
 struct use {
     double over;   /* when the last of the users so far is over */
@@ -53,10 +53,16 @@ struct pe_clock {
     double since, busy;
     bool slow;
 };
+/* What the timeline has of an issue. */
+struct moment {
+    double start, end, visible;
+};
 struct run {
     const struct schedule *schedule;
     const struct allocation *allocation;
     struct timeline *time;
+    bool keeps;        /* the timeline gets the times and causes of issues, not only the latency */
+    struct moment now; /* of the issue scheduled last */
     int lifted;
     uint32_t oldest,
         admitted; /* oldest issue not done; issues below `admitted` are in the window */

@@ -58,6 +58,8 @@ static bool is_dma(const struct run *run, uint32_t s) {
 }
 
 static void blame(struct run *run, uint32_t s, int32_t cause, enum device_wait why) {
+    if (!run->keeps)
+        return;
     run->time->cause[s] = cause;
     if (run->time->why)
         run->time->why[s] = (struct reason){.last = (uint8_t)why, .since = -1};
@@ -66,6 +68,8 @@ static void blame(struct run *run, uint32_t s, int32_t cause, enum device_wait w
 /* The same of an issue that was ready at `since` and has to wait for something more. */
 static void blame_again(struct run *run, uint32_t s, int32_t cause, enum device_wait why,
                         double since) {
+    if (!run->keeps)
+        return;
     struct reason *reason = run->time->why ? &run->time->why[s] : NULL;
     if (reason && reason->since < 0) {
         reason->before = reason->last;
@@ -112,7 +116,7 @@ static void move_window(struct run *run, uint32_t s) {
     while (run->oldest < n && run->issues[run->oldest].done)
         run->oldest++;
     for (; run->admitted < n && run->admitted < run->oldest + WINDOW; run->admitted++) {
-        hold_until(run, run->admitted, run->time->start[s], (int32_t)s, DEVICE_WAIT_WINDOW);
+        hold_until(run, run->admitted, run->now.start, (int32_t)s, DEVICE_WAIT_WINDOW);
         if (!run->issues[run->admitted].waits)
             offer(run, run->admitted);
     }
@@ -161,7 +165,7 @@ static void settle_memory(struct run *run, uint32_t s) {
         uint32_t r = allocation->uses.at[u];
         const struct residence *residence = &allocation->residences.at[r];
         struct use *use = &run->residences[r];
-        use->over = MAX_OF(use->over, run->time->visible[s]);
+        use->over = MAX_OF(use->over, run->now.visible);
         if (--use->left)
             continue;
         heap_push(residence->psum ? &run->psum.returned : &run->sbuf.returned,
@@ -222,13 +226,11 @@ static void run_on_engine(struct run *run, uint32_t s, double start) {
         extra = pe_slow_extra(run, start, cost);
     else if (cost->port && run->port_queue != cost->queue)
         start = wait_for_port(run, s, start);
-    run->time->start[s] = start;
-    run->time->end[s] = start + interval + extra;
-    run->time->visible[s] = start + latency + extra;
-    run->queues[cost->queue].free = run->time->end[s];
+    run->now = (struct moment){start, start + interval + extra, start + latency + extra};
+    run->queues[cost->queue].free = run->now.end;
     if (cost->port && interval > 0) {
         run->port_queue = cost->queue;
-        run->port_free = run->time->end[s];
+        run->port_free = run->now.end;
         run->port_last = (int32_t)s;
     }
 }
@@ -282,12 +284,12 @@ static void delay_engines(struct run *run, const struct transfer *transfer, doub
 }
 
 static void run_transfer(struct run *run, uint32_t s, double at) {
-    struct timeline *time = run->time;
     const struct issue_cost *cost = issue_cost_at(run->schedule->costs, s);
     const struct device_constants *table = run->schedule->table;
     struct queue_state *queue = &run->queues[cost->queue];
     if (run->lifted == QUEUE_DMA_IN || run->lifted == QUEUE_DMA_OUT) {
-        time->start[s] = time->end[s] = time->visible[s] = queue->free = at;
+        run->now = (struct moment){at, at, at};
+        queue->free = at;
         return;
     }
     enum nki_engine issuer = (enum nki_engine)cost->issuer;
@@ -302,9 +304,7 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
     double late = run->hbm ? hbm_delay(run->hbm, &cost->transfer, first, last) : 0;
     if (late > 0)
         delay_engines(run, &cost->transfer, late);
-    time->start[s] = first;
-    time->end[s] = last + late;
-    time->visible[s] = time->end[s] + table->dma_complete_ns;
+    run->now = (struct moment){first, last + late, last + late + table->dma_complete_ns};
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
@@ -369,7 +369,6 @@ static uint32_t take_next(struct run *run, struct queue_state *queue, double sta
 }
 
 static void tell_consumers(struct run *run, uint32_t s) {
-    const struct timeline *time = run->time;
     const struct depends *depends = run->schedule->depends;
     uint8_t queue = run->issues[s].queue;
     uint32_t furthest = s;
@@ -378,9 +377,9 @@ static void tell_consumers(struct run *run, uint32_t s) {
         bool same = run->issues[consumer].queue == queue;
         /* A product may follow another into the same PSUM tile at once. */
         bool at_once = (depends->consumer[c] & DEPENDS_ORDER) || (same && queue == QUEUE_TENSOR);
-        double seen = time->visible[s] + (same ? 0 : run->schedule->table->semaphore_ns);
+        double seen = run->now.visible + (same ? 0 : run->schedule->table->semaphore_ns);
         if (at_once)
-            hold_until(run, consumer, time->start[s], (int32_t)s, DEVICE_WAIT_ORDER);
+            hold_until(run, consumer, run->now.start, (int32_t)s, DEVICE_WAIT_ORDER);
         else
             hold_until(run, consumer, seen, (int32_t)s, DEVICE_WAIT_OPERAND);
         release(run, consumer);
@@ -431,6 +430,21 @@ static struct queue_state *first_queue(struct run *run, double *start) {
     return first < 0 ? NULL : &run->queues[first];
 }
 
+static void run_issue(struct run *run, struct queue_state *queue, uint32_t s, double start) {
+    if (run->issues[s].absent) {
+        run->now = (struct moment){start, start, start};
+        queue->free = start;
+    } else if (is_dma(run, s))
+        run_transfer(run, s, start);
+    else
+        run_on_engine(run, s, start);
+    if (!run->keeps)
+        return;
+    run->time->start[s] = run->now.start;
+    run->time->end[s] = run->now.end;
+    run->time->visible[s] = run->now.visible;
+}
+
 static bool advance(struct run *run) {
     double start;
     struct queue_state *queue = first_queue(run, &start);
@@ -445,14 +459,9 @@ static bool advance(struct run *run) {
     note_cause(run, s, queue);
     if (meets(run, s))
         note_meeting(run, s, own, start);
-    if (run->allocation->issues.at[s].kind == ISSUE_ABSENT)
-        run->time->start[s] = run->time->end[s] = run->time->visible[s] = queue->free = start;
-    else if (is_dma(run, s))
-        run_transfer(run, s, start);
-    else
-        run_on_engine(run, s, start);
+    run_issue(run, queue, s, start);
     queue->last = (int32_t)s;
-    run->time->latency_ns = MAX_OF(run->time->latency_ns, run->time->visible[s]);
+    run->time->latency_ns = MAX_OF(run->time->latency_ns, run->now.visible);
     tell_consumers(run, s);
     if (run->allocation->reorders)
         move_window(run, s);
@@ -538,10 +547,12 @@ static struct run *run_new(const struct schedule *schedule, struct timeline *tim
     run->schedule = schedule;
     run->allocation = allocation;
     run->time = time;
+    run->keeps = true;
     run->issues = mem_alloc(allocation->issues.len + 1, sizeof *run->issues);
     run->residences = mem_alloc(allocation->residences.len + 1, sizeof *run->residences);
     for (uint32_t s = 0; s < allocation->issues.len; s++) {
         run->issues[s].queue = issue_cost_at(schedule->costs, s)->queue;
+        run->issues[s].absent = allocation->issues.at[s].kind == ISSUE_ABSENT;
         if (is_dma(run, s))
             run->issues[s].issuer = issue_cost_at(schedule->costs, s)->issuer;
         if (!allocation->reorders)
@@ -588,6 +599,19 @@ void timeline_again(struct timeline *time, int lifted) {
     reset(run, lifted);
     for (size_t done = 0; done < run->allocation->issues.len; done++)
         go_on(run);
+}
+
+double timeline_latency(struct timeline *time, int lifted) {
+    double latency_ns = time->latency_ns, throttled_ns = time->throttled_ns;
+    if (time->run->cut_of)
+        HONE_BUG("what repeats is found in times that are kept");
+    time->run->keeps = false;
+    timeline_again(time, lifted);
+    time->run->keeps = true;
+    double result = time->latency_ns;
+    time->latency_ns = latency_ns;
+    time->throttled_ns = throttled_ns;
+    return result;
 }
 
 /* The one that is first of those that are not done; `n` when all are. */
