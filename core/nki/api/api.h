@@ -43,7 +43,7 @@ struct api {
     bool skipped;                       /* the last api_emit was masked away entirely */
     const struct index_expr **interned; /* index expressions seen, by hash */
     struct ap_shape **shapes;           /* of access patterns (tensor_ap.c), by hash */
-    const struct nki_ap **patterns;     /* the last ones themselves, by hash */
+    struct kept_pattern *patterns;      /* the last ones themselves, by hash */
     const char **names;                 /* of storages (tensor.c), by hash */
     const int64_t **declared;           /* their shapes, by hash */
     struct api_register *registers;     /* api_dynamic.c */

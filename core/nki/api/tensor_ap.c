@@ -272,17 +272,23 @@ static bool is_same(const struct nki_ap *a, const struct nki_ap *b) {
            a->indirect == b->indirect;
 }
 
+/* With its hash beside it: the patterns themselves lie far apart. */
+struct kept_pattern {
+    uint64_t hash;
+    const struct nki_ap *ap; /* NULL: none */
+};
+
 /* A tile is mostly written once and read once or more in the same way: these share a pattern. */
 static const struct nki_ap *keep(struct interp *in, struct nki_ap ap) {
     struct api *api = api_of(in);
     if (!api->patterns)
-        api->patterns = ARENA_ARRAY(interp_scratch(in), const struct nki_ap *, PATTERNS);
+        api->patterns = ARENA_ARRAY(interp_scratch(in), struct kept_pattern, PATTERNS);
     uint64_t hash = ((uint64_t)ap.storage ^ (uint64_t)ap.offset << 32 ^ (uintptr_t)ap.step) *
                     0x9e3779b97f4a7c15ULL;
-    const struct nki_ap **place = &api->patterns[hash >> 32 & (PATTERNS - 1)];
-    if (!*place || !is_same(*place, &ap))
-        *place = arena_dup(interp_arena(in), &ap, sizeof ap);
-    return *place;
+    struct kept_pattern *place = &api->patterns[hash >> 32 & (PATTERNS - 1)];
+    if (!place->ap || place->hash != hash || !is_same(place->ap, &ap))
+        *place = (struct kept_pattern){hash, arena_dup(interp_arena(in), &ap, sizeof ap)};
+    return place->ap;
 }
 
 const struct nki_ap *tensor_ap(struct interp *in, const struct nki_node *node,
