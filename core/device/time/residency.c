@@ -49,18 +49,18 @@ static bool is_plain_load(const struct residency *r, uint32_t i, uint32_t *block
     const struct nki_instr *instr = &image->program->instrs.at[i];
     if (instr->op != NKI_OP_DMA_COPY || instr->mask)
         return false;
+    size_t n;
+    const struct block_operand *operands = allocation_operands(r->allocation, i, &n);
+    if (!allocation_is_in(image, operands[0].first, NKI_SBUF)) /* a store, mostly */
+        return false;
     const struct nki_ap *dst = instr->operands[NKI_DMA_COPY_dst].ap;
     const struct nki_ap *src = instr->operands[NKI_DMA_COPY_src].ap;
     if (dst->indirect || src->indirect || image->written[src->storage])
         return false;
     const struct nki_storage *from = &image->program->storages.at[src->storage];
     const struct nki_storage *to = &image->program->storages.at[dst->storage];
-    size_t n;
-    const struct block_operand *operands = allocation_operands(r->allocation, i, &n);
     *block = operands[0].first;
-    uint32_t count = operands[0].count;
-    return from->space == NKI_HBM && to->space == NKI_SBUF && count == 1 &&
-           r->writes[*block] == 1 &&
+    return from->space == NKI_HBM && operands[0].count == 1 && r->writes[*block] == 1 &&
            (uint64_t)nki_ap_free(dst) * dtype_bytes(dst->dtype) == to->block_bytes &&
            (uint32_t)dst->count[0] == to->partitions;
 }
