@@ -320,7 +320,8 @@ enum tui_role status_word(const struct tune_state *state, struct buf *out);
 bool status_is_dry(const struct tune_state *state);
 void chrome_status(struct views *views, struct tui_area area);
 /* Shows the message of the last key, wrapped, above the line of keys: on the status line, or above
- * it where something waits there. */
+ * it where something waits there. Without one, what is wrong with the session, where the status
+ * line is too short for that. */
 void status_message(struct views *views, struct tui_area area);
 /* Says in sentences what runs or waits and would be left behind; false when there is nothing. */
 bool status_unfinished(const struct views *views, struct buf *out);

@@ -318,19 +318,27 @@ static bool status_matters(const struct views *views) {
                      state->holder_left || asks_person(state));
 }
 
+/* What is wrong with the session, where one line is too short for it; NULL. */
+static const char *long_trouble(const struct views *views, const struct tui_area area) {
+    const char *trouble = views->state ? views->state->trouble : NULL;
+    return trouble && (int)text_columns(str_of(trouble)) > area.cols - 2 ? trouble : NULL;
+}
+
 void status_message(struct views *views, struct tui_area area) {
-    if (!views->message[0])
+    bool says = views->message[0];
+    const char *trouble = long_trouble(views, area);
+    if (!says && !trouble)
         return;
-    struct str text = str_of(views->message);
+    struct str text = str_of(says ? views->message : trouble);
     int rows =
         tui_put_wrapped(tui_area_part(area, (struct tui_rect){0, 1, 0, area.cols - 2}), 0, text);
-    int end = area.rows - 1 - status_matters(views);
+    int end = area.rows - 1 - (says && status_matters(views));
     rows = MIN_OF(rows, MESSAGE_ROWS);
     struct tui_area box = tui_area_part(area, (struct tui_rect){end - rows, 0, rows, area.cols});
     if (rows > 1 || status_matters(views))
         box = tui_paper(box, TUI_PAPER_BAR);
     tui_clear(box);
-    box = tui_ink(box, views->message_bad ? TUI_BAD : TUI_STRONG);
+    box = tui_ink(box, views->message_bad || !says ? TUI_BAD : TUI_STRONG);
     tui_put_wrapped(tui_area_part(box, (struct tui_rect){0, 1, rows, area.cols - 2}), 0, text);
 }
 

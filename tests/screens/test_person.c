@@ -259,6 +259,22 @@ static void titles_say_what_is_true(void **state) {
     }
 }
 
+/* A full disk says what to do behind a long path. */
+static void what_is_wrong_can_be_read_to_its_end(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_of("session.events", "verifying", &now_ms);
+    model->trouble = "cannot store an event: cannot write /home/somebody/kernels/attention/.hone/"
+                     "attention/session.db (database or disk is full). Nothing that you saw is "
+                     "lost; free some space and go on.";
+    struct views *views = views_that_act(model);
+    assert_true(shows(views, "1", "cannot store an event: "));
+    assert_true(shows(views, "", "free some space and go on."));
+    assert_true(shows(views, "7", "free some space and go on."));
+    views_free(views);
+    tune_state_free(model);
+}
+
 /* Who looks at a session of another hone is told when that has left, and what takes it over. */
 static void a_session_that_is_free_again_is_offered(void **unused) {
     (void)unused;
@@ -366,6 +382,7 @@ int main(void) {
         cmocka_unit_test(escape_never_leaves),
         cmocka_unit_test(leaving_says_what_is_left),
         cmocka_unit_test(titles_say_what_is_true),
+        cmocka_unit_test(what_is_wrong_can_be_read_to_its_end),
         cmocka_unit_test(a_session_that_is_free_again_is_offered),
         cmocka_unit_test(when_nothing_is_left_the_keys_that_help_are_named),
         cmocka_unit_test(a_message_hides_nothing_that_waits),
