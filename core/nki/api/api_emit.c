@@ -426,6 +426,7 @@ struct tensor *api_constant_tile(struct interp *in, const struct nki_node *node,
         if (c->what == (int)kind && c->dtype == dtype && c->size == size)
             return c->tile;
     struct tensor *tile;
+    interp_for_all_rounds(in, true);
     if (kind == API_IDENTITY) {
         tile = make_identity(in, node, dtype, size);
     } else {
@@ -433,6 +434,7 @@ struct tensor *api_constant_tile(struct interp *in, const struct nki_node *node,
         if (tile && !api_memset(in, node, tile, 1))
             tile = NULL;
     }
+    interp_for_all_rounds(in, false);
     if (!tile)
         return NULL;
     tile->scope = 0; /* it is made once, wherever that is */

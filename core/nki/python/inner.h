@@ -223,6 +223,7 @@ struct interp {
     uint32_t n_scopes;
     VEC(struct open_round) rounds; /* that are being evaluated, of loops in any order */
     uint32_t n_round_loops;
+    bool for_all_rounds; /* what is made belongs to none of them */
     bool folding; /* within a loop of which rounds are left out */
     bool copied;  /* some rounds of a loop were not evaluated but copied */
     bool unlike;  /* .. and were not what they should be */

@@ -28,10 +28,14 @@ static void mark(struct nki_program *program, uint32_t round) {
             (struct nki_round_mark){(uint32_t)program->instrs.len, round};
 }
 
+void interp_for_all_rounds(struct interp *in, bool begins) {
+    in->for_all_rounds = begins;
+}
+
 void rounds_mark(struct interp *in) {
     struct nki_program *program = in->program;
     uint32_t around = 0;
-    for (size_t k = 0; k < in->rounds.len; k++) {
+    for (size_t k = 0; k < in->rounds.len && !in->for_all_rounds; k++) {
         struct open_round *round = &in->rounds.at[k];
         if (!round->number) {
             *vec_push(&program->rounds) = (struct nki_round){.loop = round->loop,

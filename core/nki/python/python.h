@@ -170,6 +170,9 @@ uint32_t interp_scope(const struct interp *in);
 bool interp_scope_is_open(const struct interp *in, uint32_t scope);
 /* A loop on the device begins (1) or ends (-1). */
 void interp_on_device(struct interp *in, int more);
+/* Instructions from here on (until it is called with false) are of no round of a loop: what is made
+ * once and used by all. */
+void interp_for_all_rounds(struct interp *in, bool begins);
 const struct nki_specialise_options *interp_options(const struct interp *in);
 enum nki_dialect interp_dialect(const struct interp *in);
 /* Whether a rule of the language holds in the kernel's release; false in the legacy dialect. */
