@@ -224,9 +224,9 @@ struct interp {
     VEC(struct open_round) rounds; /* that are being evaluated, of loops in any order */
     uint32_t n_round_loops;
     bool for_all_rounds; /* what is made belongs to none of them */
-    bool folding; /* within a loop of which rounds are left out */
-    bool copied;  /* some rounds of a loop were not evaluated but copied */
-    bool unlike;  /* .. and were not what they should be */
+    bool folding;        /* within a loop of which rounds are left out */
+    bool copied;         /* some rounds of a loop were not evaluated but copied */
+    bool unlike;         /* .. and were not what they should be */
     int printed;
     uint64_t steps, next_check, max_steps;
     size_t max_instructions, max_bytes;

@@ -221,8 +221,10 @@ bool launch_on_cores(struct interp *in, const struct nki_node *node, int64_t pro
 /* In the legacy dialect, a kernel that calls another one calls it without a grid. */
 static bool is_outermost(struct interp *in, const struct call *call,
                          const struct value_function *function) {
+    if (in->dialect != NKI_DIALECT_LEGACY || !function->is_kernel)
+        return true;
     for (const struct frame *frame = in->frame; frame; frame = frame->caller)
-        if (in->dialect == NKI_DIALECT_LEGACY && frame->function && frame->function->is_kernel)
+        if (frame->function && frame->function->is_kernel)
             return interp_error(in, call->node, "err_nested_kernel_with_spmd_grid",
                                 "%s calls %s with a grid: a kernel calls another one as "
                                 "%s(..), without a grid, and passes what its program does",
