@@ -79,18 +79,18 @@ static inline void situation_put(struct tune_state *state, struct situation_aske
  * Returns how many there were. */
 static inline int situations_walk(const char *events, situation_fn *fn, void *data) {
     static const struct tune_role_model model = {.name = "me", .asked = "command, me"};
-    struct tune_role_view roles[TUNE_ROLES];
+    struct tune_role_view of_roles[TUNE_ROLES];
     struct tune_state *state = tune_state_new();
     struct situation_event event;
     struct str rest = str_of(events);
     int count = 0;
     for (int i = 0; i < TUNE_ROLES; i++)
-        roles[i] = (struct tune_role_view){.models = &model, .count = 1};
+        of_roles[i] = (struct tune_role_view){.models = &model, .count = 1};
     while (situation_read(&rest, &event)) {
         struct situation_asked asked = {.role = TUNE_ROLES};
         if (!strcmp(event.type, "asked"))
             asked = situation_asked(event.payload);
-        state->roles = roles;
+        state->roles = of_roles;
         if (asked.role < TUNE_ROLES)
             situation_put(state, asked, ++count, fn, data);
         tune_state_apply(state, event.seq, event.ms, event.type, event.payload);
