@@ -3,7 +3,9 @@
  * instead of 64. A part of the result stays in SBUF until all products of its blocks have been
  * added to it; sums of operands' blocks that are wanted again are kept in HBM. As a stage of its
  * own it goes over the result at once; in a stage of rows that uses it, the next part of the rows
- * is multiplied while the stage works on the one before, and goes through HBM. */
+ * is multiplied while the stage works on the one before, and stays in SBUF where both fit. Rows
+ * that have to be turned over are turned once where they fit, too, and blocks of those are summed.
+ */
 #include "write/product.h"
 
 #include <stdio.h>
@@ -24,13 +26,16 @@ struct fast {
     int64_t depth;         /* of what is summed over until products are added to the result */
     int64_t width;         /* columns of a sum in PSUM */
     bool by_gpsimd[2];     /* sums of an operand's blocks */
+    bool once[2];          /* an operand's blocks are turned once and stay, sums are of those */
     double room;           /* bytes of a partition that it may take */
     bool rows_last;        /* all columns of a part of the rows come one after the other */
+    bool stays;            /* those of one part stay in SBUF until the stage has used them */
 };
 
 /* Of operands that are made while the products before are multiplied, and then. */
 static const char *const names[] = {[LEFT] = "next_left", [RIGHT] = "next_right"};
 static const char *const now[] = {[LEFT] = "left", [RIGHT] = "right"};
+static const char *const wholes[] = {[LEFT] = "whole_left", [RIGHT] = "whole_right"};
 
 /* As this product has it: "done", in a stage that makes several "done_4". */
 static const char *named(const struct fast *f, const char *what) {
@@ -85,8 +90,17 @@ static int64_t chunk_of(const struct fast *f, enum which which) {
     return chunk;
 }
 
-/* Elements of a partition for sums on their way: two tiles, while others are worked on. */
+static int64_t part_of(const struct fast *f, enum which which) {
+    return which == LEFT ? f->rows : f->columns;
+}
+
+/* Elements of a partition for sums on their way: two tiles, while others are worked on. Of blocks
+ * that stay all are there, too. */
 static double raw_elements(const struct fast *f, enum which which) {
+    double sum = (double)(depth_of(f) * block_of(f, which));
+    double all = (double)(f->depth / PARTITIONS * part_of(f, which));
+    if (f->once[which])
+        return all + 2 * (sum + (double)f->depth);
     return 4.0 * (double)(f->p->turns[which] ? f->depth >> f->levels
                                              : chunk_of(f, which) * block_of(f, which));
 }
@@ -95,7 +109,9 @@ static double raw_elements(const struct fast *f, enum which which) {
 static bool fits(const struct fast *f) {
     double done = (double)(f->rows / PARTITIONS) * (double)f->columns;
     double sums = 2.0 * (double)depth_of(f) * (double)(block_of(f, LEFT) + block_of(f, RIGHT));
-    return 4 * (done + sums + raw_elements(f, LEFT) + raw_elements(f, RIGHT)) <= f->room;
+    return 4 * (done * (f->stays ? 2 : 1) + sums + raw_elements(f, LEFT) +
+                raw_elements(f, RIGHT)) <=
+           f->room;
 }
 
 /* Puts the largest value that is not above `largest` first, as the best guess. */
@@ -132,14 +148,45 @@ static void choose_depth(struct fast *f) {
 static void choose_part(struct fast *f) {
     const struct product *p = f->p;
     int64_t values[WRITE_MAX_VALUES], narrow = f->width << f->levels;
-    f->columns = narrow;
+    f->columns = f->stays ? p->main[COLUMN].n : narrow;
     int count = list_parts(f, &f->rows, p->main[ROW].n, PARTITIONS << f->levels, values);
     prefer(values, count, LARGEST);
     f->rows = choose_one(f, "fast_rows", "rows of the result that stay until they are done", values,
                          count);
+    if (f->stays)
+        return;
     count = list_parts(f, &f->columns, p->main[COLUMN].n, narrow, values);
     f->columns = choose_one(f, "fast_columns",
                             "columns of the result that stay until they are done", values, count);
+}
+
+/* Each block of an operand is in several sums: where its rows are turned over, each of them would
+ * be brought and turned for every sum. */
+static void choose_once(struct fast *f) {
+    static const char *const keys[] = {[LEFT] = "left_once", [RIGHT] = "right_once"};
+    for (enum which i = LEFT; i <= RIGHT; i++) {
+        f->once[i] = f->p->turns[i];
+        const int64_t values[] = {fits(f), 0};
+        f->once[i] = f->p->turns[i] &&
+                     choose_one(f, keys[i],
+                                "blocks that are turned over: once, and stay in SBUF for the sums "
+                                "that they are in (1), for each of those sums (0)",
+                                values, 2);
+    }
+}
+
+/* In a stage of rows: results of the part that comes next, beside those of the part before. */
+static void choose_stays(struct fast *f) {
+    int64_t columns = f->columns;
+    f->columns = f->p->main[COLUMN].n;
+    f->stays = f->rows_last;
+    const int64_t values[] = {fits(f), 0};
+    f->stays = f->rows_last &&
+               choose_one(f, "results_stay",
+                          "results of the part of the rows that is next: stay in SBUF (1), go "
+                          "through HBM (0)",
+                          values, 2);
+    f->columns = f->stays ? f->columns : columns;
 }
 
 static void choose_engines(struct fast *f) {
@@ -236,7 +283,7 @@ static void write_tables(struct fast *f) {
 static void open_terms(struct fast *f, const char *table) {
     struct writer *w = f->p->writer;
     for (int i = 0; i < f->levels; i++) {
-        write_line(w, "for %s in %s[%s]:", i ? "t" : "s", table, i ? "q" : "p");
+        write_line(w, "for %s in %s[%s]:", i ? "t" : "s", table, i ? "inner" : "p");
         w->indent++;
     }
 }
@@ -256,18 +303,23 @@ static const char *mark_of(const struct fast *f, int at) {
 }
 
 /* Branches for both signs, of which the first begins with "if" or "elif". */
-static void add_or_subtract(struct fast *f, const char *word, const char *to, const char *more,
-                            const char *engine) {
+static void add_or_subtract(struct fast *f, const char *word, const char *to, const char *from,
+                            const char *more, const char *engine) {
     struct writer *w = f->p->writer;
     write_line(w, "%s %s:", word, mark_of(f, 2));
-    write_line(w, "    nisa.tensor_tensor(dst=%s, data1=%s, data2=%s, op=nl.add%s)", to, to, more,
+    write_line(w, "    nisa.tensor_tensor(dst=%s, data1=%s, data2=%s, op=nl.add%s)", to, from, more,
                engine);
     write_line(w, "else:");
-    write_line(w, "    nisa.tensor_tensor(dst=%s, data1=%s, data2=%s, op=nl.subtract%s)", to, to,
+    write_line(w, "    nisa.tensor_tensor(dst=%s, data1=%s, data2=%s, op=nl.subtract%s)", to, from,
                more, engine);
 }
 
 /* ---- sums of an operand's blocks ------------------------------------------------------------- */
+
+static const char *operand_shape(const struct fast *f, enum which which) {
+    return arena_printf(f->p->writer->arena, "%d, %lld, %lld", PARTITIONS, (long long)depth_of(f),
+                        (long long)block_of(f, which));
+}
 
 /* What is summed at once: `at` is where it begins within a block, of the side that goes on. */
 struct chunk {
@@ -318,6 +370,10 @@ static const char *chunk_in_hbm(struct fast *f, const struct chunk *chunk) {
     return write_access(p->writer, &access);
 }
 
+static const char *engine_of(const struct fast *f, enum which which) {
+    return f->by_gpsimd[which] ? ", engine=nisa.gpsimd_engine" : "";
+}
+
 /* Lines that sum a chunk of the blocks of a product. */
 static void sum_chunk(struct fast *f, const struct chunk *chunk) {
     struct product *p = f->p;
@@ -333,8 +389,7 @@ static void sum_chunk(struct fast *f, const struct chunk *chunk) {
     w->indent++;
     product_declare(p, "more", chunk->shape, p->dtype, "sbuf");
     write_line(w, "nisa.dma_copy(dst=more, src=%s)", from);
-    add_or_subtract(f, "if", chunk->to, "more",
-                    f->by_gpsimd[chunk->which] ? ", engine=nisa.gpsimd_engine" : "");
+    add_or_subtract(f, "if", chunk->to, chunk->to, "more", engine_of(f, chunk->which));
     w->indent--;
     write_line(w, "count = count + 1");
     w->indent = indent;
@@ -390,16 +445,103 @@ static void sum_turned(struct fast *f, enum which which, const char *from) {
     w->indent = indent;
 }
 
+/* Lines that bring all blocks of the stage's part of an operand, turned, with its first product. */
+static void load_whole(struct fast *f, enum which which, const struct span *own) {
+    struct product *p = f->p, whole = *p;
+    struct writer *w = p->writer;
+    int indent = w->indent;
+    const struct product_side *side = &p->main[which == LEFT ? ROW : COLUMN];
+    write_line(w, "if p == 0%s: # all of its blocks", f->levels > 1 ? " and inner == 0" : "");
+    w->indent++;
+    product_declare(p, named(f, wholes[which]),
+                    arena_printf(w->arena, "%d, %lld, %lld", PARTITIONS,
+                                 (long long)(f->depth / PARTITIONS), (long long)part_of(f, which)),
+                    p->dtype, "sbuf");
+    struct span rows = product_tiles(w, "j", "wide", part_of(f, which), PARTITIONS);
+    product_declare(p, "raw", arena_printf(w->arena, "%d, %lld", PARTITIONS, (long long)f->depth),
+                    p->dtype, "sbuf");
+    struct access access = product_access(p, which);
+    if (strcmp(own->at, "0"))
+        access_add(&access, own->at, side->strides[which], own->most);
+    access_add(&access, rows.at, side->strides[which], rows.most);
+    if (passes_of(f) > 1)
+        access_add(&access, "d", p->main[SUMMED].strides[which], p->main[SUMMED].n - f->depth);
+    access.rows = number(f, PARTITIONS);
+    access.row = side->strides[which];
+    access.cols_most = f->depth;
+    access.cols[access.col_count] = number(f, f->depth);
+    access.strides[access.col_count++] = p->main[SUMMED].strides[which];
+    write_line(w, "nisa.dma_copy(dst=raw, src=%s)", write_access(w, &access));
+    whole.main[SUMMED].n = f->depth;
+    whole.halves = whole.narrow = false;
+    product_turn(&whole, which, named(f, wholes[which]), "raw", &rows);
+    w->indent = indent;
+}
+
+/* The block of those that stay where variables say, whose names begin so. */
+static const char *block_at(const struct fast *f, enum which which, const char *name) {
+    return arena_printf(f->p->writer->arena, "%s[0:%d, %sdeep:%sdeep + %lld, %sown:%sown + %lld]",
+                        named(f, wholes[which]), PARTITIONS, name, name, (long long)depth_of(f),
+                        name, name, (long long)block_of(f, which));
+}
+
+/* Lines that sum the blocks of a product, of those that stay. */
+static void sum_blocks(struct fast *f, enum which which, const char *to) {
+    struct writer *w = f->p->writer;
+    int indent = w->indent;
+    long long tiles = depth_of(f), block = block_of(f, which);
+    const char *engine = engine_of(f, which), *part = block_at(f, which, "");
+    const char *first = block_at(f, which, "first_");
+    write_line(w, "count = 0");
+    open_terms(f, which == LEFT ? "lefts" : "rights");
+    write_line(w, "own = %s * %lld", place_of(f, which == LEFT ? 0 : 1), block);
+    write_line(w, "deep = %s * %lld", place_of(f, which == LEFT ? 1 : 0), tiles);
+    write_line(w, "if count == 0:");
+    write_line(w, "    first_own = own");
+    write_line(w, "    first_deep = deep");
+    write_line(w, "elif count == 1:");
+    w->indent++;
+    add_or_subtract(f, "if", to, first, part, engine);
+    w->indent--;
+    if (f->levels > 1) {
+        write_line(w, "else:");
+        w->indent++;
+        add_or_subtract(f, "if", to, to, part, engine);
+        w->indent--;
+    }
+    write_line(w, "count = count + 1");
+    w->indent = indent;
+    write_line(w, "if count == 1:");
+    write_line(w, "    nisa.tensor_copy(dst=%s, src=%s%s)", to, first, engine);
+}
+
+static void sum_whole(struct fast *f, enum which which, const struct span *own) {
+    struct product *p = f->p;
+    struct writer *w = p->writer;
+    bool takes = strcmp(product_dtype(p), p->dtype);
+    const char *index = arena_printf(w->arena, ", 0:%lld, 0:%lld]", (long long)depth_of(f),
+                                     (long long)block_of(f, which));
+    load_whole(f, which, own);
+    if (!takes) {
+        sum_blocks(f, which,
+                   arena_printf(w->arena, "%s[0:%d%s", named(f, names[which]), PARTITIONS, index));
+        return;
+    }
+    product_declare(p, "total", operand_shape(f, which), p->dtype, "sbuf");
+    sum_blocks(f, which, "total");
+    const struct product_piece piece = {.which = which,
+                                        .name = named(f, names[which]),
+                                        .index = index,
+                                        .from = "total",
+                                        .depth = number(f, PARTITIONS)};
+    product_take(p, &piece);
+}
+
 /* ---- sums that are kept ---------------------------------------------------------------------- */
 
 /* How many parts of the result have the same sums of an operand. */
 static int64_t uses_of(const struct fast *f, enum which which) {
     return which == LEFT ? f->p->main[COLUMN].n / f->columns : f->p->main[ROW].n / f->rows;
-}
-
-static const char *operand_shape(const struct fast *f, enum which which) {
-    return arena_printf(f->p->writer->arena, "%d, %lld, %lld", PARTITIONS, (long long)depth_of(f),
-                        (long long)block_of(f, which));
 }
 
 /* Parts of an operand whose sums are kept at a time: of the one that changes first, all. */
@@ -434,7 +576,7 @@ static void copy_kept(struct fast *f, enum which which, const char *index, bool 
 /* Which of the kept sums: by product, then by what is summed over, then by part. */
 static const char *kept_index(const struct fast *f, enum which which, const struct span *own) {
     struct arena *arena = f->p->writer->arena;
-    const char *index = f->levels == 1 ? "p" : arena_printf(arena, "p * %d + q", FAST_PRODUCTS);
+    const char *index = f->levels == 1 ? "p" : arena_printf(arena, "p * %d + inner", FAST_PRODUCTS);
     if (passes_of(f) > 1)
         index = arena_printf(arena,
                              f->levels == 1 ? "%s * %lld + d // %lld" : "(%s) * %lld + d // %lld",
@@ -443,7 +585,7 @@ static const char *kept_index(const struct fast *f, enum which which, const stru
     if (kept_parts(f, which) > 1)
         index = arena_printf(arena, is_sum ? "(%s) * %lld + %s // %lld" : "%s * %lld + %s // %lld",
                              index, (long long)kept_parts(f, which), own->at,
-                             (long long)(which == LEFT ? f->rows : f->columns));
+                             (long long)part_of(f, which));
     return index;
 }
 
@@ -459,7 +601,10 @@ static void bring_operand(struct fast *f, enum which which, const struct span *o
         write_line(w, "if %s == 0:", other->at);
         w->indent++;
     }
-    (p->turns[which] ? sum_turned : sum_straight)(f, which, own->at);
+    if (f->once[which])
+        sum_whole(f, which, own);
+    else
+        (p->turns[which] ? sum_turned : sum_straight)(f, which, own->at);
     const char *index = kept_index(f, which, own);
     if (keeps) {
         copy_kept(f, which, index, true);
@@ -517,7 +662,11 @@ static void add_to_results(struct fast *f, const struct span *rows, const struct
     bool several = passes_of(f) > 1;
     write_line(w, "if %s%s:", several ? "d == 0 and " : "", mark_of(f, 3));
     write_line(w, "    nisa.activation(dst=%s, op=nl.copy, data=sums)", done);
-    add_or_subtract(f, "elif", done, "sums", "");
+    add_or_subtract(f, "elif", done, done, "sums", "");
+    if (f->stays) {
+        w->indent = indent;
+        return;
+    }
     const char *last =
         arena_printf(w->arena, "d == %lld and ", (long long)(f->p->main[SUMMED].n - f->depth));
     write_line(w, "if %s%s:", several ? last : "", mark_of(f, 4));
@@ -526,9 +675,28 @@ static void add_to_results(struct fast *f, const struct span *rows, const struct
     w->indent = indent;
 }
 
+/* Steps of a part of the rows, in a stage of rows. */
+static long long steps_of_part(const struct fast *f) {
+    return (long long)(products_of(f) * passes_of(f) * uses_of(f, LEFT));
+}
+
+static void declare_done(struct fast *f) {
+    product_declare(f->p, named(f, "done"),
+                    arena_printf(f->p->writer->arena, "%d, %lld, %lld", PARTITIONS,
+                                 (long long)(f->rows / PARTITIONS), (long long)f->columns),
+                    f->p->dtype, "sbuf");
+}
+
 static void multiply(struct fast *f, const struct span *rows, const struct span *columns) {
     struct writer *w = f->p->writer;
     struct arena *arena = w->arena;
+    int indent = w->indent;
+    if (f->stays) {
+        write_line(w, "if before %% %lld == 0:", steps_of_part(f));
+        w->indent++;
+        declare_done(f);
+        w->indent--;
+    }
     struct span i = product_tiles(w, "i", "high", block_of(f, LEFT), PARTITIONS);
     struct span j = product_tiles(w, "j", "width", block_of(f, RIGHT), f->width);
     product_declare(f->p, "sums", arena_printf(arena, "%d, %lld", PARTITIONS, (long long)f->width),
@@ -540,6 +708,11 @@ static void multiply(struct fast *f, const struct span *rows, const struct span 
                            arena_printf(arena, "[0:%d, k, %s]", PARTITIONS, product_slice(w, &j)));
     w->indent--;
     add_to_results(f, rows, columns, &i, &j);
+    w->indent = indent;
+    if (f->stays) {
+        write_line(w, "if before %% %lld == %lld:", steps_of_part(f), steps_of_part(f) - 1);
+        write_line(w, "    %s = %s", named(f, "ready"), named(f, "done"));
+    }
 }
 
 /* A loop's variable as a part of the number of a step: "m = step // 49 % 2 * 2048"; `inner` is how
@@ -563,7 +736,7 @@ static void open_step(struct fast *f, const char *step, struct span *rows, struc
     struct writer *w = f->p->writer;
     int64_t inner = products_of(f);
     if (f->levels > 1)
-        write_line(w, "q = %s %% %d", step, FAST_PRODUCTS);
+        write_line(w, "inner = %s %% %d", step, FAST_PRODUCTS);
     write_line(w, f->levels > 1 ? "p = %s // %d %% %d" : "p = %s %% %d", step, FAST_PRODUCTS,
                FAST_PRODUCTS);
     (void)open_part(f, "d", step, f->p->main[SUMMED].n, f->depth, &inner);
@@ -608,13 +781,6 @@ static void declare_memory(struct fast *f) {
     declare_kept(f, RIGHT);
 }
 
-static void declare_done(struct fast *f) {
-    product_declare(f->p, named(f, "done"),
-                    arena_printf(f->p->writer->arena, "%d, %lld, %lld", PARTITIONS,
-                                 (long long)(f->rows / PARTITIONS), (long long)f->columns),
-                    f->p->dtype, "sbuf");
-}
-
 static void emit(struct fast *f) {
     struct writer *w = f->p->writer;
     int indent = w->indent;
@@ -650,6 +816,8 @@ static bool open_fast(struct product *p, double room, bool rows_last, struct fas
         return false;
     *f = at_levels(p, levels, room);
     f->rows_last = rows_last;
+    choose_once(f);
+    choose_stays(f);
     choose_depth(f);
     choose_part(f);
     choose_engines(f);
@@ -676,11 +844,13 @@ bool product_enter_fast(struct product *p, double room) {
     p->fast = f;
     p->extreme = NULL;
     declare_memory(f);
-    product_declare(p, named(f, "product"),
-                    arena_printf(w->arena, "%lld, %lld", (long long)p->main[ROW].n,
-                                 (long long)p->main[COLUMN].n),
-                    p->dtype, "private_hbm");
-    declare_done(f);
+    if (!f->stays) {
+        product_declare(p, named(f, "product"),
+                        arena_printf(w->arena, "%lld, %lld", (long long)p->main[ROW].n,
+                                     (long long)p->main[COLUMN].n),
+                        p->dtype, "private_hbm");
+        declare_done(f);
+    }
     write_line(w, "%s = 0", named(f, "made"));
     return true;
 }
@@ -691,9 +861,11 @@ void product_begin_fast(struct product *p, const char *at) {
     struct fast *f = p->fast;
     struct writer *w = p->writer;
     int indent = w->indent;
-    long long all = steps_of(f), part = all * f->rows / p->main[ROW].n;
-    write_line(w, "%s = min(%lld, %lld + (%s // %d + 1) * %lld // %lld) + 1", named(f, "until"),
-               all, part, at, PARTITIONS, part, (long long)(f->rows / PARTITIONS));
+    long long all = steps_of(f), part = steps_of_part(f);
+    /* What stays is not done before the part that the stage works on. */
+    write_line(w, "%s = min(%lld, %lld + (%s // %d%s) * %lld // %lld) + 1", named(f, "until"), all,
+               part, at, PARTITIONS, f->stays ? "" : " + 1", part,
+               (long long)(f->rows / PARTITIONS));
     write_line(w, "for step in range(%s, %s): # products of the next %lld rows", named(f, "made"),
                named(f, "until"), (long long)f->rows);
     w->indent++;
@@ -707,6 +879,14 @@ void product_fill_fast(const struct product *p, const struct access *access, con
     struct writer *w = p->writer;
     product_declare(p, tile, arena_printf(w->arena, "%s, %s", access->rows, access->cols[0]),
                     p->dtype, "sbuf");
+    if (p->fast->stays) {
+        write_line(w,
+                   "nisa.activation(dst=%s, op=nl.copy, data=%s[0:%s, %s // %d %% %lld, "
+                   "%s:%s + %s])",
+                   tile, named(p->fast, "ready"), access->rows, row, PARTITIONS,
+                   (long long)(p->fast->rows / PARTITIONS), column, column, access->cols[0]);
+        return;
+    }
     write_line(w, "nisa.dma_copy(dst=%s, src=%s[%s:%s + %s, %s:%s + %s])", tile,
                named(p->fast, "product"), row, row, access->rows, column, column, access->cols[0]);
 }

@@ -44,6 +44,9 @@ set_tests_properties(cli/new_older PROPERTIES LABELS session TIMEOUT 600)
 add_test(NAME cli/new_scans COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_scans.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/new_scans PROPERTIES LABELS session TIMEOUT 600)
+add_test(NAME cli/new_fast COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_fast.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/new_fast PROPERTIES LABELS session TIMEOUT 600)
 add_test(NAME cli/products COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/products.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/products PROPERTIES LABELS session COST 60 TIMEOUT 300)
