@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hone mcp: serves a session to the agent at standard input and output. Nothing else is printed to
  * stdout. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #define LAST_MS 2000    /* for what is still to be written at the end */
 #define LOOK_MS 100     /* between two looks for a session that changes hands */
 #define HANDS_MS 10000  /* for that */
+#define OPENS_MS 1000   /* for who holds it to begin to listen, at the start */
 #define WISH_MS 120000  /* for a workbench that was promised it */
 #define MOST_QUEUED ((size_t)32 << 20)
 
@@ -19,7 +21,36 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 /* ------------------------------------------------------------------------- where the session is */
 
+/* Whether the process that held the session when it was opened is no more. */
+static bool holder_is_gone(const struct serving *serving) {
+    const char *holder = tune_session_state(serving->session)->held_by;
+    char host[100] = "", own[100] = "";
+    long pid = 0;
+    return holder && sscanf(holder, "process %ld on %99s", &pid, host) == 2 && pid > 0 &&
+           !gethostname(own, sizeof own - 1) && !strcmp(host, own) && kill((pid_t)pid, 0) &&
+           errno == ESRCH;
+}
+
+/* A session that somebody else held, who could not be joined, was only looked at until now: it may
+ * be free, or somebody holds it who listens. That is looked for when the agent asks something, so
+ * that a server that nobody asks does nothing. */
+static void onlooker_goes_over(struct serving *serving) {
+    struct err nobody = {0};
+    if (!tune_session_state(serving->session)->held_by || !mcp_client_rests(serving->client))
+        return;
+    int fd = mcp_join(tune_session_folder(serving->session), &nobody);
+    if (fd < 0 && !holder_is_gone(serving))
+        return;
+    serving_release(serving, NULL);
+    if (fd >= 0)
+        serving_join(serving, fd);
+    else
+        serving_look_again(serving);
+}
+
 static void line_take(struct serving *serving, struct str line) {
+    if (serving->client)
+        onlooker_goes_over(serving);
     if (serving->client)
         mcp_client_line(serving->client, line, true);
     else if (serving->other)
@@ -67,8 +98,10 @@ static bool is_wished(const struct serving *serving) {
 static bool attach(struct serving *serving, bool *waits, struct err *err) {
     struct err nobody = {0};
     *waits = is_wished(serving);
-    if (*waits)
+    if (*waits) {
+        serving->until_ns = clock_monotonic_ns() + (uint64_t)HANDS_MS * 1000000;
         return true;
+    }
     serving->session = tune_session_open(&serving->options, serving->loop, err);
     if (!serving->session)
         return false;
@@ -179,11 +212,12 @@ static void serve(struct serving *serving) {
         watched[i] = loop_signal_start(serving->loop, signals[i], on_signal, serving);
     serving->stream = mcp_stream_new(serving->loop, STDIN_FILENO, STDOUT_FILENO, &hooks);
     serving->wish_until_ns = clock_monotonic_ns() + (uint64_t)WISH_MS * 1000000;
+    serving->until_ns = clock_monotonic_ns() + (uint64_t)OPENS_MS * 1000000;
     if (!attach(serving, &waits, &err)) {
         serving->status = cli_fail(serving->cli, &err);
     } else {
         if (waits)
-            serving_look_again(serving);
+            serving->again = loop_timer_start(serving->loop, LOOK_MS, 0, on_again, serving);
         loop_run(serving->loop);
     }
     loop_timer_stop(serving->again);

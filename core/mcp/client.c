@@ -161,6 +161,10 @@ void mcp_client_goes_on(struct mcp_client *client, const struct mcp_client *befo
     memcpy(client->name, before->name, sizeof client->name);
 }
 
+bool mcp_client_rests(const struct mcp_client *client) {
+    return !client->calls;
+}
+
 void mcp_client_leave(struct mcp_client *client, const char *why) {
     while (client->calls) {
         struct mcp_call *call = client->calls;

@@ -40,6 +40,8 @@ struct mcp_client *mcp_client_new(struct mcp_server *server, mcp_send_fn *send,
 void mcp_client_line(struct mcp_client *client, struct str line, bool whole);
 /* It goes on with a connection that began elsewhere: takes its revision and name. */
 void mcp_client_goes_on(struct mcp_client *client, const struct mcp_client *before);
+/* Whether nothing that it asked is under way. */
+bool mcp_client_rests(const struct mcp_client *client);
 /* Answers what is under way with an error: what happened, and what to do. */
 void mcp_client_leave(struct mcp_client *client, const char *why);
 /* Gives up its calls. What it handed in stays. Accepts NULL. */

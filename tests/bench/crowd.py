@@ -110,6 +110,9 @@ def judged_by_run(folder):
 # ----------------------------------------------------------------------------------- the crowd
 
 
+MOST_AGAIN = 600  # questions in a row that are asked again, a tenth of a second apart
+
+
 class Gone(Exception):
     """The agent's server was killed, or who held the session: ask again."""
 
@@ -132,21 +135,24 @@ class Hand:
         except (AssertionError, OSError, ValueError):  # nothing more to read, or half a line
             self.agent.process.wait()
             self.start()
-            raise Gone from None
+            raise Gone("its server is gone") from None
         if "error" in answer:
-            raise Gone
+            raise Gone(answer["error"]["message"])
         result = answer["result"]
         if result.get("isError"):
-            raise Gone  # the call was given up
+            raise Gone(result["content"][0]["text"])  # the call was given up
         return result["structuredContent"]
 
     def until_answered(self, tool, **arguments):
-        while True:
+        for _ in range(MOST_AGAIN):
             try:
                 return self.ask(tool, **arguments)
-            except Gone:
+            except Gone as gone:
                 self.again += 1
-                assert self.again < 1000, f"{self.name} is not answered"
+                said = str(gone)
+                time.sleep(0.1)
+        self.crowd.give_up(f"{self.name} has no answer: {said}")
+        raise Gone(said)
 
     def work(self):
         while True:
@@ -169,11 +175,16 @@ class Crowd:
         self.todo = queue.Queue()
         for number in range(COUNT):
             self.todo.put(number)
-        self.taken, self.ended, self.kills = {}, {}, []
+        self.taken, self.ended, self.kills, self.stuck = {}, {}, [], None
         self.changed = threading.Condition()
         self.holder = Agent(self.command, self.env, name="holder")
         self.holder.tool("profile")
         self.hands = [Hand(self, f"hand{i}") for i in range(CLIENTS)]
+
+    def give_up(self, why):
+        with self.changed:
+            self.stuck = why
+            self.changed.notify_all()
 
     def end(self, number, done):
         with self.changed:
@@ -183,7 +194,7 @@ class Crowd:
     def kill_at(self, share, what, agents):
         """Kills when that share of the kernels has its verdict."""
         with self.changed:
-            self.changed.wait_for(lambda: len(self.ended) >= share * COUNT)
+            self.changed.wait_for(lambda: self.stuck or len(self.ended) >= share * COUNT)
         for agent in agents():
             agent.process.kill()
         self.kills.append(what)
@@ -204,6 +215,8 @@ class Crowd:
         """What is left of it, read by somebody who comes later: sentences that say what is not as
         it must be."""
         wrong, later = [], Agent(self.command, self.env, name="later")
+        if self.stuck:
+            wrong.append(self.stuck)
         for number, submission in self.taken.items():
             row = later.tool("wait", submission=submission, wait_s=600)
             if row["state"] != "ended" or row["title"] != f"kernel {number}":

@@ -521,8 +521,15 @@ class Mcp(unittest.TestCase):
         self.assertTrue(status["read_only"], status)
         self.assertIn("process", status["held_by"])
         self.assertIn("open in", agent.tool("submit", title="x", kernel=WIDE))
+        second = self.agent(revision=BEFORE)
+        self.assertTrue(second.tool("status")["read_only"])
         other.kill()
         other.communicate()
+        status = agent.tool("status")  # it takes the session over, where nobody else is left
+        self.assertEqual((status["held_by"], status["read_only"]), ("hone mcp", False))
+        status = second.tool("status")  # and this one joins it
+        self.assertEqual((status["held_by"], status["agents"]), ("hone mcp", 2))
+        self.assertEqual(second.close(), 0)
         self.assertEqual(agent.close(), 0)
 
     def test_a_person_decides_in_the_workbench(self):
