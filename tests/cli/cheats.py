@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Kernels that agents hand in: those that only seem to compute are refused, whatever the trick, and
-honest ones pass. cheats.py HONE [HONEST [PAGES]]: how many honest kernels, 108 of them at most,
-and of how many pages of NKI the examples, in both dialects; 0: of all."""
+honest ones pass. cheats.py HONE [HONEST [PAGES [SEEDS]]]: how many ways to write one sum, 108 of
+them at most; of how many pages of NKI the examples, in both dialects, 0: of all; how many of the
+kernels that come with hone, each as it is and as `hone new` writes it from its reference."""
 import itertools
 import json
 import os
@@ -20,6 +21,7 @@ from small_task import KERNEL, REFERENCE  # noqa: E402
 HONE = os.path.abspath(sys.argv[1])
 HONEST = int(sys.argv[2]) if len(sys.argv) > 2 else 12
 PAGES = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+SEEDS = int(sys.argv[4]) if len(sys.argv) > 4 else 0
 WIDE = KERNEL.replace("TILE_N = 64", "TILE_N = 512")
 IMPORT = "import neuronxcc.nki as nki\n"
 ALONE = "@nki.jit\ndef kernel(x, z):\n"
@@ -208,14 +210,39 @@ class Session:
         return self.agent.tool("submit", title=title, kernel=source, wait_s=600)
 
 
-def examples(folder):
-    """An example is handed in where the same with a line that does nothing is the first kernel."""
-    every, tried, wrong = list(pages()), 0, 0
+def seeds(folder):
+    """The kernels that come with hone, and what it writes from their references."""
+    for seed in sorted((HERE.parent.parent / "seeds").iterdir())[::-1][:SEEDS]:
+        reference = (seed / "reference.py").read_text()
+        yield seed.name, (seed / "kernel.py").read_text(), reference
+        written = folder / f"new_{seed.name}"
+        written.mkdir()
+        (written / "reference.py").write_text(reference)
+        subprocess.run([HONE, "new", str(written)], stdout=subprocess.PIPE, check=True, timeout=500)
+        yield f"{seed.name}, written anew", (written / "kernel.py").read_text(), reference
+
+
+def chosen_pages():
+    every = list(pages())
     step = max(1, len(every) // PAGES) if PAGES else 1
-    for number, (name, example, reference) in enumerate(every[::step][:PAGES or None]):
-        first = re.sub(r"(?m)^(def kernel\(.*\):)$", r"\1\n    spare = 7", example)
-        session = Session(folder, f"page{number}", first, reference)
-        done = session.hand_in(name, example)
+    return every[::step][:PAGES or None]
+
+
+def spared(source):
+    """The kernel with a line that does nothing."""
+    jit = source.index("@nki.jit")
+    return source[:jit] + re.sub(r"(?ms)^(def \w+\([^)]*\):)$", r"\1\n    spare = 7",
+                                 source[jit:], count=1)
+
+
+def alone(folder, kernels):
+    """Each is handed in where the same with a line that does nothing is the first kernel."""
+    tried = wrong = 0
+    for name, kernel, reference in kernels:
+        assert spared(kernel) != kernel, name
+        session = Session(folder, f"alone_{re.sub('[^a-z]', '_', name)}_{tried}", spared(kernel),
+                          reference)
+        done = session.hand_in(name, kernel)
         verdict = done.get("verdict", {}) if isinstance(done, dict) else {}
         tried += 1
         if [verdict.get(key) for key in ("compiles", "correct", "credible")] != ["yes"] * 3:
@@ -226,12 +253,14 @@ def examples(folder):
 
 
 def main():
-    failed = 0
+    refused = failed = 0
     with tempfile.TemporaryDirectory(prefix="hone_cheats_") as folder:
         session = Session(pathlib.Path(folder), "cheats")
         for title, source in CHEATS.items():
             done = session.hand_in(title, source)
-            if done.get("status") not in ("failed", "suspect", "rejected"):
+            if done.get("status") in ("failed", "suspect", "rejected"):
+                refused += 1
+            else:
                 failed += 1
                 print(f"passed all the same: {title}: {done}")
         best = session.agent.tool("status").get("incumbent")
@@ -250,9 +279,12 @@ def main():
                 failed += 1
                 print(f"refused: {title}: {done}")
         session.agent.close()
-        tried, wrong = examples(pathlib.Path(folder))
-    failed += wrong
-    print(f"{len(CHEATS)} cheats, {len(chosen)} honest kernels, {tried} of pages, "
+        of_pages, wrong_pages = alone(pathlib.Path(folder), chosen_pages())
+        of_seeds, wrong_seeds = alone(pathlib.Path(folder), seeds(pathlib.Path(folder)))
+    failed += wrong_pages + wrong_seeds
+    honest_ones = len(chosen) + of_pages + of_seeds
+    print(f"{refused} of {len(CHEATS)} cheats refused; {honest_ones} honest kernels: {len(chosen)} "
+          f"ways to write a sum, {of_pages} of pages, {of_seeds} of seeds; "
           f"{failed} judged wrongly")
     return failed > 0
 

@@ -78,9 +78,9 @@ set_tests_properties(cli/mcp PROPERTIES LABELS session TIMEOUT 600)
 add_test(NAME cli/cheats COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/cheats.py
          $<TARGET_FILE:hone> 4)
 add_test(NAME bench/cheats COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/cheats.py
-         $<TARGET_FILE:hone> 108 60)
+         $<TARGET_FILE:hone> 16 80 4)
 set_tests_properties(cli/cheats PROPERTIES LABELS session TIMEOUT 600)
-set_tests_properties(bench/cheats PROPERTIES LABELS bench TIMEOUT 1800)
+set_tests_properties(bench/cheats PROPERTIES LABELS bench TIMEOUT 7200)
 add_test(NAME cli/decisions COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/decisions.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/decisions PROPERTIES LABELS session TIMEOUT 120)
