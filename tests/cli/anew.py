@@ -108,7 +108,7 @@ class Anew(Writing):
         self.assertEqual((last["parent"], last["precision"]), (0, "keep"), last)
 
     def test_what_other_precisions_would_bring_is_said_once(self):
-        text = inputs_of((512, 1024), (1024, 1024)) + "def forward(x, w):\n    return x @ w\n"
+        text = inputs_of((512, 1152), (1152, 1024)) + "def forward(x, w):\n    return x @ w\n"
         self.new("wide", self.reference_of("wide", text), "--no-sim")
         events = self.run_loop("--rounds", "2", task="wide")
         offers = [event for event in events if event["event"] == "offer"]
