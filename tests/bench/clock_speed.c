@@ -103,7 +103,7 @@ static const struct kernel {
      "@nki.jit\n"
      "def kernel(x, w, n):\n"
      "    y = nl.ndarray((128, 8192), dtype=nl.float32, buffer=nl.shared_hbm)\n"
-     "    for i in nl.affine_range(n):\n"
+     "    for i in nl.sequential_range(n):\n"
      "        p = nl.arange(128)[:, None]\n"
      "        f = nl.arange(512)[None, :]\n"
      "        m = i % 16\n"
