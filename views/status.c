@@ -204,6 +204,11 @@ bool status_is_dry(const struct tune_state *state) {
            strstr(state->wait_text, "nothing left to propose");
 }
 
+/* No round is left of the limit that a person or an option set: a start alone does nothing. */
+static bool rounds_are_used(const struct tune_state *state) {
+    return state->wait == TUNE_WAIT_STOPPED && tune_budget_left(state, TUNE_BUDGET_ROUNDS) < 1;
+}
+
 /* What the loop waits for, and what else can be done about it. */
 static void waiting_text(struct views *views, struct tui_area area, struct status_look look) {
     const struct tune_state *state = views->state;
@@ -218,11 +223,15 @@ static void waiting_text(struct views *views, struct tui_area area, struct statu
                   !(text.at && strstr(text.at, "start "));
     bool sums = summary_is_due(state) && views->view != VIEW_SUMMARY;
     bool dry = starts && status_is_dry(state);
-    const char *more = dry              ? "; w write one, R go on from another, b summary"
-                       : starts && sums ? "; s starts, b summary"
-                       : starts         ? "; s starts"
-                       : sums           ? "; b summary"
-                                        : "";
+    char allow[80];
+    snprintf(allow, sizeof allow, "; more with :budget rounds %.0f, s starts then%s",
+             state->budgets[TUNE_BUDGET_ROUNDS].limit * 2, sums ? ", b summary" : "");
+    const char *more = dry ? "; w write one, R go on from another, b summary"
+                       : starts && rounds_are_used(state) ? allow
+                       : starts && sums                   ? "; s starts, b summary"
+                       : starts                           ? "; s starts"
+                       : sums                             ? "; b summary"
+                                                          : "";
     size_t shown = hint_length(more, area.cols - 4 - (int)text_columns(buf_str(&text)));
     struct tui_rect line = {0, 3, 1, area.cols - 4 - (int)shown};
     int end = tui_put_short(ink, 0, line, buf_str(&text));

@@ -99,6 +99,7 @@ static void it_keeps_its_person(void **state) {
     assert_int_equal(terminal_bells(terminal), 0);
     terminal_type(terminal, ":budget rounds 1\ra"); /* a decides about the plan that waits */
     assert_true(terminal_wait_title(terminal, "hone: small, ended"));
+    expect(terminal, "; more with :budget rounds 2, s starts then");
     terminal_type(terminal, "7");
     expect(terminal, "every attempt");
     assert_int_equal(terminal_bells(terminal), 1);
