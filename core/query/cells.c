@@ -6,22 +6,7 @@
 
 #define PE_ROWS 128 /* of the PE array: nki_spec, all generations */
 
-/* ---- values --------------------------------------------------------------------------------- */
-
-static void put_int(struct query_value *value, int64_t integer) {
-    value->type = QUERY_INT;
-    value->integer = integer;
-}
-
-static void put_real(struct query_value *value, double real) {
-    value->type = isfinite(real) ? QUERY_REAL : QUERY_NULL;
-    value->real = real;
-}
-
-static void put_text(struct query_value *value, const char *text) {
-    value->type = text ? QUERY_TEXT : QUERY_NULL;
-    value->text = text;
-}
+/* ---- places --------------------------------------------------------------------------------- */
 
 static const struct nki_instr *instr_of(const struct rows *rows, const struct device_event *event) {
     return &rows->from.program->instrs.at[event->instr];
@@ -430,6 +415,20 @@ static void tensor_cell(struct rows *rows, size_t row, int column, struct query_
     }
 }
 
+void query_hardware_cell(const struct device_generation *generation, int cores, int column,
+                         struct query_value *value) {
+    switch (column) {
+    case METADATA_dma_ddr_bandwidth:
+        put_real(value, 1e9 * device_memory_bytes_per_ns_on(generation, cores));
+        return;
+    case METADATA_tensor_engine_num_rows:
+    case METADATA_tensor_engine_num_cols: put_int(value, PE_ROWS); return;
+    case METADATA_tensor_engine_clock_freq:
+        put_real(value, generation->clock_ghz[NKI_ENGINE_TENSOR]);
+        return;
+    }
+}
+
 static void metadata_cell(struct rows *rows, size_t row, int column, struct query_value *value) {
     const struct device_profile *profile = rows->from.profile;
     const struct device_generation *generation = rows->from.generation;
@@ -445,14 +444,7 @@ static void metadata_cell(struct rows *rows, size_t row, int column, struct quer
     case METADATA_floor_any_us: put_real(value, profile->floor_any_us); return;
     case METADATA_floor_bound: put_text(value, profile->floor_bound); return;
     case METADATA_bound: put_text(value, profile->bound); return;
-    case METADATA_dma_ddr_bandwidth:
-        put_real(value, 1e9 * device_memory_bytes_per_ns_on(generation, profile->cores));
-        return;
-    case METADATA_tensor_engine_num_rows:
-    case METADATA_tensor_engine_num_cols: put_int(value, PE_ROWS); return;
-    case METADATA_tensor_engine_clock_freq:
-        put_real(value, generation->clock_ghz[NKI_ENGINE_TENSOR]);
-        return;
+    default: query_hardware_cell(generation, profile->cores, column, value);
     }
 }
 

@@ -5,7 +5,9 @@
  *              view --output-format summary-json)
  *   a profile  {"summary": [{..}], "instruction": [{"timestamp", "duration", "label", "opcode",
  *              ..}]} (--output-format json: the profiler's user guide; later releases name fields
- *              as in the table Instruction). Transfers are in fields that no page tells.
+ *              as in the table Instruction). Its transfers do not say from where and to where, and
+ *              its evt_wait_time is no wait: public profiles have one number there for hundreds
+ *              of instructions, above every gap between them. So gaps are taken.
  *   ours       "format": "hone-profile" (PROTOCOL.md), which the runner made on the host, of its
  *              Parquet tables where it has them
  * Where a file has nothing, a cell is null. */
@@ -248,6 +250,16 @@ static void spans_end(struct measured *measured) {
 
 /* ---- the three texts ------------------------------------------------------------------------ */
 
+/* What the tool itself says that the profile lacks. */
+static void warnings_take(struct measured *measured, const cJSON *root) {
+    const cJSON *row;
+    cJSON_ArrayForEach(row, at(root, "warnings")) {
+        const cJSON *message = at(row, "message");
+        if (cJSON_IsString(message))
+            measured_warn(measured, "%s", message->valuestring);
+    }
+}
+
 static void profile_take(struct measured *measured, const cJSON *root) {
     const cJSON *row, *summary = cJSON_GetArrayItem(at(root, "summary"), 0);
     size_t odd = 0;
@@ -267,6 +279,7 @@ static void profile_take(struct measured *measured, const cJSON *root) {
                       "instructions.",
                       odd);
     measured_warn(measured, "Transfers are not read from the profiler's JSON.");
+    warnings_take(measured, root);
 }
 
 static void lines_take(struct measured *measured, const cJSON *root) {

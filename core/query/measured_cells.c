@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cells of a profile's tables where it was measured. What the device's tools do not tell is
  * null. */
-#include <math.h>
-
 #include "query/private.h"
 
-#define PE_ROWS 128 /* of the PE array: nki_spec, all generations */
-
-static void put_int(struct query_value *value, int64_t integer) {
-    value->type = integer < 0 ? QUERY_NULL : QUERY_INT;
-    value->integer = integer;
-}
-
-static void put_real(struct query_value *value, double real) {
-    value->type = isfinite(real) ? QUERY_REAL : QUERY_NULL;
-    value->real = real;
-}
-
-static void put_text(struct query_value *value, const char *text) {
-    value->type = text ? QUERY_TEXT : QUERY_NULL;
-    value->text = text;
+/* A count, a line or a number of bytes; negative: it is not told. */
+static void put_known(struct query_value *value, int64_t integer) {
+    if (integer >= 0)
+        put_int(value, integer);
 }
 
 static const char *engine_of(uint32_t lane) {
@@ -46,11 +33,11 @@ static void instruction_cell(struct measured *measured, size_t row, int column,
         return;
     case INSTRUCTION_bir_debug_info_source_location: put_text(value, span->place); return;
     case INSTRUCTION_adjusted_flops: put_real(value, span->flops); return;
-    case INSTRUCTION_hbm_read_bytes: put_int(value, span->read_bytes); return;
-    case INSTRUCTION_hbm_write_bytes: put_int(value, span->write_bytes); return;
+    case INSTRUCTION_hbm_read_bytes: put_known(value, span->read_bytes); return;
+    case INSTRUCTION_hbm_write_bytes: put_known(value, span->write_bytes); return;
     case INSTRUCTION_operands: put_text(value, span->operands); return;
     case INSTRUCTION_file: put_text(value, span->file); return;
-    case INSTRUCTION_line: put_int(value, span->line > 0 ? span->line : -1); return;
+    case INSTRUCTION_line: put_known(value, span->line > 0 ? span->line : -1); return;
     case INSTRUCTION_queue: put_text(value, measured_lanes[span->lane]); return;
     }
 }
@@ -77,7 +64,7 @@ static void transfer_cell(struct measured *measured, size_t row, int column,
     case TRANSFER_start_ts: put_real(value, span->start_ns); return;
     case TRANSFER_end_ts: put_real(value, span->end_ns); return;
     case TRANSFER_duration_ns: put_real(value, span->end_ns - span->start_ns); return;
-    case TRANSFER_line: put_int(value, span->line > 0 ? span->line : -1); return;
+    case TRANSFER_line: put_known(value, span->line > 0 ? span->line : -1); return;
     case TRANSFER_instruction: put_int(value, measured->transfers.at[row]); return;
     }
 }
@@ -109,11 +96,11 @@ static void line_cell(struct measured *measured, size_t row, int column,
     const struct measured_line *line = &measured->lines.at[row];
     switch (column) {
     case LINE_file: put_text(value, line->file); return;
-    case LINE_line: put_int(value, line->line > 0 ? line->line : -1); return;
+    case LINE_line: put_known(value, line->line > 0 ? line->line : -1); return;
     case LINE_share: put_real(value, line->share); return;
     case LINE_us: put_real(value, line->share * measured->latency_us); return;
-    case LINE_instructions: put_int(value, line->instructions); return;
-    case LINE_hbm_bytes: put_int(value, line->hbm_bytes); return;
+    case LINE_instructions: put_known(value, line->instructions); return;
+    case LINE_hbm_bytes: put_known(value, line->hbm_bytes); return;
     case LINE_tensor_ns: put_real(value, line->engine_ns[0]); return;
     case LINE_vector_ns: put_real(value, line->engine_ns[1]); return;
     case LINE_scalar_ns: put_real(value, line->engine_ns[2]); return;
@@ -154,21 +141,6 @@ static void summary_cell(struct measured *measured, size_t row, int column,
             put_real(value, measured->metrics.at[i].value);
 }
 
-/* Of the hardware, where the file says which. */
-static void hardware_cell(const struct device_generation *generation, int column,
-                          struct query_value *value) {
-    switch (column) {
-    case METADATA_dma_ddr_bandwidth:
-        put_real(value, 1e9 * device_memory_bytes_per_ns_on(generation, 1));
-        return;
-    case METADATA_tensor_engine_num_rows:
-    case METADATA_tensor_engine_num_cols: put_int(value, PE_ROWS); return;
-    case METADATA_tensor_engine_clock_freq:
-        put_real(value, generation->clock_ghz[NKI_ENGINE_TENSOR]);
-        return;
-    }
-}
-
 static void metadata_cell(struct measured *measured, size_t row, int column,
                           struct query_value *value) {
     const struct device_generation *generation =
@@ -183,8 +155,8 @@ static void metadata_cell(struct measured *measured, size_t row, int column,
     case METADATA_floor_bound: put_text(value, measured->floor_bound); return;
     case METADATA_bound: put_text(value, measured->bound); return;
     default:
-        if (generation)
-            hardware_cell(generation, column, value);
+        if (generation) /* where the file says which */
+            query_hardware_cell(generation, 1, column, value);
     }
 }
 

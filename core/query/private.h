@@ -3,6 +3,7 @@
 #ifndef HONE_QUERY_PRIVATE_H
 #define HONE_QUERY_PRIVATE_H
 
+#include <math.h>
 #include <sqlite3.h>
 
 #include "query/query.h"
@@ -54,6 +55,26 @@ double query_rows_metric(const struct rows *rows, const char *name);
 size_t query_rows_count(const struct rows *rows, enum table_id table);
 void query_rows_cell(struct rows *rows, enum table_id table, size_t row, int column,
                      struct query_value *value);
+/* A cell of Metadata that tells of the hardware; others stay as they are. */
+void query_hardware_cell(const struct device_generation *generation, int cores, int column,
+                         struct query_value *value);
+
+/* ---- cells ---------------------------------------------------------------------------------- */
+
+static inline void put_int(struct query_value *value, int64_t integer) {
+    value->type = QUERY_INT;
+    value->integer = integer;
+}
+
+static inline void put_real(struct query_value *value, double real) {
+    value->type = isfinite(real) ? QUERY_REAL : QUERY_NULL;
+    value->real = real;
+}
+
+static inline void put_text(struct query_value *value, const char *text) {
+    value->type = text ? QUERY_TEXT : QUERY_NULL;
+    value->text = text;
+}
 
 /* ---- rows of a profile from a device -------------------------------------------------------- */
 

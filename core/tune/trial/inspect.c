@@ -44,7 +44,7 @@ struct inspection {
 
 /* ---- on the worker thread ------------------------------------------------------------------- */
 
-/* NULL: there is an error, which `found` has. */
+/* NULL: there is an error. `found` has all that are independent; NULL: nobody wants to know. */
 static struct nki_program *specialise(struct inspection *own, const struct nki_tree *tree,
                                       const struct device_generation *generation,
                                       struct diag_list *found) {
@@ -57,8 +57,11 @@ static struct nki_program *specialise(struct inspection *own, const struct nki_t
                                              .max_instructions = MAX_INSTRUCTIONS,
                                              .max_bytes = MAX_BYTES,
                                              .cancel = &own->cancelled,
-                                             .every_error = true};
-    struct nki_program *program = tree->errors ? NULL : nki_specialise(tree, &options, found);
+                                             .every_error = found != NULL};
+    struct diag_list ignored = {0};
+    struct nki_program *program =
+        tree->errors ? NULL : nki_specialise(tree, &options, found ? found : &ignored);
+    diag_free(&ignored);
     if (program)
         own->bytes = MAX_OF(own->bytes, (uint64_t)arena_bytes(program->arena));
     return program;
@@ -108,10 +111,9 @@ static void classify(struct inspection *own, const struct nki_facts *facts) {
 static void check_program(struct inspection *own, const struct nki_tree *tree,
                           const struct nki_tree *original) {
     const struct device_generation *generation = device_generation_find(own->device);
-    struct diag_list ignored = {0};
-    struct nki_program *program = generation ? specialise(own, tree, generation, &ignored) : NULL;
+    struct nki_program *program = generation ? specialise(own, tree, generation, NULL) : NULL;
     struct nki_program *before =
-        program && !own->facts ? specialise(own, original, generation, &ignored) : NULL;
+        program && !own->facts ? specialise(own, original, generation, NULL) : NULL;
     if (before) {
         own->facts = mem_alloc(1, sizeof *own->facts);
         nki_facts_find(before, own->facts);
@@ -129,7 +131,6 @@ static void check_program(struct inspection *own, const struct nki_tree *tree,
         check_generation(own, program, generation);
     nki_program_free(before);
     nki_program_free(program);
-    diag_free(&ignored);
 }
 
 static bool has_line(const struct diag_list *found, size_t count, const struct diag *diag) {
