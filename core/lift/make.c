@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values in the simplest form that is known: sums of neighbouring ranges are one sum, a mask that
  * is always set is none. Rounding between two such forms differs. */
+#include "device/device.h"
 #include "lift/private.h"
 
 #include <math.h>
@@ -460,16 +461,27 @@ static bool fits(const struct lift *l, value_id id, enum dtype to) {
     return dtype_kind(to) == 'i' && dtype_bytes(to) >= 4;
 }
 
+/* Whether a type has the number: float8_e8m0fnu has powers of two only. */
+static bool stays(enum dtype dtype, float number) {
+    uint8_t bytes[8];
+    float back = 0;
+    if (!dtype_is_float(dtype))
+        return true;
+    device_from_float(dtype, &number, bytes, 1);
+    device_to_float(dtype, bytes, &back, 1);
+    return back == number;
+}
+
 static bool has_dtype(const struct lift *l, value_id id, enum dtype dtype) {
     const struct value *value = value_of(l, id);
-    double exact = dtype_bytes(dtype) > 1 ? 128 : 8; /* all whole numbers up to it are floats */
+    double exact = dtype_bytes(dtype) > 1 ? 128 : 8; /* whole numbers up to it are floats of most */
     bool typed = value->kind == VALUE_LEAF || value->kind == VALUE_CAST;
     if (typed && value->dtype == dtype)
         return true;
     if (dtype_is_int(dtype))
         return is_whole_number(l, id) && fits(l, id, dtype);
     return value->kind == VALUE_NUMBER && value->number == floor(value->number) &&
-           fabs(value->number) <= exact;
+           fabs(value->number) <= exact && stays(dtype, (float)value->number);
 }
 
 value_id make_cast(struct lift *l, enum dtype dtype, value_id a) {
