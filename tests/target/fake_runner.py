@@ -147,12 +147,15 @@ def start(job):
     with open(path(job, "events.ndjson"), "a") as file:
         if file.tell():
             file.write(SENTINEL + '{"event":"restart"}\n')
+    if os.path.exists(path(job, "pid")):
+        os.unlink(path(job, "pid"))  # of one that died: who follows must not take it for this one
     if os.fork() == 0:
         os.setsid()
         if os.fork():
             os._exit(0)
-        with open(path(job, "pid"), "w") as file:
+        with open(path(job, "pid.new"), "w") as file:
             file.write("%d" % os.getpid())
+        os.rename(path(job, "pid.new"), path(job, "pid"))
         null = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
