@@ -181,6 +181,8 @@ static bool launch(struct runner *runner, struct err *err) {
     while (!runner->child && runner->wall && wall_weaken(runner->wall));
     free(cache);
     free(base);
+    if (runner->child && runner->wall)
+        runner_reader_wall(runner->reader, wall_name(runner->wall->level));
     if (runner->child)
         began(runner);
     return runner->child != NULL;

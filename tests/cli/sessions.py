@@ -39,6 +39,19 @@ class Sessions(unittest.TestCase):
         done = hone("run", self.task, "--rounds", rounds, "--seeds", "0")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_times_are_known_before_the_numbers_are_checked(self):
+        done = hone("run", self.task, "--rounds", "1", "--json")
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        for attempt in (0, 1):
+            own = [event for event in events if event.get("attempt") == attempt]
+            kinds = [event["event"] for event in own]
+            self.assertEqual(kinds.count("measured"), 1)
+            self.assertLess(kinds.index("measured"), kinds.index("seed"))
+            measured = own[kinds.index("measured")]
+            self.assertTrue(measured["lines"] and measured["causes"] and measured["modelled"])
+            self.assertGreater(measured["latency_us"], 0)
+            self.assertTrue(measured["wall"])
+
     def test_names_do_not_act_on_the_terminal(self):
         self.run_rounds()
         odd = FOLDER / "odd\x1b[31m\nsession.db  DAMAGED"

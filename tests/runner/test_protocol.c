@@ -113,13 +113,19 @@ static void a_job_that_is_wrong_is_refused_with_the_field(void **state) {
 /* -------------------------------------------------------------------------------------- events */
 
 struct heard {
-    int counts[RUNNER_PREDICTION + 1];
+    int counts[RUNNER_TIMED + 1];
     struct buf logs;
+    char timed[200];
 };
 
 static void on_event(void *data, const struct runner_event *event) {
     struct heard *heard = data;
+    const struct runner_result *so_far = event->result;
     heard->counts[event->kind]++;
+    if (event->kind == RUNNER_TIMED)
+        snprintf(heard->timed, sizeof heard->timed, "%g us, %d instructions, %s, %s, %d lines, %s",
+                 so_far->latency_us, (int)so_far->instructions, so_far->bound, so_far->causes_text,
+                 (int)so_far->lines.len, so_far->wall);
     if (event->kind == RUNNER_LOG) {
         buf_puts(&heard->logs, event->text);
         buf_putc(&heard->logs, '|');
@@ -428,6 +434,37 @@ static void a_dropped_run_is_silent(void **state) {
     loop_free(loop);
 }
 
+static void times_are_known_before_the_result_and_it_counts(void **state) {
+    (void)state;
+    static const char *const lines[] = {
+        "@hone {\"event\":\"timed\",\"latency_us\":12.5,\"bound\":\"DMA\",\"instructions\":7,"
+        "\"lines\":[{\"line\":3,\"us\":9},{\"line\":4,\"us\":3}],"
+        "\"bounds\":[{\"name\":\"DMA\",\"busy_us\":12}],\"causes\":{\"text\":\"so\"}}",
+        "@hone {\"event\":\"result\",\"latency_us\":13,\"lines\":[{\"line\":5,\"us\":13}],"
+        "\"verdict\":{\"compiles\":{\"answer\":\"yes\"}}}",
+        "@hone {\"event\":\"timed\",\"latency_us\":1}",
+    };
+    struct heard heard = {0};
+    struct runner_reader *reader = runner_reader_new(on_event, &heard);
+    struct loop_exit exited = {.end = LOOP_EXITED};
+    runner_reader_wall(reader, "landlock");
+    runner_reader_line(reader, str_of(lines[0]));
+    assert_false(runner_reader_ended(reader));
+    assert_int_equal(heard.counts[RUNNER_TIMED], 1);
+    assert_string_equal(heard.timed, "12.5 us, 7 instructions, DMA, so, 2 lines, landlock");
+    runner_reader_line(reader, str_of(lines[1]));
+    runner_reader_line(reader, str_of(lines[2]));
+    assert_int_equal(heard.counts[RUNNER_TIMED], 1);
+    struct runner_result *result = runner_reader_finish(reader, &exited);
+    assert_true(result->latency_us == 13);
+    assert_int_equal(result->lines.len, 1);
+    assert_int_equal(result->lines.at[0].line, 5);
+    assert_int_equal(result->bounds.len, 0);
+    assert_null(result->causes);
+    runner_reader_free(reader);
+    buf_free(&heard.logs);
+}
+
 static void a_prediction_is_an_opinion_and_the_last_one_counts(void **state) {
     (void)state;
     static const char *const lines[] = {
@@ -465,6 +502,7 @@ int main(void) {
         cmocka_unit_test(a_job_survives_the_way_there),
         cmocka_unit_test(a_job_without_seeds_gets_the_usual_ones),
         cmocka_unit_test(a_job_that_is_wrong_is_refused_with_the_field),
+        cmocka_unit_test(times_are_known_before_the_result_and_it_counts),
         cmocka_unit_test(a_prediction_is_an_opinion_and_the_last_one_counts),
         cmocka_unit_test(events_are_gathered_and_noise_is_log),
         cmocka_unit_test(causes_are_made_safe),

@@ -163,6 +163,8 @@ static void time_kernel(struct evaluation *evaluation) {
         evaluation->result.causes = causes_json(evaluation->causes);
     events_phase("time", seconds_since(start));
     write_profile(evaluation);
+    if (!shapes_are_several(evaluation)) /* of several the times are a mean */
+        events_timed(&evaluation->result);
 }
 
 /* The latency of the kernel to beat, with the same inputs; 0 when it does not compile. */

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 const char *events_name(enum runner_event_kind kind) {
-    static const char *const names[] = {"phase",   "log",       "diagnostic", "correctness",
-                                        "sample",  "metric",    "artifact",   "result",
-                                        "restart", "prediction"};
+    static const char *const names[] = {"phase",   "log",        "diagnostic", "correctness",
+                                        "sample",  "metric",     "artifact",   "result",
+                                        "restart", "prediction", "timed"};
     return (size_t)kind < COUNT_OF(names) ? names[kind] : "";
 }
 
@@ -106,6 +106,7 @@ void events_write(const struct runner_event *event) {
         add_shape(object, event->array);
         break;
     case RUNNER_RESULT:
+    case RUNNER_TIMED: /* of their own, below */
     case RUNNER_RESTART:
     case RUNNER_PREDICTION: /* this runner makes none */ break;
     }
@@ -164,6 +165,31 @@ static void add_bounds(cJSON *object, const struct runner_result *result) {
     }
 }
 
+/* The part of a result that is known before the kernel's numbers are checked. */
+static void add_times(cJSON *object, const struct runner_result *result) {
+    add_number(object, "latency_us", result->latency_us);
+    add_number(object, "low_us", result->low_us);
+    add_number(object, "high_us", result->high_us);
+    add_number(object, "floor_us", result->floor_us);
+    add_number(object, "floor_split_us", result->floor_split_us);
+    add_number(object, "floor_any_us", result->floor_any_us);
+    add_text(object, "floor_bound", result->floor_bound);
+    add_text(object, "bound", result->bound);
+    cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
+    if (result->lnc)
+        cJSON_AddNumberToObject(object, "lnc", result->lnc);
+    add_lines(object, result);
+    add_bounds(object, result);
+    if (result->causes)
+        cJSON_AddRawToObject(object, "causes", result->causes);
+}
+
+void events_timed(const struct runner_result *result) {
+    cJSON *object = begin(RUNNER_TIMED);
+    add_times(object, result);
+    write_line(object);
+}
+
 static void add_failure(cJSON *object, const struct err *failure) {
     if (failure->kind == ERR_NONE)
         return;
@@ -183,21 +209,7 @@ void events_result(const struct runner_result *result) {
         add_text(object, "python", result->python);
     add_verdict(object, &result->verdict);
     add_number(object, "tolerance", result->tolerance);
-    add_number(object, "latency_us", result->latency_us);
-    add_number(object, "low_us", result->low_us);
-    add_number(object, "high_us", result->high_us);
-    add_number(object, "floor_us", result->floor_us);
-    add_number(object, "floor_split_us", result->floor_split_us);
-    add_number(object, "floor_any_us", result->floor_any_us);
-    add_text(object, "floor_bound", result->floor_bound);
-    add_text(object, "bound", result->bound);
-    cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
-    if (result->lnc)
-        cJSON_AddNumberToObject(object, "lnc", result->lnc);
-    add_lines(object, result);
-    add_bounds(object, result);
-    if (result->causes)
-        cJSON_AddRawToObject(object, "causes", result->causes);
+    add_times(object, result);
     if (result->needs_bytes)
         add_number(object, "needs_bytes", (double)result->needs_bytes);
     add_failure(object, &result->failure);

@@ -12,6 +12,8 @@ const char *events_name(enum runner_event_kind kind);
 void events_write(const struct runner_event *event);
 void events_phase(const char *name, double seconds); /* below 0: the phase begins */
 void events_metric(const char *name, double value, const char *unit);
+/* Writes what of the result is about time, as soon as it is known. */
+void events_timed(const struct runner_result *result);
 /* Writes the last line: the verdict, and what of the result no event has reported. */
 void events_result(const struct runner_result *result);
 

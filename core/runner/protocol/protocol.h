@@ -114,6 +114,7 @@ enum runner_event_kind {
     RUNNER_RESTART,     /* all begins again, and what came before does not count; local: there is
                          * also another file of events now */
     RUNNER_PREDICTION,  /* prediction */
+    RUNNER_TIMED,       /* result: its times are known, before its numbers are checked */
 };
 /* What the kernel's own compiler predicts without a device (nki 0.6, from the front half's result).
  * It is an opinion, never a measurement. */
@@ -130,6 +131,8 @@ struct runner_prediction {
     size_t engine_count;
     double macs, hbm_bytes; /* NAN: unknown */
 };
+struct runner_result;
+
 /* One event. The event owns its text, which is gone after the callback. */
 struct runner_event {
     enum runner_event_kind kind;
@@ -142,6 +145,7 @@ struct runner_event {
     const struct diag *diag;
     const struct array *array; /* dtype and shape of an output; NULL: it is no output */
     const struct runner_prediction *prediction;
+    const struct runner_result *result; /* so far */
 };
 
 struct runner_seed {
@@ -240,6 +244,8 @@ void runner_reader_free(struct runner_reader *reader);
 /* Takes a line of output. A line without the sentinel, or one that is not an event, becomes a log
  * event. */
 void runner_reader_line(struct runner_reader *reader, struct str line);
+/* Says behind which wall the runner works, which it may not know itself. */
+void runner_reader_wall(struct runner_reader *reader, const char *name);
 /* Whether any line was an event. */
 bool runner_reader_heard(const struct runner_reader *reader);
 /* Whether its result has come, which is its last event. */

@@ -307,6 +307,8 @@ static void read_causes(const cJSON *object, struct runner_result *result) {
         text_sanitise(&text, (struct str){said.at, MIN_OF(said.len, (size_t)MAX_TEXT)});
     }
     free(printed);
+    free(result->causes);
+    free(result->causes_text);
     result->causes = safe.len ? buf_take(&safe) : NULL;
     result->causes_text = text.len ? buf_take(&text) : NULL;
     buf_free(&safe);
@@ -330,6 +332,31 @@ static void read_failure(const cJSON *object, struct err *failure) {
     copy_name(failure->text, sizeof failure->text, text_of(object, "text"));
 }
 
+/* What is known before the kernel's numbers are checked, too: told twice, the later counts. */
+static void read_times(const cJSON *object, struct runner_result *result) {
+    copy_name(result->floor_bound, sizeof result->floor_bound, text_of(object, "floor_bound"));
+    copy_name(result->bound, sizeof result->bound, text_of(object, "bound"));
+    result->latency_us = number_of(object, "latency_us", 0);
+    result->low_us = number_of(object, "low_us", 0);
+    result->high_us = number_of(object, "high_us", 0);
+    result->floor_us = number_of(object, "floor_us", 0);
+    result->floor_split_us = number_of(object, "floor_split_us", 0);
+    result->floor_any_us = number_of(object, "floor_any_us", 0);
+    result->lnc = (int)whole_of(object, "lnc", 8);
+    result->instructions = (uint64_t)whole_of(object, "instructions", 1e15);
+    result->lines.len = result->bounds.len = 0;
+    read_lines(cJSON_GetObjectItemCaseSensitive(object, "lines"), result);
+    read_bounds(cJSON_GetObjectItemCaseSensitive(object, "bounds"), result);
+    read_causes(cJSON_GetObjectItemCaseSensitive(object, "causes"), result);
+}
+
+static void read_timed(struct runner_reader *reader, const cJSON *object) {
+    if (reader->has_result)
+        return;
+    read_times(object, &reader->result);
+    tell(reader, &(struct runner_event){.kind = RUNNER_TIMED, .result = &reader->result});
+}
+
 static void read_result(struct runner_reader *reader, const cJSON *object) {
     struct runner_result *result = &reader->result;
     const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(object, "verdict");
@@ -347,22 +374,10 @@ static void read_result(struct runner_reader *reader, const cJSON *object) {
     copy_name(result->wall, sizeof result->wall, text_of(object, "wall"));
     copy_name(result->python, sizeof result->python, text_of(object, "python"));
     copy_name(result->nki, sizeof result->nki, text_of(object, "nki"));
-    copy_name(result->floor_bound, sizeof result->floor_bound, text_of(object, "floor_bound"));
-    copy_name(result->bound, sizeof result->bound, text_of(object, "bound"));
+    read_times(object, result);
     result->tolerance = number_of(object, "tolerance", 0);
-    result->latency_us = number_of(object, "latency_us", 0);
-    result->low_us = number_of(object, "low_us", 0);
-    result->high_us = number_of(object, "high_us", 0);
-    result->floor_us = number_of(object, "floor_us", 0);
-    result->floor_split_us = number_of(object, "floor_split_us", 0);
-    result->floor_any_us = number_of(object, "floor_any_us", 0);
     result->device_s = number_of(object, "device_s", 0);
-    result->lnc = (int)whole_of(object, "lnc", 8);
-    result->instructions = (uint64_t)whole_of(object, "instructions", 1e15);
     result->needs_bytes = (uint64_t)whole_of(object, "needs_bytes", 1e15);
-    read_lines(cJSON_GetObjectItemCaseSensitive(object, "lines"), result);
-    read_bounds(cJSON_GetObjectItemCaseSensitive(object, "bounds"), result);
-    read_causes(cJSON_GetObjectItemCaseSensitive(object, "causes"), result);
     read_failure(cJSON_GetObjectItemCaseSensitive(object, "failure"), &result->failure);
     tell(reader, &(struct runner_event){.kind = RUNNER_RESULT});
 }
@@ -379,8 +394,8 @@ static void read_restart(struct runner_reader *reader, const cJSON *object) {
 static bool read_event(struct runner_reader *reader, const cJSON *object) {
     typedef void read_fn(struct runner_reader * reader, const cJSON *object);
     static read_fn *const readers[] = {
-        read_phase,  read_log,      read_diagnostic, read_correctness, read_sample,
-        read_metric, read_artifact, read_result,     read_restart,     read_prediction};
+        read_phase,    read_log,    read_diagnostic, read_correctness, read_sample, read_metric,
+        read_artifact, read_result, read_restart,    read_prediction,  read_timed};
     const char *name = text_of(object, "event");
     for (size_t i = 0; i < COUNT_OF(readers); i++) {
         if (strcmp(name, events_name((enum runner_event_kind)i)) == 0) {
@@ -390,6 +405,10 @@ static bool read_event(struct runner_reader *reader, const cJSON *object) {
         }
     }
     return false;
+}
+
+void runner_reader_wall(struct runner_reader *reader, const char *name) {
+    copy_name(reader->result.wall, sizeof reader->result.wall, name);
 }
 
 bool runner_reader_ended(const struct runner_reader *reader) {

@@ -60,6 +60,7 @@ struct tune_evaluation {
     int attempt;
     uint64_t began_ns, left_ns; /* left: when it was given up */
     bool given_up;              /* what still comes is ignored */
+    bool timed;                 /* its times are told, while its numbers are checked */
     bool held;                  /* not begun: the device model is asked first, and run is NULL */
     /* it is for the remaining seeds of a candidate that is faster; in a benchmark it is the second
      * evaluation, which confirms the first */

@@ -47,7 +47,8 @@ void tune_baseline_settle(struct tune_session *session, struct tune_evaluation *
     int lane = evaluation->work.lane;
     function_note(session, result);
     tune_files_versions(session);
-    tune_measured_emit(evaluation, result);
+    if (!evaluation->timed)
+        tune_measured_emit(evaluation, result);
     tune_beside_fill(&evaluation->work, 0);
     tune_verdict_emit(session, lane, 0, &result->verdict);
     const struct tune_attempt *seed = &session->state->attempts.at[0];

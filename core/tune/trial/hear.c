@@ -5,9 +5,9 @@
 
 #include "runner/runner.h"
 #include "tune/session/inner.h"
-#include "tune/trial/trial.h"
 #include "tune/state/state.h"
 #include "tune/sums/sums.h"
+#include "tune/trial/private.h"
 
 #define MAX_LOG_LINES 4000 /* of one evaluation */
 #define MAX_DIAGNOSTICS 100
@@ -163,6 +163,14 @@ void tune_predicted_emit(struct tune_session *session, int lane, int attempt,
                          .hbm_bytes = found->hbm_bytes));
 }
 
+/* The profile is there to look at while the numbers are checked. */
+static void on_timed(struct tune_evaluation *evaluation, const struct runner_event *event) {
+    if (!evaluation->work.session->place.modelled || evaluation->rest || evaluation->timed)
+        return;
+    evaluation->timed = true;
+    tune_measured_emit(evaluation, event->result);
+}
+
 void tune_evaluation_hear(void *data, const struct runner_event *event) {
     struct tune_evaluation *evaluation = data;
     struct tune_session *session = evaluation->work.session;
@@ -179,6 +187,7 @@ void tune_evaluation_hear(void *data, const struct runner_event *event) {
     case RUNNER_SAMPLE: on_sample(evaluation, event); break;
     case RUNNER_RESTART: on_restart(evaluation, event->local); break;
     case RUNNER_PREDICTION: on_prediction(evaluation, event); break;
+    case RUNNER_TIMED: on_timed(evaluation, event); break;
     case RUNNER_METRIC:
     case RUNNER_ARTIFACT:
     case RUNNER_RESULT: break; /* they come with the whole result */

@@ -191,7 +191,7 @@ void tune_verify_settle(struct tune_session *session, struct tune_evaluation *ev
                         struct runner_result *result) {
     bool modelled = session->place.modelled;
     int lane = evaluation->work.lane;
-    if (!evaluation->rest && modelled)
+    if (!evaluation->rest && modelled && !evaluation->timed)
         tune_measured_emit(evaluation, result);
     const struct tune_attempt *attempt = tune_state_attempt(session->state, evaluation->attempt);
     bool more = !evaluation->rest && modelled && session->state->seeds.len > 1 && attempt &&
