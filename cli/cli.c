@@ -3,6 +3,7 @@
 #include "cli/testing.h"
 #include "cli/cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
@@ -109,6 +110,11 @@ static bool is_help(const char *arg) {
     return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
 }
 
+/* Whether it is a comment that a question in SQL begins with, and no option. */
+static bool is_comment(const char *arg) {
+    return strncmp(arg, "--", 2) == 0 && isspace((unsigned char)arg[2]);
+}
+
 static int check_count(const struct cli *cli) {
     int count = (int)cli->args.len;
     if (count < cli->command->least_args)
@@ -140,9 +146,9 @@ static bool read_command(struct cli *cli, int argc, char **argv, int *status) {
         }
         if (!only_args && strcmp(argv[i], "--") == 0)
             only_args = true;
-        else if (!only_args && strncmp(argv[i], "--", 2) == 0)
+        else if (!only_args && strncmp(argv[i], "--", 2) == 0 && !is_comment(argv[i]))
             take_option(cli, argv, argc, &i, status);
-        else if (!only_args && argv[i][0] == '-' && argv[i][1])
+        else if (!only_args && argv[i][0] == '-' && argv[i][1] && !is_comment(argv[i]))
             *status = cli_wrong_usage(cli, "there is no option %s", argv[i]);
         else
             *vec_push(&cli->args) = argv[i];

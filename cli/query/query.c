@@ -3,13 +3,18 @@
 #include "cli/query/query.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include "cli/query/private.h"
 
 #define MOST_SQL (256 << 10)
 #define ROWS_AS_TEXT 1000
+#define GRACE_S 2.0 /* after the limit SQLite itself ends a question between two steps */
 
 /* ---- what there is -------------------------------------------------------------------------- */
 
@@ -109,6 +114,25 @@ static char *read_question(void) {
     return NULL;
 }
 
+/* One call of a function of SQLite can take minutes, and nothing stops it but the end of this
+ * process. It computes meanwhile, so the time of the processor is what counts: a reader who does
+ * not read, or a machine that is busy, does not bring it about. */
+static void on_alarm(int signum) {
+    static const char said[] = "hone query: the question took more time than it may and was "
+                               "ended; narrow it, or give it more time with --time-limit\n";
+    (void)signum;
+    (void)!write(STDERR_FILENO, said, sizeof said - 1);
+    _exit(CLI_WRONG_USAGE);
+}
+
+static void clock_set(double seconds) {
+    double after = seconds > 0 ? seconds + GRACE_S : 0;
+    const struct itimerval timer = {
+        .it_value = {(time_t)after, (suseconds_t)((after - floor(after)) * 1e6)}};
+    signal(SIGPROF, on_alarm);
+    (void)setitimer(ITIMER_PROF, &timer, NULL);
+}
+
 static enum print_how how_of(const struct cli *cli) {
     return cli_has(cli, "json") ? PRINT_JSON : cli_has(cli, "csv") ? PRINT_CSV : PRINT_TEXT;
 }
@@ -136,7 +160,7 @@ static int ask(const struct cli *cli, const char *sql, const struct query_limits
 
 static int ask_with_limits(const struct cli *cli, const char *sql) {
     double rows = how_of(cli) == PRINT_TEXT ? ROWS_AS_TEXT : 0;
-    struct query_limits limits = {0};
+    struct query_limits limits = {.clock = clock_set};
     if (!cli_number(cli, "rows", 1, 1e9, &rows) ||
         !cli_number(cli, "time-limit", 0.01, 1e6, &limits.seconds))
         return CLI_WRONG_USAGE;

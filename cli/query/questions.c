@@ -161,11 +161,12 @@ void questions_ask(struct questions *questions, const char *session, int attempt
     const char *const argv[] = {self ? self : "hone",
                                 "query",
                                 session,
-                                sql,
                                 "--attempt",
                                 number,
                                 "--rows",
                                 MOST_ROWS,
+                                "--",
+                                sql,
                                 NULL};
     const struct loop_child_spec spec = {.argv = argv,
                                          .pass = (const char *const[]){"XDG_*", "TMPDIR", NULL},

@@ -112,7 +112,7 @@ void mcp_call_progress(struct mcp_call *call, double total, const char *format, 
     buf_vprintf(&text, format, args);
     va_end(args);
     cJSON *params = cJSON_CreateObject();
-    cJSON_AddItemToObject(params, "progressToken", cJSON_Duplicate(call->message.token, false));
+    cJSON_AddItemToObject(params, "progressToken", mcp_id_copy(call->message.token));
     cJSON_AddNumberToObject(params, "progress", ++call->progress);
     if (!isnan(total))
         cJSON_AddNumberToObject(params, "total", total);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which kernel a call is about. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,38 @@ const struct tune_attempt *mcp_attempt_of(const struct mcp_call *call, const cha
     return attempt;
 }
 
+static bool is_within(const char *path, const char *folder) {
+    char *real = realpath(folder, NULL);
+    size_t len = real ? strlen(real) : 0;
+    bool is = real && !strncmp(path, real, len) && (path[len] == '/' || len == 1);
+    free(real);
+    return is;
+}
+
+/* A client may keep its agent in a folder, so hone reads for it what is a kernel beside that of the
+ * task, and no other file of the user. A new string; NULL with *err. */
+static char *file_of(const struct mcp_call *call, const char *file, struct err *err) {
+    const char *session = tune_session_folder(call->client->server->options.session);
+    const char *kernel = tune_kernel_file(mcp_state(call));
+    char *folder = kernel ? path_folder(kernel) : mem_strdup(session);
+    char *path = *file == '/' ? mem_strdup(file) : path_join(folder, file);
+    char *real = realpath(path, NULL);
+    bool is_ours = real && (is_within(real, folder) || is_within(real, session));
+    if (!real)
+        err_set(err, ERR_USAGE, "cannot read %s: %s", path, strerror(errno));
+    else if (!is_ours || !str_ends(str_of(real), ".py"))
+        err_set(err, ERR_USAGE,
+                "%s is not read: \"file\" is a .py file in the task's folder (%s); give what is "
+                "elsewhere as \"kernel\", the text itself",
+                file, folder);
+    free(path);
+    free(folder);
+    if (err->kind == ERR_NONE)
+        return real;
+    free(real);
+    return NULL;
+}
+
 static char *text_of(const struct mcp_call *call, char name[64], struct err *err) {
     const char *kernel = mcp_text(call, "kernel"), *file = mcp_text(call, "file");
     snprintf(name, 64, "%.60s", kernel ? "kernel" : path_base(file));
@@ -28,7 +61,10 @@ static char *text_of(const struct mcp_call *call, char name[64], struct err *err
                 MOST_BYTES);
         return NULL;
     }
-    return kernel ? mem_strdup(kernel) : file_read(file, MOST_BYTES, NULL, err);
+    char *path = kernel ? NULL : file_of(call, file, err);
+    char *text = kernel ? mem_strdup(kernel) : path ? file_read(path, MOST_BYTES, NULL, err) : NULL;
+    free(path);
+    return text;
 }
 
 char *mcp_kernel_of(const struct mcp_call *call, char name[64], struct err *err) {

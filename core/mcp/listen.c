@@ -62,11 +62,20 @@ static int socket_new(struct err *err) {
     return fd;
 }
 
+/* Whoever may write in the folder could have put a socket of their own there. */
+static bool is_own(const char *path, struct err *err) {
+    struct stat about;
+    if (lstat(path, &about) != 0)
+        return err_set(err, ERR_ENVIRONMENT, "nobody is at %.200s: %s", path, strerror(errno));
+    return (S_ISSOCK(about.st_mode) && about.st_uid == geteuid()) ||
+           err_set(err, ERR_ENVIRONMENT, "%.200s is no socket of this user", path);
+}
+
 int mcp_join(const char *session, struct err *err) {
     char *path = path_join(session, NAME);
     struct sockaddr_un address;
     int folder = -1, fd = -1;
-    if (address_of(path, &address, &folder, err))
+    if (is_own(path, err) && address_of(path, &address, &folder, err))
         fd = socket_new(err);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
         err_set(err, ERR_ENVIRONMENT, "nobody answers at %.200s: %s", path, strerror(errno));

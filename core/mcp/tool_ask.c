@@ -43,7 +43,7 @@ void mcp_tool_query(struct mcp_call *call) {
     if (sql && recipe)
         err_set(&err, ERR_USAGE, "give sql or recipe, not both");
     else if (rows_add(command, call, &err) && mcp_command_kernel(command, &err))
-        mcp_command_add(command, recipe ? "--recipe" : sql, recipe);
+        mcp_command_add(command, recipe ? "--recipe" : "--", recipe ? recipe : sql);
     mcp_command_run(command, &err);
 }
 

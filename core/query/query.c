@@ -92,6 +92,10 @@ bool query_load(struct query *query, enum query_part part, struct err *err) {
 
 /* ---- what a question may do ----------------------------------------------------------------- */
 
+static bool is_name_of(const char *given, const char *name) {
+    return given && !strcasecmp(given, name);
+}
+
 /* Only reading is allowed: what is not named here is not. */
 static int authorise(void *data, int action, const char *one, const char *two, const char *database,
                      const char *trigger) {
@@ -102,7 +106,8 @@ static int authorise(void *data, int action, const char *one, const char *two, c
     case SQLITE_SELECT:
     case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_FUNCTION:
-        return two && !strcasecmp(two, "load_extension") ? SQLITE_DENY : SQLITE_OK;
+        return is_name_of(two, "load_extension") || is_name_of(two, "fts3_tokenizer") ? SQLITE_DENY
+                                                                                      : SQLITE_OK;
     case SQLITE_READ:
         table = one ? query_table_find(one) : NULL;
         if (table)
@@ -305,13 +310,20 @@ static void start_clock(struct query *query, const struct query_limits *limits) 
     double seconds = limits && limits->seconds > 0 ? limits->seconds : QUERY_SECONDS;
     query->is_over = false;
     query->deadline_ns = clock_monotonic_ns() + (uint64_t)(seconds * 1e9);
+    if (limits && limits->clock)
+        limits->clock(seconds);
+}
+
+static void stop_clock(struct query *query, const struct query_limits *limits) {
+    query->deadline_ns = 0;
+    if (limits && limits->clock)
+        limits->clock(0);
 }
 
 static bool load_wanted(struct query *query, bool *any, struct err *err) {
     *any = false;
     for (int part = 0; part < QUERY_PARTS; part++) {
         bool wanted = query->wanted[part] && !query->loaded[part];
-        query->deadline_ns = 0; /* the clock is for the question */
         if (wanted && !query_load(query, (enum query_part)part, err))
             return false;
         *any |= wanted;
@@ -328,7 +340,9 @@ bool query_run(struct query *query, const char *sql, const struct query_limits *
     sqlite3_hard_heap_limit64(sqlite3_memory_used() + bytes);
     memset(query->wanted, 0, sizeof query->wanted);
     start_clock(query, limits);
-    bool ok = prepare(query, sql, limits, &rows, err) && load_wanted(query, &loaded, err);
+    bool ok = prepare(query, sql, limits, &rows, err);
+    stop_clock(query, limits); /* it is for the question */
+    ok = ok && load_wanted(query, &loaded, err);
     start_clock(query, limits);
     if (ok && loaded) { /* the plan hangs on how many rows there are */
         sqlite3_finalize(rows);
@@ -337,7 +351,7 @@ bool query_run(struct query *query, const char *sql, const struct query_limits *
     }
     ok = ok && read_rows(query, rows, limits, row, data, err);
     sqlite3_finalize(rows);
-    query->deadline_ns = 0;
+    stop_clock(query, limits);
     sqlite3_hard_heap_limit64(before);
     return ok;
 }

@@ -83,6 +83,10 @@ bool query_give_row(struct query *query, const struct query_table *table,
 struct query_limits {
     double seconds; /* of the wall clock, after the tables are there */
     int64_t bytes;  /* of memory that SQLite takes; of all queries of this process */
+    /* Called when the question begins, with the seconds that it may take, and with 0 when it has
+     * ended: a single call of a function of SQLite can take longer, and only the end of the process
+     * stops that. May be NULL. */
+    void (*clock)(double seconds);
 };
 struct query_answer {
     size_t count; /* columns */

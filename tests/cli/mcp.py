@@ -200,6 +200,88 @@ class Mcp(unittest.TestCase):
         self.assertEqual(agent.ask("prompts/get", name="odd")["error"]["code"], -32602)
         self.assertEqual(agent.close(), 0)
 
+    def test_ids_come_back_as_they_were(self):
+        agent = self.agent(revision=BEFORE)
+        for number in (b"1764240000000001", b"9007199254740993", b"-4503599627370497", b"1.5",
+                       b"0", b'"caf\xc3\xa9"'):
+            agent.line(b'{"jsonrpc":"2.0","id":%s,"method":"ping"}' % number)
+            answer = agent.read()
+            self.assertEqual(answer, {"jsonrpc": "2.0", "id": answer["id"], "result": {}})
+            own = json.loads(number)
+            self.assertEqual(answer["id"], int(float(own)) if isinstance(own, int) else own)
+        self.assertEqual(agent.close(), 0)
+
+    def test_half_a_character_is_no_reason_for_silence(self):
+        agent = self.agent()
+        for text, read in (("\ud83d cut", "\ufffd cut"), ("cut \ude00", "cut \ufffd"),
+                           ("\U0001f600", "\U0001f600"), ("\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
+                           ("\\ud83d", "\\ud83d")):
+            said = agent.tool("explain", what=text)
+            self.assertIn(f'"{read}"', said)
+        self.assertEqual(agent.close(), 0)
+
+    def test_only_kernels_of_the_task_are_read(self):
+        """A client that keeps its agent in a folder keeps it there: hone does not read for it what
+        is elsewhere."""
+        agent = self.agent("--gate", "auto")
+        outside = FOLDER / "outside.py"
+        outside.write_text(WIDE)
+        (self.task / "link.py").symlink_to(outside)
+        (self.task / "input.py").symlink_to("/dev/stdin")
+        (self.task / "notes.txt").write_text(WIDE)
+        (self.task / "tries").mkdir()
+        (self.task / "tries" / "wide.py").write_text(WIDE)
+        (self.task / "tries" / "more").symlink_to(FOLDER)
+        os.mkfifo(self.task / "pipe.py")
+        for file in (str(outside), "../outside.py", "link.py", "tries/more/outside.py", "notes.txt",
+                     "/etc/passwd", "/dev/stdin", "/dev/fd/0", "input.py"):
+            for tool, more in (("check", {}), ("evaluate", {}), ("query", {"recipe": "lines"}),
+                               ("submit", {"title": "x", "wait_s": 0})):
+                said = agent.tool(tool, file=file, **more)
+                self.assertRegex(said, "is not read|cannot read", (tool, file))
+        self.assertIn("pipe", agent.tool("check", file="pipe.py"))
+        said = agent.tool("check", file=str(outside))
+        self.assertIn(str(self.task), said)
+        self.assertIn("the text itself", said)
+        for file in ("", "none.py", "kernel.py/x.py"):
+            self.assertIn("cannot read" if file else "is not read", agent.tool("check", file=file))
+        for file in ("kernel.py", "tries/wide.py", "tries/../kernel.py",
+                     str(self.task / "tries/wide.py")):
+            self.assertEqual(agent.tool("check", file=file)["errors"], 0, file)
+        self.assertIn("nothing was handed in", agent.tool("wait"))
+        self.assertEqual(agent.close(), 0)
+
+    def test_a_socket_of_somebody_else_is_not_spoken_to(self):
+        if os.geteuid() or not hasattr(os, "setresuid"):
+            self.skipTest("only root can be somebody else")
+        holder = self.agent()
+        holder.tool("status")
+        for folder in (FOLDER, self.task, self.task / ".hone", self.session):
+            folder.chmod(0o777)
+        came = FOLDER / "came"
+        came.touch()
+        came.chmod(0o666)
+        stranger = subprocess.Popen(
+            [sys.executable, "-c", "import os, socket, sys\n"
+             "os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)\n"
+             "os.chdir(sys.argv[1]); os.unlink('agents.sock')\n"
+             "s = socket.socket(socket.AF_UNIX); s.bind('agents.sock')\n"
+             "s.listen(); print('listens', flush=True)\n"
+             "while True:\n"
+             "    got = s.accept()[0].recv(100)\n"
+             "    open(sys.argv[2], 'ab').write(b'knock ' + got)\n", str(self.session), str(came)],
+            stdout=subprocess.PIPE, text=True)
+        self.addCleanup(stranger.wait)
+        self.addCleanup(stranger.stdout.close)
+        self.addCleanup(stranger.kill)
+        self.assertEqual(stranger.stdout.readline(), "listens\n")
+        other = self.agent()
+        status = other.tool("status")
+        self.assertTrue(status["read_only"], status)
+        self.assertEqual(came.read_bytes(), b"")
+        self.assertEqual(other.close(), 0)
+        self.assertEqual(holder.close(), 0)
+
     def test_what_can_be_read(self):
         agent = self.agent()
         tools = agent.ask("tools/list")["result"]["tools"]
@@ -395,6 +477,15 @@ class Mcp(unittest.TestCase):
         self.assertEqual(agent.close(), 0)
         self.assertFalse(list(pathlib.Path(tempfile.gettempdir()).glob(
             f"hone-{agent.process.pid}-agent-*")))
+
+    def test_questions_in_sql_are_no_options(self):
+        agent = self.agent()
+        asked = agent.tool("query", sql="-- how many\nSELECT 1 AS one")
+        self.assertEqual(asked["rows"], [[1]])
+        for sql in ("--help", "--csv", "-h", "--output=x", "--attempt=7", "-"):
+            said = agent.tool("query", sql=sql)
+            self.assertRegex(said, "there is no question|cannot be answered|on standard input", sql)
+        self.assertEqual(agent.close(), 0)
 
     def test_pages_are_looked_up(self):
         agent = self.agent()
@@ -606,6 +697,7 @@ class Mcp(unittest.TestCase):
             entry = next(iter(told.values()))["hone"]
             self.assertEqual(entry["args"], ["mcp", str(self.task)])
             self.assertTrue(os.path.isabs(entry["command"]))
+            self.assertEqual(entry.get("type"), {"cursor": "stdio", "vscode": "stdio"}.get(client))
         self.assertIn(f'args = ["mcp", "{self.task}"]',
                       hone("mcp", self.task, "--print-config", "codex").stdout)
         self.assertEqual(hone("mcp", self.task, "--print-config", "odd").returncode, 2)

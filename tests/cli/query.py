@@ -172,6 +172,18 @@ class Query(unittest.TestCase):
         endless = ("WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) "
                    "SELECT SUM(x) FROM r")
         self.assertIn("0.1 s", self.ask(self.task, endless, "--time-limit", "0.1", status=2))
+        long = ", ".join(["printf('%.*c', 2000000000, 'x')"] * 100)  # a step for each, no more
+        self.assertIn("took more time than it may",
+                      self.ask(self.task, f"SELECT {long}", "--time-limit", "0.1", status=2))
+        for sql in ("SELECT load_extension('x')", "SELECT fts3_tokenizer('simple')",
+                    "SELECT FTS3_TOKENIZER('simple', x'00')", "VACUUM INTO 'x.db'",
+                    "SELECT * FROM pragma_database_list"):
+            self.ask(self.task, sql, status=2)
+        self.assertFalse(pathlib.Path("x.db").exists())
+
+    def test_a_question_may_begin_with_a_comment(self):
+        self.assertEqual(self.answer(self.task, "-- one\nSELECT 1 AS one"), [{"one": 1}])
+        self.assertEqual(self.answer(self.task, "--\tone\nSELECT 1 AS one"), [{"one": 1}])
 
     def test_what_is_no_kernel(self):
         os.mkfifo(FOLDER / "fifo.py")

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages of JSON-RPC: reading what a client sent, and printing answers. */
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "mcp/wire/wire.h"
@@ -63,14 +65,40 @@ static bool parts_find(struct mcp_message *message, enum mcp_error *code, const 
     return true;
 }
 
+/* The number of four hexadecimal digits; -1: they are none. */
+static int digits_read(const char *at) {
+    int value = 0;
+    for (int i = 0; i < 4; i++) {
+        if (!isxdigit((unsigned char)at[i]))
+            return -1;
+        bool is_number = isdigit((unsigned char)at[i]);
+        value = value * 16 + (is_number ? at[i] - '0' : (at[i] | 32) - 'a' + 10);
+    }
+    return value;
+}
+
+/* Clients that cut a text may leave half of a character: "\ud83d" alone is JSON, but no text. */
+static void halves_mend(char *text) {
+    for (char *at = text; (at = strchr(at, '\\'));) {
+        int code = at[1] == 'u' ? digits_read(at + 2) : -1;
+        int next = code >= 0 && at[6] == '\\' && at[7] == 'u' ? digits_read(at + 8) : -1;
+        bool first = (code & ~0x3ff) == 0xd800, whole = first && (next & ~0x3ff) == 0xdc00;
+        if ((first && !whole) || (code & ~0x3ff) == 0xdc00)
+            memcpy(at + 2, "fffd", 4);
+        at += whole ? 12 : code >= 0 ? 6 : at[1] ? 2 : 1;
+    }
+}
+
 bool mcp_message_read(struct str line, struct mcp_message *message, enum mcp_error *code,
                       const char **why) {
     const char *end = NULL;
     struct buf text = {0};
     *message = (struct mcp_message){.is = MCP_OTHER};
     buf_add(&text, line.at ? line.at : "", line.len);
-    if (!memchr(text.at, 0, text.len))
+    if (!memchr(text.at, 0, text.len)) {
+        halves_mend(text.at);
         message->whole = cJSON_ParseWithOpts(text.at, &end, true);
+    }
     buf_free(&text);
     if (!message->whole)
         return wrong(code, why, MCP_PARSE_ERROR, "this line is no JSON");
@@ -104,11 +132,20 @@ static void print(cJSON *message, struct buf *out) {
     cJSON_Delete(message);
 }
 
+cJSON *mcp_id_copy(const cJSON *id) {
+    char digits[40];
+    double value = cJSON_IsNumber(id) ? id->valuedouble : NAN;
+    if (!(fabs(value) < 1e18) || value < rint(value) || value > rint(value))
+        return cJSON_Duplicate(id, false);
+    snprintf(digits, sizeof digits, "%.0f", value);
+    return cJSON_CreateRaw(digits);
+}
+
 static cJSON *message_new(const cJSON *id) {
     cJSON *message = cJSON_CreateObject();
     cJSON_AddStringToObject(message, "jsonrpc", "2.0");
     if (id)
-        cJSON_AddItemToObject(message, "id", cJSON_Duplicate(id, false));
+        cJSON_AddItemToObject(message, "id", mcp_id_copy(id));
     return message;
 }
 

@@ -45,6 +45,8 @@ bool mcp_message_read(struct str line, struct mcp_message *message, enum mcp_err
                       const char **why) CC_MUST_USE;
 void mcp_message_free(struct mcp_message *message);
 /* Whether two ids are the same. */
+/* An id or a token as it came, also a whole number of 16 digits; the caller owns it. */
+cJSON *mcp_id_copy(const cJSON *id) CC_MUST_USE;
 bool mcp_id_same(const cJSON *a, const cJSON *b);
 
 /* Messages to a client, as lines without their end; appended. `result`, `data` and `params` are
