@@ -10,21 +10,21 @@
 /* TOML: a table [mcp_servers.hone]; else JSON: an object "hone" within one of that name. */
 static const struct client {
     const char *name, *file, *within;
-    bool toml;
+    bool toml, typed; /* typed: an entry says that it is a program, "type": "stdio" */
 } clients[] = {
     {"claude", ".mcp.json beside your work (or: claude mcp add hone -- COMMAND)", "mcpServers",
-     false},
-    {"codex", "~/.codex/config.toml", "mcp_servers", true},
-    {"cursor", ".cursor/mcp.json", "mcpServers", false},
-    {"gemini", ".gemini/settings.json", "mcpServers", false},
-    {"kiro", ".kiro/settings/mcp.json", "mcpServers", false},
-    {"vscode", ".vscode/mcp.json", "servers", false},
+     false, false},
+    {"codex", "~/.codex/config.toml", "mcp_servers", true, false},
+    {"cursor", ".cursor/mcp.json", "mcpServers", false, true},
+    {"gemini", ".gemini/settings.json", "mcpServers", false, false},
+    {"kiro", ".kiro/settings/mcp.json", "mcpServers", false, false},
+    {"vscode", ".vscode/mcp.json", "servers", false, true},
 };
 
 static void json_print(const struct client *client, const char *hone, const char *task) {
     cJSON *root = cJSON_CreateObject();
     cJSON *entry = cJSON_AddObjectToObject(cJSON_AddObjectToObject(root, client->within), "hone");
-    if (!strcmp(client->name, "vscode"))
+    if (client->typed)
         cJSON_AddStringToObject(entry, "type", "stdio");
     cJSON_AddStringToObject(entry, "command", hone);
     cJSON *args = cJSON_AddArrayToObject(entry, "args");
