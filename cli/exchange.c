@@ -35,6 +35,8 @@ static void trial_run(struct trial *trial, const struct tune_bundle_made *made) 
                              .kernel_name = made->function,
                              .reference_path = made->reference,
                              .device = made->device,
+                             .release = made->release,
+                             .lnc = made->lnc,
                              .seeds = &made->seed,
                              .seed_count = 1,
                              .tolerance = made->tolerance,

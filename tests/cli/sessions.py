@@ -20,6 +20,19 @@ HONE = os.path.abspath(sys.argv.pop(1))
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone_sessions_"))
 ENV = dict(os.environ, XDG_CACHE_HOME=str(FOLDER / "cache"), XDG_STATE_HOME=str(FOLDER / "state"),
            XDG_CONFIG_HOME=str(FOLDER / "config"))
+OF_0_6 = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x, z):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for once in nl.dynamic_range(1):
+        pass
+    nl.store(y, nl.add(nl.load(x), nl.load(z)))
+    return y
+"""
 
 
 def hone(*args, **more):
@@ -163,6 +176,20 @@ class Sessions(unittest.TestCase):
         done = hone("run", self.task, "--rounds", "1")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("parts.py changed on disk", done.stdout + done.stderr)
+
+    def test_an_export_is_tried_for_the_release_of_its_session(self):
+        """nl.dynamic_range is gone with 0.7, the newest release."""
+        (self.task / "kernel.py").write_text(OF_0_6)
+        done = hone("run", self.task, "--rounds", "1", "--seeds", "0", "--release", "0.6")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        out = FOLDER / "of_0_6"
+        done = hone("export", self.task, "--output", out)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        command = next(line for line in (out / "README.md").read_text().splitlines()
+                       if "hone sim" in line)
+        self.assertIn(" --release 0.6", command)
+        done = hone(*command.split()[1:], cwd=out)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_an_export_that_fails_leaves_nothing(self):
         large = self.task / "large.bin"

@@ -148,7 +148,9 @@ static void seeds_print(const struct tune_state *state, struct buf *out) {
         buf_printf(out, "%s%lld", i ? "," : "", (long long)state->seeds.at[i]);
 }
 
-static void command_print(const struct bundle_task *task, const char *device, struct buf *out) {
+static void command_print(const struct bundle_task *task, const struct tune_state *state,
+                          const char *device, struct buf *out) {
+    const char *release = tune_release(state);
     if (task->flat || !task->kernel)
         buf_puts(out, "hone sim .");
     else
@@ -156,6 +158,10 @@ static void command_print(const struct bundle_task *task, const char *device, st
     if (!task->flat && task->reference)
         buf_printf(out, " --reference %s", task->reference);
     buf_printf(out, " --device %s", device);
+    if (release && nki_release_find(release))
+        buf_printf(out, " --release %s", nki_release_find(release));
+    if (state->lnc)
+        buf_printf(out, " --lnc %d", state->lnc);
 }
 
 static bool put_readme(struct bundle *bundle) {
@@ -178,7 +184,7 @@ static bool put_readme(struct bundle *bundle) {
     if (state->model) /* the device model cannot do it */
         buf_puts(&text, "hone run . --target HOST --rounds 1");
     else
-        command_print(&bundle->task, device, &text);
+        command_print(&bundle->task, state, device, &text);
     if (state->seeds.len)
         buf_puts(&text, " --seeds ");
     seeds_print(state, &text);
@@ -358,6 +364,8 @@ static bool evaluate_with(struct bundle *bundle, tune_bundle_fn *evaluate, void 
                                     .reference = reference,
                                     .function = state->function,
                                     .device = state->device,
+                                    .release = tune_release(state),
+                                    .lnc = state->lnc,
                                     .seed = state->seeds.len ? state->seeds.at[0] : 0,
                                     .tolerance = state->tolerance > 0 ? state->tolerance : 0,
                                     .holds = best && best->modelled &&

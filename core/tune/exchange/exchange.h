@@ -26,6 +26,8 @@ bool tune_session_import(struct tune_session *session, const char *path,
 struct tune_bundle_made {
     const char *kernel, *reference; /* files; the latter NULL: none */
     const char *function, *device;
+    const char *release;  /* of NKI that the kernel is for; NULL: the newest */
+    int lnc;              /* physical cores of its launches; 0: as the kernel's file does */
     int64_t seed;         /* the first of the session's */
     double tolerance;     /* 0: not known */
     bool holds;           /* the kernel is correct in the session, by the device model's own run */

@@ -20,6 +20,7 @@ CODES = {"bfloat16": np.uint16, "float8_e4m3": np.uint8, "float8_e4m3fn": np.uin
          "bool_": np.bool_}
 GENERATIONS = {"trn1": "trn1", "inf2": "trn1", "gen2": "trn1", "trn2": "trn2", "gen3": "trn2",
                "trn3": "trn3", "gen4": "trn3"}
+KNOWN = ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7")  # releases of nki that hone knows
 
 
 class Unusable(Exception):
@@ -65,7 +66,7 @@ def key_of(source, info, arrays):
     given."""
     found = hashlib.sha256(source.encode("utf-8", "surrogateescape"))
     asked = [info[name] for name in ("kernel", "generation", "scalars", "inputs")]
-    asked.append(host.switch("constants"))
+    asked += [host.switch("constants"), release()]
     found.update(json.dumps(asked, default=float).encode())
     for name in sorted(arrays):
         found.update(name.encode() + np.ascontiguousarray(arrays[name]).tobytes())
@@ -95,12 +96,18 @@ def scalar(value):
     return repr(int(value)) if isinstance(value, (int, np.integer)) else repr(float(value))
 
 
+def release():
+    """What kernels are held against: the release that is stood in for, where hone knows it."""
+    own = ".".join((host.LINE["nki"] or "").split(".")[:2])
+    return ["--release", own] if own in KNOWN else []
+
+
 def base(folder, source, info):
     """The arguments that every question has: the kernel's file, its name, device and scalars."""
     path = os.path.join(folder, os.path.basename(info["source_file"]) or "kernel.py")
     with open(path, "wb") as file:
         file.write(source.encode("utf-8", "surrogateescape"))
-    found = [path, "--kernel-name", info["kernel"], "--device", info["generation"]]
+    found = [path, "--kernel-name", info["kernel"], "--device", info["generation"], *release()]
     for name, value in info["scalars"].items():
         found += ["--input", "%s=%s" % (name, scalar(value))]
     return path, found
