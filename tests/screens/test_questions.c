@@ -25,7 +25,8 @@ static bool on_question(void *context, size_t index, struct views_question *ques
 }
 
 static const char *on_name(void *context, size_t index) {
-    static const char *const names[] = {"Instruction", "opcode", "operands", "Line", "line"};
+    static const char *const names[] = {"Instruction",  "opcode", "operands", "Line",
+                                        "instructions", "opcode", "line"};
     (void)context;
     return index < COUNT_OF(names) ? names[index] : NULL;
 }
@@ -70,7 +71,13 @@ static void names_are_completed_and_questions_mended(void **unused) {
     struct views *views = views_that_ask(state);
     char sql[24];
     assert_true(shows(views, "5 i I n s Tab L", "query Instruction L"));
+    /* A capital says that no column is meant; without it a table may be, too. */
+    assert_true(shows(views, "Esc i i n s t r Tab", "query instructions"));
+    assert_true(shows(views, "Esc i i N s Tab", "query Instruction"));
+    assert_true(shows(views, "Tab L", "query Instruction L"));
+    assert_true(shows(views, "Esc i I n s t r Tab L", "query Instruction L"));
     assert_true(shows(views, "Esc i o Tab Tab", "opcode  operands")); /* which they are */
+    assert_false(shows(views, "", "operands  opcode"));
     assert_true(shows(views, "e Tab", "query operands"));
     assert_true(shows(views, "z z Tab Enter", "is asked .."));
     buf_clear(&done);

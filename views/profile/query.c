@@ -3,6 +3,7 @@
  * runs the program works the answer out (views_model.query). */
 #include "views/profile/private.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,34 +91,56 @@ static bool is_name(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static bool begins(const char *name, struct str typed) {
-    return strlen(name) >= typed.len && strncasecmp(name, typed.at, typed.len) == 0;
+/* exact: in the same case. */
+static bool begins(const char *name, struct str typed, bool exact) {
+    return strlen(name) >= typed.len && (exact ? strncmp(name, typed.at, typed.len) == 0
+                                               : strncasecmp(name, typed.at, typed.len) == 0);
+}
+
+/* A name that the word at the end may become: the first one from *at on, each once; NULL. */
+static const char *name_next(const struct views *views, struct str word, bool exact, size_t *at) {
+    const char *name, *before;
+    for (; (name = views->model.name(views->model.context, *at)); ++*at) {
+        size_t i = 0;
+        if (!begins(name, word, exact))
+            continue;
+        while ((before = views->model.name(views->model.context, i)) && i < *at &&
+               strcmp(before, name) != 0)
+            i++;
+        if (i == *at)
+            break;
+    }
+    ++*at;
+    return name;
+}
+
+static size_t alike(const char *one, const char *other, size_t most) {
+    size_t same = 0;
+    while (same < most && one[same] &&
+           tolower((unsigned char)one[same]) == tolower((unsigned char)other[same]))
+        same++;
+    return same;
 }
 
 /* The names that the word at the end may become, as far as they are alike; all of them are shown
- * when that is not further than it was typed. */
+ * when that is not further than it was typed. Names in the case that was typed go before others. */
 bool profile_query_complete(struct views *views, struct str typed, struct buf *line) {
     struct buf names = {0};
     const char *first = NULL, *name;
-    size_t from = typed.len, same = 0, count = 0;
+    size_t from = typed.len, same = 0, count = 0, at = 0;
     while (from && is_name(typed.at[from - 1]))
         from--;
     struct str word = {typed.at + from, typed.len - from};
     if (!word.len || !views->model.name)
         return false;
-    for (size_t i = 0; (name = views->model.name(views->model.context, i)); i++) {
-        size_t k = 0;
-        if (!begins(name, word) || (first && !strcmp(first, name)))
-            continue;
-        while (first && k < same && first[k] == name[k])
-            k++;
-        same = first ? k : strlen(name);
+    bool exact = name_next(views, word, true, &at);
+    for (at = 0; (name = name_next(views, word, exact, &at)); count++) {
+        same = first ? alike(first, name, same) : strlen(name);
         first = first ? first : name;
         if (names.len < 300)
             buf_printf(&names, "%s%s", count ? "  " : "", name);
-        count++;
     }
-    if (first && same >= word.len)
+    if (first)
         buf_printf(line, STR_FMT "%.*s%s", (int)from, typed.at, (int)same, first,
                    count == 1 ? " " : "");
     if (count > 1 && same == word.len)

@@ -66,7 +66,7 @@ def key_of(source, info, arrays):
     given."""
     found = hashlib.sha256(source.encode("utf-8", "surrogateescape"))
     asked = [info[name] for name in ("kernel", "generation", "scalars", "inputs")]
-    asked += [host.switch("constants"), release()]
+    asked.append(host.switch("constants"))
     found.update(json.dumps(asked, default=float).encode())
     for name in sorted(arrays):
         found.update(name.encode() + np.ascontiguousarray(arrays[name]).tobytes())
@@ -115,7 +115,7 @@ def base(folder, source, info):
 
 def compile_kernel(source, info):
     """(answer, profile or None) of the front end, with limits and latency. No numbers are made."""
-    name = "compiled-" + key_of(source, info, {})
+    name = "compiled-%s-%s" % ("".join(release()), key_of(source, info, {}))
     known = host.read_json(remembered(name))
     if known is None:
         known = ask_compile(source, info)
