@@ -100,6 +100,61 @@ static void what_is_off_or_edited_counts(void **state) {
 
 /* ---- what is too long ----------------------------------------------------------------------- */
 
+/* ------------------------------------------------------------------------------- pages of docs */
+
+static const struct tune_prompt_part *part_named(const struct tune_prompt *prompt,
+                                                 const char *name) {
+    for (size_t i = 0; i < prompt->parts.len; i++)
+        if (!strcmp(prompt->parts.at[i].name, name))
+            return &prompt->parts.at[i];
+    fail_msg("no part %s", name);
+    return NULL;
+}
+
+static char *user_text(const struct tune_prompt *prompt) {
+    struct buf system = {0}, user = {0};
+    tune_prompt_print(prompt, &system, &user);
+    buf_free(&system);
+    return buf_take(&user);
+}
+
+/* Which of the two pages go out with these changes, and when only so many tokens may. */
+static void expect_pages(const struct tune_context *context,
+                         const struct tune_prompt_change *change, double fewer, bool first,
+                         bool second) {
+    struct tune_prompt *prompt =
+        tune_prompt_build(context, TUNE_ROLE_REWRITER, change, change ? 1 : 0);
+    assert_true(tune_prompt_fit(prompt, context, tune_prompt_tokens(prompt) - fewer));
+    char *text = user_text(prompt);
+    assert_int_equal(strstr(text, "nisa.memset\n    value: a number\n") != NULL, first);
+    assert_int_equal(strstr(text, "nisa.exp\n    x: a tile\n") != NULL, second);
+    assert_int_equal(part_named(prompt, "nisa.memset")->tokens > 0, first);
+    assert_int_equal(part_named(prompt, "nisa.exp")->tokens > 0, second);
+    free(text);
+    tune_prompt_free(prompt);
+}
+
+static void a_page_has_its_price_and_can_be_switched_off(void **unused) {
+    (void)unused;
+    struct tune_context *context = two_sections();
+    *vec_push(&context->sections) = (struct tune_section){
+        "api in use", arena_strdup(context->arena, "nisa.memset\n    value: a number\n    fills\n"
+                                                   "nisa.exp\n    x: a tile\n")};
+    struct tune_prompt *prompt = tune_prompt_build(context, TUNE_ROLE_REWRITER, NULL, 0);
+    char *text = user_text(prompt);
+    assert_non_null(strstr(text, "# API in use\n\nnisa.memset\n    value: a number\n    fills\n"
+                                 "nisa.exp\n    x: a tile\n"));
+    assert_false(part_named(prompt, "API in use")->is_page);
+    assert_true(part_named(prompt, "nisa.memset")->is_page);
+    free(text);
+    tune_prompt_free(prompt);
+    expect_pages(context, NULL, 0, true, true);
+    expect_pages(context, &(struct tune_prompt_change){"nisa.memset", NULL, true}, 0, false, true);
+    expect_pages(context, &(struct tune_prompt_change){"API in use", NULL, true}, 0, false, false);
+    expect_pages(context, NULL, 1, true, false); /* the last ones give way first */
+    tune_context_free(context);
+}
+
 static void apply(struct tune_state *state, const char *type, cJSON *payload) {
     char *text = cJSON_PrintUnformatted(payload);
     tune_state_apply(state, state->seq + 1, 1000, type, text);
@@ -207,6 +262,7 @@ int main(void) {
         cmocka_unit_test(parts_without_a_section_are_left_out),
         cmocka_unit_test(the_configuration_folder_wins),
         cmocka_unit_test(what_is_off_or_edited_counts),
+        cmocka_unit_test(a_page_has_its_price_and_can_be_switched_off),
         cmocka_unit_test(what_is_too_long_is_cut_by_section_and_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

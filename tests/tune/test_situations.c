@@ -27,12 +27,12 @@ struct asked {
     int count;
 };
 
-static bool is_listing(const char *part) {
+static bool is_listing(const struct tune_prompt_part *part) {
     static const char *const names[] = {"kernel", "parent", "slower", "faster", "API in use"};
     for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (!strcmp(part, names[i]))
+        if (!strcmp(part->name, names[i]))
             return true;
-    return false;
+    return part->is_page;
 }
 
 /* What has to stand in a question, by the state that it is asked in. */
@@ -115,7 +115,7 @@ static void ask(void *data, const struct situation *situation) {
     for (size_t i = 0; i < situation->prompt->parts.len; i++) {
         const struct tune_prompt_part *part = &situation->prompt->parts.at[i];
         struct buf *to = part->is_system ? &shared : text;
-        if (part->is_system || !is_listing(part->name))
+        if (part->is_system || !is_listing(part))
             buf_add(to, part->text.at, part->text.len);
         assert_null(strstr(part->text.at, "{{"));
     }

@@ -140,7 +140,8 @@ static void draw_part(struct views *views, struct tui_area area, int row, int in
     enum tui_role ink = part->off ? TUI_DIM : part->edited ? TUI_WAITING : TUI_PLAIN;
     tui_say(tui_ink(area, part->off ? TUI_DIM : TUI_GOOD), row, 1, "%s", part->off ? "○" : "●");
     int end = area.cols - 9;
-    int col = tui_put_short(tui_ink(area, ink), row, (struct tui_rect){0, 3, 1, end - 3},
+    int from = part->is_page ? 5 : 3;
+    int col = tui_put_short(tui_ink(area, ink), row, (struct tui_rect){0, from, 1, end - from},
                             str_of(part_name(part)));
     enum tui_role marks = part->off || part->edited || part->left_out ? TUI_WARN : TUI_DIM;
     tui_put_short(tui_ink(area, marks), row, (struct tui_rect){0, col, 1, end - col},

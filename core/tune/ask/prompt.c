@@ -194,11 +194,80 @@ static void part_fill(struct tune_prompt *prompt, const struct tune_context *con
     buf_free(&text);
 }
 
+static int page_lines(struct str text) {
+    int lines = 0;
+    for (size_t i = 0; i < text.len; i++)
+        lines += text.at[i] == '\n';
+    return lines;
+}
+
+/* It does not go out: there is no room for it. */
+static void page_drop(struct tune_prompt_part *page) {
+    page->left_out = MAX_OF(page_lines(page->text), 1);
+    page->text = STR("");
+    page->tokens = 0;
+}
+
+/* The length of the page at the front. */
+static size_t page_length(struct str text) {
+    for (size_t i = 1; i < text.len; i++)
+        if (text.at[i - 1] == '\n' && text.at[i] != ' ' && text.at[i] != '\n')
+            return i;
+    return text.len;
+}
+
+/* Its name stands in its first line: "nisa.memset". */
+static struct tune_prompt_part page_of(struct tune_prompt *prompt,
+                                       const struct tune_prompt_part *part, struct str text,
+                                       struct str after) {
+    struct tune_prompt_part page = *part;
+    struct str rest = text, line = text;
+    (void)str_next(&rest, '\n', &line);
+    page.is_page = true;
+    page.name = arena_strndup(prompt->arena, line.at, line.len);
+    page.text = str_of(arena_printf(prompt->arena, STR_FMT STR_FMT, STR_ARG(text), STR_ARG(after)));
+    page.layout = (struct str){0};
+    page.off = page.edited = false;
+    page.left_out = 0;
+    return page;
+}
+
+/* The pages of a part, each as a part, so that it has its price and can be switched off. `after`:
+ * what follows the last one. */
+static void pages_add(struct tune_prompt *prompt, const struct tune_context *context,
+                      enum tune_role role, struct tune_prompt_part part, struct str after) {
+    struct str rest = str_trim(str_of(section_text(context, STR(TUNE_PAGES))));
+    int room = tune_cut_most(STR(TUNE_PAGES));
+    while (rest.len) {
+        size_t len = page_length(rest);
+        struct tune_prompt_part page =
+            page_of(prompt, &part, (struct str){rest.at, len}, len == rest.len ? after : STR(""));
+        rest = (struct str){rest.at + len, rest.len - len};
+        room -= page_lines(page.text);
+        if (room < 0)
+            page_drop(&page);
+        part_changes(prompt, &page, context, role);
+        *vec_push(&prompt->parts) = page;
+    }
+}
+
+/* Where a layout ends with the slot of the pages: what stands before and after it. */
+static bool has_pages(struct str layout, struct str *before, struct str *after) {
+    struct str rest = layout, name, between;
+    while (next_slot(rest, &between, &name, after)) {
+        *before = (struct str){layout.at, (size_t)(between.at + between.len - layout.at)};
+        if (str_is(name, TUNE_PAGES))
+            return !str_trim(*after).len;
+        rest = *after;
+    }
+    return false;
+}
+
 /* Adds the parts of a template; `mend`: what follows an answer. */
 static void parts_add(struct tune_prompt *prompt, const struct tune_context *context,
                       enum tune_role role, const char *file) {
     char *layout = layout_mean(template_text(file));
-    struct str rest = str_of(layout);
+    struct str rest = str_of(layout), before, after;
     while (rest.len) {
         size_t len = part_length(rest);
         struct str part = {rest.at, len};
@@ -208,10 +277,14 @@ static void parts_add(struct tune_prompt *prompt, const struct tune_context *con
         struct tune_prompt_part row = {0};
         part = part_heading(part, prompt, &row);
         row.is_again = !row.is_answer && !strcmp(file, MEND_FILE);
+        bool pages = has_pages(part, &before, &after);
+        part = pages ? before : part;
         row.layout = (struct str){arena_strndup(prompt->arena, part.at, part.len), part.len};
         part_fill(prompt, context, &row);
         part_changes(prompt, &row, context, role);
         *vec_push(&prompt->parts) = row;
+        if (pages)
+            pages_add(prompt, context, role, row, after);
     }
     free(layout);
 }
@@ -224,10 +297,13 @@ struct tune_prompt *tune_prompt_build(const struct tune_context *context, enum t
     parts_add(prompt, context, role, once ? ONCE_FILE : role_files[role]);
     if (section_text(context, STR("complaint")))
         parts_add(prompt, context, role, MEND_FILE);
+    const struct tune_prompt_part *part = NULL;
     for (size_t i = 0; i < prompt->parts.len; i++) {
         struct tune_prompt_part *row = &prompt->parts.at[i];
         for (size_t k = 0; k < count; k++)
             part_change(prompt, row, &changes[k]);
+        part = row->is_page ? part : row;
+        row->off |= part->off;
         row->tokens = row->off ? 0 : model_tokens_estimate(row->text);
     }
     return prompt;
@@ -270,19 +346,33 @@ static void giant_shrink(struct tune_prompt *prompt, const struct tune_context *
             part_shrink(prompt, context, row, section, least, row->tokens - room);
 }
 
+/* The last pages go first; one stays. */
+static void pages_shrink(struct tune_prompt *prompt, double most) {
+    for (size_t k = prompt->parts.len; k > 1; k--) {
+        struct tune_prompt_part *row = &prompt->parts.at[k - 1];
+        bool is_first = !prompt->parts.at[k - 2].is_page;
+        if (row->is_page && !is_first && !row->off && !row->edited && row->text.len &&
+            tune_prompt_tokens(prompt) > most)
+            page_drop(row);
+    }
+}
+
 bool tune_prompt_fit(struct tune_prompt *prompt, const struct tune_context *context, double most) {
     const char *section;
     int least = 0;
     bool fits = !(most > 0) || tune_prompt_tokens(prompt) <= most;
     for (size_t k = 0; !fits && k < prompt->parts.len; k++)
         giant_shrink(prompt, context, &prompt->parts.at[k], most);
-    for (size_t i = 0; most > 0 && (section = tune_cut_victim(i, &least)); i++)
+    for (size_t i = 0; most > 0 && (section = tune_cut_victim(i, &least)); i++) {
+        if (!strcmp(section, TUNE_PAGES))
+            pages_shrink(prompt, most);
         for (size_t k = 0; k < prompt->parts.len; k++) {
             struct tune_prompt_part *row = &prompt->parts.at[k];
             double excess = tune_prompt_tokens(prompt) - most;
             if (excess > 0 && !row->off && !row->edited && has_slot(row->layout, section))
                 part_shrink(prompt, context, row, section, least, excess);
         }
+    }
     return !(most > 0) || tune_prompt_tokens(prompt) <= most;
 }
 

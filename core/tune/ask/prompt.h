@@ -11,6 +11,7 @@ struct tune_prompt_part {
     bool is_system;    /* goes out first, the same each round */
     bool is_answer;    /* of the model, that could not be used: goes back to it as its own words */
     bool is_again;     /* what it is told about that, after it */
+    bool is_page;      /* a page of hone docs, of the part before it, with which it is off, too */
     bool off;          /* switched off: does not go out */
     bool edited;       /* somebody's words instead of the template's */
     int left_out;      /* lines that were too many */

@@ -8,6 +8,9 @@
 /* The section {{notes}} of a template without {{tried before}}: nothing else there says what
  * attempts taught. Its notes are those about attempts, too. */
 #define TUNE_EVERY_NOTE "every note"
+/* The section whose pages are parts of their own: each begins with its name at the front of a line,
+ * and its other lines are indented. */
+#define TUNE_PAGES "api in use"
 
 /* Adds a section where there is text; takes the text. */
 void tune_section_add(struct tune_context *context, const char *name, struct buf *text);
