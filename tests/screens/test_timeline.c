@@ -32,6 +32,31 @@ static void the_path_is_followed(void **unused) {
     tune_state_free(state);
 }
 
+static char *longer_text(void *context, const char *hash) {
+    return strcmp(hash, "before") != 0
+               ? timeline_text(context, hash)
+               : mem_strdup("{\"lanes\": [\"Tensor\", \"DMA in\"],\n\"spans\": ["
+                            "[0,0,\"nc_matmul\",4,0.0,800.0],[1,1,\"dma_copy\",5,0.0,1600.0]]}");
+}
+
+/* On one axis with the attempt that it is compared with, which took longer. */
+static void two_attempts_are_beside_each_other(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("kept", &now_ms);
+    struct views *views = make_views(state);
+    views_set_model(views, &(struct views_model){.state = state, .artefact = longer_text});
+    assert_true(shows(views, "5 t", "0.800 µs  busy")); /* what it is compared with has none */
+    state->attempts.at[1].timeline = "before";
+    assert_true(shows(views, "", "beside #1"));
+    assert_true(shows(views, "", "1.60 µs  busy"));
+    assert_true(shows(views, "", "100 %")); /* DMA in, all the time */
+    assert_true(shows(views, "", "50 %"));  /* and Tensor for half of it */
+    assert_true(shows(views, "+", "zoom 2x"));
+    views_free(views);
+    tune_state_free(state);
+}
+
 #define QUEUES "{\"lanes\": [\"Tensor\", \"DMA in\"],\n\"spans\": ["
 #define SPANS "[0,0,\"nc_matmul\",4,0.0,5.0],[1,1,\"dma_copy\",5,1.0,9.0]]"
 static const char *const odd[] = {
@@ -70,6 +95,7 @@ static void odd_profiles_are_borne(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_path_is_followed),
+        cmocka_unit_test(two_attempts_are_beside_each_other),
         cmocka_unit_test(odd_profiles_are_borne),
     };
     acts_begin();

@@ -69,7 +69,8 @@ struct profile {
     int shown;            /* the attempt whose profile this is */
     struct profile_query query;
     struct timeline timeline;
-    VEC(int) hot; /* lines of the source in the order of the list */
+    struct timeline other; /* of the attempt that it is compared with */
+    VEC(int) hot;          /* lines of the source in the order of the list */
 };
 struct profile *profile_of(const struct views *views);
 
@@ -80,9 +81,10 @@ bool profile_roofline_draw(struct views *views, struct tui_area area,
 void profile_roof_print(const struct tune_state *state, const struct tune_attempt *attempt,
                         struct buf *out);
 
-/* timeline.c. zoom: 0.5 shows half as much; step: 1 or -1. */
+/* timeline.c. other: an attempt that is drawn below on the same axis; may be NULL. zoom: 0.5 shows
+ * half as much; step: 1 or -1. */
 void profile_timeline_draw(struct views *views, struct tui_area area,
-                           const struct tune_attempt *attempt);
+                           const struct tune_attempt *attempt, const struct tune_attempt *other);
 void profile_timeline_zoom(struct views *views, double factor);
 void profile_timeline_step(struct views *views, int step);
 /* To the next instruction on the critical path, or the one before; whichever queue it is on. */

@@ -397,10 +397,25 @@ static void draw_no_roofline(const struct views *views, struct tui_area area,
     buf_free(&text);
 }
 
+/* What the timeline is drawn beside: a candidate beside what it is to replace, an attempt beside
+ * the one that is marked, else beside its parent. NULL: there is none. */
+static const struct tune_attempt *beside(const struct views *views,
+                                         const struct tune_attempt *attempt) {
+    const struct tune_attempt *a, *b;
+    views_pair(views, &a, &b);
+    const struct tune_attempt *marked = tune_state_attempt(views->state, views->marks[0]);
+    const struct tune_attempt *other = b        ? a
+                                       : marked ? marked
+                                                : tune_state_attempt(views->state, attempt->parent);
+    return other != attempt ? other : NULL;
+}
+
 static void draw_part(struct views *views, struct tui_area area,
                       const struct tune_attempt *attempt) {
     switch (profile_of(views)->part) {
-    case PROFILE_TIMELINE: profile_timeline_draw(views, area, attempt); break;
+    case PROFILE_TIMELINE:
+        profile_timeline_draw(views, area, attempt, beside(views, attempt));
+        break;
     case PROFILE_QUERY: profile_query_draw(views, area); break;
     case PROFILE_ROOFLINE:
         if (!profile_roofline_draw(views, area, attempt))
@@ -506,7 +521,7 @@ static bool profile_sideways(struct views *views, int step) {
 }
 
 static bool profile_moving(const struct views *views) {
-    return profile_of(views)->timeline.text != NULL;
+    return profile_of(views)->timeline.text || profile_of(views)->other.text;
 }
 
 /* A line of the source; the other parts of the screen have no text of their own. */
@@ -528,6 +543,7 @@ static void profile_forget(struct views *views) {
     struct profile *profile = profile_of(views);
     source_free(&profile->source);
     profile_timeline_free(&profile->timeline);
+    profile_timeline_free(&profile->other);
     profile_query_forget(&profile->query);
     profile->list = (struct tui_list){0};
     vec_free(&profile->hot);

@@ -151,8 +151,7 @@ static void read_slice(struct timeline *timeline, const struct tune_attempt *att
         finish(timeline, attempt);
 }
 
-static void start_reading(struct views *views, const char *hash) {
-    struct timeline *timeline = &profile_of(views)->timeline;
+static void start_reading(const struct views *views, struct timeline *timeline, const char *hash) {
     profile_timeline_free(timeline);
     snprintf(timeline->hash, sizeof timeline->hash, "%s", hash);
     timeline->text =
@@ -320,12 +319,51 @@ static void draw_span(struct views *views, struct tui_area area,
     timeline_draw_cause(&profile->timeline, tui_area_part(area, cause), span);
 }
 
+/* What the attempt before did, on the same axis, to be seen beside it. */
+static void draw_other(struct views *views, struct tui_area area, int row,
+                       const struct tune_attempt *attempt) {
+    const struct timeline *shown = &profile_of(views)->timeline;
+    struct timeline *other = &profile_of(views)->other;
+    if (other->text || row + 1 + other->n_queues > area.rows)
+        return;
+    int col = tui_say(tui_ink(area, TUI_STRONG), row, 2, "beside #%d", attempt->id);
+    tui_say(tui_ink(area, TUI_DIM), row, col, "  %s  on the same axis",
+            show_latency(attempt->latency_us).text);
+    for (int i = 0; i < other->n_queues; i++) {
+        struct tui_area line = tui_area_part(area, (struct tui_rect){row + 1 + i, 0, 1, area.cols});
+        struct tui_rect plot = {0, NAME_COLS, 1, shown->cols};
+        const struct timeline_queue *queue = &other->queues[i];
+        tui_put_short(tui_ink(line, TUI_DIM), 0, (struct tui_rect){0, 2, 1, NAME_COLS - 2},
+                      str_of(queue->name));
+        tui_fill(tui_ink(line, TUI_BAR_OTHER), plot, "·");
+        tui_chart_busy(tui_area_part(line, plot), queue->busy.at, queue->busy.len, shown->window,
+                       TUI_BAR_OTHER);
+        tui_say_right(tui_ink(line, TUI_DIM), 0, area.cols - 1, "%.0f %%",
+                      busy_share(queue, shown->window));
+    }
+}
+
+/* Reads the other timeline, too. The axis is as long as the longer of both. */
+static void read_other(struct views *views, const struct tune_attempt *attempt) {
+    struct timeline *shown = &profile_of(views)->timeline, *other = &profile_of(views)->other;
+    if (strcmp(attempt->timeline, other->hash) != 0)
+        start_reading(views, other, attempt->timeline);
+    if (other->text)
+        read_slice(other, attempt);
+    if (other->text || other->end <= shown->end)
+        return;
+    bool whole = shown->window.end - shown->window.start >= shown->end * 0.999;
+    shown->end = other->end;
+    if (whole)
+        shown->window = (struct tui_busy){0, shown->end};
+}
+
 void profile_timeline_draw(struct views *views, struct tui_area area,
-                           const struct tune_attempt *attempt) {
+                           const struct tune_attempt *attempt, const struct tune_attempt *other) {
     struct timeline *timeline = &profile_of(views)->timeline;
     const char *hash = attempt->timeline;
     if (hash && strcmp(hash, timeline->hash) != 0)
-        start_reading(views, hash);
+        start_reading(views, timeline, hash);
     if (hash && timeline->text) {
         read_slice(timeline, attempt);
         if (!timeline->text)
@@ -338,11 +376,17 @@ void profile_timeline_draw(struct views *views, struct tui_area area,
         return;
     }
     timeline->cols = MAX_OF(area.cols - NAME_COLS - BUSY_COLS, 1);
+    int below = timeline->n_queues + 2;
+    bool compared = other && other->timeline && isfinite(other->latency_us) &&
+                    area.rows >= 2 * timeline->n_queues + 7;
+    if (compared)
+        read_other(views, other);
     tui_list_fit(&profile_of(views)->list, timeline->n_queues, timeline->n_queues);
     views->list_spot = (struct tui_rect){area.row + 1, area.col, timeline->n_queues, area.cols};
     draw_axis(timeline, area);
     for (int i = 0; i < timeline->n_queues; i++)
         draw_queue(views, tui_area_part(area, (struct tui_rect){1 + i, 0, 1, area.cols}), i);
-    int below = timeline->n_queues + 2;
     draw_span(views, tui_area_part(area, (struct tui_rect){below, 0, 3, area.cols}), attempt);
+    if (compared)
+        draw_other(views, area, below + 4, other);
 }

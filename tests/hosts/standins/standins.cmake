@@ -5,7 +5,7 @@ function(standins_test name script)
   add_test(NAME hosts/${name}
            COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/hosts/standins/${script}.py
            $<TARGET_FILE:hone> ${ARGN})
-  set_tests_properties(hosts/${name} PROPERTIES LABELS hosts TIMEOUT 300 COST 100)
+  set_tests_properties(hosts/${name} PROPERTIES LABELS hosts TIMEOUT 900 COST 100)
 endfunction()
 if(TARGET hone)
   standins_test(standins selftest)
