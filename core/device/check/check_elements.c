@@ -5,8 +5,8 @@
 /* One access, and what to do with its elements. */
 struct visit {
     const struct check_elements *elements;
-    bool adds;     /* sets their bits; else it finds the first that is set */
-    int64_t found; /* its number; -1 */
+    enum { FINDS, ADDS, REMOVES } does;
+    int64_t found; /* FINDS: the number of the first whose bit is set; -1 */
 };
 
 static void add_run(uint8_t *bits, int64_t from, int64_t to) {
@@ -16,6 +16,15 @@ static void add_run(uint8_t *bits, int64_t from, int64_t to) {
         memset(bits + from / 8, 0xff, (size_t)(to - from) / 8);
     for (from += (to - from) / 8 * 8; from < to; from++)
         bits[from / 8] |= (uint8_t)(1u << (from % 8));
+}
+
+static void remove_run(uint8_t *bits, int64_t from, int64_t to) {
+    for (; from < to && from % 8; from++)
+        bits[from / 8] &= (uint8_t) ~(1u << (from % 8));
+    if (to - from >= 8)
+        memset(bits + from / 8, 0, (size_t)(to - from) / 8);
+    for (from += (to - from) / 8 * 8; from < to; from++)
+        bits[from / 8] &= (uint8_t) ~(1u << (from % 8));
 }
 
 static int64_t find_in_run(const uint8_t *bits, int64_t from, int64_t to) {
@@ -33,8 +42,10 @@ static bool visit_run(struct visit *visit, int64_t at, int64_t n) {
     int64_t from = MAX_OF(at, 0), to = MIN_OF(at + n, visit->elements->n);
     if (from >= to)
         return true;
-    if (visit->adds)
+    if (visit->does == ADDS)
         add_run(visit->elements->bits, from, to);
+    else if (visit->does == REMOVES)
+        remove_run(visit->elements->bits, from, to);
     else
         visit->found = find_in_run(visit->elements->bits, from, to);
     return visit->found < 0;
@@ -54,7 +65,7 @@ static bool visit_dims(struct visit *visit, const struct nki_ap *ap, int d, int6
 }
 
 void check_elements_add(const struct check_elements *elements, const struct nki_ap *ap) {
-    struct visit visit = {.elements = elements, .adds = true, .found = -1};
+    struct visit visit = {.elements = elements, .does = ADDS, .found = -1};
     (void)visit_dims(&visit, ap, 0, ap->offset);
 }
 
@@ -62,6 +73,15 @@ int64_t check_elements_find(const struct check_elements *elements, const struct 
     struct visit visit = {.elements = elements, .found = -1};
     (void)visit_dims(&visit, ap, 0, ap->offset);
     return visit.found;
+}
+
+void check_elements_remove(const struct check_elements *elements, const struct nki_ap *ap) {
+    struct visit visit = {.elements = elements, .does = REMOVES, .found = -1};
+    (void)visit_dims(&visit, ap, 0, ap->offset);
+}
+
+bool check_elements_none(const struct check_elements *elements) {
+    return find_in_run(elements->bits, 0, elements->n) < 0;
 }
 
 void check_print_element(const struct nki_storage *storage, int64_t at, struct buf *out) {

@@ -10,10 +10,15 @@
 
 #include <stdlib.h>
 
-#define MOST_DEPTH 16                    /* of loops in each other */
-#define MOST_PAST 16                     /* writes of a tile that are remembered */
-#define MOST_LOOKS 16                    /* of a tensor, through all that was written */
-#define MOST_ELEMENTS ((int64_t)1 << 28) /* of a tensor; a larger one is not looked at */
+#define MOST_DEPTH 64                    /* of loops in each other */
+#define MOST_ELEMENTS ((int64_t)1 << 30) /* of a tensor; a larger one is not looked at */
+/* Work, in writes that are looked at: so many, and so many more for each instruction. Where that is
+ * not enough, what was not looked at is told. */
+#define MOST_WORK ((int64_t)1 << 21)
+#define MORE_WORK 64
+#define ELEMENTS_OF_WORK 256   /* elements that take as long as a write */
+#define MOST_LATEST (1u << 20) /* writes that are found by their pattern .. */
+#define PROBES 16              /* .. at so many places */
 
 /* A write, and the round that did it. */
 struct past {
@@ -23,13 +28,11 @@ struct past {
 
 /* What is known of a storage. */
 struct seen {
-    struct past past[MOST_PAST]; /* the last writes, as a ring */
-    uint32_t n_past;             /* how many there were */
-    VEC(struct past) writes;     /* in HBM: all of the outermost loop .. */
-    uint32_t outermost;          /* .. of this number */
-    uint8_t *bits;               /* .. what they wrote; NULL: not yet */
-    int looks;
-    bool told;
+    VEC(struct past) past;   /* all writes */
+    VEC(struct past) writes; /* in HBM: all of the outermost loop .. */
+    uint32_t outermost;      /* .. of this number */
+    uint8_t *bits;           /* .. what they wrote; NULL: not yet */
+    bool told, told_unseen;
 };
 
 struct walk {
@@ -38,6 +41,10 @@ struct walk {
     struct diag_list *diags;
     struct seen **seen; /* by storage; NULL: it was not written yet */
     uint32_t instr, round;
+    struct past *latest; /* the last write with a pattern, at its hash .. */
+    uint32_t n_latest;   /* .. among so many, a power of 2 */
+    int64_t work;        /* that is left */
+    bool told_unseen;
 };
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -72,6 +79,13 @@ static bool are_apart(const struct nki_program *program, uint32_t a, uint32_t b,
     return false;
 }
 
+/* Whether a round is `outer` or in it. */
+static bool is_within(const struct nki_program *program, uint32_t round, uint32_t outer) {
+    while (round && round != outer)
+        round = program->rounds.at[round - 1].around;
+    return round == outer;
+}
+
 static uint32_t outermost_loop(const struct nki_program *program, uint32_t round) {
     uint32_t path[MOST_DEPTH];
     return path_of(program, round, path) ? program->rounds.at[path[0]].loop : 0;
@@ -91,6 +105,27 @@ static struct seen *seen_of(struct walk *w, uint32_t storage) {
     if (!w->seen[storage])
         w->seen[storage] = mem_alloc(1, sizeof *w->seen[storage]);
     return w->seen[storage];
+}
+
+static int64_t work_of(int64_t elements) {
+    return 1 + elements / ELEMENTS_OF_WORK;
+}
+
+static void tell_unseen(const struct walk *w, uint32_t storage, const char *why) {
+    device_report(w->program, w->diags, DIAG_WARNING, w->program->instrs.at[w->instr].loc,
+                  "hone-rounds-unseen",
+                  "from here on hone has not looked whether rounds that may run in any order meet "
+                  "in `%s`%s",
+                  w->program->storages.at[storage].name, why);
+}
+
+/* Whether the work may be done. That work is left out is told once. */
+static bool may_look(struct walk *w, uint32_t storage, int64_t work) {
+    w->work -= work;
+    if (w->work < 0 && !w->told_unseen)
+        tell_unseen(w, storage, " and in other tensors: they are written too often");
+    w->told_unseen |= w->work < 0;
+    return w->work >= 0;
 }
 
 /* ---- two rounds that write one place --------------------------------------------------------- */
@@ -132,6 +167,10 @@ static bool note_store(struct walk *w, const struct nki_ap *ap) {
     struct seen *seen = seen_of(w, ap->storage);
     uint32_t outermost = outermost_loop(w->program, w->round);
     struct check_elements all = elements_of(w, ap->storage, seen->bits);
+    if (outermost && all.n > MOST_ELEMENTS && !seen->told_unseen) {
+        tell_unseen(w, ap->storage, ": it is too large");
+        seen->told_unseen = true;
+    }
     if (!outermost || all.n > MOST_ELEMENTS)
         return true;
     if (!seen->bits)
@@ -141,11 +180,10 @@ static bool note_store(struct walk *w, const struct nki_ap *ap) {
     if (seen->outermost != outermost)
         seen->writes.len = 0;
     seen->outermost = outermost;
-    if (seen->looks < MOST_LOOKS && check_elements_find(&all, ap) >= 0) {
-        seen->looks++;
-        if (!look_back(w, seen, ap))
-            return false;
-    }
+    if (check_elements_find(&all, ap) >= 0 &&
+        may_look(w, ap->storage, work_of(all.n / 8) + (int64_t)seen->writes.len) &&
+        !look_back(w, seen, ap))
+        return false;
     check_elements_add(&all, ap);
     *vec_push(&seen->writes) = (struct past){ap, w->instr, w->round};
     return true;
@@ -215,28 +253,118 @@ static void warn_carried(const struct walk *w, const struct past *past,
     buf_free(&text);
 }
 
+/* The part of a pattern that is in one partition, counted from element `low` of it. */
+static struct nki_ap row_of(const struct walk *w, const struct nki_ap *ap, int64_t low) {
+    struct nki_ap row = *ap;
+    if (w->program->storages.at[ap->storage].space != NKI_HBM) {
+        row.step++;
+        row.count++;
+        row.n_dims--;
+    }
+    row.offset -= low;
+    return row;
+}
+
+static bool has_partitions_of(const struct nki_ap *a, const struct nki_ap *b) {
+    return a->partition <= b->partition &&
+           a->partition + (uint32_t)a->count[0] >= b->partition + (uint32_t)b->count[0];
+}
+
+/* The last write of another round that the read sees, past those of its own round. NULL: there is
+ * none, or it cannot be told. */
+static const struct past *find_carried(struct walk *w, const struct seen *seen,
+                                       const struct nki_ap *ap, size_t n,
+                                       struct check_elements *rest, int64_t low) {
+    bool on_chip = w->program->storages.at[ap->storage].space != NKI_HBM;
+    const struct nki_round *apart[2];
+    for (; n > 0; n--) {
+        const struct past *past = &seen->past.at[n - 1];
+        if (!may_look(w, ap->storage, work_of(nki_ap_free(past->ap))))
+            return NULL;
+        if (!may_meet(w->program, past->ap, ap))
+            continue;
+        struct nki_ap row = row_of(w, past->ap, low);
+        if (past->round == NKI_ROUND_UNKNOWN || past->ap->dtype != ap->dtype || past->ap->indirect)
+            return NULL;
+        if (check_elements_find(rest, &row) < 0)
+            continue;
+        if (are_apart(w->program, past->round, w->round, apart))
+            return past;
+        check_elements_remove(rest, &row);
+        if ((on_chip && !has_partitions_of(past->ap, ap)) || check_elements_none(rest))
+            return NULL;
+    }
+    return NULL;
+}
+
+/* The same where patterns differ: element by element. */
+static const struct past *find_by_element(struct walk *w, const struct seen *seen,
+                                          const struct nki_ap *ap, size_t n) {
+    int64_t low, high;
+    device_ap_span(w->program, ap, &low, &high);
+    struct check_elements rest = {.n = high - low + 1, .size = MAX_OF(dtype_bytes(ap->dtype), 1u)};
+    if (!may_look(w, ap->storage, work_of(rest.n)))
+        return NULL;
+    struct nki_ap row = row_of(w, ap, low);
+    rest.bits = mem_alloc((size_t)rest.n / 8 + 1, 1);
+    check_elements_add(&rest, &row);
+    const struct past *found = find_carried(w, seen, ap, n, &rest, low);
+    free(rest.bits);
+    return found;
+}
+
+/* The place of a pattern among the latest writes; of another one where all are taken. */
+static struct past *latest_of(const struct walk *w, const struct nki_ap *ap) {
+    uint64_t hash = ((uint64_t)ap->storage ^ (uint64_t)ap->offset << 32 ^ ap->partition) *
+                    0x9e3779b97f4a7c15ULL;
+    for (uint32_t k = 0; k < PROBES; k++) {
+        struct past *past = &w->latest[((hash >> 32) + k) & (w->n_latest - 1)];
+        if (!past->ap || same_pattern(past->ap, ap))
+            return past;
+    }
+    return &w->latest[(hash >> 32) & (w->n_latest - 1)];
+}
+
+/* Whether no other round can have written what is read: the storage was last written before the
+ * outermost loop, or all that is read was written in this round, as it mostly is, or in a copy. */
+static bool is_settled(const struct walk *w, const struct seen *seen, const struct nki_ap *ap) {
+    uint32_t last = seen->past.at[seen->past.len - 1].round;
+    const struct past *latest = latest_of(w, ap);
+    if (outermost_loop(w->program, last) != outermost_loop(w->program, w->round))
+        return true;
+    return latest->ap && same_pattern(latest->ap, ap) &&
+           (latest->round == NKI_ROUND_UNKNOWN || is_within(w->program, latest->round, w->round));
+}
+
 /* Looks from the last write back for the one that the read sees. */
 static void note_read(struct walk *w, const struct nki_ap *ap) {
     struct seen *seen = w->seen[ap->storage];
     const struct nki_round *apart[2];
-    if (!seen || seen->told || ap->indirect)
+    const struct past *past = NULL;
+    if (!seen || seen->told || ap->indirect || !seen->past.len || is_settled(w, seen, ap))
         return;
-    for (uint32_t k = 0; k < MIN_OF(seen->n_past, (uint32_t)MOST_PAST); k++) {
-        const struct past *past = &seen->past[(seen->n_past - 1 - k) % MOST_PAST];
-        if (!may_meet(w->program, past->ap, ap))
-            continue;
-        if (past->round == NKI_ROUND_UNKNOWN || !same_pattern(past->ap, ap) ||
-            !are_apart(w->program, past->round, w->round, apart))
+    for (size_t n = seen->past.len; n > 0 && !past; n--) {
+        if (!may_look(w, ap->storage, 1))
             return;
-        warn_carried(w, past, apart);
-        seen->told = true;
-        return;
+        if (may_meet(w->program, seen->past.at[n - 1].ap, ap))
+            past = same_pattern(seen->past.at[n - 1].ap, ap) ? &seen->past.at[n - 1]
+                                                             : find_by_element(w, seen, ap, n);
+        else
+            continue;
+        if (!past)
+            return;
     }
+    if (!past || past->round == NKI_ROUND_UNKNOWN ||
+        !are_apart(w->program, past->round, w->round, apart))
+        return;
+    warn_carried(w, past, apart);
+    seen->told = true;
 }
 
 static void note_write(struct walk *w, const struct nki_ap *ap) {
-    struct seen *seen = seen_of(w, ap->storage);
-    seen->past[seen->n_past++ % MOST_PAST] = (struct past){ap, w->instr, w->round};
+    struct past past = {ap, w->instr, w->round};
+    *vec_push(&seen_of(w, ap->storage)->past) = past;
+    *latest_of(w, ap) = past;
 }
 
 /* ---- the program ------------------------------------------------------------------------------
@@ -267,6 +395,7 @@ static void free_seen(struct walk *w) {
     for (size_t s = 0; s < w->program->storages.len; s++) {
         if (!w->seen[s])
             continue;
+        vec_free(&w->seen[s]->past);
         vec_free(&w->seen[s]->writes);
         free(w->seen[s]->bits);
         free(w->seen[s]);
@@ -281,6 +410,10 @@ bool check_rounds(struct device_image *image, struct diag_list *diags) {
     size_t m = 0;
     if (!program->rounds.len)
         return true;
+    for (w.n_latest = 256; w.n_latest < MOST_LATEST && w.n_latest < 2 * program->instrs.len;)
+        w.n_latest *= 2;
+    w.latest = mem_alloc(w.n_latest, sizeof *w.latest);
+    w.work = MOST_WORK + MORE_WORK * (int64_t)program->instrs.len;
     w.seen = mem_alloc(program->storages.len + 1, sizeof *w.seen);
     for (; w.instr < program->instrs.len && good; w.instr++) {
         for (; m < program->round_marks.len && program->round_marks.at[m].first <= w.instr; m++)
@@ -288,5 +421,6 @@ bool check_rounds(struct device_image *image, struct diag_list *diags) {
         good = look_at(&w);
     }
     free_seen(&w);
+    free(w.latest);
     return good;
 }

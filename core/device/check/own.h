@@ -72,6 +72,9 @@ struct check_elements {
  * leads, nobody knows, so accesses have none. */
 void check_elements_add(const struct check_elements *elements, const struct nki_ap *ap);
 int64_t check_elements_find(const struct check_elements *elements, const struct nki_ap *ap);
+/* Takes those of an access away; whether none is left. */
+void check_elements_remove(const struct check_elements *elements, const struct nki_ap *ap);
+bool check_elements_none(const struct check_elements *elements);
 /* Prints "`y[0, 128]`". */
 void check_print_element(const struct nki_storage *storage, int64_t at, struct buf *out);
 
