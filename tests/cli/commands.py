@@ -75,6 +75,20 @@ def make_task(name, kernel, reference=REFERENCE):
     return folder
 
 
+# Each block of columns is added to what the blocks before it left in `carry`.
+CARRIED = LEGACY.replace("    for n", """    carry = nl.zeros((128, 64), dtype=nl.float32)
+    for n""").replace("        nl.store", """        carry[...] = nl.add(nl.copy(carry), scaled)
+        nl.store""")
+RUNNING = """import numpy as np
+
+def get_inputs():
+    return [np.random.normal(size=(128, 256)).astype(np.float32), 3.0]
+
+def forward(x, factor):
+    blocks = np.cumsum(x.reshape(128, -1, 64) * np.float32(factor), axis=1)
+    return blocks.reshape(x.shape).astype(np.float32)
+"""
+
 HELPER = """import nki.isa as nisa
 
 
@@ -388,6 +402,22 @@ class Sim(Commands):
     def test_a_copy_of_the_input_is_not_credible(self):
         out = self.sim(make_task("copy", LEGACY.replace("value=scaled", "value=tile")), status=1)
         self.assertIs(out["credible"], False)
+
+    def test_numbers_that_hang_on_the_order_of_rounds_are_not_credible(self):
+        running = CARRIED.replace("value=scaled", "value=carry")
+        for name, kernel in (("running", running),
+                             ("long", running.replace("64", "8"))):
+            out = self.sim(make_task(name, kernel, RUNNING.replace("64", "64" if "64" in kernel
+                                                                   else "8")), status=1)
+            self.assertIs(out["correct"], True)
+            self.assertIs(out["credible"], False)
+            found = [one for one in out["diagnostics"] if one["code"] == "hone-order"]
+            self.assertEqual([kernel.splitlines()[one["line"] - 1].strip() for one in found],
+                             ["carry[...] = nl.add(nl.copy(carry), scaled)"])
+        # A sum in two statements is the same in any order.
+        out = self.sim(make_task("sum", CARRIED))
+        self.assertIs(out["credible"], True)
+        self.assertEqual([one["code"] for one in out["diagnostics"]], ["hone-carried-value"])
 
     def test_the_tolerance_can_be_set(self):
         near = LEGACY.replace("tile, factor", "tile, 3.001")

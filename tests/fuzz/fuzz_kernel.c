@@ -119,6 +119,23 @@ static void execute(const struct device_image *image, const struct inputs *input
     free(outputs);
 }
 
+/* Rounds that may run in any order, the last one first: as many instructions, which can run. */
+static void run_turned(const struct nki_program *program, const struct device_generation *device,
+                       const struct inputs *inputs) {
+    struct arena *arena = arena_new();
+    struct nki_program turned;
+    struct diag_list diags = {0};
+    if (nki_program_turn(program, arena, &turned)) {
+        require(turned.instrs.len == program->instrs.len, "each instruction once");
+        struct device_image *image = device_load(&turned, device, &diags);
+        if (image)
+            execute(image, inputs);
+        device_unload(image);
+    }
+    diag_free(&diags);
+    arena_free(arena);
+}
+
 static void run_program(const struct nki_program *program, const struct device_generation *device,
                         const struct inputs *inputs) {
     struct diag_list diags = {0};
@@ -132,6 +149,7 @@ static void run_program(const struct nki_program *program, const struct device_g
         require(isfinite(profile->latency_us) && profile->latency_us >= 0, "a latency");
         device_profile_free(profile);
         execute(image, inputs);
+        run_turned(program, device, inputs);
     }
     device_unload(image);
     buf_free(&printed);

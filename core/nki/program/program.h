@@ -556,6 +556,12 @@ void nki_repeat_note(struct nki_program *program, const struct nki_fold *loop);
 struct nki_program *nki_program_shorten(const struct nki_program *program, uint32_t rounds,
                                         size_t most) CC_MUST_USE;
 
+/* The program with loops whose rounds may run in any order begun at their last round. It shares all
+ * but the list of instructions, which is in the arena; it is not to be freed. False where rounds
+ * are not known (they were copied) or there are none. */
+bool nki_program_turn(const struct nki_program *program, struct arena *arena,
+                      struct nki_program *turned) CC_MUST_USE;
+
 /* ---- what a program does with its inputs and outputs ---------------------------------------- */
 
 #define NKI_FACT_OUTPUTS 64

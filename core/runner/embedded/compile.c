@@ -259,6 +259,16 @@ static bool execution_fits(struct evaluation *evaluation) {
     return evaluation_tell_diags(evaluation) && is_put_aside(evaluation, work.bytes);
 }
 
+struct nki_program *compile_every_round(struct evaluation *evaluation, size_t most) {
+    struct nki_specialise_options options = options_for(evaluation, evaluation->result.kernel_name);
+    struct diag_list diags = {0};
+    options.every_round = true;
+    options.max_instructions = most;
+    struct nki_program *program = nki_specialise(evaluation->tree, &options, &diags);
+    diag_free(&diags);
+    return program;
+}
+
 /* Specialises and checks. *folded: whether rounds of loops were left out. */
 static void compile(struct evaluation *evaluation, uint32_t rounds, bool *folded) {
     struct nki_specialise_options options = options_for(evaluation, evaluation->result.kernel_name);

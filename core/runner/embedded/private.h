@@ -12,6 +12,13 @@
 
 struct evaluation;
 
+/* Which output has other numbers where rounds run in another order, and by how much (relative L2).
+ * 0: none was found. */
+struct order_found {
+    double off;
+    size_t output;
+};
+
 /* One seed on its way: inputs, the kernel's outputs, the comparison. */
 struct seed_run {
     struct evaluation *evaluation;
@@ -24,6 +31,7 @@ struct seed_run {
     struct err err; /* how the execution failed */
     struct task_comparison comparison;
     struct diagnose_show show; /* of the first seed */
+    struct order_found order;  /* the same */
     volatile int cancel;
     bool executed, compared, told;
     bool held, ended; /* it is wrong, and seeds before it are not compared yet; nothing follows */
@@ -108,6 +116,18 @@ void evaluation_use_task_floor(struct evaluation *evaluation);
 bool here_find_kernel(struct evaluation *evaluation, struct err *err) CC_MUST_USE;
 bool here_find_inputs(struct evaluation *evaluation, struct err *err) CC_MUST_USE;
 bool here_specialise(struct evaluation *evaluation, struct err *err) CC_MUST_USE;
+
+/* compile.c: the same program with every round of its loops evaluated; NULL where it has more than
+ * `most` instructions. */
+struct nki_program *compile_every_round(struct evaluation *evaluation, size_t most) CC_MUST_USE;
+
+/* order.c: whether a run was found to carry values through rounds that may run in any order; then
+ * executes it in another one and says (order_tell, order_judge) what comes out otherwise. */
+bool order_matters(const struct seed_run *run);
+void order_try(struct seed_run *run, const struct array *inputs, size_t count,
+               const struct device_limits *limits);
+void order_tell(struct seed_run *run);
+void order_judge(const struct evaluation *evaluation, struct task_verdict *verdict);
 
 /* How many seeds run at once, where there are the cores and the memory. */
 #define VERIFY_PARALLEL ((size_t)2)

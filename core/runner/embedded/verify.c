@@ -249,6 +249,8 @@ static void execute_work(void *data) {
     run->executed =
         device_execute(evaluation->image, inputs, count, run->outputs, &limits, &run->err);
     run->execute_s = seconds_since(start);
+    if (order_matters(run))
+        order_try(run, inputs, count, &limits);
     arena_free(arena);
     if (run->executed && evaluation->job.output_folder && !shapes_is_later(evaluation))
         run->executed = outputs_write(run, &run->err);
@@ -259,6 +261,7 @@ static void execute_done(void *data) {
     struct evaluation *evaluation = run->evaluation;
     evaluation->execute_s += run->execute_s;
     tell_tiles(run);
+    order_tell(run);
     if (!run->executed)
         fail_run(run, &run->err);
     else if (is_given_up(run))
@@ -335,6 +338,7 @@ static void start_runs(struct evaluation *evaluation) {
     tell_runs(evaluation, true);
     if (evaluation->reference)
         judge(evaluation);
+    order_judge(evaluation, &evaluation->result.verdict);
     events_phase("execute", evaluation->execute_s);
     if (evaluation->reference)
         events_phase("compare", evaluation->compare_s);
