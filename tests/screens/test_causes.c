@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Screen 5 and the question to a planner say the same of why a kernel takes its time: in each
- * situation of the recorded sessions what limits, each bound, and the costliest line. */
+ * situation of the recorded sessions what limits, each bound, the costliest line, and the
+ * account of causes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,8 @@
 #include "screens/acts.h"
 #include "tune/read/read.h"
 #include "tune/situations.h"
+
+static int with_causes; /* situations whose question has an account of causes */
 
 static const char *section(const struct tune_context *context, const char *name) {
     for (size_t i = 0; i < context->sections.len; i++)
@@ -54,6 +57,26 @@ static void line_is_the_same(struct views *views, const char *lines) {
     assert_true(shows(views, "", both));
 }
 
+/* W shows each line of the account of causes that the question has. */
+static void account_is_the_same(struct views *views, const char *causes) {
+    struct tui_canvas *canvas = tui_canvas_new(120, 1000, false);
+    struct buf screen = {0};
+    struct str rest = str_of(causes), line;
+    size_t lines = 0;
+    replay_keys(views, "W");
+    views_draw(views, tui_area_all(canvas), REPLAY_START_MS);
+    tui_canvas_print(canvas, false, &screen);
+    for (; str_next(&rest, '\n', &line); lines++) {
+        char text[1000];
+        snprintf(text, sizeof text, STR_FMT, STR_ARG(str_trim(line)));
+        if (!str_starts(line, "By the device model") && !strstr(screen.at, text))
+            fail_msg("the screen does not have '%s'", text);
+    }
+    assert_true(lines > 8);
+    buf_free(&screen);
+    tui_canvas_free(canvas);
+}
+
 static void compare(void *data, const struct situation *situation) {
     const struct tune_state *state = situation->state;
     const struct tune_attempt *attempt = tune_state_attempt(state, state->incumbent);
@@ -68,6 +91,11 @@ static void compare(void *data, const struct situation *situation) {
     for (size_t i = 0; i < attempt->bounds.len && i < 3; i++) /* as many as there is room for */
         bound_is_the_same(views, profile, &attempt->bounds.at[i]);
     line_is_the_same(views, section(situation->context, "cost per line"));
+    for (size_t i = 0; i < situation->context->sections.len; i++) /* older records have none */
+        if (!strcmp(situation->context->sections.at[i].name, "causes")) {
+            account_is_the_same(views, situation->context->sections.at[i].text);
+            with_causes++;
+        }
     views_free(views);
     ++*(int *)data;
 }
@@ -86,6 +114,7 @@ static void the_screen_and_the_question_agree(void **unused) {
         free(log);
     }
     assert_int_equal(compared, 12);
+    assert_true(with_causes >= 6);
 }
 
 int main(void) {

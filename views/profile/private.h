@@ -11,6 +11,7 @@ enum profile_part {
     PROFILE_LINES,
     PROFILE_TIMELINE,
     PROFILE_ROOFLINE,
+    PROFILE_ACCOUNT,
     PROFILE_QUERY,
     PROFILE_PARTS
 };
@@ -61,6 +62,20 @@ struct profile_query {
     int attempt;
 };
 
+/* A row of the account of why the kernel takes its time: a line of it, or where one goes on. */
+struct profile_account_row {
+    struct str text;
+    int indent;
+    bool head;
+    int line; /* of the kernel, that the whole line names first; 0: none */
+};
+struct profile_account {
+    struct buf text; /* empty: nothing is known */
+    VEC(struct profile_account_row) rows;
+    int cols; /* that they are folded for */
+    struct tui_list list;
+};
+
 struct profile {
     struct tui_list list; /* of lines, or of the queues of the timeline */
     enum profile_part part;
@@ -68,6 +83,7 @@ struct profile {
     int line, attempt;    /* under the cursor; line 0: none */
     int shown;            /* the attempt whose profile this is */
     struct profile_query query;
+    struct profile_account account;
     struct timeline timeline;
     struct timeline other; /* of the attempt that it is compared with */
     VEC(int) hot;          /* lines of the source in the order of the list */
@@ -104,6 +120,12 @@ void profile_query_draw(struct views *views, struct tui_area area);
 bool profile_query_complete(struct views *views, struct str typed, struct buf *line);
 struct str profile_query_line(const struct profile_query *query, int row);
 void profile_query_forget(struct profile_query *query);
+
+/* account.c */
+void profile_account_draw(struct views *views, struct tui_area area,
+                          const struct tune_attempt *attempt);
+struct str profile_account_line(const struct profile_account *account, int row);
+void profile_account_forget(struct profile_account *account);
 
 /* causes.c: the list `waits`, from its first row; the reason of the next span; false: there is no
  * more. */

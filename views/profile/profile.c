@@ -417,6 +417,7 @@ static void draw_part(struct views *views, struct tui_area area,
         profile_timeline_draw(views, area, attempt, beside(views, attempt));
         break;
     case PROFILE_QUERY: profile_query_draw(views, area); break;
+    case PROFILE_ACCOUNT: profile_account_draw(views, area, attempt); break;
     case PROFILE_ROOFLINE:
         if (!profile_roofline_draw(views, area, attempt))
             draw_no_roofline(views, area, attempt);
@@ -427,7 +428,8 @@ static void draw_part(struct views *views, struct tui_area area,
 
 static void profile_draw(struct views *views, struct tui_area body) {
     static const char *const titles[PROFILE_PARTS] = {"cost per line", "engine timeline",
-                                                      "roofline", "questions in SQL"};
+                                                      "roofline", "why it takes that long",
+                                                      "questions in SQL"};
     static const struct tui_share rows_of[] = {{14, 0}, {4, 1}};
     const struct tune_attempt *a, *b;
     views_pair(views, &a, &b);
@@ -475,6 +477,14 @@ static void do_timeline(struct views *views, struct str args, struct views_reque
     (void)request;
     profile->part = (profile->part + 1) % PROFILE_PARTS;
     profile->list.cursor = in_timeline(views) ? profile_timeline_busiest(&profile->timeline) : 0;
+    profile->line = 0;
+}
+
+static void do_why(struct views *views, struct str args, struct views_request *request) {
+    struct profile *profile = profile_of(views);
+    (void)args;
+    (void)request;
+    profile->part = profile->part == PROFILE_ACCOUNT ? PROFILE_LINES : PROFILE_ACCOUNT;
     profile->line = 0;
 }
 
@@ -529,13 +539,17 @@ static struct str profile_line(const void *data, int row) {
     const struct profile *profile = profile_of(data);
     if (profile->part == PROFILE_QUERY)
         return profile_query_line(&profile->query, row);
+    if (profile->part == PROFILE_ACCOUNT)
+        return profile_account_line(&profile->account, row);
     bool there = profile->part == PROFILE_LINES && row >= 0 && (size_t)row < profile->hot.len;
     return there ? str_trim(source_line(&profile->source, profile->hot.at[row])) : STR("");
 }
 
 static struct tui_list *profile_list(struct views *views) {
     struct profile *profile = profile_of(views);
-    return profile->part == PROFILE_QUERY ? &profile->query.list : &profile->list;
+    return profile->part == PROFILE_QUERY     ? &profile->query.list
+           : profile->part == PROFILE_ACCOUNT ? &profile->account.list
+                                              : &profile->list;
 }
 
 /* The part of the screen that shows stays the same. */
@@ -545,6 +559,7 @@ static void profile_forget(struct views *views) {
     profile_timeline_free(&profile->timeline);
     profile_timeline_free(&profile->other);
     profile_query_forget(&profile->query);
+    profile_account_forget(&profile->account);
     profile->list = (struct tui_list){0};
     vec_free(&profile->hot);
     profile->line = 0;
@@ -553,8 +568,13 @@ static void profile_forget(struct views *views) {
 #define NONE TUNE_ACTIONS
 static const struct command commands[] = {
     {"timeline", "timeline/roofline",
-     "show cost per line, the engine timeline, the roofline, questions in SQL", WHERE_OWN,
-     PLACE_LOOK, NONE, do_timeline, NULL, NULL},
+     "show cost per line, the engine timeline, the roofline, why it takes that long, questions in "
+     "SQL",
+     WHERE_OWN, PLACE_LOOK, NONE, do_timeline, NULL, NULL},
+    {"why", "why",
+     "show why it takes that long: critical path, idle time, stalls, memory, timed changes, and "
+     "back",
+     WHERE_OWN, PLACE_LOOK, NONE, do_why, NULL, NULL},
     {"zoom-in", "zoom in", "zoom in: show half as much of the timeline, around the cursor",
      WHERE_OWN, PLACE_LOOK, NONE, do_zoom_in, in_timeline, NULL},
     {"zoom-out", "zoom out", "zoom out: show twice as much of the timeline", WHERE_OWN, PLACE_LOOK,
@@ -576,11 +596,12 @@ static const struct command commands[] = {
 const struct screen profile_screen = {
     .name = "profile",
     .about = "where the time goes",
-    .command = {"profile", "", "screen 5: metrics, bounds, roofline, timeline", WHERE_TUNING,
-                PLACE_OPEN, NONE, NULL, NULL, NULL},
+    .command = {"profile", "", "screen 5: metrics, bounds, causes, roofline, timeline",
+                WHERE_TUNING, PLACE_OPEN, NONE, NULL, NULL, NULL},
     .key = "5",
     .takes = "approve",
-    .keys = "t timeline\n+ zoom-in\n= zoom-in\n- zoom-out\nn next-critical\nN previous-critical\n"
+    .keys = "t timeline\nW why\n+ zoom-in\n= zoom-in\n- zoom-out\nn next-critical\nN "
+            "previous-critical\n"
             "Q query\ni type-query\n",
     .commands = commands,
     .n_commands = COUNT_OF(commands),
