@@ -5,11 +5,11 @@
 
 #include "diagnose/diagnose.h"
 
-#define SITES_MOST 1024  /* statements; kernels with more are generated, and not looked at */
-#define PICKS_MOST 6     /* tiles of a statement that are compared */
-#define LINE_MOST 16     /* elements side by side that are compared */
-#define SUSPECTS_MOST 5  /* that are told */
-#define ALTERED_MOST 400 /* programs that are tried */
+#define SITES_MOST 1024   /* statements; kernels with more are generated, and not looked at */
+#define PICKS_MOST 6      /* tiles of a statement that are compared */
+#define LINE_MOST 16      /* elements side by side that are compared */
+#define SUSPECTS_MOST 5   /* that are told */
+#define ALTERED_MOST 4000 /* programs that are tried */
 
 /* How a tile may stand in the reference: as it is, or as what engines rather have. */
 enum change { CHANGE_NONE, CHANGE_NEGATIVE, CHANGE_INVERSE, CHANGE_SQUARE, CHANGE_ROOT };
@@ -44,6 +44,7 @@ struct site {
     enum standing standing;
     uint32_t bad_line; /* the first that matches nothing; UINT32_MAX */
     int array;         /* what it matches; -1 */
+    bool is_plain;     /* .. as it is, neither negated nor inverted */
     bool clear;        /* something right is made of it */
     double weight;     /* of the suspicion; 0: none */
     char reason[320];

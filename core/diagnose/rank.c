@@ -26,6 +26,7 @@ static void stand(struct study *study, size_t s) {
             site->bad_line = i;
         if (line->array >= 0 && site->array < 0)
             site->array = (int)i;
+        site->is_plain = line->array >= 0 && line->change == CHANGE_NONE;
         tally.right += line->array >= 0 && line->off <= study->off_tight;
         tally.near += line->array >= 0 && line->off > study->off_tight;
         tally.bad += line->array < 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program alone shows, without any numbers: parts of an input that nobody reads, tiles
- * that are written and never read, a sum that takes the same tile twice. A kernel may do so and be
+/* What the program alone shows, without any numbers: parts of an input that nobody reads, parts of
+ * an output that nobody writes, a sum that takes the same tile twice. A kernel may do so and be
  * right; in one that is wrong, it is where to look first. */
 #include "diagnose/private.h"
 
@@ -86,6 +86,55 @@ static void look_at_input(struct study *study, uint32_t storage) {
     free(reading.read);
 }
 
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+/* As read_input, for what is written. */
+static void write_output(struct study *study, uint32_t storage, struct reading *written) {
+    const struct nki_program *program = study->program;
+    for (uint32_t i = 0; i < program->instrs.len && !written->indirect; i++) {
+        struct operand_at list[OPERANDS_MOST];
+        const struct nki_instr *instr = &program->instrs.at[i];
+        size_t n = operands_of(program, instr, list, OPERANDS_MOST);
+        for (size_t k = 0; k < n; k++) {
+            if (list[k].ap->storage != storage || !list[k].writes)
+                continue;
+            written->indirect = list[k].ap->indirect || instr->mask ||
+                                list[k].ap->dtype != program->storages.at[storage].dtype;
+            mark(written, list[k].ap);
+        }
+        if (i % 1024 == 0 && study_is_late(study))
+            written->indirect = true;
+    }
+    for (int64_t i = 0; i < written->size; i++)
+        written->missed += !written->read[i];
+}
+
+static void look_at_output(struct study *study, uint32_t storage) {
+    const struct nki_storage *output = &study->program->storages.at[storage];
+    struct reading written = {.size = (int64_t)(output->bytes / dtype_bytes(output->dtype))};
+    if (written.size <= 0 || written.size > COVERED_MOST)
+        return;
+    written.read = mem_alloc((size_t)written.size, 1);
+    write_output(study, storage, &written);
+    for (uint32_t s = 0; !written.indirect && written.missed && s < study->sites.len; s++) {
+        struct site *site = &study->sites.at[s];
+        struct operand_at list[OPERANDS_MOST];
+        size_t n = operands_of(study->program, &study->program->instrs.at[site->first], list,
+                               OPERANDS_MOST);
+        for (size_t k = 0; k < n; k++) {
+            if (list[k].ap->storage != storage || !list[k].writes || site->weight >= 76)
+                continue;
+            snprintf(site->reason, sizeof site->reason,
+                     "this %s writes to the output `%.40s`, of which %lld of %lld elements are "
+                     "never written",
+                     nki_op_name((enum nki_op)site->op), output->name, (long long)written.missed,
+                     (long long)written.size);
+            suspect(study, s, 77);
+        }
+    }
+    free(written.read);
+}
+
 /* ---- the same tile again -------------------------------------------------------------------- */
 
 /* What an accumulating statement read and wrote when it came by last. */
@@ -148,5 +197,8 @@ void signs_find(struct study *study) {
     for (uint32_t s = 0; s < study->program->storages.len; s++)
         if (study->program->storages.at[s].input >= 0)
             look_at_input(study, s);
+    for (uint32_t s = 0; s < study->program->storages.len; s++)
+        if (study->program->storages.at[s].output >= 0)
+            look_at_output(study, s);
     look_at_sums(study);
 }

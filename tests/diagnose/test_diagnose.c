@@ -38,11 +38,13 @@ static const char head[] = "import nki\nimport nki.isa as nisa\nimport nki.langu
                            "    c = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)\n"
                            "    nisa.dma_copy(dst=a, src=x)\n"; /* line 12 */
 
-/* y should be exp(x) * 0.5 + 1; `body` says what it is, from line 13 on. */
+/* y should be exp(x) * 0.5 + 1; `body` says what it is, from line 13 on, and c is stored where it
+ * does not return itself. */
 static void bench_start(struct bench *b, const char *body) {
     *b = (struct bench){0};
     struct buf text = {0};
-    buf_printf(&text, "%s%s    nisa.dma_copy(dst=y, src=c)\n    return y\n", head, body);
+    buf_printf(&text, "%s%s%s", head, body,
+               strstr(body, "return") ? "" : "    nisa.dma_copy(dst=y, src=c)\n    return y\n");
     b->tree = nki_parse("kernel.py", buf_str(&text), &b->diags);
     buf_free(&text);
     b->x = mem_alloc(ROWS * COLUMNS, sizeof(float));
@@ -218,6 +220,72 @@ static void a_parent_that_is_wrong_is_not_believed(void **state) {
     bench_end(&wrong);
 }
 
+#define EXP "    nisa.activation(dst=b, op=nl.exp, data=a)\n"
+#define HALF                                                                 \
+    "    nisa.tensor_scalar(dst=c, data=b, op0=nl.multiply, operand0=0.5,\n" \
+    "                       op1=nl.add, operand1=1.0)\n"
+
+/* The first suspect is the statement in that line, and what was tried out is said. */
+static void is_mended(const char *body, int line, const char *how) {
+    struct bench b;
+    const struct diag *found = suspect_of(&b, body);
+    assert_non_null(found);
+    assert_int_equal(found->line, line);
+    if (!strstr(found->message, how))
+        fail_msg("no '%s' in '%s'", how, found->message);
+    bench_end(&b);
+}
+
+/* Each tile is one that the reference has: only where it lies is wrong. */
+static void tiles_in_wrong_places_are_found(void **state) {
+    (void)state;
+    is_mended(EXP HALF "    for n in range(4):\n"
+                       "        nisa.dma_copy(dst=y[0:128, (3 - n) * 16:(4 - n) * 16],\n"
+                       "                      src=c[0:128, n * 16:(n + 1) * 16])\n"
+                       "    return y\n",
+              17, "the tiles of dst at elements 0, 16, 32, 48");
+    is_mended(EXP HALF "    for n in range(4):\n"
+                       "        nisa.dma_copy(dst=y[0:128, n * 16:(n + 1) * 16],\n"
+                       "                      src=c[0:128, 0:16])\n"
+                       "    return y\n",
+              17, "the tiles of src at elements 0, 16, 32, 48");
+    is_mended(EXP HALF "    for m in range(2):\n"
+                       "        for n in range(4):\n"
+                       "            nisa.dma_copy(\n"
+                       "                dst=y[(1 - m) * 64:(2 - m) * 64, n * 16:(n + 1) * 16],\n"
+                       "                src=c[m * 64:(m + 1) * 64, n * 16:(n + 1) * 16])\n"
+                       "    return y\n",
+              18, "the tiles of dst at elements 0, 16, 32, 48, ..");
+}
+
+static void another_tile_and_another_instruction_are_tried(void **state) {
+    (void)state;
+    is_mended(EXP "    nisa.tensor_scalar(dst=c, data=a, op0=nl.multiply, operand0=0.5,\n"
+                  "                       op1=nl.add, operand1=1.0)\n",
+              14, "from a tensor of the same shape that is never read");
+    is_mended(EXP "    nisa.tensor_scalar(dst=a, data=b, op0=nl.multiply, operand0=0.5)\n"
+                  "    nisa.tensor_scalar(dst=c, data=b, op0=nl.add, operand0=1.0)\n",
+              15, "`a` as data in place of `b`");
+    is_mended("    nisa.reciprocal(dst=b, data=a)\n" HALF, 13, "nl.exp in place of this");
+    is_mended("    nisa.tensor_copy(dst=b, src=a)\n" HALF, 13, "nl.exp in place of this");
+    is_mended("    nisa.activation(dst=b, op=nl.exp, data=a, scale=-1.0)\n" HALF, 13, "scale=1");
+}
+
+static void parts_that_are_never_written_are_told(void **state) {
+    (void)state;
+    is_mended(EXP HALF "    nisa.dma_copy(dst=y[0:128, 0:60], src=c[0:128, 0:60])\n    return y\n",
+              16, "512 of 8192 elements are never written");
+}
+
+/* Of outputs that are written twice the first tile says nothing. */
+static void outputs_that_are_written_twice_are_judged_at_the_end(void **state) {
+    (void)state;
+    is_mended("    nisa.dma_copy(dst=y, src=a)\n" EXP
+              "    nisa.tensor_scalar(dst=c, data=b, op0=nl.multiply, operand0=0.25,\n"
+              "                       op1=nl.add, operand1=1.0)\n",
+              15, "operand0=0.5");
+}
+
 static void time_is_kept(void **state) {
     (void)state;
     struct bench b;
@@ -240,6 +308,10 @@ int main(void) {
         cmocka_unit_test(right_outputs_of_another_order_are_not_used),
         cmocka_unit_test(a_kernel_that_is_right_shows_where_another_departs),
         cmocka_unit_test(a_parent_that_is_wrong_is_not_believed),
+        cmocka_unit_test(tiles_in_wrong_places_are_found),
+        cmocka_unit_test(another_tile_and_another_instruction_are_tried),
+        cmocka_unit_test(parts_that_are_never_written_are_told),
+        cmocka_unit_test(outputs_that_are_written_twice_are_judged_at_the_end),
         cmocka_unit_test(time_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
