@@ -286,22 +286,6 @@ static void numbers_of_the_hardware_come_from_its_table(void **unused) {
     buf_free(&text);
 }
 
-/* What the menu says of rates and sizes holds for the generations that an entry is shown for. */
-static void the_menu_has_the_tables_numbers(void **unused) {
-    (void)unused;
-    struct str menu = embed_find("prompts/menu.md");
-    static const char *const devices[] = {"trn1", "trn2", "trn3"};
-    assert_non_null(memmem(menu.at, menu.len, "four times the rate of\nfp32", 27));
-    assert_non_null(memmem(menu.at, menu.len, "columns stationary and 512 moving", 33));
-    assert_non_null(memmem(menu.at, menu.len, "128 rows of contraction, 128 columns", 36));
-    for (size_t i = 0; i < COUNT_OF(devices); i++) {
-        const struct device_generation *row = device_generation_find(devices[i]);
-        assert_true(fabs(row->pe_tflops_bf16 / row->pe_tflops_fp32 - 4) < 0.02);
-        assert_true(row->pe_columns_fp32 >= 512);
-    }
-    assert_int_equal(DEVICE_PE_ROWS, 128);
-}
-
 /* What templates say in prose of partitions and products is what the table has. */
 static void templates_hold(void **unused) {
     (void)unused;
@@ -629,7 +613,6 @@ int main(void) {
         cmocka_unit_test(prompts_say_what_a_gain_rests_on),
         cmocka_unit_test(facts_are_those_of_the_tables),
         cmocka_unit_test(numbers_of_the_hardware_come_from_its_table),
-        cmocka_unit_test(the_menu_has_the_tables_numbers),
         cmocka_unit_test(templates_hold),
         cmocka_unit_test(what_limits_is_what_saves_the_most),
         cmocka_unit_test(a_profile_has_no_zeros_exponents_or_sums),
