@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pty
+import select
 import signal
 import stat
 import subprocess
@@ -209,6 +210,25 @@ class Mcp(unittest.TestCase):
             self.assertEqual(answer, {"jsonrpc": "2.0", "id": answer["id"], "result": {}})
             own = json.loads(number)
             self.assertEqual(answer["id"], int(float(own)) if isinstance(own, int) else own)
+        self.assertEqual(agent.close(), 0)
+
+    def test_who_does_not_read_is_not_read_either(self):
+        """What waits to be read stays small; nothing of it is lost."""
+        agent = self.agent(revision=BEFORE)
+        line = b'{"jsonrpc":"2.0","id":%d,"method":"tools/list"}\n'
+        data = b"".join(line % number for number in range(40000))
+        out, sent = agent.process.stdin.fileno(), 0
+        os.set_blocking(out, False)
+        while sent < len(data) and select.select([], [out], [], 10)[1]:
+            sent += os.write(out, data[sent:sent + 4096])
+        self.assertLess(sent, len(data) // 2)
+        os.set_blocking(out, True)
+        end = data.index(b"\n", sent) + 1  # of the line that is under way
+        writer = threading.Thread(target=os.write, args=(out, data[sent:end]))
+        writer.start()
+        for number in range(data.count(b"\n", 0, end)):
+            self.assertEqual(agent.read()["id"], number)
+        writer.join()
         self.assertEqual(agent.close(), 0)
 
     def test_half_a_character_is_no_reason_for_silence(self):

@@ -93,12 +93,11 @@ static void on_out(void *data, int events) {
     go_on(data);
 }
 
+/* Also where something waits already: that is how it is seen that too much does. */
 void mcp_stream_send(struct mcp_stream *stream, struct str line) {
-    bool waits = stream->kept.len > 0;
     buf_add(&stream->kept, line.at, line.len);
     buf_putc(&stream->kept, '\n');
-    if (!waits)
-        go_on(stream);
+    go_on(stream);
 }
 
 void mcp_stream_flush(struct mcp_stream *stream, int limit_ms) {
