@@ -400,6 +400,15 @@ struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed,
     return cached(&(struct place){reference_path, shapes_only, NULL}, seed);
 }
 
+struct task_inputs *task_shapes_copy(const struct task_inputs *inputs) {
+    struct task_inputs *copy = inputs ? mem_dup(inputs, sizeof *inputs) : NULL;
+    for (size_t i = 0; copy && i < copy->count; i++) {
+        copy->values[i].text = mem_strdup(inputs->values[i].text);
+        copy->values[i].name = mem_strdup(inputs->values[i].name);
+    }
+    return copy;
+}
+
 struct task_inputs *task_shapes_cached(const char *reference_path, int64_t seed,
                                        struct task_seen *seen) {
     return cached(&(struct place){reference_path, true, seen}, seed);
@@ -459,8 +468,8 @@ char *task_graph_read(const char *reference_path, size_t *size, struct err *err)
     return text;
 }
 
-bool task_graph_is_cached(const char *reference_path) {
-    char *of = task_cache_of(reference_path, NULL);
+bool task_graph_is_cached(const char *reference_path, struct task_seen *seen) {
+    char *of = cache_of(reference_path, seen, NULL);
     bool there = of && task_graph_there(of);
     free(of);
     return there;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "task/seen.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "task/closure.h"
 
 /* A change may leave the times as they are, when it comes within their resolution (two seconds on
- * some file systems) after the last one. So what changed just now is read once more. */
+ * some file systems) after the last one. So what changed just now is read once more by each look.
+ */
 #define SETTLED_MS 3000
 #define TEXTS_MOST ((size_t)64 << 20) /* bytes of all texts that are kept in memory */
 
@@ -19,24 +22,48 @@ struct file {
     char sha[65];     /* SHA-256; empty: it is not known */
     char *text;       /* NULL: it is not kept */
     size_t size;
+    bool settled;  /* its times would show another change */
+    unsigned look; /* in which it was read */
 };
+/* The lock is never held while a disk is asked. */
 struct task_seen {
+    pthread_mutex_t lock;
+    atomic_int holders;
     struct file *files;
-    size_t bytes; /* of texts */
+    size_t bytes;  /* of texts */
+    unsigned look; /* the last one that began; 0: none */
 };
 
 struct task_seen *task_seen_new(void) {
-    return mem_alloc(1, sizeof(struct task_seen));
+    struct task_seen *seen = mem_alloc(1, sizeof *seen);
+    pthread_mutex_init(&seen->lock, NULL);
+    atomic_init(&seen->holders, 1);
+    return seen;
+}
+
+struct task_seen *task_seen_hold(struct task_seen *seen) {
+    if (seen)
+        atomic_fetch_add(&seen->holders, 1);
+    return seen;
 }
 
 void task_seen_free(struct task_seen *seen) {
-    for (struct file *at = seen ? seen->files : NULL, *next; at; at = next) {
+    if (!seen || atomic_fetch_sub(&seen->holders, 1) > 1)
+        return;
+    for (struct file *at = seen->files, *next; at; at = next) {
         next = at->next;
         free(at->text);
         free(at->path);
         free(at);
     }
+    pthread_mutex_destroy(&seen->lock);
     free(seen);
+}
+
+void task_seen_look(struct task_seen *seen) {
+    pthread_mutex_lock(&seen->lock);
+    seen->look++;
+    pthread_mutex_unlock(&seen->lock);
 }
 
 static bool is_same_time(struct timespec a, struct timespec b) {
@@ -62,14 +89,22 @@ static struct file *find(const struct task_seen *seen, const char *path) {
     return at;
 }
 
-static bool is_as_seen(const struct file *file, const char *path) {
-    struct stat now;
-    return stat(path, &now) == 0 && task_file_is_same(&now, &file->was);
+/* Whether it is what was read. */
+static bool is_as_seen(const struct task_seen *seen, const struct file *file,
+                       const struct stat *now) {
+    bool counts = file->settled || (seen->look && file->look == seen->look);
+    return counts && task_file_is_same(now, &file->was);
 }
 
-bool task_seen_is(const struct task_seen *seen, const char *path, const char *hash) {
+bool task_seen_is(struct task_seen *seen, const char *path, const char *hash) {
+    struct stat now;
+    if (stat(path, &now) != 0)
+        return false;
+    pthread_mutex_lock(&seen->lock);
     const struct file *file = find(seen, path);
-    return file && !strcmp(file->hash.hex, hash) && is_as_seen(file, path);
+    bool is = file && !strcmp(file->hash.hex, hash) && is_as_seen(seen, file, &now);
+    pthread_mutex_unlock(&seen->lock);
+    return is;
 }
 
 static void text_drop(struct task_seen *seen, struct file *file) {
@@ -79,32 +114,29 @@ static void text_drop(struct task_seen *seen, struct file *file) {
     file->text = NULL;
 }
 
-/* NULL when it may have changed while it was read, or may again without a trace. */
-static struct file *note(struct task_seen *seen, const char *path, const struct stat *before) {
-    struct stat after;
-    if (!task_file_is_settled(before) || stat(path, &after) != 0 ||
-        !task_file_is_same(before, &after))
-        return NULL;
+/* The lock is held. */
+static struct file *note(struct task_seen *seen, const char *path, const struct stat *was) {
     struct file *file = find(seen, path);
     if (!file) {
         file = mem_alloc(1, sizeof *file);
         *file = (struct file){.next = seen->files, .path = mem_strdup(path)};
         seen->files = file;
     }
-    if (!task_file_is_same(&file->was, &after)) {
+    if (!file->settled || !task_file_is_same(&file->was, was)) {
         text_drop(seen, file);
         file->hash = (struct hash){0};
         file->sha[0] = '\0';
     }
-    file->was = after;
+    file->was = *was;
+    file->settled = task_file_is_settled(was);
+    file->look = seen->look;
     return file;
 }
 
-void task_seen_note(struct task_seen *seen, const char *path, const struct stat *before,
-                    const struct hash *hash) {
-    struct file *file = note(seen, path, before);
-    if (file)
-        file->hash = *hash;
+/* Whether it did not change while it was read. */
+static bool held_still(const char *path, const struct stat *before) {
+    struct stat after;
+    return stat(path, &after) == 0 && task_file_is_same(before, &after);
 }
 
 static char *copy_of(const char *text, size_t size) {
@@ -121,36 +153,55 @@ static void text_keep(struct task_seen *seen, struct file *file, const char *tex
     seen->bytes += size;
 }
 
-char *task_seen_read(struct task_seen *seen, const char *path, size_t *size, struct err *err) {
-    struct file *file = seen ? find(seen, path) : NULL;
-    struct stat before;
-    if (file && file->text && is_as_seen(file, path)) {
+static char *recall(struct task_seen *seen, const char *path, const struct stat *now,
+                    size_t *size) {
+    char *text = NULL;
+    pthread_mutex_lock(&seen->lock);
+    const struct file *file = find(seen, path);
+    if (file && file->text && is_as_seen(seen, file, now)) {
         *size = file->size;
-        return copy_of(file->text, file->size);
+        text = copy_of(file->text, file->size);
     }
+    pthread_mutex_unlock(&seen->lock);
+    return text;
+}
+
+char *task_seen_read(struct task_seen *seen, const char *path, size_t *size, struct err *err) {
+    struct stat before;
     bool there = seen && stat(path, &before) == 0;
-    char *text = file_read(path, TASK_MAX_FILE_BYTES, size, err);
-    if (!there || !text)
+    char *text = there ? recall(seen, path, &before, size) : NULL;
+    if (text)
         return text;
-    file = note(seen, path, &before);
-    if (!file)
+    text = file_read(path, TASK_MAX_FILE_BYTES, size, err);
+    if (!there || !text || !held_still(path, &before))
         return text;
-    file->hash = hash_content(text, *size);
+    struct hash hash = hash_content(text, *size);
+    pthread_mutex_lock(&seen->lock);
+    struct file *file = note(seen, path, &before);
+    file->hash = hash;
     text_keep(seen, file, text, *size);
+    pthread_mutex_unlock(&seen->lock);
     return text;
 }
 
 bool task_seen_sha256(struct task_seen *seen, const char *path, char hex[65]) {
-    struct file *file = seen ? find(seen, path) : NULL;
     struct stat before;
-    if (file && file->sha[0] && is_as_seen(file, path)) {
-        memcpy(hex, file->sha, sizeof file->sha);
-        return true;
+    bool there = seen && stat(path, &before) == 0, known = false;
+    if (there) {
+        pthread_mutex_lock(&seen->lock);
+        const struct file *file = find(seen, path);
+        known = file && file->sha[0] && is_as_seen(seen, file, &before);
+        if (known)
+            memcpy(hex, file->sha, sizeof file->sha);
+        pthread_mutex_unlock(&seen->lock);
     }
-    bool there = seen && stat(path, &before) == 0;
+    if (known)
+        return true;
     bool ok = file_sha256(path, hex, NULL);
-    file = ok && there ? note(seen, path, &before) : NULL;
-    if (file)
-        memcpy(file->sha, hex, sizeof file->sha);
+    if (ok && there && held_still(path, &before)) {
+        pthread_mutex_lock(&seen->lock);
+        memcpy(note(seen, path, &before)->sha, hex, 65);
+        pthread_mutex_unlock(&seen->lock);
+    }
     return ok;
 }

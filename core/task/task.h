@@ -126,6 +126,8 @@ struct task_inputs *task_inputs_cached(const char *reference_path, int64_t seed,
 /* The same without data, and without opening files that are in `seen` (as of struct task_start). */
 struct task_inputs *task_shapes_cached(const char *reference_path, int64_t seed,
                                        struct task_seen *seen) CC_MUST_USE;
+/* A copy of inputs that have no data; accepts NULL. */
+struct task_inputs *task_shapes_copy(const struct task_inputs *inputs) CC_MUST_USE;
 /* Calls fn for each file in or below the reference's folder that it read or imported when it made
  * what the cache has of the seed, however it came to the name, and that is still as it was then.
  * Those that are not wanted are not looked at. The name is below that folder; one may come
@@ -142,8 +144,9 @@ void task_reference_read(const struct task_reading *reading, int64_t seed);
 /* What was recorded of the reference (record/graph.py) as JSON; a new string. It is in the cache
  * once shapes or inputs of a seed were made. NULL and *err (environment) when it is not. */
 char *task_graph_read(const char *reference_path, size_t *size, struct err *err) CC_MUST_USE;
-/* Whether the cache has it; what was recorded may say that the reference cannot be. */
-bool task_graph_is_cached(const char *reference_path);
+/* Whether the cache has it; what was recorded may say that the reference cannot be. `seen` is as of
+ * struct task_start. */
+bool task_graph_is_cached(const char *reference_path, struct task_seen *seen);
 
 /* One output of the kernel against the reference's, computed in double precision after
  * transform_nki_outputs. */

@@ -562,6 +562,7 @@ static void a_change_under_an_evaluation_makes_it_void(void **unused) {
     struct err err = {0};
     assert_true(
         tune_session_act(fake.session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     assert_int_equal(fake.place.started, 1);
     fake_file(fake.folder, "reference.py", "import maths\ndef get_inputs(): fail\n");
     fake.place.slow = false;

@@ -164,6 +164,7 @@ static void as_many_are_evaluated_at_once_as_the_place_takes(void **unused) {
     int before = fake.place.started;
     fake.place.slow = true;
     assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_APPROVE)));
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     assert_int_equal(fake.place.started - before, 3);
     assert_true(tune_session_is_busy(fake.session));
     fake.place.slow = false;
@@ -459,6 +460,7 @@ static void a_killed_session_goes_on_with_the_lanes_that_were_not_done(void **un
     fake_act(&fake, ACT(.kind = TUNE_ACT_START));
     fake.place.slow = true;
     assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_APPROVE)));
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     tune_session_close(fake.session);
     fake.place.slow = false;
     fake_open(&fake);

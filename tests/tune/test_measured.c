@@ -165,6 +165,7 @@ static void a_session_that_is_opened_again_asks_for_the_same_job(void **state) {
     struct err err = {0};
     assert_true(
         tune_session_act(fake.session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     struct fake_run *run = fake.place.runs;
     struct runner_event event = {.kind = RUNNER_LOG, .name = "compile", .text = "specialised"};
     run->callbacks.on_event(run->callbacks.data, &event);
@@ -179,6 +180,7 @@ static void a_session_that_is_opened_again_asks_for_the_same_job(void **state) {
     fake_open(&fake);
     assert_true(
         tune_session_act(fake.session, &(struct tune_action){.kind = TUNE_ACT_START}, &err));
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     assert_string_equal(before, fake.place.occasion);
     run = fake.place.runs;
     run->timer = loop_timer_start(fake.loop, 0, 0, fake_finish, run);
@@ -203,6 +205,7 @@ static void a_job_that_was_given_up_is_not_taken_up_again(void **state) {
     struct err err = {0};
     struct tune_action yes = {.kind = TUNE_ACT_APPROVE};
     assert_true(tune_session_act(fake.session, &yes, &err));
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     assert_non_null(fake.place.runs);
     char before[24];
     snprintf(before, sizeof before, "%s", fake.place.occasion);
@@ -379,6 +382,7 @@ static void several_are_measured_at_once_each_on_its_own_occasion(void **state) 
     fake.place.slow = true;
     int before = fake.place.started;
     assert_true(fake_try(&fake, (struct tune_action){.kind = TUNE_ACT_APPROVE}));
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     assert_int_equal(fake.place.started - before, 2);
     assert_string_equal(fake.place.occasion, "2.0");
     fake.place.slow = false;

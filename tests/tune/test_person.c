@@ -271,6 +271,7 @@ static void undo_while_a_job_runs_gives_the_job_up(void **unused) {
     fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
     fake.place.slow = true;
     assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_APPROVE)));
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     assert_int_equal(state->steps[TUNE_STEP_VERIFY].is, TUNE_IS_RUNNING);
     assert_true(tune_session_is_busy(fake.session));
     fake_act(&fake, ACT(.kind = TUNE_ACT_UNDO));
@@ -359,9 +360,12 @@ static void a_pause_lets_the_step_end(void **unused) {
     (void)unused;
     struct fake fake;
     begin(&fake, TUNE_GATE_AUTO);
+    fake.place.slow = true;
     assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_START)));
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_PAUSE)));
     const struct tune_state *state = fake_state(&fake);
+    fake.place.runs->timer = loop_timer_start(fake.loop, 0, 0, fake_finish, fake.place.runs);
     fake_settle(&fake);
     assert_int_equal(state->steps[TUNE_STEP_PROFILE].is, TUNE_IS_OK);
     assert_int_equal(state->steps[TUNE_STEP_PLAN].is, TUNE_IS_WAITING);

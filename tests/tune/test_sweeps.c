@@ -144,6 +144,7 @@ static void it_goes_on_after_the_process_ended(void **unused) {
     const struct tune_action action = {.kind = TUNE_ACT_SWEEP, .text = "TILE=1,2,8"};
     struct err err = {0};
     assert_true(tune_session_act(fake.session, &action, &err));
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     tune_session_close(fake.session);
     fake.place = (struct fake_place){.loop = fake.loop};
     fake_open(&fake);

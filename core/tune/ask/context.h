@@ -28,7 +28,6 @@ struct tune_context {
     bool only_certain;          /* gains inside the model's error are not kept */
     bool takes_current;         /* the target is known to run kernels of the current dialect */
     const char *reference_path; /* its inputs' shapes are in the task cache; NULL */
-    struct task_seen *seen;     /* files that need not be opened again; NULL */
     const char *bound_by;       /* one that limits it now: "Vector", "DMA"; NULL */
     const char *limited_by;     /* the same in words: "DMA and Vector alike"; NULL */
     int first_line, last_line;  /* that the plan is about; 0: not known */

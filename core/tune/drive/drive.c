@@ -154,7 +154,7 @@ static void advance(struct tune_session *session) {
     session->advancing = true;
     tune_work_sweep(session);
     tune_lessons_settle(session);
-    while (can_go_on(session) && tune_files_check(session, false)) {
+    while (can_go_on(session) && tune_look_is_over(session) && tune_files_check(session, false)) {
         go_on(session);
         tune_lessons_settle(session);
     }
@@ -165,26 +165,38 @@ static void advance(struct tune_session *session) {
     session->advancing = false;
 }
 
+/* What the person did about files, and could not be done then. */
+static void act_later(struct tune_session *session) {
+    struct tune_action later = {.kind = (enum tune_action_kind)session->later};
+    struct err err = {0};
+    if (!session->acts_later || tune_large_is_busy(session))
+        return;
+    session->acts_later = false;
+    if (!tune_session_act(session, &later, &err))
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_ERROR, "files", "%s", err.text);
+}
+
 /* What waited for it goes on: the person's choice to keep what is copied now, evaluations that
  * ended, and the next step. */
 static void files_known(struct tune_session *session, const struct err *failed) {
-    struct tune_action keep = {.kind = TUNE_ACT_KEEP_FILES};
-    struct err err = {0};
-    bool keeps = session->keeps_later;
-    session->keeps_later = false;
-    if (failed)
+    if (failed) {
+        session->acts_later = false;
         tune_give_up(session, TUNE_ALL_LANES, false, "%s", failed->text);
-    else
+    } else {
         tune_files_known(session);
-    if (failed)
-        keeps = false;
-    else if (tune_large_is_busy(session))
-        session->keeps_later = keeps;
-    else if (keeps && !tune_session_act(session, &keep, &err))
-        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_ERROR, "files", "%s", err.text);
+    }
+    act_later(session);
     tune_evaluation_go_on(session);
     tune_advance(session);
 }
 
-const struct tune_driver tune_drive = {
-    .advance = advance, .step_done = tune_lane_done, .files_known = files_known};
+static void files_looked(struct tune_session *session) {
+    act_later(session);
+    tune_evaluation_go_on(session);
+    tune_advance(session);
+}
+
+const struct tune_driver tune_drive = {.advance = advance,
+                                       .step_done = tune_lane_done,
+                                       .files_known = files_known,
+                                       .files_looked = files_looked};

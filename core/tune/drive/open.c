@@ -250,7 +250,10 @@ static bool session_complete(struct tune_session *session, const struct tune_opt
         return false;
     if (options->idle)
         return true;
-    tune_files_check(session, false);
+    if (options->early) /* a person sees the screen before the disk has answered */
+        tune_look_and_compare(session);
+    else
+        tune_files_check(session, false);
     if (state->model)
         session->model = task_model_with_secrets(state->model, task->model);
     if (state->model && session->place.modelled)
@@ -466,6 +469,7 @@ void tune_session_close(struct tune_session *session) {
     early_forget(session);
     tune_slices_forget(session);
     tune_large_forget(session);
+    tune_look_forget(session);
     task_seen_free(session->seen);
     tune_ingest_forget(session);
     if (session->proposer)

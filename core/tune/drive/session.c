@@ -52,12 +52,17 @@ static bool files_chosen(struct tune_session *session, enum tune_action_kind kin
     return true;
 }
 
+static bool does_later(struct tune_session *session, enum tune_action_kind kind) {
+    session->later = kind;
+    return session->acts_later = true;
+}
+
 static bool act_do(struct tune_session *session, const struct tune_action *action,
                    struct err *err) {
     if (action->kind == TUNE_ACT_KEEP_FILES && !tune_files_restore(session, err))
         return false;
     if (action->kind == TUNE_ACT_KEEP_FILES && tune_large_is_busy(session))
-        return session->keeps_later = true; /* it is done when the copy is */
+        return does_later(session, action->kind); /* when the copy is done */
     bool again = session->halted && action->kind == TUNE_ACT_START && session->state->running;
     session->halted = false;
     session->state->trouble = NULL;
@@ -78,12 +83,23 @@ static bool is_whole(const struct tune_session *session, struct err *err) {
            err_set(err, ERR_USAGE, "the session is still being read; wait until it is whole");
 }
 
+/* Files are looked at first, which takes a while where their disk does not answer. */
+static bool needs_files(const struct tune_session *session, const struct tune_action *action) {
+    return session->state->changed.len &&
+           (action->kind == TUNE_ACT_START || action->kind == TUNE_ACT_TAKE_FILES ||
+            action->kind == TUNE_ACT_KEEP_FILES);
+}
+
 bool tune_session_act(struct tune_session *session, const struct tune_action *action,
                       struct err *err) {
     if (!is_whole(session, err))
         return false;
-    if (session->state->changed.len && action->kind == TUNE_ACT_START)
-        tune_files_check(session, false); /* they may be as they were again */
+    if (needs_files(session, action)) {
+        if (!tune_look_await(session, action->kind == TUNE_ACT_TAKE_FILES))
+            return does_later(session, action->kind);
+        if (action->kind == TUNE_ACT_START)
+            tune_files_check(session, false); /* they may be as they were again */
+    }
     struct tune_action meant = *action;
     meant.lane = tune_act_lane(session->state, action);
     return tune_act_check(session->state, &meant, err) && act_do(session, &meant, err);
@@ -108,6 +124,6 @@ bool tune_session_is_busy(const struct tune_session *session) {
     const struct tune_state *state = session->state;
     if (session->halted || state->opening || state->read_only)
         return false;
-    return tune_works(session) || tune_large_is_busy(session) ||
+    return tune_works(session) || tune_large_is_busy(session) || tune_look_is_busy(session) ||
            (state->running && state->wait == TUNE_WAIT_NOTHING);
 }

@@ -355,11 +355,9 @@ static void file_compare(struct changes *changes, const char *root,
         free(path);
         return;
     }
-    char *text = file_read(path, TASK_MAX_FILE_BYTES, &size, NULL);
+    char *text = task_seen_read(session->seen, path, &size, NULL);
     struct hash hash = hash_content(text ? text : "", size);
     bool same = text && !strcmp(hash.hex, file->hash);
-    if (there && text)
-        task_seen_note(session->seen, path, &before, &hash);
     /* The kernel's own source is in the log. */
     if (is_kernel(file))
         same = same || session->is_builtin || (text && is_attempts(session->state, hash.hex));

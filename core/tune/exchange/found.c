@@ -60,7 +60,7 @@ static void file_add(struct found *found, const char *path, const char *of) {
         return;
     if (large_add(found, path, name, of))
         return;
-    char *text = file_read(path, TASK_MAX_FILE_BYTES, &size, &err);
+    char *text = task_seen_read(found->session->seen, path, &size, &err);
     if (text && store_artefact_put(found->session->store, text, size, &hash, &err))
         *vec_push(&found->rows) =
             (struct tune_event_task_file){.name = arena_strdup(found->arena, name),
@@ -79,8 +79,7 @@ static char *read_path(const struct found *found, const char *name) {
 }
 
 /* Reading what is known already would only take the loop's time. */
-static bool wants(void *data, const char *name) {
-    const struct found *found = data;
+static bool wants(const struct found *found, const char *name) {
     char *path = read_path(found, name);
     const char *own = name_of(found, path);
     bool wanted = own && !is_known(found, own);
@@ -88,8 +87,7 @@ static bool wants(void *data, const char *name) {
     return wanted;
 }
 
-static void on_read(void *data, const char *name) {
-    struct found *found = data;
+static void on_read(struct found *found, const char *name) {
     char *path = read_path(found, name);
     file_add(found, path, str_ends(str_of(name), ".py") ? "reference imports" : "reference reads");
     free(path);
@@ -100,9 +98,11 @@ static void what_the_reference_read(struct found *found) {
     const char *reference = tune_reference_file(state);
     char *folder = reference ? path_folder(reference) : NULL;
     found->folder = folder;
-    const struct task_reading reading = {reference, found->session->seen, wants, on_read, found};
-    for (size_t i = 0; folder && i < state->seeds.len; i++)
-        task_reference_read(&reading, state->seeds.at[i]);
+    char *const *names;
+    size_t count = tune_look_reads(found->session, &names);
+    for (size_t i = 0; folder && i < count; i++)
+        if (wants(found, names[i]))
+            on_read(found, names[i]);
     free(folder);
 }
 
@@ -199,8 +199,7 @@ static void sizes_print(const struct task_inputs *inputs, struct buf *out) {
 void tune_files_versions(struct tune_session *session) {
     const struct tune_state *state = session->state;
     const char *path = tune_reference_file(state);
-    int64_t seed = state->seeds.len ? state->seeds.at[0] : 0;
-    struct task_inputs *inputs = path ? task_shapes_cached(path, seed, session->seen) : NULL;
+    const struct task_inputs *inputs = path ? tune_look_shapes(session) : NULL;
     bool told = inputs && inputs->python[0] && inputs->numpy[0];
     bool same = told && state->python && state->numpy && !strcmp(state->python, inputs->python) &&
                 !strcmp(state->numpy, inputs->numpy);
@@ -219,5 +218,4 @@ void tune_files_versions(struct tune_session *session) {
                   TUNE_EVENT_AS(CLOSURE, CLOSURE_VERSIONS, closure, .python = inputs->python,
                                 .numpy = inputs->numpy, .sizes = sizes.len ? sizes.at : NULL));
     buf_free(&sizes);
-    task_inputs_free(inputs);
 }

@@ -39,6 +39,22 @@ bool tune_file_name_is_safe(const char *name);
 bool tune_large_is_busy(const struct tune_session *session);
 void tune_large_forget(struct tune_session *session);
 
+/* look.c: a worker looks at the files of the task, and only then does the loop's thread. Is over: a
+ * look has just ended; otherwise one begins, and files_looked of the driver is called at its end.
+ * For: the same since that evaluation ended. Compare: as tune_files_check, when the look is over.
+ * Await: the same as is over, but it mostly is after a short wait; with `data`, the files that are
+ * to be taken were read whole. What the last look found in the cache of references: shapes of the
+ * inputs (NULL: none), whether the reference was recorded, names of files that it read. */
+bool tune_look_is_over(struct tune_session *session);
+bool tune_look_is_over_for(struct tune_session *session, const struct tune_evaluation *evaluation);
+void tune_look_and_compare(struct tune_session *session);
+bool tune_look_await(struct tune_session *session, bool data);
+bool tune_look_is_busy(const struct tune_session *session);
+const struct task_inputs *tune_look_shapes(const struct tune_session *session);
+bool tune_look_graph(const struct tune_session *session);
+size_t tune_look_reads(const struct tune_session *session, char *const **names);
+void tune_look_forget(struct tune_session *session);
+
 /* found.c: files that turned out to belong to the task when it ran (what the reference read or
  * imported, and what a candidate with that source imports; NULL: no candidate) join those of the
  * session. Versions: notes which Python and numpy made the inputs, once they are there. */

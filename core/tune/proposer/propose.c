@@ -17,8 +17,6 @@ struct tune_reply *tune_request(struct tune_work work, enum tune_work_is is,
                                 struct tune_context *context) {
     struct tune_reply *reply = mem_alloc(1, sizeof *reply);
     *reply = (struct tune_reply){.work = work, .is = is, .context = context};
-    if (context)
-        context->seen = work.session->seen;
     struct tune_reply **end = &work.session->replies;
     while (*end)
         end = &(*end)->next;

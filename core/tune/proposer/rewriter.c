@@ -11,6 +11,7 @@
 #include "runner/runner.h"
 #include "task/task.h"
 #include "tune/proposer/anew.h"
+#include "tune/exchange/inner.h"
 #include "tune/proposer/inner.h"
 
 #define MAX_PLANS 8
@@ -27,6 +28,7 @@ struct job {
     struct arena *arena; /* copies of what the context said */
     struct rewrite_request request;
     struct task_inputs *values;
+    bool is_recorded;                 /* the cache has the reference's graph */
     const char *reference_path;       /* NULL: the task has none */
     struct task_reference *reference; /* makes what the cache does not have; NULL: nothing */
     struct err no_inputs;             /* why it could not */
@@ -114,7 +116,8 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
     read_profile(job, context);
     if (context->reference_path) {
         job->reference_path = arena_strdup(job->arena, context->reference_path);
-        take_inputs(job, task_shapes_cached(job->reference_path, seeds[0], context->seen));
+        job->is_recorded = tune_look_graph(reply->work.session);
+        take_inputs(job, task_shapes_copy(tune_look_shapes(reply->work.session)));
     }
     job->anew = anew_take(&rewriter->anew, context);
     for (size_t i = 0; i < context->closed.len; i++)
@@ -430,7 +433,7 @@ static void make_inputs(struct job *job) {
 
 static void on_turn(void *data) {
     struct job *job = data;
-    bool whole = job->values && (!job->anew || task_graph_is_cached(job->reference_path));
+    bool whole = job->values && (!job->anew || job->is_recorded);
     if (whole || !job->reference_path)
         begin(job);
     else

@@ -62,6 +62,7 @@ struct tune_evaluation {
     bool given_up;              /* what still comes is ignored */
     bool timed;                 /* its times are told, while its numbers are checked */
     bool held;                  /* not begun: the device model is asked first, and run is NULL */
+    bool looked;                /* a worker looked at the task's files since it ended */
     /* it is for the remaining seeds of a candidate that is faster; in a benchmark it is the second
      * evaluation, which confirms the first */
     bool rest;
@@ -94,6 +95,8 @@ struct tune_driver {
                       enum tune_step_is is, const char *text);
     /* Large files were read or copied. `failed`: one could not be copied; NULL. */
     void (*files_known)(struct tune_session *session, const struct err *failed);
+    /* A worker looked at the files of the task. */
+    void (*files_looked)(struct tune_session *session);
 };
 
 /* log.c. Events of the log, read ahead by threads and applied as they are taken. */
@@ -126,7 +129,9 @@ struct tune_session {
     struct tune_slices *slices;   /* derived files that are being made; NULL */
     struct tune_large *large;     /* hashes of files that are too large to be kept; NULL */
     struct task_seen *seen;       /* what smaller ones were seen to have; NULL */
-    bool keeps_later;             /* the person keeps the session's files, which are being copied */
+    struct tune_look *look;       /* a worker's look at the files of the task; NULL */
+    bool acts_later;              /* what the person did about files waits for them: */
+    int later;                    /* a value of enum tune_action_kind */
     bool unread;                  /* it could not be opened */
     struct tune_ingest *ingests;  /* profiles being put away */
     bool advancing, halted, closing;

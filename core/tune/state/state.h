@@ -414,6 +414,7 @@ struct tune_state {
     const char *nki_python; /* here, for predictions; NULL: not to be asked */
     const char *streaming;  /* what a model has answered so far; NULL */
     const char *trouble;    /* the disk is full, the target does not answer; NULL */
+    const char *looks_at;   /* files that a disk does not show yet, in words; NULL */
 
     struct arena *arena;      /* private */
     struct tune_private *own; /* private */

@@ -91,7 +91,8 @@ static void settle(struct tune_evaluation *evaluation, struct runner_result *res
  * is still the same. */
 static bool waits_for_word(const struct tune_evaluation *evaluation) {
     struct tune_session *session = evaluation->work.session;
-    if (!evaluation->held && !tune_files_ready(session))
+    bool looks = !evaluation->held && !session->halted;
+    if (looks && (!tune_look_is_over_for(session, evaluation) || !tune_files_ready(session)))
         return true;
     bool timed = evaluation->work.step != TUNE_STEP_VERIFY || evaluation->held;
     return (timed && tune_beside_pends(session, evaluation->attempt)) ||

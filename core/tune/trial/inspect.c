@@ -11,6 +11,7 @@
 #include "nki/nki.h"
 #include "task/task.h"
 #include "runner/runner.h"
+#include "tune/exchange/inner.h"
 #include "tune/session/inner.h"
 #include "tune/sums/sums.h"
 #include "tune/trial/trial.h"
@@ -271,10 +272,8 @@ static const char *keep(struct inspection *own, const char *text) {
 }
 
 static void inputs_find(struct inspection *own, const struct tune_state *state) {
-    int64_t seed = state->seeds.len ? state->seeds.at[0] : 0;
     if (tune_reference_file(state))
-        own->values =
-            task_shapes_cached(tune_reference_file(state), seed, own->base.work.session->seen);
+        own->values = task_shapes_copy(tune_look_shapes(own->base.work.session));
     if (!own->values)
         return;
     own->inputs = runner_inputs_of(own->arena, own->values, &own->n_inputs);
@@ -436,13 +435,10 @@ static struct runner_turn *turn_of(struct inspection *own) {
 
 void tune_inspect(struct tune_session *session, int lane) {
     struct inspection *own = inspection_new(session, lane);
-    if (!own->values) { /* looking only at sources takes milliseconds */
-        work(own);
-        settle(session, own);
-        inspection_free(own);
-        return;
-    }
     own->base.next = session->inspections;
     session->inspections = &own->base;
-    own->turn = turn_of(own);
+    if (own->values)
+        own->turn = turn_of(own);
+    else /* looking only at sources takes milliseconds, once the disk has answered */
+        on_turn(own);
 }
