@@ -349,7 +349,10 @@ struct rows_look {
     const char *glyph;
     enum tui_role role;
 };
-struct rows_look rows_step_look(enum tune_step_is is);
+/* How a step or a lane looks. It is halted, and does not run, while something is wrong with the
+ * session. */
+struct rows_look rows_step_look(const struct tune_state *state, enum tune_step_is is);
+bool rows_is_halted(const struct tune_state *state, enum tune_step_is is);
 struct rows_look rows_status_look(enum tune_status status);
 /* Whether the plan's numbers are computed by the clock that judges it, and so no prediction; the
  * attempt is what came of the plan, NULL for nothing yet. */

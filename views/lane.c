@@ -151,7 +151,7 @@ struct rows_look lane_look(const struct tune_state *state, int index) {
     const struct tune_attempt *attempt = tune_attempt_in(state, index);
     if (lane->is == TUNE_IS_OK && attempt && attempt->status != TUNE_STATUS_OPEN)
         return rows_status_look(attempt->status);
-    return rows_step_look(lane->is);
+    return rows_step_look(state, lane->is);
 }
 
 static void running_print(const struct tune_state *state, int index, struct buf *out) {
@@ -189,6 +189,8 @@ void lane_does(const struct tune_state *state, int index, struct buf *out) {
     const struct tune_attempt *attempt = tune_attempt_in(state, index);
     if (lane->closed)
         buf_printf(out, "closed: %s", lane->closed);
+    else if (rows_is_halted(state, lane->is))
+        buf_printf(out, "%s halted", tune_step_word(lane->next));
     else if (lane->is == TUNE_IS_RUNNING)
         running_print(state, index, out);
     else if (lane->is == TUNE_IS_WAITING)

@@ -46,13 +46,17 @@ int rows_field(struct tui_area area, int row, int at, const char *name, const ch
     return row + tui_put_wrapped(tui_area_part(area, rest), 0, str_of(text));
 }
 
-struct rows_look rows_step_look(enum tune_step_is is) {
+bool rows_is_halted(const struct tune_state *state, enum tune_step_is is) {
+    return is == TUNE_IS_RUNNING && state->trouble && !state->read_only;
+}
+
+struct rows_look rows_step_look(const struct tune_state *state, enum tune_step_is is) {
     static const struct rows_look looks[TUNE_STEP_STATES] = {
         [TUNE_IS_WAITING] = {"·", TUI_DIM}, [TUNE_IS_RUNNING] = {"▶", TUI_ACTIVE},
         [TUNE_IS_OK] = {"✓", TUI_GOOD},     [TUNE_IS_FAILED] = {"✗", TUI_BAD},
         [TUNE_IS_SKIPPED] = {"−", TUI_DIM},
     };
-    return looks[is];
+    return rows_is_halted(state, is) ? (struct rows_look){"■", TUI_BAD} : looks[is];
 }
 
 struct rows_look rows_status_look(enum tune_status status) {

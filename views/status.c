@@ -54,6 +54,8 @@ enum tui_role status_word(const struct tune_state *state, struct buf *out) {
         return put_word(out, "waits for you: question", TUI_WAITING);
     if (state->trouble)
         return put_word(out, "halted", TUI_BAD);
+    if (state->looks_at)
+        return put_word(out, "waits for the disk", TUI_WARN);
     if (service) {
         buf_printf(out, "waits for %.40s", service->model ? service->model : "a model");
         return TUI_WARN;
@@ -209,16 +211,21 @@ static bool rounds_are_used(const struct tune_state *state) {
     return state->wait == TUNE_WAIT_STOPPED && tune_budget_left(state, TUNE_BUDGET_ROUNDS) < 1;
 }
 
+static void wait_print(const struct views *views, struct buf *out) {
+    const struct tune_state *state = views->state;
+    if (state->wait == TUNE_WAIT_GATE)
+        gate_print(views, out);
+    else
+        buf_puts(out, state->wait_text ? state->wait_text : "waits for you");
+}
+
 /* What the loop waits for, and what else can be done about it. */
 static void waiting_text(struct views *views, struct tui_area area, struct status_look look) {
     const struct tune_state *state = views->state;
     struct tui_area ink = tui_ink(area, look.role);
     struct buf text = {0};
     tui_say(ink, 0, 1, "%s", look.glyph);
-    if (state->wait == TUNE_WAIT_GATE)
-        gate_print(views, &text);
-    else
-        buf_puts(&text, state->wait_text ? state->wait_text : "waits for you");
+    wait_print(views, &text);
     bool starts = state->wait != TUNE_WAIT_GATE && views_can(views, TUNE_ACT_START) &&
                   !(text.at && strstr(text.at, "start "));
     bool sums = summary_is_due(state) && views->view != VIEW_SUMMARY;
@@ -303,6 +310,8 @@ void chrome_status(struct views *views, struct tui_area area) {
     else if (place_matters(views))
         tui_put_short(tui_ink(area, place_role(views)), 0, line,
                       str_of(state->place->status->text));
+    else if (state->looks_at && state->wait != TUNE_WAIT_GATE)
+        tui_put_short(tui_ink(area, TUI_WARN), 0, line, str_of(state->looks_at));
     else if (state->wait == TUNE_WAIT_NOTHING && is_running(state))
         running_text(views, area);
     else if (state->read_only)
@@ -327,28 +336,55 @@ static bool status_matters(const struct views *views) {
                      state->holder_left || asks_person(state));
 }
 
-/* What is wrong with the session, where one line is too short for it; NULL. */
-static const char *long_trouble(const struct views *views, const struct tui_area area) {
-    const char *trouble = views->state ? views->state->trouble : NULL;
-    return trouble && (int)text_columns(str_of(trouble)) > area.cols - 2 ? trouble : NULL;
+/* Whether the status line says why the loop does not go on. */
+static bool tells_wait(const struct views *views) {
+    const struct tune_state *state = views->state;
+    return !state->holder_left && !place_matters(views) && !state->read_only &&
+           !state->changed.len && !state->looks_at && state->wait != TUNE_WAIT_NOTHING;
+}
+
+/* What is wrong with the session, or why the loop does not go on, where one line is too short for
+ * it; otherwise nothing. */
+static void long_status(const struct views *views, const struct tui_area area, struct buf *out) {
+    const struct tune_state *state = views->state;
+    if (state && state->trouble)
+        buf_puts(out, state->trouble);
+    else if (state && !state->opening && tells_wait(views))
+        wait_print(views, out);
+    int margin = state && state->trouble ? 2 : 4;
+    if ((int)text_columns(buf_str(out)) <= area.cols - margin)
+        buf_clear(out);
+    else if (margin == 4 && state->wait != TUNE_WAIT_GATE && views_can(views, TUNE_ACT_START) &&
+             !strstr(out->at, "start "))
+        buf_puts(out, "; s starts");
+}
+
+static void message_draw(struct views *views, struct tui_area area, struct str text, bool says) {
+    bool matters = status_matters(views);
+    bool bad = says ? views->message_bad : views->state->trouble != NULL;
+    enum tui_role waits =
+        views->state && views->state->wait == TUNE_WAIT_GATE ? TUI_WAITING : TUI_STRONG;
+    int rows =
+        tui_put_wrapped(tui_area_part(area, (struct tui_rect){0, 1, 0, area.cols - 2}), 0, text);
+    int end = area.rows - 1 - (says && matters);
+    rows = MIN_OF(rows, MESSAGE_ROWS);
+    struct tui_area box = tui_area_part(area, (struct tui_rect){end - rows, 0, rows, area.cols});
+    if (rows > 1 || matters)
+        box = tui_paper(box, TUI_PAPER_BAR);
+    tui_clear(box);
+    box = tui_ink(box, bad ? TUI_BAD : says ? TUI_STRONG : waits);
+    tui_put_wrapped(tui_area_part(box, (struct tui_rect){0, 1, rows, area.cols - 2}), 0, text);
 }
 
 void status_message(struct views *views, struct tui_area area) {
-    bool says = views->message[0];
-    const char *trouble = long_trouble(views, area);
-    if (!says && !trouble)
-        return;
-    struct str text = str_of(says ? views->message : trouble);
-    int rows =
-        tui_put_wrapped(tui_area_part(area, (struct tui_rect){0, 1, 0, area.cols - 2}), 0, text);
-    int end = area.rows - 1 - (says && status_matters(views));
-    rows = MIN_OF(rows, MESSAGE_ROWS);
-    struct tui_area box = tui_area_part(area, (struct tui_rect){end - rows, 0, rows, area.cols});
-    if (rows > 1 || status_matters(views))
-        box = tui_paper(box, TUI_PAPER_BAR);
-    tui_clear(box);
-    box = tui_ink(box, views->message_bad || !says ? TUI_BAD : TUI_STRONG);
-    tui_put_wrapped(tui_area_part(box, (struct tui_rect){0, 1, rows, area.cols - 2}), 0, text);
+    struct buf status = {0};
+    const char *trouble = views->state ? views->state->trouble : NULL;
+    bool says = views->message[0] && !(trouble && !strcmp(views->message, trouble));
+    if (!says)
+        long_status(views, area, &status);
+    if (says || status.len)
+        message_draw(views, area, says ? str_of(views->message) : buf_str(&status), says);
+    buf_free(&status);
 }
 
 /* ---- leaving -------------------------------------------------------------------------------- */

@@ -154,7 +154,7 @@ bool views_is_moving(const struct views *views) {
     if (place_in_trouble(views))
         return true;
     for (int i = 0; i < TUNE_STEPS; i++)
-        if (views->state->steps[i].is == TUNE_IS_RUNNING)
+        if (views->state->steps[i].is == TUNE_IS_RUNNING && !views->state->trouble)
             return true;
     return false;
 }

@@ -275,6 +275,60 @@ static void what_is_wrong_can_be_read_to_its_end(void **unused) {
     tune_state_free(model);
 }
 
+/* Nothing runs then, whatever the log said last. */
+static void a_step_is_halted_while_events_cannot_be_kept(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_of("session.events", "verifying", &now_ms);
+    struct views *views = views_that_act(model);
+    assert_true(shows(views, "1", "▶ verify"));
+    assert_true(views_is_moving(views));
+    model->trouble = "the disk is full; free some space and go on";
+    assert_true(shows(views, "", "■ verify halted"));
+    assert_true(shows(views, "", "the disk is full; free some space and go on"));
+    assert_false(views_is_moving(views));
+    model->trouble = NULL;
+    assert_true(shows(views, "", "▶ verify"));
+    views_free(views);
+    tune_state_free(model);
+}
+
+/* Where a disk does not answer, the person is told what hone waits for. */
+static void a_disk_that_does_not_answer_is_named(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct buf title = {0};
+    struct tune_state *model = replay_of("session.events", "kept", &now_ms);
+    struct views *views = views_that_act(model);
+    model->looks_at = "the files of the task in /net/kernels: the disk has not answered yet";
+    assert_true(shows(views, "1", "/net/kernels: the disk has not answered yet"));
+    assert_int_equal(views_title(views, &title), VIEWS_TURN_LOOP);
+    assert_non_null(strstr(title.at, "waits for the disk"));
+    buf_free(&title);
+    views_free(views);
+    tune_state_free(model);
+}
+
+/* Why the loop does not go on is cut in no terminal. */
+static void a_long_reason_for_a_stop_is_wrapped(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_of("session.events", "stopped", &now_ms);
+    model->wait_text = "the seed kernel could not be evaluated: seed 0: relative L2 0.173, allowed "
+                       "2e-05: put the reference right, and take it in";
+    struct views *views = make_views(model);
+    struct tui_canvas *canvas = tui_canvas_new(24, 80, false);
+    struct buf screen = {0};
+    replay_keys(views, "1");
+    views_draw(views, tui_area_all(canvas), now_ms);
+    tui_canvas_print(canvas, false, &screen);
+    assert_non_null(strstr(screen.at, "take it in; s starts\n"));
+    buf_free(&screen);
+    tui_canvas_free(canvas);
+    views_free(views);
+    tune_state_free(model);
+}
+
 /* Who looks at a session of another hone is told when that has left, and what takes it over. */
 static void a_session_that_is_free_again_is_offered(void **unused) {
     (void)unused;
@@ -383,6 +437,9 @@ int main(void) {
         cmocka_unit_test(leaving_says_what_is_left),
         cmocka_unit_test(titles_say_what_is_true),
         cmocka_unit_test(what_is_wrong_can_be_read_to_its_end),
+        cmocka_unit_test(a_step_is_halted_while_events_cannot_be_kept),
+        cmocka_unit_test(a_disk_that_does_not_answer_is_named),
+        cmocka_unit_test(a_long_reason_for_a_stop_is_wrapped),
         cmocka_unit_test(a_session_that_is_free_again_is_offered),
         cmocka_unit_test(when_nothing_is_left_the_keys_that_help_are_named),
         cmocka_unit_test(a_message_hides_nothing_that_waits),

@@ -163,6 +163,17 @@ static void draw_row(const struct tui_menu *menu, struct tui_area area, int row,
                   str_of(item->text));
 }
 
+/* What the row under the cursor says has a line of its own where it has no room in its row. */
+static void draw_rest(const struct tui_menu *menu, struct tui_area box, int name_cols) {
+    int row = menu->list.cursor;
+    if (row < 0 || row >= (int)menu->shown.len || is_heading(menu, row))
+        return;
+    const char *text = menu->rows[menu->shown.at[row]].text;
+    if (text && (int)text_columns(str_of(text)) > box.cols - 15 - name_cols)
+        tui_put_short(tui_ink(box, TUI_DIM), 1, (struct tui_rect){0, 2, 1, box.cols - 3},
+                      str_of(text));
+}
+
 /* All rows with the headings of their groups. The frame keeps this height while typing narrows. */
 static int lines_of(const struct tui_menu *menu) {
     int lines = menu->count;
@@ -206,6 +217,7 @@ void tui_menu_draw(struct tui_menu *menu, struct tui_area area, const char *titl
             draw_heading(menu, box, i);
         else
             draw_row(menu, box, i, name_cols);
+    draw_rest(menu, box, name_cols);
     if (menu->list.count == 0)
         tui_say(tui_ink(box, TUI_DIM), 2, 2, "nothing matches; Backspace widens the search");
     struct tui_rect body = {2, 0, box.rows - 2, box.cols};

@@ -91,11 +91,12 @@ struct profile {
 struct profile *profile_of(const struct views *views);
 
 /* roofline.c. False: there is nothing to draw it from. The sum: "#4: floor 0.870 ms / 1.12 ms = 78
- * % roofline", nothing where that is not known. */
+ * % roofline", nothing where that is not known; without its ends where `cols` columns (0: as many
+ * as it takes) are too few. */
 bool profile_roofline_draw(struct views *views, struct tui_area area,
                            const struct tune_attempt *attempt);
 void profile_roof_print(const struct tune_state *state, const struct tune_attempt *attempt,
-                        struct buf *out);
+                        int cols, struct buf *out);
 
 /* timeline.c. other: an attempt that is drawn below on the same axis; may be NULL. zoom: 0.5 shows
  * half as much; step: 1 or -1. */

@@ -365,7 +365,7 @@ static void draw_numbers(const struct views *views, struct tui_area area,
                   area.cols >= 110 ? "busy, latency without it" : "busy, without it");
     draw_bounds(tui_area_part(right, (struct tui_rect){0, 0, 6, right.cols}), b ? b : a);
     struct buf sum = {0};
-    profile_roof_print(views->state, b ? b : a, &sum);
+    profile_roof_print(views->state, b ? b : a, right.cols - 2, &sum);
     tui_put_short(right, 7, (struct tui_rect){0, 1, 1, right.cols - 2}, buf_str(&sum));
     buf_free(&sum);
     draw_samples(tui_area_part(right, (struct tui_rect){8, 0, 3, right.cols}), b ? b : a);
@@ -387,7 +387,7 @@ static void draw_lines_part(struct views *views, struct tui_area area,
 static void draw_no_roofline(const struct views *views, struct tui_area area,
                              const struct tune_attempt *attempt) {
     struct buf text = {0};
-    profile_roof_print(views->state, attempt, &text);
+    profile_roof_print(views->state, attempt, 0, &text);
     buf_printf(&text, "%s",
                text.len ? ". There is no chart: the device reported no matrix product."
                         : "no roofline: the device did not report operations, bytes "

@@ -96,7 +96,14 @@ bool profile_roofline_draw(struct views *views, struct tui_area area,
 }
 
 void profile_roof_print(const struct tune_state *state, const struct tune_attempt *attempt,
-                        struct buf *out) {
+                        int cols, struct buf *out) {
     struct tune_roof roof = tune_roof_of(state);
     sum_print(&roof, attempt, out);
+    const char *sum = out->at ? strchr(out->at, ' ') : NULL, *unit = sum ? strrchr(sum, ' ') : NULL;
+    if (!cols || !unit || (int)text_columns(buf_str(out)) <= cols)
+        return;
+    struct buf brief = {0};
+    buf_add(&brief, sum + 1, (size_t)(unit - sum - 1));
+    buf_free(out);
+    *out = brief;
 }

@@ -10,7 +10,9 @@
 
 /* times the last instruction: further away, latency and timeline are not of one run */
 #define LONGEST_END 1.5
-#define SLICE 20000 /* spans a frame reads: a few milliseconds */
+#define SPAN_ROWS 3   /* what is said of the instruction under the cursor */
+#define LEAST_LANES 2 /* of launches on two cores there are twelve, not all of which may fit */
+#define SLICE 20000   /* spans a frame reads: a few milliseconds */
 #define MAX_SPANS 1000000
 #define LEAST_NS 20.0 /* the narrowest window */
 #define NAME_COLS 10
@@ -239,6 +241,12 @@ int profile_timeline_busiest(const struct timeline *timeline) {
 void profile_timeline_path(struct views *views, int step) {
     struct profile *profile = profile_of(views);
     struct timeline *timeline = &profile->timeline;
+    if (!timeline->text && timeline->n_queues && !timeline->reads_reasons) {
+        views_say(views, false,
+                  "what each instruction waited for is not known here: the launch was on several "
+                  "cores, or a device's");
+        return;
+    }
     if (!timeline_step_critical(timeline, &profile->list.cursor, step)) {
         views_say(views, false, "no instruction of the critical path is %s here",
                   step > 0 ? "behind" : "before");
@@ -376,17 +384,22 @@ void profile_timeline_draw(struct views *views, struct tui_area area,
         return;
     }
     timeline->cols = MAX_OF(area.cols - NAME_COLS - BUSY_COLS, 1);
-    int below = timeline->n_queues + 2;
+    struct tui_list *list = &profile_of(views)->list;
+    bool all = area.rows >= timeline->n_queues + 2 + SPAN_ROWS;
+    int rows = all ? timeline->n_queues
+                   : MIN_OF(timeline->n_queues, MAX_OF(area.rows - 1 - SPAN_ROWS, LEAST_LANES));
     bool compared = other && other->timeline && isfinite(other->latency_us) &&
                     area.rows >= 2 * timeline->n_queues + 7;
     if (compared)
         read_other(views, other);
-    tui_list_fit(&profile_of(views)->list, timeline->n_queues, timeline->n_queues);
-    views->list_spot = (struct tui_rect){area.row + 1, area.col, timeline->n_queues, area.cols};
+    tui_list_fit(list, timeline->n_queues, rows);
+    views->list_spot = (struct tui_rect){area.row + 1, area.col, rows, area.cols};
     draw_axis(timeline, area);
-    for (int i = 0; i < timeline->n_queues; i++)
-        draw_queue(views, tui_area_part(area, (struct tui_rect){1 + i, 0, 1, area.cols}), i);
-    draw_span(views, tui_area_part(area, (struct tui_rect){below, 0, 3, area.cols}), attempt);
+    for (int i = 0; i < rows; i++)
+        draw_queue(views, tui_area_part(area, (struct tui_rect){1 + i, 0, 1, area.cols}),
+                   list->top + i);
+    struct tui_rect below = {rows + 1 + all, 0, SPAN_ROWS, area.cols};
+    draw_span(views, tui_area_part(area, below), attempt);
     if (compared)
-        draw_other(views, area, below + 4, other);
+        draw_other(views, area, below.row + 4, other);
 }

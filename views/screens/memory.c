@@ -12,6 +12,7 @@ static struct memory *own(const struct views *views) {
     return views->own[VIEW_MEMORY];
 }
 
+#define MOST_PAIRS 3    /* pieces of further evidence that are named */
 #define ORIGIN_COLS 100 /* columns from which on there is room for whose it is */
 
 static void draw_experience(struct views *views, struct tui_area area, int row, int index) {
@@ -55,13 +56,32 @@ static void applies_print(const struct tune_state *state, const struct tune_expe
     buf_puts(out, tune_memory_applies(state, item) ? ": here too" : ": not here");
 }
 
+/* "#59 against #56, #175 against #168 and 80 more": of a long session there are hundreds, and what
+ * the experience says must not go out of sight behind them. */
+static void pairs_print(const char *evidence, struct buf *out) {
+    const char *end = evidence;
+    size_t shown = 0, more = 0;
+    for (const char *next = evidence; next; next = strstr(next, ", ")) {
+        next += next > evidence ? 2 : 0;
+        if (shown < MOST_PAIRS && ++shown)
+            end = next + strcspn(next, ",");
+        else
+            more++;
+    }
+    buf_add(out, evidence, (size_t)(end - evidence));
+    if (more)
+        buf_printf(out, " and %zu more", more);
+}
+
 static void evidence_print(const struct tune_experience *item, struct buf *out) {
     if (item->attempt >= 0)
         buf_printf(out, "attempt #%d against #%d", item->attempt, item->against);
     else
         buf_puts(out, item->source ? item->source : "from before");
-    if (item->evidence)
-        buf_printf(out, ", %s", item->evidence);
+    if (item->evidence) {
+        buf_puts(out, ", ");
+        pairs_print(item->evidence, out);
+    }
     if (item->merged)
         buf_printf(out, "; found %d times", item->merged + 1);
     if (item->edited)

@@ -312,7 +312,7 @@ static void log_draw(struct views *views, struct tui_area area, struct tui_list 
 static bool draw_doing(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     const struct tune_step_view *step = &state->steps[state->step];
-    if (step->is != TUNE_IS_RUNNING || area.rows < 1)
+    if (step->is != TUNE_IS_RUNNING || rows_is_halted(state, step->is) || area.rows < 1)
         return false;
     const char *spinner = area.canvas->ascii ? "*" : spinner_at(views->now_ms);
     int col =

@@ -19,9 +19,10 @@ static const char *step_name(enum tune_step step, enum steps_form form) {
 
 static void step_text(const struct views *views, int i, enum steps_form form, struct buf *out) {
     const struct tune_step_view *step = &views->state->steps[i];
-    bool wide = form == STEPS_WIDE, running = step->is == TUNE_IS_RUNNING,
+    bool halted = rows_is_halted(views->state, step->is);
+    bool wide = form == STEPS_WIDE, running = step->is == TUNE_IS_RUNNING && !halted,
          waits = views->state->wait == TUNE_WAIT_GATE && (int)views->state->wait_step == i;
-    const char *glyph = waits ? "◆" : rows_step_look(step->is).glyph;
+    const char *glyph = waits ? "◆" : rows_step_look(views->state, step->is).glyph;
     buf_printf(out, "%s%s%s", glyph, wide ? " " : "", step_name((enum tune_step)i, form));
     int64_t ms = (running ? views->now_ms : step->ended_ms) - step->started_ms;
     bool counts = running && lanes_any(views) && step->total > 0;
@@ -29,6 +30,8 @@ static void step_text(const struct views *views, int i, enum steps_form form, st
         buf_printf(out, " %.0f/%.0f", step->done, step->total);
     if ((counts && !wide) || form == STEPS_LEAST) /* how long it takes is said below */
         return;
+    if (halted && wide)
+        buf_puts(out, " halted");
     if (step->started_ms && (running || (wide && step->ended_ms && ms >= 100)))
         buf_printf(out, " %s", show_elapsed(ms).text);
 }
@@ -64,7 +67,8 @@ void workbench_steps(struct views *views, struct tui_area area) {
     for (int i = 0; i < TUNE_STEPS; i++) {
         const struct tune_step_view *step = &state->steps[i];
         bool waits = state->wait == TUNE_WAIT_GATE && (int)state->wait_step == i;
-        struct tui_area look = tui_ink(area, waits ? TUI_WAITING : rows_step_look(step->is).role);
+        struct tui_area look =
+            tui_ink(area, waits ? TUI_WAITING : rows_step_look(state, step->is).role);
         if (bench->step == i)
             look = tui_paper(look, TUI_PAPER_CURSOR);
         struct buf text = {0};
@@ -102,11 +106,12 @@ static void held_text(struct tui_area area, const struct tune_plan *plan, bool c
 static void draw_step(struct views *views, struct tui_area area) {
     struct workbench *bench = workbench_of(views);
     const struct tune_step_view *step = &views->state->steps[bench->step];
+    bool halted = rows_is_halted(views->state, step->is);
     int col = tui_say(tui_ink(area, TUI_STRONG), 0, 1, "%s",
                       tune_step_word((enum tune_step)bench->step)) +
               2;
-    col = tui_say(tui_ink(area, rows_step_look(step->is).role), 0, col, "%s",
-                  tune_step_is_word(step->is)) +
+    col = tui_say(tui_ink(area, rows_step_look(views->state, step->is).role), 0, col, "%s",
+                  halted ? "halted" : tune_step_is_word(step->is)) +
           2;
     if (step->ended_ms)
         col = tui_say(tui_ink(area, TUI_DIM), 0, col, "%s",
@@ -117,7 +122,9 @@ static void draw_step(struct views *views, struct tui_area area) {
               2;
     struct buf text = {0};
     tune_step_told(&text, views->state, views->lane, (enum tune_step)bench->step);
-    if (!text.len && step->doing)
+    if (halted)
+        buf_printf(&text, "%s; s goes on with it", views->state->trouble);
+    else if (!text.len && step->doing)
         buf_puts(&text, step->doing);
     tui_put_short(area, 0, (struct tui_rect){0, col, 1, end - col}, buf_str(&text));
     buf_free(&text);
