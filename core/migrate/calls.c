@@ -13,6 +13,13 @@ static struct str text_of(const struct migrate *m, const struct nki_node *node) 
     return nki_text(m->tree, nki_outer_span(m->tree, node));
 }
 
+/* An argument that can be said again as name=argument: f(a := b) is left to the person. */
+static const struct nki_node *plain_arg(const struct nki_node *call, uint32_t index,
+                                        const char *name) {
+    const struct nki_node *arg = migrate_arg(call, index, name);
+    return arg && arg->kind == NKI_NAMED_EXPR && !arg->parens ? NULL : arg;
+}
+
 /* Whether the kernel was written for the package nki before the release of the row. The legacy
  * dialect had other signatures. */
 static bool is_of_nki(const struct migrate *m) {
@@ -43,7 +50,7 @@ static const char *tile_like(struct migrate *m, struct str operand, struct buf *
 void migrate_step_dma_from_psum(struct migrate *m, const struct nki_node *node) {
     if (!migrate_calls(m, node, "nisa.dma_copy") || node->parent->kind != NKI_EXPR)
         return;
-    const struct nki_node *src = migrate_arg(node, 1, "src");
+    const struct nki_node *src = plain_arg(node, 1, "src");
     const struct nki_seen *tile = src ? migrate_tile(m, src) : NULL;
     if (!tile || tile->space != NKI_PSUM)
         return;
@@ -64,8 +71,8 @@ void migrate_step_dma_add(struct migrate *m, const struct nki_node *node) {
     const struct nki_node *op =
         migrate_calls(m, node, "nisa.dma_copy") ? migrate_keyword(node, "dst_rmw_op") : NULL;
     const struct nki_node *unique = op ? migrate_keyword(node, "unique_indices") : NULL;
-    const struct nki_node *dst = op ? migrate_arg(node, 0, "dst") : NULL;
-    const struct nki_node *src = op ? migrate_arg(node, 1, "src") : NULL;
+    const struct nki_node *dst = op ? plain_arg(node, 0, "dst") : NULL;
+    const struct nki_node *src = op ? plain_arg(node, 1, "src") : NULL;
     if (!dst || !src)
         return;
     if (is_constant(op->keyword.value, NKI_CONST_NONE)) {
@@ -91,15 +98,15 @@ void migrate_step_dma_compute(struct migrate *m, const struct nki_node *node) {
     static const char *const names[] = {"scales", "reduce_op", "unique_indices", NULL};
     if (!is_of_nki(m) || !migrate_calls(m, node, "nisa.dma_compute") || node->call.args.len < 3)
         return;
-    migrate_name_args(m, node, 2, names);
-    migrate_did(m, node, "dma_compute takes reduce_op before scales: both by name");
+    if (migrate_name_args(m, node, 2, names))
+        migrate_did(m, node, "dma_compute takes reduce_op before scales: both by name");
 }
 
 void migrate_ask_dma_cast(struct migrate *m, const struct nki_node *node) {
     if (!migrate_calls(m, node, "nisa.dma_copy"))
         return;
     const struct nki_node *mode = migrate_keyword(node, "dge_mode");
-    const struct nki_node *dst = migrate_arg(node, 0, "dst"), *src = migrate_arg(node, 1, "src");
+    const struct nki_node *dst = plain_arg(node, 0, "dst"), *src = plain_arg(node, 1, "src");
     bool hwdge = mode && (migrate_is(m, mode->keyword.value, "nisa.dge_mode.hwdge") ||
                           (is_constant(mode->keyword.value, NKI_CONST_INT) &&
                            mode->keyword.value->constant.integer == NKI_DGE_HWDGE));
@@ -129,7 +136,7 @@ void migrate_step_dge_mode(struct migrate *m, const struct nki_node *node) {
 void migrate_ask_transpose_rank(struct migrate *m, const struct nki_node *node) {
     if (!migrate_calls(m, node, "nisa.dma_transpose"))
         return;
-    const struct nki_node *dst = migrate_arg(node, 0, "dst"), *src = migrate_arg(node, 1, "src");
+    const struct nki_node *dst = plain_arg(node, 0, "dst"), *src = plain_arg(node, 1, "src");
     const struct nki_seen *to = dst ? migrate_tile(m, dst) : NULL;
     const struct nki_seen *from = src ? migrate_tile(m, src) : NULL;
     if (to && from && to->n_dims && from->n_dims && to->n_dims < from->n_dims)
@@ -167,8 +174,7 @@ void migrate_ask_range_select(struct migrate *m, const struct nki_node *node) {
 void migrate_step_memset(struct migrate *m, const struct nki_node *node) {
     if (!migrate_calls(m, node, "nisa.memset"))
         return;
-    const struct nki_node *dst = migrate_arg(node, 0, "dst"),
-                          *value = migrate_arg(node, 1, "value");
+    const struct nki_node *dst = plain_arg(node, 0, "dst"), *value = plain_arg(node, 1, "value");
     const struct nki_seen *tile = dst && value ? migrate_tile(m, dst) : NULL;
     if (!tile || !is_constant(value, NKI_CONST_FLOAT) || !dtype_is_int(tile->dtype))
         return;
@@ -186,8 +192,7 @@ void migrate_step_memset(struct migrate *m, const struct nki_node *node) {
 void migrate_step_reduce_axis(struct migrate *m, const struct nki_node *node) {
     if (!is_of_nki(m) || !migrate_calls(m, node, "nisa.tensor_reduce"))
         return;
-    const struct nki_node *axis = migrate_arg(node, 3, "axis"),
-                          *data = migrate_arg(node, 2, "data");
+    const struct nki_node *axis = plain_arg(node, 3, "axis"), *data = plain_arg(node, 2, "data");
     if (!data || !is_constant(axis, NKI_CONST_INT) || axis->constant.integer != 1)
         return;
     const struct nki_seen *tile = migrate_tile(m, data);
@@ -208,8 +213,8 @@ void migrate_step_affine_select(struct migrate *m, const struct nki_node *node) 
         "offset", "channel_multiplier", "on_true_tile", "on_false_value", "cmp_op", NULL};
     if (!is_of_nki(m) || !migrate_calls(m, node, "nisa.affine_select") || node->call.args.len < 3)
         return;
-    migrate_name_args(m, node, 2, names);
-    migrate_did(m, node, "affine_select takes offset last: it and what follows by name");
+    if (migrate_name_args(m, node, 2, names))
+        migrate_did(m, node, "affine_select takes offset last: it and what follows by name");
 }
 
 void migrate_step_register_move(struct migrate *m, const struct nki_node *node) {
@@ -240,12 +245,11 @@ void migrate_ask_transpose_engine(struct migrate *m, const struct nki_node *node
 
 /* y = nl.rsqrt(psum_tile) */
 void migrate_step_rsqrt(struct migrate *m, const struct nki_node *node) {
-    const struct nki_node *x =
-        migrate_calls(m, node, "nl.rsqrt") ? migrate_arg(node, 0, "x") : NULL;
+    const struct nki_node *x = migrate_calls(m, node, "nl.rsqrt") ? plain_arg(node, 0, "x") : NULL;
     const struct nki_seen *tile = x ? migrate_tile(m, x) : NULL;
     if (!tile || tile->space != NKI_PSUM)
         return;
-    const struct nki_node *dtype = migrate_arg(node, 1, "dtype"), *stmt = nki_statement_of(node);
+    const struct nki_node *dtype = plain_arg(node, 1, "dtype"), *stmt = nki_statement_of(node);
     struct buf lines = {0};
     struct str operand = text_of(m, x);
     const char *name = migrate_new_name(m, "rsqrt");

@@ -65,14 +65,30 @@ void migrate_drop(struct migrate *m, const struct nki_node *arg) {
     nki_edit_replace(&m->edits, span, STR(""));
 }
 
-void migrate_name_args(struct migrate *m, const struct nki_node *call, uint32_t index,
+bool migrate_name_args(struct migrate *m, const struct nki_node *call, uint32_t index,
                        const char *const *names) {
+    uint32_t known = index;
+    while (names[known - index])
+        known++;
+    bool clear = call->call.args.len <= known;
+    for (uint32_t i = 0; i < call->call.args.len; i++)
+        clear = clear && call->call.args.at[i]->kind != NKI_STARRED;
+    if (!clear) {
+        migrate_ask(m, call, "arguments stand in another order now: which of these is which?");
+        return false;
+    }
     for (uint32_t i = index; i < call->call.args.len && names[i - index]; i++) {
+        const struct nki_node *arg = call->call.args.at[i];
+        struct nki_span span = span_of(m, arg);
+        bool bare = arg->kind == NKI_NAMED_EXPR && !arg->parens; /* as name=(a := b) only */
         struct buf name = {0};
-        buf_printf(&name, "%s=", names[i - index]);
-        nki_edit_insert(&m->edits, span_of(m, call->call.args.at[i]).start, buf_str(&name));
+        buf_printf(&name, "%s=%s", names[i - index], bare ? "(" : "");
+        nki_edit_insert(&m->edits, span.start, buf_str(&name));
+        if (bare)
+            nki_edit_insert(&m->edits, span.end, STR(")"));
         buf_free(&name);
     }
+    return true;
 }
 
 void migrate_forget(struct migrate *m, size_t count) {

@@ -197,6 +197,8 @@ static bool put_axes(const struct older *o, struct part *parts, uint32_t count, 
             for (uint32_t k = i + 1; k < count; k++)
                 later |= parts[k].axis == axis;
             if (!later && axis < n_axes) {
+                if (parts[i].node->kind == NKI_SLICE)
+                    return false;
                 parts[i].wide = true;
                 axis++;
             }

@@ -173,9 +173,11 @@ void older_print(struct older *o, const struct nki_node *node, struct buf *out) 
 }
 
 void older_print_outer(struct older *o, const struct nki_node *node, struct buf *out) {
-    for (int i = 0; i < node->parens; i++)
+    /* f(a := b) needs none, but f(name=(a := b)) does. */
+    int parens = node->parens || node->kind != NKI_NAMED_EXPR ? node->parens : 1;
+    for (int i = 0; i < parens; i++)
         buf_putc(out, '(');
     older_print(o, node, out);
-    for (int i = 0; i < node->parens; i++)
+    for (int i = 0; i < parens; i++)
         buf_putc(out, ')');
 }

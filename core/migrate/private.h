@@ -73,8 +73,8 @@ const struct nki_node *migrate_keyword(const struct nki_node *call, const char *
 /* Takes an argument out, with its comma. */
 void migrate_drop(struct migrate *m, const struct nki_node *arg);
 /* Puts "name=" before positional argument `index`, and the names that follow in `names` (ends with
- * NULL) before those behind it. */
-void migrate_name_args(struct migrate *m, const struct nki_node *call, uint32_t index,
+ * NULL) before those behind it. False where that cannot be told; then it is asked about. */
+bool migrate_name_args(struct migrate *m, const struct nki_node *call, uint32_t index,
                        const char *const *names);
 /* Takes back the edits behind the first `count`. */
 void migrate_forget(struct migrate *m, size_t count);

@@ -80,13 +80,28 @@ static const char *const seeds[] = {
 };
 
 static const char *const scraps[] = {
-    "(",       ")",          "[",       "]",        ":",        "\n",
-    "\n    ",  "\r\n",       "'",       "\"\"\"",   ",",        "*, ",
-    " = ",     "# c",        " is ",    " is not ", " if ",     " else 1",
-    "return ", "break",      "\\\n",    "f'{x}'",   "lambda: ", "nki",
-    "nl.",     "nisa.",      "x",       "t",        "dst=",     "mask=(p < 3)",
-    "None",    "nl.load(x)", "[p, q]",  "[...]",    "nl.psum",  "nl.affine_range(",
-    "range",   "while r:",   "import ", "from ",    "as ",      "neuronxcc.nki.language",
+    "(",        ")",
+    "[",        "]",
+    ":",        "\n",
+    "\n    ",   "\r\n",
+    "'",        "\"\"\"",
+    ",",        "*, ",
+    " = ",      "# c",
+    " is ",     " is not ",
+    " if ",     " else 1",
+    "return ",  "break",
+    "\\\n",     "f'{x}'",
+    "lambda: ", "nki",
+    "nl.",      "nisa.",
+    "x",        "t",
+    "dst=",     "mask=(p < 3)",
+    "None",     "nl.load(x)",
+    "[p, q]",   "[...]",
+    "nl.psum",  "nl.affine_range(",
+    ":=",       "(a := t)",
+    "range",    "while r:",
+    "import ",  "from ",
+    "as ",      "neuronxcc.nki.language",
 };
 
 static const struct fuzz_target target = {

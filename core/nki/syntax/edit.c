@@ -267,7 +267,9 @@ void nki_edit_remove_stmt(struct nki_edits *edits, const struct nki_node *stmt) 
     } else if (shares && block) {
         span = shared_span(tree, stmt, block, index);
     }
-    nki_edit_replace(edits, span, STR(""));
+    /* Something must stand on a line that a backslash joins to the one before. */
+    bool needed = shares && is_joined(tree, line_start(tree, span.start));
+    nki_edit_replace(edits, span, needed ? STR("pass") : STR(""));
 }
 
 /* ---- applying ------------------------------------------------------------------------------ */
