@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """prompts.py with a model by script that has prices in the settings: gain for tokens and dollars.
 
+Then the model that reads its prompts (reader.py), on the same task and on a kernel whose operands
+it keeps in SBUF.
+
 usage: prompts_test.py HONE"""
 
 import math
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,6 +31,32 @@ TILE_N = 512
 >>>>>>> REPLACE
 """
 IN, OUT = 3.0, 15.0     # dollars for a million tokens
+
+
+def table(environment, *arguments):
+    """The rows of the table that prompts.py prints, by task."""
+    done = subprocess.run([sys.executable, HERE / "prompts.py", os.path.abspath(sys.argv[1]),
+                           *arguments], env=environment, capture_output=True, text=True,
+                          check=False)
+    print(done.stdout, done.stderr)
+    assert done.returncode == 0
+    return {line.split()[0]: [float(text.rstrip("x")) for text in line.split()[1:]]
+            for line in done.stdout.splitlines()[1:]}
+
+
+def reads_its_prompts(environment, folder):
+    """Both tasks become faster, and a token of ten times the price costs ten times as much. What is
+    shown of the menu differs from session to session, so tokens differ a little."""
+    other = folder / "product"
+    shutil.copytree(HERE.parent / "diagnose" / "kernels" / "matmul", other)
+    cheap = table(environment, "--reader", "--rounds", "2", str(folder / "small"), str(other))
+    dear = table(environment, "--reader", "--price", "30", "150", "--rounds", "2", str(other))
+    for speedup, gain, asked, tokens, per_token, per_dollar in (*cheap.values(), *dear.values()):
+        assert speedup > 1.1 and asked >= 1 and tokens > 5000, (cheap, dear)
+        assert abs(per_token - gain / tokens * 1e5) < 0.03 * per_token and per_dollar > 0
+    each = [gain / per_dollar / tokens for _, gain, _, tokens, _, per_dollar in
+            (cheap["product"], dear["product"])]
+    assert 8 < each[1] / each[0] < 12, (cheap, dear)
 
 
 def main():
@@ -61,6 +91,7 @@ def main():
         assert read / 6 < tokens < read / 2, (read, tokens)     # an estimate: nobody counted
         dollars = gain / per_dollar
         assert tokens * IN < dollars * 1e6 < tokens * (IN + 0.2 * OUT), dollars
+        reads_its_prompts(environment, folder)
         assert re.search(r"^task +speedup +gain +asked +tokens +gain/100k +gain/\$", done.stdout)
 
 

@@ -103,7 +103,7 @@ if(TARGET hone)
 endif()
 
 # What the questions of recorded sessions cost as this build puts them; build it with the release
-# preset. What they bring with a model: prompts.py HONE MODEL.
+# preset. What they bring with a model: prompts.py HONE MODEL, or one of ours: --reader.
 add_executable(bench_prompts ${CMAKE_SOURCE_DIR}/tests/bench/prompts.c)
 target_link_libraries(bench_prompts PRIVATE hone_all)
 target_include_directories(bench_prompts PRIVATE ${CMAKE_SOURCE_DIR}/tests)
@@ -115,5 +115,5 @@ set_tests_properties(bench/prompts PROPERTIES LABELS bench TIMEOUT 300)
 if(TARGET hone)
   add_test(NAME tune/gain_of_questions COMMAND /usr/bin/python3
     ${CMAKE_SOURCE_DIR}/tests/bench/prompts_test.py $<TARGET_FILE:hone>)
-  set_tests_properties(tune/gain_of_questions PROPERTIES LABELS session TIMEOUT 300)
+  set_tests_properties(tune/gain_of_questions PROPERTIES LABELS session TIMEOUT 900)
 endif()
