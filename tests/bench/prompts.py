@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What questions bring with a model: gain for tokens and for dollars, a session for each task.
 
-usage: prompts.py HONE MODEL [--rounds N] [--ask auto|once|twice] [TASK...]
-       prompts.py HONE --reader [--price IN OUT] [--rounds N] [--ask auto|once|twice] [TASK...]
+usage: prompts.py HONE MODEL [--rounds N] [--seeds LIST] [--ask auto|once|twice] [TASK...]
+       prompts.py HONE --reader [--price IN OUT] [..] [TASK...]
 
 MODEL is what --proposer takes; with --reader it is reader.py beside this file, which reads its
 prompts and takes the best of what they tell, at so many dollars for a million tokens. Tasks are
@@ -23,13 +23,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SEEDS = os.path.join(HERE, "..", "..", "seeds")
 
 
-def session(hone, model, rounds, task, folder, environment):
+def session(given, model, task, folder, environment):
     """The summary of a session about a copy of the task; None: there was none."""
     copy = os.path.join(folder, os.path.basename(os.path.normpath(task)))
     shutil.copytree(task, copy, ignore=shutil.ignore_patterns(".hone"))
-    run = subprocess.run([hone, "run", copy, "--proposer", model, "--gate", "auto", "--rounds",
-                          str(rounds), "--json"], stdout=subprocess.PIPE, env=environment,
-                         check=False, text=True)
+    run = subprocess.run([given.hone, "run", copy, "--proposer", model, "--gate", "auto",
+                          "--rounds", str(given.rounds), "--seeds", given.seeds, "--json"],
+                         stdout=subprocess.PIPE, env=environment, check=False, text=True)
     last = None
     for line in run.stdout.splitlines():
         try:
@@ -78,6 +78,7 @@ def main():
     parser.add_argument("--reader", action="store_true")
     parser.add_argument("--price", type=float, nargs=2, default=[3.0, 15.0])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seeds", default="0,21,42,63,84")
     parser.add_argument("--ask", choices=["auto", "once", "twice"])
     parser.add_argument("tasks", nargs="*")
     given = parser.parse_intermixed_args()
@@ -92,7 +93,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         environment = settings(folder, given)
         for task in tasks:
-            told = session(given.hone, model, given.rounds, task, folder, environment)
+            told = session(given, model, task, folder, environment)
             if not told:
                 print(f"{os.path.basename(task):24} no summary")
                 continue

@@ -129,6 +129,24 @@ void prompt_text_draw(struct views *views, struct tui_area inside, struct tui_li
 
 /* ---- the next call -------------------------------------------------------------------------- */
 
+#define PRICE_COLS 9 /* "<$0.0001", and a gap */
+
+static double expected_dollars(const struct views *views, const struct tune_role_model *model,
+                               double tokens) {
+    struct tune_asking asking = {.role = prompt_role(views), .prompt = tokens};
+    asking.which = (size_t)(model - views->state->roles[asking.role].models);
+    return tune_expect_call(views->state, &asking).cost[TUNE_BUDGET_DOLLARS];
+}
+
+/* What the question would cost less without the part; NAN: the model has no price. */
+static double part_dollars(const struct views *views, const struct tune_prompt_part *part) {
+    const struct tune_role_model *model = prompt_model(views);
+    if (!model || model->person)
+        return NAN;
+    double all = tune_prompt_tokens(prompt_of(views)->parts);
+    return expected_dollars(views, model, all) - expected_dollars(views, model, all - part->tokens);
+}
+
 static void draw_part(struct views *views, struct tui_area area, int row, int index) {
     const struct tune_prompt_part *part = &prompt_of(views)->parts->parts.at[index];
     struct buf notes = {0};
@@ -139,15 +157,19 @@ static void draw_part(struct views *views, struct tui_area area, int row, int in
         buf_printf(&notes, "  %d line%s cut", part->left_out, PLURAL(part->left_out));
     enum tui_role ink = part->off ? TUI_DIM : part->edited ? TUI_WAITING : TUI_PLAIN;
     tui_say(tui_ink(area, part->off ? TUI_DIM : TUI_GOOD), row, 1, "%s", part->off ? "○" : "●");
-    int end = area.cols - 9;
-    int from = part->is_page ? 5 : 3;
+    double dollars = part_dollars(views, part);
+    int right = isfinite(dollars) ? area.cols - PRICE_COLS : area.cols;
+    int end = right - 9, from = part->is_page ? 5 : 3;
     int col = tui_put_short(tui_ink(area, ink), row, (struct tui_rect){0, from, 1, end - from},
                             str_of(part_name(part)));
     enum tui_role marks = part->off || part->edited || part->left_out ? TUI_WARN : TUI_DIM;
     tui_put_short(tui_ink(area, marks), row, (struct tui_rect){0, col, 1, end - col},
                   buf_str(&notes));
-    tui_say_right(tui_ink(area, TUI_DIM), row, area.cols - 1, "%s",
+    tui_say_right(tui_ink(area, TUI_DIM), row, right - 1, "%s",
                   part->off ? "-" : show_count(part->tokens).text);
+    if (isfinite(dollars) && !part->off)
+        tui_say_right(tui_ink(area, TUI_DIM), row, area.cols - 1, "%s",
+                      dollars < 1e-4 ? "<$0.0001" : show_dollars(dollars).text);
     buf_free(&notes);
 }
 
@@ -222,7 +244,9 @@ static void draw_parts(struct views *views, struct tui_area body) {
                            body.cols - (wide ? 56 : 0)};
     struct buf title = {0}, cost = {0}, why = {0};
     parts_title(views, &title);
-    struct tui_area inside = tui_frame(tui_area_part(body, one), true, title.at, "tokens");
+    bool priced = prompt->parts.len && isfinite(part_dollars(views, &prompt->parts.at[0]));
+    struct tui_area inside =
+        tui_frame(tui_area_part(body, one), true, title.at, priced ? "tokens, price" : "tokens");
     struct tui_area table =
         tui_area_part(inside, (struct tui_rect){0, 0, inside.rows - 2, inside.cols});
     rows_draw(views, table, list, (int)prompt->parts.len, draw_part);
