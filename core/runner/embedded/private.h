@@ -122,12 +122,11 @@ bool here_specialise(struct evaluation *evaluation, struct err *err) CC_MUST_USE
 struct nki_program *compile_every_round(struct evaluation *evaluation, size_t most) CC_MUST_USE;
 
 /* order.c: whether a run was found to carry values through rounds that may run in any order; then
- * executes it in another one and says (order_tell, order_judge) what comes out otherwise. */
+ * executes it in another one, and warns where numbers come out otherwise. */
 bool order_matters(const struct seed_run *run);
 void order_try(struct seed_run *run, const struct array *inputs, size_t count,
                const struct device_limits *limits);
 void order_tell(struct seed_run *run);
-void order_judge(const struct evaluation *evaluation, struct task_verdict *verdict);
 
 /* How many seeds run at once, where there are the cores and the memory. */
 #define VERIFY_PARALLEL ((size_t)2)

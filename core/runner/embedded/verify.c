@@ -338,7 +338,6 @@ static void start_runs(struct evaluation *evaluation) {
     tell_runs(evaluation, true);
     if (evaluation->reference)
         judge(evaluation);
-    order_judge(evaluation, &evaluation->result.verdict);
     events_phase("execute", evaluation->execute_s);
     if (evaluation->reference)
         events_phase("compare", evaluation->compare_s);
