@@ -213,14 +213,25 @@ static bool decorate(struct interp *in, const struct call *call, struct value *r
     return true;
 }
 
-/* Allocation policies are ignored: hone places tiles itself, as the compiler does without them. */
+/* Allocation policies are ignored: hone places tiles itself, as the compiler does without them. But
+ * they forbid what needs tiles that nobody allocates. */
 static bool allocator(struct interp *in, const struct call *call, struct value *result) {
-    *result = api_buffer_value(in, call->data ? NKI_PSUM : NKI_SBUF, false);
+    const enum nki_space *space = call->data;
+    *result = api_buffer_value(in, *space, false);
+    return api_allocates(in);
+}
+
+static bool no_allocator(struct interp *in, const struct call *call, struct value *result) {
+    const enum nki_space *space = call->data;
+    *result = api_buffer_value(in, *space, false);
     return true;
 }
-static const struct value_native allocators[] = {
-    {"nki.compiler.sbuf.alloc", allocator, NULL},
-    {"nki.compiler.psum.alloc", allocator, "psum"},
+static const enum nki_space sbuf_space = NKI_SBUF, psum_space = NKI_PSUM;
+static const struct value_native allocators[2][2] = {
+    {{"nki.compiler.sbuf.alloc", allocator, &sbuf_space},
+     {"nki.compiler.psum.alloc", allocator, &psum_space}},
+    {{"nki.compiler.sbuf.auto_alloc", no_allocator, &sbuf_space},
+     {"nki.compiler.psum.auto_alloc", no_allocator, &psum_space}},
 };
 static const struct value_native annotation = {"nki.typing", nl_nothing, NULL};
 static const struct value_native compiler_context = {"nki.compiler.context", nl_context, NULL};
@@ -232,7 +243,8 @@ static bool alloc_get(struct interp *in, const struct nki_node *node,
     if (!str_is(name, "alloc") && !str_is(name, "mod_alloc") && !str_is(name, "auto_alloc"))
         return false;
     bool psum = str_ends(str_of(module->name), "psum");
-    *result = (struct value){.kind = VALUE_NATIVE, .native = &allocators[psum]};
+    *result = (struct value){.kind = VALUE_NATIVE,
+                             .native = &allocators[str_is(name, "auto_alloc")][psum]};
     return true;
 }
 

@@ -30,6 +30,9 @@ struct api_shared {
     struct api_shared *next;
 };
 
+/* What needs a tile of the compiler's, which kernels that allocate their tiles do not have. */
+enum api_implicit { API_IMPLICIT_VALUE, API_IMPLICIT_BIAS, API_IMPLICIT_TRANSPOSE };
+
 struct api {
     const struct api_row *rows[NKI_OP_COUNT];
     const struct api_binding *bindings[3][NKI_OP_COUNT]; /* by the form of the signature */
@@ -49,11 +52,18 @@ struct api {
     struct api_register *registers;     /* api_dynamic.c */
     int n_registers;
     struct api_unknown *unknown;
-    struct api_loop *loop;         /* on the device, the innermost; NULL */
-    struct value_dict *taken[2];   /* the names that tensors of each program were given */
-    struct api_prepared *prepared; /* a collective that was not triggered yet; NULL */
+    struct api_loop *loop;          /* on the device, the innermost; NULL */
+    struct value_dict *taken[2];    /* the names that tensors of each program were given */
+    struct api_prepared *prepared;  /* a collective that was not triggered yet; NULL */
+    bool allocates;                 /* the kernel allocates its tiles itself */
+    enum api_implicit implicit;     /* what it did before that allocated kernels cannot .. */
+    const struct nki_node *implied; /* .. and where; NULL: nothing */
 };
 struct api *api_of(struct interp *in);
+/* api_create.c: the kernel does something of the kind (legacy dialect), or allocates a tile itself.
+ * False after the error that it does both. */
+bool api_implicit(struct interp *in, const struct nki_node *node, enum api_implicit what);
+bool api_allocates(struct interp *in);
 
 /* ---- building an instruction ---------------------------------------------------------------- */
 

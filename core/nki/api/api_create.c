@@ -70,6 +70,51 @@ static bool read_address(struct interp *in, const struct nki_node *node, struct 
     return true;
 }
 
+/* ---- kernels that allocate their tiles themselves (legacy dialect) ----------------------------
+ */
+
+static bool tell_implicit(struct interp *in, const struct nki_node *node, enum api_implicit what) {
+    static const struct {
+        const char *code, *text;
+    } texts[] = {
+        [API_IMPLICIT_VALUE] = {"err_tensor_creation_on_scratchpad_with_init_value_not_allowed",
+                                "a tile cannot be created with a value: create it with nl.ndarray "
+                                "and write to it"},
+        [API_IMPLICIT_BIAS] = {"err_bias_tensor_must_be_specified_in_allocation",
+                               "an activation needs its bias: use nisa.activation with a tile as "
+                               "bias="},
+        [API_IMPLICIT_TRANSPOSE] =
+            {"err_transpose_on_tensor_engine_not_allowed_in_allocated_kernel",
+             "the Tensor engine transposes only with an identity matrix of the kernel's own: use "
+             "nisa.nc_matmul with it, or engine=nisa.vector_engine for up to 32 x 32"},
+    };
+    return interp_error(in, node, texts[what].code,
+                        "this kernel allocates its tiles itself (sbuf.mod_alloc and the like), so "
+                        "the compiler adds none: %s",
+                        texts[what].text);
+}
+
+bool api_implicit(struct interp *in, const struct nki_node *node, enum api_implicit what) {
+    struct api *api = api_of(in);
+    if (interp_dialect(in) != NKI_DIALECT_LEGACY)
+        return true;
+    if (api->allocates)
+        return tell_implicit(in, node, what);
+    if (!api->implied)
+        api->implicit = what;
+    if (!api->implied)
+        api->implied = node;
+    return true;
+}
+
+bool api_allocates(struct interp *in) {
+    struct api *api = api_of(in);
+    if (interp_dialect(in) != NKI_DIALECT_LEGACY || api->allocates || interp_auto_allocates(in))
+        return true;
+    api->allocates = true;
+    return !api->implied || tell_implicit(in, api->implied, api->implicit);
+}
+
 /* What ndarray, zeros, ones and full have in common. */
 struct creation {
     struct value shape, dtype, buffer, name, address;
@@ -191,7 +236,7 @@ static bool create_filled(struct interp *in, const struct call *call,
                           const struct creation *creation, double value, struct value *result) {
     bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY;
     struct tensor *t = create(in, call->node, creation, legacy && value == 0);
-    if (!t)
+    if (!t || (t->space != NKI_HBM && !api_implicit(in, call->node, API_IMPLICIT_VALUE)))
         return false;
     *result = value_tensor(t);
     if (t->space == NKI_HBM && legacy)

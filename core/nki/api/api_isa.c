@@ -646,9 +646,20 @@ static bool run_with_dst(struct isa_call *c, struct value *result) {
     return c->rmw ? legacy_accumulate(c) : api_emit(&c->build);
 }
 
+/* Whether it does without tiles of the compiler's, if the kernel has none. */
+static bool is_explicit(const struct api_build *b) {
+    size_t bias = b->op == NKI_OP_ACTIVATION          ? NKI_ACTIVATION_bias
+                  : b->op == NKI_OP_ACTIVATION_REDUCE ? NKI_ACTIVATION_REDUCE_bias
+                                                      : 0;
+    if (bias && b->operand[bias].kind != NKI_OPERAND_AP)
+        return api_implicit(b->in, b->node, API_IMPLICIT_BIAS);
+    return b->op != NKI_OP_NC_TRANSPOSE || b->engine == NKI_ENGINE_VECTOR ||
+           api_implicit(b->in, b->node, API_IMPLICIT_TRANSPOSE);
+}
+
 static bool run_legacy(struct isa_call *c, struct value *result) {
     struct api_build *b = &c->build;
-    if (!settle_operands(c) || !leave_psum(c))
+    if (!settle_operands(c) || !leave_psum(c) || !is_explicit(b))
         return false;
     if (b->op == NKI_OP_AFFINE_SELECT)
         return legacy_select(c, result);

@@ -301,6 +301,9 @@ static bool emit_one(const struct api_op *op, enum nki_op instruction, const str
     b.mask = op->mask;
     api_put_tensor(&b, NKI_DST, op->dst);
     api_put_tensor(&b, (size_t)nki_op_source(instruction, NKI_DST), x);
+    if (instruction == NKI_OP_ACTIVATION && !nki_func_has(op->func, 'u') &&
+        !api_implicit(op->in, op->node, API_IMPLICIT_BIAS))
+        return false;
     if (instruction == NKI_OP_ACTIVATION)
         api_put(&b, NKI_ACTIVATION_op, operand_func(op->func));
     if (instruction == NKI_OP_ELEMENTWISE)
@@ -390,7 +393,10 @@ static bool emit_transpose(const struct api_op *op, const struct tensor *dst,
 static struct tensor *transposed(const struct api_op *op, const struct tensor *x) {
     int64_t shape[2] = {tensor_free(x), tensor_partitions(x)};
     struct tensor *dst = tensor_tile(op->in, op->node, NKI_PSUM, x->dtype, shape, 2);
-    return dst && emit_transpose(op, dst, x, NKI_ENGINE_TENSOR) ? dst : NULL;
+    return dst && api_implicit(op->in, op->node, API_IMPLICIT_TRANSPOSE) &&
+                   emit_transpose(op, dst, x, NKI_ENGINE_TENSOR)
+               ? dst
+               : NULL;
 }
 
 bool api_lower_transpose(const struct api_op *op, const struct tensor *x, struct value *result) {

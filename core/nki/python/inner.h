@@ -224,6 +224,7 @@ struct interp {
     VEC(struct open_round) rounds; /* that are being evaluated, of loops in any order */
     uint32_t n_round_loops;
     bool for_all_rounds; /* what is made belongs to none of them */
+    bool auto_allocates; /* the file has a kernel with @force_auto_alloc */
     bool folding;        /* within a loop of which rounds are left out */
     bool copied;         /* some rounds of a loop were not evaluated but copied */
     bool unlike;         /* .. and were not what they should be */

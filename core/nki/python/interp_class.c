@@ -35,6 +35,7 @@ enum decorator {
     DECORATOR_CLASS,
     DECORATOR_PROPERTY,
     DECORATOR_DATA,
+    DECORATOR_AUTO_ALLOC,
     DECORATOR_NOTHING
 };
 
@@ -61,7 +62,7 @@ static enum decorator decorator_of(const struct nki_node *node, struct buf *dott
         {"final", DECORATOR_NOTHING},
         {"enable_stack_allocator", DECORATOR_NOTHING},
         {"skip_middle_end_transformations", DECORATOR_NOTHING},
-        {"force_auto_alloc", DECORATOR_NOTHING},
+        {"force_auto_alloc", DECORATOR_AUTO_ALLOC},
     };
     if (!nki_dotted_name(node->kind == NKI_CALL ? node->call.func : node, dotted))
         return DECORATOR_OTHER;
@@ -85,6 +86,10 @@ static bool is_setter(struct interp *in, const struct nki_node *node, struct val
         return false;
     property->function->setter = function.function;
     return true;
+}
+
+bool interp_auto_allocates(const struct interp *in) {
+    return in->auto_allocates;
 }
 
 /* A decorator that the kernel's own files define is called. Others are skipped, and calling the
@@ -116,6 +121,7 @@ static bool decorate_function(struct interp *in, const struct nki_node *stmt, st
         enum decorator which = decorator_of(all->at[i], &dotted);
         if (all->at[i] == kernel || value->kind != VALUE_FUNCTION)
             which = DECORATOR_NOTHING;
+        in->auto_allocates |= which == DECORATOR_AUTO_ALLOC;
         if (which == DECORATOR_STATIC)
             value->function->form = FUNCTION_STATIC;
         else if (which == DECORATOR_CLASS)

@@ -173,6 +173,8 @@ void interp_on_device(struct interp *in, int more);
 /* Instructions from here on (until it is called with false) are of no round of a loop: what is made
  * once and used by all. */
 void interp_for_all_rounds(struct interp *in, bool begins);
+/* Whether tiles are placed by the compiler whatever the kernel says (@force_auto_alloc). */
+bool interp_auto_allocates(const struct interp *in);
 const struct nki_specialise_options *interp_options(const struct interp *in);
 enum nki_dialect interp_dialect(const struct interp *in);
 /* Whether a rule of the language holds in the kernel's release; false in the legacy dialect. */
