@@ -506,6 +506,17 @@ void check_rand_state(struct check *c) {
     check_free_range(c, NKI_DST, vector ? 24 : 6, vector ? 24 : 6);
 }
 
+void check_rng_seed(struct check *c) {
+    const struct nki_ap *seed = check_tile(c, NKI_DST);
+    if (nki_ap_count(seed) != 1)
+        check_error(c, "hone-shape",
+                    "src_seeds has %lld elements; the seed is a tile of shape [1, 1]",
+                    (long long)nki_ap_count(seed));
+    if (dtype_bytes(seed->dtype) != 4)
+        check_error(c, "hone-dtype", "the seed is %s; a type of 32 bits is needed",
+                    dtype_name(seed->dtype));
+}
+
 void check_topk(struct check *c) {
     const struct nki_ap *val = check_tile(c, NKI_TOPK_val_dst),
                         *idx = check_tile(c, NKI_TOPK_idx_dst), *src = check_tile(c, NKI_TOPK_src);

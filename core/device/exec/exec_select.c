@@ -437,6 +437,16 @@ bool exec_rand_set_state(struct exec *x) {
     return true;
 }
 
+bool exec_set_rng_seed(struct exec *x) {
+    struct view src;
+    uint32_t seed;
+    if (!exec_read(x, NKI_DST, &src))
+        return false;
+    memcpy(&seed, src.at, sizeof seed);
+    x->random = 0x9e3779b97f4a7c15u ^ seed;
+    return true;
+}
+
 bool exec_dropout(struct exec *x) {
     struct view dst, data, prob;
     if (!exec_read(x, NKI_DROPOUT_data, &data) ||

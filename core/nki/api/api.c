@@ -111,8 +111,9 @@ static bool nc_sub_version(struct interp *in, const struct call *call, struct va
 }
 
 static const struct value_native isa_natives[] = {
-    {"nisa.core_barrier", api_core_barrier, NULL},     {"nisa.sendrecv", api_sendrecv, NULL},
-    {"nisa.set_rng_seed", nl_nothing, NULL},           {"nisa.get_nc_version", nc_version, NULL},
+    {"nisa.core_barrier", api_core_barrier, NULL},
+    {"nisa.sendrecv", api_sendrecv, NULL},
+    {"nisa.get_nc_version", nc_version, NULL},
     {"nisa.get_nc_sub_version", nc_sub_version, NULL},
 };
 

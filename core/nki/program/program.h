@@ -144,7 +144,11 @@ enum nki_operand_place {
 };
 #define NKI_DST 0 /* of every instruction */
 /* .. also where it has another name, or is the one tile of what writes none. */
-enum { NKI_TOPK_dst = NKI_TOPK_val_dst, NKI_RAND_SET_STATE_dst = NKI_RAND_SET_STATE_src_seeds };
+enum {
+    NKI_TOPK_dst = NKI_TOPK_val_dst,
+    NKI_RAND_SET_STATE_dst = NKI_RAND_SET_STATE_src_seeds,
+    NKI_SET_RNG_SEED_dst = NKI_SET_RNG_SEED_src_seeds
+};
 
 /* Where something came from: a span of the kernel's file (or of a file that it imports), and the
  * call that led there. */
