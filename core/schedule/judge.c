@@ -35,6 +35,22 @@ void point_drop(struct point *point) {
     point->written = NULL;
 }
 
+static bool comes_first(double left_us, double right_us) {
+    return left_us > 0 && (right_us <= 0 || left_us < right_us);
+}
+
+/* The last two only make the order certain. */
+int point_order(const void *a, const void *b) {
+    const struct point *left = a, *right = b;
+    if (left->latency_us != right->latency_us)
+        return comes_first(left->latency_us, right->latency_us) ? -1 : 1;
+    if (left->count != right->count)
+        return left->count < right->count ? -1 : 1;
+    if (left->length != right->length)
+        return left->length < right->length ? -1 : 1;
+    return left->text < right->text ? -1 : left->text > right->text;
+}
+
 const struct write_choice *point_choice(const struct point *point, const char *key) {
     for (size_t i = 0; point->written && i < point->written->choices.len; i++)
         if (strcmp(point->written->choices.at[i].key, key) == 0)
@@ -44,8 +60,8 @@ const struct write_choice *point_choice(const struct point *point, const char *k
 
 struct point point_with(struct search *search, const struct point *from, const char *key,
                         int64_t value) {
-    struct point point = {.settings =
-                              ARENA_ARRAY(search->arena, struct write_setting, from->count + 1)};
+    struct point point = {
+        .settings = ARENA_ARRAY(search->arena, struct write_setting, from->count + 1), .key = key};
     for (size_t i = 0; i < from->count; i++)
         if (strcmp(from->settings[i].key, key) != 0)
             point.settings[point.count++] = from->settings[i];
@@ -63,6 +79,15 @@ static void settle(struct point *point) {
             point->settings[kept++] = point->settings[i];
     }
     point->count = kept;
+}
+
+static uint64_t shape_of(const struct written *written) {
+    struct buf keys = {0};
+    for (size_t i = 0; i < written->choices.len; i++)
+        buf_printf(&keys, "%s,", written->choices.at[i].key);
+    uint64_t shape = hash_quick(keys.at, keys.len);
+    buf_free(&keys);
+    return shape;
 }
 
 /* ---- writing and timing ---------------------------------------------------------------------- */
@@ -85,6 +110,7 @@ static void write_point(struct batch *batch, size_t at) {
     settle(point);
     point->length = strlen(point->written->text);
     point->text = hash_quick(point->written->text, point->length);
+    point->shape = shape_of(point->written);
 }
 
 static void time_point(struct batch *batch, size_t at) {
@@ -179,6 +205,21 @@ static void share(struct search *search, const struct batch *batch) {
     }
 }
 
+static void note_rival(struct search *search, const struct point *point) {
+    struct rival *rival = NULL;
+    for (size_t i = 0; i < search->rivals.len && !rival; i++)
+        if (search->rivals.at[i].point.shape == point->shape)
+            rival = &search->rivals.at[i];
+    if (rival && point_order(&rival->point, point) <= 0)
+        return;
+    if (!rival) {
+        rival = vec_push(&search->rivals);
+        *rival = (struct rival){0};
+    }
+    rival->point = *point;
+    rival->point.written = NULL;
+}
+
 void judge_points(struct search *search, point_vec *points) {
     struct batch batch = {.search = search, .points = points};
     for (size_t i = 0; i < points->len; i++)
@@ -187,5 +228,8 @@ void judge_points(struct search *search, point_vec *points) {
     choose_new(search, &batch);
     run(&batch, time_point);
     share(search, &batch);
+    for (size_t i = 0; i < points->len; i++)
+        if (points->at[i].latency_us > 0)
+            note_rival(search, &points->at[i]);
     vec_free(&batch.todo);
 }

@@ -28,6 +28,30 @@ static const char graph[] =
     "{\"node\":1,\"dtype\":\"float32\",\"name\":\"w\"}],"
     "\"outputs\":[5],\"result\":\"one\"}}";
 
+/* x @ w + (x @ a) @ b: one product of the sum is worth more as a stage of its own, but only with
+ * the choices that it has there. */
+static const char sum_graph[] =
+    "{\"graph\":{\"nodes\":["
+    "{\"op\":\"input\",\"in\":[],\"shape\":[1024,1024]," FLOATS "3,\"argument\":0},"
+    "{\"op\":\"input\",\"in\":[],\"shape\":[1024,2048]," FLOATS "3,\"argument\":1},"
+    "{\"op\":\"input\",\"in\":[],\"shape\":[1024,128]," FLOATS "3,\"argument\":2},"
+    "{\"op\":\"input\",\"in\":[],\"shape\":[128,2048]," FLOATS "3,\"argument\":3},"
+    "{\"op\":\"contract\",\"in\":[0,1],\"shape\":[1024,2048]," FLOATS "4," PRODUCT
+    "{\"op\":\"contract\",\"in\":[0,2],\"shape\":[1024,128]," FLOATS "5," PRODUCT
+    "{\"op\":\"contract\",\"in\":[5,3],\"shape\":[1024,2048]," FLOATS "5," PRODUCT
+    "{\"op\":\"add\",\"in\":[4,6],\"shape\":[1024,2048]," FLOATS "6}"
+    "],\"arguments\":[{\"node\":0,\"dtype\":\"float32\",\"name\":\"x\"},"
+    "{\"node\":1,\"dtype\":\"float32\",\"name\":\"w\"},"
+    "{\"node\":2,\"dtype\":\"float32\",\"name\":\"a\"},"
+    "{\"node\":3,\"dtype\":\"float32\",\"name\":\"b\"}],"
+    "\"outputs\":[7],\"result\":\"one\"}}";
+
+static const struct nki_input sum_inputs[] = {
+    {.array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {1024, 1024}}},
+    {.array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {1024, 2048}}},
+    {.array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {1024, 128}}},
+    {.array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {128, 2048}}}};
+
 static const struct nki_input inputs[] = {
     {.array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {1536, 384}}},
     {.array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {384, 640}}}};
@@ -42,6 +66,14 @@ static struct schedule_request request_of(const char *text) {
         .threads = 1};
 }
 
+static struct schedule_request sum_request(void) {
+    struct schedule_request request = request_of(sum_graph);
+    request.inputs = sum_inputs;
+    request.n_inputs = 4;
+    request.budget = 100;
+    return request;
+}
+
 static struct schedule *search(const struct schedule_request *request) {
     struct err err = {0};
     struct schedule *found = schedule_search(request, &err);
@@ -50,16 +82,21 @@ static struct schedule *search(const struct schedule_request *request) {
     return found;
 }
 
-/* The latency with these settings, by a search that has no choice left but the budget of one. */
-static double latency_with(const struct write_setting *settings, size_t count) {
-    struct schedule_request request = request_of(graph);
+/* The latency with these settings, by a search that has no choice left but the budget of one; 0
+ * where the device refuses it. */
+static double latency_of(struct schedule_request request, const struct write_setting *settings,
+                         size_t count) {
     request.spec.settings = settings;
     request.spec.setting_count = count;
     request.budget = 1;
-    struct schedule *found = search(&request);
-    double us = found->start_us;
+    struct schedule *found = schedule_search(&request, NULL);
+    double us = found ? found->start_us : 0;
     schedule_free(found);
     return us;
+}
+
+static double latency_with(const struct write_setting *settings, size_t count) {
+    return latency_of(request_of(graph), settings, count);
 }
 
 static void what_is_found_is_no_slower_and_can_be_made_again(void **state) {
@@ -129,6 +166,72 @@ static void steps_add_up(void **state) {
     schedule_free(found);
 }
 
+static const struct write_choice *find_choice(const struct written *written, const char *key) {
+    for (size_t i = 0; i < written->choices.len; i++)
+        if (strcmp(written->choices.at[i].key, key) == 0)
+            return &written->choices.at[i];
+    return NULL;
+}
+
+static struct written *written_with(const struct schedule_request *request,
+                                    const struct write_setting *setting) {
+    struct write_spec spec = request->spec;
+    spec.settings = setting;
+    spec.setting_count = 1;
+    struct written *written = write_kernel(&spec, NULL);
+    assert_non_null(written);
+    return written;
+}
+
+/* What a value comes to with one value of a choice that only it brings. */
+static size_t check_brought(const struct schedule_request *request, const struct schedule *found,
+                            const struct written *start, const struct write_setting *value) {
+    struct written *with = written_with(request, value);
+    size_t checked = 0;
+    for (size_t i = 0; i < with->choices.len; i++) {
+        const struct write_choice *choice = &with->choices.at[i];
+        for (int k = 1; !find_choice(start, choice->key) && k < choice->count; k++) {
+            const struct write_setting both[] = {*value, {choice->key, choice->values[k]}};
+            double us = latency_of(*request, both, 2);
+            assert_true(us <= 0 || us >= found->latency_us * 0.999);
+            checked++;
+        }
+    }
+    written_free(with);
+    return checked;
+}
+
+static void a_value_is_worth_what_the_choices_make_of_it_that_it_brings(void **state) {
+    (void)state;
+    struct schedule_request request = sum_request();
+    struct schedule *found = search(&request);
+    struct written *start = write_kernel(&request.spec, NULL);
+    assert_non_null(start);
+    size_t checked = 0;
+    for (size_t i = 0; i < start->choices.len; i++)
+        for (int k = 1; k < start->choices.at[i].count; k++)
+            checked += check_brought(
+                &request, found, start,
+                &(struct write_setting){start->choices.at[i].key, start->choices.at[i].values[k]});
+    assert_true(checked > 10);
+    written_free(start);
+    schedule_free(found);
+}
+
+/* A product of the sum that goes through HBM is slower by itself; by Strassen it is the best. */
+static void a_slower_value_is_gone_on_from(void **state) {
+    (void)state;
+    struct schedule_request request = sum_request();
+    struct schedule *found = search(&request);
+    double start_us = latency_of(request, NULL, 0);
+    const struct write_setting linked[] = {{"contract_4.made_in_place", 0},
+                                           {"contract_4.strassen", 1}};
+    double first_us = latency_of(request, linked, 1), both_us = latency_of(request, linked, 2);
+    assert_true(first_us > start_us && both_us < start_us);
+    assert_true(found->latency_us <= both_us * 1.0005);
+    schedule_free(found);
+}
+
 static void a_persons_choice_stays(void **state) {
     (void)state;
     struct schedule_request request = request_of(graph);
@@ -181,6 +284,8 @@ int main(void) {
         cmocka_unit_test(no_single_step_is_better_once_it_ended),
         cmocka_unit_test(threads_find_the_same),
         cmocka_unit_test(steps_add_up),
+        cmocka_unit_test(a_value_is_worth_what_the_choices_make_of_it_that_it_brings),
+        cmocka_unit_test(a_slower_value_is_gone_on_from),
         cmocka_unit_test(a_persons_choice_stays),
         cmocka_unit_test(what_cannot_be_searched_is_said),
     };
