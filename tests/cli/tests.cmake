@@ -14,7 +14,7 @@ add_test(NAME cli/models COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/
 set_tests_properties(cli/models PROPERTIES LABELS session TIMEOUT 300)
 add_test(NAME cli/sessions COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/sessions.py
          $<TARGET_FILE:hone>)
-set_tests_properties(cli/sessions PROPERTIES LABELS session TIMEOUT 300)
+set_tests_properties(cli/sessions PROPERTIES LABELS session TIMEOUT 900)
 add_test(NAME cli/tasks COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/tasks.py
   $<TARGET_FILE:hone>)
 set_tests_properties(cli/tasks PROPERTIES LABELS unit TIMEOUT 120)
