@@ -4,7 +4,7 @@
 #include "device/device.h"
 
 uint32_t device_fold_rounds(const struct nki_program *before) {
-    static const uint32_t first = 1024, more = 6;
+    static const uint32_t first = 1024, more = 8;
     if (!before)
         return first;
     bool again =

@@ -9,7 +9,7 @@
 /* Looking for a steady state takes several schedules, so it has to be a small part: the more so
  * when it was not found in fewer rounds. */
 #define LEAST_SHORTER 7
-#define LEAST_AGAIN 16
+#define LEAST_AGAIN 10
 
 /* A shorter program with the same schedule, as far as that is steady; false: there is none. */
 static bool shorten(const struct device_image *image, uint32_t rounds,

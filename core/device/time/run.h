@@ -28,6 +28,9 @@ struct pool {
     double when; /* when the memory granted last became free */
     int32_t cause;
 };
+struct words {
+    VEC(uint64_t) all;
+};
 struct queue_state {
     VEC(uint32_t) order; /* its issues, where it may not reorder */
     size_t head;
@@ -92,9 +95,10 @@ struct run {
     struct watch *watches; /* per gap */
     uint32_t *seen;        /* the last cut of each state, + 1; by hash; 0: free */
     size_t n_seen;
-    uint32_t turns;   /* issues scheduled so far */
-    uint32_t *cut_of; /* per issue: cut number + 1 where it begins a period; 0 */
-    uint32_t *reach;  /* per gap: the furthest issue that one from there on has touched */
+    struct words words; /* of the state noted last; its memory is used again */
+    uint32_t turns;     /* issues scheduled so far */
+    uint32_t *cut_of;   /* per issue: cut number + 1 where it begins a period; 0 */
+    uint32_t *reach;    /* per gap: the furthest issue that one from there on has touched */
 };
 
 /* steady.c: issue s is scheduled at `now`; if it begins a period, the state is noted. */

@@ -29,10 +29,8 @@ struct watch {
     uint32_t first; /* its first cut */
     uint32_t end;   /* the period after whose start nothing is noted any more */
     uint32_t tries;
-};
-
-struct words {
-    VEC(uint64_t) all;
+    uint32_t ended; /* residences of the gap before this one have ended */
+    uint32_t least; /* the fewest periods after which a state came back; UINT32_MAX: none did */
 };
 
 static void put(struct words *words, uint64_t word) {
@@ -94,7 +92,10 @@ void steady_reset(struct run *run) {
         memset(run->seen, 0, run->n_seen * sizeof *run->seen);
     for (size_t g = 0, cut = 0; g < allocation->gaps.len; g++) {
         run->reach[g] = 0;
-        run->watches[g] = (struct watch){.first = (uint32_t)cut, .end = UINT32_MAX};
+        run->watches[g] = (struct watch){.first = (uint32_t)cut,
+                                         .end = UINT32_MAX,
+                                         .least = UINT32_MAX,
+                                         .ended = allocation->gaps.at[g].residence};
         for (uint32_t p = 0; p <= allocation->gaps.at[g].kept; p++)
             run->cuts[cut++].noted = false;
     }
@@ -106,6 +107,7 @@ void steady_close(struct run *run) {
     free(run->seen);
     free(run->cut_of);
     free(run->reach);
+    vec_free(&run->words.all);
 }
 
 void steady_touch(struct run *run, uint32_t s, uint32_t touched) {
@@ -220,11 +222,15 @@ static void put_pool(struct words *words, const struct run *run, const struct po
     put_heap(words, &pool->returned, window, true);
 }
 
-/* Tiles that the loop has made and that are in use. */
-static void put_residences(struct words *words, const struct run *run, const struct gap *gap,
+/* Tiles that the loop has made and that are in use. None of those that have ended is looked at
+ * again: there are as many as there were rounds. */
+static void put_residences(struct words *words, const struct run *run, struct watch *watch,
                            const struct window *window) {
     const struct allocation *allocation = run->allocation;
-    for (size_t r = gap->residence; r < allocation->residences.len; r++) {
+    size_t n = allocation->residences.len;
+    while (watch->ended < n && !run->residences[watch->ended].left)
+        watch->ended++;
+    for (size_t r = watch->ended; r < n; r++) {
         uint32_t user = allocation->residences.at[r].first_user;
         if (user >= window->high)
             return;
@@ -278,8 +284,10 @@ static uint32_t seen_before(struct run *run, uint32_t cut) {
 static void watch_for_end(struct run *run, uint32_t g, uint32_t cut) {
     struct watch *watch = &run->watches[g];
     uint32_t before = seen_before(run, cut), at = cut - watch->first, period = cut - before;
-    if (before == UINT32_MAX || before < watch->first || at < 2 * period ||
-        watch->end != UINT32_MAX || watch->tries == MOST_LOOKS ||
+    if (before == UINT32_MAX || before < watch->first)
+        return;
+    watch->least = MIN_OF(watch->least, period);
+    if (at < 2 * period || watch->end != UINT32_MAX || watch->tries == MOST_LOOKS ||
         !repeats(run->cuts + watch->first, at, period))
         return;
     watch->tries++;
@@ -298,7 +306,8 @@ static void note(struct run *run, uint32_t s, double now) {
     struct window window = window_of(run, g, s);
     const struct balance *balance =
         &allocation->balances.at[gap->balance + (s - gap->first) / gap->length];
-    struct words words = {0};
+    struct words *words = &run->words;
+    words->all.len = 0;
     window.now = now;
     window.end = start_of(gap, gap->kept + 1);
     *cut = (struct cut){.turn = run->time->turn[s],
@@ -308,16 +317,15 @@ static void note(struct run *run, uint32_t s, double now) {
     cut->inside = window.low >= gap->first && window.high <= window.end;
     if (!cut->inside)
         return;
-    put_queues(&words, run, &window);
-    put_engines(&words, run, &window);
-    put_pool(&words, run, &run->sbuf, &window);
-    put_pool(&words, run, &run->psum, &window);
-    put_residences(&words, run, gap, &window);
-    put_issues(&words, run, &window);
-    put_number(&words, balance->vector_ns);
-    put_number(&words, balance->scalar_ns);
-    hash_bytes(words.all.at, words.all.len * sizeof *words.all.at, cut->state);
-    vec_free(&words.all);
+    put_queues(words, run, &window);
+    put_engines(words, run, &window);
+    put_pool(words, run, &run->sbuf, &window);
+    put_pool(words, run, &run->psum, &window);
+    put_residences(words, run, &run->watches[g], &window);
+    put_issues(words, run, &window);
+    put_number(words, balance->vector_ns);
+    put_number(words, balance->scalar_ns);
+    hash_bytes(words->all.at, words->all.len * sizeof *words->all.at, cut->state);
     watch_for_end(run, g, number);
 }
 
@@ -329,9 +337,10 @@ void steady_note(struct run *run, uint32_t s, double now) {
 
 /* ---- steadiness ----------------------------------------------------------------------------- */
 
-static bool find_in_gap(const struct run *run, const struct gap *gap, const struct cut *cuts,
+static bool find_in_gap(const struct run *run, const struct gap *gap, const struct watch *watch,
                         struct steady *steady) {
-    for (uint32_t period = 1; 3 * period <= gap->kept; period++)
+    const struct cut *cuts = run->cuts + watch->first;
+    for (uint32_t period = watch->least; period <= gap->kept / 3; period++)
         for (uint32_t at = gap->kept - period; at >= 2 * period; at--) {
             if (!repeats(cuts, at, period))
                 continue;
@@ -353,13 +362,9 @@ static bool find_in_gap(const struct run *run, const struct gap *gap, const stru
 /* One for each gap of the allocation; false when the schedule is not steady in one of them. */
 static bool steady_find(const struct timeline *timeline, struct steady *steady) {
     const struct run *run = timeline->run;
-    const struct cut *cuts = run->cuts;
-    for (size_t g = 0; g < run->allocation->gaps.len; g++) {
-        const struct gap *gap = &run->allocation->gaps.at[g];
-        if (!find_in_gap(run, gap, cuts, &steady[g]))
+    for (size_t g = 0; g < run->allocation->gaps.len; g++)
+        if (!find_in_gap(run, &run->allocation->gaps.at[g], &run->watches[g], &steady[g]))
             return false;
-        cuts += gap->kept + 1;
-    }
     return true;
 }
 
