@@ -87,13 +87,17 @@ static double in_memory(const struct device_image *image, const struct device_co
     struct nki_program changed = *image->program;
     size_t count = 0;
     double us = 0;
-    changed.storages.at =
-        mem_dup(image->program->storages.at, changed.storages.len * sizeof *changed.storages.at);
+    struct nki_storage *own = mem_alloc(changed.storages.len, sizeof *own);
+    changed.storages.at = mem_alloc(changed.storages.len, sizeof *changed.storages.at);
+    for (size_t s = 0; s < changed.storages.len; s++) {
+        own[s] = *image->program->storages.at[s];
+        changed.storages.at[s] = &own[s];
+    }
     for (size_t i = 0; i < changed.instrs.len; i++) {
         const struct nki_operand *dst = &changed.instrs.at[i].operands[NKI_DST];
         if (!is_on(&changed, &changed.instrs.at[i], line) || dst->kind != NKI_OPERAND_AP)
             continue;
-        struct nki_storage *storage = &changed.storages.at[dst->ap->storage];
+        struct nki_storage *storage = changed.storages.at[dst->ap->storage];
         if (storage->space != NKI_SBUF && storage->space != NKI_PSUM)
             continue;
         count += storage->space != place->space;
@@ -105,6 +109,7 @@ static double in_memory(const struct device_image *image, const struct device_co
         err_set(err, ERR_USAGE, "line %u writes no tile that is not in %s already", line,
                 place->word);
     free(changed.storages.at);
+    free(own);
     return us;
 }
 

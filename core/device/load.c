@@ -19,7 +19,7 @@ static void make_blocks(struct device_image *image) {
     image->written = ARENA_ARRAY(image->arena, bool, n_storages + 1);
     image->read = ARENA_ARRAY(image->arena, bool, n_storages + 1);
     for (size_t s = 0; s < n_storages; s++) {
-        const struct nki_storage *storage = &program->storages.at[s];
+        const struct nki_storage *storage = program->storages.at[s];
         image->block_base[s] = (uint32_t)n;
         n += storage->space == NKI_HBM ? 1 : MAX_OF(storage->blocks, 1u);
     }
@@ -27,26 +27,20 @@ static void make_blocks(struct device_image *image) {
     image->n_blocks = n;
     image->blocks = ARENA_ARRAY(image->arena, struct device_block, n + 1);
     for (size_t s = 0; s < n_storages; s++) {
-        const struct nki_storage *storage = &program->storages.at[s];
+        const struct nki_storage *storage = program->storages.at[s];
         for (uint32_t b = image->block_base[s]; b < image->block_base[s + 1]; b++)
             image->blocks[b] = (struct device_block){.storage = (uint32_t)s,
                                                      .first = DEVICE_NEVER,
                                                      .last = DEVICE_NEVER,
                                                      .first_write = DEVICE_NEVER,
                                                      .bytes = block_bytes(storage),
-                                                     .space = (uint8_t)storage->space};
+                                                     .space = storage->space};
     }
 }
 
 static void touch(struct device_image *image, uint32_t i, const struct device_operand *operand) {
     uint32_t first, last, s = operand->ap->storage;
     device_ap_blocks(image->program, operand->ap, &first, &last);
-    *vec_push(&image->operands) = (struct block_operand){.ap = operand->ap,
-                                                         .first = image->block_base[s] + first,
-                                                         .count = last - first + 1,
-                                                         .is_dst = operand->is_dst,
-                                                         .is_src = operand->is_src,
-                                                         .is_index = operand->is_index};
     if (first != last)
         image->whole[s] = true;
     image->written[s] |= operand->is_dst;
@@ -64,15 +58,11 @@ static void touch(struct device_image *image, uint32_t i, const struct device_op
 static void find_lives(struct device_image *image) {
     struct device_operand operands[DEVICE_MAX_OPERANDS];
     size_t n_instrs = image->program->instrs.len;
-    image->operand_base = ARENA_ARRAY(image->arena, uint32_t, n_instrs + 1);
-    vec_reserve(&image->operands, 2 * n_instrs);
     for (size_t i = 0; i < n_instrs; i++) {
         size_t n = device_operands(image, i, operands);
         for (size_t k = 0; k < n; k++)
             touch(image, (uint32_t)i, &operands[k]);
-        image->operand_base[i + 1] = (uint32_t)image->operands.len;
     }
-    device_find_reaches(image);
 }
 
 /* ---- cores ---------------------------------------------------------------------------------- */
@@ -146,6 +136,7 @@ struct device_image *device_load(const struct nki_program *program,
     bool ok = check_program(image, diags);
     if (ok) {
         make_blocks(image);
+        device_find_reaches(image);
         find_lives(image);
         ok = check_rounds(image, diags) &&
              (program->cores > 1 ? make_cores(image, diags) : device_place(image, diags));
@@ -163,7 +154,6 @@ void device_unload(struct device_image *image) {
         device_unload(image->cores[k].image);
         vec_free(&image->cores[k].program.instrs);
     }
-    vec_free(&image->operands);
     vec_free(&image->kinds);
     arena_free(image->arena);
 }

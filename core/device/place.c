@@ -16,7 +16,7 @@ static void describe_live(const struct device_image *image, uint32_t instr, enum
     size_t live = 0;
     for (uint32_t b = 0; b < image->n_blocks; b++) {
         const struct device_block *block = &image->blocks[b];
-        if (program->storages.at[block->storage].space != space || block->first > instr ||
+        if (program->storages.at[block->storage]->space != space || block->first > instr ||
             block->last < instr || block->first == DEVICE_NEVER)
             continue;
         live++;
@@ -27,7 +27,7 @@ static void describe_live(const struct device_image *image, uint32_t instr, enum
     }
     if (best == UINT32_MAX)
         return;
-    const struct nki_storage *storage = &program->storages.at[best];
+    const struct nki_storage *storage = program->storages.at[best];
     buf_printf(out, "; %zu tiles are live, the largest is %s%s%s%llu bytes of line %u", live,
                storage->name[0] ? "`" : "", storage->name, storage->name[0] ? "` with " : "",
                (unsigned long long)most, program->locs.at[storage->loc].line);
@@ -97,8 +97,8 @@ static int by_address(const void *a, const void *b) {
 
 static bool check_manual_pair(const struct device_image *image, const struct manual *a,
                               const struct manual *b, struct diag_list *diags) {
-    const struct nki_storage *x = &image->program->storages.at[a->storage];
-    const struct nki_storage *y = &image->program->storages.at[b->storage];
+    const struct nki_storage *x = image->program->storages.at[a->storage];
+    const struct nki_storage *y = image->program->storages.at[b->storage];
     bool partitions = x->address_partition < y->address_partition + (int32_t)y->partitions &&
                       y->address_partition < x->address_partition + (int32_t)x->partitions;
     if (x->space != y->space || !partitions || a->first > b->last || b->first > a->last)
@@ -116,7 +116,7 @@ static bool check_manual(const struct device_image *image, struct diag_list *dia
     const struct nki_program *program = image->program;
     for (uint32_t b = 0; b < image->n_blocks; b++) {
         const struct device_block *block = &image->blocks[b];
-        const struct nki_storage *storage = &program->storages.at[block->storage];
+        const struct nki_storage *storage = program->storages.at[block->storage];
         if (storage->space == NKI_HBM || storage->address_partition < 0 ||
             block->first == DEVICE_NEVER || storage->blocks != 1)
             continue;

@@ -54,18 +54,18 @@ static struct nki_operand tile(struct nki_program *program, enum nki_space space
     ap->step[0] = ap->step[1] = 1;
     ap->count[0] = (int32_t)(shape[0] = partitions);
     ap->count[1] = (int32_t)(shape[1] = free);
-    *vec_push(&program->storages) =
-        (struct nki_storage){.space = space,
-                             .dtype = dtype,
-                             .name = "",
-                             .n_dims = 2,
-                             .shape = shape,
-                             .partitions = (uint32_t)partitions,
-                             .blocks = 1,
-                             .block_bytes = (uint64_t)free * dtype_bytes(dtype),
-                             .input = -1,
-                             .output = -1,
-                             .address_partition = -1};
+    nki_storage_add(program,
+                    &(struct nki_storage){.space = space,
+                                          .dtype = dtype,
+                                          .name = "",
+                                          .n_dims = 2,
+                                          .shape = shape,
+                                          .partitions = (uint32_t)partitions,
+                                          .blocks = 1,
+                                          .block_bytes = (uint64_t)free * dtype_bytes(dtype),
+                                          .input = -1,
+                                          .output = -1,
+                                          .address_partition = -1});
     return (struct nki_operand){.kind = NKI_OPERAND_AP, .ap = ap};
 }
 
@@ -115,10 +115,11 @@ static struct nki_program *program_of(const struct device_ask *ask) {
         operands[k] = operand(program, ask, &row->params[k], k == source);
     if (ask->op == NKI_OP_NC_MATMUL)
         product(program, ask, operands);
-    *vec_push(&program->instrs) = (struct nki_instr){.op = (uint16_t)ask->op,
+    *vec_push(&program->instrs) = (struct nki_instr){.op = (uint8_t)ask->op,
                                                      .engine = (uint8_t)ask->engine,
                                                      .n_operands = row->n_params,
-                                                     .operands = operands};
+                                                     .operands = operands,
+                                                     .more = &nki_nothing_more};
     return program;
 }
 
@@ -160,7 +161,7 @@ static struct nki_program *copies_of(const struct device_ask *ask,
 static bool is_asked(const struct priced *priced, uint32_t i) {
     const struct nki_instr *instr = &priced->program->instrs.at[i];
     return instr->op == NKI_OP_DMA_COPY &&
-           priced->program->storages.at[instr->operands[NKI_DST].ap->storage].space ==
+           priced->program->storages.at[instr->operands[NKI_DST].ap->storage]->space ==
                (priced->stores ? NKI_HBM : NKI_SBUF);
 }
 

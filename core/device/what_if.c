@@ -128,7 +128,7 @@ static uint64_t tile_bytes(const struct what_if *w, const struct device_spot *sp
     for (size_t i = 0; i < program->instrs.len; i++) {
         const struct nki_operand *dst = &program->instrs.at[i].operands[NKI_DST];
         if (is_at(program, &program->instrs.at[i], spot) && dst->kind == NKI_OPERAND_AP)
-            return program->storages.at[dst->ap->storage].block_bytes;
+            return program->storages.at[dst->ap->storage]->block_bytes;
     }
     return 0;
 }

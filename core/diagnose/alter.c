@@ -219,7 +219,9 @@ static void try_other_instructions(struct altering *altering, size_t s,
 static bool drop_mask(struct altering *altering, struct nki_instr *instr,
                       struct nki_operand *operands, const struct change_of *how, uint32_t round) {
     (void)altering, (void)operands, (void)how, (void)round;
-    instr->mask = NULL;
+    struct nki_more *more = arena_dup(altering->arena, instr->more, sizeof *more);
+    more->mask = NULL;
+    instr->more = more;
     return true;
 }
 
@@ -256,7 +258,7 @@ static void try_site(struct altering *altering, size_t s) {
         try_operand(altering, s, k);
     struct change_of how = {0};
     try_other_instructions(altering, s, instr);
-    if (instr->mask && alter_try(altering, s, drop_mask, &how, 0))
+    if (instr->more->mask && alter_try(altering, s, drop_mask, &how, 0))
         alter_mend(altering, s, LIKELY_UNSAID, "without the mask of this");
     if (study->sites.at[s].count > 1 && alter_try(altering, s, NULL, NULL, 1))
         alter_mend(altering, s, LIKELY_DROP, "when this runs in the first round only");
@@ -281,7 +283,7 @@ static void find_numbers(struct altering *altering) {
     for (size_t i = 0; i < COUNT_OF(usual); i++)
         add_number(altering, usual[i]);
     for (size_t s = 0; s < program->storages.len; s++) {
-        const struct nki_storage *storage = &program->storages.at[s];
+        const struct nki_storage *storage = program->storages.at[s];
         for (int d = 0; storage->input >= 0 && d < storage->n_dims; d++) {
             double side = (double)storage->shape[d];
             add_number(altering, 1 / side);

@@ -25,7 +25,7 @@ static bool swap_tiles(struct altering *altering, struct nki_instr *instr,
 }
 
 bool alter_fits(const struct altering *altering, const struct nki_ap *ap) {
-    const struct nki_storage *storage = &altering->study->program->storages.at[ap->storage];
+    const struct nki_storage *storage = altering->study->program->storages.at[ap->storage];
     bool on_chip = storage->space != NKI_HBM;
     int64_t low = ap->offset, high = ap->offset;
     int64_t size = (int64_t)((on_chip ? storage->block_bytes * storage->blocks : storage->bytes) /
@@ -67,12 +67,12 @@ static bool take_unread(struct altering *altering, struct nki_instr *instr,
     const struct nki_ap *is = operands[how->operand].ap;
     if (operands[how->operand].kind != NKI_OPERAND_AP || is->indirect)
         return false;
-    const struct nki_storage *old = &program->storages.at[is->storage];
+    const struct nki_storage *old = program->storages.at[is->storage];
     struct nki_ap *ap = arena_dup(altering->arena, is, sizeof *ap);
     (void)instr;
     uint32_t found = UINT32_MAX;
     for (uint32_t s = 0; s < program->storages.len; s++) {
-        const struct nki_storage *other = &program->storages.at[s];
+        const struct nki_storage *other = program->storages.at[s];
         if (s == is->storage || altering->read[s] || other->output >= 0 ||
             !is_of_a_size(old, other))
             continue;
@@ -91,7 +91,7 @@ static const struct nki_ap *written_by(const struct nki_program *program, uint32
     struct operand_at list[OPERANDS_MOST];
     size_t n = operands_of(program, &program->instrs.at[i], list, OPERANDS_MOST);
     for (size_t k = 0; k < n; k++)
-        if (list[k].writes && program->storages.at[list[k].ap->storage].space != NKI_HBM)
+        if (list[k].writes && program->storages.at[list[k].ap->storage]->space != NKI_HBM)
             return list[k].ap;
     return NULL;
 }
@@ -115,8 +115,8 @@ static bool take_made(struct altering *altering, struct nki_instr *instr,
         return false;
     const struct nki_ap *made = written_by(study->program, of[low - 1]);
     struct nki_ap *ap = arena_dup(altering->arena, is, sizeof *ap);
-    if (made && is_of_a_size(&study->program->storages.at[made->storage],
-                             &study->program->storages.at[is->storage]))
+    if (made && is_of_a_size(study->program->storages.at[made->storage],
+                             study->program->storages.at[is->storage]))
         ap->storage = made->storage;
     else if (made && is_alike(made, is))
         *ap = *made;
@@ -162,18 +162,18 @@ static void try_made(struct altering *altering, size_t s, size_t k, const struct
         struct change_of how = {.operand = k, .other = other};
         if (alter_try(altering, s, take_made, &how, 0))
             alter_mend(altering, s, LIKELY_SAID, "with `%.40s` as %s in place of `%.40s`",
-                       study->program->storages.at[made->storage].name, name,
-                       study->program->storages.at[ap->storage].name);
+                       study->program->storages.at[made->storage]->name, name,
+                       study->program->storages.at[ap->storage]->name);
     }
 }
 
 static void try_inputs(struct altering *altering, size_t s, size_t k, const struct nki_ap *ap,
                        const char *name) {
     const struct nki_program *program = altering->study->program;
-    const struct nki_storage *is = &program->storages.at[ap->storage];
+    const struct nki_storage *is = program->storages.at[ap->storage];
     for (uint32_t i = 0; is->input >= 0 && i < program->storages.len; i++) {
         struct change_of how = {.operand = k, .storage = i};
-        const struct nki_storage *other = &program->storages.at[i];
+        const struct nki_storage *other = program->storages.at[i];
         if (i != ap->storage && other->input >= 0 && is_of_a_size(is, other) &&
             alter_try(altering, s, take_input, &how, 0))
             alter_mend(altering, s, LIKELY_SAID, "with `%.40s` as %s in place of `%.40s`",
@@ -185,7 +185,7 @@ static void try_inputs(struct altering *altering, size_t s, size_t k, const stru
 
 void alter_moves(struct altering *altering, size_t s, size_t k, const struct nki_ap *ap,
                  const char *name) {
-    bool on_chip = altering->study->program->storages.at[ap->storage].space != NKI_HBM;
+    bool on_chip = altering->study->program->storages.at[ap->storage]->space != NKI_HBM;
     for (int d = on_chip ? 1 : 0; d < ap->n_dims; d++) {
         const int64_t all = ap->step[d] * ap->count[d];
         const int64_t by[] = {ap->step[d], -ap->step[d], all, -all};

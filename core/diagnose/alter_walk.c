@@ -185,7 +185,7 @@ void alter_walk(struct altering *altering, size_t s, size_t k, const char *name)
     const struct nki_ap *ap = operand_ap(altering, s, k, 0);
     if (!ap || altering->study->sites.at[s].count < 2 || !find_walk(altering, s, k, &walk))
         return;
-    bool on_chip = altering->study->program->storages.at[ap->storage].space != NKI_HBM;
+    bool on_chip = altering->study->program->storages.at[ap->storage]->space != NKI_HBM;
     for (int d = 0; d < walk.n; d++) {
         int64_t list[BY_MOST];
         size_t n = steps_for(&walk, d, ap, on_chip, list);

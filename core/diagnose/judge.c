@@ -33,7 +33,7 @@ static void find_once(struct judge *judge) {
         struct operand_at list[OPERANDS_MOST];
         size_t n = operands_of(program, &program->instrs.at[i], list, OPERANDS_MOST);
         for (size_t k = 0; k < n; k++) {
-            int32_t output = program->storages.at[list[k].ap->storage].output;
+            int32_t output = program->storages.at[list[k].ap->storage]->output;
             if (list[k].writes && output >= 0 && (size_t)output < program->outputs.len)
                 written[output] += nki_ap_count(list[k].ap);
         }
@@ -85,7 +85,7 @@ static void add_tile(struct judge *judge, int32_t output, const struct nki_ap *a
 }
 
 static bool is_plain_output(const struct judge *judge, const struct nki_ap *ap) {
-    const struct nki_storage *storage = &judge->program->storages.at[ap->storage];
+    const struct nki_storage *storage = judge->program->storages.at[ap->storage];
     return storage->output >= 0 && (size_t)storage->output < judge->program->outputs.len &&
            !ap->indirect && ap->dtype == storage->dtype && diagnose_is_plain(ap->dtype);
 }
@@ -102,7 +102,7 @@ static bool on_instruction(void *data, struct exec *run, size_t i, bool before) 
     for (size_t k = 0; k < n; k++) {
         if (!list[k].writes || !is_plain_output(judge, list[k].ap))
             continue;
-        int32_t output = judge->program->storages.at[list[k].ap->storage].output;
+        int32_t output = judge->program->storages.at[list[k].ap->storage]->output;
         add_tile(judge, output, list[k].ap,
                  device_watch_read(run, list[k].ap, TILE_MOST, judge->tile));
         if (!(judge->off[output] <= most * most * fmax(judge->norm[output], 1e-30)))

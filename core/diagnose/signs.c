@@ -37,7 +37,7 @@ static void read_input(struct study *study, uint32_t storage, struct reading *re
             if (list[k].ap->storage != storage || !list[k].reads)
                 continue;
             reading->indirect =
-                list[k].ap->indirect || list[k].ap->dtype != program->storages.at[storage].dtype;
+                list[k].ap->indirect || list[k].ap->dtype != program->storages.at[storage]->dtype;
             mark(reading, list[k].ap);
         }
         if (i % 1024 == 0 && study_is_late(study))
@@ -63,7 +63,7 @@ static void blame_readers(struct study *study, uint32_t storage, const struct re
                 continue;
             snprintf(site->reason, sizeof site->reason,
                      "this %s reads `%.40s`, of which %lld of %lld elements are never read",
-                     nki_op_name((enum nki_op)site->op), program->storages.at[storage].name,
+                     nki_op_name((enum nki_op)site->op), program->storages.at[storage]->name,
                      (long long)reading->missed, (long long)reading->size);
             suspect(study, study->site_of[i], 75);
         }
@@ -71,7 +71,7 @@ static void blame_readers(struct study *study, uint32_t storage, const struct re
 }
 
 static void look_at_input(struct study *study, uint32_t storage) {
-    const struct nki_storage *input = &study->program->storages.at[storage];
+    const struct nki_storage *input = study->program->storages.at[storage];
     struct reading reading = {.size = (int64_t)(input->bytes / dtype_bytes(input->dtype))};
     if (reading.size <= 0 || reading.size > COVERED_MOST)
         return;
@@ -98,8 +98,8 @@ static void write_output(struct study *study, uint32_t storage, struct reading *
         for (size_t k = 0; k < n; k++) {
             if (list[k].ap->storage != storage || !list[k].writes)
                 continue;
-            written->indirect = list[k].ap->indirect || instr->mask ||
-                                list[k].ap->dtype != program->storages.at[storage].dtype;
+            written->indirect = list[k].ap->indirect || instr->more->mask ||
+                                list[k].ap->dtype != program->storages.at[storage]->dtype;
             mark(written, list[k].ap);
         }
         if (i % 1024 == 0 && study_is_late(study))
@@ -110,7 +110,7 @@ static void write_output(struct study *study, uint32_t storage, struct reading *
 }
 
 static void look_at_output(struct study *study, uint32_t storage) {
-    const struct nki_storage *output = &study->program->storages.at[storage];
+    const struct nki_storage *output = study->program->storages.at[storage];
     struct reading written = {.size = (int64_t)(output->bytes / dtype_bytes(output->dtype))};
     if (written.size <= 0 || written.size > COVERED_MOST)
         return;
@@ -169,8 +169,8 @@ static void compare_round(struct study *study, uint32_t i, struct earlier *earli
         snprintf(site->reason, sizeof site->reason,
                  "this %s adds `%.40s` to `%.40s` a second time, and nothing was written to it "
                  "since the first",
-                 nki_op_name((enum nki_op)site->op), program->storages.at[now.from].name,
-                 program->storages.at[now.to].name);
+                 nki_op_name((enum nki_op)site->op), program->storages.at[now.from]->name,
+                 program->storages.at[now.to]->name);
         suspect(study, study->site_of[i], 71);
     }
     *earlier = now;
@@ -195,10 +195,10 @@ static void look_at_sums(struct study *study) {
 
 void signs_find(struct study *study) {
     for (uint32_t s = 0; s < study->program->storages.len; s++)
-        if (study->program->storages.at[s].input >= 0)
+        if (study->program->storages.at[s]->input >= 0)
             look_at_input(study, s);
     for (uint32_t s = 0; s < study->program->storages.len; s++)
-        if (study->program->storages.at[s].output >= 0)
+        if (study->program->storages.at[s]->output >= 0)
             look_at_output(study, s);
     look_at_sums(study);
 }

@@ -38,7 +38,7 @@ size_t operands_of(const struct nki_program *program, const struct nki_instr *in
         struct operand_at one = {operand->ap, k, nki_role_writes(role),
                                  nki_role_reads(role) || role == NKI_ROLE_UPDATES ||
                                      role == NKI_ROLE_PLAIN};
-        if (one.writes && instr->mask)
+        if (one.writes && instr->more->mask)
             one.reads = true;
         if (operand->kind == NKI_OPERAND_AP)
             n = add_ap(list, n, most, one);
@@ -117,7 +117,7 @@ static void note_write(struct survey *survey, uint32_t instr, const struct nki_a
     if (!there && written->count < WRITERS_MOST)
         written->by[written->count++] = site;
     written->last = instr;
-    if (survey->study->program->storages.at[ap->storage].output >= 0)
+    if (survey->study->program->storages.at[ap->storage]->output >= 0)
         survey->study->sites.at[site].stores = true;
 }
 
@@ -148,7 +148,7 @@ static void note_instr(struct survey *survey, uint32_t i) {
             continue;
         for (size_t other = 0; other < n; other++)
             if (list[other].reads && list[other].ap->storage == list[k].ap->storage &&
-                study->program->storages.at[list[k].ap->storage].input < 0)
+                study->program->storages.at[list[k].ap->storage]->input < 0)
                 study->sites.at[s].accumulates = true;
         note_write(survey, i, list[k].ap);
     }

@@ -129,13 +129,13 @@ static void look_before(struct watch *watch, struct exec *run, uint32_t i) {
     watch->before_bad = false;
     for (size_t k = 0; k < n && !watch->before_bad; k++) {
         /* A product adds to what was written only, and reads nothing else of its dst. */
-        bool own = list[k].writes && (instr->op == NKI_OP_NC_MATMUL || instr->mask);
+        bool own = list[k].writes && (instr->op == NKI_OP_NC_MATMUL || instr->more->mask);
         size_t count = list[k].reads && !own ? read_tile(watch, run, list[k].ap) : 0;
         if (!find_bad(watch->tile, count, &watch->bad_unwritten))
             continue;
         watch->before_bad = true;
         watch->bad_unwritten = watch->bad_unwritten && !watch->spoiled[list[k].ap->storage];
-        watch->bad_name = study->program->storages.at[list[k].ap->storage].name;
+        watch->bad_name = study->program->storages.at[list[k].ap->storage]->name;
     }
 }
 

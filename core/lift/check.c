@@ -181,12 +181,12 @@ static double element_cast(struct check *check, const struct node *node, const i
  */
 
 static double element_input(struct check *check, const struct node *node, const int64_t *index) {
-    int number = check->lifted->l.program->storages.at[node->storage].input;
+    int number = check->lifted->l.program->storages.at[node->storage]->input;
     return load(node->dtype, check->inputs[number].data, place_in(node, index));
 }
 
 static double element_data(struct check *check, const struct node *node, const int64_t *index) {
-    return load(node->dtype, check->lifted->l.program->storages.at[node->storage].constant,
+    return load(node->dtype, check->lifted->l.program->storages.at[node->storage]->constant,
                 place_in(node, index));
 }
 

@@ -268,7 +268,7 @@ int emit_along(struct lifted *lifted, int node, const struct form *place,
 }
 
 int emit_source(struct lifted *lifted, uint32_t id) {
-    const struct nki_storage *storage = &lifted->l.program->storages.at[id];
+    const struct nki_storage *storage = lifted->l.program->storages.at[id];
     struct node node = {.kind = storage->constant ? NODE_DATA : NODE_INPUT,
                         .op = storage->constant ? "constant" : "input",
                         .dtype = storage->dtype,

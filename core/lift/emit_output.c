@@ -104,7 +104,7 @@ static int emit_pieces(struct lifted *lifted, uint32_t id, enum dtype dtype) {
 
 static int emit_output(struct lifted *lifted, uint32_t id) {
     struct lift *l = &lifted->l;
-    const struct nki_storage *storage = &l->program->storages.at[id];
+    const struct nki_storage *storage = l->program->storages.at[id];
     struct store *store = lift_store_at(l, id, 0);
     int64_t size = 1, written = 0, shape[NODE_DIMS] = {0};
     for (int d = 0; d < storage->n_dims; d++)

@@ -73,7 +73,7 @@ static void print_number(struct buf *out, double number) {
 }
 
 static void print_values(const struct lifted *lifted, const struct node *node, struct buf *out) {
-    const uint8_t *data = lifted->l.program->storages.at[node->storage].constant;
+    const uint8_t *data = lifted->l.program->storages.at[node->storage]->constant;
     int64_t size = node_size(node);
     buf_puts(out, ",\"values\":[");
     for (int64_t i = 0; i < size && size <= MOST_LISTED; i++) {
@@ -133,7 +133,7 @@ static void print_node(const struct lifted *lifted, const struct told *told,
     print_list(out, "shape", node->shape, node->ndim);
     print_constant(lifted, node, out);
     if (node->kind == NODE_INPUT)
-        buf_printf(out, ",\"argument\":%d", lifted->l.program->storages.at[node->storage].input);
+        buf_printf(out, ",\"argument\":%d", lifted->l.program->storages.at[node->storage]->input);
     if (node->kind == NODE_TRANSPOSE)
         print_ints(out, "order", node->axes, node->axis_count);
     else if (node->axis_count)
@@ -151,16 +151,16 @@ static void print_arguments(const struct lifted *lifted, const struct told *told
     const struct nki_program *program = lifted->l.program;
     int last = (int)inputs - 1;
     for (size_t i = 0; i < program->storages.len; i++)
-        last = MAX_OF(last, program->storages.at[i].input);
+        last = MAX_OF(last, program->storages.at[i]->input);
     for (int argument = 0; argument <= last; argument++) {
         const struct nki_storage *storage = NULL;
         int node = -1;
         for (size_t i = 0; i < program->storages.len; i++)
-            if (program->storages.at[i].input == argument)
-                storage = &program->storages.at[i];
+            if (program->storages.at[i]->input == argument)
+                storage = program->storages.at[i];
         for (size_t i = 0; storage && i < lifted->nodes.len; i++)
             if (lifted->nodes.at[i].kind == NODE_INPUT &&
-                &program->storages.at[lifted->nodes.at[i].storage] == storage)
+                program->storages.at[lifted->nodes.at[i].storage] == storage)
                 node = told->number[i];
         buf_puts(out, argument ? "," : "");
         if (node >= 0)
@@ -216,7 +216,7 @@ static void print_operand(const struct lifted *lifted, const struct told *told, 
                           struct buf *out) {
     const struct node *node = &lifted->nodes.at[in];
     if (node->kind == NODE_INPUT)
-        buf_puts(out, lifted->l.program->storages.at[node->storage].name);
+        buf_puts(out, lifted->l.program->storages.at[node->storage]->name);
     else if (node->kind == NODE_CONSTANT && node->ndim == 0)
         buf_printf(out, "%.6g", node->fill);
     else
@@ -265,8 +265,8 @@ static void print_row(const struct lifted *lifted, const struct told *told, size
     if (told->number[at] < 0 || (node->kind == NODE_CONSTANT && node->ndim == 0))
         return;
     if (node->kind == NODE_INPUT)
-        buf_printf(out, "  %s = argument %d: ", lifted->l.program->storages.at[node->storage].name,
-                   lifted->l.program->storages.at[node->storage].input);
+        buf_printf(out, "  %s = argument %d: ", lifted->l.program->storages.at[node->storage]->name,
+                   lifted->l.program->storages.at[node->storage]->input);
     else
         buf_printf(out, "  t%d = %s", told->number[at], node->kind == NODE_REDUCE ? "" : "");
     if (node->kind != NODE_INPUT) {
@@ -287,7 +287,7 @@ static void print_row(const struct lifted *lifted, const struct told *told, size
 static void print_outputs(const struct lifted *lifted, const struct told *told, struct buf *out) {
     const struct nki_program *program = lifted->l.program;
     for (size_t i = 0; i < program->outputs.len; i++) {
-        const char *name = program->storages.at[program->outputs.at[i]].name;
+        const char *name = program->storages.at[program->outputs.at[i]]->name;
         if (lifted->outputs[i] >= 0) {
             buf_printf(out, "output %zu (%s) is ", i, *name ? name : "no name");
             print_operand(lifted, told, lifted->outputs[i], out);

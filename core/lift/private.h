@@ -178,7 +178,7 @@ value_id make_scan_again(struct lift *l, const struct value *from, const value_i
 /* stores.c: a store for each storage, or for each block of one that no operand leaves. */
 static inline const struct nki_storage *lift_storage(const struct lift *l, uint32_t id) {
     size_t own = l->program->storages.len;
-    return id < own ? &l->program->storages.at[id] : &l->sums[id - own];
+    return id < own ? l->program->storages.at[id] : &l->sums[id - own];
 }
 /* Elements of a partition, or of all. */
 int64_t lift_row_of(const struct nki_storage *storage);

@@ -209,7 +209,7 @@ void step_scan(struct lift *l, const struct nki_instr *instr) {
         job.arg[0] = job_argument(&job, NKI_TENSOR_TENSOR_SCAN_initial, 0, dst->count[0]);
         take_scanned(&job, nki_ap_free(dst));
     }
-    if (instr->mask)
+    if (instr->more->mask)
         job_fail(&job, "it has a mask");
     job.value = value_scan;
     job_run(&job);
@@ -236,7 +236,7 @@ void step_cumulative(struct lift *l, const struct nki_instr *instr) {
     if ((command != NKI_REDUCE_RESET_REDUCE && command != NKI_REDUCE_LOAD_REDUCE) ||
         l->goes_on[SUMS_OF_VECTOR])
         job_fail(&job, "it goes on with the engine's sums");
-    if (instr->mask)
+    if (instr->more->mask)
         job_fail(&job, "it has a mask");
     job.value = value_cumulative;
     job_run(&job);

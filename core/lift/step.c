@@ -18,7 +18,7 @@ static void set_out(struct job *job, const struct nki_ap *ap) {
 }
 
 static void take_mask(struct job *job, const struct nki_ap *dst) {
-    const struct nki_mask *mask = job->instr->mask;
+    const struct nki_mask *mask = job->instr->more->mask;
     job->masks = mask ? mask->n_terms : 0;
     for (int t = 0; t < job->masks; t++) {
         job->mask[t] = form_number(mask->term[t].c0);
@@ -187,7 +187,7 @@ void step_dma_sum(struct lift *l, const struct nki_instr *instr) {
     const struct nki_operand *srcs = &instr->operands[NKI_DMA_COMPUTE_srcs];
     struct job job = {.l = l, .instr = instr, .value = value_sum};
     struct shape shapes[JOB_OPERANDS + 1] = {shape_of(l, tile(instr, NKI_DST))};
-    if (srcs->n == 0 || srcs->n > JOB_OPERANDS || instr->mask)
+    if (srcs->n == 0 || srcs->n > JOB_OPERANDS || instr->more->mask)
         job_fail(&job, "it adds up more than is followed");
     for (uint32_t i = 0; !job.why && i < srcs->n; i++)
         shapes[i + 1] = shape_of(l, srcs->aps[i]);
@@ -342,7 +342,7 @@ static void set_result(struct job *job, const struct shape *shape, enum nki_func
     job->is_average = func == NKI_FUNC_AVERAGE;
     if (nki_func_has(func, 'i'))
         job_fail(job, "it works on bits or remainders");
-    if (job->instr->mask)
+    if (job->instr->more->mask)
         job_fail(job, "it has a mask");
 }
 

@@ -121,7 +121,7 @@ void step_gather(struct lift *l, const struct nki_instr *instr, int from) {
         job_fail(&job, "it leaves out rows by their indices");
     else if (!is_untouched(l, src))
         job_fail(&job, "it chooses by index from what is no input");
-    else if (nki_ap_count(indirect->index) != src->count[0] || instr->mask)
+    else if (nki_ap_count(indirect->index) != src->count[0] || instr->more->mask)
         job_fail(&job, "its indices differ in number from its rows");
     shapes[0].step[0] = 0;
     if (!job.why && job_begin(&job, shapes, 2)) {

@@ -103,7 +103,7 @@ void step_statistics(struct lift *l, const struct nki_instr *instr) {
     const struct nki_ap *dst = instr->operands[NKI_DST].ap;
     struct job job = {.l = l, .instr = instr};
     if (data->n_dims != 2 || data->indirect || dst->indirect || nki_ap_free(dst) != 6 ||
-        dst->dtype != DTYPE_FLOAT32 || instr->mask)
+        dst->dtype != DTYPE_FLOAT32 || instr->more->mask)
         job_fail(&job, "its rows are not followed");
     for (int first = 0; first < 2 && !job.why; first++)
         job.why = half(l, instr, data, first);
@@ -211,7 +211,7 @@ void step_aggregate(struct lift *l, const struct nki_instr *instr) {
     struct group groups[MOST_GROUPS];
     struct moments made;
     if (nki_ap_free(data) % 3 || count < 1 || count > MOST_GROUPS || nki_ap_free(dst) != 2 ||
-        data->indirect || dst->indirect || instr->mask || data->count[0] != dst->count[0])
+        data->indirect || dst->indirect || instr->more->mask || data->count[0] != dst->count[0])
         job_fail(&job, "its groups are not followed");
     for (int64_t g = 0; g < count && !job.why; g++) {
         value_id *parts[] = {&groups[g].count, &groups[g].mean, &groups[g].squares};

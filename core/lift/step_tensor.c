@@ -39,7 +39,7 @@ static void step_matmul(struct lift *l, const struct nki_instr *instr) {
     job.has_result = true;
     job.reduce = NKI_FUNC_ADD;
     job.adds = !has(instr, NKI_NC_MATMUL_accumulate) || instr_flag(instr, NKI_NC_MATMUL_accumulate);
-    if (instr->mask || instr_number(instr, NKI_NC_MATMUL_perf_mode, 0) == NKI_PERF_DOUBLE_ROW)
+    if (instr->more->mask || instr_number(instr, NKI_NC_MATMUL_perf_mode, 0) == NKI_PERF_DOUBLE_ROW)
         job_fail(&job, "it multiplies with a mask, or two rows at once");
     job_run(&job);
 }
@@ -58,7 +58,7 @@ static void step_transpose(struct lift *l, const struct nki_instr *instr) {
         int from = dma ? order[of_src.dims][d] : (d + 1) % of_src.dims;
         shape_put(&shapes[1], of_src.count[from], of_src.step[from]);
     }
-    if (!known || instr->mask)
+    if (!known || instr->more->mask)
         job_fail(&job, "it transposes in a way that is not followed");
     else if (job_begin(&job, shapes, 2)) {
         job.in[job.inputs++] = job_address(&job, src, &shapes[1]);

@@ -76,7 +76,7 @@ void lift_stores_open(struct lift *l) {
     l->store_base[all] = count;
     l->stores = mem_alloc(count + 1, sizeof *l->stores);
     for (uint32_t s = 0; s < program->storages.len; s++)
-        if (program->storages.at[s].constant && is_identity(&program->storages.at[s]))
+        if (program->storages.at[s]->constant && is_identity(program->storages.at[s]))
             put_identity(l, s);
 }
 

@@ -75,7 +75,7 @@ static const struct nki_ap *source_of(const struct nki_instr *instr) {
 
 static const struct nki_storage *storage_of(const struct rows *rows, const struct nki_ap *ap) {
     return ap && ap->storage < rows->from.program->storages.len
-               ? &rows->from.program->storages.at[ap->storage]
+               ? rows->from.program->storages.at[ap->storage]
                : NULL;
 }
 
@@ -153,7 +153,7 @@ static void put_name(struct rows *rows, const struct nki_instr *instr,
                      const struct device_event *event, struct query_value *value) {
     buf_clear(&rows->text);
     buf_printf(&rows->text, "I-%u", event->instr);
-    put_text(value, instr->label ? instr->label : rows->text.at);
+    put_text(value, instr->more->label ? instr->more->label : rows->text.at);
 }
 
 static void put_dtype(const struct nki_instr *instr, struct query_value *value) {
@@ -403,7 +403,7 @@ static void put_shape(struct rows *rows, const struct nki_storage *storage,
 }
 
 static void tensor_cell(struct rows *rows, size_t row, int column, struct query_value *value) {
-    const struct nki_storage *storage = &rows->from.program->storages.at[rows->tensors.at[row]];
+    const struct nki_storage *storage = rows->from.program->storages.at[rows->tensors.at[row]];
     switch (column) {
     case TENSOR_variable_name: put_text(value, storage->name); return;
     case TENSOR_type:

@@ -120,7 +120,7 @@ void query_rows_take(struct rows *rows, const struct query_profile *profile) {
         if (profile->trace->events.at[i].is_transfer)
             *vec_push(&rows->transfers) = (uint32_t)i;
     for (size_t i = 0; i < profile->program->storages.len; i++)
-        if (profile->program->storages.at[i].space == NKI_HBM)
+        if (profile->program->storages.at[i]->space == NKI_HBM)
             *vec_push(&rows->tensors) = (uint32_t)i;
     find_actives(rows);
     find_calls(rows);

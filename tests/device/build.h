@@ -49,8 +49,7 @@ static inline uint32_t build_storage(struct build *b, struct nki_storage storage
     storage.output = storage.output ? storage.output - 1 : -1;
     storage.address_partition = -1;
     storage.name = storage.name ? storage.name : "";
-    *vec_push(&b->program->storages) = storage;
-    return (uint32_t)b->program->storages.len - 1;
+    return nki_storage_add(b->program, &storage);
 }
 
 /* A declared shape, in the program's memory. */
@@ -92,13 +91,13 @@ static inline uint32_t build_input(struct build *b, enum dtype dtype, int rows, 
     input->data = mem_alloc(array_bytes(input) + 1, 1);
     if (values)
         device_from_float(dtype, values, input->data, (size_t)(rows * columns));
-    b->program->storages.at[storage].input = (int32_t)b->n_inputs++;
+    b->program->storages.at[storage]->input = (int32_t)b->n_inputs++;
     return storage;
 }
 
 static inline uint32_t build_output(struct build *b, enum dtype dtype, int rows, int columns) {
     uint32_t storage = build_hbm(b, dtype, rows, columns);
-    b->program->storages.at[storage].output = (int32_t)b->program->outputs.len;
+    b->program->storages.at[storage]->output = (int32_t)b->program->outputs.len;
     *vec_push(&b->program->outputs) = storage;
     return storage;
 }
@@ -116,7 +115,7 @@ static inline struct nki_ap *build_new_ap(struct build *b, struct nki_ap ap) {
 
 /* All of a storage of two dimensions. */
 static inline struct nki_ap *build_all(struct build *b, uint32_t storage) {
-    const struct nki_storage *s = &b->program->storages.at[storage];
+    const struct nki_storage *s = b->program->storages.at[storage];
     return build_new_ap(
         b, (struct nki_ap){.storage = storage,
                            .dtype = s->dtype,
@@ -129,7 +128,7 @@ static inline struct nki_ap *build_all(struct build *b, uint32_t storage) {
 static inline struct nki_ap *build_part(struct build *b, uint32_t storage, int row, int rows,
                                         int column, int columns) {
     struct nki_ap *ap = build_all(b, storage);
-    bool hbm = b->program->storages.at[storage].space == NKI_HBM;
+    bool hbm = b->program->storages.at[storage]->space == NKI_HBM;
     ap->offset = column + (hbm ? row * ap->step[0] : 0);
     ap->partition = hbm ? 0 : (uint32_t)row;
     ap->count[0] = rows;
@@ -173,15 +172,24 @@ static inline struct nki_instr *build_instr(struct build *b, enum nki_op op,
     *vec_push(&b->program->locs) =
         (struct nki_loc){.line = (uint32_t)b->program->instrs.len + 1, .column = 1, .caller = -1};
     struct nki_instr *instr = vec_push(&b->program->instrs);
-    *instr = (struct nki_instr){.op = (uint16_t)op,
+    *instr = (struct nki_instr){.op = (uint8_t)op,
                                 .n_operands = (uint8_t)all,
                                 .operands = copy,
+                                .more = &nki_nothing_more,
                                 .loc = (uint32_t)b->program->locs.len - 1};
     return instr;
 }
 #define RUN(b, op, ...)                                                      \
     build_instr((b), NKI_OP_##op, (const struct nki_operand[]){__VA_ARGS__}, \
                 sizeof((const struct nki_operand[]){__VA_ARGS__}) / sizeof(struct nki_operand))
+
+/* Leaves out the elements that the mask excludes. */
+static inline void build_mask(struct build *b, struct nki_instr *instr,
+                              const struct nki_mask *mask) {
+    struct nki_more *more = arena_dup(b->program->arena, instr->more, sizeof *more);
+    more->mask = arena_dup(b->program->arena, mask, sizeof *mask);
+    instr->more = more;
+}
 
 static inline void build_copy(struct build *b, const struct nki_ap *dst, const struct nki_ap *src) {
     RUN(b, DMA_COPY, tile(dst), tile(src));
@@ -198,7 +206,7 @@ static inline uint32_t build_loaded(struct build *b, enum dtype dtype, int p, in
 
 /* A new output with the contents of a tile. */
 static inline void build_store(struct build *b, uint32_t storage) {
-    const struct nki_storage s = b->program->storages.at[storage];
+    const struct nki_storage s = *b->program->storages.at[storage];
     uint32_t output = build_output(b, s.dtype, (int)s.shape[0], (int)s.shape[1]);
     build_copy(b, build_all(b, output), build_all(b, storage));
 }

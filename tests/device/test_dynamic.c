@@ -206,7 +206,7 @@ static void test_inside_a_loop(void **state) {
     assert_int_equal(each->folds.len, 0);
     assert_int_equal(each->instrs.len, m.program->instrs.len);
     for (size_t s = 0; s < each->storages.len; s++)
-        assert_int_equal(each->storages.at[s].again, m.program->storages.at[s].again);
+        assert_int_equal(each->storages.at[s]->again, m.program->storages.at[s]->again);
     nki_program_free(each);
     made_free(&m);
 }

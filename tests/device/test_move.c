@@ -68,7 +68,7 @@ static void dma_casts_and_broadcasts(void **state) {
 
 static struct nki_ap *indirect(struct build *b, uint32_t storage, uint32_t index, int rows,
                                bool skip) {
-    const struct nki_storage *s = &b->program->storages.at[storage];
+    const struct nki_storage *s = b->program->storages.at[storage];
     struct nki_indirect by = {.vector = true,
                               .index = build_all(b, index),
                               .step = s->shape[1],
@@ -121,8 +121,9 @@ static void a_mask_keeps_parts_of_scattered_rows_out(void **state) {
     uint32_t output = build_output(&b, DTYPE_FLOAT32, 3, 2);
     struct nki_mask mask = {.n_terms = 1}; /* f <= 2 - p */
     mask.term[0] = (struct nki_mask_term){.c0 = 2, .c = {-1, -1}};
-    RUN(&b, DMA_COPY, tile(indirect(&b, output, index, 3, false)), tile(build_all(&b, t)))->mask =
-        &mask;
+    build_mask(
+        &b, RUN(&b, DMA_COPY, tile(indirect(&b, output, index, 3, false)), tile(build_all(&b, t))),
+        &mask);
     build_must_run(&b);
     static const float expected[6] = {NAN, NAN, 5, 2, 3, 4};
     for (size_t i = 0; i < 6; i++)
@@ -478,7 +479,7 @@ static void a_mask_leaves_the_rest_alone(void **state) {
     struct nki_mask mask = {.n_terms = 2}; /* f >= p + 1 and f < 3 */
     mask.term[0] = (struct nki_mask_term){.c0 = -1, .c = {-1, 1}};
     mask.term[1] = (struct nki_mask_term){.c0 = 2, .c = {0, -1}};
-    RUN(&b, MEMSET, tile(build_all(&b, t)), number(5))->mask = &mask;
+    build_mask(&b, RUN(&b, MEMSET, tile(build_all(&b, t)), number(5)), &mask);
     build_store(&b, t);
     build_must_run(&b);
     static const float expected[8] = {1, 5, 5, 1, 1, 1, 5, 1};
@@ -620,7 +621,7 @@ static void writing_an_input_leaves_the_callers_array(void **state) {
     uint32_t t = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 1, 2);
     RUN(&b, MEMSET, tile(build_all(&b, t)), number(9));
     build_copy(&b, build_all(&b, input), build_all(&b, t));
-    b.program->storages.at[input].output = 0;
+    b.program->storages.at[input]->output = 0;
     *vec_push(&b.program->outputs) = input;
     build_must_run(&b);
     assert_true(build_value(&b, 0, 0) == 9);

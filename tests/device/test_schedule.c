@@ -35,7 +35,7 @@ static uint32_t new_tile(struct random *r, enum nki_space space) {
 }
 
 static struct nki_operand some_part(struct random *r, uint32_t storage, int columns) {
-    int all = (int)r->b.program->storages.at[storage].shape[1];
+    int all = (int)r->b.program->storages.at[storage]->shape[1];
     int at = all > columns ? (int)draw(r, (uint32_t)(all - columns) / 32 + 1) * 32 : 0;
     return tile(build_part(&r->b, storage, 0, 128, MIN_OF(at, all - columns), columns));
 }

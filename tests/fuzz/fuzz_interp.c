@@ -26,11 +26,12 @@ static void check_program(const struct nki_program *program) {
     for (size_t i = 0; i < program->instrs.len; i++) {
         const struct nki_instr *instr = &program->instrs.at[i];
         require(instr->loc < program->locs.len, "an instruction has a place");
-        if (!instr->mate)
+        if (!instr->more->mate)
             continue;
-        require(instr->mate == i + 2 || instr->mate == i, "cores meet next to each other");
-        const struct nki_instr *mate = &program->instrs.at[instr->mate - 1];
-        require(mate->mate == i + 1 && mate->op == instr->op && mate->core != instr->core,
+        require(instr->more->mate == i + 2 || instr->more->mate == i,
+                "cores meet next to each other");
+        const struct nki_instr *mate = &program->instrs.at[instr->more->mate - 1];
+        require(mate->more->mate == i + 1 && mate->op == instr->op && mate->core != instr->core,
                 "each meets the other");
     }
 }

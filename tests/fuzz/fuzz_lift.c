@@ -25,9 +25,9 @@ static void fill_tiles(struct build *b, struct dice *dice) {
         struct nki_operand dst = tile(build_all(b, s));
         uint32_t from = dice_roll(dice, (uint32_t)b->program->storages.len);
         bool copied =
-            b->program->storages.at[from].input >= 0 && from != s &&
+            b->program->storages.at[from]->input >= 0 && from != s &&
             add(b, NKI_OP_DMA_COPY, (const struct nki_operand[]){dst, tile(build_all(b, from))}, 2);
-        if (!copied && b->program->storages.at[s].space != NKI_HBM)
+        if (!copied && b->program->storages.at[s]->space != NKI_HBM)
             add(b, NKI_OP_MEMSET, (const struct nki_operand[]){dst, number(dice_roll(dice, 4))}, 2);
     }
 }
@@ -35,13 +35,13 @@ static void fill_tiles(struct build *b, struct dice *dice) {
 /* Outputs are written in the end, as far as there are tiles that are large enough. */
 static void write_outputs(struct build *b, struct dice *dice) {
     for (uint32_t s = 0; s < b->program->storages.len; s++) {
-        const struct nki_storage *to = &b->program->storages.at[s];
+        const struct nki_storage *to = b->program->storages.at[s];
         if (to->output < 0)
             continue;
         int rows = (int)to->shape[0], columns = (int)to->shape[1];
         for (int tries = 0; tries < 60; tries++) {
             uint32_t from = dice_roll(dice, (uint32_t)b->program->storages.len);
-            const struct nki_storage *source = &b->program->storages.at[from];
+            const struct nki_storage *source = b->program->storages.at[from];
             if (from == s || source->shape[0] < rows || source->shape[1] < columns)
                 continue;
             const struct nki_operand operands[] = {tile(build_all(b, s)),

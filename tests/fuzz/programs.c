@@ -42,8 +42,8 @@ static void storages(struct build *b, struct dice *dice) {
             break;
         case 3: {
             uint32_t s = build_tile(b, NKI_SBUF, dtype, p, f * 2);
-            b->program->storages.at[s].blocks = 2;
-            b->program->storages.at[s].block_bytes /= 2;
+            b->program->storages.at[s]->blocks = 2;
+            b->program->storages.at[s]->block_bytes /= 2;
             break;
         }
         default: build_tile(b, NKI_SBUF, dtype, p, f);
@@ -55,7 +55,7 @@ static void storages(struct build *b, struct dice *dice) {
 static void two_cores(struct build *b) {
     b->program->cores = 2;
     for (size_t k = 0; k < b->program->outputs.len; k++)
-        b->program->storages.at[b->program->outputs.at[k]].output = -1;
+        b->program->storages.at[b->program->outputs.at[k]]->output = -1;
     b->program->outputs.len = 0;
 }
 
@@ -81,7 +81,7 @@ static bool choose_core(struct build *b, struct nki_instr *instr) {
         for (uint32_t i = 0;
              (list || operand->kind == NKI_OPERAND_AP) && i < (list ? operand->n : 1); i++) {
             const struct nki_ap *ap = list ? operand->aps[i] : operand->ap;
-            of[ap->storage % 2] |= b->program->storages.at[ap->storage].input < 0 || k == NKI_DST;
+            of[ap->storage % 2] |= b->program->storages.at[ap->storage]->input < 0 || k == NKI_DST;
             if (ap->indirect && ap->indirect->index)
                 of[ap->indirect->index->storage % 2] = true;
         }
@@ -258,7 +258,7 @@ void programs_add(struct build *b, struct dice *dice) {
     }
     if (dice_roll(dice, 15) == 0) {
         struct nki_mask mask = {.n_terms = 1, .term[0] = {.c0 = 3, .c = {1, -1}}};
-        instr->mask = arena_dup(b->program->arena, &mask, sizeof mask);
+        build_mask(b, instr, &mask);
     }
 }
 
@@ -271,12 +271,13 @@ size_t programs_last(const struct build *b) {
 
 /* The last instruction, or the last two if they meet, as a program. */
 static struct nki_program last_of(const struct build *b, struct nki_instr last[2]) {
+    static const struct nki_more mates[2] = {{.mate = 2}, {.mate = 1}};
     const struct nki_program *whole = b->program;
     struct nki_program program = *whole;
     size_t n = programs_last(b);
     memcpy(last, &whole->instrs.at[whole->instrs.len - n], n * sizeof *last);
     for (size_t i = 0; n == 2 && i < n; i++)
-        last[i].mate = (uint32_t)(2 - i);
+        last[i].more = &mates[i];
     program.cores = (uint8_t)n;
     program.instrs.at = last;
     program.instrs.len = n;

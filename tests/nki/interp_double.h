@@ -17,7 +17,8 @@ static bool double_load(struct interp *in, const struct call *call, struct value
         return false;
     struct str name = interp_target_name(in);
     buf_printf(&seen, "load(" STR_FMT ") ", STR_ARG(name));
-    struct nki_instr instr = {.op = NKI_OP_TENSOR_COPY, .loc = interp_loc(in, call->node)};
+    struct nki_instr instr = {
+        .op = NKI_OP_TENSOR_COPY, .loc = interp_loc(in, call->node), .more = &nki_nothing_more};
     *result = (struct value){.kind = VALUE_TENSOR};
     return interp_emit(in, call->node, &instr);
 }

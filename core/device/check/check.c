@@ -83,7 +83,7 @@ const char *check_param(const struct check *c, size_t k) {
 }
 
 enum nki_space check_space(const struct check *c, const struct nki_ap *ap) {
-    return c->program->storages.at[ap->storage].space;
+    return c->program->storages.at[ap->storage]->space;
 }
 
 static bool check_on_chip(const struct check *c, const struct nki_ap *ap) {
@@ -130,7 +130,7 @@ static bool check_kinds(struct check *c) {
 /* ---- access patterns ------------------------------------------------------------------------ */
 
 static const char *storage_name(const struct check *c, const struct nki_ap *ap) {
-    const char *name = c->program->storages.at[ap->storage].name;
+    const char *name = c->program->storages.at[ap->storage]->name;
     return name && name[0] ? name : "the tensor";
 }
 
@@ -153,7 +153,7 @@ static bool is_sane(const struct nki_program *program, const struct nki_ap *ap) 
 }
 
 static bool check_partitions(struct check *c, const struct nki_ap *ap) {
-    const struct nki_storage *storage = &c->program->storages.at[ap->storage];
+    const struct nki_storage *storage = c->program->storages.at[ap->storage];
     if (ap->count[0] > NKI_PARTITIONS) {
         check_error(c, "err_num_partition_exceed_arch_limit",
                     "%s has %d partitions, at most %d are possible", storage_name(c, ap),
@@ -171,7 +171,7 @@ static bool check_partitions(struct check *c, const struct nki_ap *ap) {
 }
 
 static bool check_bounds(struct check *c, const struct nki_ap *ap) {
-    const struct nki_storage *storage = &c->program->storages.at[ap->storage];
+    const struct nki_storage *storage = c->program->storages.at[ap->storage];
     bool on_chip = storage->space != NKI_HBM;
     if (on_chip && !check_partitions(c, ap))
         return false;
@@ -434,7 +434,7 @@ static bool check_access(struct check *c, const struct device_operand *operand) 
 static bool check_start(struct check *c, const struct nki_ap *ap) {
     if (!check_on_chip(c, ap))
         return true;
-    const struct nki_storage *storage = &c->program->storages.at[ap->storage];
+    const struct nki_storage *storage = c->program->storages.at[ap->storage];
     bool broadcast = ap->step[0] == 0 && ap->count[0] > 1;
     if (ap->count[0] > 1 && ap->step[0] != 1 && !(broadcast && c->legacy)) {
         check_error(c, "hone-shape",
@@ -522,7 +522,7 @@ static void check_storages(struct check *c) {
     uint64_t hbm = 0;
     const uint64_t most = c->image->generation->hbm_bytes;
     for (size_t s = 0; s < c->program->storages.len; s++) {
-        const struct nki_storage *storage = &c->program->storages.at[s];
+        const struct nki_storage *storage = c->program->storages.at[s];
         if (storage->space != NKI_HBM)
             check_chip_storage(c, storage);
         else
@@ -544,7 +544,7 @@ static void check_outputs(struct check *c) {
     size_t n = c->program->storages.len;
     for (size_t k = 0; k < c->program->outputs.len; k++) {
         uint32_t s = c->program->outputs.at[k];
-        const struct nki_storage *storage = s < n ? &c->program->storages.at[s] : NULL;
+        const struct nki_storage *storage = s < n ? c->program->storages.at[s] : NULL;
         if (storage && !c->written[s] && storage->input < 0 && !storage->constant)
             report_storage(c, storage, "err_tensor_output_not_written_to",
                            "is returned but never written");

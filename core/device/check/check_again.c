@@ -21,7 +21,7 @@ static bool same_shape(const struct nki_ap *a, const struct nki_ap *b) {
 
 static bool stays_within(const struct check *c, const struct nki_ap *ap) {
     const int64_t most = (int64_t)1 << 40; /* above it sums may overflow */
-    const struct nki_storage *storage = &c->program->storages.at[ap->storage];
+    const struct nki_storage *storage = c->program->storages.at[ap->storage];
     int64_t low, high;
     if (ap->offset < 0 || ap->offset > most)
         return false;
@@ -45,8 +45,8 @@ static bool is_like(const struct check *c, const struct nki_ap *ap, const struct
     if (!ap || !old || ap->indirect || old->indirect || ap->storage >= c->program->storages.len ||
         !same_shape(ap, old))
         return false;
-    const struct nki_storage *storage = &c->program->storages.at[ap->storage];
-    if (ap->storage != old->storage && !same_kind(storage, &c->program->storages.at[old->storage]))
+    const struct nki_storage *storage = c->program->storages.at[ap->storage];
+    if (ap->storage != old->storage && !same_kind(storage, c->program->storages.at[old->storage]))
         return false;
     return ap->offset == old->offset ||
            (stays_within(c, ap) && (storage->space != NKI_PSUM || same_in_bank(storage, ap, old)));
@@ -67,8 +67,8 @@ static bool same_operand(const struct check *c, const struct nki_operand *a,
 
 static bool same_instruction(const struct check *c, const struct nki_instr *a,
                              const struct nki_instr *b) {
-    if (a->op != b->op || a->engine != b->engine || a->n_operands != b->n_operands || a->mask ||
-        b->mask)
+    if (a->op != b->op || a->engine != b->engine || a->n_operands != b->n_operands ||
+        a->more->mask || b->more->mask)
         return false;
     for (size_t k = 0; k < a->n_operands; k++)
         if (!same_operand(c, &a->operands[k], &b->operands[k]))

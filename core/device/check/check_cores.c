@@ -55,8 +55,8 @@ static uint32_t other_side(const struct tensor *tensor, uint32_t i, int64_t elem
     uint32_t found = i;
     bits[element / 8] |= (uint8_t)(1u << (element % 8));
     for (uint32_t k = i; found == i && k-- > tensor->begins;) {
-        size_t n;
-        const struct block_operand *operands = device_block_operands(image, k, &n);
+        struct device_operand operands[DEVICE_MAX_OPERANDS];
+        size_t n = device_operands(image, k, operands);
         for (size_t o = 0; program->instrs.at[k].core != program->instrs.at[i].core && o < n; o++)
             if (operands[o].ap->storage == tensor->storage && (writes || operands[o].is_dst) &&
                 program->instrs.at[k].op != NKI_OP_CORE_BARRIER &&
@@ -68,8 +68,8 @@ static uint32_t other_side(const struct tensor *tensor, uint32_t i, int64_t elem
 }
 
 static const char *does(const struct tensor *tensor, uint32_t i) {
-    size_t n;
-    const struct block_operand *operands = device_block_operands(tensor->image, i, &n);
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    size_t n = device_operands(tensor->image, i, operands);
     for (size_t o = 0; o < n; o++)
         if (operands[o].ap->storage == tensor->storage && operands[o].is_dst)
             return "writes";
@@ -83,7 +83,7 @@ static void print_line(const struct nki_program *program, uint32_t i, struct buf
 
 static void report(struct tensor *tensor, uint32_t i, int64_t element, bool writes, bool met) {
     const struct nki_program *program = tensor->image->program;
-    const struct nki_storage *storage = &program->storages.at[tensor->storage];
+    const struct nki_storage *storage = program->storages.at[tensor->storage];
     uint32_t core = program->instrs.at[i].core;
     uint32_t other = other_side(tensor, i, element, writes);
     struct buf text = {0};
@@ -112,7 +112,7 @@ static void warn_of_index(struct tensor *tensor, uint32_t i) {
                       "hone-cores-index",
                       "both cores use `%s` here and one of them through indices, which only the "
                       "device knows: nothing may be touched by one that the other one writes",
-                      program->storages.at[tensor->storage].name);
+                      program->storages.at[tensor->storage]->name);
     tensor->warned_index = true;
 }
 
@@ -155,7 +155,7 @@ static void note_twice(struct tensor *tensor, uint32_t i) {
                       "hone-two-cores",
                       "both cores write the same part of `%s` here: that is right only while both "
                       "write the same numbers, and one of the two transfers is for nothing",
-                      program->storages.at[tensor->storage].name);
+                      program->storages.at[tensor->storage]->name);
     tensor->warned_twice = true;
 }
 
@@ -209,13 +209,14 @@ static bool names(const struct nki_instr *instr, uint32_t storage) {
 /* What the instruction and the other core's do together, each to its own tensors. Those of
  * sendrecv and core_barrier are on chip, or are not touched. */
 static bool is_done_together(const struct nki_program *program, const struct nki_instr *instr) {
-    return instr->mate && (instr->op != NKI_OP_COLLECTIVE ||
-                           nki_collective_is_shared(instr, &program->instrs.at[instr->mate - 1]));
+    return instr->more->mate &&
+           (instr->op != NKI_OP_COLLECTIVE ||
+            nki_collective_is_shared(instr, &program->instrs.at[instr->more->mate - 1]));
 }
 
 /* Ranks wait for each other in a collective, and so do the cores of each, but not for transfers to
  * what it does not name. */
-static bool reaches(const struct block_operand *operands, size_t n, const struct nki_instr *instr,
+static bool reaches(const struct device_operand *operands, size_t n, const struct nki_instr *instr,
                     uint32_t storage) {
     for (size_t k = 0; instr->op == NKI_OP_COLLECTIVE && k < n; k++)
         if (operands[k].ap->storage == storage)
@@ -226,10 +227,10 @@ static bool reaches(const struct block_operand *operands, size_t n, const struct
 static bool walk(struct tensor *tensor) {
     const struct nki_program *program = tensor->image->program;
     for (uint32_t i = 0; i < program->instrs.len; i++) {
-        size_t n;
+        struct device_operand operands[DEVICE_MAX_OPERANDS];
+        size_t n = device_operands(tensor->image, i, operands);
         const struct nki_instr *instr = &program->instrs.at[i];
-        const struct block_operand *operands = device_block_operands(tensor->image, i, &n);
-        if (instr->mate > i) /* once for each pair */
+        if (instr->more->mate > i) /* once for each pair */
             pass_meeting(tensor, i,
                          names(instr, tensor->storage) ||
                              reaches(operands, n, instr, tensor->storage));
@@ -244,7 +245,7 @@ static bool walk(struct tensor *tensor) {
 }
 
 static bool check_storage(struct device_image *image, uint32_t s, struct diag_list *diags) {
-    const struct nki_storage *storage = &image->program->storages.at[s];
+    const struct nki_storage *storage = image->program->storages.at[s];
     if (storage->space != NKI_HBM) {
         device_report(image->program, diags, DIAG_ERROR, storage->loc, "hone-two-cores",
                       "both cores use `%s`, but each has its own SBUF and PSUM", storage->name);
@@ -267,8 +268,8 @@ bool check_cores(struct device_image *image, struct diag_list *diags) {
     const struct nki_program *program = image->program;
     uint8_t *users = mem_alloc(program->storages.len + 1, 1);
     for (uint32_t i = 0; i < program->instrs.len; i++) {
-        size_t n;
-        const struct block_operand *operands = device_block_operands(image, i, &n);
+        struct device_operand operands[DEVICE_MAX_OPERANDS];
+        size_t n = device_operands(image, i, operands);
         for (size_t k = 0; !is_done_together(program, &program->instrs.at[i]) && k < n; k++)
             users[operands[k].ap->storage] |= (uint8_t)(1u << program->instrs.at[i].core);
     }

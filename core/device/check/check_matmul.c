@@ -50,7 +50,7 @@ static void check_types(struct check *c, const struct nki_ap *dst) {
 
 /* A matmul writes at most 2 KiB of a partition. Before trn3 these must lie in one bank. */
 static void check_bank(struct check *c, const struct nki_ap *dst) {
-    const struct nki_storage *storage = &c->program->storages.at[dst->storage];
+    const struct nki_storage *storage = c->program->storages.at[dst->storage];
     int64_t low, high, size = (int64_t)dtype_bytes(dst->dtype);
     device_ap_span(c->program, dst, &low, &high);
     int64_t block = (int64_t)storage->block_bytes;

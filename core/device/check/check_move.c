@@ -226,7 +226,7 @@ void check_sendrecv(struct check *c) {
                         *src = check_tile(c, NKI_SENDRECV_src);
     if (!check_generation(c, NKI_GEN3))
         return;
-    if (!c->instr->mate) {
+    if (!c->instr->more->mate) {
         check_error(c, "hone-cores-rank", "no other core calls it: launch two programs");
         return;
     }
@@ -246,7 +246,7 @@ void check_sendrecv(struct check *c) {
 
 void check_core_barrier(struct check *c) {
     const struct nki_ap *data = check_tile(c, NKI_CORE_BARRIER_dst);
-    const struct nki_storage *storage = &c->program->storages.at[data->storage];
+    const struct nki_storage *storage = c->program->storages.at[data->storage];
     if (!check_generation(c, NKI_GEN3))
         return;
     if (storage->space != NKI_HBM)
@@ -279,7 +279,7 @@ void check_collective(struct check *c) {
     const struct nki_operand *op = &all[NKI_COLLECTIVE_op], *dim = &all[NKI_COLLECTIVE_dim];
     bool varied = kind == NKI_COLLECTIVE_GATHER_V || kind == NKI_COLLECTIVE_SWAP_V;
     bool gathers = kind == NKI_COLLECTIVE_GATHER || varied;
-    if (c->program->cores > 1 && !c->instr->mate) {
+    if (c->program->cores > 1 && !c->instr->more->mate) {
         check_error(c, "hone-cores-rank", "the other core of the rank does not call it");
         return;
     }

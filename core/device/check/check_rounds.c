@@ -116,7 +116,7 @@ static void tell_unseen(const struct walk *w, uint32_t storage, const char *why)
                   "hone-rounds-unseen",
                   "from here on hone has not looked whether rounds that may run in any order meet "
                   "in `%s`%s",
-                  w->program->storages.at[storage].name, why);
+                  w->program->storages.at[storage]->name, why);
 }
 
 /* Whether the work may be done. That work is left out is told once. */
@@ -131,7 +131,7 @@ static bool may_look(struct walk *w, uint32_t storage, int64_t work) {
 /* ---- two rounds that write one place --------------------------------------------------------- */
 
 static struct check_elements elements_of(const struct walk *w, uint32_t storage, uint8_t *bits) {
-    const struct nki_storage *s = &w->program->storages.at[storage];
+    const struct nki_storage *s = w->program->storages.at[storage];
     size_t size = MAX_OF(dtype_bytes(s->dtype), 1u);
     return (struct check_elements){bits, (int64_t)(s->bytes / size), size};
 }
@@ -152,7 +152,7 @@ static bool look_back(struct walk *w, struct seen *seen, const struct nki_ap *ap
     struct buf text = {0};
     print_rounds(w->program, apart, &text);
     buf_puts(&text, " both write ");
-    check_print_element(&w->program->storages.at[ap->storage], found, &text);
+    check_print_element(w->program->storages.at[ap->storage], found, &text);
     buf_printf(&text, ", and %s may run in any order: write to another place in each%s",
                apart[0]->is_program ? "programs" : "rounds of nl.affine_range",
                apart[0]->is_program ? "" : ", or use nl.sequential_range");
@@ -202,7 +202,7 @@ static bool same_pattern(const struct nki_ap *a, const struct nki_ap *b) {
 static bool may_meet(const struct nki_program *program, const struct nki_ap *a,
                      const struct nki_ap *b) {
     int64_t low[2], high[2];
-    bool on_chip = program->storages.at[a->storage].space != NKI_HBM;
+    bool on_chip = program->storages.at[a->storage]->space != NKI_HBM;
     device_ap_span(program, a, &low[0], &high[0]);
     device_ap_span(program, b, &low[1], &high[1]);
     if (on_chip && (a->partition >= b->partition + (uint32_t)b->count[0] ||
@@ -247,7 +247,7 @@ static void warn_carried(const struct walk *w, const struct past *past,
     device_report(program, w->diags, DIAG_WARNING, loc, code,
                   "%s: the second reads here what the first wrote to `%s` in line %u, but they may "
                   "run in any order, so the value is undefined%s",
-                  text.at, program->storages.at[past->ap->storage].name,
+                  text.at, program->storages.at[past->ap->storage]->name,
                   program->locs.at[program->instrs.at[past->instr].loc].line,
                   apart[0]->is_program ? "" : ": use nl.sequential_range");
     buf_free(&text);
@@ -256,7 +256,7 @@ static void warn_carried(const struct walk *w, const struct past *past,
 /* The part of a pattern that is in one partition, counted from element `low` of it. */
 static struct nki_ap row_of(const struct walk *w, const struct nki_ap *ap, int64_t low) {
     struct nki_ap row = *ap;
-    if (w->program->storages.at[ap->storage].space != NKI_HBM) {
+    if (w->program->storages.at[ap->storage]->space != NKI_HBM) {
         row.step++;
         row.count++;
         row.n_dims--;
@@ -275,7 +275,7 @@ static bool has_partitions_of(const struct nki_ap *a, const struct nki_ap *b) {
 static const struct past *find_carried(struct walk *w, const struct seen *seen,
                                        const struct nki_ap *ap, size_t n,
                                        struct check_elements *rest, int64_t low) {
-    bool on_chip = w->program->storages.at[ap->storage].space != NKI_HBM;
+    bool on_chip = w->program->storages.at[ap->storage]->space != NKI_HBM;
     const struct nki_round *apart[2];
     for (; n > 0; n--) {
         const struct past *past = &seen->past.at[n - 1];
@@ -372,9 +372,9 @@ static void note_write(struct walk *w, const struct nki_ap *ap) {
 
 /* False after an error. */
 static bool look_at(struct walk *w) {
-    size_t n;
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    size_t n = device_operands(w->image, w->instr, operands);
     const struct nki_instr *instr = &w->program->instrs.at[w->instr];
-    const struct block_operand *operands = device_block_operands(w->image, w->instr, &n);
     for (size_t k = 0; k < n; k++)
         if (!operands[k].is_dst && w->round && w->round != NKI_ROUND_UNKNOWN &&
             !is_sum(instr, operands[k].ap))
@@ -385,7 +385,7 @@ static bool look_at(struct walk *w) {
         if (!operands[k].is_dst)
             continue;
         note_write(w, ap);
-        if (plain && w->program->storages.at[ap->storage].space == NKI_HBM && !note_store(w, ap))
+        if (plain && w->program->storages.at[ap->storage]->space == NKI_HBM && !note_store(w, ap))
             return false;
     }
     return true;

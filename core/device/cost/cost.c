@@ -24,7 +24,7 @@ static const struct nki_ap *ap_at(const struct work *work, size_t k) {
 }
 
 static enum nki_space space_of(const struct work *work, const struct nki_ap *ap) {
-    return work->program->storages.at[ap->storage].space;
+    return work->program->storages.at[ap->storage]->space;
 }
 
 static int64_t longest_free(const struct nki_instr *instr) {

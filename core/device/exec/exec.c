@@ -61,7 +61,7 @@ static bool check_reach(struct exec *x, const struct view *view, const uint8_t *
     if (low >= base && high <= base + bytes)
         return true;
     return exec_fail(x, "the index moves the operand out of `%s`",
-                     x->program->storages.at[view->storage].name);
+                     x->program->storages.at[view->storage]->name);
 }
 
 enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_MODIFY };
@@ -69,7 +69,7 @@ enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_MODIFY };
 /* Sets the shape, and the steps in bytes. The partition of an on-chip pattern is a row of its
  * block. */
 static void shape_view(const struct exec *x, const struct nki_ap *ap, struct view *view) {
-    const struct nki_storage *storage = &x->program->storages.at[ap->storage];
+    const struct nki_storage *storage = x->program->storages.at[ap->storage];
     int64_t size = (int64_t)dtype_bytes(ap->dtype);
     *view = (struct view){.dtype = ap->dtype, .n_dims = ap->n_dims, .storage = ap->storage};
     for (int d = 0; d < ap->n_dims; d++) {
@@ -81,13 +81,13 @@ static void shape_view(const struct exec *x, const struct nki_ap *ap, struct vie
 }
 
 static bool covers(const struct exec *x, const struct view *view, uint64_t bytes) {
-    return x->instr && !x->instr->mask && view_is_dense(view) &&
+    return x->instr && !x->instr->more->mask && view_is_dense(view) &&
            (uint64_t)view_count(view) * dtype_bytes(view->dtype) == bytes;
 }
 
 static bool resolve(struct exec *x, const struct nki_ap *ap, enum access access,
                     struct view *view) {
-    const struct nki_storage *storage = &x->program->storages.at[ap->storage];
+    const struct nki_storage *storage = x->program->storages.at[ap->storage];
     bool on_chip = storage->space != NKI_HBM;
     int64_t at = ap->offset * (int64_t)dtype_bytes(ap->dtype);
     uint64_t row = on_chip ? memory_row_bytes(x, ap->storage) : storage->bytes;
@@ -223,7 +223,7 @@ static uint32_t block_of(const struct exec *x, const struct view *view) {
     uint32_t first = x->image->block_base[view->storage];
     uint32_t last = x->image->block_base[view->storage + 1];
     uint64_t row = memory_row_bytes(x, view->storage);
-    uint64_t bytes = row * x->program->storages.at[view->storage].partitions;
+    uint64_t bytes = row * x->program->storages.at[view->storage]->partitions;
     for (uint32_t b = first; b < last; b++)
         if (x->data[b] && view->at >= x->data[b] && view->at < x->data[b] + bytes)
             return b;
@@ -237,7 +237,7 @@ struct psum_cells *exec_cells(struct exec *x, const struct view *view, const uin
 }
 
 void exec_mark_cells(struct exec *x, const struct view *view) {
-    const struct nki_storage *storage = &x->program->storages.at[view->storage];
+    const struct nki_storage *storage = x->program->storages.at[view->storage];
     if (storage->space != NKI_PSUM)
         return;
     uint32_t b = block_of(x, view);
@@ -313,7 +313,7 @@ static bool run_masked(struct exec *x) {
     view_to_bytes(&dst, saved);
     bool ok = runs[x->instr->op](x);
     if (ok)
-        exec_put_back(&dst, 0, x->instr->mask, saved);
+        exec_put_back(&dst, 0, x->instr->more->mask, saved);
     free(saved);
     return ok;
 }
@@ -333,7 +333,7 @@ static bool run_twice(struct exec *x) {
         ok = exec_fail(x,
                        "core %u writes other numbers to `%s` than core %u, and nothing orders "
                        "the two: give each core its own part, or let one of them write",
-                       x->instr->core, x->program->storages.at[dst.storage].name,
+                       x->instr->core, x->program->storages.at[dst.storage]->name,
                        1u - x->instr->core);
     free(first);
     free(second);
@@ -368,7 +368,9 @@ static bool run_all(struct exec *x) {
         if (!watch(x, true))
             return false;
         bool twice = x->image->twice && x->image->twice[x->i];
-        bool ok = x->instr->mask ? run_masked(x) : twice ? run_twice(x) : runs[x->instr->op](x);
+        bool ok = x->instr->more->mask ? run_masked(x)
+                  : twice              ? run_twice(x)
+                                       : runs[x->instr->op](x);
         if (!ok && !x->skip)
             return false;
         x->skip = false;

@@ -8,7 +8,7 @@
 
 /* The other core's instruction, where this is the first of the two. */
 static const struct nki_instr *second(const struct exec *x) {
-    size_t at = x->instr->mate;
+    size_t at = x->instr->more->mate;
     return at == x->i + 2 && at <= x->program->instrs.len ? &x->program->instrs.at[at - 1] : NULL;
 }
 
@@ -35,7 +35,7 @@ static bool receive(struct exec *x, const struct nki_instr *instr, const uint8_t
 bool exec_sendrecv(struct exec *x) {
     const struct nki_instr *one = x->instr, *other = second(x);
     if (!other || other->op != NKI_OP_SENDRECV)
-        return one->mate || exec_fail(x, "no other core calls it");
+        return one->more->mate || exec_fail(x, "no other core calls it");
     const uint8_t *sent = sent_by(x, one), *back = sent_by(x, other);
     return sent && back && receive(x, other, sent) && receive(x, one, back);
 }
@@ -147,7 +147,7 @@ static bool combine_ranks(struct exec *x, const struct ranks *ranks, const struc
 
 /* Of a launch on two cores, where both name one destination, the first did it for both. */
 static bool is_done(const struct exec *x) {
-    size_t other = x->instr->mate;
+    size_t other = x->instr->more->mate;
     return other && other == x->i && /* the number of the one before, + 1 */
            nki_collective_is_shared(x->instr, &x->program->instrs.at[other - 1]);
 }

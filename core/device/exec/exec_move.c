@@ -36,7 +36,7 @@ static bool read_rows(struct exec *x, const struct nki_ap *ap, int64_t **rows) {
 /* The view of one row of an indirect operand. */
 static bool row_view(struct exec *x, const struct nki_ap *ap, const struct view *whole, int64_t row,
                      struct view *view) {
-    const struct nki_storage *storage = &x->program->storages.at[ap->storage];
+    const struct nki_storage *storage = x->program->storages.at[ap->storage];
     const uint8_t *low, *high;
     const uint8_t *base = whole->at - ap->offset * (int64_t)dtype_bytes(ap->dtype);
     *view = *whole;
@@ -109,7 +109,7 @@ static bool keep_skipped(struct exec *x, const struct view *dst, struct view *sr
 static bool write_row(struct exec *x, const struct nki_ap *ap, const struct view *dst, int64_t i,
                       int64_t to, const uint8_t *bytes) {
     struct view row;
-    const struct nki_mask *mask = x->instr->mask;
+    const struct nki_mask *mask = x->instr->more->mask;
     if (to < 0)
         return true;
     if (!row_view(x, ap, dst, to, &row))

@@ -13,7 +13,7 @@
 #define DEFAULT_LIMIT (16ull << 30)
 
 static const struct nki_storage *storage_of(const struct exec *x, uint32_t storage) {
-    return &x->program->storages.at[storage];
+    return x->program->storages.at[storage];
 }
 
 uint64_t memory_row_bytes(const struct exec *x, uint32_t storage) {

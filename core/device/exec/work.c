@@ -45,7 +45,7 @@ static void find_time(const struct nki_program *program, struct device_work *wor
 }
 
 static uint64_t bytes_of(const struct device_image *image, uint32_t storage) {
-    const struct nki_storage *at = &image->program->storages.at[storage];
+    const struct nki_storage *at = image->program->storages.at[storage];
     if (at->space == NKI_HBM)
         return at->bytes;
     return at->block_bytes * (image->whole[storage] ? at->blocks : 1) * at->partitions;
@@ -58,7 +58,7 @@ static void find_memory(const struct device_image *image, struct device_work *wo
     int64_t *change = mem_alloc(n + 2, sizeof *change);
     for (uint32_t b = 0; b < image->n_blocks; b++) {
         const struct device_block *block = &image->blocks[b];
-        const struct nki_storage *storage = &program->storages.at[block->storage];
+        const struct nki_storage *storage = program->storages.at[block->storage];
         bool given = storage->input >= 0 && !image->written[block->storage];
         bool whole = image->whole[block->storage] && b != image->block_base[block->storage];
         if (block->first == DEVICE_NEVER || given || whole)

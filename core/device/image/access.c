@@ -31,7 +31,7 @@ static void add_index(struct operand_list *list, const struct nki_ap *index, int
  * operand that is written so is read too. */
 static enum nki_role effective_role(const struct nki_instr *instr, const struct nki_ap *ap,
                                     enum nki_role role) {
-    bool in_part = ap && (instr->mask || (ap->indirect && ap->indirect->skip_out_of_bounds));
+    bool in_part = ap && (instr->more->mask || (ap->indirect && ap->indirect->skip_out_of_bounds));
     return role == NKI_ROLE_WRITES && in_part ? NKI_ROLE_UPDATES : role;
 }
 
@@ -45,8 +45,8 @@ static void add_parameter(struct operand_list *list, const struct nki_instr *ins
             add_operand(list, operand->aps[i], k, role);
 }
 
-size_t device_operands(const struct device_image *image, size_t i,
-                       struct device_operand operands[DEVICE_MAX_OPERANDS]) {
+static size_t find_operands(const struct device_image *image, size_t i,
+                            struct device_operand operands[DEVICE_MAX_OPERANDS]) {
     const struct nki_instr *instr = &image->program->instrs.at[i];
     const struct nki_op_row *row = nki_op_row((enum nki_op)instr->op);
     size_t n_params = MIN_OF(row->n_params, instr->n_operands), n_read = 0;
@@ -70,9 +70,31 @@ size_t device_operands(const struct device_image *image, size_t i,
     return list.n;
 }
 
+/* Those of the first instruction of the kind, with this one's patterns. Lists of operands, and
+ * tiles of indices, are the same ones: instructions that differ in them are of different kinds. */
+static size_t operands_like(const struct device_image *image, size_t i,
+                            struct device_operand operands[DEVICE_MAX_OPERANDS]) {
+    const struct nki_operand *own = image->program->instrs.at[i].operands;
+    const uint32_t *base = &image->reach_base[image->kind[i]];
+    size_t n = base[1] - base[0];
+    for (size_t k = 0; k < n; k++) {
+        operands[k] = image->reached[base[0] + k];
+        const struct nki_operand *operand = &own[operands[k].param];
+        if (operand->kind == NKI_OPERAND_AP && !operands[k].is_index)
+            operands[k].ap = operand->ap;
+    }
+    return n;
+}
+
+size_t device_operands(const struct device_image *image, size_t i,
+                       struct device_operand operands[DEVICE_MAX_OPERANDS]) {
+    bool known = image->reach_kinds && image->kind[i] < image->reach_kinds;
+    return known ? operands_like(image, i, operands) : find_operands(image, i, operands);
+}
+
 void device_ap_span(const struct nki_program *program, const struct nki_ap *ap, int64_t *low,
                     int64_t *high) {
-    const struct nki_storage *storage = &program->storages.at[ap->storage];
+    const struct nki_storage *storage = program->storages.at[ap->storage];
     bool on_chip = storage->space != NKI_HBM;
     size_t size = dtype_bytes(ap->dtype);
     if (ap->indirect && !(on_chip && ap->indirect->vector)) {
@@ -90,7 +112,7 @@ void device_ap_span(const struct nki_program *program, const struct nki_ap *ap, 
 
 void device_ap_blocks(const struct nki_program *program, const struct nki_ap *ap, uint32_t *first,
                       uint32_t *last) {
-    const struct nki_storage *storage = &program->storages.at[ap->storage];
+    const struct nki_storage *storage = program->storages.at[ap->storage];
     *first = *last = 0;
     if (storage->space == NKI_HBM || storage->blocks < 2 || storage->block_bytes == 0)
         return;
@@ -151,7 +173,7 @@ static uint64_t needed_bytes(const struct device_image *image, size_t i, bool ea
     size_t n = device_operands(image, i, operands);
     uint64_t bytes = 0;
     for (size_t k = 0; k < n; k++) {
-        const struct nki_storage *storage = &image->program->storages.at[operands[k].ap->storage];
+        const struct nki_storage *storage = image->program->storages.at[operands[k].ap->storage];
         size_t before = each ? k : 0;
         while (before < k && operands[before].ap->storage != operands[k].ap->storage)
             before++;
@@ -177,7 +199,7 @@ bool device_image_spills(const struct device_image *image) {
     if (image->program->dialect == NKI_DIALECT_LEGACY)
         return true;
     for (size_t s = 0; s < image->program->storages.len; s++) {
-        const struct nki_storage *storage = &image->program->storages.at[s];
+        const struct nki_storage *storage = image->program->storages.at[s];
         if (storage->space == NKI_SBUF && storage->address_partition >= 0)
             return false;
     }

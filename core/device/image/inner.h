@@ -11,19 +11,20 @@
 
 /* One block of a storage (an HBM storage has one): when it lives and how much memory it takes. */
 struct device_block {
-    uint32_t storage;
-    uint32_t first, last; /* the instructions that touch it first and last; DEVICE_NEVER */
-    uint32_t first_write; /* DEVICE_NEVER: it is only read */
-    uint32_t bytes;       /* per partition, in its memory; 0 in HBM */
-    uint8_t space;        /* enum nki_space */
+    uint32_t storage : 30; /* there are very many of these, so they are small */
+    uint32_t space : 2;    /* enum nki_space */
+    uint32_t first, last;  /* the instructions that touch it first and last; DEVICE_NEVER */
+    uint32_t first_write;  /* DEVICE_NEVER: it is only read */
+    uint32_t bytes;        /* per partition, in its memory; 0 in HBM */
 };
 
-/* An operand of an instruction, and the blocks it touches: [first, first + count). */
-struct block_operand {
+/* What an instruction reads or writes: an access pattern among its operands, or the tile of indices
+ * of an indirect one. An operand is both written and read when it is added to, or kept in part (a
+ * mask, a predicate, rows skipped as out of bounds). */
+struct device_operand {
     const struct nki_ap *ap;
-    uint32_t first;
-    uint32_t count : 29; /* in one word with what follows: there are very many of these */
-    bool is_dst : 1, is_src : 1, is_index : 1;
+    int16_t param; /* the parameter's number in the instruction's row */
+    bool is_dst, is_src, is_index;
 };
 
 /* What an operand reaches: the same for all instructions of a kind, wherever their patterns lie. */
@@ -51,39 +52,22 @@ struct device_image {
     VEC(uint32_t) kinds;         /* the first instruction of each */
     struct device_block *blocks; /* blocks of storage s: block_base[s] .. block_base[s + 1] */
     size_t n_blocks;
-    uint32_t *block_base; /* one for each storage, and one more */
-    bool *whole;          /* per storage: an operand spans several of its blocks */
-    bool *written, *read; /* per storage: an instruction writes it, reads it */
-    VEC(struct block_operand)
-    operands; /* of instruction i: operand_base[i] .. operand_base[i + 1] */
-    uint32_t *operand_base;
-    struct device_reach *reaches; /* of the first kinds, as their operands; see device_reaches */
+    uint32_t *block_base;           /* one for each storage, and one more */
+    bool *whole;                    /* per storage: an operand spans several of its blocks */
+    bool *written, *read;           /* per storage: an instruction writes it, reads it */
+    struct device_operand *reached; /* by the first instruction of each of the first kinds .. */
+    struct device_reach *reaches;   /* .. and what that is; see device_reaches */
     uint32_t *reach_base, reach_kinds;
     bool *twice; /* per instruction: it writes in HBM what the other core writes by the same
                   * statement, so it has to be the same numbers; NULL: none does */
     struct device_core *cores; /* program->cores of them where that is more than 1; else NULL */
 };
-/* What instruction i reads and writes; see device_operands. */
-static inline const struct block_operand *device_block_operands(const struct device_image *image,
-                                                                size_t i, size_t *n) {
-    *n = image->operand_base[i + 1] - image->operand_base[i];
-    return image->operands.at + image->operand_base[i];
-}
-
 /* The first instruction of the kind of instruction i. Where many are alike it is at hand, and
  * instruction i is not. */
 static inline uint32_t device_like(const struct device_image *image, size_t i) {
     return image->kinds.at[image->kind[i]];
 }
 
-/* What an instruction reads or writes: an access pattern among its operands, or the tile of indices
- * of an indirect one. An operand is both written and read when it is added to, or kept in part (a
- * mask, a predicate, rows skipped as out of bounds). */
-struct device_operand {
-    const struct nki_ap *ap;
-    int16_t param; /* the parameter's number in the instruction's row */
-    bool is_dst, is_src, is_index;
-};
 #define DEVICE_MAX_OPERANDS 64
 /* Where one function serves several instructions, it uses the first one's names of parameters. This
  * proves that the numbers are the same. */
@@ -101,11 +85,11 @@ DEVICE_SAME(ACTIVATION, ACTIVATE2, op);
 size_t device_operands(const struct device_image *image, size_t i,
                        struct device_operand operands[DEVICE_MAX_OPERANDS]);
 
-/* Works out what operands reach, when all that is above is there. */
+/* Works out what operands reach, when the kinds of instructions are known. */
 void device_find_reaches(struct device_image *image);
 const struct device_reach *device_reaches_anew(const struct device_image *image, size_t i,
                                                struct device_reach own[DEVICE_MAX_OPERANDS]);
-/* What the operands of instruction i (device_block_operands) reach; perhaps worked out in `own`. */
+/* What the operands of instruction i (device_operands) reach; perhaps worked out in `own`. */
 static inline const struct device_reach *
 device_reaches(const struct device_image *image, size_t i,
                struct device_reach own[DEVICE_MAX_OPERANDS]) {

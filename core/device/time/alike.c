@@ -27,16 +27,16 @@ static bool same_place(const struct pair *pair, const struct nki_ap *a, const st
     if (a->storage == b->storage)
         return a->storage < fold->first_storage;
     uint32_t first = fold->first_storage + pair->period * fold->storages;
-    const struct nki_storage *one = &program->storages.at[a->storage];
+    const struct nki_storage *one = program->storages.at[a->storage];
     return a->storage >= first && a->storage < first + fold->storages &&
            b->storage == a->storage + fold->storages && one->space != NKI_HBM &&
-           same_storage(one, &program->storages.at[b->storage]);
+           same_storage(one, program->storages.at[b->storage]);
 }
 
 /* Operands may move from period to period only in HBM that the program only reads or only
  * writes. */
 static bool may_move(const struct pair *pair, const struct nki_ap *ap) {
-    return pair->image->program->storages.at[ap->storage].space == NKI_HBM &&
+    return pair->image->program->storages.at[ap->storage]->space == NKI_HBM &&
            !(pair->image->written[ap->storage] && pair->image->read[ap->storage]);
 }
 
@@ -72,7 +72,8 @@ static bool same_operand(const struct pair *pair, const struct nki_operand *a,
 static bool same_instruction(const struct pair *pair) {
     const struct nki_instr *a = pair->one, *b = pair->next;
     if (a->op != b->op || a->engine != b->engine || a->n_operands != b->n_operands ||
-        a->loc != b->loc || a->order_group != b->order_group || a->mask || b->mask)
+        a->loc != b->loc || a->more->order_group != b->more->order_group || a->more->mask ||
+        b->more->mask)
         return false;
     for (size_t k = 0; k < a->n_operands; k++)
         if (!same_operand(pair, &a->operands[k], &b->operands[k]))
@@ -112,8 +113,8 @@ static bool ends_apart(const struct device_image *image, const struct nki_fold *
     const struct nki_program *program = image->program;
     uint32_t made = fold->first_storage + fold->kept * fold->storages;
     for (uint32_t i = fold->first + (fold->kept + 1) * fold->length; i < program->instrs.len; i++) {
-        size_t n;
-        const struct block_operand *operands = device_block_operands(image, i, &n);
+        struct device_operand operands[DEVICE_MAX_OPERANDS];
+        size_t n = device_operands(image, i, operands);
         for (size_t k = 0; k < n; k++)
             if (operands[k].ap->storage >= fold->first_storage && operands[k].ap->storage < made)
                 return false;

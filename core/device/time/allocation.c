@@ -141,7 +141,7 @@ static void leave_memory(struct walk *w, uint32_t block, enum place to) {
 }
 
 static uint64_t times_partitions(const struct device_image *image, uint32_t block, uint64_t bytes) {
-    return bytes * image->program->storages.at[image->blocks[block].storage].partitions;
+    return bytes * image->program->storages.at[image->blocks[block].storage]->partitions;
 }
 
 enum touching { USE_ANY, USE_READ, USE_WRITTEN };
@@ -527,8 +527,31 @@ static void end_gaps(struct allocation *allocation) {
 /* The block whose memory a block has: its own, or that of a tile of an earlier round of a loop on
  * the device. */
 static uint32_t taken_over(const struct device_image *image, uint32_t block) {
-    uint32_t s = image->blocks[block].storage, again = image->program->storages.at[s].again;
+    uint32_t s = image->blocks[block].storage, again = image->program->storages.at[s]->again;
     return again ? image->block_base[again - 1] + block - image->block_base[s] : block;
+}
+
+static void list_operands(struct allocation *allocation) {
+    const struct device_image *image = allocation->image;
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    size_t n_instrs = image->program->instrs.len;
+    allocation->operand_base = mem_alloc(n_instrs + 1, sizeof *allocation->operand_base);
+    vec_reserve(&allocation->operands, 2 * n_instrs);
+    for (size_t i = 0; i < n_instrs; i++) {
+        size_t n = device_operands(image, i, operands);
+        for (size_t k = 0; k < n; k++) {
+            uint32_t first, last;
+            device_ap_blocks(image->program, operands[k].ap, &first, &last);
+            *vec_push(&allocation->operands) =
+                (struct block_operand){.ap = operands[k].ap,
+                                       .first = image->block_base[operands[k].ap->storage] + first,
+                                       .count = last - first + 1,
+                                       .is_dst = operands[k].is_dst,
+                                       .is_src = operands[k].is_src,
+                                       .is_index = operands[k].is_index};
+        }
+        allocation->operand_base[i + 1] = (uint32_t)allocation->operands.len;
+    }
 }
 
 struct allocation *allocation_make(const struct device_image *image,
@@ -546,6 +569,7 @@ struct allocation *allocation_hiding(const struct device_image *image,
     allocation->alias = mem_alloc(image->n_blocks, sizeof *allocation->alias);
     for (uint32_t b = 0; b < image->n_blocks; b++)
         allocation->alias[b] = taken_over(image, b);
+    list_operands(allocation);
     make_gaps(allocation, hidden);
     bool *absent = mem_alloc(image->program->instrs.len, sizeof *absent);
     compile(allocation, ~without, absent);
@@ -561,6 +585,8 @@ struct allocation *allocation_hiding(const struct device_image *image,
 void allocation_free(struct allocation *allocation) {
     if (!allocation)
         return;
+    vec_free(&allocation->operands);
+    free(allocation->operand_base);
     vec_free(&allocation->issues);
     vec_free(&allocation->residences);
     vec_free(&allocation->uses);

@@ -32,6 +32,14 @@ struct issue {
     uint32_t block, bytes; /* of SAVE and RELOAD: what moves, bytes per partition */
 };
 
+/* An operand of an instruction, and the blocks it touches: [first, first + count). */
+struct block_operand {
+    const struct nki_ap *ap;
+    uint32_t first;
+    uint32_t count : 29; /* in one word with what follows: there are very many of these */
+    bool is_dst : 1, is_src : 1, is_index : 1;
+};
+
 /* A stretch of a block's life in SBUF or PSUM, from the issue that brings it in until the last
  * issue that uses it is over. A spill ends one residence, and the reload begins the next. */
 struct residence {
@@ -59,6 +67,9 @@ struct balance {
 struct allocation {
     const struct device_image *image;
     const struct device_constants *table;
+    VEC(struct block_operand)
+    operands; /* of instruction i: operand_base[i] .. operand_base[i + 1] */
+    uint32_t *operand_base;
     VEC(struct issue) issues;
     VEC(struct residence) residences; /* in the order they begin */
     VEC(uint32_t) uses; /* residences that issue s uses: uses[use_base[s] .. [s + 1]] */
@@ -98,10 +109,11 @@ static inline bool allocation_is_in(const struct device_image *image, uint32_t b
                                     enum nki_space space) {
     return image->blocks[block].space == space;
 }
-/* The operands of instruction i; *n is how many. */
+/* What instruction i reads and writes, as device_operands has it; *n is how many. */
 static inline const struct block_operand *allocation_operands(const struct allocation *allocation,
                                                               size_t i, size_t *n) {
-    return device_block_operands(allocation->image, i, n);
+    *n = allocation->operand_base[i + 1] - allocation->operand_base[i];
+    return allocation->operands.at + allocation->operand_base[i];
 }
 
 /* compiler.c, for each instruction: whether it becomes a flag of another, whether it fills a buffer

@@ -11,14 +11,14 @@
 
 static bool zeroes_psum(const struct device_image *image, uint32_t i) {
     const struct nki_instr *instr = &image->program->instrs.at[device_like(image, i)];
-    if (instr->op != NKI_OP_MEMSET || instr->mask ||
+    if (instr->op != NKI_OP_MEMSET || instr->more->mask ||
         instr->operands[NKI_MEMSET_dst].kind != NKI_OPERAND_AP)
         return false;
     const struct nki_operand *value = &instr->operands[NKI_MEMSET_value];
     bool zero = (value->kind == NKI_OPERAND_INT && value->i == 0) ||
                 (value->kind == NKI_OPERAND_FLOAT && value->f == 0);
     const struct nki_ap *dst = instr->operands[NKI_MEMSET_dst].ap;
-    return zero && image->program->storages.at[dst->storage].space == NKI_PSUM;
+    return zero && image->program->storages.at[dst->storage]->space == NKI_PSUM;
 }
 
 static bool is_product(const struct device_image *image, uint32_t i) {
@@ -54,15 +54,15 @@ bool allocation_renames(const struct allocation *allocation, uint32_t i) {
     if (!allocation->renames)
         return false;
     const struct nki_instr *instr = &program->instrs.at[device_like(allocation->image, i)];
-    if (instr->op != NKI_OP_DMA_COPY || instr->mask)
+    if (instr->op != NKI_OP_DMA_COPY || instr->more->mask)
         return false;
     size_t n;
     const struct block_operand *operands = allocation_operands(allocation, i, &n);
     const struct nki_ap *dst = instr->operands[NKI_DMA_COPY_dst].ap;
-    const struct nki_storage *to = &program->storages.at[dst->storage];
+    const struct nki_storage *to = program->storages.at[dst->storage];
     const struct nki_operand *src = &instr->operands[NKI_DMA_COPY_src];
     return src->kind == NKI_OPERAND_AP && !dst->indirect && operands[0].count == 1 &&
-           program->storages.at[src->ap->storage].space == NKI_HBM && to->space == NKI_SBUF &&
+           program->storages.at[src->ap->storage]->space == NKI_HBM && to->space == NKI_SBUF &&
            (uint64_t)nki_ap_free(dst) * dtype_bytes(dst->dtype) == to->block_bytes &&
            (uint32_t)dst->count[0] == to->partitions;
 }
@@ -72,7 +72,7 @@ bool allocation_takes_turns(const struct allocation *allocation, uint32_t i) {
     const struct nki_instr *instr = &program->instrs.at[i];
     const struct time_change *change = allocation->change;
     if (!change || change->kind != TIME_CHANGE_BUFFER ||
-        (change->op != NKI_OP_COUNT && instr->op != change->op) || instr->mask ||
+        (change->op != NKI_OP_COUNT && instr->op != change->op) || instr->more->mask ||
         instr->loc >= program->locs.len)
         return false;
     const struct nki_loc *loc = &program->locs.at[instr->loc];
@@ -82,7 +82,7 @@ bool allocation_takes_turns(const struct allocation *allocation, uint32_t i) {
         operands[0].is_src || operands[0].count != 1)
         return false;
     const struct nki_ap *dst = operands[0].ap;
-    const struct nki_storage *to = &program->storages.at[dst->storage];
+    const struct nki_storage *to = program->storages.at[dst->storage];
     return to->space != NKI_HBM && !dst->indirect &&
            (uint64_t)nki_ap_free(dst) * dtype_bytes(dst->dtype) == to->block_bytes &&
            (uint32_t)dst->count[0] == to->partitions;
@@ -109,7 +109,7 @@ static bool leaves_psum(const struct device_image *image, uint32_t i) {
     const struct nki_operand *src = &instr->operands[NKI_TENSOR_COPY_src];
     return instr->op == NKI_OP_TENSOR_COPY && instr->engine == NKI_ENGINE_UNKNOWN &&
            src->kind == NKI_OPERAND_AP && dtype_is_float(src->ap->dtype) &&
-           image->program->storages.at[src->ap->storage].space == NKI_PSUM;
+           image->program->storages.at[src->ap->storage]->space == NKI_PSUM;
 }
 
 /* What instructions of a kind take on Vector and on Scalar, with and without an input in PSUM; one

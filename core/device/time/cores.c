@@ -20,7 +20,8 @@ static bool next_meeting(const struct folded *core, uint32_t *s) {
     const struct allocation *allocation = core->allocation;
     for (; *s < allocation->issues.len; ++*s) {
         const struct issue *issue = &allocation->issues.at[*s];
-        if (issue->kind == ISSUE_INSTR && allocation->image->program->instrs.at[issue->instr].mate)
+        if (issue->kind == ISSUE_INSTR &&
+            allocation->image->program->instrs.at[issue->instr].more->mate)
             return true;
     }
     return false;

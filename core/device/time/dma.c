@@ -13,7 +13,7 @@
  * there are. On chip a run stays within a partition. */
 static void runs_of(const struct nki_program *program, const struct nki_ap *ap, int64_t *run,
                     int64_t *runs) {
-    bool on_chip = program->storages.at[ap->storage].space != NKI_HBM;
+    bool on_chip = program->storages.at[ap->storage]->space != NKI_HBM;
     int64_t contiguous = 1;
     int d = ap->n_dims - 1;
     while (d >= (on_chip ? 1 : 0) && (ap->count[d] == 1 || ap->step[d] == contiguous)) {
@@ -68,11 +68,11 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
     for (size_t k = 0; k < n; k++) {
         const struct nki_ap *ap = operands[k].ap;
         software |= ap->indirect != NULL;
-        if (program->storages.at[ap->storage].space != NKI_HBM && !operands[k].is_index)
+        if (program->storages.at[ap->storage]->space != NKI_HBM && !operands[k].is_index)
             partition = ap->partition;
         /* A transpose is done on the way, so only the side that is read is cut into runs. */
         if (operands[k].is_index || (transposes && !operands[k].is_src)) {
-            writes |= program->storages.at[ap->storage].space == NKI_HBM && operands[k].is_dst;
+            writes |= program->storages.at[ap->storage]->space == NKI_HBM && operands[k].is_dst;
             continue;
         }
         int64_t own_run, own_runs;
@@ -81,7 +81,7 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
         run = MIN_OF(run, own_run);
         runs = MAX_OF(runs, own_runs);
         bytes = MAX_OF(bytes, dtype_bytes(ap->dtype));
-        bool hbm = program->storages.at[ap->storage].space == NKI_HBM;
+        bool hbm = program->storages.at[ap->storage]->space == NKI_HBM;
         reads |= hbm && operands[k].is_src;
         writes |= hbm && operands[k].is_dst;
     }
@@ -108,7 +108,7 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
 struct transfer transfer_of_spill(const struct device_image *image, const struct issue *issue,
                                   const struct device_constants *table) {
     const struct nki_storage *storage =
-        &image->program->storages.at[image->blocks[issue->block].storage];
+        image->program->storages.at[image->blocks[issue->block].storage];
     struct transfer transfer =
         spread(storage->partitions, (double)issue->bytes, image->generation, table);
     transfer.reads_hbm = issue->kind == ISSUE_RELOAD;

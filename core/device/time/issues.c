@@ -18,7 +18,7 @@ enum nki_engine queue_engine(enum queue queue) {
 static enum queue queue_of_transfer(const struct device_image *image, size_t i) {
     const struct nki_operand *dst = &image->program->instrs.at[i].operands[NKI_DST];
     bool out = dst->kind == NKI_OPERAND_AP &&
-               image->program->storages.at[dst->ap->storage].space == NKI_HBM;
+               image->program->storages.at[dst->ap->storage]->space == NKI_HBM;
     return out ? QUEUE_DMA_OUT : QUEUE_DMA_IN;
 }
 

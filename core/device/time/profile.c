@@ -243,7 +243,7 @@ static void add_reads(const struct folded *folded, uint64_t *read) {
         for (size_t k = 0; k < n; k++) {
             const struct device_block *block = &allocation->image->blocks[operands[k].first];
             if (operands[k].is_src && block->space == NKI_HBM &&
-                program->storages.at[block->storage].input >= 0)
+                program->storages.at[block->storage]->input >= 0)
                 read[block->storage] += folded_weight(folded, s) * reaches[k].all_bytes;
         }
     }
@@ -258,7 +258,7 @@ static double input_bytes(const struct profiler *p) {
         add_reads(p->folded, read);
     double bytes = 0;
     for (size_t s = 0; s < program->storages.len; s++)
-        bytes += (double)MIN_OF(read[s], program->storages.at[s].bytes);
+        bytes += (double)MIN_OF(read[s], program->storages.at[s]->bytes);
     free(read);
     return bytes;
 }
@@ -267,7 +267,7 @@ static double output_bytes(const struct device_image *image) {
     const struct nki_program *program = image->program;
     double bytes = 0;
     for (size_t s = 0; s < program->storages.len; s++) {
-        const struct nki_storage *storage = &program->storages.at[s];
+        const struct nki_storage *storage = program->storages.at[s];
         if (storage->space != NKI_HBM || storage->output < 0)
             continue;
         const struct device_block *block = &image->blocks[image->block_base[s]];

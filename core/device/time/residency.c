@@ -47,7 +47,7 @@ static void count_writes(struct residency *r) {
 static bool is_plain_load(const struct residency *r, uint32_t i, uint32_t *block) {
     const struct device_image *image = r->allocation->image;
     const struct nki_instr *instr = &image->program->instrs.at[i];
-    if (instr->op != NKI_OP_DMA_COPY || instr->mask)
+    if (instr->op != NKI_OP_DMA_COPY || instr->more->mask)
         return false;
     size_t n;
     const struct block_operand *operands = allocation_operands(r->allocation, i, &n);
@@ -57,8 +57,8 @@ static bool is_plain_load(const struct residency *r, uint32_t i, uint32_t *block
     const struct nki_ap *src = instr->operands[NKI_DMA_COPY_src].ap;
     if (dst->indirect || src->indirect || image->written[src->storage])
         return false;
-    const struct nki_storage *from = &image->program->storages.at[src->storage];
-    const struct nki_storage *to = &image->program->storages.at[dst->storage];
+    const struct nki_storage *from = image->program->storages.at[src->storage];
+    const struct nki_storage *to = image->program->storages.at[dst->storage];
     *block = operands[0].first;
     return from->space == NKI_HBM && operands[0].count == 1 && r->writes[*block] == 1 &&
            (uint64_t)nki_ap_free(dst) * dtype_bytes(dst->dtype) == to->block_bytes &&

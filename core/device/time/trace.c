@@ -284,7 +284,7 @@ static uint32_t tile_of(const struct tracer *tracer, struct map *index,
     memset(&key, 0, sizeof key);
     key.place = trace_place(tracer->folded, residence->first_user);
     key.place.kind = TIME_INSTRUCTION;
-    key.name = image->program->storages.at[storage].name;
+    key.name = image->program->storages.at[storage]->name;
     struct map_entry *entry = map_put(index, (struct str){(const char *)&key, sizeof key});
     if (!entry->value) {
         *vec_push(&trace->tiles) = (struct time_tile){

@@ -42,6 +42,7 @@ struct api {
     uint32_t order_depth;
     struct api_shared *shared;          /* outputs in order of creation */
     size_t next_shared, instances;      /* of an SPMD launch, whose instances share their outputs */
+    const struct nki_more *more;        /* that the last instruction with some had; NULL */
     bool split;                         /* the last api_emit became several instructions */
     bool skipped;                       /* the last api_emit was masked away entirely */
     const struct index_expr **interned; /* index expressions seen, by hash */

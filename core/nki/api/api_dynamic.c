@@ -123,7 +123,7 @@ struct element {
 
 static struct element element_at(const struct interp *in, const struct nki_ap *ap, int64_t index) {
     const struct nki_program *program = interp_program((struct interp *)(uintptr_t)in);
-    bool on_chip = program->storages.at[ap->storage].space != NKI_HBM;
+    bool on_chip = program->storages.at[ap->storage]->space != NKI_HBM;
     struct element e = {ap->storage, on_chip ? ap->partition : 0, ap->offset};
     for (int d = ap->n_dims - 1; d >= 0; d--) {
         int64_t at = index % ap->count[d] * ap->step[d];
@@ -190,14 +190,14 @@ static bool number_at(struct interp *in, struct element e, int64_t *value) {
             continue;
         bool copies = instr->op == NKI_OP_DMA_COPY || instr->op == NKI_OP_TENSOR_COPY;
         const struct nki_operand *src = &instr->operands[NKI_DMA_COPY_src];
-        if (!copies || instr->mask || src->kind != NKI_OPERAND_AP || src->ap->indirect ||
+        if (!copies || instr->more->mask || src->kind != NKI_OPERAND_AP || src->ap->indirect ||
             instr->operands[NKI_DST].ap->indirect)
             return false;
         int64_t index = index_of(in, instr->operands[NKI_DST].ap, e);
         if (index >= 0)
             e = element_at(in, src->ap, index);
     }
-    const struct nki_storage *storage = &program->storages.at[e.storage];
+    const struct nki_storage *storage = program->storages.at[e.storage];
     return storage->input >= 0 && number_of_input(in, storage, e.offset, value);
 }
 

@@ -198,6 +198,17 @@ static const struct nki_mask *keep_mask(struct api_build *b, const struct tensor
     return mask;
 }
 
+static const struct nki_more *keep_more(struct api_build *b, const struct nki_more *more) {
+    struct api *api = api_of(b->in);
+    if (!more->mask && !more->label && !more->order_group)
+        return &nki_nothing_more;
+    const struct nki_more *last = api->more;
+    if (!last || last->mask != more->mask || last->label != more->label ||
+        last->order_group != more->order_group)
+        api->more = arena_dup(interp_arena(b->in), more, sizeof *more);
+    return api->more;
+}
+
 struct clipped {
     struct tensor view[API_MAX_OPERANDS];
     struct tensor_clip clip; /* of dst */
@@ -323,16 +334,16 @@ bool api_emit(struct api_build *b) {
     }
     skip_out_of_bounds(b, row);
     struct nki_instr instr = {
-        .op = (uint16_t)b->op,
+        .op = (uint8_t)b->op,
         .engine = (uint8_t)b->engine,
         .n_operands = (uint8_t)n,
         .loc = interp_loc(b->in, b->node),
-        .order_group = api->order_group,
-        .label = b->label,
         .operands = arena_dup(interp_arena(b->in), b->operand, (size_t)n * sizeof b->operand[0]),
     };
-    if (clipped.clip.n_rest && !(instr.mask = keep_mask(b, &clipped.clip, views[0], order)))
+    struct nki_more more = {.order_group = api->order_group, .label = b->label};
+    if (clipped.clip.n_rest && !(more.mask = keep_mask(b, &clipped.clip, views[0], order)))
         return false;
+    instr.more = keep_more(b, &more);
     return interp_emit(b->in, b->node, &instr);
 }
 

@@ -116,6 +116,10 @@ static bool list_operand(struct isa_call *c, struct value v, struct nki_operand 
     struct interp *in = c->build.in;
     size_t n = v.seq->items.len;
     if (n && v.seq->items.at[0].kind == VALUE_TENSOR) {
+        if (n > NKI_MOST_LISTED)
+            return interp_error(in, c->build.node, "hone-limit",
+                                "the list has %zu tensors; at most %zu are allowed", n,
+                                NKI_MOST_LISTED);
         const struct nki_ap **aps = ARENA_ARRAY(interp_arena(in), const struct nki_ap *, n);
         for (size_t i = 0; i < n; i++) {
             const struct tensor *t;
@@ -128,13 +132,13 @@ static bool list_operand(struct isa_call *c, struct value v, struct nki_operand 
         return true;
     }
     size_t total = count_numbers(v, 0);
+    if (total > NKI_MOST_LISTED)
+        return interp_error(in, c->build.node, "hone-limit",
+                            "the list has %zu numbers; at most %zu are allowed", total,
+                            NKI_MOST_LISTED);
     int64_t *ints = ARENA_ARRAY(interp_arena(in), int64_t, total), *next = ints;
     *out = (struct nki_operand){.kind = NKI_OPERAND_INTS, .n = (uint32_t)total, .ints = ints};
-    return total <= 4096 ? flatten(in, c->build.node, v, &next)
-                         : interp_error(in, c->build.node, "hone-limit",
-                                        "the list has %zu numbers; at most "
-                                        "4096 are allowed",
-                                        total);
+    return flatten(in, c->build.node, v, &next);
 }
 
 /* The scales of dma_compute. Only 1.0 is possible (nki.isa reference), so they need no operand. */

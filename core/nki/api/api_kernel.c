@@ -133,7 +133,7 @@ static bool add_output(struct interp *in, const struct nki_node *node, struct va
         return interp_error(in, node, "hone-argument", "a kernel returns tensors; found %s",
                             value_type_name(value));
     const struct tensor *t = value.tensor;
-    struct nki_storage *storage = tensor_storage(in, t);
+    struct nki_storage *storage = nki_storage_own(program, t->storage);
     bool legacy = interp_dialect(in) == NKI_DIALECT_LEGACY;
     if (t->space != NKI_HBM)
         return interp_error(in, node, "hone-output",
@@ -177,7 +177,7 @@ static bool written_parameters(struct interp *in, const struct nki_node *node) {
             written[dst->ap->storage] = true;
     }
     for (size_t s = 0; s < n; s++) {
-        struct nki_storage *storage = &program->storages.at[s];
+        struct nki_storage *storage = program->storages.at[s];
         if (!written[s] || storage->input < 0)
             continue;
         storage->output = (int32_t)program->outputs.len;
@@ -230,7 +230,7 @@ static bool check_mutable(struct interp *in, const struct nki_node *node) {
         const struct nki_operand *dst = &instr->operands[NKI_DST];
         if (!instr->n_operands || dst->kind != NKI_OPERAND_AP)
             continue;
-        const struct nki_storage *storage = &program->storages.at[dst->ap->storage];
+        const struct nki_storage *storage = program->storages.at[dst->ap->storage];
         if (storage->input >= 0 && storage->output < 0)
             return interp_error(in, node, "err_mutable_parameter_not_returned",
                                 "the parameter %s is written, so it has to be returned",

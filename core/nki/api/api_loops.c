@@ -63,7 +63,7 @@ void api_loop_end(struct interp *in) {
 
 uint32_t api_loop_tile(struct interp *in, uint32_t storage) {
     const struct nki_program *program = interp_program(in);
-    const struct nki_storage *made = &program->storages.at[storage];
+    const struct nki_storage *made = program->storages.at[storage];
     for (struct api_loop *loop = api_of(in)->loop; loop; loop = loop->outer) {
         if (loop->first) {
             value_push(in, loop->tiles, value_int(storage));
@@ -72,7 +72,7 @@ uint32_t api_loop_tile(struct interp *in, uint32_t storage) {
         if (loop->at >= loop->tiles->items.len)
             return 0;
         uint32_t same = (uint32_t)loop->tiles->items.at[loop->at++].i;
-        const struct nki_storage *old = &program->storages.at[same];
+        const struct nki_storage *old = program->storages.at[same];
         bool alike = old->space == made->space && old->blocks == made->blocks &&
                      old->block_bytes == made->block_bytes && old->partitions == made->partitions;
         return !alike ? 0 : old->again ? old->again : same + 1;

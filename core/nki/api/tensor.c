@@ -23,7 +23,7 @@ struct tensor *tensor_keep(struct interp *in, const struct tensor *scratch) {
 }
 
 struct nki_storage *tensor_storage(struct interp *in, const struct tensor *tensor) {
-    return &interp_program(in)->storages.at[tensor->storage];
+    return interp_program(in)->storages.at[tensor->storage];
 }
 
 /* The steps of a new tensor. On chip, free dimensions are row-major and block dimensions lie
@@ -157,9 +157,9 @@ struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
                        .scope = request->space == NKI_HBM ? 0 : interp_scope(in),
                        .n_dims = (uint8_t)request->n_dims};
     lay_out(&t, request);
-    *vec_push(&program->storages) = storage;
+    nki_storage_add(program, &storage);
     if (request->space != NKI_HBM && api_of(in)->loop)
-        program->storages.at[t.storage].again = api_loop_tile(in, t.storage);
+        program->storages.at[t.storage]->again = api_loop_tile(in, t.storage);
     return tensor_keep(in, &t);
 }
 

@@ -313,9 +313,10 @@ const struct nki_ap *tensor_ap(struct interp *in, const struct nki_node *node,
         return NULL;
     }
     struct ap_shape *shape = shape_of(in, &p);
+    bool within = tensor->partition >= 0 && tensor->partition < UINT16_MAX;
     return keep(in, (struct nki_ap){.storage = tensor->storage,
-                                    .partition = (uint32_t)tensor->partition,
-                                    .dtype = tensor->dtype,
+                                    .partition = within ? (uint16_t)tensor->partition : UINT16_MAX,
+                                    .dtype = (uint8_t)tensor->dtype,
                                     .n_dims = (uint8_t)p.n,
                                     .offset = tensor->offset,
                                     .step = shape->step,

@@ -61,7 +61,7 @@ static void note_cast(struct follow *follow, enum dtype from, enum dtype to, uin
 }
 
 static uint64_t read_ap(struct follow *follow, const struct nki_ap *ap, uint32_t loc) {
-    const struct nki_storage *storage = &follow->program->storages.at[ap->storage];
+    const struct nki_storage *storage = follow->program->storages.at[ap->storage];
     uint64_t held = follow->holds[ap->storage];
     if (storage->input >= 0 && storage->input < 64)
         follow->facts->read |= (uint64_t)1 << storage->input;
@@ -125,7 +125,7 @@ static void bits_set(uint8_t *bits, int64_t first, int64_t count) {
 
 /* Marks the elements of an output that a pattern writes. Gives up when the pattern is too large. */
 static void write_elements(struct follow *follow, const struct nki_ap *ap, int32_t output) {
-    const struct nki_storage *storage = &follow->program->storages.at[ap->storage];
+    const struct nki_storage *storage = follow->program->storages.at[ap->storage];
     int64_t total = (int64_t)(storage->bytes / MAX_OF(dtype_bytes(storage->dtype), (size_t)1));
     int last = ap->n_dims - 1;
     int64_t run = last >= 0 && ap->step[last] == 1 ? ap->count[last] : 1;
@@ -151,8 +151,8 @@ static void write_elements(struct follow *follow, const struct nki_ap *ap, int32
 static void write_operand(struct follow *follow, const struct nki_instr *instr, size_t i,
                           uint64_t held) {
     const struct nki_ap *ap = instr->operands[i].ap;
-    const struct nki_storage *storage = &follow->program->storages.at[ap->storage];
-    bool anew = role_of(instr, i) == NKI_ROLE_WRITES && !instr->mask && fills(storage, ap);
+    const struct nki_storage *storage = follow->program->storages.at[ap->storage];
+    bool anew = role_of(instr, i) == NKI_ROLE_WRITES && !instr->more->mask && fills(storage, ap);
     int32_t output = storage->output;
     if (ap->indirect && ap->indirect->index)
         held |= read_ap(follow, ap->indirect->index, instr->loc);
@@ -221,14 +221,14 @@ static void begin(struct follow *follow) {
     follow->holds = mem_alloc(program->storages.len + 1, sizeof *follow->holds);
     follow->written = mem_alloc(facts->n_outputs + 1, sizeof *follow->written);
     for (size_t i = 0; i < program->storages.len; i++) {
-        const struct nki_storage *storage = &program->storages.at[i];
+        const struct nki_storage *storage = program->storages.at[i];
         if (storage->input < 0 || storage->input >= 64)
             continue;
         follow->holds[i] = (uint64_t)1 << storage->input;
         facts->inputs |= follow->holds[i];
     }
     for (size_t i = 0; i < facts->n_outputs; i++) {
-        const struct nki_storage *storage = &program->storages.at[program->outputs.at[i]];
+        const struct nki_storage *storage = program->storages.at[program->outputs.at[i]];
         int64_t count = (int64_t)(storage->bytes / MAX_OF(dtype_bytes(storage->dtype), (size_t)1));
         bool is_own = storage->output == (int32_t)i && storage->input < 0;
         if (is_own && count > 0 && count <= MOST_ELEMENTS)
@@ -247,7 +247,7 @@ static void end(struct follow *follow) {
     const struct nki_program *program = follow->program;
     for (size_t i = 0; i < follow->facts->n_outputs; i++) {
         uint32_t at = program->outputs.at[i];
-        const struct nki_storage *storage = &program->storages.at[at];
+        const struct nki_storage *storage = program->storages.at[at];
         int64_t count = (int64_t)(storage->bytes / MAX_OF(dtype_bytes(storage->dtype), (size_t)1));
         follow->facts->outputs[i].inputs = follow->holds[at];
         follow->facts->outputs[i].written =

@@ -97,6 +97,19 @@ uint64_t nki_program_count(const struct nki_program *program) {
     return count;
 }
 
+const struct nki_more nki_nothing_more;
+
+uint32_t nki_storage_add(struct nki_program *program, const struct nki_storage *storage) {
+    *vec_push(&program->storages) = arena_dup(program->arena, storage, sizeof *storage);
+    return (uint32_t)program->storages.len - 1;
+}
+
+struct nki_storage *nki_storage_own(struct nki_program *program, uint32_t storage) {
+    struct nki_storage **at = &program->storages.at[storage];
+    *at = arena_dup(program->arena, *at, sizeof **at);
+    return *at;
+}
+
 /* The program and its growing arrays are plain allocations. All that they point to is in the
  * arena. */
 void nki_program_free(struct nki_program *program) {

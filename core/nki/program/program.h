@@ -203,10 +203,10 @@ struct nki_indirect {
  * the element offset + sum over d >= 1 within that partition. In HBM all dimensions count elements
  * from the start of the storage. Step 0 repeats (broadcast). */
 struct nki_ap {
-    uint32_t storage; /* index into program->storages */
-    uint32_t partition;
-    enum dtype dtype; /* the type it is read as; another than the storage's after view() */
-    uint8_t n_dims;   /* >= 1; on chip >= 1 with the partition */
+    uint32_t storage;   /* index into program->storages */
+    uint16_t partition; /* of a tile that no device has, UINT16_MAX at most */
+    uint8_t dtype;  /* enum dtype: what it is read as; another than the storage's after view() */
+    uint8_t n_dims; /* >= 1; on chip >= 1 with the partition */
     int64_t offset;
     int64_t *step;  /* n_dims long; patterns of the same shape share these two, */
     int32_t *count; /* so nobody but their maker writes to them */
@@ -258,9 +258,11 @@ enum nki_perf_mode {
     NKI_PERF_DOUBLE_ROW_SW_INTERLEAVE
 };
 
-struct nki_operand {
-    uint8_t kind;
-    uint32_t n; /* of a list */
+#define NKI_MOST_LISTED ((size_t)4096)
+/* There are very many of these, so they are packed. */
+struct __attribute__((packed, aligned(4))) nki_operand {
+    uint32_t kind : 8;
+    uint32_t n : 24; /* of a list, NKI_MOST_LISTED at most */
     union {
         const struct nki_ap *ap;
         const struct nki_ap *const *aps;
@@ -270,21 +272,27 @@ struct nki_operand {
     };
 };
 
-/* operands[k] is parameter k of the instruction's row (the current dialect's order, dst first),
- * without `name` and `engine`, which are fields. A legacy dtype= is in dst, a legacy mask= in
- * `mask`. */
-struct nki_instr {
-    uint16_t op;    /* enum nki_op */
-    uint8_t engine; /* enum nki_engine as asked for; the device decides UNKNOWN */
-    uint8_t n_operands;
-    uint32_t loc;
-    uint32_t order_group; /* number of the no_reorder block; 0: free */
-    uint8_t core;         /* of the launch: 0, or 1 where the program has two */
-    uint32_t mate;        /* of what two cores do together: the number + 1 of the other core's
-                           * instruction, which is next to it; 0: it does it alone */
-    const struct nki_operand *operands;
+/* What few instructions have. */
+struct nki_more {
     const struct nki_mask *mask; /* NULL: none */
     const char *label;           /* name=, or NULL */
+    uint32_t order_group;        /* number of the no_reorder block; 0: free */
+    uint32_t mate; /* of what two cores do together: the number + 1 of the other core's
+                    * instruction, which is next to it; 0: it does it alone */
+};
+extern const struct nki_more nki_nothing_more; /* what all others have */
+
+/* operands[k] is parameter k of the instruction's row (the current dialect's order, dst first),
+ * without `name` and `engine`, which are fields. A legacy dtype= is in dst, a legacy mask= in
+ * `more`. */
+struct nki_instr {
+    uint8_t op;     /* enum nki_op */
+    uint8_t engine; /* enum nki_engine as asked for; the device decides UNKNOWN */
+    uint8_t n_operands;
+    uint8_t core; /* of the launch: 0, or 1 where the program has two */
+    uint32_t loc;
+    const struct nki_operand *operands;
+    const struct nki_more *more; /* never NULL */
 };
 
 /* A loop of which rounds were left out. A period is the rounds after which the loop does the same
@@ -329,7 +337,9 @@ struct nki_program {
     const char *release; /* of the package nki, "0.6", static; NULL: the legacy dialect */
     uint64_t rules;      /* of that release, bits of enum nki_rule */
     const char *kernel;  /* function name */
-    VEC(struct nki_storage) storages;
+    VEC(struct nki_storage *)
+    storages; /* rounds that were copied share those of the rounds that
+               * they are like, see nki_storage_own */
     VEC(struct nki_instr) instrs;
     VEC(struct nki_loc) locs;
     VEC(const char *) files;
@@ -501,6 +511,10 @@ struct nki_program *nki_specialise(const struct nki_tree *tree,
                                    const struct nki_specialise_options *options,
                                    struct diag_list *diags) CC_MUST_USE;
 void nki_program_free(struct nki_program *program);
+/* Adds a storage, which the program's memory keeps; returns its number. */
+uint32_t nki_storage_add(struct nki_program *program, const struct nki_storage *storage);
+/* Storage number `storage`, which no round that was copied shares any more: it may be changed. */
+struct nki_storage *nki_storage_own(struct nki_program *program, uint32_t storage);
 /* How many instructions it has, with those of rounds that were left out. */
 uint64_t nki_program_count(const struct nki_program *program);
 

@@ -174,7 +174,7 @@ static void print_indirect(const struct printer *p, const struct nki_indirect *i
 static void print_storage(const struct printer *p, uint32_t index) {
     static const char *const spaces[] = {
         [NKI_HBM] = "hbm", [NKI_SBUF] = "sbuf", [NKI_PSUM] = "psum"};
-    const struct nki_storage *s = &p->program->storages.at[index];
+    const struct nki_storage *s = p->program->storages.at[index];
     bool named = s->name && s->name[0];
     buf_printf(p->out, "%s:%s", spaces[s->space], named ? s->name : "");
     if (!named || p->shared_name[index])
@@ -182,7 +182,7 @@ static void print_storage(const struct printer *p, uint32_t index) {
 }
 
 static void print_ap(const struct printer *p, const struct nki_ap *ap) {
-    const struct nki_storage *s = &p->program->storages.at[ap->storage];
+    const struct nki_storage *s = p->program->storages.at[ap->storage];
     struct axes axes;
     print_storage(p, ap->storage);
     buf_putc(p->out, '[');
@@ -247,19 +247,19 @@ static void print_instr(const struct printer *p, const struct nki_instr *instr) 
         buf_printf(out, " %s=", nki_op_row((enum nki_op)instr->op)->params[k].name);
         print_operand(p, operand);
     }
-    if (instr->mask)
-        print_mask(instr->mask, out);
-    if (instr->label)
-        buf_printf(out, " name=%s", instr->label);
-    if (instr->order_group)
-        buf_printf(out, " ordered=%u", instr->order_group);
+    if (instr->more->mask)
+        print_mask(instr->more->mask, out);
+    if (instr->more->label)
+        buf_printf(out, " name=%s", instr->more->label);
+    if (instr->more->order_group)
+        buf_printf(out, " ordered=%u", instr->more->order_group);
 }
 
 static bool *shared_names(const struct nki_program *program) {
     bool *shared = mem_alloc(program->storages.len, sizeof *shared);
     struct map names = {0};
     for (size_t i = 0; i < program->storages.len; i++) {
-        const char *name = program->storages.at[i].name;
+        const char *name = program->storages.at[i]->name;
         struct map_entry *entry = map_put(&names, str_of(name ? name : ""));
         uintptr_t first = (uintptr_t)entry->value;
         if (first)

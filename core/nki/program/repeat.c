@@ -102,13 +102,17 @@ static bool pair_operands(struct nki_repeat *repeat, struct place place,
     }
 }
 
+static bool same_rest(const struct nki_more *a, const struct nki_more *b) {
+    return a == b || (a->order_group == b->order_group && a->mask == b->mask &&
+                      same_text(a->label, b->label));
+}
+
 static bool pair_instructions(struct nki_repeat *repeat, uint32_t i) {
     const struct nki_instr *one = &repeat->program->instrs.at[repeat->one.first + i];
     const struct nki_instr *other = &repeat->program->instrs.at[repeat->other.first + i];
     if (one->op != other->op || one->engine != other->engine ||
         one->n_operands != other->n_operands || one->loc != other->loc ||
-        one->order_group != other->order_group || one->core != other->core ||
-        one->mask != other->mask || !same_text(one->label, other->label))
+        one->core != other->core || !same_rest(one->more, other->more))
         return false;
     for (uint32_t k = 0; k < one->n_operands; k++)
         if (!pair_operands(repeat, (struct place){i, k, 0, 0}, &one->operands[k],
@@ -118,10 +122,9 @@ static bool pair_instructions(struct nki_repeat *repeat, uint32_t i) {
 }
 
 static bool pair_storages(const struct nki_repeat *repeat) {
-    const struct nki_storage *all = repeat->program->storages.at;
+    struct nki_storage *const *all = repeat->program->storages.at;
     for (uint32_t s = 0; s < repeat->one.storages; s++)
-        if (!same_storage(&all[repeat->one.first_storage + s],
-                          &all[repeat->other.first_storage + s]))
+        if (!same_storage(all[repeat->one.first_storage + s], all[repeat->other.first_storage + s]))
             return false;
     return true;
 }
@@ -218,7 +221,7 @@ static void copy_period(struct nki_program *program, const struct nki_repeat *re
 uint64_t nki_repeat_bytes(const struct nki_repeat *repeat) {
     const struct nki_instr *instrs = &repeat->program->instrs.at[repeat->other.first];
     uint64_t bytes = repeat->other.length * sizeof *instrs +
-                     repeat->other.storages * sizeof(struct nki_storage) +
+                     repeat->other.storages * sizeof(struct nki_storage *) +
                      repeat->moves.len * sizeof(struct nki_ap);
     for (size_t i = 0; i < repeat->places.len; i++)
         if (!i || repeat->places.at[i].instr != repeat->places.at[i - 1].instr)
@@ -231,7 +234,7 @@ void nki_repeat_copy(struct nki_program *program, const struct nki_repeat *repea
     vec_reserve(&program->storages, program->storages.len + (size_t)times * repeat->other.storages);
     for (uint32_t k = 1; k <= times; k++) {
         for (uint32_t s = 0; s < repeat->other.storages; s++) {
-            struct nki_storage storage = program->storages.at[repeat->other.first_storage + s];
+            struct nki_storage *storage = program->storages.at[repeat->other.first_storage + s];
             *vec_push(&program->storages) = storage;
         }
         copy_period(program, repeat, k);

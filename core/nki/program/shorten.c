@@ -101,9 +101,11 @@ static void add_instructions(struct shortened *s, uint32_t from, uint32_t to) {
 
 static void add_storages(struct shortened *s, uint32_t from, uint32_t to) {
     for (uint32_t i = from; i < to; i++) {
-        struct nki_storage storage = s->whole->storages.at[i];
-        if (storage.again)
-            storage.again = new_storage(s, storage.again - 1) + 1;
+        struct nki_storage *storage = s->whole->storages.at[i];
+        if (storage->again) {
+            storage = arena_dup(s->program->arena, storage, sizeof *storage);
+            storage->again = new_storage(s, storage->again - 1) + 1;
+        }
         *vec_push(&s->program->storages) = storage;
     }
 }

@@ -58,7 +58,7 @@ static void print_side(const struct nki_program *program, const struct nki_instr
                        struct buf *out) {
     const char *name = "";
     if (instr->operands[NKI_DST].kind == NKI_OPERAND_AP)
-        name = program->storages.at[instr->operands[NKI_DST].ap->storage].name;
+        name = program->storages.at[instr->operands[NKI_DST].ap->storage]->name;
     print_call(instr, out);
     buf_printf(out, "(%s) of core %u", name, instr->core);
     print_place(program, instr->loc, out);
@@ -161,8 +161,8 @@ static const char *unlike_collectives(const struct nki_program *program,
     for (size_t k = 0; k < pair[0]->n_operands; k++) {
         bool tensors = a[k].kind == NKI_OPERAND_AP && b[k].kind == NKI_OPERAND_AP;
         if (tensors &&
-            (!fits(a[k].ap, b[k].ap) || program->storages.at[a[k].ap->storage].space !=
-                                            program->storages.at[b[k].ap->storage].space))
+            (!fits(a[k].ap, b[k].ap) || program->storages.at[a[k].ap->storage]->space !=
+                                            program->storages.at[b[k].ap->storage]->space))
             return "their tensors have other shapes, types or memories; both cores of a rank do "
                    "the same, each with a part of its own or both with one tensor";
         if (!tensors && (a[k].kind != b[k].kind || a[k].i != b[k].i))
@@ -192,7 +192,7 @@ static bool check_pair(const struct nki_program *program, const struct nki_instr
     }
     const struct nki_ap *data[2] = {pair[0]->operands[NKI_DST].ap, pair[1]->operands[NKI_DST].ap};
     if (data[0]->storage != data[1]->storage &&
-        program->storages.at[data[0]->storage].space == NKI_HBM)
+        program->storages.at[data[0]->storage]->space == NKI_HBM)
         return report_pair(program, pair,
                            "they name different tensors; a barrier is of one in nl.shared_hbm",
                            diags);
@@ -214,7 +214,10 @@ static void take_pair(const struct nki_program *program, struct nki_program *wov
     for (int core = 0; core < 2; core++) {
         uint32_t number = (uint32_t)woven->instrs.len;
         *vec_push(&woven->instrs) = program->instrs.at[next[core]++];
-        woven->instrs.at[number].mate = core == 0 ? number + 2 : number;
+        struct nki_instr *instr = &woven->instrs.at[number];
+        struct nki_more *more = arena_dup(program->arena, instr->more, sizeof *more);
+        more->mate = core == 0 ? number + 2 : number;
+        instr->more = more;
     }
 }
 

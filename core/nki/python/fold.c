@@ -132,7 +132,7 @@ static void copy(struct fold *fold, struct interp *in, struct iteration *it, int
     bool fits = repeat &&
                 budget_allows(in, (uint64_t)left, fold->row.length,
                               nki_repeat_bytes(repeat) + tile_bytes / SEEN) &&
-                storages < UINT32_MAX / 2;
+                storages < UINT32_MAX / 4;
     if (!fits) {
         nki_repeat_free(repeat);
         give_up(fold, in);

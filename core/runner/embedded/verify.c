@@ -348,8 +348,8 @@ static void start_runs(struct evaluation *evaluation) {
 static size_t choose_parallel(const struct evaluation *evaluation) {
     uint64_t bytes = 0, available = os_available_memory();
     for (size_t i = 0; i < evaluation->program->storages.len; i++)
-        if (evaluation->program->storages.at[i].space == NKI_HBM)
-            bytes += evaluation->program->storages.at[i].bytes;
+        if (evaluation->program->storages.at[i]->space == NKI_HBM)
+            bytes += evaluation->program->storages.at[i]->bytes;
     size_t most = MIN_OF((size_t)os_cpu_count(), (size_t)VERIFY_PARALLEL);
     most = MIN_OF(most, evaluation->run_count);
     uint64_t limit = evaluation->job.memory_limit;
