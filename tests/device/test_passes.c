@@ -116,6 +116,14 @@ static const char summed[] =
     CURRENT "    for k in range(16):\n"
             "        nisa.dma_compute(dst=y, srcs=[%s], reduce_op=nl.add)\n" END;
 
+/* Rows of fp32 that are turned while they are loaded: so many at once. */
+static const char turned[] =
+    LEGACY "    for k in nl.affine_range(1024 // %d):\n"
+           "        x = nl.load_transpose2d(a[k * %d:(k + 1) * %d, 0:128])\n"
+           "        for n in nl.affine_range(%d // 128):\n"
+           "            nl.store(out[k * (%d // 128) + n, :, 0:128], x[:, n * 128:(n + 1) * 128])\n"
+           "    return out\n";
+
 /* An operator on two tiles of SBUF. */
 static const char operated[] =
     LEGACY "    x = nl.load(a[0:128, :])\n"
@@ -334,6 +342,20 @@ static void a_little_used_tensor_engine_keeps_half_its_clock(void **state) {
     assert_true(value_of(half, "trn1", NULL, "throttle_time") <= 0);
 }
 
+/* On the Tensor engine, a tile at a time: no element is a descriptor of its own. */
+static void a_transposed_load_of_many_rows_costs_its_tiles(void **state) {
+    (void)state;
+    static const char *const devices[] = {"trn1", "trn2"};
+    for (size_t d = 0; d < COUNT_OF(devices); d++) {
+        char tiles[1024], many[1024];
+        snprintf(tiles, sizeof tiles, turned, 128, 128, 128, 128, 128);
+        snprintf(many, sizeof many, turned, 512, 512, 512, 512, 512);
+        assert_true(us(many, devices[d], NULL) < 1.3 * us(tiles, devices[d], NULL));
+        assert_float_equal(value_of(many, devices[d], NULL, "transpose_flops"),
+                           value_of(tiles, devices[d], NULL, "transpose_flops"), 1);
+    }
+}
+
 static void every_constant_says_where_it_comes_from(void **state) {
     (void)state;
     size_t n = 0;
@@ -415,6 +437,7 @@ int main(void) {
         cmocka_unit_test(a_quotient_costs_its_reciprocal),
         cmocka_unit_test(an_activation_with_two_results_is_computed_twice),
         cmocka_unit_test(a_little_used_tensor_engine_keeps_half_its_clock),
+        cmocka_unit_test(a_transposed_load_of_many_rows_costs_its_tiles),
         cmocka_unit_test(every_constant_says_where_it_comes_from),
         cmocka_unit_test(costs_agree_with_the_hardware),
         cmocka_unit_test(worse_constants_make_kernels_slower),

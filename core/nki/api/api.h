@@ -170,6 +170,8 @@ struct api_rms_norm {
 };
 bool api_lower_rms_norm(const struct api_op *op, const struct api_rms_norm *norm,
                         struct value *result);
+/* Transposes x [P, F] on the Tensor engine into a new tile [F, P] of PSUM; NULL after an error. */
+struct tensor *api_transposed(const struct api_op *op, const struct tensor *x);
 bool api_lower_transpose(const struct api_op *op, const struct tensor *x, struct value *result);
 /* dst = data op number, as one instruction. */
 bool api_emit_scalar(const struct api_op *op, const struct tensor *data, struct nki_operand number,

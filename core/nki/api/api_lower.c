@@ -389,8 +389,7 @@ static bool emit_transpose(const struct api_op *op, const struct tensor *dst,
     return api_emit(&b);
 }
 
-/* Transposes x [P, F] on the Tensor engine into a new PSUM tile [F, P]. */
-static struct tensor *transposed(const struct api_op *op, const struct tensor *x) {
+struct tensor *api_transposed(const struct api_op *op, const struct tensor *x) {
     int64_t shape[2] = {tensor_free(x), tensor_partitions(x)};
     struct tensor *dst = tensor_tile(op->in, op->node, NKI_PSUM, x->dtype, shape, 2);
     return dst && api_implicit(op->in, op->node, API_IMPLICIT_TRANSPOSE) &&
@@ -401,7 +400,7 @@ static struct tensor *transposed(const struct api_op *op, const struct tensor *x
 
 bool api_lower_transpose(const struct api_op *op, const struct tensor *x, struct value *result) {
     const struct tensor *source = into_sbuf(op, x);
-    struct tensor *turned = source ? transposed(op, source) : NULL;
+    struct tensor *turned = source ? api_transposed(op, source) : NULL;
     if (!turned)
         return false;
     struct tensor *dst =
@@ -420,7 +419,7 @@ bool api_lower_matmul(const struct api_op *op, const struct tensor *x, const str
     if (!transpose_x) {
         struct api_op whole = *op;
         whole.mask = NULL;
-        struct tensor *turned = transposed(&whole, stationary);
+        struct tensor *turned = api_transposed(&whole, stationary);
         if (!turned || !(stationary = into_sbuf(&whole, turned)))
             return false;
     }

@@ -138,16 +138,44 @@ static const struct tensor *exchanged(struct interp *in, const struct tensor *sr
     return tensor_keep(in, &turned);
 }
 
+/* `size` of a tensor's positions along a dimension, from `from` on. */
+static const struct tensor *part_of(struct interp *in, const struct tensor *whole, int dim,
+                                    int64_t from, int64_t size) {
+    struct tensor part;
+    tensor_read(&part, whole);
+    part.offset += from * part.dim[dim].step;
+    part.dim[dim].size = size;
+    return tensor_keep(in, &part);
+}
+
+/* More rows than a tile has partitions, one tile after the other. */
+static bool load_rows_turned(const struct api_op *op, const struct tensor *src,
+                             const struct tensor *tile) {
+    int64_t rows = src->dim[0].size, columns = src->dim[1].size, n;
+    for (int64_t from = 0; from < rows; from += n) {
+        n = MIN_OF(rows - from, (int64_t)NKI_PARTITIONS);
+        struct tensor *loaded =
+            tensor_tile(op->in, op->node, NKI_SBUF, src->dtype, (int64_t[]){n, columns}, 2);
+        struct tensor *turned =
+            loaded && api_copy(op->in, op->node, loaded, part_of(op->in, src, 0, from, n), NULL)
+                ? api_transposed(op, loaded)
+                : NULL;
+        if (!turned || !api_copy(op->in, op->node, part_of(op->in, tile, 1, from, n), turned, NULL))
+            return false;
+    }
+    return true;
+}
+
 /* The DMA engine transposes elements of two bytes. fp32 is loaded as it lies and turned on the
  * Tensor engine: a batched product with nl.load_transpose2d has the same counts of instructions as
- * the one with products by the identity (kda-for-trainium). The rest is fetched element by element.
- */
+ * the one with products by the identity (kda-for-trainium). What has a mask, and other types, is
+ * fetched element by element. */
 static bool load_turned(const struct api_op *op, const struct tensor *src,
                         const struct index_expr *mask, struct value *result) {
     struct interp *in = op->in;
     int64_t shape[2] = {src->dim[1].size, src->dim[0].size};
-    if (src->dtype == DTYPE_FLOAT32 && !mask && shape[0] <= NKI_PARTITIONS &&
-        shape[1] <= NKI_PARTITIONS) {
+    bool turns = src->dtype == DTYPE_FLOAT32 && !mask && shape[0] <= NKI_PARTITIONS;
+    if (turns && shape[1] <= NKI_PARTITIONS) {
         struct tensor *loaded =
             tensor_tile(in, op->node, NKI_SBUF, src->dtype, (int64_t[]){shape[1], shape[0]}, 2);
         return loaded && api_copy(in, op->node, loaded, src, NULL) &&
@@ -157,7 +185,10 @@ static bool load_turned(const struct api_op *op, const struct tensor *src,
         tensor_tile(in, op->node, NKI_SBUF, op->dtype ? op->dtype : src->dtype, shape, 2);
     if (!tile)
         return false;
-    if (dtype_bytes(src->dtype) == 2 && tile->dtype == src->dtype && !mask) {
+    if (turns) {
+        if (!load_rows_turned(op, src, tile))
+            return false;
+    } else if (dtype_bytes(src->dtype) == 2 && tile->dtype == src->dtype && !mask) {
         struct api_build b;
         api_start(&b, in, op->node, NKI_OP_DMA_TRANSPOSE);
         api_put_tensor(&b, NKI_DMA_TRANSPOSE_dst, tile);
