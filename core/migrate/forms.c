@@ -167,7 +167,9 @@ void migrate_step_list_default(struct migrate *m, const struct nki_node *node) {
         const struct nki_node *list = args->at[i]->arg.default_value;
         if (!list || list->kind != NKI_LIST)
             continue;
-        bool one = list->list.elts.len == 1;
+        const struct nki_token *last = &m->tree->tokens[nki_token_at(m->tree, list->end - 1) - 1];
+        bool comma = last->kind == NKI_TOKEN_OP && last->op == ',';
+        bool one = list->list.elts.len == 1 && !comma;
         nki_edit_replace(&m->edits, (struct nki_span){list->start, list->start + 1}, STR("("));
         nki_edit_replace(&m->edits, (struct nki_span){list->end - 1, list->end},
                          one ? STR(",)") : STR(")"));
