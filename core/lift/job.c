@@ -280,6 +280,22 @@ static bool read_one(struct job *job, const struct address *address, uint32_t wi
     return ok;
 }
 
+/* Whether one dimension may reach what another one does: by steps of 1 over 33 and 1 over 48. */
+static bool overlaps(const struct region *region) {
+    for (int v = 0; v < region->vars; v++) {
+        int64_t inner = 0; /* how far those with shorter steps reach */
+        for (int w = 0; w < region->vars; w++) {
+            bool before =
+                region->step[w] < region->step[v] || (region->step[w] == region->step[v] && w < v);
+            if (before && w != v)
+                inner += region->step[w] * (region->count[w] - 1);
+        }
+        if (region->count[v] > 1 && region->step[v] <= inner)
+            return true;
+    }
+    return false;
+}
+
 /* Writes for the dimensions that are not broadcast; those that are repeat the last value. */
 static void write_one(struct job *job, const struct address *address, uint32_t without,
                       value_id value) {
@@ -289,9 +305,9 @@ static void write_one(struct job *job, const struct address *address, uint32_t w
         return job_fail(job, "an address comes from memory");
     if (!same_width(job, address))
         return job_fail(job, "it writes memory as another type");
+    if (overlaps(&region))
+        return job_fail(job, "it writes an element more than once");
     for (int v = 0; v < region.vars; v++) {
-        if (region.count[v] > 1 && region.step[v] <= 0)
-            return job_fail(job, "it writes an element more than once");
         if (region.count[v] == 1)
             value = value_set(job->l, value, v, form_number(0));
     }

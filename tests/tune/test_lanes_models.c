@@ -27,7 +27,8 @@ static void begin(struct thinking *thinking, const char *search, bool lessons) {
     setenv("XDG_CONFIG_HOME", config_home, 1);
     thinking->config = config_load(NULL, &err);
     assert_non_null(thinking->config);
-    buf_printf(&command, "/usr/bin/python3 -S -E %s/tests/tune/thinker.py", HONE_SOURCE_DIR);
+    buf_printf(&command, "/usr/bin/python3 -S -E %s/tests/tune/thinker.py --while %s/asked",
+               HONE_SOURCE_DIR, fake->folder);
     for (int i = 0; i < 2; i++) {
         set(thinking, i ? "model two" : "model one", "api", "command");
         set(thinking, i ? "model two" : "model one", "command", command.at);
@@ -163,8 +164,13 @@ static void several_questions_are_open_at_once_and_a_pause_gives_them_up(void **
                        pause = {.kind = TUNE_ACT_PAUSE};
     assert_true(tune_session_act(fake->session, &start, &err));
     assert_true(loop_run_until_idle(fake->loop, 20000));
+    char *asked = path_join(fake->folder, "asked"); /* nobody answers while it is there */
+    assert_true(file_write(asked, "", 0, &err));
     assert_true(tune_session_act(fake->session, &yes, &err));
     const struct tune_state *state = fake_state(fake);
+    bool never = false; /* a worker looks at the files first */
+    for (int i = 0; i < 60000 && state->calls.len < 4; i++)
+        loop_run_until(fake->loop, &never, 1);
     assert_int_equal(state->calls.len, 4); /* [search] questions */
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(state->calls.at[i].ended_ms, 0);
@@ -175,6 +181,8 @@ static void several_questions_are_open_at_once_and_a_pause_gives_them_up(void **
     assert_true(loop_run_until_idle(fake->loop, 20000));
     for (size_t i = 0; i < state->calls.len; i++)
         assert_non_null(state->calls.at[i].failure);
+    unlink(asked);
+    free(asked);
     assert_true(tune_session_act(fake->session, &start, &err));
     assert_true(loop_run_until_idle(fake->loop, 20000));
     replay_equals_live(fake);

@@ -2,7 +2,8 @@
 """A language model whose answer depends on the prompt alone, after a short while that depends on
 nothing: what a session makes of it must not depend on whose answer came first.
 
-usage: thinker.py [STATE]; as many questions as STATE.out says are not answered.
+usage: thinker.py [STATE | --while FILE]; as many questions as STATE.out says are not answered, and
+none while FILE is there.
 
 Its kernels say in comments how fast they are (tests/tune/fake.h). Some plans make them slower, some
 do not compile at first, some answers cannot be read at first."""
@@ -74,7 +75,9 @@ ROLES = {"You tune kernels": plan, "You rewrite kernels": rewrite, "You repair k
 
 def main():
     prompt = sys.stdin.read()
-    if len(sys.argv) > 1:
+    while sys.argv[1:2] == ["--while"] and os.path.exists(sys.argv[2]):
+        time.sleep(0.01)
+    if len(sys.argv) == 2:
         answer_or_exit(sys.argv[1] + ".out")
     answer = next(role for words, role in ROLES.items() if words in prompt)(prompt)
     time.sleep(os.urandom(1)[0] / 255 * 0.02)
