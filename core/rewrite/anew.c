@@ -95,7 +95,20 @@ static void print_step(const struct rewrite_anew *anew, struct buf *out,
     buf_putc(out, '.');
 }
 
-static const char *print_what(const struct rewrite_request *request, struct arena *arena) {
+/* What becomes of the rest of the file. */
+static void print_rest(const struct rewrite_request *request, struct buf *out,
+                       struct rewrite_lines *lines) {
+    struct buf made = {0}, lost = {0};
+    if (rewrite_keep_rest(request, str_of(request->anew->found->text), &made, &lost, lines))
+        buf_puts(out, " The rest of the file stays as it is.");
+    else if (lost.len)
+        buf_printf(out, " %s", lost.at);
+    buf_free(&made);
+    buf_free(&lost);
+}
+
+static const char *print_what(const struct rewrite_request *request, struct rewrite_lines *lines,
+                              struct arena *arena) {
     const struct rewrite_anew *anew = request->anew;
     const struct schedule *found = anew->found;
     struct buf out = {0};
@@ -105,6 +118,7 @@ static const char *print_what(const struct rewrite_request *request, struct aren
                "name and the order of its arguments.",
                source_of(anew), is_older(request) ? "older" : "current",
                write_precision_word(anew->precision));
+    print_rest(request, &out, lines);
     if (found->steps.len) {
         buf_puts(&out, " As it is written first it would take ");
         print_us(&out, found->start_us);
@@ -133,25 +147,20 @@ static const char *print_why(const struct rewrite_anew *anew, double now_us, str
     return kept;
 }
 
-static int count_lines(struct str text) {
-    int lines = 0;
-    for (struct str line; str_next(&text, '\n', &line);)
-        lines++;
-    return lines;
-}
-
 void rewrite_anew_offer(const struct rewrite_request *request, double now_us, struct arena *arena,
                         struct rewrite_offer *offer) {
     const struct rewrite_anew *anew = request->anew;
     double change = anew->found->latency_us / now_us - 1;
+    struct rewrite_lines lines;
+    const char *what = print_what(request, &lines, arena);
     *offer = (struct rewrite_offer){.key = print_key(anew, arena),
                                     .title = anew->is_lifted
                                                  ? "Write the kernel anew from what it computes"
                                                  : "Write the kernel anew from the reference",
-                                    .what = print_what(request, arena),
+                                    .what = what,
                                     .why = print_why(anew, now_us, arena),
-                                    .first_line = 1,
-                                    .last_line = count_lines(request->source),
+                                    .first_line = lines.first,
+                                    .last_line = lines.last,
                                     .metric = "latency",
                                     .direction = REWRITE_DOWN,
                                     .size = -change,
@@ -183,6 +192,13 @@ static bool read_key(const char *key, struct arena *arena, struct write_spec *sp
     return true;
 }
 
+static void put_written(const struct rewrite_request *request, const char *text, struct buf *out) {
+    struct rewrite_lines ignored;
+    struct buf lost = {0};
+    rewrite_keep_rest(request, str_of(text), out, &lost, &ignored);
+    buf_free(&lost);
+}
+
 bool rewrite_anew_apply(const struct rewrite_request *request, const char *key, struct buf *out,
                         struct err *err) {
     if (!request->anew)
@@ -197,7 +213,7 @@ bool rewrite_anew_apply(const struct rewrite_request *request, const char *key, 
         ok = err_set(err, ERR_KERNEL, "%s (line %d of the %s) cannot be written",
                      written->gaps.at[0].what, written->gaps.at[0].line, source_of(request->anew));
     if (ok)
-        buf_puts(out, written->text);
+        put_written(request, written->text, out);
     written_free(written);
     arena_free(arena);
     return ok;

@@ -99,6 +99,112 @@ static void it_is_offered_where_it_is_faster_and_its_key_gives_it_again(void **s
     arena_free(arena);
 }
 
+/* ---- the rest of the file -------------------------------------------------------------------- */
+
+static const char mine[] = "# the person's\n"
+                           "import numpy as np\n"
+                           "import nki\n"
+                           "import nki.language as nl\n"
+                           "\n"
+                           "SCALE = 2  # of reference\n"
+                           "\n"
+                           "def reference(x, w):\n"
+                           "    return np.matmul(x, w) * SCALE\n"
+                           "\n"
+                           "# what is tuned\n"
+                           "@nki.jit\n"
+                           "def slow_matmul(x, w):\n"
+                           "    return nl.matmul(x, w)\n"
+                           "\n"
+                           "def caller(x, w):\n"
+                           "    return slow_matmul(x, w)\n";
+
+/* Applies the key to another file, and makes the offer for it. */
+static char *apply_to(struct setting *setting, const char *source, struct arena *arena,
+                      struct rewrite_offer *offer) {
+    struct rewrite_offer first = offer_of(&setting->request, false, arena);
+    struct rewrite_request request = setting->request;
+    struct buf out = {0};
+    struct err err = {0};
+    request.source = str_of(source);
+    request.function = "slow_matmul";
+    if (!rewrite_apply(&request, first.key, &out, &err))
+        fail_msg("%s", err.text);
+    rewrite_anew_offer(&request, 1e9, arena, offer);
+    return buf_take(&out);
+}
+
+/* The text with its line feeds as returns and line feeds. */
+static char *with_returns(const char *text) {
+    struct buf out = {0};
+    for (; *text; text++)
+        buf_puts(&out, *text == '\n' ? "\r\n" : (char[]){*text, 0});
+    return buf_take(&out);
+}
+
+static void the_rest_of_the_file_stays(void **state) {
+    (void)state;
+    struct setting setting;
+    struct arena *arena = arena_new();
+    struct rewrite_offer offer;
+    begin(&setting);
+    char *made = apply_to(&setting, mine, arena, &offer);
+    struct buf expected = {0};
+    const char *kernel = strstr(mine, "@nki.jit"), *after = strstr(mine, "\ndef caller");
+    const char *below = strstr(mine, "\nSCALE");
+    buf_add(&expected, mine, (size_t)(below - mine));
+    buf_puts(&expected, "import nki.isa as nisa\n");
+    buf_add(&expected, below, (size_t)(kernel - below));
+    buf_puts(&expected, strstr(setting.found->text, "@nki.jit"));
+    buf_puts(&expected, after);
+    assert_string_equal(made, expected.at);
+    assert_non_null(strstr(offer.what, "The rest of the file stays as it is."));
+    assert_int_equal(offer.first_line, 12);
+    assert_int_equal(offer.last_line, 14);
+    char *theirs = with_returns(mine), *ours = with_returns(made);
+    char *again = apply_to(&setting, theirs, arena, &offer);
+    assert_string_equal(again, ours); /* the file's own line ends */
+    free(again);
+    free(theirs);
+    free(ours);
+    free(made);
+    buf_free(&expected);
+    schedule_free(setting.found);
+    arena_free(arena);
+}
+
+static const struct {
+    const char *source, *said;
+} going[] = {
+    {LEGACY "def slow_matmul(x, w):\n    return x\n\ndef a():\n    pass\n\nclass B:\n    pass\n",
+     "The rest of this file goes with it, and so do a and B: nki means something else there."},
+    {CURRENT "def slow_matmul(x, w):\n    return x\n\ndef range(n):\n    return n\n",
+     "The rest of this file goes with it, and so does range: range means something else there."},
+    {"from nki.language import *\n" CURRENT "def slow_matmul(x, w):\n    return x\nA = 1\n",
+     "The rest of this file goes with it: nki means something else there."},
+    {"import nki\ndef helper():\n    import nki.language as nl\n    return 1\nnl = 2\n"
+     "@nki.jit\ndef slow_matmul(x, w):\n    return x\n",
+     "The rest of this file goes with it, and so does helper: nl means something else there."},
+};
+
+static void where_a_name_means_two_things_it_is_said_what_goes(void **state) {
+    (void)state;
+    struct setting setting;
+    struct arena *arena = arena_new();
+    struct rewrite_offer offer;
+    begin(&setting);
+    for (size_t i = 0; i < COUNT_OF(going); i++) {
+        char *made = apply_to(&setting, going[i].source, arena, &offer);
+        assert_string_equal(made, setting.found->text);
+        if (!strstr(offer.what, going[i].said))
+            fail_msg("%s", offer.what);
+        assert_int_equal(offer.first_line, 1);
+        free(made);
+    }
+    schedule_free(setting.found);
+    arena_free(arena);
+}
+
 static void it_is_not_offered_twice_nor_without_a_search(void **state) {
     (void)state;
     struct setting setting;
@@ -137,6 +243,8 @@ static void keys_that_name_nothing_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_offered_where_it_is_faster_and_its_key_gives_it_again),
+        cmocka_unit_test(the_rest_of_the_file_stays),
+        cmocka_unit_test(where_a_name_means_two_things_it_is_said_what_goes),
         cmocka_unit_test(it_is_not_offered_twice_nor_without_a_search),
         cmocka_unit_test(keys_that_name_nothing_are_refused),
     };
