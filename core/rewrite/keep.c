@@ -145,15 +145,6 @@ static const struct nki_node *find_written(const struct nki_tree *anew) {
 
 /* ---- the new file ---------------------------------------------------------------------------- */
 
-static void print_lines(struct str lines, struct str line_end, struct buf *out) {
-    for (struct str line; str_next(&lines, '\n', &line);) {
-        if (!line.len && !lines.len)
-            break;
-        buf_add(out, line.at, line.len);
-        buf_add(out, line_end.at, line_end.len);
-    }
-}
-
 static void print_imports(const struct files *files, struct buf *out) {
     const struct nki_list *body = &files->anew->module->module.body;
     for (uint32_t i = 0; i < body->len; i++) {
@@ -196,17 +187,15 @@ static bool put_in_place(const struct files *files, struct buf *out) {
     bool shares, ok;
     struct nki_edits edits = {.tree = files->old};
     struct nki_span place = nki_stmt_lines(files->old, files->kernel, &shares);
-    struct buf text = {0}, made = {0};
+    struct buf made = {0};
     struct err ignored = {0};
-    print_lines(nki_text(files->anew, nki_stmt_lines(files->anew, files->written, NULL)),
-                nki_line_end(files->old), &text);
-    nki_edit_replace(&edits, place, buf_str(&text));
+    nki_edit_replace(&edits, place,
+                     nki_text(files->anew, nki_stmt_lines(files->anew, files->written, NULL)));
     ok = !shares && nki_kernel_decorator(files->kernel) && add_imports(files, &edits) &&
          nki_edits_apply(&edits, &made, &ignored) && is_found(files, &made);
     if (ok)
         buf_add(out, made.at, made.len);
     nki_edits_free(&edits);
-    buf_free(&text);
     buf_free(&made);
     return ok;
 }
@@ -256,6 +245,15 @@ static bool make(const struct files *files, struct buf *out, struct buf *lost) {
     return false;
 }
 
+static void put_whole(const struct nki_tree *old, struct str written, struct buf *out) {
+    struct nki_edits edits = {.tree = old};
+    struct err ignored = {0};
+    nki_edit_replace(&edits, (struct nki_span){0, (uint32_t)old->source.len}, written);
+    if (!nki_edits_apply(&edits, out, &ignored))
+        buf_add(out, written.at, written.len);
+    nki_edits_free(&edits);
+}
+
 bool rewrite_keep_rest(const struct rewrite_request *request, struct str written, struct buf *out,
                        struct buf *lost, struct rewrite_lines *lines) {
     struct diag_list findings = {0};
@@ -268,7 +266,7 @@ bool rewrite_keep_rest(const struct rewrite_request *request, struct str written
     if (kept)
         gone = (struct nki_span){nki_stmt_lines(old, files.kernel, NULL).start, files.kernel->end};
     else
-        print_lines(written, nki_line_end(old), out);
+        put_whole(old, written, out);
     *lines = (struct rewrite_lines){nki_place_of(old, gone.start).line,
                                     nki_place_of(old, gone.end).line};
     nki_tree_free(old);

@@ -98,6 +98,21 @@ static void inserted_lines_get_the_line_ends_of_the_file(void **state) {
     nki_tree_free(tree);
 }
 
+static void replacements_have_the_line_ends_of_the_file(void **state) {
+    (void)state;
+    struct nki_tree *tree = nki_parse("k.py", STR("a\r\nb(c)\r\n"), NULL);
+    struct nki_edits edits = {.tree = tree};
+    nki_edit_node(&edits, stmt(tree, "a"), STR("x\ny\r\nz"));
+    nki_edit_insert(&edits, stmt(tree, "b")->start, STR("w\n"));
+    expect(&edits, "x\r\ny\r\nz\r\nw\r\nb(c)\r\n");
+    nki_tree_free(tree);
+    tree = nki_parse("k.py", STR("a\nb\n"), NULL);
+    edits = (struct nki_edits){.tree = tree};
+    nki_edit_node(&edits, stmt(tree, "a"), STR("x\r\ny"));
+    expect(&edits, "x\ny\nb\n");
+    nki_tree_free(tree);
+}
+
 static void what_follows_an_inner_statement_comes_first(void **state) {
     (void)state;
     struct nki_tree *tree = nki_parse("k.py", STR("for i in a:\n  b\nc\n"), NULL);
@@ -223,6 +238,7 @@ int main(void) {
         cmocka_unit_test(overlapping_replacements_are_refused),
         cmocka_unit_test(inserted_lines_get_the_indentation),
         cmocka_unit_test(inserted_lines_get_the_line_ends_of_the_file),
+        cmocka_unit_test(replacements_have_the_line_ends_of_the_file),
         cmocka_unit_test(what_follows_an_inner_statement_comes_first),
         cmocka_unit_test(decorators_belong_to_the_statement),
         cmocka_unit_test(lines_take_their_comments_along),

@@ -295,9 +295,20 @@ static int by_place(const void *a, const void *b) {
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
+/* What takes the place of something has the line ends of the file. */
+static void put_lines(struct str text, struct str line_end, struct buf *out) {
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_end = text.at[i] == '\n';
+        if (text.at[i] == '\r' && i + 1 < text.len && text.at[i + 1] == '\n')
+            continue;
+        buf_add(out, is_end ? line_end.at : text.at + i, is_end ? line_end.len : 1);
+    }
+}
+
 static bool splice(const struct nki_tree *tree, const struct ordered *all, size_t count,
                    struct buf *out, struct err *err) {
     uint32_t at = 0;
+    struct str line_end = nki_line_end(tree);
     for (size_t i = 0; i < count; i++) {
         const struct nki_edit *edit = all[i].edit;
         if (edit->span.start < at || edit->span.end < edit->span.start ||
@@ -305,7 +316,7 @@ static bool splice(const struct nki_tree *tree, const struct ordered *all, size_
             return err_set(err, ERR_KERNEL, "%s:%d: two changes of the source overlap here",
                            tree->file, line_of(tree, MIN_OF(edit->span.start, at)));
         buf_add(out, tree->source.at + at, edit->span.start - at);
-        buf_add(out, edit->text, edit->len);
+        put_lines((struct str){edit->text, edit->len}, line_end, out);
         at = edit->span.end;
     }
     buf_add(out, tree->source.at + at, tree->source.len - at);
