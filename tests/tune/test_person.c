@@ -205,6 +205,54 @@ static void hunks_can_be_left_out(void **unused) {
     fake_end(&fake);
 }
 
+static char *with_returns(const char *text) {
+    struct buf out = {0};
+    for (; *text; text++)
+        buf_puts(&out, *text == '\n' ? "\r\n" : (char[]){*text, 0});
+    return buf_take(&out);
+}
+
+static void line_ends_of_an_editor_are_no_change(void **unused) {
+    (void)unused;
+    struct fake fake;
+    const struct tune_state *state = to_plan_gate(&fake);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    const struct tune_candidate *candidate = &tune_lane_of(state, 0)->candidate;
+    char *before = mem_strdup(candidate->proposed);
+    size_t hunks = candidate->hunks.len;
+    struct buf more = {0};
+    buf_printf(&more, "%s# more\n", before);
+    char *edited = with_returns(more.at);
+    assert_non_null(strstr(edited, "# more\r\n"));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_EDIT_KERNEL, .text = edited));
+    assert_string_equal(candidate->proposed, more.at);
+    assert_true(candidate->hunks.len <= hunks + 1);
+    replay_equals_live(&fake);
+    free(edited);
+    free(before);
+    buf_free(&more);
+    fake_end(&fake);
+}
+
+static void candidates_keep_the_line_ends_of_their_parent(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *parent, *source, *expected;
+    } rows[] = {{"a\r\nb\r\n", "a\nc\n", "a\r\nc\r\n"},
+                {"a\r\nb\r\n", "a\r\nc\n", "a\r\nc\r\n"},
+                {"a\nb\n", "a\r\nc", "a\nc"},
+                {"a\nb\r\n", "a\nb\r\nc\n", "a\nb\r\nc\n"}, /* it has both */
+                {"a", "a\r\n", "a\r\n"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct tune_state *state = tune_state_new();
+        struct tune_attempt *seed = vec_push(&state->attempts);
+        *seed = (struct tune_attempt){.source_kept = rows[i].parent};
+        tune_candidate_set(state, 0, rows[i].source, "you");
+        assert_string_equal(state->lanes.at[0].candidate.proposed, rows[i].expected);
+        tune_state_free(state);
+    }
+}
+
 static void what_was_left_out_is_told_with_its_reason(void **unused) {
     (void)unused;
     struct fake fake;
@@ -393,6 +441,8 @@ int main(void) {
         cmocka_unit_test(an_edited_kernel_waits_at_every_gate),
         cmocka_unit_test(what_the_loop_decided_is_taken_back_alone),
         cmocka_unit_test(hunks_can_be_left_out),
+        cmocka_unit_test(line_ends_of_an_editor_are_no_change),
+        cmocka_unit_test(candidates_keep_the_line_ends_of_their_parent),
         cmocka_unit_test(what_was_left_out_is_told_with_its_reason),
         cmocka_unit_test(undo_and_redo_go_through_decisions),
         cmocka_unit_test(undo_while_a_job_runs_gives_the_job_up),

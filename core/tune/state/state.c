@@ -299,16 +299,44 @@ static struct str source_of(const struct tune_state *state, int attempt) {
     return str_of(tune_source(state, tune_state_attempt(state, attempt)));
 }
 
+/* Whether all lines of a text end in the same way. */
+static bool has_one_end(struct str text) {
+    size_t ends = 0, with_return = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        ends += text.at[i] == '\n';
+        with_return += text.at[i] == '\n' && i && text.at[i - 1] == '\r';
+    }
+    return ends && (!with_return || with_return == ends);
+}
+
+/* An editor's or a model's line ends are no change: a file keeps the one that it has. */
+static const char *with_ends_of(struct tune_state *state, struct str parent, const char *source) {
+    if (!has_one_end(parent))
+        return tune_keep(state, source);
+    bool returns = strstr(parent.at, "\r\n") != NULL;
+    struct buf out = {0};
+    for (const char *at = source; *at; at++) {
+        if (at[0] == '\r' && at[1] == '\n')
+            continue;
+        if (*at == '\n' && returns)
+            buf_putc(&out, '\r');
+        buf_putc(&out, *at);
+    }
+    const char *kept = tune_keep(state, out.at ? out.at : "");
+    buf_free(&out);
+    return kept;
+}
+
 void tune_candidate_set(struct tune_state *state, int lane, const char *source,
                         const char *author) {
     struct tune_candidate *candidate = &state->lanes.at[lane].candidate;
     candidate->exists = true;
     candidate->left_seq = 0;
-    candidate->proposed = tune_keep(state, source);
+    struct str parent = source_of(state, candidate->parent);
+    candidate->proposed = with_ends_of(state, parent, source);
     candidate->author = tune_keep(state, author);
     size_t count = 0;
-    struct tune_hunk *hunks =
-        tune_hunks(source_of(state, candidate->parent), str_of(candidate->proposed), &count);
+    struct tune_hunk *hunks = tune_hunks(parent, str_of(candidate->proposed), &count);
     candidate->hunks.len = 0;
     for (size_t i = 0; i < count; i++)
         *vec_push(&candidate->hunks) = hunks[i];
