@@ -2,8 +2,10 @@
 /* What sim and check have in common: the task, the options that make a job, and printing
  * findings. */
 #include "cli/kit/job.h"
+#include "cli/kit/sessions.h"
 #include "cli/kit/settings.h"
 #include "nki/nki.h"
+#include "tune/tune.h"
 
 #include "loop/loop.h"
 
@@ -129,18 +131,39 @@ static int read_seeds(const struct cli *cli, struct cli_job *job) {
     return CLI_OK;
 }
 
+/* Which function of a file of several is the kernel: the one that was asked for, or that the task
+ * or its session names. */
+static bool find_function(const struct cli *cli, struct cli_job *job, struct err *err) {
+    const struct task *task = job->task;
+    const char *asked = cli_value(cli, "kernel-name");
+    struct str text = {task->kernel_text, task->kernel_len};
+    struct err none = {0};
+    job->job.kernel_name = asked;
+    if (asked)
+        return nki_has_kernel(task->kernel_path, text, asked, err);
+    nki_print_other_kernels(task->kernel_path, text, &job->others);
+    if (!job->others.len)
+        return true;
+    char *session = cli_session_of(cli->args.at[0], &none);
+    job->function = session ? tune_session_function(session) : NULL;
+    free(session);
+    const char *told = job->function ? job->function : task->function;
+    if (told && nki_has_kernel(task->kernel_path, text, told, &none)) {
+        job->job.kernel_name = told;
+        buf_clear(&job->others);
+    }
+    return true;
+}
+
 int cli_job_open(const struct cli *cli, struct cli_job *job) {
     struct err err = {0};
     job->task = task_open(cli->args.at[0], cli_value(cli, "reference"), &err);
     if (!job->task)
         return cli_fail(cli, &err);
-    const char *name = cli_value(cli, "kernel-name");
-    struct str text = {job->task->kernel_text, job->task->kernel_len};
-    if (name && !nki_has_kernel(job->task->kernel_path, text, name, &err))
+    if (!find_function(cli, job, &err))
         return cli_fail(cli, &err);
     job->job.kernel_path = job->task->kernel_path;
     job->job.kernel_text = job->task->kernel_text;
-    job->job.kernel_name = name;
     job->job.reference_path = job->task->reference_path;
     job->job.model = job->task->model;
     job->job.device = cli_value(cli, "device");
@@ -158,6 +181,8 @@ int cli_job_open(const struct cli *cli, struct cli_job *job) {
 
 void cli_job_close(struct cli_job *job) {
     task_free(job->task);
+    free(job->function);
+    buf_free(&job->others);
     config_free(job->config);
     for (size_t i = 0; i < job->files.len; i++)
         free(job->files.at[i]);

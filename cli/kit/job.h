@@ -11,6 +11,9 @@ struct cli_job {
     struct task *task;
     struct config *config; /* the job's wall points into it */
     struct runner_job job;
+    char *function;    /* what the task's session names as its kernel; NULL: nothing */
+    struct buf others; /* kernels of the file that could have been meant; empty: one was named, or
+                        * there is no doubt */
     VEC(struct runner_input) inputs;
     VEC(char *) files; /* holds the names that inputs point to */
     int64_t seeds[TASK_MAX_SEEDS];

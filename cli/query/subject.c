@@ -129,7 +129,8 @@ static bool time_attempt(struct subject *subject, struct err *err) {
     if (ok) {
         subject->attempt = found->attempt;
         job.job.kernel_text = found->source;
-        job.job.kernel_name = job.job.kernel_name ? job.job.kernel_name : found->function;
+        const char *asked = cli_value(subject->cli, "kernel-name");
+        job.job.kernel_name = asked ? asked : found->function;
         job.job.device = job.job.device ? job.job.device : found->device;
         job.job.release = job.job.release ? job.job.release : found->release;
         job.job.lnc = found->lnc;

@@ -3,6 +3,7 @@
  * from the configuration folder or from the binary, in that order. Nothing is run here. */
 #include "task/task.h"
 
+#include <cjson/cJSON.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #define MAX_KERNEL_BYTES ((size_t)16 << 20)
+#define MAX_ABOUT_BYTES ((size_t)1 << 20) /* of session.json */
 
 void task_free(struct task *task) {
     if (!task)
@@ -21,6 +23,7 @@ void task_free(struct task *task) {
     free(task->kernel_text);
     free(task->reference_path);
     free(task->model);
+    free(task->function);
     free(task);
 }
 
@@ -85,6 +88,27 @@ static bool find_model(struct task *task, struct err *err) {
         task->model = task_model_read(path, err);
     free(path);
     return !there || task->model;
+}
+
+static bool is_beside(const struct task *task, const char *name) {
+    char *path = path_join(task->folder, name);
+    bool is = file_exists(path);
+    free(path);
+    return is;
+}
+
+/* In the folder that hone export wrote, session.json says which function the kernel is. */
+static void find_function(struct task *task) {
+    if (!is_beside(task, "session.json") || !is_beside(task, "events.jsonl"))
+        return;
+    char *path = path_join(task->folder, "session.json");
+    char *text = file_read(path, MAX_ABOUT_BYTES, NULL, NULL);
+    cJSON *about = text ? cJSON_Parse(text) : NULL;
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, "function"));
+    task->function = mem_strdup(name && *name ? name : NULL);
+    cJSON_Delete(about);
+    free(text);
+    free(path);
 }
 
 static bool leads_somewhere(const char *path, struct err *err) {
@@ -167,6 +191,8 @@ static struct task *open_file(const char *path, const char *reference, struct er
         task_free(task);
         return NULL;
     }
+    if (in_task_folder)
+        find_function(task);
     return task;
 }
 

@@ -29,6 +29,8 @@ struct task {
     char *reference_path; /* a file on this machine; NULL when the task has none */
     char *model;          /* model.ini beside kernel.py, as the JSON that a job takes: the kernel is
                            * timed inside a model; NULL: alone */
+    char *function;       /* what an export of a session names as its kernel; the file need not
+                           * have it. NULL: none does */
     bool is_builtin;      /* the kernel is in the binary, and kernel_path is no file */
 };
 /* Opens a task. `path` is a folder with kernel.py and reference.py, a kernel file, or the name of a

@@ -191,6 +191,37 @@ class Sessions(unittest.TestCase):
         done = hone(*command.split()[1:], cwd=out)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_the_kernel_of_several_goes_with_its_session(self):
+        """Without a name, the last one is taken."""
+        first = KERNEL.replace("def kernel", "def first")
+        (self.task / "kernel.py").write_text(first + KERNEL[KERNEL.index("\n\n\n@"):])
+        self.assertIn("(kernel, ", hone("sim", self.task, "--no-verify").stdout)
+        done = hone("run", self.task, "--kernel-name", "first", "--rounds", "1", "--seeds", "0")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("(first, ", hone("sim", self.task, "--no-verify").stdout)
+        named = hone("sim", self.task, "--no-verify", "--kernel-name", "kernel")
+        self.assertIn("(kernel, ", named.stdout)
+        alike = json.loads(hone("diff", f"{self.task}#0", self.task, "--json").stdout)
+        self.assertEqual(alike["before"]["kernel"], "first")
+        self.assertEqual(alike["after"]["kernel"], "first")
+        (self.task / "kernel.py").write_text(KERNEL)
+        self.assertIn("(kernel, ", hone("sim", self.task, "--no-verify").stdout)
+
+        out = FOLDER / "export_of_one_of_two"
+        done = hone("export", self.task, "--output", out)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertEqual(json.loads((out / "session.json").read_text())["function"], "first")
+        command = next(line for line in (out / "README.md").read_text().splitlines()
+                       if "hone sim" in line)
+        self.assertIn(" --kernel-name first", command)
+        self.assertIn("(first, ", hone(*command.split()[1:], cwd=out).stdout)
+        self.assertIn("(first, ", hone("sim", out, "--no-verify").stdout)
+        done = hone("run", out, "--rounds", "1", "--seeds", "0", "--json")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        begun = next(event for event in map(json.loads, done.stdout.splitlines())
+                     if event["event"] == "session")
+        self.assertEqual(begun["function"], "first")
+
     def test_an_export_that_fails_leaves_nothing(self):
         large = self.task / "large.bin"
         large.write_bytes(b"1" * (17 << 20))

@@ -215,29 +215,29 @@ static void collect_mentions(const struct candidates *found, struct map *mention
     }
 }
 
-/* The last decorated function that no other function mentions; NULL when there is none. */
-static struct nki_node *last_uncalled(const struct candidates *found) {
-    struct nki_node *last = NULL;
+/* Leaves of the decorated functions those that no other function mentions, unless that is none. */
+static void drop_called(struct candidates *found) {
     struct map mentions = {0};
+    size_t kept = 0;
     collect_mentions(found, &mentions);
     for (size_t i = 0; i < found->decorated.len; i++) {
         struct nki_node *function = found->decorated.at[i];
         const void *user = map_get(&mentions, function->function_def.name);
         if (!user || user == function)
-            last = function;
+            found->decorated.at[kept++] = function;
     }
+    if (kept)
+        found->decorated.len = kept;
     map_free(&mentions);
-    return last;
 }
 
-/* The only candidate. Of several decorated ones, the last that no other function calls. */
-static struct nki_node *choose(const struct candidates *found) {
-    if (found->decorated.len == 1)
-        return found->decorated.at[0];
-    if (found->decorated.len) {
-        struct nki_node *last = last_uncalled(found);
-        return last ? last : found->decorated.at[found->decorated.len - 1];
-    }
+/* The only candidate. Of several decorated ones, the last that no other function calls; where each
+ * is called, the last. */
+static struct nki_node *choose(struct candidates *found) {
+    if (found->decorated.len > 1)
+        drop_called(found);
+    if (found->decorated.len)
+        return found->decorated.at[found->decorated.len - 1];
     if (found->all.len == 1)
         return found->all.at[0];
     return found->named.len == 1 ? found->named.at[0] : NULL;
@@ -282,6 +282,23 @@ static struct nki_node *find_without_name(const struct nki_tree *tree, struct er
     vec_free(&found.named);
     vec_free(&found.all);
     return kernel;
+}
+
+void nki_print_other_kernels(const char *file, struct str text, struct buf *out) {
+    struct diag_list diags = {0};
+    struct nki_tree *tree = nki_parse(file, text, &diags);
+    struct candidates found = {.tree = tree};
+    each_function(tree, sort_candidate, &found);
+    if (found.decorated.len > 1)
+        drop_called(&found);
+    for (size_t i = 0; i + 1 < found.decorated.len; i++)
+        buf_printf(out, "%s" STR_FMT, i ? ", " : "",
+                   STR_ARG(found.decorated.at[i]->function_def.name));
+    vec_free(&found.decorated);
+    vec_free(&found.named);
+    vec_free(&found.all);
+    nki_tree_free(tree);
+    diag_free(&diags);
 }
 
 bool nki_has_kernel(const char *file, struct str text, const char *name, struct err *err) {

@@ -538,6 +538,11 @@ struct nki_node *nki_kernel_decorator(const struct nki_node *function);
 struct nki_node *nki_find_kernel(const struct nki_tree *tree, const char *name,
                                  struct err *err) CC_MUST_USE;
 
+/* Names the functions of a file, other than the kernel, that could as well have been meant: the
+ * decorated ones that no other function calls, or all decorated ones where each is called. Empty:
+ * there is no doubt. */
+void nki_print_other_kernels(const char *file, struct str text, struct buf *out);
+
 /* Whether a file of that text has a function of that name, decorated or not. False with *err
  * (ERR_USAGE), which says what there is. A text that cannot be read as a kernel's file passes:
  * where it is compiled, it is said better what is wrong with it. */

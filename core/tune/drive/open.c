@@ -49,6 +49,15 @@ static bool session_emit(struct tune_session *session, const struct tune_event *
            err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
 }
 
+/* The kernel of a file of several: what was asked for, or what the task says. */
+static const char *function_of(const struct tune_options *options, const struct task *task) {
+    struct str text = {task->kernel_text, task->kernel_len};
+    struct err none = {0};
+    if (options->function || !task->function)
+        return options->function;
+    return nki_has_kernel(task->kernel_path, text, task->function, &none) ? task->function : NULL;
+}
+
 static bool session_begin(struct tune_session *session, const struct tune_options *options,
                           const struct task *task, const char *id, struct err *err) {
     struct arena *arena = arena_new();
@@ -59,7 +68,7 @@ static bool session_begin(struct tune_session *session, const struct tune_option
     event.session.kernel = task->kernel_path;
     event.session.reference = task->reference_path;
     event.session.source = task->kernel_text;
-    event.session.function = options->function;
+    event.session.function = function_of(options, task);
     event.session.model = model;
     event.session.reference_source = reference_of(arena, task->reference_path);
     bool ok = tune_options_begin(&event.session, arena, options, err) &&

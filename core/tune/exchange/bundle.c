@@ -157,6 +157,8 @@ static void command_print(const struct bundle_task *task, const struct tune_stat
         buf_printf(out, "hone sim %s", task->kernel);
     if (!task->flat && task->reference)
         buf_printf(out, " --reference %s", task->reference);
+    if (state->function)
+        buf_printf(out, " --kernel-name %s", state->function);
     buf_printf(out, " --device %s", device);
     if (release && nki_release_find(release))
         buf_printf(out, " --release %s", nki_release_find(release));
@@ -472,6 +474,16 @@ bool tune_session_about(const char *session, char **kernel, char **reference, st
     }
     bundle_close(&bundle);
     return ok;
+}
+
+char *tune_session_function(const char *session) {
+    struct bundle bundle;
+    struct err none = {0};
+    char *function = NULL;
+    if (bundle_open(&bundle, session, &none))
+        function = mem_strdup(bundle.state->function);
+    bundle_close(&bundle);
+    return function;
 }
 
 static bool attempt_find(const struct tune_state *state, int number, const char *session,

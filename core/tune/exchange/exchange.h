@@ -52,6 +52,9 @@ bool tune_session_repair(const char *session, const char *to, struct tune_repair
 /* The kernel and the reference that a session's folder is about: new strings, the latter may be
  * NULL. */
 bool tune_session_about(const char *session, char **kernel, char **reference, struct err *err);
+/* The function that a session tunes as its kernel: a new string; NULL: it was told none, or it
+ * cannot be read. */
+char *tune_session_function(const char *session) CC_MUST_USE;
 /* An attempt of a session and what it is evaluated with, for questions to its profile: new strings,
  * NULL where the session does not say. */
 struct tune_session_kernel {
