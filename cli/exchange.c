@@ -135,8 +135,11 @@ static void find_again(char **path, const char *session) {
         return;
     char *whole = path_absolute(session), *hone = path_folder(whole), *task = path_folder(hone);
     char *beside = path_join(task, path_base(*path));
-    free(*path);
-    *path = beside;
+    if (file_exists(beside)) { /* otherwise it may be a seed's */
+        free(*path);
+        *path = mem_strdup(beside);
+    }
+    free(beside);
     free(task);
     free(hone);
     free(whole);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/store.h"
+#include "task/task.h"
 #include "tune/tune.h"
 
 /* Whether there was a session, even if only the files beside its log are left. */
@@ -29,9 +30,29 @@ static char *task_place(const char *path) {
     return real;
 }
 
+/* The session of a seed, which its name alone leads to; NULL: there is none. A new string. */
+static char *session_of_seed(const char *path) {
+    struct err none = {0};
+    struct task *task = file_exists(path) ? NULL : task_open(path, NULL, &none);
+    if (!task)
+        return NULL;
+    char *hone = path_join(task->folder, ".hone");
+    char *session = path_join(hone, task->name);
+    bool was = was_session(session);
+    free(hone);
+    task_free(task);
+    if (was)
+        return session;
+    free(session);
+    return NULL;
+}
+
 char *cli_session_of(const char *path, struct err *err) {
     if (was_session(path))
         return mem_strdup(path);
+    char *of_seed = session_of_seed(path);
+    if (of_seed)
+        return of_seed;
     bool dir = file_is_dir(path);
     char *whole = task_place(path);
     char *folder = dir ? mem_strdup(whole) : path_folder(whole);

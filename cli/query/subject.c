@@ -123,7 +123,9 @@ static bool time_attempt(struct subject *subject, struct err *err) {
     struct cli line = {0};
     bool ok = find_kernel(subject, err);
     if (ok) {
-        line = line_for(subject->cli, found->kernel, found->reference);
+        /* The reference of a seed in the binary is in the cache, where it may be gone. */
+        bool has = file_exists(found->kernel) || file_exists(found->reference);
+        line = line_for(subject->cli, found->kernel, has ? found->reference : NULL);
         ok = open_job(&line, &job, err);
     }
     if (ok) {

@@ -27,23 +27,26 @@ void task_free(struct task *task) {
     free(task);
 }
 
-/* The seed's name in "seeds/silu", "seeds/silu/" or "silu"; otherwise {NULL, 0}. */
+static bool is_kernel_of(const char *file, struct str *name) {
+    struct str rest = str_of(file), part;
+    if (!str_next(&rest, '/', &part) || !str_is(part, "seeds") || !str_next(&rest, '/', name))
+        return false;
+    return str_is(rest, "kernel.py");
+}
+
+/* The seed's name in "seeds/silu", "seeds/silu/", "silu" or "seeds/silu/kernel.py", as sessions
+ * and findings name a kernel in the binary; otherwise {NULL, 0}. */
 static struct str seed_of(const char *path) {
-    struct str name = str_of(path);
-    if (str_starts(name, "seeds/"))
+    struct str name = str_of(path), of_kernel;
+    if (is_kernel_of(path, &of_kernel))
+        name = of_kernel;
+    else if (str_starts(name, "seeds/"))
         name = (struct str){name.at + 6, name.len - 6};
     while (name.len && name.at[name.len - 1] == '/')
         name.len--;
     if (!name.len || memchr(name.at, '/', name.len) || name.at[0] == '.')
         return (struct str){NULL, 0};
     return name;
-}
-
-static bool is_kernel_of(const char *file, struct str *name) {
-    struct str rest = str_of(file), part;
-    if (!str_next(&rest, '/', &part) || !str_is(part, "seeds") || !str_next(&rest, '/', name))
-        return false;
-    return str_is(rest, "kernel.py");
 }
 
 struct str task_seed_name(size_t index) {

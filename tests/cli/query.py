@@ -185,6 +185,20 @@ class Query(unittest.TestCase):
         self.assertEqual(self.answer(self.task, "-- one\nSELECT 1 AS one"), [{"one": 1}])
         self.assertEqual(self.answer(self.task, "--\tone\nSELECT 1 AS one"), [{"one": 1}])
 
+    def test_the_session_of_a_seed_has_its_name(self):
+        """The seed is in the program, so that its kernel is no file."""
+        place = FOLDER / "of_a_seed"
+        place.mkdir()
+        done = hone("run", "silu", "--rounds", "1", "--seeds", "0", cwd=place)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for name in ("silu", "seeds/silu", ".hone/silu"):
+            done = hone("diff", name, "0", "1", "--json", cwd=place)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            both = json.loads(done.stdout)
+            self.assertEqual((both["before"]["attempt"], both["after"]["attempt"]), (0, 1))
+            self.ask(name + "#1", "SELECT count(*) FROM Instruction", cwd=place)
+        self.ask("silu", "SELECT count(*) FROM attempts", cwd=place)
+
     def test_what_is_no_kernel(self):
         os.mkfifo(FOLDER / "fifo.py")
         (FOLDER / "noise.py").write_bytes(bytes(range(256)) * 20)
