@@ -247,7 +247,6 @@ void act_undo(struct views *views, struct str args, struct views_request *reques
     undo_print(views->state, &back, &text);
     views_ask_confirm(views, "undo", text.at, undo_anyway);
     views->over.about = back.index;
-    views->over.yes = 'u';
     buf_free(&text);
 }
 

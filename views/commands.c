@@ -20,7 +20,6 @@ void views_leave(struct views *views, enum views_wish wish, struct views_request
     buf_puts(&text, wish == VIEWS_QUIT ? "Leave hone?" : "Leave this session?");
     views_ask_confirm(views, "leave", text.at, leave_anyway);
     views->over.about = (int)wish;
-    views->over.yes = 'q';
     buf_free(&text);
 }
 

@@ -174,10 +174,9 @@ struct over {
     struct pattern *typed;       /* what is searched for as far as it is typed; NULL: nothing */
     char wrong[160];             /* what is wrong with the pattern in the line, "": nothing */
     views_answer_fn *answer;
-    int scroll;   /* rows of a text that are above it */
-    size_t at;    /* the byte of a text that is to be in sight; 0: its beginning */
-    int about;    /* what the answer is about: a number of the one that asked */
-    uint32_t yes; /* a key that says yes besides y and Enter; 0: none */
+    int scroll; /* rows of a text that are above it */
+    size_t at;  /* the byte of a text that is to be in sight; 0: its beginning */
+    int about;  /* what the answer is about: a number of the one that asked */
 };
 
 /* What $EDITOR was opened for. */

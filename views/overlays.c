@@ -25,7 +25,6 @@ void views_ask_note(struct views *views, const char *title, const char *text, co
 void views_ask_confirm(struct views *views, const char *title, const char *text,
                        views_answer_fn *answer) {
     ask(views, OVERLAY_CONFIRM, title, text, answer);
-    views->over.yes = 0;
 }
 
 void views_show_text(struct views *views, const char *title, const char *text) {
@@ -183,9 +182,7 @@ static void confirm_event(struct views *views, const struct tui_event *event,
                           struct views_request *request) {
     if (event->kind != TUI_EVENT_KEY)
         return;
-    uint32_t yes = views->over.yes;
-    if (event->key.code == 'y' || event->key.code == TUI_KEY_ENTER ||
-        (yes && event->key.code == yes))
+    if (event->key.code == 'y' || event->key.code == 'Y')
         answer(views, STR("y"), request);
     else
         views->over.is = OVERLAY_NONE;

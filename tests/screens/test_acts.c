@@ -160,7 +160,7 @@ static void a_session_that_cannot_go_on_says_why(void **unused) {
     assert_true(shows(views, "", "s asks where to save it"));
     assert_int_equal(replay_keys(views, "Esc").wish, VIEWS_NOTHING);
     replay_keys(views, "q");
-    assert_int_equal(replay_keys(views, "q").wish, VIEWS_QUIT);
+    assert_int_equal(replay_keys(views, "y").wish, VIEWS_QUIT);
     state->is_lost = false;
     state->read_only = true;
     state->why_read_only = "/x cannot be written (Permission denied)";
@@ -322,6 +322,34 @@ static void going_back_says_that_a_plan_is_closed(void **unused) {
     tune_state_free(state);
 }
 
+/* The question says "y yes, any other no", and so it is, whatever key opened it. */
+static void only_y_says_yes(void **unused) {
+    (void)unused;
+    static const char *const others[] = {"Enter", "u", "q", "R", "Space", "Esc", "n", "Tab"};
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("measured", &now_ms);
+    struct views *views = views_that_act(state);
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        assert_true(shows(views, "u", "y yes   any other no"));
+        replay_keys(views, others[i]);
+        assert_int_equal(views->over.is, OVERLAY_NONE);
+        assert_true(shows(views, "7 Home R", "y yes   any other no"));
+        replay_keys(views, others[i]);
+        assert_int_equal(views->over.is, OVERLAY_NONE);
+        assert_true(shows(views, "1 q", "y yes   any other no"));
+        assert_int_equal(replay_keys(views, others[i]).wish, VIEWS_NOTHING);
+        assert_int_equal(views->over.is, OVERLAY_NONE);
+    }
+    said("");
+    assert_int_equal(replay_keys(views, "q Y").wish, VIEWS_QUIT);
+    replay_keys(views, "u y 7 Home R Y");
+    said("take-back 0 -\nrevert 0 -\n");
+    assert_int_equal(state->incumbent, 0);
+    buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
 /* It takes back one decision at a time, of a person or of the loop, and says which before. */
 static void undo_says_what_it_takes_back(void **unused) {
     (void)unused;
@@ -332,13 +360,13 @@ static void undo_says_what_it_takes_back(void **unused) {
     assert_true(
         shows(views, "u", "This takes back what the loop decided: #6 inconclusive (round 6)"));
     said("");
-    replay_keys(views, "n u Enter");
+    replay_keys(views, "n u y");
     said("take-back 0 -\n");
     assert_int_equal(state->attempts.at[6].status, TUNE_STATUS_OPEN);
     assert_int_equal(state->wait, TUNE_WAIT_PAUSED);
     assert_false(state->running);
     assert_true(shows(views, "u", "#5 keep (round 5)"));
-    replay_keys(views, "u");
+    replay_keys(views, "Y");
     said("take-back 0 -\n");
     assert_int_equal(state->attempts.at[5].status, TUNE_STATUS_OPEN);
     assert_int_equal(state->incumbent, 4);
@@ -369,7 +397,7 @@ static void what_was_taken_back_is_done_again(void **unused) {
     int64_t now_ms = 0;
     struct tune_state *state = replay_until("measured", &now_ms);
     struct views *views = views_that_act(state);
-    replay_keys(views, "u u u u");
+    replay_keys(views, "u y u y");
     said("take-back 0 -\ntake-back 0 -\n");
     replay_keys(views, "U U");
     said("do-again 0 -\ndo-again 0 -\n");
@@ -395,6 +423,7 @@ int main(void) {
         cmocka_unit_test(two_columns_work_or_it_is_said_why_not),
         cmocka_unit_test(one_roof_for_all),
         cmocka_unit_test(going_back_says_that_a_plan_is_closed),
+        cmocka_unit_test(only_y_says_yes),
         cmocka_unit_test(undo_says_what_it_takes_back),
         cmocka_unit_test(what_was_taken_back_is_done_again),
     };

@@ -102,7 +102,7 @@ static void each_view_looks_at_a_lane_of_its_own(void **unused) {
     draw_at(mine, 24, 80);
     assert_int_equal(mine->lane, 2);
     replay_keys(other, "} }");
-    replay_keys(mine, "} } u u"); /* back to what the decision was about */
+    replay_keys(mine, "} } u y"); /* back to what the decision was about */
     said("take-back 0 -\n");
     assert_int_equal(mine->lane, 2);
     assert_null(state->lanes.at[2].closed);
@@ -131,7 +131,7 @@ static void the_lane_looked_at_is_left_with_its_round(void **unused) {
     draw_at(views, 24, 80);
     assert_int_equal(state->lanes.len, 1);
     assert_int_equal(views->lane, 0);
-    replay_keys(views, "u u"); /* the lanes are back, and so is the one that is shown */
+    replay_keys(views, "u y"); /* the lanes are back, and so is the one that is shown */
     assert_int_equal(state->lanes.len, 6);
     assert_int_equal(views->lane, 1);
     tune_state_apply(state, state->seq + 1, now_ms, "round", "{\"round\": 3}");

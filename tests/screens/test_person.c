@@ -219,7 +219,7 @@ static void leaving_says_what_is_left(void **state) {
     assert_int_equal(leave_at(events, "planned", "q", "waits for you: plan").wish, VIEWS_NOTHING);
     assert_int_equal(leave_at(events, "planned", "C-c", "waits for you: plan").wish, VIEWS_NOTHING);
     assert_int_equal(leave_at(events, "planned", "q y", NULL).wish, VIEWS_QUIT);
-    assert_int_equal(leave_at(events, "planned", "q q", NULL).wish, VIEWS_QUIT);
+    assert_int_equal(leave_at(events, "planned", "q y", NULL).wish, VIEWS_QUIT);
     assert_int_equal(leave_at(events, "planned", "q n q n", NULL).wish, VIEWS_NOTHING);
     assert_int_equal(leave_at(events, "verifying", "q", "verify runs").wish, VIEWS_NOTHING);
     assert_int_equal(leave_at(calls, "streaming", "q", "paid for").wish, VIEWS_NOTHING);

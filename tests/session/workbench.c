@@ -89,7 +89,7 @@ static void it_keeps_its_person(void **state) {
     expect(terminal, "This waits for you: plan: ");
     terminal_type(terminal, "\033");
     expect_gone(terminal, "This waits for you");
-    terminal_type(terminal, "qq");
+    terminal_type(terminal, "qy");
     assert_int_equal(terminal_wait_exit(terminal, false), 0);
     terminal_free(terminal);
     terminal = start_on(*state, "small", 80, 24); /* whoever comes sees it */
@@ -133,7 +133,7 @@ static void a_session_that_is_free_again_is_taken_over(void **state) {
         if (killed)
             kill(terminal_pid(first), SIGKILL);
         else
-            terminal_type(first, "qq");
+            terminal_type(first, "qy");
         expect(second, "has left it; s takes it over");
         terminal_free(first);
         terminal_type(second, "s");
