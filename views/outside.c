@@ -73,7 +73,8 @@ void changed_event(struct views *views, const struct tui_event *event,
     int *scroll = &views->over.scroll;
     switch (event->key.code) {
     case 't':
-        choose(views, TUNE_ACT_TAKE_FILES, "taken in; the first kernel is measured again");
+        choose(views, TUNE_ACT_TAKE_FILES,
+               "taken in: tuning begins again at #0, which is measured again");
         break;
     case 'k': choose(views, TUNE_ACT_KEEP_FILES, "going on with the session's copies"); break;
     case 's':
@@ -90,7 +91,20 @@ void changed_event(struct views *views, const struct tui_event *event,
     }
 }
 
+/* What t leads to, before it is pressed. */
+static void follows_print(const struct tune_state *state, struct buf *text) {
+    if (state->attempts.len < 2)
+        return;
+    buf_puts(text, "t: numbers so far were judged by the old files and no longer count:\n"
+                   "   tuning begins again at #0, and u does not lead back.\n");
+    for (size_t i = 1; i < state->attempts.len; i++)
+        if (state->attempts.at[i].status == TUNE_STATUS_OPEN)
+            buf_printf(text, "   #%zu, which is under way, is given up.\n", i);
+    buf_puts(text, "k: all goes on as it is.\n\n");
+}
+
 static void text_of(const struct views *views, struct buf *text) {
+    follows_print(views->state, text);
     for (size_t i = 0; i < views->state->changed.len; i++) {
         const struct tune_file_change *change = &views->state->changed.at[i];
         buf_printf(text, "%s%s %s\n%s", i ? "\n" : "", change->name,

@@ -193,6 +193,32 @@ static void what_is_taken_in_is_measured_anew(void **unused) {
     fake_end(&fake);
 }
 
+/* What was under way is not left open for good, and the history says why. */
+static void what_was_under_way_is_given_up(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_GATE,
+                                         .step = TUNE_STEP_BENCHMARK,
+                                         .gate = TUNE_GATE_ASK});
+    start(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_int_equal(state->attempts.len, 2);
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_OPEN);
+    fake_file(fake.folder, "helper.py", "A = 7\n");
+    again(&fake);
+    state = fake_state(&fake);
+    assert_int_equal(state->changed.len, 1);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_TAKE_FILES});
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_REVERT);
+    assert_string_equal(state->attempts.at[1].reason,
+                        "given up: files of the task changed meanwhile");
+    assert_int_equal(state->attempts.at[0].status, TUNE_STATUS_KEEP);
+    again(&fake);
+    assert_int_equal(fake_state(&fake)->attempts.at[1].status, TUNE_STATUS_REVERT);
+    fake_end(&fake);
+}
+
 static void the_sessions_own_can_be_kept(void **unused) {
     (void)unused;
     struct fake fake;
@@ -683,6 +709,7 @@ int main(void) {
         cmocka_unit_test(a_kernel_that_is_gone_is_asked_about_too),
         cmocka_unit_test(data_that_is_read_is_kept_as_it_is),
         cmocka_unit_test(what_is_taken_in_is_measured_anew),
+        cmocka_unit_test(what_was_under_way_is_given_up),
         cmocka_unit_test(the_sessions_own_can_be_kept),
         cmocka_unit_test(what_the_reference_was_seen_to_read_is_kept),
         cmocka_unit_test(what_changed_since_it_was_read_is_not_taken_for_it),

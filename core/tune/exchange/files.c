@@ -193,6 +193,22 @@ static void tell_outdated(struct tune_session *session, int best) {
                       best);
 }
 
+/* What is under way was written for the task as it was. */
+static bool open_ones_end(struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    bool ok = true;
+    for (int id = 1; ok && (size_t)id < state->attempts.len; id++) {
+        if (state->attempts.at[id].status != TUNE_STATUS_OPEN)
+            continue;
+        ok = tune_emit(session, TUNE_ALL_LANES,
+                       TUNE_EVENT(DECIDED, decided, .attempt = id, .status = TUNE_STATUS_REVERT,
+                                  .reason = "given up: files of the task changed meanwhile"));
+        if (ok)
+            tune_export(session, id);
+    }
+    return ok;
+}
+
 bool tune_files_take(struct tune_session *session) {
     struct err err = {0};
     bool gone = kernel_is_gone(session);
@@ -216,7 +232,8 @@ bool tune_files_take(struct tune_session *session) {
     if (!ok)
         tune_give_up(session, TUNE_ALL_LANES, false, "the changed files cannot be stored: %s",
                      err.text);
-    ok = ok && tune_emit(session, TUNE_ALL_LANES, &event) && closure_emit(session, closure, true);
+    ok = ok && open_ones_end(session) && tune_emit(session, TUNE_ALL_LANES, &event) &&
+         closure_emit(session, closure, true);
     if (ok)
         tell_outdated(session, best);
     if (ok)
