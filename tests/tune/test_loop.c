@@ -109,6 +109,23 @@ static void what_lies_inside_the_models_error_is_not_kept_unasked(void **unused)
     }
 }
 
+/* Seeds that were not run are no seeds on which it is wrong. */
+static void the_gate_says_why_seeds_were_not_run(void **unused) {
+    (void)unused;
+    static const struct fake_plan plans[] = {{"slower", SOURCE("1200", "500", "a"), 0.4, NULL}};
+    struct fake fake;
+    fake_begin(&fake, plans, COUNT_OF(plans), TUNE_GATE_AUTO);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_SET_GATE,
+                                         .step = TUNE_STEP_VERIFY,
+                                         .gate = TUNE_GATE_ASK});
+    run(&fake);
+    const struct tune_step_view *verify = &fake_state(&fake)->steps[TUNE_STEP_VERIFY];
+    assert_int_equal(verify->is, TUNE_IS_OK);
+    assert_string_equal(verify->summary,
+                        "correct on the first seed; the other 4 were not run: it is not faster");
+    fake_end(&fake);
+}
+
 static void each_way_to_end_is_told_apart(void **unused) {
     (void)unused;
     static const struct fake_plan plans[] = {{"slower", SOURCE("1200", "500", "a"), 0.4, NULL},
@@ -458,6 +475,7 @@ int main(void) {
         cmocka_unit_test(gains_are_kept_and_losses_reverted),
         cmocka_unit_test(a_prediction_of_the_judge_is_computed),
         cmocka_unit_test(what_lies_inside_the_models_error_is_not_kept_unasked),
+        cmocka_unit_test(the_gate_says_why_seeds_were_not_run),
         cmocka_unit_test(each_way_to_end_is_told_apart),
         cmocka_unit_test(a_broken_candidate_gets_three_repair_turns),
         cmocka_unit_test(the_compilers_own_error_gets_one_repair_turn),

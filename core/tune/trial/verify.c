@@ -103,12 +103,17 @@ void tune_verify_job(struct tune_session *session, int lane, bool rest,
 
 static void verify_end(struct tune_session *session, int lane, const struct tune_attempt *attempt) {
     const char *wrong = tune_why_wrong(attempt);
+    size_t run = attempt->seeds.len, left = run == 1 ? session->state->seeds.len - run : 0;
     if (wrong)
         tune_step_done(session, lane, TUNE_STEP_VERIFY, TUNE_IS_FAILED, "%s", wrong);
     else if (session->state->model)
         tune_step_done(session, lane, TUNE_STEP_VERIFY, TUNE_IS_OK, "the model runs with it%s%s",
                        attempt->verdict.correct_why ? ": " : "",
                        attempt->verdict.correct_why ? attempt->verdict.correct_why : "");
+    else if (session->place.modelled && attempt->verdict.correct == TUNE_ANSWER_YES && left)
+        tune_step_done(session, lane, TUNE_STEP_VERIFY, TUNE_IS_OK,
+                       "correct on the first seed; the other %zu %s not run: it is not faster",
+                       left, left == 1 ? "was" : "were");
     else
         tune_step_done(session, lane, TUNE_STEP_VERIFY, TUNE_IS_OK, "correct on %zu of %zu %s",
                        attempt->seeds.len, session->state->seeds.len,
