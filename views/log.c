@@ -30,13 +30,18 @@ static bool same_text(const char *a, const char *b) {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
+/* Whether one of them is about a source that the other's turn replaced. */
+static bool is_other_turn(const struct tune_log *a, const struct tune_log *b) {
+    return a->attempt == b->attempt && a->turn != b->turn;
+}
+
 /* Whether both belong to one piece of work: attempts of a sweep differ only in a number. */
 static bool belong_together(const struct tune_state *state, const struct tune_log *a,
                             const struct tune_log *b) {
     const struct tune_attempt *one = tune_state_attempt(state, a->attempt);
     const struct tune_attempt *other = tune_state_attempt(state, b->attempt);
     if (a->attempt == b->attempt)
-        return a->lane == b->lane;
+        return a->lane == b->lane && a->turn == b->turn;
     return one && other && one->plan.sweep && other->plan.sweep &&
            strcmp(one->plan.sweep, other->plan.sweep) == 0;
 }
@@ -62,7 +67,8 @@ static bool fold(struct log_rows *rows, const struct tune_state *state,
         const struct tune_log *other = &state->logs.at[row->log];
         if (row->from)
             continue;
-        if (other->attempt != log->attempt && !belong_together(state, other, log))
+        if (is_other_turn(other, log) ||
+            (other->attempt != log->attempt && !belong_together(state, other, log)))
             return false;
         looked++;
         if (is_same(state, other, log)) {
@@ -117,10 +123,11 @@ static bool names_line(const struct log_rows *rows, const struct tune_state *sta
 
 int log_rows_cause(const struct log_rows *rows, const struct tune_state *state, int *first) {
     size_t end = rows->all.len, error = end, begin = end;
-    int attempt = end ? state->logs.at[rows->all.at[end - 1].log].attempt : -1, cause = -1;
+    const struct tune_log *last = end ? &state->logs.at[rows->all.at[end - 1].log] : NULL;
+    int cause = -1;
     for (; begin > 0; begin--) {
         const struct tune_log *log = &state->logs.at[rows->all.at[begin - 1].log];
-        if (!is_loud(log) || log->attempt != attempt)
+        if (!is_loud(log) || log->attempt != last->attempt || is_other_turn(log, last))
             break;
         bool is = log->level == TUNE_LEVEL_ERROR && rows->all.at[begin - 1].from == 0;
         error = is ? begin - 1 : error;

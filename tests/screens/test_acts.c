@@ -114,6 +114,41 @@ static void findings_can_be_read(void **unused) {
     tune_state_free(state);
 }
 
+/* What a turn mended is not counted with what the next one has, and is not in the way of it. */
+static void findings_of_another_turn_are_rows_of_their_own(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("verifying", &now_ms);
+    struct views *views = views_that_act(state);
+    for (int turn = 0; turn < 2; turn++) {
+        struct buf json = {0};
+        buf_printf(&json,
+                   "{\"attempt\": 3, \"parent\": 0, \"round\": 3, \"source\": \"# %d\", "
+                   "\"author\": \"you\", \"repairs\": %d}",
+                   turn, turn);
+        tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "attempt", json.at);
+        buf_free(&json);
+        if (turn == 0)
+            found(state, "error", "kernel.py", 21, "mended since");
+        found(state, "error", "kernel.py", 23, "tile has no value");
+        found(state, "error", "kernel.py", 23, "tile has no value");
+    }
+    struct log_rows rows = {.seq = -1};
+    const struct filter none = {0};
+    const struct log_filter all = {.attempt = -1, .pattern = &none};
+    log_rows_update(&rows, state, &all, 100);
+    size_t count = rows.all.len;
+    assert_int_equal(rows.all.at[count - 1].times, 2);
+    assert_int_equal(rows.all.at[count - 2].times, 2);
+    assert_int_equal(rows.all.at[count - 1].log, (int)state->logs.len - 2);
+    int first = -1;
+    assert_int_equal(log_rows_cause(&rows, state, &first), (int)count - 1);
+    assert_int_equal(first, (int)count - 1);
+    vec_free(&rows.all);
+    views_free(views);
+    tune_state_free(state);
+}
+
 /* Attempts of a sweep that all fail for the same reason show it once. */
 static void findings_of_a_sweep_are_one_row(void **unused) {
     (void)unused;
@@ -415,6 +450,7 @@ int main(void) {
         cmocka_unit_test(messages_answer),
         cmocka_unit_test(gates_go_through_their_settings),
         cmocka_unit_test(findings_can_be_read),
+        cmocka_unit_test(findings_of_another_turn_are_rows_of_their_own),
         cmocka_unit_test(findings_of_a_sweep_are_one_row),
         cmocka_unit_test(a_session_that_cannot_go_on_says_why),
         cmocka_unit_test(a_finding_in_an_imported_file_opens_that_file),

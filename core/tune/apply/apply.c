@@ -34,6 +34,8 @@ static void log_add(struct tune_state *state, struct tune_log log, const char *p
     int64_t number = state->logs_gone + (int64_t)state->logs.len;
     log.phase = tune_keep(state, phase ? phase : "");
     log.text = arena_strdup(log_texts(state, number), text ? text : "");
+    const struct tune_attempt *attempt = tune_state_attempt(state, log.attempt);
+    log.turn = attempt ? attempt->source_seq : 0;
     *vec_push(&state->logs) = log;
 }
 

@@ -199,6 +199,7 @@ struct tune_log {
     int attempt;    /* -1 when it belongs to none */
     int lane;       /* -1: of a round without lanes, or of all of them */
     int diagnostic; /* index into state.diagnostics, or -1 */
+    int64_t turn;   /* the attempt's source_seq then: another turn has another one */
 };
 
 /* An experience went out to the planner of a round, in the calls from `call` on. */
