@@ -11,6 +11,7 @@ static void print_json(const struct cli_job *job, const struct runner_result *re
                        double elapsed_s) {
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "kernel", job->task->kernel_path);
+    cli_json_text(object, "function", result->kernel_name);
     cJSON_AddStringToObject(object, "device", result->device);
     cJSON_AddStringToObject(object, "dialect", result->dialect);
     cli_json_text(object, "release", result->release);
@@ -57,6 +58,7 @@ int cli_check(const struct cli *cli) {
         if (!runner_check(&job.job, &result, &err)) {
             status = cli_fail(cli, &err);
         } else {
+            cli_job_say_others(&job, "check", result.kernel_name);
             double elapsed_s = (double)(clock_monotonic_ns() - start) * 1e-9;
             if (cli_has(cli, "json"))
                 print_json(&job, &result, elapsed_s);

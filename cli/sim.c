@@ -308,6 +308,7 @@ static int evaluate_and_print(struct sim *sim) {
     free(folder);
     if (!write_junit(sim, &err) && sim->result.failure.kind == ERR_NONE)
         sim->result.failure = err;
+    cli_job_say_others(&sim->job, "sim", sim->result.kernel_name);
     if (cli_has(sim->cli, "json")) {
         explain_answers(sim);
         cli_sim_print_json(sim);

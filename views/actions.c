@@ -487,10 +487,8 @@ void act_precision(struct views *views, struct str args, struct views_request *r
     (void)request;
     if (!args.len)
         precision_ask(views);
-    else if (!str_is(args, "keep") && !str_is(args, "split") && !str_is(args, "any"))
+    else if (!precision_set(views, args))
         views_say(views, true, "say one of these: precision keep, split or any");
-    else
-        act_text(views, TUNE_ACT_SET_PRECISION, args);
 }
 
 void act_allow(struct views *views, struct str args, struct views_request *request) {

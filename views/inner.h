@@ -407,6 +407,8 @@ void changed_draw(struct views *views, struct tui_area area);
 /* precision.c: the question which precision the session allows; it opens by itself once */
 void precision_follow(struct views *views);
 void precision_ask(struct views *views);
+/* Sets it to keep, split or any, and says what that means. False: it is no such word. */
+bool precision_set(struct views *views, struct str word);
 void question_close(struct views *views);
 void question_event(struct views *views, const struct tui_event *event,
                     struct views_request *request);

@@ -11,14 +11,24 @@ static const char *const means[TUNE_PRECISIONS] = {
     [TUNE_PRECISION_ANY] = "whatever the tolerance takes",
 };
 
+bool precision_set(struct views *views, struct str word) {
+    int which = 0;
+    while (which < TUNE_PRECISIONS &&
+           !str_is(word, tune_precision_word((enum tune_precision)which)))
+        which++;
+    if (which == TUNE_PRECISIONS)
+        return false;
+    const char *known = tune_precision_word((enum tune_precision)which);
+    if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_SET_PRECISION, .text = known}))
+        views_say(views, false, "precision %s: %s", known, means[which]);
+    return true;
+}
+
 static void choose(struct views *views, struct str text, struct views_request *request) {
     long long which;
     (void)request;
-    if (!str_to_int(text, &which) || which < 0 || which >= TUNE_PRECISIONS)
-        return;
-    const char *word = tune_precision_word((enum tune_precision)which);
-    if (views_act(views, &(struct tune_action){.kind = TUNE_ACT_SET_PRECISION, .text = word}))
-        views_say(views, false, "precision %s: %s", word, means[which]);
+    if (str_to_int(text, &which) && which >= 0 && which < TUNE_PRECISIONS)
+        precision_set(views, str_of(tune_precision_word((enum tune_precision)which)));
 }
 
 /* The question that opened by itself is answered by leaving it, too: it is not put again. */
@@ -43,6 +53,7 @@ static void ask(struct views *views, views_answer_fn *answer) {
         buf_free(&text);
     }
     views_open_question(views, "precision: you decide (times are computed)", answer);
+    tui_menu_at(&views->over.menu, (int)tune_precision_allowed(state));
 }
 
 void precision_ask(struct views *views) {

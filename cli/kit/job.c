@@ -179,6 +179,12 @@ int cli_job_open(const struct cli *cli, struct cli_job *job) {
     return status == CLI_OK ? read_seeds(cli, job) : status;
 }
 
+void cli_job_say_others(const struct cli_job *job, const char *command, const char *taken) {
+    if (job->others.len && *taken)
+        cli_say(stderr, "hone %s: %s is taken; --kernel-name takes another one: %s\n", command,
+                taken, job->others.at);
+}
+
 void cli_job_close(struct cli_job *job) {
     task_free(job->task);
     free(job->function);

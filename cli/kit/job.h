@@ -22,6 +22,8 @@ struct cli_job {
 /* Reads the kernel, the reference and the options. CLI_OK, or, after a message, the exit status. */
 int cli_job_open(const struct cli *cli, struct cli_job *job);
 void cli_job_close(struct cli_job *job);
+/* Says on stderr which of several kernels of the file was taken, where none was named. */
+void cli_job_say_others(const struct cli_job *job, const char *command, const char *taken);
 
 /* Makes the reference put the inputs of the job's first seed into the cache, or, where shapes are
  * enough, those of any seed, unless they are there. *err says why it could not. */

@@ -465,6 +465,11 @@ class Sim(Commands):
     def test_of_several_kernels_one_is_named(self):
         twice = CURRENT.replace("def kernel", "def twice")
         folder = make_task("two_kernels", twice + "\n\n" + CURRENT.split("\n\n\n", 1)[1])
+        for command in (["sim", folder, "--no-verify"], ["check", folder]):
+            done = run(*command)
+            self.assertIn(f"hone {command[0]}: kernel is taken; --kernel-name takes another one: "
+                          "twice", done.stderr)
+            self.assertEqual(json.loads(run(*command, "--json").stdout)["function"], "kernel")
         self.assertIn("(kernel, current", run("sim", folder, "--no-verify").stdout)
         named = run("sim", folder, "--no-verify", "--kernel-name", "twice")
         self.assertIn("(twice, current", named.stdout)

@@ -409,6 +409,32 @@ static void the_question_of_precision_comes_once(void **unused) {
     }
 }
 
+/* The list begins at what is set, and a word that was typed is answered like one of the list. */
+static void the_precision_is_said_whichever_way_it_is_set(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("planned", &state);
+    happens(state, "act", "{\"action\": \"precision\", \"text\": \"split\"}");
+    replay_keys(views, ": p r e c i s i o n Enter");
+    assert_true(shows(views, "", "› now       split"));
+    replay_keys(views, "Esc : p r e c i s i o n Space k e e p Enter");
+    said("precision 0 keep\n");
+    assert_true(shows(views, "", "precision keep: never in narrower types"));
+    over(views, state);
+}
+
+/* Why the kernel takes its time is closed before the screen that it was opened on. */
+static void esc_closes_one_thing_of_the_profile(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("kept", &state);
+    assert_true(shows(views, "5 W", "critical path"));
+    assert_true(shows(views, "Esc", "cost per line"));
+    replay_keys(views, "Esc");
+    assert_int_equal(views->view, VIEW_WORKBENCH);
+    over(views, state);
+}
+
 /* Until a person was asked, a decision is the loop's proposal. */
 static void what_waits_at_its_gate_is_not_kept_yet(void **unused) {
     (void)unused;
@@ -444,6 +470,8 @@ int main(void) {
         cmocka_unit_test(a_metric_is_explained_where_it_stands),
         cmocka_unit_test(a_rejected_plan_stays_rejected),
         cmocka_unit_test(the_question_of_precision_comes_once),
+        cmocka_unit_test(the_precision_is_said_whichever_way_it_is_set),
+        cmocka_unit_test(esc_closes_one_thing_of_the_profile),
         cmocka_unit_test(what_waits_at_its_gate_is_not_kept_yet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,6 +88,12 @@ void tui_menu_rows(struct tui_menu *menu, const struct tui_menu_row *rows, int c
     tui_list_go(&menu->list, cursor);
 }
 
+void tui_menu_at(struct tui_menu *menu, int value) {
+    for (size_t i = 0; i < menu->shown.len; i++)
+        if (menu->shown.at[i] >= 0 && menu->rows[menu->shown.at[i]].value == value)
+            tui_list_go(&menu->list, (int)i);
+}
+
 void tui_menu_free(struct tui_menu *menu) {
     tui_field_free(&menu->filter);
     vec_free(&menu->shown);

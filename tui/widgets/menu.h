@@ -26,6 +26,8 @@ void tui_menu_open(struct tui_menu *menu, const struct tui_menu_row *rows, int c
 void tui_menu_question(struct tui_menu *menu, const struct tui_menu_row *rows, int count);
 /* Gives the same list other rows. What was typed, and the cursor, stay. */
 void tui_menu_rows(struct tui_menu *menu, const struct tui_menu_row *rows, int count);
+/* The cursor goes to the row of that value, if it is shown. */
+void tui_menu_at(struct tui_menu *menu, int value);
 void tui_menu_free(struct tui_menu *menu);
 enum tui_answer tui_menu_event(struct tui_menu *menu, const struct tui_event *event);
 /* The value of the row under the cursor; -1 when no row is shown. */

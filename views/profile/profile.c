@@ -552,6 +552,15 @@ static struct tui_list *profile_list(struct views *views) {
                                               : &profile->list;
 }
 
+/* W opened it, and Esc closes it. */
+static bool profile_back(struct views *views) {
+    struct profile *profile = profile_of(views);
+    bool is_open = profile->part == PROFILE_ACCOUNT;
+    if (is_open)
+        profile->part = PROFILE_LINES;
+    return is_open;
+}
+
 /* The part of the screen that shows stays the same. */
 static void profile_forget(struct views *views) {
     struct profile *profile = profile_of(views);
@@ -612,6 +621,7 @@ const struct screen profile_screen = {
     .list = profile_list,
     .line_of = profile_line,
     .sideways = profile_sideways,
+    .back = profile_back,
     .complete = profile_query_complete,
     .enter = profile_enter,
     .words = GLOSSARY_METRIC,
