@@ -48,9 +48,10 @@ static inline void said(const char *expected) {
     buf_clear(&done);
 }
 
-/* Whether the screen has the text after the keys. */
-static inline bool shows(struct views *views, const char *keys, const char *text) {
-    struct tui_canvas *canvas = tui_canvas_new(40, 120, false);
+/* Whether a screen of that size has the text after the keys. */
+static inline bool shows_at(struct views *views, int rows, int cols, const char *keys,
+                            const char *text) {
+    struct tui_canvas *canvas = tui_canvas_new(rows, cols, false);
     struct buf screen = {0};
     replay_keys(views, keys);
     views_draw(views, tui_area_all(canvas), REPLAY_START_MS);
@@ -61,6 +62,10 @@ static inline bool shows(struct views *views, const char *keys, const char *text
     buf_free(&screen);
     tui_canvas_free(canvas);
     return there;
+}
+
+static inline bool shows(struct views *views, const char *keys, const char *text) {
+    return shows_at(views, 40, 120, keys, text);
 }
 
 static inline void acts_begin(void) {

@@ -423,6 +423,17 @@ static void the_precision_is_said_whichever_way_it_is_set(void **unused) {
     over(views, state);
 }
 
+/* At 80 columns the first kernel's evaluation is looked at, not a proposal that is not there. */
+static void the_first_evaluation_shows_on_a_small_screen(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("profiling", &state);
+    happens(state, "log", "{\"phase\": \"benchmark\", \"text\": \"1.25 ms (modelled)\"}");
+    assert_true(shows_at(views, 24, 80, "", "1.25 ms (modelled)"));
+    assert_false(shows_at(views, 24, 80, "Tab", "1.25 ms (modelled)"));
+    over(views, state);
+}
+
 /* Why the kernel takes its time is closed before the screen that it was opened on. */
 static void esc_closes_one_thing_of_the_profile(void **unused) {
     (void)unused;
@@ -472,6 +483,7 @@ int main(void) {
         cmocka_unit_test(the_question_of_precision_comes_once),
         cmocka_unit_test(the_precision_is_said_whichever_way_it_is_set),
         cmocka_unit_test(esc_closes_one_thing_of_the_profile),
+        cmocka_unit_test(the_first_evaluation_shows_on_a_small_screen),
         cmocka_unit_test(what_waits_at_its_gate_is_not_kept_yet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@ struct workbench {
     int hunk, step;            /* step: the one looked at, -1: none */
     int stop;                  /* the gate at which the loop stood when last drawn, -1: none */
     bool stopped;              /* the loop stood then, at a gate or not */
+    bool first;                /* the first kernel was being evaluated then */
     enum tune_step hunks_step; /* the loop's step when the person began to go through hunks */
     struct tui_list panes[PANE_COUNT];
     struct tui_rect pane_spots[PANE_COUNT], step_spots[TUNE_STEPS];

@@ -38,7 +38,7 @@ static void workbench_forget(struct views *views) {
     buf_free(&bench->costs);
     bench->proposed = NULL;
     bench->costs_seq = -1;
-    bench->hunks = bench->zoomed = bench->kernel_moved = bench->stopped = false;
+    bench->hunks = bench->zoomed = bench->kernel_moved = bench->stopped = bench->first = false;
     bench->step = bench->stop = -1;
     for (int i = 0; i < PANE_COUNT; i++)
         bench->panes[i] = (struct tui_list){.follow = i == PANE_DEVICE};
@@ -138,11 +138,22 @@ static void show_what_failed(struct views *views) {
     bench->stopped = stopped;
 }
 
+/* Where one pane shows, what the device says of the first kernel is shown instead of a proposal
+ * that is not there yet; Tab still goes to others. */
+static void show_first(struct views *views, bool tabs) {
+    struct workbench *bench = workbench_of(views);
+    bool first = views->state->steps[TUNE_STEP_PROFILE].is == TUNE_IS_RUNNING;
+    if (first && !bench->first && tabs && !bench->zoomed && bench->pane == PANE_PROPOSAL)
+        bench->pane = PANE_DEVICE;
+    bench->first = first;
+}
+
 /* Where one pane shows, a new stop brings the one that matters, once: Tab still goes to others. A
  * zoomed proposal makes room for what came of it; other panes stay zoomed until a person goes. */
 static void show_what_waits(struct views *views, bool tabs) {
     struct workbench *bench = workbench_of(views);
     int stop = views->state->wait == TUNE_WAIT_GATE ? (int)views->state->wait_step : -1;
+    show_first(views, tabs);
     if (stop >= 0 && stop != bench->stop) {
         if (bench->pane == PANE_PROPOSAL && matters[stop] != PANE_PROPOSAL)
             bench->zoomed = false;
