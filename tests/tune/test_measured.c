@@ -384,7 +384,8 @@ static void several_are_measured_at_once_each_on_its_own_occasion(void **state) 
     assert_true(fake_try(&fake, (struct tune_action){.kind = TUNE_ACT_APPROVE}));
     assert_true(loop_run_until_idle(fake.loop, 60000));
     assert_int_equal(fake.place.started - before, 2);
-    assert_string_equal(fake.place.occasion, "2.0");
+    /* whichever of the two began last */
+    assert_true(!strcmp(fake.place.occasion, "1.0") || !strcmp(fake.place.occasion, "2.0"));
     fake.place.slow = false;
     for (struct fake_run *run = fake.place.runs; run; run = run->next)
         run->timer = loop_timer_start(fake.loop, 0, 0, fake_finish, run);
