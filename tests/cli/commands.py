@@ -297,8 +297,8 @@ class Sim(Commands):
         for name, kernel in (("legacy", LEGACY), ("current", CURRENT)):
             out = self.sim(make_task(name, kernel))
             self.assertEqual(list(out), [
-                "kernel", "device", "dialect", "release", "compiles", "correct", "credible", "wall",
-                "seeds", "latency_us", "low_us", "high_us", "floor_us", "floor_split_us",
+                "kernel", "function", "device", "dialect", "release", "compiles", "correct", "credible",
+                "wall", "seeds", "latency_us", "low_us", "high_us", "floor_us", "floor_split_us",
                 "floor_any_us", "instructions", "cores", "predicted_us", "metrics", "causes",
                 "diagnostics", "elapsed_s"])
             self.assertEqual(out["dialect"], name)
