@@ -298,12 +298,20 @@ class Reference:
         if "torch" in sys.modules:
             sys.modules["torch"].manual_seed(drawn)
         inputs = self.names["get_inputs"](**wanted)
+        if isinstance(inputs, np.ndarray) or is_torch(inputs):
+            inputs = [inputs]
         if isinstance(inputs, tuple):
             inputs = list(inputs)
-        if not isinstance(inputs, list):
-            raise Unusable(f"get_inputs() returned {type(inputs).__name__}; it must return a list")
+        if not isinstance(inputs, (list, dict)):
+            raise Unusable(f"get_inputs() returned {type(inputs).__name__}; it must return a list, "
+                           "or a dict of keyword arguments")
         self.seed, self.inputs = seed, inputs
         return inputs
+
+    def forward(self, inputs):
+        """What forward makes of inputs: a list's are its arguments, a dict's its keywords."""
+        forward = self.names["forward"]
+        return forward(**inputs) if isinstance(inputs, dict) else forward(*inputs)
 
     def kernel_inputs(self, seed):
         """The kernel's arguments, each as a Given; what is in a container follows it."""
@@ -393,7 +401,7 @@ class Reference:
 
     def outputs(self, seed):
         """What forward returns, as a list of arrays, and whether it was one or several."""
-        result = self.names["forward"](*self.begin(seed))
+        result = self.forward(self.begin(seed))
         self.seed = self.inputs = None        # forward may have changed its arguments
         if result is None:
             raise Unusable("forward() returned nothing; it must return an array or a tuple of "

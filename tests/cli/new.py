@@ -113,6 +113,13 @@ def forward(x):
     y = x * 2
     return np.concatenate([y, x, y], axis=1), np.concatenate([np.concatenate([-x, x]), x])
 """,
+    "keywords": """import numpy as np
+def get_inputs():
+    return {"b": np.random.randn(96, 50).astype(np.float32), "eps": 1e-3,
+            "a": np.random.randn(200, 96).astype(np.float32)}
+def forward(a, b, eps):
+    return np.exp(-np.abs(a @ b)) + eps
+""",
     "whole": inputs_of((64, 5000)) + """
 def forward(x):
     return np.sqrt((x * x).sum()), x / x.max()

@@ -293,6 +293,38 @@ static void each_output_may_have_its_own_tolerance(void **state) {
     free(path);
 }
 
+static void inputs_of_a_dict_are_keywords(void **state) {
+    char *path = put(state, "keywords.py",
+                     HEAD "def get_inputs():\n"
+                          "    return {'y': np.full(2, 5, np.float32), 'x': np.ones(2, np.float32),"
+                          " 'scale': 3}\n"
+                          "def forward(x, y, scale=1):\n    return (x - y) * scale\n");
+    struct answers answers = {0};
+    float data[] = {-12, -12};
+    struct array output = {DTYPE_FLOAT32, 1, {2}, data};
+    compare(path, &output, 1, &answers);
+    assert_true(answers.compared && answers.comparison.rel_l2 == 0);
+    const char *const names[] = {"y", "x", "scale"};
+    assert_int_equal(answers.inputs->count, COUNT_OF(names));
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        assert_string_equal(answers.inputs->values[i].name, names[i]);
+    free_answers(&answers);
+    free(path);
+}
+
+static void an_array_alone_is_the_one_input(void **state) {
+    char *path = put(state, "alone.py",
+                     HEAD "def get_inputs():\n    return np.ones((3, 2), np.float32)\n"
+                          "def forward(x):\n    return x\n");
+    struct answers answers = {0};
+    prepare(path, 0, 20, &answers);
+    assert_non_null(answers.inputs);
+    assert_int_equal(answers.inputs->count, 1);
+    assert_int_equal(answers.inputs->values[0].kind, TASK_ARRAY);
+    free_answers(&answers);
+    free(path);
+}
+
 static void arguments_may_be_made_of_others(void **state) {
     char *path =
         put(state, "nested.py",
@@ -837,6 +869,8 @@ int main(void) {
         cmocka_unit_test(several_outputs_keep_their_order),
         cmocka_unit_test(where_the_reference_is_infinite_the_kernel_must_be),
         cmocka_unit_test(each_output_may_have_its_own_tolerance),
+        cmocka_unit_test(inputs_of_a_dict_are_keywords),
+        cmocka_unit_test(an_array_alone_is_the_one_input),
         cmocka_unit_test(arguments_may_be_made_of_others),
         cmocka_unit_test(tensors_of_torch_are_arrays),
         cmocka_unit_test(outputs_that_do_not_fit_are_the_kernels_fault),

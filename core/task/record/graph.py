@@ -81,10 +81,9 @@ class Recorded(Reference):
         Outline.fill = 0
         self.forget()
         self.load()
-        given = [self.argument(i, value) for i, value in enumerate(self.some_inputs(seed))]
+        given = self.recording(self.some_inputs(seed))
         arguments = self.kernel_arguments(given)
-        forward = self.names["forward"]
-        made = self.tensors.forward(forward, given) if self.tensors else forward(*given)
+        made = self.tensors.forward(self.forward, given) if self.tensors else self.forward(given)
         made = tuple(made.values()) if isinstance(made, dict) else made
         several = list(made) if isinstance(made, (list, tuple)) else [made]
         if not several or any(value is None for value in several):
@@ -111,6 +110,12 @@ class Recorded(Reference):
                 raise NeedsNumbers from None
             return self.given
 
+    def recording(self, inputs):
+        """Inputs as get_inputs returns them, with arrays that record."""
+        values = inputs.values() if isinstance(inputs, dict) else inputs
+        made = [self.argument(i, value) for i, value in enumerate(values)]
+        return dict(zip(inputs, made)) if isinstance(inputs, dict) else made
+
     def argument(self, i, value):
         """An argument of forward: an array becomes one that records, a number stays a number."""
         if isinstance(value, (list, tuple)):
@@ -128,25 +133,28 @@ class Recorded(Reference):
         return Traced.of(RECORDING.add("input", [], value.shape, value.dtype, argument=i))
 
     def kernel_arguments(self, given):
-        """The kernel's arguments: the nodes of arrays, and numbers as they are."""
+        """The kernel's arguments: the nodes of arrays, and numbers as they are. Keywords have their
+        own names, other arguments those of forward's parameters."""
         transform = self.names.get("transform_to_nki_inputs")
-        values = transform(list(given)) if transform else given
+        values = transform(given.copy()) if transform else given
         values = values if isinstance(values, (list, tuple, dict)) else [values]
-        if isinstance(values, dict) or any(contained(value) for value in values):
-            raise Untraced("the kernel takes keywords, tuples, dicts or classes")
+        named = values if isinstance(values, dict) else None
+        values = list(values.values()) if named is not None else values
+        if any(contained(value) for value in values):
+            raise Untraced("the kernel takes tuples, dicts or classes")
         wanted = self.names.get("nki_input_dtypes") or [None] * len(values)
-        rows = []
-        for value, dtype in zip(values, wanted):
-            if self.tensors and isinstance(value, self.tensors.kind):
-                is_bf16 = value.dtype == self.tensors.torch.bfloat16
-                value, dtype = value.array, dtype or ("bfloat16" if is_bf16 else None)
-            if isinstance(value, Traced):
-                dtype = dtype or NARROWED.get(value.dtype.name, value.dtype.name)
-                rows.append({"node": value.now(), "dtype": dtype, **self.name_of(value.now())})
-            else:
-                rows.append({"value": None if value is None else str(value)})
-        return rows
+        names = list(named) if named is not None else [None] * len(values)
+        return [self.kernel_argument(*row) for row in zip(values, wanted, names)]
 
+    def kernel_argument(self, value, dtype, name):
+        if self.tensors and isinstance(value, self.tensors.kind):
+            is_bf16 = value.dtype == self.tensors.torch.bfloat16
+            value, dtype = value.array, dtype or ("bfloat16" if is_bf16 else None)
+        name = {"name": name} if name else {}
+        if not isinstance(value, Traced):
+            return {"value": None if value is None else str(value), **name}
+        dtype = dtype or NARROWED.get(value.dtype.name, value.dtype.name)
+        return {"node": value.now(), "dtype": dtype, **(name or self.name_of(value.now()))}
 
     def name_of(self, node):
         """The name of forward's parameter from which an argument of the kernel was made."""

@@ -83,11 +83,14 @@ def seen(value):
 def go_through(reference, seed):
     """Notes what forward makes on the way. What it raises with such arrays ends the notes only."""
     inputs = reference.begin(seed)
-    for i, value in enumerate(inputs):
+    named = inputs if isinstance(inputs, dict) else \
+        {f"input {i}": value for i, value in enumerate(inputs)}
+    for name, value in named.items():
         if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-            STEPS.keep(f"input {i}", 0, value)
+            STEPS.keep(name, 0, value)
+    given = list(map(seen, named.values()))
     try:
-        reference.names["forward"](*map(seen, inputs))
+        reference.forward(dict(zip(inputs, given)) if isinstance(inputs, dict) else given)
     except Exception:
         STEPS.missed = True
     reference.seed = reference.inputs = None

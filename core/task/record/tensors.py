@@ -679,4 +679,4 @@ class Tensors:
         if hasattr(torch.nn.functional, "scaled_dot_product_attention"):
             torch.nn.functional.scaled_dot_product_attention = self.attention
         with torch.no_grad(), self.mode():
-            return forward(*given)
+            return forward(given)
