@@ -297,10 +297,10 @@ class Sim(Commands):
         for name, kernel in (("legacy", LEGACY), ("current", CURRENT)):
             out = self.sim(make_task(name, kernel))
             self.assertEqual(list(out), [
-                "kernel", "function", "device", "dialect", "release", "compiles", "correct", "credible",
-                "wall", "seeds", "latency_us", "low_us", "high_us", "floor_us", "floor_split_us",
-                "floor_any_us", "instructions", "cores", "predicted_us", "metrics", "causes",
-                "diagnostics", "elapsed_s"])
+                "kernel", "function", "device", "dialect", "release", "compiles", "correct",
+                "credible", "wall", "seeds", "latency_us", "low_us", "high_us", "floor_us",
+                "floor_split_us", "floor_any_us", "instructions", "cores", "predicted_us",
+                "metrics", "causes", "diagnostics", "elapsed_s"])
             self.assertEqual(out["dialect"], name)
             self.assertEqual(out["release"], None if name == "legacy" else "0.7")
             self.causes_add_up(out["causes"], out["latency_us"])
