@@ -12,6 +12,7 @@ import errno
 import fcntl
 import hashlib
 import json
+import keyword
 import math
 import os
 import random
@@ -144,6 +145,14 @@ def raw_type(name):
 def is_name(name):
     return isinstance(name, str) and 0 < len(name) < 32 and name.isascii() and \
         name.replace("_", "").replace("-", "").replace(".", "").isalnum()
+
+
+def check_keywords(values, function):
+    """The keys of a dict of keyword arguments are names that parameters can have."""
+    for name in values:
+        if not (isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)):
+            raise Unusable(f"{function}() returned a dict with the key {name!r}; its keys must be "
+                           "names of parameters")
 
 
 # An argument of the kernel: an array with its type's name, or another value and None; `name` is its
@@ -305,6 +314,8 @@ class Reference:
         if not isinstance(inputs, (list, dict)):
             raise Unusable(f"get_inputs() returned {type(inputs).__name__}; it must return a list, "
                            "or a dict of keyword arguments")
+        if isinstance(inputs, dict):
+            check_keywords(inputs, "get_inputs")
         self.seed, self.inputs = seed, inputs
         return inputs
 
@@ -326,6 +337,8 @@ class Reference:
             raise Unusable("transform_to_nki_inputs() returned "
                            f"{type(values).__name__}; it must return a list, or a dict of "
                            "keyword arguments")
+        if isinstance(values, dict):
+            check_keywords(values, "transform_to_nki_inputs" if transform else "get_inputs")
         wanted = self.names.get("nki_input_dtypes") or []
         if len(wanted) not in (0, len(values)):
             raise Unusable(f"nki_input_dtypes has {len(wanted)} entries for {len(values)} inputs")

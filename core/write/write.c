@@ -504,6 +504,11 @@ static bool take_parameters(struct writer *writer, struct err *err) {
                                 node ? argument->dtype : "float32", node ? node->shape : &one,
                                 node ? node->ndim : 1);
         writer->buffers.at[buffer].is_parameter = true;
+        if (argument->is_keyword && strcmp(writer->buffers.at[buffer].name, argument->name))
+            return err_set(err, ERR_USAGE,
+                           "the input '%s' has a name that the kernel needs for something else; "
+                           "give it another one",
+                           argument->name);
         if (node &&
             !undo_transform(writer, argument->node, view_whole(buffer, node->shape, node->ndim)))
             return err_set(err, ERR_USAGE,

@@ -170,6 +170,22 @@ class New(Writing):
                 self.assertIn("# To be written: " + word, self.kernel(name))
                 self.assertEqual(done.stderr.count("cannot be written yet"), 1)
 
+    def test_a_keyword_that_the_kernel_cannot_have_is_refused(self):
+        text = ("import numpy as np\ndef get_inputs():\n"
+                "    return {'nl': np.ones((4, 4), np.float32)}\n")
+        done = self.new_of("taken", text + "def forward(nl):\n    return nl + 1\n")
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertIn("the input 'nl' has a name that the kernel needs", done.stderr)
+        self.assertFalse(os.path.exists(self.path("taken")))
+
+    def test_a_keyword_that_forward_does_not_take_is_said(self):
+        text = ("import numpy as np\ndef get_inputs():\n"
+                "    return {'x': np.ones((4, 4), np.float32), 'y': 1}\n")
+        done = self.new_of("more", text + "def forward(x):\n    return x + 1\n")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("unexpected keyword argument 'y'", done.stderr)
+        self.assertNotIn(":0:", done.stderr)
+
     def test_what_cannot_be_recorded_is_said(self):
         done = self.new_of("branch", inputs_of((4, 4)) + "def forward(x):\n"
                            "    return x if x[0, 0] > 0 else -x\n")

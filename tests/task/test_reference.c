@@ -423,6 +423,14 @@ static void a_reference_that_raises_shows_its_line(void **state) {
 static void what_nobody_can_use_is_said(void **state) {
     expect_failure(state, HEAD "def get_inputs():\n    return None\n" FORWARD, ERR_USAGE,
                    "get_inputs() returned NoneType");
+    static const char *const keys[] = {"'a b'", "'a\\n\\x1b[31m'", "'lambda'", "1", "''"};
+    static const char form[] = HEAD "def get_inputs():\n    return {%s: 1}\n"
+                                    "def forward(**given):\n    return np.ones(2)\n";
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        char text[sizeof form + 32];
+        snprintf(text, sizeof text, form, keys[i]);
+        expect_failure(state, text, ERR_USAGE, "its keys must be names of parameters");
+    }
     expect_failure(state,
                    HEAD "def get_inputs():\n    return [np.array([{}, []], object)]\n" FORWARD,
                    ERR_USAGE, "array of object");

@@ -138,19 +138,18 @@ class Recorded(Reference):
         transform = self.names.get("transform_to_nki_inputs")
         values = transform(given.copy()) if transform else given
         values = values if isinstance(values, (list, tuple, dict)) else [values]
-        named = values if isinstance(values, dict) else None
-        values = list(values.values()) if named is not None else values
+        names = list(values) if isinstance(values, dict) else [None] * len(values)
+        values = list(values.values()) if isinstance(values, dict) else values
         if any(contained(value) for value in values):
             raise Untraced("the kernel takes tuples, dicts or classes")
         wanted = self.names.get("nki_input_dtypes") or [None] * len(values)
-        names = list(named) if named is not None else [None] * len(values)
         return [self.kernel_argument(*row) for row in zip(values, wanted, names)]
 
     def kernel_argument(self, value, dtype, name):
         if self.tensors and isinstance(value, self.tensors.kind):
             is_bf16 = value.dtype == self.tensors.torch.bfloat16
             value, dtype = value.array, dtype or ("bfloat16" if is_bf16 else None)
-        name = {"name": name} if name else {}
+        name = {"name": name, "keyword": True} if name else {}
         if not isinstance(value, Traced):
             return {"value": None if value is None else str(value), **name}
         dtype = dtype or NARROWED.get(value.dtype.name, value.dtype.name)

@@ -334,6 +334,7 @@ static bool read_arguments(const cJSON *list, struct graph *graph, struct arena 
         argument->node = cJSON_IsNumber(node) ? node->valueint : -1;
         argument->dtype = device_dtype(text_of(row, "dtype"));
         argument->name = name ? arena_strdup(arena, name) : NULL;
+        argument->is_keyword = cJSON_IsTrue(item(row, "keyword"));
         if (argument->node >= graph->count || (argument->node >= 0 && !argument->dtype))
             return false;
     }
@@ -364,9 +365,11 @@ struct graph *graph_read(struct str json, struct arena *arena, struct err *err) 
     const char *refused = text_of(meta, "refused");
     const cJSON *line = item(meta, "line");
     const cJSON *made = item(meta, "graph");
-    if (refused)
-        err_set(err, ERR_USAGE, "reference.py:%d: cannot be recorded: %.300s",
-                cJSON_IsNumber(line) ? line->valueint : 0, refused);
+    if (refused && cJSON_IsNumber(line) && line->valueint > 0)
+        err_set(err, ERR_USAGE, "reference.py:%d: cannot be recorded: %.300s", line->valueint,
+                refused);
+    else if (refused)
+        err_set(err, ERR_USAGE, "reference.py: cannot be recorded: %.300s", refused);
     else if (cJSON_GetArraySize(item(made, "nodes")) > GRAPH_MAX_NODES)
         err_set(err, ERR_USAGE,
                 "forward takes %d operations on arrays; more than %d are not written out",

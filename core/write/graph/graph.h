@@ -70,6 +70,7 @@ struct graph_node {
 struct graph_argument {
     int node; /* -1: a number */
     const char *dtype, *name;
+    bool is_keyword; /* the kernel is called with this name */
 };
 struct graph {
     struct graph_node *nodes;
