@@ -173,7 +173,7 @@ static bool depend_holds(const char *path, const cJSON *row, struct task_seen *s
     const cJSON *size = cJSON_GetArrayItem(row, 1), *content = cJSON_GetArrayItem(row, 2);
     struct stat st;
     char now[65] = "";
-    if (!cJSON_IsNumber(size) || !cJSON_IsString(content) || stat(path, &st) != 0 ||
+    if (!cJSON_IsNumber(size) || !cJSON_IsString(content) || !task_seen_stat(seen, path, &st) ||
         !S_ISREG(st.st_mode) || (double)st.st_size != size->valuedouble)
         return false;
     if ((size_t)st.st_size > MAX_HASHED) {

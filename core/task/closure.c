@@ -41,26 +41,31 @@ char *task_path_plain(const char *path) {
     return buf_take(&plain);
 }
 
-static bool is_file(const char *path) {
+static bool is_file(struct task_seen *seen, const char *path) {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return task_seen_stat(seen, path, &st) && S_ISREG(st.st_mode);
 }
 
-static bool is_too_large(const char *path) {
+static bool is_folder(struct task_seen *seen, const char *path) {
     struct stat st;
-    return stat(path, &st) == 0 && st.st_size > (off_t)TASK_MAX_FILE_BYTES;
+    return task_seen_stat(seen, path, &st) && S_ISDIR(st.st_mode);
+}
+
+static bool is_too_large(struct task_seen *seen, const char *path) {
+    struct stat st;
+    return task_seen_stat(seen, path, &st) && st.st_size > (off_t)TASK_MAX_FILE_BYTES;
 }
 
 /* ------------------------------------------------------------------------------------ the files */
 
 /* What makes a module impossible to import; NULL: nothing does. Python would wait at a pipe, and
  * read gigabytes without a word. */
-static const char *no_module(const char *path) {
+static const char *no_module(struct task_seen *seen, const char *path) {
     struct stat st;
-    if (file_is_broken_link(path))
-        return "is a link that leads to no file";
-    if (stat(path, &st) != 0 || S_ISDIR(st.st_mode))
-        return NULL;
+    bool is_link = task_seen_lstat(seen, path, &st) && S_ISLNK(st.st_mode);
+    bool there = task_seen_stat(seen, path, &st);
+    if (!there || S_ISDIR(st.st_mode))
+        return is_link && !there ? "is a link that leads to no file" : NULL;
     if (!S_ISREG(st.st_mode))
         return "is a device or a pipe";
     return st.st_size > (off_t)TASK_MAX_FILE_BYTES ? "is too large" : NULL;
@@ -108,7 +113,7 @@ static void found(struct finder *finder, const char *path) {
     size_t size = 0;
     char *text = NULL;
     bool full = !file && finder->closure->files.len >= TASK_MAX_FILES;
-    bool large = !file && is_too_large(plain); /* it is not read to find that out */
+    bool large = !file && is_too_large(finder->seen, plain); /* it is not read to find that out */
     bool skips = finder->no_data && finder->by_text && !str_ends(str_of(plain), ".py");
     if (!file && !full && !large &&
         (skips || (text = task_seen_read(finder->seen, plain, &size, NULL)))) {
@@ -135,17 +140,17 @@ static void look_in(struct finder *finder, const char *folder, struct str dotted
         for (size_t i = 0; i < COUNT_OF(endings); i++) {
             path.len = stem;
             buf_puts(&path, endings[i]);
-            const char *why = finder->by_text ? NULL : no_module(path.at);
+            const char *why = finder->by_text ? NULL : no_module(finder->seen, path.at);
             if (why && finder->odd.kind == ERR_NONE)
                 err_set(&finder->odd, ERR_USAGE,
                         "%.200s %s: a module that a kernel or a reference imports is a file of at "
                         "most %zu MB",
                         path.at, why, TASK_MAX_FILE_BYTES >> 20);
-            if (!why && is_file(path.at))
+            if (!why && is_file(finder->seen, path.at))
                 found(finder, path.at);
         }
         path.at[path.len = stem] = '\0';
-        if (!file_is_dir(path.at))
+        if (!is_folder(finder->seen, path.at))
             break;
     }
     buf_free(&path);
@@ -171,7 +176,7 @@ static void look_up(struct finder *finder, const char *folder, const struct task
         base = above;
     }
     init = path_join(base, "__init__.py");
-    if (is_file(init))
+    if (is_file(finder->seen, init))
         found(finder, init);
     look_for(finder, base, import);
     free(init);
@@ -209,7 +214,7 @@ static bool climbs(struct str text) {
 static void look_for_data(struct finder *finder, const char *folder, struct str text) {
     struct buf path = {0};
     buf_printf(&path, "%s/" STR_FMT, folder, STR_ARG(text));
-    if (is_file(path.at))
+    if (is_file(finder->seen, path.at))
         found(finder, path.at);
     buf_free(&path);
 }

@@ -25,13 +25,21 @@ struct file {
     bool settled;  /* its times would show another change */
     unsigned look; /* in which it was read */
 };
+/* What a disk answered in the look that is under way. */
+struct answer {
+    bool there;
+    struct stat st;
+};
+enum { OF_FILE, OF_LINK, QUESTIONS };
 /* The lock is never held while a disk is asked. */
 struct task_seen {
     pthread_mutex_t lock;
     atomic_int holders;
     struct file *files;
-    size_t bytes;  /* of texts */
-    unsigned look; /* the last one that began; 0: none */
+    struct map answers[QUESTIONS]; /* struct answer by path */
+    bool looks;                    /* they stand */
+    size_t bytes;                  /* of texts */
+    unsigned look;                 /* the last one that began; 0: none */
 };
 
 struct task_seen *task_seen_new(void) {
@@ -47,9 +55,18 @@ struct task_seen *task_seen_hold(struct task_seen *seen) {
     return seen;
 }
 
+static void answers_drop(struct task_seen *seen) {
+    for (int i = 0; i < QUESTIONS; i++) {
+        for (size_t k = 0; k < seen->answers[i].len; k++)
+            free(seen->answers[i].entries[k].value);
+        map_free(&seen->answers[i]);
+    }
+}
+
 void task_seen_free(struct task_seen *seen) {
     if (!seen || atomic_fetch_sub(&seen->holders, 1) > 1)
         return;
+    answers_drop(seen);
     for (struct file *at = seen->files, *next; at; at = next) {
         next = at->next;
         free(at->text);
@@ -63,7 +80,41 @@ void task_seen_free(struct task_seen *seen) {
 void task_seen_look(struct task_seen *seen) {
     pthread_mutex_lock(&seen->lock);
     seen->look++;
+    seen->looks = true;
+    answers_drop(seen);
     pthread_mutex_unlock(&seen->lock);
+}
+
+void task_seen_look_over(struct task_seen *seen) {
+    pthread_mutex_lock(&seen->lock);
+    seen->looks = false;
+    answers_drop(seen);
+    pthread_mutex_unlock(&seen->lock);
+}
+
+static bool answer(struct task_seen *seen, const char *path, int of, struct stat *st) {
+    pthread_mutex_lock(&seen->lock);
+    const struct answer *known = seen->looks ? map_get(&seen->answers[of], str_of(path)) : NULL;
+    struct answer now = known ? *known : (struct answer){.there = false};
+    pthread_mutex_unlock(&seen->lock);
+    *st = now.st;
+    if (known)
+        return now.there;
+    now.there = (of == OF_LINK ? lstat(path, st) : stat(path, st)) == 0;
+    now.st = *st;
+    pthread_mutex_lock(&seen->lock);
+    if (seen->looks && !map_get(&seen->answers[of], str_of(path)))
+        map_put(&seen->answers[of], str_of(path))->value = mem_dup(&now, sizeof now);
+    pthread_mutex_unlock(&seen->lock);
+    return now.there;
+}
+
+bool task_seen_stat(struct task_seen *seen, const char *path, struct stat *st) {
+    return seen ? answer(seen, path, OF_FILE, st) : stat(path, st) == 0;
+}
+
+bool task_seen_lstat(struct task_seen *seen, const char *path, struct stat *st) {
+    return seen ? answer(seen, path, OF_LINK, st) : lstat(path, st) == 0;
 }
 
 static bool is_same_time(struct timespec a, struct timespec b) {
@@ -98,7 +149,7 @@ static bool is_as_seen(const struct task_seen *seen, const struct file *file,
 
 bool task_seen_is(struct task_seen *seen, const char *path, const char *hash) {
     struct stat now;
-    if (stat(path, &now) != 0)
+    if (!task_seen_stat(seen, path, &now))
         return false;
     pthread_mutex_lock(&seen->lock);
     const struct file *file = find(seen, path);
@@ -168,7 +219,7 @@ static char *recall(struct task_seen *seen, const char *path, const struct stat 
 
 char *task_seen_read(struct task_seen *seen, const char *path, size_t *size, struct err *err) {
     struct stat before;
-    bool there = seen && stat(path, &before) == 0;
+    bool there = seen && task_seen_stat(seen, path, &before);
     char *text = there ? recall(seen, path, &before, size) : NULL;
     if (text)
         return text;
@@ -186,7 +237,7 @@ char *task_seen_read(struct task_seen *seen, const char *path, size_t *size, str
 
 bool task_seen_sha256(struct task_seen *seen, const char *path, char hex[65]) {
     struct stat before;
-    bool there = seen && stat(path, &before) == 0, known = false;
+    bool there = seen && task_seen_stat(seen, path, &before), known = false;
     if (there) {
         pthread_mutex_lock(&seen->lock);
         const struct file *file = find(seen, path);

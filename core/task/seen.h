@@ -17,8 +17,14 @@ struct task_seen *task_seen_new(void) CC_MUST_USE;
 struct task_seen *task_seen_hold(struct task_seen *seen);
 void task_seen_free(struct task_seen *seen); /* accepts NULL */
 /* A look at files begins: of one that changed just now, what the last look read counts until the
- * next one begins. */
+ * next one begins. Until the look is over, no file is asked twice for what it is. */
 void task_seen_look(struct task_seen *seen);
+void task_seen_look_over(struct task_seen *seen);
+
+/* As stat and as lstat, whose answers stand until a look that is under way is over; `seen` NULL:
+ * from the disk. */
+bool task_seen_stat(struct task_seen *seen, const char *path, struct stat *st);
+bool task_seen_lstat(struct task_seen *seen, const char *path, struct stat *st);
 
 /* Whether two looks were at one file that nobody changed in between. */
 bool task_file_is_same(const struct stat *a, const struct stat *b);

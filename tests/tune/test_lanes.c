@@ -294,6 +294,7 @@ static void another_while_a_lane_is_asked_puts_its_question_again(void **unused)
     assert_int_equal(state->calls.len, 2);
     assert_false(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER, .lane = 2))); /* not asked yet */
     assert_true(fake_try(&fake, ACT(.kind = TUNE_ACT_ANOTHER, .lane = 1, .text = "think smaller")));
+    assert_true(loop_run_until_idle(fake.loop, 60000));
     assert_int_equal(fake.proposer.asked, 3);
     assert_int_equal(state->calls.at[2].lane, 1);
     assert_false(state->calls.at[0].ended_ms); /* the other one continues */

@@ -172,7 +172,7 @@ static void act_later(struct tune_session *session) {
     if (!session->acts_later || tune_large_is_busy(session))
         return;
     session->acts_later = false;
-    if (!tune_session_act(session, &later, &err))
+    if (!tune_act_looked(session, &later, &err))
         tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_ERROR, "files", "%s", err.text);
 }
 

@@ -48,6 +48,10 @@ void tune_step_run(struct tune_session *session, int lane, enum tune_step step);
 enum tune_step tune_step_after(const struct tune_session *session, int lane, enum tune_step step,
                                enum tune_step_is is);
 
+/* session.c: as tune_session_act, right after a look at the files of the task. */
+bool tune_act_looked(struct tune_session *session, const struct tune_action *action,
+                     struct err *err);
+
 /* decide.c */
 void tune_decide(struct tune_session *session, int lane);
 

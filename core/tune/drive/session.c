@@ -90,8 +90,8 @@ static bool needs_files(const struct tune_session *session, const struct tune_ac
             action->kind == TUNE_ACT_KEEP_FILES);
 }
 
-bool tune_session_act(struct tune_session *session, const struct tune_action *action,
-                      struct err *err) {
+bool tune_act_looked(struct tune_session *session, const struct tune_action *action,
+                     struct err *err) {
     if (!is_whole(session, err))
         return false;
     if (needs_files(session, action)) {
@@ -103,6 +103,12 @@ bool tune_session_act(struct tune_session *session, const struct tune_action *ac
     struct tune_action meant = *action;
     meant.lane = tune_act_lane(session->state, action);
     return tune_act_check(session->state, &meant, err) && act_do(session, &meant, err);
+}
+
+bool tune_session_act(struct tune_session *session, const struct tune_action *action,
+                      struct err *err) {
+    tune_look_end(session);
+    return tune_act_looked(session, action, err);
 }
 
 bool tune_session_run_begin(struct tune_session *session, const struct tune_run *run,

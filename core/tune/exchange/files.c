@@ -48,6 +48,11 @@ bool tune_file_name_is_safe(const char *name) {
 
 /* --------------------------------------------------------------------------- what is on disk */
 
+static bool is_there(const struct tune_session *session, const char *path) {
+    struct stat st;
+    return task_seen_stat(session->seen, path, &st);
+}
+
 struct task_closure *tune_files_now(const struct tune_session *session, const char *source,
                                     bool data, struct err *err) {
     const char *kernel = session->kernel_now, *reference = session->reference_now;
@@ -56,7 +61,7 @@ struct task_closure *tune_files_now(const struct tune_session *session, const ch
         beside = path_join(folder, "kernel.py");
         kernel = beside;
     }
-    if (!source && (session->is_builtin || !file_exists(kernel)))
+    if (!source && (session->is_builtin || !is_there(session, kernel)))
         source = session->state->kernel_source;
     struct task_start start = {.kernel_path = kernel,
                                .kernel_text = source,
@@ -181,7 +186,7 @@ void tune_files_begin(struct tune_session *session) {
 
 /* Whether the kernel's file is gone, so that there is nothing to take in its place. */
 static bool kernel_is_gone(const struct tune_session *session) {
-    return !session->is_builtin && session->kernel_now && !file_exists(session->kernel_now);
+    return !session->is_builtin && session->kernel_now && !is_there(session, session->kernel_now);
 }
 
 /* Its latency is one of another task. */
@@ -366,7 +371,7 @@ static void file_compare(struct changes *changes, const char *root,
         return;
     }
     struct stat before;
-    bool there = stat(path, &before) == 0;
+    bool there = task_seen_stat(session->seen, path, &before);
     if (there && (task_seen_is(session->seen, path, file->hash) ||
                   is_same_apart(changes->session, path, &before, file))) {
         free(path);
@@ -442,7 +447,7 @@ static bool is_first_reference(const struct tune_state *state, const struct chan
 static void reference_look(struct tune_session *session) {
     char *folder = session->kernel_now ? path_folder(session->kernel_now) : NULL;
     char *beside = folder ? path_join(folder, "reference.py") : NULL;
-    if (!session->reference_now && !session->is_builtin && beside && file_exists(beside))
+    if (!session->reference_now && !session->is_builtin && beside && is_there(session, beside))
         session->reference_now = mem_strdup(beside);
     free(beside);
     free(folder);
@@ -466,8 +471,9 @@ bool tune_files_ready(struct tune_session *session) {
         int64_t size;
         char *path = path_join(root, file->name);
         struct stat now;
-        bool apart = file->left_bytes || (stat(path, &now) == 0 && is_read_apart(&now) &&
-                                          !task_seen_is(session->seen, path, file->hash));
+        bool apart =
+            file->left_bytes || (task_seen_stat(session->seen, path, &now) && is_read_apart(&now) &&
+                                 !task_seen_is(session->seen, path, file->hash));
         if (apart && tune_file_name_is_safe(file->name))
             busy |= tune_large_sum(session, path, &size, &hash) == TUNE_LARGE_BUSY;
         free(path);

@@ -36,7 +36,8 @@ static bool large_add(struct found *found, const char *path, const char *name, c
     struct stat st;
     struct hash hash;
     int64_t size;
-    if (stat(path, &st) != 0 || st.st_size <= (off_t)TASK_MAX_FILE_BYTES)
+    if (!task_seen_stat(found->session->seen, path, &st) ||
+        st.st_size <= (off_t)TASK_MAX_FILE_BYTES)
         return false;
     enum tune_large_is is = tune_large_sum(found->session, path, &size, &hash);
     if (is == TUNE_LARGE_BUSY)

@@ -43,15 +43,19 @@ void tune_large_forget(struct tune_session *session);
  * look has just ended; otherwise one begins, and files_looked of the driver is called at its end.
  * For: the same since that evaluation ended. Compare: as tune_files_check, when the look is over.
  * Await: the same as is over, but it mostly is after a short wait; with `data`, the files that are
- * to be taken were read whole. What the last look found in the cache of references: shapes of the
- * inputs (NULL: none), whether the reference was recorded, names of files that it read. */
+ * to be taken were read whole. End: what was learnt of the disk does not count any more, as after
+ * each turn of the loop: a person acts anew. What the last look found in the cache of references:
+ * shapes of the inputs (NULL: none), whether the reference was recorded, names of files that it
+ * read. Beyond: what it found in the first kernel (NULL: it did not look). */
 bool tune_look_is_over(struct tune_session *session);
 bool tune_look_is_over_for(struct tune_session *session, const struct tune_evaluation *evaluation);
 void tune_look_and_compare(struct tune_session *session);
 bool tune_look_await(struct tune_session *session, bool data);
+void tune_look_end(struct tune_session *session);
 bool tune_look_is_busy(const struct tune_session *session);
 const struct task_inputs *tune_look_shapes(const struct tune_session *session);
 bool tune_look_graph(const struct tune_session *session);
+const struct diag_list *tune_look_beyond(const struct tune_session *session);
 size_t tune_look_reads(const struct tune_session *session, char *const **names);
 void tune_look_forget(struct tune_session *session);
 

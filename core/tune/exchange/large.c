@@ -197,7 +197,7 @@ enum tune_large_is tune_large_sum(struct tune_session *session, const char *path
     struct stat now;
     if (large->reading)
         return TUNE_LARGE_BUSY;
-    if (stat(path, &now) != 0 || !S_ISREG(now.st_mode))
+    if (!task_seen_stat(session->seen, path, &now) || !S_ISREG(now.st_mode))
         return TUNE_LARGE_GONE;
     bool small = now.st_size <= (off_t)TASK_MAX_FILE_BYTES;
     bool again = large->unsettled && small && task_file_is_settled(&now);

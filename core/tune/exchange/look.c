@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before the loop's thread touches a file of the task, a worker does the same: where a disk does
  * not answer (a file server that is away), only the worker waits. What it read the session has in
- * memory afterwards (task/seen.h), and what it found in the cache of references here. No step
+ * memory afterwards (task/seen.h), and what it found in the cache of references here, and in the
+ * first kernel, whose lint follows its imports. No step
  * begins, and no evaluation counts, before the look at its files is over. */
 #include <pthread.h>
 #include <stdio.h>
@@ -10,12 +11,12 @@
 #include <time.h>
 
 #include "loop/loop.h"
+#include "nki/nki.h"
 #include "task/task.h"
 #include "tune/exchange/private.h"
 #include "tune/session/inner.h"
 #include "tune/state/state.h"
 
-#define FRESH_MS 100 /* so long after a look its disk is taken to answer still */
 #define AWAIT_MS 100 /* so long what a person does waits for its answer */
 #define SLOW_MS 700  /* a look of this length is told */
 #define NO_ATTEMPT (-1)
@@ -35,7 +36,10 @@ struct looking {
     struct task_inputs *shapes; /* what the cache has of the first seed; NULL */
     bool graph;
     VEC(char *) reads; /* what the reference was seen to read */
-    bool settled;      /* the session has taken all that */
+    bool lints;        /* the first kernel, which has the source */
+    struct nki_candidate_options options;
+    struct diag_list beyond;
+    bool settled; /* the session has taken all that */
     pthread_mutex_t lock;
     pthread_cond_t end;
     bool over;
@@ -44,13 +48,15 @@ struct looking {
 struct tune_look {
     struct looking *looking; /* NULL: none is under way */
     struct loop_timer *slow;
-    uint64_t ended_ns; /* 0: there was none */
-    bool data;         /* it read everything */
-    bool changed;      /* at its end the files are compared once, whether or not a step begins */
-    char *telling;     /* while it takes long; NULL */
+    struct loop_timer *turn; /* until the loop has gone round, it counts; NULL: it does not */
+    bool data;               /* it read everything */
+    bool changed;  /* at its end the files are compared once, whether or not a step begins */
+    char *telling; /* while it takes long; NULL */
     struct task_inputs *shapes;
     bool graph;
     VEC(char *) reads;
+    char *linted; /* NULL: nothing was */
+    struct diag_list beyond;
 };
 
 /* ------------------------------------------------------------------------------- on the worker
@@ -58,7 +64,8 @@ struct tune_look {
 
 static void closure_touch(const struct looking *looking, const char *text, bool data) {
     struct stat st;
-    bool later = !looking->reference && looking->beside && stat(looking->beside, &st) == 0;
+    bool later = !looking->reference && looking->beside &&
+                 task_seen_stat(looking->seen, looking->beside, &st);
     struct task_start start = {.kernel_path = looking->kernel,
                                .kernel_text = text,
                                .reference_path = later ? looking->beside : looking->reference,
@@ -70,7 +77,8 @@ static void closure_touch(const struct looking *looking, const char *text, bool 
 static void file_touch(struct task_seen *seen, const char *path) {
     struct stat st;
     size_t size;
-    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= (off_t)TASK_MAX_FILE_BYTES)
+    if (task_seen_stat(seen, path, &st) && S_ISREG(st.st_mode) &&
+        st.st_size <= (off_t)TASK_MAX_FILE_BYTES)
         free(task_seen_read(seen, path, &size, NULL));
 }
 
@@ -82,8 +90,10 @@ static bool wants(void *data, const char *name) {
 static void on_read(void *data, const char *name) {
     struct looking *looking = data;
     char *folder = path_folder(looking->cached), *path = path_join(folder, name);
+    char *plain = task_path_plain(path);
     *vec_push(&looking->reads) = mem_strdup(name);
-    file_touch(looking->seen, path);
+    file_touch(looking->seen, plain);
+    free(plain);
     free(path);
     free(folder);
 }
@@ -97,8 +107,19 @@ static void cache_touch(struct looking *looking) {
         task_reference_read(&reading, looking->seeds[i]);
 }
 
+static void kernel_lint(struct looking *looking) {
+    struct diag_list ignored = {0};
+    struct nki_tree *tree = nki_parse(looking->options.path, str_of(looking->source), &ignored);
+    nki_lint_beyond(tree, &looking->options, &looking->beyond);
+    nki_tree_free(tree);
+    diag_free(&ignored);
+}
+
 static void looking_work(void *data) {
     struct looking *looking = data;
+    struct stat st;
+    if (looking->kernel)
+        (void)!task_seen_stat(looking->seen, looking->kernel, &st);
     for (size_t i = 0; i < looking->n_files; i++)
         file_touch(looking->seen, looking->files[i]);
     closure_touch(looking, looking->source, looking->data);
@@ -108,6 +129,8 @@ static void looking_work(void *data) {
         closure_touch(looking, looking->candidate, false);
     if (looking->cached)
         cache_touch(looking);
+    if (looking->lints)
+        kernel_lint(looking);
     pthread_mutex_lock(&looking->lock);
     looking->over = true;
     pthread_cond_signal(&looking->end);
@@ -126,6 +149,7 @@ static void reads_free(char **names, size_t count) {
 static void looking_free(struct looking *looking) {
     task_inputs_free(looking->shapes);
     reads_free(looking->reads.at, looking->reads.len);
+    diag_free(&looking->beyond);
     task_seen_free(looking->seen);
     pthread_cond_destroy(&looking->end);
     pthread_mutex_destroy(&looking->lock);
@@ -142,7 +166,32 @@ static void telling_end(struct tune_session *session) {
     look->telling = NULL;
 }
 
-/* What a look found is the session's from now on. */
+static void lint_take(struct tune_look *look, struct looking *looking) {
+    if (!looking->lints)
+        return;
+    diag_free(&look->beyond);
+    free(look->linted);
+    look->beyond = looking->beyond;
+    look->linted = mem_strdup(looking->source);
+    looking->beyond = (struct diag_list){0};
+}
+
+static void turn_over(void *data) {
+    struct tune_session *session = data;
+    struct tune_look *look = session->look;
+    loop_timer_stop(look->turn);
+    look->turn = NULL;
+    task_seen_look_over(session->seen);
+}
+
+static void on_turn_over(void *data) {
+    struct tune_session *session = data;
+    session->look->turn = NULL;
+    turn_over(session);
+}
+
+/* What a look found is the session's from now on. What it learnt of the disk counts for what the
+ * loop does at once: afterwards the files may be others. */
 static void settle(struct tune_session *session, struct looking *looking) {
     struct tune_look *look = session->look;
     telling_end(session);
@@ -156,8 +205,10 @@ static void settle(struct tune_session *session, struct looking *looking) {
     looking->shapes = NULL;
     looking->reads.at = NULL;
     looking->reads.len = looking->reads.cap = 0;
+    lint_take(look, looking);
     look->data = looking->data;
-    look->ended_ns = clock_monotonic_ns();
+    loop_timer_stop(look->turn);
+    look->turn = loop_timer_start(session->loop, 0, 0, on_turn_over, session);
     for (struct tune_evaluation *at = session->evaluations; at; at = at->next)
         if (!at->run && at->attempt == looking->attempt)
             at->looked = true;
@@ -211,7 +262,7 @@ static void files_copy(struct looking *looking, const struct tune_session *sessi
     looking->files = ARENA_ARRAY(looking->arena, const char *, state->files.len + 1);
     for (size_t i = 0; root && i < state->files.len; i++) {
         const struct tune_task_file *file = &state->files.at[i];
-        if (file->left_bytes || !tune_file_name_is_safe(file->name))
+        if (!tune_file_name_is_safe(file->name))
             continue;
         char *path = path_join(root, file->name);
         looking->files[looking->n_files++] = copy(looking, path);
@@ -239,6 +290,28 @@ static void paths_copy(struct looking *looking, const struct tune_session *sessi
     free(folder);
 }
 
+static bool is_linted(const struct tune_session *session) {
+    const struct tune_look *look = session->look;
+    const char *source = session->state->kernel_source;
+    return !source || (look && look->linted && !strcmp(look->linted, source));
+}
+
+/* Before its evaluation the first kernel is told what it uses beyond what candidates may. */
+static bool needs_lint(const struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    return !tune_state_attempt(state, state->incumbent) && !is_linted(session);
+}
+
+static void lint_copy(struct looking *looking, const struct tune_session *session) {
+    const struct tune_state *state = session->state;
+    const char *path = tune_kernel_file(state);
+    looking->lints = needs_lint(session);
+    looking->options =
+        (struct nki_candidate_options){.release = copy(looking, tune_release(state)),
+                                       .path = copy(looking, path ? path : "kernel.py"),
+                                       .reference = copy(looking, tune_reference_file(state))};
+}
+
 static struct tune_look *look_of(struct tune_session *session) {
     if (!session->look)
         session->look = mem_alloc(1, sizeof *session->look);
@@ -250,6 +323,8 @@ static void begin(struct tune_session *session, int attempt, bool data) {
     const struct tune_attempt *tried = tune_state_attempt(session->state, attempt);
     if (look->looking)
         return;
+    loop_timer_stop(look->turn);
+    look->turn = NULL;
     struct looking *looking = look->looking = mem_alloc(1, sizeof *looking);
     looking->session = session;
     looking->seen = task_seen_hold(session->seen);
@@ -258,6 +333,7 @@ static void begin(struct tune_session *session, int attempt, bool data) {
     looking->data = data;
     paths_copy(looking, session);
     files_copy(looking, session);
+    lint_copy(looking, session);
     looking->candidate = tried ? copy(looking, tune_source(session->state, tried)) : NULL;
     pthread_mutex_init(&looking->lock, NULL);
     pthread_cond_init(&looking->end, NULL);
@@ -268,22 +344,22 @@ static void begin(struct tune_session *session, int attempt, bool data) {
 
 static bool is_fresh(const struct tune_session *session) {
     const struct tune_look *look = session->look;
-    bool under_way = look && look->looking && !look->looking->settled;
-    return look && !under_way && look->ended_ns &&
-           clock_monotonic_ns() - look->ended_ns < (uint64_t)FRESH_MS * 1000000;
+    return look && look->turn;
 }
 
 bool tune_look_is_over(struct tune_session *session) {
-    if (session->state->keeps_files || session->state->read_only || is_fresh(session))
+    if (session->state->keeps_files || session->state->read_only ||
+        (is_fresh(session) && !needs_lint(session)))
         return true;
     begin(session, NO_ATTEMPT, false);
     return false;
 }
 
 bool tune_look_is_over_for(struct tune_session *session, const struct tune_evaluation *evaluation) {
-    if (!evaluation->looked)
-        begin(session, evaluation->attempt, false);
-    return evaluation->looked;
+    if (evaluation->looked && is_fresh(session))
+        return true;
+    begin(session, evaluation->attempt, false);
+    return false;
 }
 
 void tune_look_and_compare(struct tune_session *session) {
@@ -321,6 +397,11 @@ bool tune_look_await(struct tune_session *session, bool data) {
     return true;
 }
 
+void tune_look_end(struct tune_session *session) {
+    if (session->look && session->look->turn)
+        turn_over(session);
+}
+
 bool tune_look_is_busy(const struct tune_session *session) {
     return session->look && session->look->looking && !session->look->looking->settled;
 }
@@ -331,6 +412,10 @@ const struct task_inputs *tune_look_shapes(const struct tune_session *session) {
 
 bool tune_look_graph(const struct tune_session *session) {
     return session->look && session->look->graph;
+}
+
+const struct diag_list *tune_look_beyond(const struct tune_session *session) {
+    return is_linted(session) && session->look ? &session->look->beyond : NULL;
 }
 
 size_t tune_look_reads(const struct tune_session *session, char *const **names) {
@@ -345,8 +430,11 @@ void tune_look_forget(struct tune_session *session) {
     if (look->looking)
         look->looking->session = NULL;
     telling_end(session);
+    loop_timer_stop(look->turn);
     task_inputs_free(look->shapes);
     reads_free(look->reads.at, look->reads.len);
+    diag_free(&look->beyond);
+    free(look->linted);
     free(look);
     session->look = NULL;
 }

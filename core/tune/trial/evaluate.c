@@ -92,11 +92,12 @@ static void settle(struct tune_evaluation *evaluation, struct runner_result *res
 static bool waits_for_word(const struct tune_evaluation *evaluation) {
     struct tune_session *session = evaluation->work.session;
     bool looks = !evaluation->held && !session->halted;
-    if (looks && (!tune_look_is_over_for(session, evaluation) || !tune_files_ready(session)))
-        return true;
     bool timed = evaluation->work.step != TUNE_STEP_VERIFY || evaluation->held;
-    return (timed && tune_beside_pends(session, evaluation->attempt)) ||
-           ((timed || session->place.modelled) && tune_opinion_pends(session, evaluation->attempt));
+    if (timed && tune_beside_pends(session, evaluation->attempt))
+        return true;
+    if ((timed || session->place.modelled) && tune_opinion_pends(session, evaluation->attempt))
+        return true;
+    return looks && (!tune_look_is_over_for(session, evaluation) || !tune_files_ready(session));
 }
 
 static void on_done(void *data, struct runner_result *result) {

@@ -385,19 +385,27 @@ static void tell_beyond(struct tune_session *session, const struct diag_list *fo
                                                 "allow it (:allow, or seed_names = yes).");
 }
 
-void tune_beyond_tell(struct tune_session *session) {
-    const struct tune_state *state = session->state;
-    struct diag_list ignored = {0}, found = {0};
+/* With the session's own copies no disk is asked that may be away. */
+static void own_lint(const struct tune_state *state, struct diag_list *found) {
+    struct diag_list ignored = {0};
     const char *path = tune_kernel_file(state) ? tune_kernel_file(state) : "kernel.py";
     struct nki_tree *tree = nki_parse(path, str_of(state->kernel_source), &ignored);
     struct nki_candidate_options options = {
         .release = tune_release(state), .path = path, .reference = tune_reference_file(state)};
-    nki_lint_beyond(tree, &options, &found);
-    if (found.all.len)
-        tell_beyond(session, &found);
+    nki_lint_beyond(tree, &options, found);
     nki_tree_free(tree);
     diag_free(&ignored);
-    diag_free(&found);
+}
+
+void tune_beyond_tell(struct tune_session *session) {
+    const struct diag_list *looked = tune_look_beyond(session);
+    struct diag_list own = {0};
+    if (!looked)
+        own_lint(session->state, &own);
+    const struct diag_list *found = looked ? looked : &own;
+    if (found->all.len)
+        tell_beyond(session, found);
+    diag_free(&own);
 }
 
 static void on_turn(void *data) {
