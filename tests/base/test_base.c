@@ -251,6 +251,21 @@ static void a_file_is_replaced_whole(void **state) {
     free(deep);
 }
 
+static void a_path_from_here_has_no_dots(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"./kernel.py", "/kernel.py"}, {".//./a/b", "/a/b"}, {".", ""}, {"./", ""},
+        {".hone/x", "/.hone/x"},       {"../x", "/../x"}};
+    char *here = getcwd(NULL, 0);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char *whole = path_absolute(rows[i][0]);
+        assert_int_equal(strncmp(whole, here, strlen(here)), 0);
+        assert_string_equal(whole + strlen(here), rows[i][1]);
+        free(whole);
+    }
+    free(here);
+}
+
 static void a_diagnostic_prints_like_a_compilers(void **state) {
     (void)state;
     struct diag_list list = {0};
@@ -307,6 +322,7 @@ int main(void) {
         cmocka_unit_test(a_pipe_stays_a_pipe),
         cmocka_unit_test(what_is_no_file_is_refused_without_waiting),
         cmocka_unit_test(what_a_shell_passes_in_is_read),
+        cmocka_unit_test(a_path_from_here_has_no_dots),
         cmocka_unit_test(a_diagnostic_prints_like_a_compilers),
         cmocka_unit_test(durations_have_three_digits),
         cmocka_unit_test(durations_are_read_with_their_unit),

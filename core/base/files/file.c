@@ -349,11 +349,22 @@ char *path_folder(const char *path) {
     return buf_take(&folder);
 }
 
+/* "kernel.py" for "./kernel.py", and nothing for ".". */
+static const char *below_here(const char *path) {
+    while (path[0] == '.' && (path[1] == '/' || !path[1])) {
+        path++;
+        while (*path == '/')
+            path++;
+    }
+    return path;
+}
+
 char *path_absolute(const char *path) {
     if (path[0] == '/')
         return mem_strdup(path);
     char *here = getcwd(NULL, 0);
-    char *whole = path_join(here ? here : ".", path);
+    const char *below = here ? below_here(path) : path;
+    char *whole = path[0] && !*below ? mem_strdup(here) : path_join(here ? here : ".", below);
     free(here);
     return whole;
 }
