@@ -20,7 +20,9 @@ struct loop {
     uv_mutex_t mutex;    /* guards posts, the only thing that other threads share */
     VEC(struct posted) posts;
     VEC(struct loop_child *) children;
-    size_t under_way; /* one-shot timers, jobs, children */
+    size_t under_way;   /* one-shot timers, jobs, children */
+    size_t jobs;        /* of these */
+    size_t shared_jobs; /* of these the ones whose data others may free */
     bool stopped, closing;
     int64_t wall_ms;     /* when the loop was made */
     uint64_t elapsed_ns; /* at that moment */

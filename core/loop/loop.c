@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#define PATIENCE_MS 5000 /* for jobs, at the loop's end */
+
 struct loop_timer {
     uv_timer_t uv;
     struct loop *loop;
@@ -106,13 +108,35 @@ static void close_any(uv_handle_t *handle, void *data) {
     loop_close_handle(handle);
 }
 
+static void on_deadline(uv_timer_t *timer) {
+    *(bool *)timer->data = true;
+}
+
+/* Waits until nothing is left, and for jobs that own their data only so long. */
+static bool jobs_end(struct loop *loop) {
+    bool late = false;
+    uv_timer_t *deadline = mem_alloc(1, sizeof *deadline);
+    uv_timer_init(&loop->uv, deadline);
+    deadline->data = &late;
+    uv_update_time(&loop->uv);
+    uv_timer_start(deadline, on_deadline, PATIENCE_MS, 0);
+    while (loop->jobs && (!late || loop->shared_jobs))
+        uv_run(&loop->uv, UV_RUN_ONCE);
+    loop_close_handle(deadline);
+    uv_run(&loop->uv, loop->jobs ? UV_RUN_NOWAIT : UV_RUN_DEFAULT);
+    return !loop->jobs;
+}
+
 void loop_free(struct loop *loop) {
     if (!loop)
         return;
     loop->closing = true;
     loop_drop_children(loop);
     uv_walk(&loop->uv, close_any, NULL);
-    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    if (!jobs_end(loop)) {
+        os_exit_at_once();
+        return; /* the job ends in it */
+    }
     if (uv_loop_close(&loop->uv) != 0)
         HONE_BUG("the event loop has handles left");
     uv_mutex_destroy(&loop->mutex);
@@ -130,10 +154,6 @@ void loop_run(struct loop *loop) {
 void loop_stop(struct loop *loop) {
     loop->stopped = true;
     uv_async_send(loop->wake);
-}
-
-static void on_deadline(uv_timer_t *timer) {
-    *(bool *)timer->data = true;
 }
 
 /* Serves events until `done` or, without it, until nothing is under way. */
@@ -208,6 +228,8 @@ static void job_work(uv_work_t *uv) {
 static void job_done(uv_work_t *uv, int status) {
     struct job *job = (struct job *)uv;
     job->loop->under_way--;
+    job->loop->jobs--;
+    job->loop->shared_jobs -= !job->owns_data;
     if (job->owns_data || (status == 0 && !job->loop->closing && job->done))
         job->done(job->data);
     free(job);
@@ -220,6 +242,8 @@ static void job_start(struct loop *loop, loop_fn *work, loop_fn *done, struct jo
     job->work = work;
     job->done = done;
     loop->under_way++;
+    loop->jobs++;
+    loop->shared_jobs += !job->owns_data;
     if (uv_queue_work(&loop->uv, &job->uv, job_work, job_done) != 0)
         HONE_BUG("no worker thread");
 }

@@ -14,7 +14,9 @@
 struct loop;
 struct loop *loop_new(void) CC_MUST_USE;
 /* Kills the children that still run, waits for jobs that are at work, and frees every handle. No
- * callbacks come after it. Accepts NULL. */
+ * callbacks come after it. A job that owns its data and does not end within seconds (its disk does
+ * not answer) is left alone with it, and the program's end does not wait for it either. Accepts
+ * NULL. */
 void loop_free(struct loop *loop);
 /* Serves events until loop_stop. */
 void loop_run(struct loop *loop);
@@ -42,7 +44,7 @@ void loop_post(struct loop *loop, loop_fn *fn, void *data);
 /* Runs work(data) on a worker thread, then done(data) on the loop's thread. */
 void loop_job_start(struct loop *loop, loop_fn *work, loop_fn *done, void *data);
 /* The same for a job that alone owns its data. done, which frees the data, is called in any case,
- * at the latest by loop_free. */
+ * at the latest by loop_free, except when loop_free leaves the job alone. */
 void loop_job_start_owned(struct loop *loop, loop_fn *work, loop_fn *done, void *data);
 
 /* A watched descriptor. It stays the caller's, who must stop the watch before closing it. */

@@ -6,7 +6,9 @@
 #include <cmocka.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "loop/loop.h"
@@ -139,6 +141,31 @@ static void a_job_that_owns_its_data_is_done_even_when_the_loop_goes(void **stat
     loop_free(loop);
     assert_true(owned.finished);
     assert_false(plain.finished);
+}
+
+static void stuck_work(void *data) {
+    (void)data;
+    for (;;)
+        pause();
+}
+
+/* As one whose disk never answers. */
+static void a_stuck_job_holds_up_neither_the_loop_s_end_nor_the_program_s(void **state) {
+    (void)state;
+    int status = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    if (!child) {
+        static struct job job;
+        alarm(60);
+        struct loop *loop = loop_new();
+        loop_job_start_owned(loop, stuck_work, job_done, &job);
+        loop_free(loop);
+        exit(job.finished ? 1 : 7);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 7);
 }
 
 static void stop_from_post(void *data) {
@@ -489,6 +516,7 @@ int main(void) {
         cmocka_unit_test(idle_has_a_limit),
         cmocka_unit_test(jobs_work_on_a_thread_and_finish_on_the_loop),
         cmocka_unit_test(a_job_that_owns_its_data_is_done_even_when_the_loop_goes),
+        cmocka_unit_test(a_stuck_job_holds_up_neither_the_loop_s_end_nor_the_program_s),
         cmocka_unit_test(another_thread_can_post),
         cmocka_unit_test(a_watch_sees_a_readable_descriptor),
         cmocka_unit_test(a_signal_arrives_on_the_loop),

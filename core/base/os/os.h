@@ -56,6 +56,9 @@ void os_end_descendants(pid_t root);
 void os_end_unheard(int fd);
 /* Keeps other programs of this user from looking into this process (memory, environment). */
 void os_keep_private(void);
+/* When the program exits, its status and what it printed stand, but nothing is waited for: a thread
+ * is at work that may never end. */
+void os_exit_at_once(void);
 /* Whether a wall of that level can be had here (wall.h). For the stronger levels it starts a
  * process to find out. */
 struct wall;

@@ -133,6 +133,9 @@ void os_end_descendants(pid_t root) {
 void os_keep_private(void) {
 }
 
+void os_exit_at_once(void) {
+}
+
 void os_adopt_orphans(void) {
 }
 
