@@ -78,18 +78,36 @@ static void test_divided(void **state) {
     assert_true(copies > products && copies < 1);
 }
 
-/* Cores that both do all of the work, and write little, take as long as one. */
+/* Both cores do all of the work, and write little. */
+#define TWICE                                                                        \
+    HEAD "    y = nl.ndarray((256, 512), dtype=nl.bfloat16, buffer=nl.shared_hbm)\n" \
+         "    t = nl.ndarray((128, 512), dtype=nl.bfloat16, buffer=nl.sbuf)\n"       \
+         "    nisa.dma_copy(dst=t, src=x[0:128, 0:512])\n"                           \
+         "    for i in range(100):\n"                                                \
+         "        nisa.tensor_copy(dst=t, src=t, engine=nisa.engine.vector)\n"       \
+         "    nisa.dma_copy(dst=y[me * 128:me * 128 + 128, 0:512], src=t)\n"         \
+         "    return y\n"
+
+/* Such cores take as long as one. */
 static void test_alone(void **state) {
     (void)state;
-    static const char text[] =
-        HEAD "    y = nl.ndarray((256, 512), dtype=nl.bfloat16, buffer=nl.shared_hbm)\n"
-             "    t = nl.ndarray((128, 512), dtype=nl.bfloat16, buffer=nl.sbuf)\n"
-             "    nisa.dma_copy(dst=t, src=x[0:128, 0:512])\n"
-             "    for i in range(100):\n"
-             "        nisa.tensor_copy(dst=t, src=t, engine=nisa.engine.vector)\n"
-             "    nisa.dma_copy(dst=y[me * 128:me * 128 + 128, 0:512], src=t)\n"
-             "    return y\n";
-    assert_float_equal(time_of(text, 2), time_of(text, 1), 1e-9);
+    assert_float_equal(time_of(TWICE, 2), time_of(TWICE, 1), 1e-9);
+}
+
+/* And what limits one limits them: no queue takes over what another one saves. */
+static void test_bounds(void **state) {
+    (void)state;
+    struct launch one = launch_good(TWICE, 1), two = launch_good(TWICE, 2);
+    const struct device_profile *single = one.kernel.profile, *both = two.kernel.profile;
+    assert_int_equal(both->bounds.len, single->bounds.len);
+    assert_true(single->bounds.len > 1);
+    for (size_t i = 0; i < single->bounds.len; i++) {
+        assert_string_equal(both->bounds.at[i].name, single->bounds.at[i].name);
+        assert_float_equal(both->bounds.at[i].without_ns, single->bounds.at[i].without_ns, 1e-6);
+    }
+    assert_string_equal(both->bound, single->bound);
+    launch_free(&one);
+    launch_free(&two);
 }
 
 /* Queues and work of both; no bytes lost; no faster than HBM and the arrays of both allow. */
@@ -183,9 +201,10 @@ static void test_launched_inside(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_divided), cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_profile), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_columns), cmocka_unit_test(test_launched_inside),
+        cmocka_unit_test(test_divided),         cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_bounds),          cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_refused),         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_launched_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

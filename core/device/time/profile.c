@@ -462,6 +462,7 @@ static bool latency_without(struct profiler *p, const struct timing *timing, int
 static void fill_bounds(struct profiler *p, const struct timing *timing) {
     static const char *const names[] = {"Tensor", "Vector", "Scalar", "GpSimd", "DMA"};
     double around = p->table->start_ns + p->table->end_ns, best = 0;
+    double whole = p->folded->latency_ns; /* schedules without a queue take the place of this one */
     p->profile->bound = "latency";
     for (int queue = 0; queue <= QUEUE_DMA_IN; queue++) {
         bool dma = queue == QUEUE_DMA_IN;
@@ -469,10 +470,10 @@ static void fill_bounds(struct profiler *p, const struct timing *timing) {
         double critical = p->critical_ns[queue] + (dma ? p->critical_ns[QUEUE_DMA_OUT] : 0);
         if (busy <= 0)
             continue;
-        double ns = p->folded->latency_ns, less = ns;
-        if (critical > WORTH_LIFTING * ns)
+        double less = whole;
+        if (critical > WORTH_LIFTING * whole)
             p->is_steady &= latency_without(p, timing, queue, &less);
-        ns = MIN_OF(less, ns) + around;
+        double ns = MIN_OF(less, whole) + around;
         *vec_push(&p->profile->bounds) = (struct device_bound){names[queue], busy, ns};
         if (p->profile->latency_us * 1e3 - ns > best) {
             best = p->profile->latency_us * 1e3 - ns;
