@@ -110,6 +110,51 @@ static void another_dialect_and_names_the_release_lost_are_found(void **state) {
     free(found);
 }
 
+/* The first message about front + source. */
+static char *first_message(const char *front, const char *source) {
+    struct diag_list diags = {0};
+    struct buf text = {0};
+    buf_printf(&text, "%s%s", front, source);
+    struct nki_tree *tree = nki_parse("k.py", buf_str(&text), &diags);
+    struct nki_candidate_options options = {.release = release};
+    nki_lint_candidate(tree, &options, &diags);
+    char *message = mem_strdup(diags.all.len ? diags.all.at[0].message : "");
+    buf_free(&text);
+    nki_tree_free(tree);
+    diag_free(&diags);
+    return message;
+}
+
+static void a_mistyped_name_is_told_with_the_near_one(void **state) {
+    (void)state;
+    static const struct {
+        int front;
+        const char *source, *message;
+    } rows[] = {
+        {0, "def f(x):\n  return nl.copyy(x)\n",
+         "there is no name 'nki.language.copyy'; did you mean 'copy'?"},
+        {1, "def f(x):\n  return nisa.nc_matmull(x, x)\n",
+         "there is no name 'neuronxcc.nki.isa.nc_matmull'; did you mean 'nc_matmul'?"},
+        {0, "from nki.isa import tensor_scaler\n",
+         "there is no name 'nki.isa.tensor_scaler'; did you mean 'tensor_scalar'?"},
+        {0, "def f(tile):\n  return tle + 1\n", "there is no name 'tle'; did you mean 'tile'?"},
+        {0, "def f(x):\n  return lenn(x)\n", "there is no name 'lenn'; did you mean 'len'?"},
+        {0, "def f(x):\n  return nissa.memset(x)\n",
+         "there is no name 'nissa'; did you mean 'nisa'?"},
+        {0, "def f(x):\n  return nl.parallel_for(x)\n",
+         "'nki.language.parallel_for' is not among what a candidate may use"},
+        {0, "def f(x):\n  return gloobals()\n", "'gloobals' is not among what a candidate may use"},
+        {0, "def f(x):\n  return globals()\n", "a candidate may not use 'globals'"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char *message = first_message(fronts[rows[i].front], rows[i].source);
+        if (strncmp(message, rows[i].message, strlen(rows[i].message)) != 0)
+            print_error("%s: %s\n", rows[i].source, message);
+        assert_memory_equal(message, rows[i].message, strlen(rows[i].message));
+        free(message);
+    }
+}
+
 static void the_release_of_the_target_decides_which_names_there_are(void **state) {
     (void)state;
     static const struct {
@@ -296,6 +341,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_reaches_past_the_arguments_is_found_in_both_dialects),
         cmocka_unit_test(another_dialect_and_names_the_release_lost_are_found),
+        cmocka_unit_test(a_mistyped_name_is_told_with_the_near_one),
         cmocka_unit_test(the_release_of_the_target_decides_which_names_there_are),
         cmocka_unit_test(work_that_is_left_out_is_found),
         cmocka_unit_test(legacy_kernels_are_followed_too),

@@ -43,7 +43,10 @@ static void errors_say_what_was_found(void **state) {
         {"def k():\n    return (3).foo\n",
          "k.py:2:12: error: int has no attribute 'foo' [AttributeError]"},
         {"import nki.language as nl\ndef k():\n    return nl.lod\n",
-         "k.py:3:12: error: module nki.language has no attribute 'lod' [AttributeError]"},
+         "k.py:3:12: error: module nki.language has no attribute 'lod'; did you mean "
+         "'load'? [AttributeError]"},
+        {"import nki.language as nl\ndef k():\n    return nl.zzzzzzzzz\n",
+         "k.py:3:12: error: module nki.language has no attribute 'zzzzzzzzz' [AttributeError]"},
         {"def f(a, b):\n    return a\ndef k():\n    return f(1)\n",
          "k.py:4:12: error: f: argument 'b' is missing [TypeError]"},
         {"def f(a, b):\n    return a\ndef k():\n    return f(1, 2, 3)\n",

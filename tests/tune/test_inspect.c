@@ -273,7 +273,7 @@ static void all_that_stops_a_candidate_is_told_in_one_turn(void **unused) {
         lines[count++] = diag->line;
     assert_int_equal(count, 2);
     assert_int_equal(lines[1], lines[0] + 1);
-    assert_int_equal(finding(state, "hone-candidate-name")->line, lines[0]);
+    assert_int_equal(finding(state, "hone-candidate-unknown")->line, lines[0]);
     assert_non_null(strstr(state->attempts.at[1].verdict.compiles_why, "nki.language.expo"));
     fake_end(&fake);
     buf_free(&text);

@@ -10,7 +10,7 @@
 void guard_add(struct guard *guard, enum lint_rule rule, const struct nki_node *node,
                struct str name) {
     if (guard->found.len < NKI_MAX_FINDINGS)
-        *vec_push(&guard->found) = (struct guard_finding){node, rule, name, false};
+        *vec_push(&guard->found) = (struct guard_finding){.node = node, .rule = rule, .name = name};
 }
 
 /* Names that a file reads and never binds. Either a harness binds them, or they are an error. */
@@ -39,6 +39,7 @@ static void decorations_find(struct guard *guard) {
 
 void guard_run(struct guard *guard) {
     guard->arena = arena_new();
+    guard->dialect = nki_detect_dialect(guard->tree).dialect;
     allow_init(&guard->allow, guard->release);
     if (guard->original && !guard->original->errors) {
         decorations_find(guard);

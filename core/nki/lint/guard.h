@@ -33,7 +33,8 @@ struct guard_finding {
     const struct nki_node *node;
     enum lint_rule rule;
     struct str name;
-    bool excused; /* the original has it unchanged */
+    const char *near; /* ? the name that is meant instead; of LINT_C_UNKNOWN */
+    bool excused;     /* the original has it unchanged */
 };
 
 /* Files of the task, each read once. */
@@ -46,6 +47,7 @@ struct guard {
     const struct nki_tree *tree;
     const struct nki_tree *original; /* or NULL */
     const char *release;
+    enum nki_dialect dialect;
     struct arena *arena; /* holds names that are put together */
     struct allow allow;
     struct map imports;             /* name -> struct guard_target */
@@ -72,6 +74,10 @@ struct guard_helper {
 
 void guard_add(struct guard *guard, enum lint_rule rule, const struct nki_node *node,
                struct str name);
+/* Adds a name that a module does not have, or that nothing binds (no module): with the nearest one
+ * that there is, if there is one and no other rule says more. */
+void guard_add_unknown(struct guard *guard, enum lint_rule otherwise, const struct nki_node *node,
+                       struct str module, struct str name);
 /* The rule that best says what is wrong with a name that is not on the list. */
 enum lint_rule guard_rule_of(struct str name, enum lint_rule otherwise);
 

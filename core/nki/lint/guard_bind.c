@@ -138,8 +138,11 @@ static void bind_from(struct guard *guard, const struct nki_node *from) {
         }
         struct guard_target target = part_of(guard, from, name);
         if (target.kind == GUARD_REFUSED) {
-            struct str told = from->import_from.module.len ? str_of(target.name) : name;
-            guard_add(guard, guard_rule_of(told, LINT_C_IMPORT), alias, told);
+            struct str module = from->import_from.module;
+            if (module.len)
+                guard_add_unknown(guard, LINT_C_IMPORT, alias, module, name);
+            else
+                guard_add(guard, guard_rule_of(name, LINT_C_IMPORT), alias, name);
         }
         name = alias->alias.asname.len ? alias->alias.asname : name;
         check_name(guard, alias, name);

@@ -70,6 +70,44 @@ enum lint_rule guard_rule_of(struct str name, enum lint_rule otherwise) {
     return rule;
 }
 
+/* ---- names that are not there --------------------------------------------------------------- */
+
+#define MAX_NEAR 50 /* findings, after which no near name is looked for */
+
+typedef VEC(const char *) name_list;
+
+static void names_add(const struct map *from, name_list *names) {
+    for (size_t i = 0; i < from->len; i++)
+        *vec_push(names) = from->entries[i].key;
+}
+
+/* The nearest of what the file binds and imports, and of the builtins that it may use. */
+static const char *near_own(struct guard *guard, struct str name) {
+    name_list names = {0};
+    names_add(&guard->bound, &names);
+    names_add(&guard->imports, &names);
+    names_add(&guard->allow.words[ALLOW_BUILTIN], &names);
+    *vec_push(&names) = NULL;
+    const char *text = arena_strndup(guard->arena, name.at, name.len);
+    const char *near = map_find(&guard->bound, name) ? NULL : str_nearest(text, names.at);
+    vec_free(&names);
+    return near && strcmp(near, text) != 0 ? near : NULL;
+}
+
+void guard_add_unknown(struct guard *guard, enum lint_rule otherwise, const struct nki_node *node,
+                       struct str module, struct str name) {
+    const char *whole =
+        module.len ? arena_printf(guard->arena, STR_FMT "." STR_FMT, STR_ARG(module), STR_ARG(name))
+                   : arena_strndup(guard->arena, name.at, name.len);
+    enum lint_rule rule = guard_rule_of(str_of(whole), otherwise);
+    const char *near = rule != otherwise || guard->found.len >= MAX_NEAR ? NULL
+                       : module.len ? nki_name_near(module, name, guard->dialect, guard->release)
+                                    : near_own(guard, name);
+    guard_add(guard, near ? LINT_C_UNKNOWN : rule, node, str_of(whole));
+    if (near)
+        guard->found.at[guard->found.len - 1].near = near;
+}
+
 /* ---- where a name stands -------------------------------------------------------------------- */
 
 const struct nki_node *guard_attribute_of(const struct nki_node *node) {
@@ -309,6 +347,7 @@ static void check_module(struct guard *guard, const struct nki_node *node, const
             break;
         struct str attr = next->attribute.attr;
         enum allow_use use = use_in(guard, &module, attr);
+        struct str before = kept(guard, &module);
         buf_printf(&module, "." STR_FMT, STR_ARG(attr));
         bool is_module = is_known_module(guard, &module);
         if (is_module && next->context == NKI_LOAD)
@@ -318,8 +357,7 @@ static void check_module(struct guard *guard, const struct nki_node *node, const
         else if (use)
             check_member(guard, next, use, kept(guard, &module));
         else
-            guard_add(guard, guard_rule_of(buf_str(&module), LINT_C_NAME), next,
-                      kept(guard, &module));
+            guard_add_unknown(guard, LINT_C_NAME, next, before, attr);
         break;
     }
     buf_free(&module);
@@ -395,8 +433,10 @@ static void check_plain(struct guard *guard, const struct nki_node *node) {
     bool is_fine = use == ALLOW_ANY || (is_bound && !is_python && !guard_is_dunder(id)) ||
                    (is_python && guard_is_local(guard, node)) || guard_use_fits(guard, node, use) ||
                    (!is_python && is_of_star(guard, node));
-    if (!is_fine)
+    if (!is_fine && (use || is_python || is_own))
         guard_add(guard, guard_rule_of(id, use ? LINT_C_USE : LINT_C_NAME), node, id);
+    else if (!is_fine)
+        guard_add_unknown(guard, LINT_C_NAME, node, STR(""), id);
     check_attributes(guard, node, true);
 }
 

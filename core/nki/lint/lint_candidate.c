@@ -6,6 +6,8 @@
  * owner's business. */
 #include "nki/lint/guard.h"
 
+#include <stdio.h>
+
 /* ---- state ---------------------------------------------------------------------------------- */
 
 static void check_global(struct lint *lint, const struct nki_node *node) {
@@ -292,7 +294,10 @@ static void report(struct lint *lint, const struct guard_finding *finding) {
     struct nki_span span = nki_span_of(node);
     if (node->kind == NKI_ATTRIBUTE) /* a chain may span many lines; this is the part in question */
         span = node->attribute.attr_span;
-    lint_report(lint, finding->rule, span, (struct lint_detail){.name = finding->name});
+    char hint[100];
+    snprintf(hint, sizeof hint, "did you mean '%.60s'?", finding->near ? finding->near : "");
+    lint_report(lint, finding->rule, span,
+                (struct lint_detail){finding->name, finding->near ? hint : NULL});
 }
 
 /* Finds what the file does beyond the list. Findings that `original` has too are excused where the

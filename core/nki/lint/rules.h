@@ -75,6 +75,8 @@
     X(C_NAME, "hone-candidate-name", ERROR, 0, "'{}' is not among what a candidate may use",       \
       "Candidates keep to a list: NKI, arithmetic of numpy and math, Python's plain builtins and " \
       "containers, what the file itself defines. Compute it with those.")                          \
+    X(C_UNKNOWN, "hone-candidate-unknown", ERROR, 0, "there is no name '{}'",                      \
+      "The file does not define it, and NKI of the kernel's release does not have it.")            \
     X(C_ATTRIBUTE, "hone-candidate-attribute", ERROR, 0,                                           \
       "the attribute '{}' is not among what a candidate may reach",                                \
       "Attributes are those of tensors, arrays, numbers, text and containers, and those that the " \

@@ -410,6 +410,11 @@ const char *nki_enum_member_at(const char *type, size_t index);
 /* A name of nki.language that is listed with its parameters, one at a time: "load"; NULL past the
  * last. *parameters is "" for what is not called. */
 const char *nki_name_at(size_t index, const char **parameters, const char **what);
+/* The name of nki.language or nki.isa (`module`, also behind neuronxcc.) that is nearest to one
+ * that is not there, among those of the dialect and release (NULL: the newest): "copy" for "copyy".
+ * NULL: none is near. The text is static. */
+const char *nki_name_near(struct str module, struct str name, enum nki_dialect dialect,
+                          const char *release);
 const char *nki_op_engines(enum nki_op op);
 /* The number of the operand for parameter `name`; -1 when there is none. Code that knows the
  * instruction uses NKI_<ID>_<parameter>. */

@@ -214,15 +214,22 @@ static bool plain_attr(struct interp *in, struct value object, struct str name,
     }
 }
 
+static bool no_name(struct interp *in, const struct nki_node *node, const char *module,
+                    struct str name) {
+    const char *near =
+        nki_name_near(str_of(module), name, in->dialect, interp_program(in)->release);
+    return interp_error(in, node, "AttributeError",
+                        "module %s has no attribute '" STR_FMT "'%s%s%s", module, STR_ARG(name),
+                        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
 static bool no_attr(struct interp *in, const struct nki_node *node, struct value object,
                     struct str name) {
+    if (object.kind == VALUE_MODULE)
+        return no_name(in, node, object.module->name, name);
     return interp_error(in, node, "AttributeError", "%s%s%s has no attribute '" STR_FMT "'",
-                        value_type_name(object),
-                        object.kind == VALUE_MODULE || object.kind == VALUE_CLASS ? " " : "",
-                        object.kind == VALUE_MODULE  ? object.module->name
-                        : object.kind == VALUE_CLASS ? object.cls->name
-                                                     : "",
-                        STR_ARG(name));
+                        value_type_name(object), object.kind == VALUE_CLASS ? " " : "",
+                        object.kind == VALUE_CLASS ? object.cls->name : "", STR_ARG(name));
 }
 
 /* result->found is false, and no error is set, when there is no such attribute. */

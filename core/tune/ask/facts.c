@@ -328,31 +328,6 @@ void tune_facts_in_use(const struct tune_facts_told *told, const char *source, c
 
 /* ------------------------------------------------------------------------------- near names */
 
-typedef VEC(const char *) name_list;
-
-static void instructions_list(const struct told *told, name_list *names) {
-    for (int op = 0; op < NKI_OP_COUNT; op++)
-        if (has_instruction(told, (enum nki_op)op))
-            *vec_push(names) = nki_op_row((enum nki_op)op)->name;
-}
-
-static void language_list(const struct told *told, name_list *names) {
-    const char *parameters, *what, *name;
-    for (size_t i = 0; (name = nki_name_at(i, &parameters, &what)); i++)
-        if (has_name(told, "nl", name))
-            *vec_push(names) = name;
-    for (int func = NKI_FUNC_NONE + 1; func < NKI_FUNC_COUNT; func++)
-        *vec_push(names) = nki_func_name((enum nki_func)func);
-    static const char *const others[] = {"affine_range", "sequential_range", "static_range"};
-    for (size_t i = 0; i < COUNT_OF(others); i++)
-        if (has_name(told, "nl", others[i]))
-            *vec_push(names) = others[i];
-    for (int dtype = DTYPE_NONE + 1; dtype < DTYPE_INT64; dtype++) /* the others are the host's */
-        *vec_push(names) = dtype_name((enum dtype)dtype);
-    if (told->legacy)
-        *vec_push(names) = "par_dim";
-}
-
 static void near_print(const struct told *told, bool isa, const char *name, struct buf *out) {
     const char *parameters, *what, *other;
     enum nki_op op = isa ? nki_op_find(str_of(name)) : NKI_OP_COUNT;
@@ -384,18 +359,12 @@ void tune_facts_near(const struct tune_facts_told *told, const char *message, st
         return;
     snprintf(full, sizeof full, "%.*s", (int)(close - open - 1), open + 1);
     char *dot = strrchr(full, '.');
-    name_list names = {0};
     if (!dot)
         return;
     *dot = '\0';
-    bool isa = strstr(full, "isa") != NULL;
-    if (isa)
-        instructions_list(&rules, &names);
-    else
-        language_list(&rules, &names);
-    *vec_push(&names) = NULL;
-    const char *near = str_nearest(dot + 1, names.at);
-    if (near && strcmp(near, dot + 1) != 0)
-        near_print(&rules, isa, near, out);
-    vec_free(&names);
+    const char *near =
+        nki_name_near(str_of(full), str_of(dot + 1),
+                      rules.legacy ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT, rules.release);
+    if (near)
+        near_print(&rules, strstr(full, "isa") != NULL, near, out);
 }
