@@ -6,14 +6,18 @@
 
 #include <stdio.h>
 
-/* The pattern in the line while it is typed; else what was searched last. */
+static const struct searched *searched_here(const struct views *views) {
+    return &views->searched[views->view];
+}
+
+/* The pattern in the line while it is typed; else what was searched last on the screen. */
 static struct pattern *pattern_here(const struct views *views) {
     bool typing = views->over.is == OVERLAY_LINE && views->over.searching;
-    return typing && views->over.typed ? views->over.typed : views->pattern;
+    return typing && views->over.typed ? views->over.typed : searched_here(views)->pattern;
 }
 
 bool find_any(const struct views *views) {
-    return views->pattern != NULL;
+    return searched_here(views)->pattern != NULL;
 }
 
 /* Matches without a character, as x* finds everywhere, do not count. */
@@ -66,11 +70,11 @@ static void find(struct views *views, int step, bool here) {
     if (!list || !screen->line_of)
         return;
     int row = find_row(views, list, here ? list->cursor - step : list->cursor, step);
-    if (row < 0 && pattern_is_costly(views->pattern))
+    if (row < 0 && pattern_is_costly(searched_here(views)->pattern))
         views_say(views, true, "the search for '%s' takes too long here: use a simpler pattern",
-                  views->search.at);
+                  searched_here(views)->text.at);
     else if (row < 0)
-        views_say(views, true, "'%s' occurs nowhere here", views->search.at);
+        views_say(views, true, "'%s' occurs nowhere here", searched_here(views)->text.at);
     else
         tui_list_go(list, row);
 }
@@ -89,10 +93,11 @@ void find_search(struct views *views, struct str args, struct views_request *req
         views_say(views, true, "/" STR_FMT ": %s", STR_ARG(args), err.text);
         return;
     }
-    pattern_free(views->pattern);
-    views->pattern = pattern;
-    buf_clear(&views->search);
-    buf_add(&views->search, args.at, args.len);
+    struct searched *searched = &views->searched[views->view];
+    pattern_free(searched->pattern);
+    searched->pattern = pattern;
+    buf_clear(&searched->text);
+    buf_add(&searched->text, args.at, args.len);
     bool follows = list && list->follow && !screen_here(views)->find;
     find(views, follows ? -1 : 1, !follows);
 }

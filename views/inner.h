@@ -209,12 +209,14 @@ struct views {
     char message[512];
     bool message_bad;
     /* What a person chose, for several screens. */
-    int marks[2];              /* attempts to compare, -1 */
-    bool side_by_side;         /* differences in two columns, where there is room */
-    int diff_cols;             /* of the difference drawn last; 0: none was */
-    int shift;                 /* columns that long lines are moved to the left */
-    struct buf search;         /* what was searched last, as it was typed */
-    struct pattern *pattern;   /* that; NULL: nothing */
+    int marks[2];                /* attempts to compare, -1 */
+    bool side_by_side;           /* differences in two columns, where there is room */
+    int diff_cols;               /* of the difference drawn last; 0: none was */
+    int shift;                   /* columns that long lines are moved to the left */
+    struct searched {            /* what was searched last on each screen */
+        struct buf text;         /* as it was typed */
+        struct pattern *pattern; /* NULL: nothing */
+    } searched[VIEW_COUNT];
     struct tui_rect list_spot; /* where the rows of the screen's list are drawn */
 };
 

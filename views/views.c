@@ -52,13 +52,14 @@ void views_free(struct views *views) {
     if (!views)
         return;
     forget(views);
-    for (int i = 0; i < VIEW_COUNT; i++)
+    for (int i = 0; i < VIEW_COUNT; i++) {
         free(views->own[i]);
+        buf_free(&views->searched[i].text);
+        pattern_free(views->searched[i].pattern);
+    }
     over_free(&views->over);
     tui_bindings_free(&views->bindings);
     buf_free(&views->editing.text);
-    buf_free(&views->search);
-    pattern_free(views->pattern);
     tui_canvas_free(views->scratch);
     free(views);
 }

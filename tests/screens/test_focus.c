@@ -301,8 +301,32 @@ static void plans_stand_by_the_latency_they_predict(void **unused) {
     static const char *const order[] = {"best", "first", "tied", "unsaid"};
     for (size_t i = 0; i < COUNT_OF(order); i++)
         assert_string_equal(views->over.rows.at[i].name, order[i]);
-    replay_keys(views, "Enter");
+    int at = tui_menu_chosen(&views->over.menu); /* the cursor begins on the plan that it is */
+    assert_int_equal(at, tune_lane_of(state, 0)->plan);
+    assert_string_equal(state->plans.at[at].title, "first");
+    replay_keys(views, "Up Enter");
     assert_string_equal(tune_lane_plan(state, 0)->title, "best");
+    assert_true(shows(views, "P", "plans, by the latency they predict"));
+    assert_string_equal(state->plans.at[tui_menu_chosen(&views->over.menu)].title, "best");
+    over(views, state);
+}
+
+/* n goes on with what was searched on the screen that it is pressed on. */
+static void a_search_belongs_to_its_screen(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("kept", &state);
+    replay_keys(views, "7 / s b u f Enter");
+    assert_true(find_any(views));
+    replay_keys(views, "5");
+    assert_false(find_any(views));
+    replay_keys(views, "n");
+    assert_false(shows(views, "", "'sbuf' occurs nowhere here"));
+    replay_keys(views, "/ z z z Enter");
+    assert_true(shows(views, "", "'zzz' occurs nowhere here"));
+    replay_keys(views, "7 n");
+    assert_string_equal(views->searched[views->view].text.at, "sbuf");
+    assert_false(shows(views, "", "occurs nowhere here"));
     over(views, state);
 }
 
@@ -476,6 +500,7 @@ int main(void) {
         cmocka_unit_test(long_numbers_are_whole),
         cmocka_unit_test(changed_files_wait_in_title_and_status),
         cmocka_unit_test(plans_stand_by_the_latency_they_predict),
+        cmocka_unit_test(a_search_belongs_to_its_screen),
         cmocka_unit_test(the_cursor_keeps_its_line_across_columns),
         cmocka_unit_test(indentation_makes_room),
         cmocka_unit_test(a_metric_is_explained_where_it_stands),

@@ -104,7 +104,7 @@ void prompt_find(struct views *views, int step, bool from_here) {
         text = (text + step + count) % count;
         from = step > 0 ? -1 : INT32_MAX;
     }
-    views_say(views, true, "'%s' occurs in no part and in no question%s", views->search.at,
-              seen < MOST_BYTES ? "" : " near here");
+    views_say(views, true, "'%s' occurs in no part and in no question%s",
+              views->searched[views->view].text.at, seen < MOST_BYTES ? "" : " near here");
     buf_free(&own);
 }

@@ -144,6 +144,7 @@ void decide_plans(struct views *views, struct str args, struct views_request *re
     vec_free(&offers);
     stock_rows(views);
     views_open_menu(views, "plans, by the latency they predict; earlier rounds last", choose_plan);
+    tui_menu_at(&views->over.menu, tune_lane_of(views->state, views->lane)->plan);
 }
 
 void decide_take(struct views *views, struct str args, struct views_request *request) {
