@@ -462,7 +462,7 @@ char *task_graph_read(const char *reference_path, size_t *size, struct err *err)
     char *text = file_read(path, GRAPH_LIMIT, size, NULL);
     if (!text)
         err_set(err, ERR_ENVIRONMENT,
-                "the reference was not recorded; hone clean --cache makes room for another try");
+                "the reference was not recorded; hone clean makes room for another try");
     free(path);
     free(of);
     return text;

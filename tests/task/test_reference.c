@@ -867,9 +867,20 @@ static void a_reference_sees_no_secret(void **state) {
         unsetenv(names[i]);
 }
 
+/* What is told to be done is a command that there is. */
+static void without_a_recording_it_is_said_how_to_make_one(void **state) {
+    char *path = put(state, "reference.py", HEAD INPUTS FORWARD);
+    struct err err = {0};
+    size_t size;
+    assert_null(task_graph_read(path, &size, &err));
+    assert_non_null(strstr(err.text, "not recorded; hone clean makes room"));
+    free(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reference_sees_no_secret),
+        cmocka_unit_test(without_a_recording_it_is_said_how_to_make_one),
         cmocka_unit_test(inputs_arrive_and_the_second_time_from_the_cache),
         cmocka_unit_test(a_changed_reference_or_module_beside_it_is_run_again),
         cmocka_unit_test(bfloat16_inputs_are_rounded_to_nearest_even),
