@@ -207,7 +207,13 @@ struct views {
     bool precision_asked; /* by this process */
     const char *change_seen;
     char message[512];
-    bool message_bad;
+    bool message_bad, message_beside; /* beside: above the status line, which it would hide */
+    int64_t message_ms;               /* when it was first shown; 0: not yet */
+    struct loop_at {                  /* what the loop did then */
+        enum tune_wait wait;
+        enum tune_step step;
+        int round;
+    } message_at;
     /* What a person chose, for several screens. */
     int marks[2];                /* attempts to compare, -1 */
     bool side_by_side;           /* differences in two columns, where there is room */
@@ -324,6 +330,10 @@ void chrome_status(struct views *views, struct tui_area area);
  * it where something waits there. Without one, what is wrong with the session, where the status
  * line is too short for that. */
 void status_message(struct views *views, struct tui_area area);
+/* The message is about the loop as it is now. */
+void status_message_said(struct views *views);
+/* Before a frame: a message that the loop has left behind goes, or makes room for why it waits. */
+void status_message_follow(struct views *views);
 /* Says in sentences what runs or waits and would be left behind; false when there is nothing. */
 bool status_unfinished(const struct views *views, struct buf *out);
 /* That the command cannot be run in a session that is read-only, and why it is. */

@@ -328,12 +328,41 @@ void chrome_status(struct views *views, struct tui_area area) {
 /* ---- messages ------------------------------------------------------------------------------- */
 
 #define MESSAGE_ROWS 5
+#define READ_MS 4000 /* that a message stays at least, to be read */
+
+static struct loop_at loop_at(const struct views *views) {
+    const struct tune_state *state = views->state;
+    return state ? (struct loop_at){state->wait, state->step, state->round} : (struct loop_at){0};
+}
+
+void status_message_said(struct views *views) {
+    views->message_at = loop_at(views);
+    views->message_beside = false;
+}
+
+/* Answers of keys are about the loop as it was. What went wrong stays until the next key, because
+ * it may say where something was saved. */
+void status_message_follow(struct views *views) {
+    struct loop_at now = loop_at(views), then = views->message_at;
+    if (!views->message[0])
+        return;
+    if (!views->message_ms)
+        views->message_ms = views->now_ms;
+    bool waits = now.wait != then.wait && now.wait != TUNE_WAIT_NOTHING;
+    bool is_read = views->now_ms - views->message_ms >= READ_MS;
+    if (now.wait == then.wait && now.step == then.step && now.round == then.round)
+        return;
+    if (is_read && !views->message_bad)
+        views->message[0] = 0;
+    else
+        views->message_beside = waits || is_read;
+}
 
 /* Whether the status line has something that a person must see before the next key. */
 static bool status_matters(const struct views *views) {
     const struct tune_state *state = views->state;
     return state && (state->wait == TUNE_WAIT_GATE || state->trouble || state->changed.len ||
-                     state->holder_left || asks_person(state));
+                     state->holder_left || asks_person(state) || views->message_beside);
 }
 
 /* Whether the status line says why the loop does not go on. */

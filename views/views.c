@@ -102,6 +102,8 @@ void views_say(struct views *views, bool bad, const char *format, ...) {
     vsnprintf(views->message, sizeof views->message, format, args);
     va_end(args);
     views->message_bad = bad;
+    views->message_ms = 0;
+    status_message_said(views);
 }
 
 bool views_can(const struct views *views, enum tune_action_kind kind) {
@@ -269,6 +271,7 @@ struct views_request views_event(struct views *views, const struct tui_event *ev
         wheel_event(views, event);
     else if (!calls_paste(views, event->paste))
         views_say(views, false, "pasted text does nothing here; : and / take it");
+    status_message_said(views);
     bool other = views->view != before || page_of(views) != page;
     if (other && (views->state || views->view == VIEW_START))
         settle(views);
@@ -289,6 +292,7 @@ void views_draw(struct views *views, struct tui_area area, int64_t now_ms) {
     question_follow(views);
     changed_follow(views);
     precision_follow(views);
+    status_message_follow(views);
     for (int i = 0; i < VIEW_COUNT; i++)
         if (screens[i]->follow)
             screens[i]->follow(views);

@@ -408,6 +408,44 @@ static void a_message_hides_nothing_that_waits(void **state) {
     tune_state_free(model);
 }
 
+static bool shows_now(struct views *views, int64_t now_ms, const char *text) {
+    struct tui_canvas *canvas = tui_canvas_new(24, 80, false);
+    struct buf screen = {0};
+    views_draw(views, tui_area_all(canvas), now_ms);
+    tui_canvas_print(canvas, false, &screen);
+    bool there = strstr(screen.at, text) != NULL;
+    buf_free(&screen);
+    tui_canvas_free(canvas);
+    return there;
+}
+
+/* While the answer of a key shows, the loop ends: both are in sight, and an answer that was there
+ * long enough to be read is gone; one that says what went wrong stays until the next key. */
+static void an_answer_makes_room_for_why_the_loop_ended(void **unused) {
+    static const char *const ends = "{\"text\": \"all 4 rounds are done\"}";
+    (void)unused;
+    for (int i = 0; i < 4; i++) {
+        bool late = i & 1, bad = i & 2;
+        const char *said = bad ? "kept in" : "nothing is open; q leaves hone";
+        int64_t now_ms = 0;
+        struct tune_state *state = replay_until("verifying", &now_ms);
+        struct views *views = views_that_act(state);
+        replay_keys(views, "Esc");
+        if (bad)
+            views_say(views, true, "it is kept in /tmp/kernel.py");
+        assert_true(shows_now(views, now_ms, said));
+        assert_true(shows_now(views, now_ms + 60000, said)); /* nothing came meanwhile */
+        tune_state_apply(state, state->seq + 1, now_ms, "stop", ends);
+        assert_true(shows_now(views, now_ms + (late ? 5000 : 1000), "all 4 rounds are done"));
+        assert_int_equal(shows_now(views, now_ms + (late ? 5000 : 1000), said), bad || !late);
+        replay_keys(views, "j");
+        assert_true(shows_now(views, now_ms + 5000, "all 4 rounds are done"));
+        assert_false(shows_now(views, now_ms + 5000, said));
+        views_free(views);
+        tune_state_free(state);
+    }
+}
+
 /* While a long log is read only leaving works, by the key that the screen names and by Ctrl-C. */
 static void an_opening_session_can_be_left(void **unused) {
     (void)unused;
@@ -443,6 +481,7 @@ int main(void) {
         cmocka_unit_test(a_session_that_is_free_again_is_offered),
         cmocka_unit_test(when_nothing_is_left_the_keys_that_help_are_named),
         cmocka_unit_test(a_message_hides_nothing_that_waits),
+        cmocka_unit_test(an_answer_makes_room_for_why_the_loop_ended),
         cmocka_unit_test(an_opening_session_can_be_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
