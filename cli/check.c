@@ -46,7 +46,7 @@ static bool write_junit(const struct cli *cli, const struct cli_job *job,
 }
 
 int cli_check(const struct cli *cli) {
-    struct cli_job job = {0};
+    struct cli_job job = {.takes_attempts = true};
     struct runner_result result = {0};
     struct err err = {0}, no_shapes = {0};
     uint64_t start = clock_monotonic_ns();

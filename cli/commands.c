@@ -37,6 +37,14 @@
         "kernel-name", "NAME", NULL, "Which function is the kernel, when the file has several.", \
             false                                                                                \
     }
+#define OPTION_LNC_KEPT                                                                            \
+    {                                                                                              \
+        "lnc", "N", "1|2",                                                                         \
+            "Physical cores of a logical one that the device model launches kernels on (trn2 and " \
+            "later, current dialect). A session keeps what it began with; hosts have a setting "   \
+            "of their own. Default: [defaults] lnc, else as the kernel's file launches it.",       \
+            false                                                                                  \
+    }
 #define OPTION_KERNEL_NAME_KEPT                                                                 \
     {                                                                                           \
         "kernel-name", "NAME", NULL,                                                            \
@@ -271,6 +279,7 @@ static const struct cli_option workbench_options[] = {
     OPTION_PROPOSER,
     OPTION_SEARCH,
     OPTION_PRECISION,
+    OPTION_LNC_KEPT,
     {"rounds", "N", NULL, "Stop after this many rounds. Default: 50, 10 with a beam.", false},
     OPTIONS_LIMITS{"gate", "GATE", "ask|auto|auto-green",
                    "The gate after each step: ask waits for you, auto goes on, auto-green goes on "
@@ -304,11 +313,7 @@ static const struct cli_option run_options[] = {
     OPTION_KERNEL_NAME_KEPT,
     OPTION_PRECISION,
     OPTION_PESSIMISTIC,
-    {"lnc", "N", "1|2",
-     "Physical cores of a logical one that the device model launches kernels on (trn2 and later, "
-     "current dialect). A session keeps what it began with; hosts have a setting of their own. "
-     "Default: [defaults] lnc, else as the kernel's file launches it.",
-     false},
+    OPTION_LNC_KEPT,
     {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
     {"tolerance", "X", NULL,
      "The largest relative L2 error that counts as correct. Default: TOLERANCE of the reference, "
@@ -516,14 +521,15 @@ const struct cli_command cli_commands[] = {
     {"sim", "KERNEL|TASK", "evaluate a kernel on the embedded device model",
      "Compiles the kernel, checks it against the limits of the hardware, times it, runs it with "
      "the inputs of each seed, and compares what it returns with the reference.\n\nTASK is a "
-     "folder with kernel.py and reference.py, or the name of a seed. Latencies come from the "
-     "device model: they are the same each time.",
+     "folder with kernel.py and reference.py, or the name of a seed. TASK#N is attempt N of its "
+     "session, with the function, generation, release and cores that the session has. Latencies "
+     "come from the device model: they are the same each time.",
      sim_options, 1, 1, false, cli_sim},
     {"check", "KERNEL|TASK", "report compile errors, lints and broken hardware limits",
      "Prints findings like a compiler: file:line:column: error: message. Where the shapes are "
      "known (from a reference beside the kernel, --reference or --input) the kernel is also "
      "specialised for them and checked against the limits of the hardware. Without shapes the "
-     "source alone is checked.",
+     "source alone is checked. TASK#N is attempt N of its session.",
      check_options, 1, 1, false, cli_check},
     {"lift", "KERNEL|TASK", "say what a kernel computes",
      "Follows the kernel's instructions for the shapes of its inputs and says what its outputs "

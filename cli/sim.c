@@ -257,7 +257,7 @@ static int read_options(struct sim *sim) {
         !cli_number(cli, "time-limit", 0.1, 1e6, &job->time_limit_s) ||
         !cli_number(cli, "lnc", 1, 2, &cores))
         return CLI_WRONG_USAGE;
-    job->lnc = (int)cores;
+    job->lnc = cores > 0 ? (int)cores : job->lnc;
     if (!read_constants(sim))
         return CLI_WRONG_USAGE;
     job->no_verify = cli_has(cli, "no-verify");
@@ -319,7 +319,7 @@ static int evaluate_and_print(struct sim *sim) {
 }
 
 int cli_sim(const struct cli *cli) {
-    struct sim sim = {.cli = cli};
+    struct sim sim = {.cli = cli, .job.takes_attempts = true};
     int status = read_options(&sim);
     if (status == CLI_OK)
         status = evaluate_and_print(&sim);

@@ -94,6 +94,8 @@ void cli_sim_print_json(const struct sim *sim) {
     const char *device = device_name(sim->job.job.device);
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "kernel", sim->job.task->kernel_path);
+    if (sim->job.attempt.source)
+        cJSON_AddNumberToObject(object, "attempt", sim->job.attempt.attempt);
     cli_json_text(object, "function", sim->result.kernel_name);
     cJSON_AddStringToObject(object, "device", result->device[0] ? result->device : device);
     cJSON_AddStringToObject(object, "dialect", result->dialect);

@@ -151,7 +151,10 @@ void cli_sim_print_text(const struct sim *sim) {
     struct buf raw = {0}, safe = {0};
     buf_add(&safe, sim->shown.at, sim->shown.len);
     cli_print_diags(&result->diagnostics, sim->job.task, &safe);
-    buf_printf(&raw, "kernel    %s (%s, %s dialect%s%s) on %s%s, %llu instructions\n",
+    buf_puts(&raw, "kernel    ");
+    if (sim->job.attempt.source)
+        buf_printf(&raw, "attempt %d of ", sim->job.attempt.attempt);
+    buf_printf(&raw, "%s (%s, %s dialect%s%s) on %s%s, %llu instructions\n",
                sim->job.task->kernel_path, result->kernel_name[0] ? result->kernel_name : "?",
                result->dialect[0] ? result->dialect : "unknown", result->release[0] ? ", NKI " : "",
                result->release, result->device, result->lnc > 1 ? ", two cores" : "",

@@ -653,7 +653,7 @@ static bool run(const struct tune_options *options, int *ended_by, struct err *e
 }
 
 int cli_workbench(const struct cli *cli) {
-    double rounds = 0;
+    double rounds = 0, cores = 0;
     struct err err = {0};
     struct tune_options options = {
         .task = cli->args.len ? cli->args.at[0] : NULL,
@@ -669,9 +669,11 @@ int cli_workbench(const struct cli *cli) {
         .fresh = cli_has(cli, "fresh"),
         .read_only = cli_has(cli, "read-only"),
     };
-    if (!cli_number(cli, "rounds", 1, 1000000, &rounds) || !cli_limits(cli, options.limits))
+    if (!cli_number(cli, "rounds", 1, 1000000, &rounds) || !cli_number(cli, "lnc", 1, 2, &cores) ||
+        !cli_limits(cli, options.limits))
         return CLI_WRONG_USAGE;
     options.rounds = (int)rounds;
+    options.lnc = (int)cores;
     options.gate_set =
         cli_has(cli, "gate") && tune_gate_find(cli_value(cli, "gate"), &options.gate);
     int ended_by = 0;

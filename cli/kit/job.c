@@ -133,7 +133,8 @@ static int read_seeds(const struct cli *cli, struct cli_job *job) {
 
 /* Which function of a file of several is the kernel: the one that was asked for, or that the task
  * or its session names. */
-static bool find_function(const struct cli *cli, struct cli_job *job, struct err *err) {
+static bool find_function(const struct cli *cli, struct cli_job *job, const char *name,
+                          struct err *err) {
     const struct task *task = job->task;
     const char *asked = cli_value(cli, "kernel-name");
     struct str text = {task->kernel_text, task->kernel_len};
@@ -144,7 +145,7 @@ static bool find_function(const struct cli *cli, struct cli_job *job, struct err
     nki_print_other_kernels(task->kernel_path, text, &job->others);
     if (!job->others.len)
         return true;
-    char *session = cli_session_of(cli->args.at[0], &none);
+    char *session = job->attempt.source ? NULL : cli_session_of(name, &none);
     job->function = session ? tune_session_function(session) : NULL;
     free(session);
     const char *told = job->function ? job->function : task->function;
@@ -155,12 +156,63 @@ static bool find_function(const struct cli *cli, struct cli_job *job, struct err
     return true;
 }
 
+/* ---- attempts ------------------------------------------------------------------------------- */
+
+/* Finds the attempt that TASK#N is. */
+static bool find_attempt(const char *text, struct cli_job *job, struct err *err) {
+    char *name = mem_strdup(text);
+    int number = cli_attempt_split(name);
+    char *session = number >= 0 ? cli_session_of(name, err) : NULL;
+    bool ok = number < 0 || (session && tune_session_kernel(session, number, &job->attempt, err));
+    free(session);
+    free(name);
+    return ok;
+}
+
+/* The attempt's source stands for the kernel's, with what its session evaluates it with. */
+static void take_attempt(struct cli_job *job) {
+    const struct tune_session_kernel *found = &job->attempt;
+    free(job->task->kernel_text);
+    job->task->kernel_text = mem_strdup(found->source);
+    job->task->kernel_len = strlen(found->source);
+    if (found->function) {
+        free(job->task->function);
+        job->task->function = mem_strdup(found->function);
+    }
+}
+
+static bool open_task(const struct cli *cli, struct cli_job *job, struct err *err) {
+    const char *name = cli->args.at[0], *reference = cli_value(cli, "reference");
+    const struct tune_session_kernel *found = &job->attempt;
+    if (job->takes_attempts && !find_attempt(name, job, err))
+        return false;
+    if (found->source) {
+        /* The reference of a seed in the binary is in the cache, where it may be gone. */
+        bool has = file_exists(found->kernel) || file_exists(found->reference);
+        reference = reference ? reference : has ? found->reference : NULL;
+        name = found->kernel;
+    }
+    job->task = task_open(name, reference, err);
+    if (job->task && found->source)
+        take_attempt(job);
+    return job->task && find_function(cli, job, name, err);
+}
+
+/* What the command line leaves open is as in the session. */
+static void take_settings(const struct cli *cli, struct cli_job *job) {
+    const struct tune_session_kernel *found = &job->attempt;
+    if (!found->source)
+        return;
+    job->job.device = job->job.device ? job->job.device : found->device;
+    if (found->release && !cli_value(cli, "release"))
+        job->job.release = found->release;
+    job->job.lnc = found->lnc;
+    job->job.pessimistic = found->is_pessimistic;
+}
+
 int cli_job_open(const struct cli *cli, struct cli_job *job) {
     struct err err = {0};
-    job->task = task_open(cli->args.at[0], cli_value(cli, "reference"), &err);
-    if (!job->task)
-        return cli_fail(cli, &err);
-    if (!find_function(cli, job, &err))
+    if (!open_task(cli, job, &err))
         return cli_fail(cli, &err);
     job->job.kernel_path = job->task->kernel_path;
     job->job.kernel_text = job->task->kernel_text;
@@ -168,10 +220,11 @@ int cli_job_open(const struct cli *cli, struct cli_job *job) {
     job->job.model = job->task->model;
     job->job.device = cli_value(cli, "device");
     job->job.strict = cli_has(cli, "strict");
-    job->config = settings_load(cli->args.at[0], &err);
+    job->config = settings_load(job->attempt.source ? job->attempt.kernel : cli->args.at[0], &err);
     if (!job->config)
         return cli_fail(cli, &err);
     job->job.release = cli_release(cli, job->config);
+    take_settings(cli, job);
     job->job.wall = (struct task_walling){.level = config_get(job->config, "wall", "level", NULL),
                                           .shown = config_get(job->config, "wall", "read", NULL)};
     runner_limits(&job->job, job->config);
@@ -187,6 +240,7 @@ void cli_job_say_others(const struct cli_job *job, const char *command, const ch
 
 void cli_job_close(struct cli_job *job) {
     task_free(job->task);
+    tune_session_kernel_free(&job->attempt);
     free(job->function);
     buf_free(&job->others);
     config_free(job->config);

@@ -6,11 +6,14 @@
 #include "cli/kit/kit.h"
 #include "runner/runner.h"
 #include "task/task.h"
+#include "tune/tune.h"
 
 struct cli_job {
     struct task *task;
     struct config *config; /* the job's wall points into it */
     struct runner_job job;
+    bool takes_attempts;                /* TASK#N is a kernel, too: to be set before it is opened */
+    struct tune_session_kernel attempt; /* that it is; without a source: none */
     char *function;    /* what the task's session names as its kernel; NULL: nothing */
     struct buf others; /* kernels of the file that could have been meant; empty: one was named, or
                         * there is no doubt */

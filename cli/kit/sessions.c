@@ -47,6 +47,16 @@ static char *session_of_seed(const char *path) {
     return NULL;
 }
 
+int cli_attempt_split(char *name) {
+    char *hash = strrchr(name, '#');
+    long long number;
+    if (!hash || file_exists(name) || file_is_dir(name) || !str_to_int(str_of(hash + 1), &number) ||
+        number < 0 || number > INT32_MAX)
+        return -1;
+    *hash = 0;
+    return (int)number;
+}
+
 char *cli_session_of(const char *path, struct err *err) {
     if (was_session(path))
         return mem_strdup(path);

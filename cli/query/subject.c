@@ -11,17 +11,6 @@
 
 /* ---- the name ------------------------------------------------------------------------------- */
 
-/* Takes "#3" off the end, unless the name is that of a file. */
-static void split_attempt(struct subject *subject) {
-    char *hash = strrchr(subject->name, '#');
-    long long number;
-    if (!hash || file_exists(subject->name) || file_is_dir(subject->name) ||
-        !str_to_int(str_of(hash + 1), &number) || number < 0 || number > INT32_MAX)
-        return;
-    subject->attempt = (int)number;
-    *hash = 0;
-}
-
 static bool read_attempt(struct subject *subject, struct err *err) {
     const char *text = cli_value(subject->cli, "attempt");
     long long number;
@@ -53,8 +42,8 @@ static bool file_look(struct subject *subject, struct err *err) {
 bool subject_open(struct subject *subject, const struct cli *cli, const char *text,
                   struct err *err) {
     struct err none = {0};
-    *subject = (struct subject){.cli = cli, .name = mem_strdup(text), .attempt = -1};
-    split_attempt(subject);
+    *subject = (struct subject){.cli = cli, .name = mem_strdup(text)};
+    subject->attempt = cli_attempt_split(subject->name);
     if (!read_attempt(subject, err) || !file_look(subject, err))
         return false;
     subject->session = cli_session_of(subject->name, &none);

@@ -282,6 +282,25 @@ class Query(unittest.TestCase):
         self.assertIn("The sources are the same", same)
         self.assertIn("no line costs more or less", same)
 
+    def test_an_attempt_is_a_kernel_for_sim_and_check(self):
+        us = [row["latency_us"] for row in
+              self.answer(self.task, "SELECT latency_us FROM attempts ORDER BY attempt")]
+        for number, latency in enumerate(us[:2]):
+            for name in (f"{self.task}#{number}", f"{self.session}#{number}"):
+                done = hone("sim", name, "--json", "--no-verify")
+                about = json.loads(done.stdout)
+                self.assertEqual((done.returncode, about["attempt"]), (0, number), done.stderr)
+                self.assertAlmostEqual(about["latency_us"], latency, places=6)
+        text = hone("sim", f"{self.task}#1", "--seeds", "0").stdout.decode()
+        self.assertRegex(text, r"(?m)^kernel +attempt 1 of .*kernel\.py")
+        self.assertRegex(text, r"(?m)^correct +yes")
+        self.assertEqual(hone("check", f"{self.task}#1").returncode, 0)
+        for name, part in ((f"{self.task}#99", "no attempt 99"), (f"{FOLDER}#1", "session")):
+            for command in ("sim", "check"):
+                done = hone(command, name)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(part, done.stderr.decode())
+
     def test_what_cannot_be_compared(self):
         for args in ((self.task,), (self.task, "x", "1"), (self.task, "0", "9"),
                      ("/dev/null", self.task), (self.task, FOLDER / "not there"),
