@@ -201,7 +201,9 @@ static void enter_says(const struct views *views, struct buf *out) {
 }
 
 static void leave_says(const struct views *views, struct buf *out) {
-    buf_puts(out, views->view <= VIEW_WORKBENCH ? "quit" : "back");
+    const struct screen *screen = screen_here(views);
+    bool leaves = views->view <= VIEW_WORKBENCH && !(screen->is_open && screen->is_open(views));
+    buf_puts(out, leaves ? "quit" : "back");
 }
 
 #define NONE TUNE_ACTIONS

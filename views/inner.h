@@ -121,6 +121,7 @@ struct screen {
     bool (*move)(struct views *views, enum tui_move how);
     bool (*sideways)(struct views *views, int step); /* -1 or 1 */
     bool (*back)(struct views *views);               /* closes something of it */
+    bool (*is_open)(const struct views *views);      /* there is something that back closes */
     bool (*differs)(const struct views *views);      /* has a difference to show; NULL: always */
     bool (*widen)(struct views *views);              /* gives it more room; NULL: it has it all */
     bool (*click)(struct views *views, const struct tui_event *event);

@@ -295,6 +295,13 @@ static void the_hunk_in_hand_is_shown(void **unused) {
         buf_clear(&done);
         replay_keys(views, "p n Space");
         said("leave-hunk 1 -\n");
+        for (int k = 0; k < 2; k++) { /* the same key leaves it out and takes it again */
+            tune_state_apply(state, state->seq + 1, now_ms, "act",
+                             "{\"action\": \"leave-hunk\", \"index\": 1}");
+            bool left = state->lanes.at[0].candidate.hunks.at[1].left;
+            assert_true(shows(views, "Esc u", left ? "leave out hunk 2" : "you did: take hunk 2"));
+            replay_keys(views, "n");
+        }
         views_free(views);
         tune_state_free(state);
     }
@@ -422,7 +429,31 @@ static void undo_says_what_it_takes_back(void **unused) {
     replay_keys(views, "n 6 x");
     assert_true(shows(views, "u", "what you did: drop note of round"));
     replay_keys(views, "n");
+    for (int i = 0; i < 2; i++) { /* what goes to and fro says which way it went */
+        const char *text = state->notes.at[0].pinned ? "what you did: unpin note of round"
+                                                     : "what you did: pin note of round";
+        tune_state_apply(state, state->seq + 1, REPLAY_START_MS, "act",
+                         "{\"action\": \"pin-note\", \"index\": 0}");
+        assert_true(shows(views, "u", text));
+        replay_keys(views, "n");
+    }
     buf_free(&done);
+    views_free(views);
+    tune_state_free(state);
+}
+
+/* However fast it is: it computes something else. */
+static void a_wrong_kernel_has_no_speedup_in_the_history(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("kept", &now_ms);
+    struct views *views = views_that_act(state);
+    assert_true(shows(views, "7", "✓✓✓✓   0.842 ms    1.61x   -24.7 %"));
+    tune_state_apply(
+        state, state->seq + 1, now_ms, "verdict",
+        "{\"attempt\": 3, \"correct\": \"no\", \"correct_why\": \"seed 42 is wrong\"}");
+    assert_true(shows(views, "", "✓✗✓✓   0.842 ms        -         -"));
+    assert_true(shows(views, "", "1.21x"));
     views_free(views);
     tune_state_free(state);
 }
@@ -461,6 +492,7 @@ int main(void) {
         cmocka_unit_test(going_back_says_that_a_plan_is_closed),
         cmocka_unit_test(only_y_says_yes),
         cmocka_unit_test(undo_says_what_it_takes_back),
+        cmocka_unit_test(a_wrong_kernel_has_no_speedup_in_the_history),
         cmocka_unit_test(what_was_taken_back_is_done_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -236,9 +236,11 @@ static void draw_attempt(struct views *views, struct tui_area area, int row,
     tui_say_right(best ? tui_ink(area, TUI_GOOD) : strong, row, COL_SPEEDUP, "%s",
                   show_speedup(attempt->speedup).text);
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    bool wrong = attempt->verdict.correct == TUNE_ANSWER_NO;
     if (parent)
-        tui_say_right(tui_ink(area, TUI_DIM), row, COL_PARENT, "%s",
-                      show_change(parent->latency_us, attempt->latency_us).text);
+        tui_say_right(
+            tui_ink(area, TUI_DIM), row, COL_PARENT, "%s",
+            show_change(parent->latency_us, wrong ? (double)NAN : attempt->latency_us).text);
     /* However deep the line of descent, its titles have two thirds of the room. */
     int col = COL_TITLE, deepest = area.cols > COL_TITLE + 30 ? (area.cols - COL_TITLE) / 6 : 0;
     for (int i = 0; i < MIN_OF(depth, deepest); i++)

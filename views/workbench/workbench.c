@@ -254,9 +254,14 @@ static bool workbench_move(struct views *views, enum tui_move how) {
     return true;
 }
 
+static bool workbench_is_open(const struct views *views) {
+    const struct workbench *bench = workbench_of(views);
+    return bench->hunks || bench->zoomed || bench->step >= 0;
+}
+
 static bool workbench_back(struct views *views) {
     struct workbench *bench = workbench_of(views);
-    bool any = bench->hunks || bench->zoomed || bench->step >= 0;
+    bool any = workbench_is_open(views);
     if (bench->hunks)
         bench->hunks = false;
     else if (bench->zoomed)
@@ -470,6 +475,7 @@ const struct screen workbench_screen = {
     .filter = log_filter_by,
     .move = workbench_move,
     .back = workbench_back,
+    .is_open = workbench_is_open,
     .differs = decide_has_hunks,
     .widen = workbench_widen,
     .click = workbench_click,

@@ -53,9 +53,33 @@ static void print_about(const struct tune_state *state, const struct tune_action
     }
 }
 
+static bool part_is_off(const struct tune_state *state, const struct tune_action *act) {
+    for (size_t i = 0; act->part && i < state->parts.len; i++)
+        if (state->parts.at[i].role == act->role && !strcmp(state->parts.at[i].part, act->part))
+            return state->parts.at[i].off;
+    return false;
+}
+
+/* What a person would call it. An action that puts something to and fro is called after what it
+ * does now; the state is the one before it. */
+static const char *name_of(const struct tune_state *state, const struct tune_action *act) {
+    size_t index = (size_t)act->index;
+    const struct tune_candidate *candidate = &tune_lane_of(state, act->lane)->candidate;
+    switch (act->kind) {
+    case TUNE_ACT_LEAVE_HUNK:
+        return index < candidate->hunks.len && candidate->hunks.at[index].left ? "take hunk"
+                                                                               : "leave out hunk";
+    case TUNE_ACT_PIN_NOTE:
+        return index < state->notes.len && state->notes.at[index].pinned ? "unpin note"
+                                                                         : "pin note";
+    case TUNE_ACT_SWITCH_PART: return part_is_off(state, act) ? "switch on" : "switch off";
+    default: return tune_action_name(act->kind);
+    }
+}
+
 void tune_act_print(const struct tune_state *state, const struct tune_action *action,
                     struct buf *out) {
-    for (const char *c = tune_action_name(action->kind); *c; c++)
+    for (const char *c = name_of(state, action); *c; c++)
         buf_putc(out, *c == '-' ? ' ' : *c);
     print_about(state, action, out);
 }

@@ -11,7 +11,8 @@
 bool tune_act_read(const struct tune_event_act *event, struct tune_action *act) CC_MUST_USE;
 bool tune_act_is_of_lane(enum tune_action_kind kind);
 size_t tune_act_index_limit(const struct tune_state *state, const struct tune_action *action);
-/* act_print.c: what it is, and of what: "gate of plan: ask", "drop note of round 3". */
+/* act_print.c: what it does to the state, and to what in it: "gate of plan: ask", "drop note of
+ * round 3". */
 void tune_act_print(const struct tune_state *state, const struct tune_action *action,
                     struct buf *out);
 
