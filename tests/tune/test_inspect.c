@@ -65,6 +65,18 @@ static void one_that_cannot_be_repaired_fails_and_costs_nothing(void **unused) {
     fake_end(&fake);
 }
 
+/* What is told of a name and what helps are two sentences, also where the first one asks. */
+static void a_mistyped_name_is_told_in_whole_sentences(void **unused) {
+    (void)unused;
+    static const struct fake_plan plan = {"typo", WITH("Y = nl.copyy"), NAN, NULL};
+    struct fake fake;
+    begin(&fake, &plan);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    const char *told = finding(fake_state(&fake), "hone-candidate-unknown")->message;
+    assert_non_null(strstr(told, "did you mean 'copy'? The file does not define it"));
+    fake_end(&fake);
+}
+
 static void the_release_that_the_target_reports_counts(void **unused) {
     (void)unused;
     static const struct fake_plan plan = {"loop", WITH("F = nl.fori_loop"), NAN, NULL};
@@ -351,6 +363,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_candidate_that_cheats_is_not_run_and_goes_into_a_repair_turn),
         cmocka_unit_test(one_that_cannot_be_repaired_fails_and_costs_nothing),
+        cmocka_unit_test(a_mistyped_name_is_told_in_whole_sentences),
         cmocka_unit_test(the_release_that_the_target_reports_counts),
         cmocka_unit_test(there_is_no_way_past_the_list),
         cmocka_unit_test(what_the_first_kernel_uses_is_for_candidates_once_it_is_allowed),

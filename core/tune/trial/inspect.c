@@ -199,7 +199,8 @@ static void tell(const struct tune_work *work, int attempt, const struct diag_li
         struct diag diag = diags->all.at[i];
         const char *help = help_of(diag.code);
         struct buf text = {0};
-        buf_printf(&text, "%s%s%s", diag.message, help ? ". " : "", help ? help : "");
+        bool asks = str_ends(str_of(diag.message), "?");
+        buf_printf(&text, "%s%s%s", diag.message, !help ? "" : asks ? " " : ". ", help ? help : "");
         if (diag.severity == DIAG_ERROR && !why->len)
             buf_printf(why, "refused before it was run: line %d: %s", diag.line, diag.message);
         diag.message = text.at;
