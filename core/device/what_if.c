@@ -28,16 +28,24 @@ struct what_if {
 
 /* ---- what costs most ------------------------------------------------------------------------ */
 
+/* A lane without the core that it is of: a change of a line is one for all cores. */
+static const char *engine_of(const char *lane) {
+    return lane[0] >= '0' && lane[0] <= '9' && lane[1] == ' ' ? lane + 2 : lane;
+}
+
 static void add_line(struct what_if *w, const struct device_spot *spot, double us) {
     for (size_t i = 0; i < w->lines.len; i++) {
         struct line_sum *sum = &w->lines.at[i];
         if (sum->spot.file == spot->file && sum->spot.line == spot->line &&
-            sum->spot.op == spot->op && sum->spot.lane == spot->lane) {
+            sum->spot.op == spot->op &&
+            strcmp(engine_of(sum->spot.lane), engine_of(spot->lane)) == 0) {
             sum->us += us;
             return;
         }
     }
-    *vec_push(&w->lines) = (struct line_sum){*spot, us};
+    struct line_sum *sum = vec_push(&w->lines);
+    *sum = (struct line_sum){*spot, us};
+    sum->spot.lane = engine_of(spot->lane);
 }
 
 static void add_leg(struct what_if *w, const struct device_leg *leg, double turns) {

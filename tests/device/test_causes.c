@@ -244,13 +244,31 @@ static void folded_loops_say_the_same(void **unused) {
     unload(&folded);
 }
 
-static void two_cores_have_the_causes_of_one(void **unused) {
+/* Each span of either core has a wait, and lanes are those of both. */
+static void two_cores_have_the_causes_of_both(void **unused) {
     (void)unused;
     struct loaded l = load(two_cores, 0, 2);
     struct device_profile *profile = device_time(l.image);
     struct device_causes *causes = causes_with(l.image, true);
+    struct time_trace *trace = time_trace_make(l.image, NULL, true);
+    double busy[2] = {0};
     assert_true(causes->latency_us == profile->latency_us);
-    assert_int_equal(causes->reasons.len, 0);
+    assert_true(profile->spans.len == 32 && causes->reasons.len == 32);
+    for (size_t i = 0; i < profile->spans.len; i++) {
+        const struct device_reason *reason = &causes->reasons.at[i];
+        uint8_t core = l.program->instrs.at[profile->spans.at[i].instr].core;
+        assert_int_equal(trace->spans.at[i].instr, profile->spans.at[i].instr);
+        assert_int_equal(trace->spans.at[i].queue, profile->spans.at[i].queue);
+        assert_true(trace->spans.at[i].start_ns == profile->spans.at[i].start_ns);
+        if (reason->cause >= 0)
+            assert_int_equal(l.program->instrs.at[reason->cause].core, core);
+        assert_int_equal(causes->waits.at[reason->wait].spot.lane[0], '0' + core);
+    }
+    assert_int_equal(causes->lanes.len, 4);
+    for (size_t i = 0; i < 4; i++)
+        busy[causes->lanes.at[i].name[0] == '1'] += causes->lanes.at[i].busy_us;
+    assert_true(busy[0] > 0.9 * busy[1] && busy[1] > 0.9 * busy[0]); /* they share HBM */
+    time_trace_free(trace);
     device_causes_free(causes);
     device_profile_free(profile);
     unload(&l);
@@ -422,7 +440,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_add_up_to_the_profile),
         cmocka_unit_test(folded_loops_say_the_same),
-        cmocka_unit_test(two_cores_have_the_causes_of_one),
+        cmocka_unit_test(two_cores_have_the_causes_of_both),
         cmocka_unit_test(a_loop_is_one_segment),
         cmocka_unit_test(a_tile_that_is_reused_is_named),
         cmocka_unit_test(a_lack_of_room_is_named),

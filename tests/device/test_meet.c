@@ -148,19 +148,106 @@ static void test_waits(void **state) {
     launch_free(&l);
 }
 
-/* The core that ends last is the one that waited: its path has the wait in it. */
+/* Core 0 waits for core 1 where they exchange, and ends last. */
+#define WAITS                                         \
+    HEAD BUSY("1") SEND                               \
+        "    for i in range(40 if me == 0 else 1):\n" \
+        "        nisa.tensor_scalar(dst=b, data=b, op0=nl.add, operand0=1.0)\n" OUT
+
+/* What core 0 waited for is core 1's side of the exchange, of which the causes tell. */
 static void test_reason(void **state) {
     (void)state;
-    struct launch l =
-        launch_good(HEAD BUSY("1") SEND "    for i in range(40 if me == 0 else 1):\n"
-                                        "        nisa.tensor_scalar(dst=b, data=b, op0=nl.add, "
-                                        "operand0=1.0)\n" OUT);
-    struct device_causes *causes = device_causes_of(l.image, NULL, false);
-    double us = 0;
-    for (size_t i = 0; i < causes->lanes.len; i++)
-        us += causes->lanes.at[i].idle_us[DEVICE_WAIT_PEER];
-    assert_true(us > 5);
+    struct launch l = launch_good(WAITS);
+    struct device_profile *profile = device_time(l.image);
+    struct device_causes *causes = device_causes_of(l.image, NULL, true);
+    size_t met = 0;
+    assert_int_equal(causes->reasons.len, profile->spans.len);
+    for (size_t i = 0; i < causes->reasons.len; i++) {
+        const struct device_reason *reason = &causes->reasons.at[i];
+        const struct device_stall *wait = &causes->waits.at[reason->wait];
+        if (wait->wait != DEVICE_WAIT_PEER)
+            continue;
+        met++;
+        assert_int_equal(l.program->instrs.at[profile->spans.at[i].instr].core, 0);
+        assert_int_equal(l.program->instrs.at[reason->cause].core, 1);
+        assert_int_equal(l.program->instrs.at[reason->cause].op, NKI_OP_SENDRECV);
+        assert_string_equal(wait->cause.op, "sendrecv");
+        assert_int_equal(wait->cause.lane[0], '1');
+        assert_true(wait->us > 5 && reason->is_critical);
+    }
+    assert_int_equal(met, 1);
     device_causes_free(causes);
+    device_profile_free(profile);
+    launch_free(&l);
+}
+
+/* The critical path is that of the launch: before the exchange it is core 1's, behind it core 0's.
+ * Together that is the latency, of the profile's lines as well. */
+static void test_path(void **state) {
+    (void)state;
+    struct launch l = launch_good(WAITS);
+    struct device_profile *profile = device_time(l.image);
+    struct device_causes *causes = device_causes_of(l.image, NULL, true);
+    size_t steps[2] = {0};
+    for (size_t i = 0; i < causes->reasons.len; i++) {
+        const struct nki_instr *instr = &l.program->instrs.at[profile->spans.at[i].instr];
+        if (causes->reasons.at[i].is_critical && instr->op == NKI_OP_TENSOR_SCALAR)
+            steps[instr->core]++;
+    }
+    assert_int_equal(steps[1], 100);
+    assert_int_equal(steps[0], 40);
+    double us = causes->launch_us, share = 0, busy = 0;
+    for (size_t i = 0; i < causes->segments.len; i++)
+        us += causes->segments.at[i].us;
+    assert_float_equal(us, causes->latency_us, 1e-6);
+    for (size_t i = 0; i < profile->lines.len; i++) {
+        share += profile->lines.at[i].share;
+        if (profile->lines.at[i].line == 13) /* of BUSY */
+            busy = profile->lines.at[i].share;
+    }
+    assert_float_equal(share, 1, 1e-9);
+    assert_true(busy > 0.2);
+    device_causes_free(causes);
+    device_profile_free(profile);
+    launch_free(&l);
+}
+
+/* A line is changed on both cores, and tried once on each other engine. */
+static void test_what_if(void **state) {
+    (void)state;
+    struct launch l = launch_good(WAITS);
+    struct device_causes *causes = device_causes_of(l.image, NULL, false);
+    device_causes_try(causes, l.image, NULL);
+    size_t found = 0;
+    for (size_t i = 0; i < causes->ifs.len; i++) {
+        assert_null(strstr(causes->ifs.at[i].change, "on Vector instead of"));
+        found +=
+            !strcmp(causes->ifs.at[i].change, "line 13 tensor_scalar on Scalar instead of Vector");
+    }
+    assert_int_equal(found, 1);
+    device_causes_free(causes);
+    launch_free(&l);
+}
+
+/* The trace names the same: an event of core 0 that waits for one of core 1. */
+static void test_trace(void **state) {
+    (void)state;
+    struct launch l = launch_good(WAITS);
+    struct device_trace *trace = device_trace_make(l.image, NULL);
+    size_t across = 0;
+    for (size_t i = 0; i < trace->events.len; i++) {
+        const struct device_event *event = &trace->events.at[i];
+        if (event->cause < 0)
+            continue;
+        const struct device_event *cause = &trace->events.at[event->cause];
+        if (l.program->instrs.at[event->instr].core == l.program->instrs.at[cause->instr].core)
+            continue;
+        across++;
+        assert_int_equal(l.program->instrs.at[event->instr].core, 0);
+        assert_int_equal(l.program->instrs.at[cause->instr].op, NKI_OP_SENDRECV);
+    }
+    assert_int_equal(across, 1);
+    device_trace_free(trace);
     launch_free(&l);
 }
 
@@ -279,12 +366,13 @@ static void test_own_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sendrecv),   cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_barrier),    cmocka_unit_test(test_waits),
-        cmocka_unit_test(test_reason),     cmocka_unit_test(test_barrier_time),
-        cmocka_unit_test(test_differ),     cmocka_unit_test(test_conflicts),
-        cmocka_unit_test(test_decorator),  cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_own_memory),
+        cmocka_unit_test(test_sendrecv),     cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_barrier),      cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_reason),       cmocka_unit_test(test_path),
+        cmocka_unit_test(test_what_if),      cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_barrier_time), cmocka_unit_test(test_differ),
+        cmocka_unit_test(test_conflicts),    cmocka_unit_test(test_decorator),
+        cmocka_unit_test(test_alone),        cmocka_unit_test(test_own_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,35 @@ static void two_attempts_are_beside_each_other(void **unused) {
     tune_state_free(state);
 }
 
+/* A launch on two cores: what the first waited for is where the other one came late. */
+static char *cores_text(void *context, const char *hash) {
+    (void)context;
+    (void)hash;
+    return mem_strdup("{\"lanes\": [\"0 DMA in\", \"1 Vector\", \"1 DMA in\"],\n\"spans\": ["
+                      "[0,0,\"sendrecv\",6,900.0,1900.0],[1,1,\"tensor_scalar\",5,0.0,800.0],"
+                      "[2,2,\"sendrecv\",6,900.0,1500.0]],\n\"waits\": ["
+                      "[\"peer\",6,\"sendrecv\",\"1 DMA in\"],[\"nothing\",0,\"\",\"\"],"
+                      "[\"operand\",5,\"tensor_scalar\",\"1 Vector\"]],\n"
+                      "\"reasons\": [[0,2,600.0,1],[1,-1,0.0,1],[2,1,0.0,1]]}");
+}
+
+static void a_wait_for_the_other_core_is_told(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("kept", &now_ms);
+    struct views *views = make_views(state);
+    views_set_model(views, &(struct views_model){.state = state, .artefact = cores_text});
+    assert_true(shows(views, "5 t", "▸ 0 DMA in"));
+    assert_true(shows(views, "",
+                      "critical  waited 0.600 µs for the other core to come to sendrecv, "
+                      "line 6 (1 DMA in)"));
+    assert_true(shows(views, "n", "▸ 1 DMA in"));
+    assert_true(shows(views, "", "waited for the result of tensor_scalar, line 5 (1 Vector)"));
+    assert_true(shows(views, "N N", "▸ 1 Vector"));
+    views_free(views);
+    tune_state_free(state);
+}
+
 #define QUEUES "{\"lanes\": [\"Tensor\", \"DMA in\"],\n\"spans\": ["
 #define SPANS "[0,0,\"nc_matmul\",4,0.0,5.0],[1,1,\"dma_copy\",5,1.0,9.0]]"
 static const char *const odd[] = {
@@ -96,6 +125,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_path_is_followed),
         cmocka_unit_test(two_attempts_are_beside_each_other),
+        cmocka_unit_test(a_wait_for_the_other_core_is_told),
         cmocka_unit_test(odd_profiles_are_borne),
     };
     acts_begin();

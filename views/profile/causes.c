@@ -21,6 +21,7 @@ static const struct {
     {"issuer", "for its issuer, behind"},
     {"dma", "for DMA engines, busy with"},
     {"window", "for the compiler's order, behind"},
+    {"peer", "for the other core to come to"},
 };
 
 static const char *phrase_of(const char *wait) {

@@ -243,8 +243,8 @@ void profile_timeline_path(struct views *views, int step) {
     struct timeline *timeline = &profile->timeline;
     if (!timeline->text && timeline->n_queues && !timeline->reads_reasons) {
         views_say(views, false,
-                  "what each instruction waited for is not known here: the launch was on several "
-                  "cores, or a device's");
+                  "what each instruction waited for is not known here: the profile is a device's, "
+                  "or too long");
         return;
     }
     if (!timeline_step_critical(timeline, &profile->list.cursor, step)) {

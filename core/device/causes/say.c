@@ -7,6 +7,7 @@
 #define SEGMENTS 6
 #define LEGS 6
 #define STALLS 3
+#define LANES 6
 #define WHAT_IFS 6
 #define TILES 3
 #define ROOMS 2
@@ -99,10 +100,20 @@ static void lane_print(const struct device_causes *causes, const struct device_l
     buf_putc(out, '\n');
 }
 
+/* Of more lanes than one core has, those that do nearly nothing are counted. */
 static void lanes_print(const struct device_causes *causes, struct buf *out) {
+    size_t others = 0;
     buf_puts(out, "busy, and idle waiting for:\n");
-    for (size_t i = 0; i < causes->lanes.len; i++)
-        lane_print(causes, &causes->lanes.at[i], out);
+    for (size_t i = 0; i < causes->lanes.len; i++) {
+        const struct device_lane *lane = &causes->lanes.at[i];
+        bool little = lane->busy_us < LEAST_SHARE * causes->latency_us;
+        if (little && causes->lanes.len > LANES)
+            others++;
+        else
+            lane_print(causes, lane, out);
+    }
+    if (others)
+        buf_printf(out, "  %zu others: busy under 1 %%\n", others);
 }
 
 static void stall_print(const struct device_stall *stall, struct buf *out) {

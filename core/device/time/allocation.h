@@ -211,11 +211,13 @@ struct reason {
     int32_t before_cause; /* the issue that it waited for before */
     double since;         /* -1: there was one wait */
 };
+#define TIMELINE_PEER (-2)
 struct timeline {
     double *start, *end, *visible; /* per issue: busy from start to end; others see its result at
                                     * visible */
     int32_t *cause;                /* per issue: the issue that made it start when it did; -1:
-                                    * none */
+                                    * none; TIMELINE_PEER: the one of the other core that it meets,
+                                    * which came later */
     struct reason *why;            /* per issue; NULL where reasons are not kept */
     uint32_t *turn; /* per issue: the how manieth it was to be scheduled; NULL without gaps */
     double latency_ns;

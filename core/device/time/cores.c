@@ -31,8 +31,11 @@ static bool next_meeting(const struct folded *core, uint32_t *s) {
 static void make_meetings(struct together *together) {
     struct folded *cores = together->cores;
     uint32_t s = 0, t = 0;
-    for (; next_meeting(&cores[0], &s) && next_meeting(&cores[1], &t); s++, t++)
+    for (; next_meeting(&cores[0], &s) && next_meeting(&cores[1], &t); s++, t++) {
         timelines_meet(cores[0].time, s, cores[1].time, t);
+        cores[0].peer = &cores[1];
+        cores[1].peer = &cores[0];
+    }
 }
 
 void together_make(const struct timing *timing, struct together *together) {
@@ -42,6 +45,8 @@ void together_make(const struct timing *timing, struct together *together) {
     for (size_t k = 0; k < together->n; k++) {
         struct timing own = timing_of_core(timing, k);
         folded_prepare(&own, &together->cores[k]);
+        together->cores[k].core = (uint8_t)k;
+        together->cores[k].instrs = timing->image->cores[k].instrs;
     }
     if (together->n == 2)
         make_meetings(together);

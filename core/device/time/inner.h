@@ -72,7 +72,7 @@ struct time_reason {
     double start_ns;
     double idle_ns; /* for how long its queue had done nothing */
 };
-#define TIME_LANES 8
+#define TIME_LANES 12            /* of one core, or of each of two */
 #define TIME_MOST_STEPS 2000000u /* of the path that are kept, from its end; rows count all */
 /* Tiles that one place of the source brings in: how they share SBUF or PSUM over time. */
 struct time_tile {
@@ -110,13 +110,13 @@ struct time_trace {
     VEC(struct time_step) path; /* first to last; of a very long one, the end */
     struct time_lane lanes[TIME_LANES];
     int lane_count;
-    VEC(struct time_reason)
-    spans; /* by lane, then start; none where rounds were left out, or more
-            * cores than one work */
+    VEC(struct time_reason) spans; /* by lane, then start; none where rounds were left out */
 };
 /* Schedules the program once more and keeps why. `constants` as for time_profile. Of several cores
- * it is the one that ends last. NULL when the schedule does not become steady in what was kept of
- * the program. Free it with time_trace_free. */
+ * the lanes are those of all, the path ends with the one that ends last and goes on in another one
+ * where that is waited for, and tiles, bytes and passes are those of the one that ends last. NULL
+ * when the schedule does not become steady in what was kept of the program. Free it with
+ * time_trace_free. */
 struct time_trace *time_trace_make(const struct device_image *image,
                                    const struct device_constants *constants,
                                    bool wants_spans) CC_MUST_USE;

@@ -364,8 +364,10 @@ struct lines {
     uint32_t *of_locs; /* per loc: that number; 0: not looked up yet */
 };
 
-static struct device_line *line_of(struct profiler *p, struct lines *lines, uint32_t instr) {
-    uint32_t at = p->image->program->instrs.at[device_like(p->image, instr)].loc;
+/* Of an instruction of `image`: the profile's, or the other core's. */
+static struct device_line *line_of(struct profiler *p, struct lines *lines,
+                                   const struct device_image *image, uint32_t instr) {
+    uint32_t at = image->program->instrs.at[device_like(image, instr)].loc;
     if (lines->of_locs[at])
         return &p->profile->lines.at[lines->of_locs[at] - 1];
     const struct nki_loc *loc = &p->image->program->locs.at[at];
@@ -388,9 +390,11 @@ struct shares {
 static void add_stretch(void *data, const struct stretch *stretch) {
     struct shares *shares = data;
     struct profiler *p = shares->profiler;
+    const struct allocation *allocation = stretch->core->allocation;
     double ns = stretch->until_ns - stretch->from_ns;
-    line_of(p, shares->lines, p->allocation->issues.at[stretch->s].instr)->share += ns;
-    p->critical_ns[issue_cost_at(p->costs, stretch->s)->queue] += ns;
+    uint32_t instr = allocation->issues.at[stretch->s].instr;
+    line_of(p, shares->lines, allocation->image, instr)->share += ns;
+    p->critical_ns[issue_cost_at(stretch->core->costs, stretch->s)->queue] += ns;
 }
 
 static void walk_critical_path(struct profiler *p, struct lines *lines) {
@@ -413,7 +417,7 @@ static void fill_lines(struct profiler *p) {
                               mem_alloc(p->image->program->locs.len + 1, sizeof *lines.of_locs)};
     for (uint32_t s = 0; s < p->allocation->issues.len; s++) {
         const struct issue *issue = &p->allocation->issues.at[s];
-        struct device_line *line = line_of(p, &lines, issue->instr);
+        struct device_line *line = line_of(p, &lines, p->image, issue->instr);
         uint64_t weight = folded_weight(p->folded, s);
         line->engine_ns[queue_engine(issue_cost_at(p->costs, s)->queue)] +=
             (double)weight * (p->time->end[s] - p->time->start[s]);
@@ -468,7 +472,7 @@ static void fill_bounds(struct profiler *p, const struct timing *timing) {
         bool dma = queue == QUEUE_DMA_IN;
         double busy = dma ? p->dma_busy : p->busy[queue];
         double critical = p->critical_ns[queue] + (dma ? p->critical_ns[QUEUE_DMA_OUT] : 0);
-        if (busy <= 0)
+        if (busy <= 0 && critical <= 0) /* it may be the other core's that is critical */
             continue;
         double less = whole;
         if (critical > WORTH_LIFTING * whole)

@@ -142,6 +142,10 @@ struct folded {
     struct steady *steady; /* one for each gap */
     double latency_ns;     /* of the whole program, as throttled_ns */
     double throttled_ns;
+    /* Of a core of a launch on several; zero else. */
+    uint8_t core;
+    const uint32_t *instrs;    /* per instruction: its number in the whole program */
+    const struct folded *peer; /* the core that it meets; NULL: it meets none */
 };
 /* What a kernel is timed with: the image, the constants, passes that are left out. */
 struct timing {
@@ -172,15 +176,22 @@ uint64_t folded_weight(const struct folded *folded, uint32_t s);
  * waited for let it go until the next of the path goes on. In ns of the whole program, from the
  * start of its first issue. */
 struct stretch {
+    const struct folded *core; /* s is an issue of it; another one's where cores meet */
     uint32_t s;
-    int32_t cause; /* the issue that it waited for; -1: none */
+    int32_t cause; /* as in struct timeline */
     double from_ns, until_ns;
     double ahead_ns; /* by how much s is later in the whole program than in the schedule */
 };
 typedef void stretch_fn(void *data, const struct stretch *stretch);
 /* way.c: walks back from the issue that ends last. Each stretch begins where the one told after it
- * ends; together they are the latency. */
+ * ends; together they are the latency. Where the core waited for the other one, the way goes on
+ * there. */
 void way_walk(const struct folded *folded, stretch_fn *fn, void *data);
+
+/* Where a core meets the other one, at issue s: the other one's issue there, and when both had
+ * come. */
+uint32_t folded_mate(const struct folded *folded, uint32_t s);
+double folded_met(const struct folded *folded, uint32_t s);
 
 /* trace.c: where issue s comes from; s negative: nowhere. */
 struct time_place trace_place(const struct folded *folded, int64_t s);

@@ -389,12 +389,12 @@ static void tell_consumers(struct run *run, uint32_t s) {
         steady_touch(run, s, furthest);
 }
 
-/* The issue meets the other core at `start`. If it was there first, the path to it stays its own
- * core's, and it waited for the other core from then on. */
+/* The issue meets the other core at `start`. If it was there first, it waited for the other core
+ * from then on, and the path to it is the other core's. */
 static void note_meeting(struct run *run, uint32_t s, double own, double start) {
     run->met[s] = start;
     if (start > own)
-        blame_again(run, s, run->time->cause[s], DEVICE_WAIT_PEER, own);
+        blame_again(run, s, TIMELINE_PEER, DEVICE_WAIT_PEER, own);
 }
 
 static void note_cause(struct run *run, uint32_t s, const struct queue_state *queue) {
@@ -670,6 +670,14 @@ void timelines_meet(struct timeline *one, uint32_t s, struct timeline *other, ui
         run->peer = times[1 - k]->run;
         run->mate[k ? t : s] = (k ? s : t) + 1;
     }
+}
+
+uint32_t folded_mate(const struct folded *folded, uint32_t s) {
+    return folded->time->run->mate[s] - 1;
+}
+
+double folded_met(const struct folded *folded, uint32_t s) {
+    return folded->time->run->met[s];
 }
 
 struct timeline *timeline_make(const struct schedule *schedule, int lifted) {

@@ -153,7 +153,6 @@ static void put_event(const struct folded *core, uint32_t s, double start_ns,
     *event = (struct device_event){.instr = issue->instr,
                                    .queue = cost->queue,
                                    .kind = (uint8_t)kind_of(issue),
-                                   .cause = core->time->cause[s],
                                    .start_ns = start_ns + core->time->start[s],
                                    .end_ns = start_ns + core->time->end[s]};
     if (cost->queue == QUEUE_DMA_IN || cost->queue == QUEUE_DMA_OUT)
@@ -191,9 +190,8 @@ static void put_edges(const struct folded *core, const int32_t *event_of,
         }
 }
 
-/* Adds a core. `instrs` numbers its instructions in the whole program; NULL: they are that. */
-static void trace_core(const struct folded *core, const uint32_t *instrs, size_t number,
-                       double start_ns, struct device_trace *trace) {
+/* Adds a core. Returns for each issue its event, or -1. */
+static int32_t *trace_core(const struct folded *core, double start_ns, struct device_trace *trace) {
     size_t n = core->allocation->issues.len, first = trace->events.len;
     int32_t *event_of = mem_alloc(n + 1, sizeof *event_of);
     vec_reserve(&trace->events, first + n);
@@ -206,12 +204,36 @@ static void trace_core(const struct folded *core, const uint32_t *instrs, size_t
     put_waits(trace->events.at + first, trace->events.len - first);
     for (size_t i = first; i < trace->events.len; i++) {
         struct device_event *event = &trace->events.at[i];
-        event->cause = event->cause >= 0 ? event_of[event->cause] : -1;
-        event->instr = instrs ? instrs[event->instr] : event->instr;
-        event->queue = (uint16_t)(event->queue + number * QUEUE_COUNT);
+        event->instr = core->instrs ? core->instrs[event->instr] : event->instr;
+        event->queue = (uint16_t)(event->queue + core->core * QUEUE_COUNT);
     }
     put_edges(core, event_of, trace);
-    free(event_of);
+    return event_of;
+}
+
+/* When all cores are there: an event may wait for one of another core. */
+static void put_causes(const struct folded *core, int32_t *const *event_of,
+                       struct device_trace *trace) {
+    for (uint32_t s = 0; s < core->allocation->issues.len; s++) {
+        int32_t event = event_of[core->core][s], cause = core->time->cause[s];
+        if (event < 0)
+            continue;
+        bool meets = cause == TIMELINE_PEER;
+        const int32_t *others = event_of[meets ? core->peer->core : core->core];
+        cause = meets ? (int32_t)folded_mate(core, s) : cause;
+        trace->events.at[event].cause = cause < 0 ? -1 : others[cause];
+    }
+}
+
+static void trace_cores(const struct folded *cores, size_t n, double start_ns,
+                        struct device_trace *trace) {
+    int32_t *event_of[MOST_CORES];
+    for (size_t k = 0; k < n; k++)
+        event_of[k] = trace_core(&cores[k], start_ns, trace);
+    for (size_t k = 0; k < n; k++)
+        put_causes(&cores[k], event_of, trace);
+    for (size_t k = 0; k < n; k++)
+        free(event_of[k]);
 }
 
 struct device_trace *device_trace_make(const struct device_image *image,
@@ -224,13 +246,12 @@ struct device_trace *device_trace_make(const struct device_image *image,
     struct folded folded;
     if (image->cores) {
         together_make(&timing, &together);
-        for (size_t k = 0; k < together.n; k++)
-            trace_core(&together.cores[k], image->cores[k].instrs, k, table.start_ns, trace);
+        trace_cores(together.cores, together.n, table.start_ns, trace);
         together_free(&together);
     } else {
         folded_prepare(&timing, &folded);
         timeline_again(folded.time, -1);
-        trace_core(&folded, NULL, 0, table.start_ns, trace);
+        trace_cores(&folded, 1, table.start_ns, trace);
         folded_free(&folded);
     }
     return trace;

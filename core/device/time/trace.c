@@ -8,12 +8,17 @@
 #include <stdlib.h>
 
 struct tracer {
-    const struct folded *folded;
+    const struct folded *folded; /* the core at hand */
     const struct allocation *allocation;
     struct map index; /* from what is in a row's `key` to its number + 1 */
     struct time_trace *trace;
-    bool *on_path; /* per issue */
+    bool *on_path[MOST_CORES]; /* per issue of a core */
 };
+
+static void turn_to(struct tracer *tracer, const struct folded *core) {
+    tracer->folded = core;
+    tracer->allocation = core->allocation;
+}
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
@@ -28,7 +33,8 @@ struct time_place trace_place(const struct folded *folded, int64_t s) {
         place.file = program->locs.at[instr->loc].file;
         place.line = program->locs.at[instr->loc].line;
     }
-    place.queue = issue_cost_at(folded->costs, (size_t)s)->queue;
+    place.queue =
+        (uint8_t)(issue_cost_at(folded->costs, (size_t)s)->queue + folded->core * QUEUE_COUNT);
     place.kind = issue->kind == ISSUE_SAVE     ? TIME_SAVE
                  : issue->kind == ISSUE_RELOAD ? TIME_RELOAD
                                                : TIME_INSTRUCTION;
@@ -80,7 +86,9 @@ static uint32_t row_of(struct tracer *tracer, uint32_t s, int64_t cause, uint8_t
     memset(&key, 0, sizeof key);
     key.place = trace_place(tracer->folded, s);
     key.wait = wait_of(tracer, s, cause, noted);
-    key.cause = trace_place(tracer->folded, cause);
+    key.cause = cause == TIMELINE_PEER
+                    ? trace_place(tracer->folded->peer, folded_mate(tracer->folded, s))
+                    : trace_place(tracer->folded, cause);
     struct map_entry *entry = map_put(&tracer->index, (struct str){(const char *)&key, sizeof key});
     if (!entry->value) {
         *vec_push(&tracer->trace->rows) = (struct time_row){.key = key};
@@ -93,6 +101,7 @@ static uint32_t row_of(struct tracer *tracer, uint32_t s, int64_t cause, uint8_t
 
 static void add_step(void *data, const struct stretch *stretch) {
     struct tracer *tracer = data;
+    turn_to(tracer, stretch->core);
     const struct issue *issue = &tracer->allocation->issues.at[stretch->s];
     if (issue->kind == ISSUE_ABSENT && stretch->until_ns <= stretch->from_ns)
         return;
@@ -106,7 +115,7 @@ static void add_step(void *data, const struct stretch *stretch) {
     row->steps++;
     row->held_ns += step.held_ns;
     row->run_ns += step.run_ns;
-    tracer->on_path[stretch->s] = true;
+    tracer->on_path[stretch->core->core][stretch->s] = true;
     if (tracer->trace->path.len < TIME_MOST_STEPS)
         *vec_push(&tracer->trace->path) = step;
 }
@@ -159,18 +168,27 @@ static void split_idle(struct tracer *tracer, uint32_t s, double from_ns) {
     add_idle(tracer, s, last, since, time->start[s]);
 }
 
-static void note_span(struct tracer *tracer, uint32_t s, uint8_t queue, double idle_ns) {
-    const struct timeline *time = tracer->folded->time;
+/* The number that the instruction of issue s has in the whole program. */
+static uint32_t number_of(const struct folded *core, uint32_t s) {
+    uint32_t instr = core->allocation->issues.at[s].instr;
+    return core->instrs ? core->instrs[instr] : instr;
+}
+
+static void note_span(struct tracer *tracer, uint32_t s, uint8_t lane, double idle_ns) {
+    const struct folded *core = tracer->folded;
+    const struct timeline *time = core->time;
     if (tracer->allocation->gaps.len || !tracer->trace->wants_spans)
         return;
     int32_t cause = time->cause[s];
     uint32_t row = row_of(tracer, s, cause, time->why[s].last);
     *vec_push(&tracer->trace->spans) = (struct time_reason){
-        .instr = tracer->allocation->issues.at[s].instr,
+        .instr = number_of(core, s),
         .row = row,
-        .cause = cause < 0 ? -1 : (int64_t)tracer->allocation->issues.at[cause].instr,
-        .queue = queue,
-        .is_critical = tracer->on_path[s],
+        .cause = cause == TIMELINE_PEER ? (int64_t)number_of(core->peer, folded_mate(core, s))
+                 : cause < 0            ? -1
+                                        : (int64_t)number_of(core, (uint32_t)cause),
+        .queue = lane,
+        .is_critical = tracer->on_path[core->core][s],
         .start_ns = time->start[s] + tracer->trace->start_ns,
         .idle_ns = idle_ns};
 }
@@ -203,8 +221,8 @@ static double jump_before(const struct tracer *tracer, uint32_t s, bool *jumped)
     return ns;
 }
 
-static void walk_queue(struct tracer *tracer, uint8_t queue, const struct at *order, size_t n) {
-    struct time_lane *lane = &tracer->trace->lanes[queue];
+static void walk_queue(struct tracer *tracer, uint8_t number, const struct at *order, size_t n) {
+    struct time_lane *lane = &tracer->trace->lanes[number];
     const struct timeline *time = tracer->folded->time;
     bool *jumped = mem_alloc(tracer->allocation->gaps.len + 1, sizeof *jumped);
     double until = 0, last = 0;
@@ -220,13 +238,13 @@ static void walk_queue(struct tracer *tracer, uint8_t queue, const struct at *or
         }
         if (idle > 0)
             split_idle(tracer, s, start - idle);
-        note_span(tracer, s, queue, idle);
+        note_span(tracer, s, number, idle);
         lane->issues += times;
         lane->busy_ns += (double)times * MAX_OF(time->end[s] - MAX_OF(start, until), 0);
         until = MAX_OF(until, time->end[s]);
         last = MAX_OF(last, time->end[s] + folded_shift(tracer->folded, s));
     }
-    lane->tail_ns = n ? tracer->folded->latency_ns - last : 0;
+    lane->tail_ns = n ? tracer->trace->latency_ns - last : 0;
     if (n)
         lane->first = trace_place(tracer->folded, order[0].s);
     free(jumped);
@@ -243,7 +261,7 @@ static void walk_queues(struct tracer *tracer) {
                 order[count++] = (struct at){tracer->folded->time->start[s], s};
         if (count)
             qsort(order, count, sizeof *order, by_start);
-        walk_queue(tracer, queue, order, count);
+        walk_queue(tracer, (uint8_t)(queue + tracer->folded->core * QUEUE_COUNT), order, count);
     }
     free(order);
 }
@@ -368,30 +386,47 @@ static void walk_memory(struct tracer *tracer) {
 
 /* ---- the trace ------------------------------------------------------------------------------ */
 
-static struct time_trace *trace_of(const struct timing *timing, const struct folded *folded) {
+_Static_assert(TIME_LANES >= MOST_CORES * QUEUE_COUNT, "each queue of each core is a lane");
+
+static void name_lanes(struct time_trace *trace, size_t cores) {
+    static const char *const of_cores[MOST_CORES][QUEUE_COUNT] = {
+        {"0 Tensor", "0 Vector", "0 Scalar", "0 GpSimd", "0 DMA in", "0 DMA out"},
+        {"1 Tensor", "1 Vector", "1 Scalar", "1 GpSimd", "1 DMA in", "1 DMA out"}};
+    trace->lane_count = (int)cores * QUEUE_COUNT;
+    for (int lane = 0; lane < trace->lane_count; lane++)
+        trace->lanes[lane].name =
+            cores > 1 ? of_cores[lane / QUEUE_COUNT][lane % QUEUE_COUNT] : queue_names[lane];
+}
+
+/* Of `n` cores, of which `last` ends last. What is on chip is told of that one. */
+static struct time_trace *trace_of(const struct timing *timing, const struct folded *cores,
+                                   size_t n, size_t last) {
     struct time_trace *trace = mem_alloc(1, sizeof *trace);
-    struct tracer tracer = {.folded = folded, .allocation = folded->allocation, .trace = trace};
-    tracer.on_path = mem_alloc(folded->allocation->issues.len + 1, sizeof *tracer.on_path);
+    struct tracer tracer = {.trace = trace};
+    for (size_t k = 0; k < n; k++)
+        tracer.on_path[k] =
+            mem_alloc(cores[k].allocation->issues.len + 1, sizeof *tracer.on_path[k]);
     trace->wants_spans = timing->all_spans;
     trace->start_ns = timing->table->start_ns;
     trace->end_ns = timing->table->end_ns;
-    trace->latency_ns = folded->latency_ns;
-    trace->sbuf_bytes = folded->allocation->sbuf_peak;
-    trace->psum_bytes = folded->allocation->psum_peak;
-    trace->lane_count = QUEUE_COUNT;
-    for (int queue = 0; queue < QUEUE_COUNT; queue++)
-        trace->lanes[queue].name = queue_names[queue];
-    way_walk(folded, add_step, &tracer);
+    trace->latency_ns = cores[last].latency_ns;
+    trace->sbuf_bytes = cores[last].allocation->sbuf_peak;
+    trace->psum_bytes = cores[last].allocation->psum_peak;
+    name_lanes(trace, n);
+    way_walk(&cores[last], add_step, &tracer);
     turn_round(trace);
-    walk_queues(&tracer);
+    for (size_t k = 0; k < n; k++) {
+        turn_to(&tracer, &cores[k]);
+        walk_queues(&tracer);
+        free(tracer.on_path[k]);
+    }
+    turn_to(&tracer, &cores[last]);
     walk_memory(&tracer);
-    taken_find(folded, trace);
+    taken_find(&cores[last], trace);
     map_free(&tracer.index);
-    free(tracer.on_path);
     return trace;
 }
 
-/* Of the core that ends last. */
 static struct time_trace *trace_of_cores(const struct timing *timing) {
     struct together together;
     size_t last = 0;
@@ -399,9 +434,7 @@ static struct time_trace *trace_of_cores(const struct timing *timing) {
     for (size_t k = 1; k < together.n; k++)
         if (together.cores[k].latency_ns > together.cores[last].latency_ns)
             last = k;
-    struct timing own = *timing;
-    own.all_spans = false;
-    struct time_trace *trace = trace_of(&own, &together.cores[last]);
+    struct time_trace *trace = trace_of(timing, together.cores, together.n, last);
     together_free(&together);
     return trace;
 }
@@ -418,7 +451,7 @@ struct time_trace *time_trace_make(const struct device_image *image,
         return trace_of_cores(&timing);
     if (!folded_make(&timing, -1, &folded))
         return NULL;
-    struct time_trace *trace = trace_of(&timing, &folded);
+    struct time_trace *trace = trace_of(&timing, &folded, 1, 0);
     folded_free(&folded);
     return trace;
 }

@@ -67,26 +67,44 @@ static bool share_queue(const struct folded *folded, uint32_t s, uint32_t other)
     return issue_cost_at(folded->costs, s)->queue == issue_cost_at(folded->costs, other)->queue;
 }
 
-void way_walk(const struct folded *folded, stretch_fn *fn, void *data) {
+/* To the issue that the stretch waited for. */
+static uint32_t go_back(struct way *way, struct stretch *stretch) {
+    const struct folded *folded = way->folded;
     const struct timeline *time = folded->time;
+    uint32_t s = go_round(way, (uint32_t)stretch->cause);
+    stretch->cause = (int32_t)s;
+    double end = share_queue(folded, stretch->s, s) ? time->end[s] : time->visible[s];
+    stretch->from_ns = MIN_OF(end + way->ahead_ns, stretch->until_ns);
+    return s;
+}
+
+/* To the other core, which came later to where both met. No rounds are left out of either. */
+static uint32_t go_across(struct way *way, struct stretch *stretch) {
+    stretch->from_ns = MIN_OF(folded_met(way->folded, stretch->s), stretch->until_ns);
+    uint32_t mate = folded_mate(way->folded, stretch->s);
+    way->folded = way->folded->peer;
+    return mate;
+}
+
+void way_walk(const struct folded *folded, stretch_fn *fn, void *data) {
     if (!folded->allocation->issues.len)
         return;
     uint32_t s = last_to_end(folded);
     struct stretch stretch = {.until_ns = folded->latency_ns};
     struct way way = start_way(folded, s);
     for (bool more = true; more; stretch.until_ns = stretch.from_ns) {
+        stretch.core = way.folded;
         stretch.s = s;
         stretch.ahead_ns = way.ahead_ns;
-        stretch.cause = time->cause[s];
+        stretch.cause = way.folded->time->cause[s];
         stretch.from_ns = 0;
-        leave_gaps(&way, stretch.cause);
-        more = stretch.cause >= 0;
-        if (more) {
-            s = go_round(&way, (uint32_t)stretch.cause);
-            stretch.cause = (int32_t)s;
-            double end = share_queue(folded, stretch.s, s) ? time->end[s] : time->visible[s];
-            stretch.from_ns = MIN_OF(end + way.ahead_ns, stretch.until_ns);
-        }
+        more = stretch.cause != -1;
+        if (stretch.cause == TIMELINE_PEER)
+            s = go_across(&way, &stretch);
+        else
+            leave_gaps(&way, stretch.cause);
+        if (stretch.cause >= 0)
+            s = go_back(&way, &stretch);
         fn(data, &stretch);
     }
     free(way.left);
