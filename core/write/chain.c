@@ -5,7 +5,7 @@
  * Sums of the operand's rows are one more column of the second product. What turned-over tiles
  * cannot find, the largest result of each row, comes from products as they were, of the rows that
  * are next. */
-#include "write/product.h"
+#include "write/products.h"
 #include "write/rows.h"
 
 int chain_sum(const struct chain *chain) {

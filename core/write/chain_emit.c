@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A product whose left operand is made in SBUF, a block of rows at a time: how large blocks and
  * steps are, and the lines of the steps. */
-#include "write/product.h"
+#include "write/products.h"
 
 #define BANKS 8                     /* of PSUM */
 #define MADE_BYTES (8 * 4 * 2048.0) /* of a partition: the tiles that the operand is made in */

@@ -3,7 +3,7 @@
  * cannot be found in what is turned over: products as they were are looked through, those of a
  * block while the block before it is worked on. Where results do not depend on what is subtracted,
  * as a softmax's do not, the largest of some is near enough. */
-#include "write/product.h"
+#include "write/products.h"
 #include "write/rows.h"
 
 static const char *named(const struct product *p, const char *what) {

@@ -1,97 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is decided. The schedule: stages ask here, so that whoever searches sees every choice there
- * is and every value that is legal. What is computed with what: the roots are the arrays that
- * stages put into HBM, and roots of one domain that read the same arrays share a stage, so that
- * those are read once. */
-#include <stdio.h>
-
+/* What is computed with what: the roots are the arrays that stages put into HBM, and roots of one
+ * domain that read the same arrays share a stage, so that those are read once. */
 #include "write/private.h"
 
 #define NEIGHBOURS 8 /* roots that one may share a stage with, as far as it is looked */
 #define SHARED 6     /* results of a stage at most */
-
-/* ---- choices --------------------------------------------------------------------------------- */
-
-static const char *const precisions[] = {
-    [WRITE_KEEP] = "keep", [WRITE_SPLIT] = "split", [WRITE_ANY] = "any"};
-
-const char *write_precision_word(enum write_precision precision) {
-    return precisions[precision];
-}
-
-enum write_precision write_precision_of(const char *word) {
-    for (size_t i = 0; word && i < COUNT_OF(precisions); i++)
-        if (strcmp(precisions[i], word) == 0)
-            return (enum write_precision)i;
-    return WRITE_KEEP;
-}
-
-void write_subject_print(const char *title, struct buf *out) {
-    const char *end = strstr(title, ": ");
-    buf_add(out, title, end ? (size_t)(end - title) : strlen(title));
-}
-
-/* The words stand before the value in parentheses, after a comma or the subject. */
-void write_value_print(const char *title, int64_t value, struct buf *out) {
-    char number[32];
-    snprintf(number, sizeof number, " (%lld)", (long long)value);
-    const char *end = strstr(title, number), *begin = strstr(title, ": ");
-    if (!end || !begin) {
-        buf_printf(out, "%lld", (long long)value);
-        return;
-    }
-    begin += 2;
-    for (const char *at = begin; (at = strstr(at, "), ")) && at < end; at += 3)
-        begin = at + 3;
-    buf_add(out, begin, (size_t)(end - begin));
-}
-
-static struct write_choice *declared(struct written *written, const char *key) {
-    for (size_t i = 0; i < written->choices.len; i++)
-        if (strcmp(written->choices.at[i].key, key) == 0)
-            return &written->choices.at[i];
-    return NULL;
-}
-
-static void print_key(const struct writer *writer, int node, const char *name, char *key,
-                      size_t size) {
-    snprintf(key, size, "%.30s_%d.%s", writer->graph->nodes[node].name, node, name);
-}
-
-void write_note(struct writer *writer, int node, const char *name, const char *note) {
-    char key[sizeof((struct write_choice *)0)->key];
-    print_key(writer, node, name, key, sizeof key);
-    struct write_choice *choice = declared(writer->written, key);
-    if (choice)
-        snprintf(choice->note, sizeof choice->note, "%s", note);
-}
-
-static bool is_offered(const struct write_choice *choice, int64_t value) {
-    for (int i = 0; i < choice->count; i++)
-        if (choice->values[i] == value)
-            return true;
-    return false;
-}
-
-int64_t write_choose(struct writer *writer, int node, const char *name, const char *title,
-                     const int64_t *values, int count) {
-    const struct graph_node *row = &writer->graph->nodes[node];
-    struct write_choice choice = {.title = title, .line = row->line, .value = values[0]};
-    print_key(writer, node, name, choice.key, sizeof choice.key);
-    const struct write_choice *before = declared(writer->written, choice.key);
-    if (before)
-        return before->value;
-    for (int i = 0; i < count && choice.count < WRITE_MAX_VALUES; i++)
-        if (!is_offered(&choice, values[i]))
-            choice.values[choice.count++] = values[i];
-    for (size_t i = 0; i < writer->spec->setting_count; i++) {
-        const struct write_setting *setting = &writer->spec->settings[i];
-        if (strcmp(setting->key, choice.key) == 0 && is_offered(&choice, setting->value))
-            choice.value = setting->value;
-    }
-    *vec_push(&writer->written->choices) = choice;
-    return choice.value;
-}
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a product of two arrays goes along: sides of its domain, which of them become tiles, and in
  * what order the arrays have them. */
-#include "write/product.h"
+#include "write/products.h"
 
 /* ---- sides ----------------------------------------------------------------------------------- */
 
@@ -84,14 +84,6 @@ static void choose(struct product *p) {
         p->count--;
         memmove(&p->sides[best], &p->sides[best + 1], (size_t)(p->count - best) * sizeof *p->sides);
     }
-}
-
-struct access product_access(const struct product *p, enum which which) {
-    struct access access = {.buffer = p->views[which].buffer, .offset = p->views[which].offset};
-    for (int i = 0; i < p->loop_count; i++)
-        access_add(&access, p->loops[i][which].variable, p->loops[i][which].stride,
-                   p->loops[i][which].most);
-    return access;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

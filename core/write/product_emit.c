@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A product as a stage of its own. A block of rows stays in SBUF while the right array passes by;
  * the right one stays, too, where it fits. */
-#include "write/product.h"
+#include "write/products.h"
+#include "write/strassen/strassen.h"
 
 #define STAYS 0.35 /* share of SBUF that the right array may take for good */
 #define TAKES 0.75 /* .. that a block of rows may take, beside one that stays or by itself */
@@ -255,19 +256,6 @@ static void multiply_block(struct product *p, const struct span *rows) {
     finish(p, rows, &columns, NULL);
 }
 
-void product_open_loops(struct product *p) {
-    struct writer *w = p->writer;
-    for (int s = 0; s < p->count; s++) {
-        const char *variable = arena_printf(w->arena, "b%d", s);
-        write_line(w, "for %s in range(%lld):", variable, (long long)p->sides[s].n);
-        w->indent++;
-        for (int i = 0; i < ARRAYS; i++)
-            p->loops[p->loop_count][i] =
-                (struct term){variable, p->sides[s].strides[i], p->sides[s].n - 1};
-        p->loop_count++;
-    }
-}
-
 static void emit(struct product *p) {
     struct writer *w = p->writer;
     int indent = w->indent;
@@ -288,7 +276,7 @@ bool product_emit(struct writer *writer, int index, const struct view *to) {
     struct product p;
     if (!product_open(&p, writer, index, to))
         return false;
-    if (!product_emit_fast(&p)) {
+    if (!strassen_emit(&p)) {
         decide(&p);
         emit(&p);
     }

@@ -1,53 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operands of a product in SBUF. What is summed over has to lie on the partitions: an array
  * that has it side by side in memory is loaded as it lies, and turned over by the Tensor engine. */
-#include "write/product.h"
+#include "write/products.h"
 
 #define RAW_SHARE 8 /* of SBUF that rows may take before they are turned */
 #define GROUP 4     /* pieces that are turned before they leave PSUM: a bank holds so many */
-
-static bool begins_at_zero(const struct span *span) {
-    return strcmp(span->at, "0") == 0;
-}
 
 static const char *number(const struct writer *w, int64_t value) {
     return arena_printf(w->arena, "%lld", (long long)value);
 }
 
-struct span product_tiles(struct writer *w, const char *variable, const char *size, int64_t n,
-                          int64_t tile) {
-    struct span span = {.at = "0", .size = number(w, MIN_OF(n, tile)), .width = MIN_OF(n, tile)};
-    if (n <= tile)
-        return span;
-    write_line(w, "for %s in range(0, %lld, %lld):", variable, (long long)n, (long long)tile);
-    w->indent++;
-    span.at = variable;
-    span.most = n - tile;
-    if (n % tile == 0)
-        return span;
-    write_line(w, "%s = min(%lld, %lld - %s)", size, (long long)tile, (long long)n, variable);
-    span.size = size;
-    return span;
-}
-
-const char *product_slice(const struct writer *w, const struct span *span) {
-    if (begins_at_zero(span))
-        return arena_printf(w->arena, "0:%s", span->size);
-    return arena_printf(w->arena, "%s:%s + %s", span->at, span->at, span->size);
-}
-
-const char *product_tile_of(const struct writer *w, const struct span *span) {
-    return begins_at_zero(span) ? "0" : arena_printf(w->arena, "%s // %d", span->at, PARTITIONS);
-}
-
-void product_declare(const struct product *p, const char *name, const char *shape,
-                     const char *dtype, const char *memory) {
-    write_line(p->writer, "%s = nl.ndarray((%s), dtype=nl.%s, buffer=nl.%s)", name, shape, dtype,
-               memory);
-}
-
 static void add_span(struct access *access, const struct span *span, int64_t stride) {
-    if (!begins_at_zero(span))
+    if (strcmp(span->at, "0"))
         access_add(access, span->at, stride, span->most);
 }
 
@@ -71,72 +35,6 @@ static const struct product_side *own_side(const struct product *p, enum which w
 }
 
 /* ---- turned ---------------------------------------------------------------------------------- */
-
-struct turn {
-    enum which which;
-    const char *name, *raw;
-    const char *tile; /* of the raw rows, with a comma behind it; "": there is one */
-    struct span rows; /* within the tile */
-};
-
-/* Turns over `count` pieces of up to 128 columns of the raw rows from `k` on; they leave PSUM at
- * once. */
-static void turn_pieces(struct product *p, const struct turn *turn, const char *k, int64_t count,
-                        int64_t depth) {
-    struct writer *w = p->writer;
-    int indent = w->indent;
-    const char *rows = turn->rows.size;
-    product_declare(
-        p, "turned",
-        arena_printf(w->arena, "%lld, %lld, %s", (long long)depth, (long long)count, rows),
-        p->dtype, "psum");
-    const char *q = "0", *from = k;
-    if (count > 1) {
-        write_line(w, "for q in range(%lld):", (long long)count);
-        w->indent++;
-        q = "q";
-        from = strcmp(k, "0") ? arena_printf(w->arena, "%s + q * %d", k, PARTITIONS)
-                              : arena_printf(w->arena, "q * %d", PARTITIONS);
-    }
-    const struct span columns = {.at = from, .size = number(w, depth)};
-    write_line(w, "nisa.nc_transpose(dst=turned[0:%lld, %s, 0:%s], data=%s[0:%s, %s%s])",
-               (long long)depth, q, rows, turn->raw, rows, turn->tile, product_slice(w, &columns));
-    w->indent = indent;
-    const char *tile = strcmp(k, "0") ? arena_printf(w->arena, "%s // %d", k, PARTITIONS) : "0";
-    const char *tiles =
-        count == 1 ? tile : arena_printf(w->arena, "%s:%s + %lld", tile, tile, (long long)count);
-    const struct product_piece piece = {
-        .which = turn->which,
-        .name = turn->name,
-        .index = arena_printf(w->arena, ", %s, %s]", tiles, product_slice(w, &turn->rows)),
-        .from = "turned",
-        .from_index = count > 1 ? NULL : arena_printf(w->arena, ", 0, 0:%s]", rows),
-        .depth = number(w, depth),
-        .in_psum = true,
-    };
-    product_take(p, &piece);
-}
-
-/* Columns of rows that will be turned, of which some may be there more than once. */
-static int64_t raw_columns(const struct product *p) {
-    return p->packed ? PARTITIONS : p->main[SUMMED].n;
-}
-
-/* All columns of raw rows, in groups as large as PSUM takes at once. */
-static void turn_rows(struct product *p, const struct turn *turn) {
-    struct writer *w = p->writer;
-    int64_t n = raw_columns(p), whole = n / PARTITIONS, group = GROUP;
-    int indent = w->indent;
-    while (group > 1 && whole % group)
-        group--;
-    if (whole) {
-        struct span k = product_tiles(w, "k", "depth", whole * PARTITIONS, group * PARTITIONS);
-        turn_pieces(p, turn, k.at, group, PARTITIONS);
-        w->indent = indent;
-    }
-    if (n % PARTITIONS)
-        turn_pieces(p, turn, number(w, whole * PARTITIONS), 1, n % PARTITIONS);
-}
 
 /* A loop over 128 rows each of a span. */
 static struct span open_rows(struct writer *w, const struct span *span) {
@@ -192,7 +90,7 @@ static int64_t tiles_at_once(struct product *p, enum which which, const struct s
     int64_t values[WRITE_MAX_VALUES], tiles = span->width / PARTITIONS;
     long long exact;
     int count = 0;
-    double most = p->writer->spec->sbuf_bytes / RAW_SHARE / (4 * (double)raw_columns(p));
+    double most = p->writer->spec->sbuf_bytes / RAW_SHARE / (4 * (double)product_raw_columns(p));
     if (!str_to_int(str_of(span->size), &exact) || exact % PARTITIONS)
         return 1;
     for (int64_t n = MIN_OF(tiles, 64); n > 0 && count < WRITE_MAX_VALUES; n--)
@@ -208,7 +106,7 @@ static bool is_made(const struct product *p, enum which which) {
 }
 
 /* Rows that lie nowhere are made for the tile; false where they cannot be. */
-static bool make_rows(struct product *p, enum which which, struct turn *turn,
+static bool make_rows(struct product *p, enum which which, struct product_raw *turn,
                       const struct span *span) {
     const struct product_side *sum = &p->main[SUMMED], *own = own_side(p, which);
     const struct span *at = strcmp(span->at, "0") ? span : &turn->rows;
@@ -231,34 +129,29 @@ static bool make_rows(struct product *p, enum which which, struct turn *turn,
     return turn->raw;
 }
 
-static void turn_one_by_one(struct product *p, enum which which, struct turn *turn,
+static void turn_one_by_one(struct product *p, enum which which, struct product_raw *turn,
                             const struct span *span) {
     struct writer *w = p->writer;
     turn->rows = open_rows(w, span);
     turn->tile = "";
     if (is_made(p, which)) {
         if (make_rows(p, which, turn, span))
-            turn_rows(p, turn);
+            product_turn_rows(p, turn);
         return;
     }
-    product_declare(p, turn->raw,
-                    arena_printf(w->arena, "%s, %lld", turn->rows.size, (long long)raw_columns(p)),
-                    p->dtype, "sbuf");
+    product_declare(
+        p, turn->raw,
+        arena_printf(w->arena, "%s, %lld", turn->rows.size, (long long)product_raw_columns(p)),
+        p->dtype, "sbuf");
     bring_rows(p, turn->raw, arena_printf(w->arena, "[0:%s, ", turn->rows.size),
                raw_rows(p, which, span, &turn->rows, 1));
-    turn_rows(p, turn);
-}
-
-void product_turn(struct product *p, enum which which, const char *name, const char *raw,
-                  const struct span *rows) {
-    const struct turn turn = {.which = which, .name = name, .raw = raw, .tile = "", .rows = *rows};
-    turn_rows(p, &turn);
+    product_turn_rows(p, turn);
 }
 
 /* Tiles of rows whose columns are one piece each: several leave PSUM at once, side by side. */
-static void turn_pieces_of(struct product *p, const struct turn *turn, int64_t group) {
+static void turn_pieces_of(struct product *p, const struct product_raw *turn, int64_t group) {
     struct writer *w = p->writer;
-    int64_t depth = raw_columns(p);
+    int64_t depth = product_raw_columns(p);
     const char *all = number(w, group * PARTITIONS);
     product_declare(p, "turned", arena_printf(w->arena, "%lld, %s", (long long)depth, all),
                     p->dtype, "psum");
@@ -295,10 +188,11 @@ static int64_t turned_at_once(struct product *p, enum which which, int64_t tiles
 }
 
 /* Raw tiles of 128 rows, those of a span, in a loop. */
-static void turn_tiles(struct product *p, struct turn *turn, const struct span *rows,
+static void turn_tiles(struct product *p, struct product_raw *turn, const struct span *rows,
                        int64_t tiles) {
     struct writer *w = p->writer;
-    int64_t group = raw_columns(p) <= PARTITIONS ? turned_at_once(p, turn->which, tiles) : 1;
+    int64_t group =
+        product_raw_columns(p) <= PARTITIONS ? turned_at_once(p, turn->which, tiles) : 1;
     if (group > 1)
         write_line(w, "for t in range(0, %lld, %lld):", (long long)tiles, (long long)group);
     else
@@ -311,16 +205,16 @@ static void turn_tiles(struct product *p, struct turn *turn, const struct span *
     if (group > 1)
         turn_pieces_of(p, turn, group);
     else
-        turn_rows(p, turn);
+        product_turn_rows(p, turn);
 }
 
-static void turn_several(struct product *p, enum which which, struct turn *turn,
+static void turn_several(struct product *p, enum which which, struct product_raw *turn,
                          const struct span *span, int64_t tiles) {
     struct writer *w = p->writer;
     struct span rows = product_tiles(w, "j", "wide", span->width, tiles * PARTITIONS);
     product_declare(p, turn->raw,
                     arena_printf(w->arena, "%d, %lld, %lld", PARTITIONS, (long long)tiles,
-                                 (long long)raw_columns(p)),
+                                 (long long)product_raw_columns(p)),
                     p->dtype, "sbuf");
     bring_rows(p, turn->raw,
                arena_printf(w->arena, "[0:%d, 0:%lld, ", PARTITIONS, (long long)tiles),
@@ -332,7 +226,7 @@ static void turn_several(struct product *p, enum which which, struct turn *turn,
 static void load_turned(struct product *p, enum which which, const char *name,
                         const struct span *span) {
     int indent = p->writer->indent;
-    struct turn turn = {
+    struct product_raw turn = {
         .which = which, .name = name, .raw = arena_printf(p->writer->arena, "raw%s", p->name)};
     int64_t tiles = is_made(p, which) ? 1 : tiles_at_once(p, which, span);
     if (tiles > 1)

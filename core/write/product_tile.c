@@ -2,7 +2,8 @@
 /* A product whose result lies nowhere: the stage that uses it goes over its tiles, and each is made
  * when it is wanted. The strides of its view (product_layout) tell what a loop of that stage is for
  * the product. */
-#include "write/product.h"
+#include "write/products.h"
+#include "write/strassen/strassen.h"
 
 static int node_of(const struct product *p) {
     return (int)(p->node - p->writer->graph->nodes);
@@ -395,7 +396,7 @@ bool product_enter(struct product *p, const struct access *outer, double room, b
         const struct buffer *buffer = &p->writer->buffers.at[p->views[i].buffer];
         room -= buffer->is_made ? rows_made_bytes(p->writer, buffer->node) : 0;
     }
-    if (!p->is_read && !outer->term_count && product_enter_fast(p, room))
+    if (!p->is_read && !outer->term_count && strassen_enter(p, room))
         return true;
     p->block = PARTITIONS;
     p->stays = choose_stays(p, room);
@@ -419,7 +420,7 @@ bool product_enter(struct product *p, const struct access *outer, double room, b
 
 void product_begin_rows(struct product *p, const struct access *access) {
     if (p->fast)
-        product_begin_fast(p, start_of(p, access, ROW, "row"));
+        strassen_begin(p, start_of(p, access, ROW, "row"));
     if (p->ahead || p->fast)
         return;
     int64_t n = p->main[ROW].n, width = MIN_OF(n, PARTITIONS);
@@ -434,7 +435,7 @@ void product_begin_rows(struct product *p, const struct access *access) {
 void product_fill(struct product *p, const struct access *access, const char *tile) {
     if (p->fast) {
         const char *row = start_of(p, access, ROW, "row");
-        product_fill_fast(p, access, row, start_of(p, access, COLUMN, "column"), tile);
+        strassen_fill(p, access, row, start_of(p, access, COLUMN, "column"), tile);
         return;
     }
     if (p->chain) {

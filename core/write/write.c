@@ -276,11 +276,6 @@ static bool take_update(struct writer *writer, int index) {
 
 /* ---- stages ---------------------------------------------------------------------------------- */
 
-void write_apart(struct writer *writer, int node) {
-    writer->apart[node] = true;
-    writer->again = true;
-}
-
 /* A product that is made where it is used has a view, but lies nowhere. */
 static bool take_made(struct writer *writer, int index) {
     struct value *value = &writer->values[index];

@@ -5,7 +5,7 @@
  * Where what is summed over takes at most half of the partitions, halves lie above each other, and
  * one product sums over both: rows [high, low] by [high, high] and by [low, low] are all four in
  * two; where it takes a quarter, [high, low, high, low] by [high, high, low, low] are in one. */
-#include "write/product.h"
+#include "write/product/product.h"
 
 #include <math.h>
 

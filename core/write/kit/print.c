@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of the kernel, and how a tile of a buffer is named in them. */
-#include "write/private.h"
+#include "write/kit/kit.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -159,6 +159,11 @@ static void print_as_pattern(struct writer *writer, const struct access *access,
         buf_printf(out, ", [%lld, %s]", (long long)access->strides[i], access->cols[i]);
     buf_printf(out, "], offset=%s)", offset.at);
     buf_free(&offset);
+}
+
+void write_apart(struct writer *writer, int node) {
+    writer->apart[node] = true;
+    writer->again = true;
 }
 
 const char *write_access(struct writer *writer, const struct access *access) {
