@@ -202,15 +202,39 @@ class Mcp(unittest.TestCase):
         self.assertEqual(agent.close(), 0)
 
     def test_ids_come_back_as_they_were(self):
+        """To the last digit: programs count in nanoseconds, or draw 64 bits."""
         agent = self.agent(revision=BEFORE)
         for number in (b"1764240000000001", b"9007199254740993", b"-4503599627370497", b"1.5",
-                       b"0", b'"caf\xc3\xa9"'):
+                       b"0", b'"caf\xc3\xa9"', b"18446744073709551615", b"-9223372036854775807",
+                       b"0.1234567890123456789", b"123456789012345678901234567890"):
+            agent.line(b'{"other":{"id":1,"x":[{}, "id"]}, "jsonrpc":"2.0","id" : %s,'
+                       b'"method":"ping"}' % number)
+            answer = agent.process.stdout.readline()
+            self.assertIn(number, answer)
+            self.assertEqual(set(json.loads(answer)), {"jsonrpc", "id", "result"})
+        for number in (b"01234567890123456789", b"9007199254740993.", b"-.5"):  # these are no JSON
             agent.line(b'{"jsonrpc":"2.0","id":%s,"method":"ping"}' % number)
-            answer = agent.read()
-            self.assertEqual(answer, {"jsonrpc": "2.0", "id": answer["id"], "result": {}})
-            own = json.loads(number)
-            self.assertEqual(answer["id"], int(float(own)) if isinstance(own, int) else own)
+            agent.read()
         self.assertEqual(agent.close(), 0)
+
+    def test_ids_that_differ_in_the_last_digit_are_two(self):
+        agent = self.agent("--gate", "auto", revision=BEFORE)
+        agent.tool("profile")
+        call = (b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"evaluate",'
+                b'"arguments":{"kernel":%s},"_meta":{"progressToken":%d}}}')
+        kept, given_up, token = 9007199254740992, 9007199254740993, 9007199254740997
+        agent.line(call % (kept, json.dumps(WIDE).encode(), token))
+        agent.line(call % (given_up, json.dumps(MIDDLE).encode(), token + 2))
+        agent.line(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}'
+                   % given_up)
+        answer = agent.end(kept)
+        self.assertGreater(answer["result"]["structuredContent"]["latency_us"], 0)
+        tokens = {note["params"]["progressToken"] for note in agent.notes
+                  if note.get("method") == "notifications/progress"}
+        self.assertIn(token, tokens)
+        self.assertLessEqual(tokens, {token, token + 2})
+        self.assertEqual(agent.close(), 0)
+        self.assertNotIn(given_up, [note.get("id") for note in agent.notes])
 
     def test_who_does_not_read_is_not_read_either(self):
         """What waits to be read stays small; nothing of it is lost."""

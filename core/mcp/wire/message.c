@@ -23,8 +23,10 @@ const char *mcp_revision_agreed(const char *offered) {
 
 /* ------------------------------------------------------------------------------------ reading */
 
+/* Raw: a number as its text, see digits_keep. */
 static bool is_id(const cJSON *id) {
-    return cJSON_IsString(id) || (cJSON_IsNumber(id) && isfinite(id->valuedouble));
+    return cJSON_IsString(id) || cJSON_IsRaw(id) ||
+           (cJSON_IsNumber(id) && isfinite(id->valuedouble));
 }
 
 static const cJSON *object_at(const cJSON *object, const char *key) {
@@ -89,6 +91,74 @@ static void halves_mend(char *text) {
     }
 }
 
+/* ---------------------------------------------------------- numbers that are lost in a double */
+
+/* The value of `key` in the object that `at` begins with, which was read without error before;
+ * NULL: it has none. */
+static const char *value_find(const char *at, const char *key) {
+    const char *end = at + strspn(at, " \t\r\n");
+    while (*end == '{' || *end == ',') {
+        cJSON *name = cJSON_ParseWithOpts(end + 1, &end, false);
+        bool is_it = cJSON_IsString(name) && !strcmp(name->valuestring, key);
+        cJSON_Delete(name);
+        end += strspn(end, " \t\r\n");
+        if (*end != ':' || is_it)
+            return is_it ? end + 1 + strspn(end + 1, " \t\r\n") : NULL;
+        cJSON_Delete(cJSON_ParseWithOpts(end + 1, &end, false));
+        end += strspn(end, " \t\r\n");
+    }
+    return NULL;
+}
+
+/* Whether a double is that whole number, and no other one is. */
+static bool is_held(const cJSON *number) {
+    double value = number->valuedouble;
+    return fabs(value) <= 9007199254740991.0 && !(value < rint(value)) && !(value > rint(value));
+}
+
+/* How far the text is a number by JSON's own grammar, which strtod does not keep to; 0: it is none.
+ */
+static size_t number_len(const char *text) {
+    const char *at = text + (*text == '-');
+    size_t digits = strspn(at, "0123456789"), sign;
+    if (!digits || (*at == '0' && digits > 1))
+        return 0;
+    at += digits;
+    digits = *at == '.' ? strspn(at + 1, "0123456789") : 0;
+    at += digits ? digits + 1 : 0;
+    sign = (*at == 'e' || *at == 'E') && (at[1] == '+' || at[1] == '-');
+    digits = *at == 'e' || *at == 'E' ? strspn(at + 1 + sign, "0123456789") : 0;
+    at += digits ? digits + 1 + sign : 0;
+    return *at && strchr(".eE+-", *at) ? 0 : (size_t)(at - text);
+}
+
+/* Puts the number's own digits in its place. `path`: keys to the object that has it, NULL ends. */
+static void digits_keep(cJSON *whole, const char *text, const char *const path[], const char *key) {
+    cJSON *object = whole;
+    for (size_t i = 0; path[i]; i++)
+        object = cJSON_GetObjectItemCaseSensitive(object, path[i]);
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsNumber(number) || is_held(number))
+        return;
+    for (size_t i = 0; path[i] && text; i++)
+        text = value_find(text, path[i]);
+    const char *at = text ? value_find(text, key) : NULL;
+    struct buf digits = {0};
+    buf_add(&digits, at ? at : "", at ? number_len(at) : 0);
+    if (digits.len)
+        cJSON_ReplaceItemInObjectCaseSensitive(object, key, cJSON_CreateRaw(digits.at));
+    buf_free(&digits);
+}
+
+/* What is answered as it came: programs count in nanoseconds, or draw 64 bits. */
+static void all_digits_keep(cJSON *whole, const char *text) {
+    static const char *const top[] = {NULL}, *const params[] = {"params", NULL},
+                             *const meta[] = {"params", "_meta", NULL};
+    digits_keep(whole, text, top, "id");
+    digits_keep(whole, text, params, "requestId");
+    digits_keep(whole, text, meta, "progressToken");
+}
+
 bool mcp_message_read(struct str line, struct mcp_message *message, enum mcp_error *code,
                       const char **why) {
     const char *end = NULL;
@@ -98,6 +168,8 @@ bool mcp_message_read(struct str line, struct mcp_message *message, enum mcp_err
     if (!memchr(text.at, 0, text.len)) {
         halves_mend(text.at);
         message->whole = cJSON_ParseWithOpts(text.at, &end, true);
+        if (cJSON_IsObject(message->whole))
+            all_digits_keep(message->whole, text.at);
     }
     buf_free(&text);
     if (!message->whole)
@@ -115,7 +187,7 @@ void mcp_message_free(struct mcp_message *message) {
 }
 
 bool mcp_id_same(const cJSON *a, const cJSON *b) {
-    if (cJSON_IsString(a) && cJSON_IsString(b))
+    if ((cJSON_IsString(a) && cJSON_IsString(b)) || (cJSON_IsRaw(a) && cJSON_IsRaw(b)))
         return !strcmp(a->valuestring, b->valuestring);
     return cJSON_IsNumber(a) && cJSON_IsNumber(b) && !(a->valuedouble < b->valuedouble) &&
            !(a->valuedouble > b->valuedouble);
@@ -134,10 +206,9 @@ static void print(cJSON *message, struct buf *out) {
 
 cJSON *mcp_id_copy(const cJSON *id) {
     char digits[40];
-    double value = cJSON_IsNumber(id) ? id->valuedouble : NAN;
-    if (!(fabs(value) < 1e18) || value < rint(value) || value > rint(value))
+    if (!cJSON_IsNumber(id) || !is_held(id))
         return cJSON_Duplicate(id, false);
-    snprintf(digits, sizeof digits, "%.0f", value);
+    snprintf(digits, sizeof digits, "%.0f", id->valuedouble);
     return cJSON_CreateRaw(digits);
 }
 
