@@ -61,6 +61,18 @@
             "for each parameter.",                                                               \
             true                                                                                 \
     }
+#define OPTION_LNC                                                                               \
+    {                                                                                            \
+        "lnc", "N", "1|2",                                                                       \
+            "Launch the kernel on so many physical cores of a logical one, as kernel[2](..) "    \
+            "does (trn2 and later, current dialect). Default: as the file launches it, else 1.", \
+            false                                                                                \
+    }
+#define OPTION_AS                                                                                 \
+    {                                                                                             \
+        "as", "PATH", NULL,                                                                       \
+            "Read the kernel's text as if it stood at PATH: modules are looked for there.", false \
+    }
 #define OPTION_STRICT                                                                              \
     {                                                                                              \
         "strict", NULL, NULL,                                                                      \
@@ -128,10 +140,7 @@ static const struct cli_option sim_options[] = {
      "The largest relative L2 error that counts as correct. Default: TOLERANCE of the reference, "
      "else 2e-5.",
      false},
-    {"lnc", "N", "1|2",
-     "Launch the kernel on so many physical cores of a logical one, as kernel[2](..) does (trn2 "
-     "and later, current dialect). Default: as the file launches it, else 1.",
-     false},
+    OPTION_LNC,
     {"no-verify", NULL, NULL, "Do not compute results: compile and time only.", false},
     {"no-time", NULL, NULL, "Do not time: compile and verify only.", false},
     {"compare", "FILE", NULL,
@@ -214,8 +223,12 @@ static const struct cli_option query_options[] = {
     {"rows", "N", NULL, "The most rows to print. Default: 1000 as text, else all.", false},
     {"time-limit", "SECONDS", NULL, "How long the question may take. Default: 30.", false},
     OPTION_REFERENCE,
+    OPTION_RELEASE,
     OPTION_DEVICE,
+    OPTION_LNC,
+    OPTION_PESSIMISTIC,
     OPTION_KERNEL_NAME,
+    OPTION_AS,
     OPTION_INPUT,
     {"csv", NULL, NULL, "Print CSV (RFC 4180) instead of text.", false},
     {"json", NULL, NULL,
@@ -239,13 +252,18 @@ static const struct cli_option profile_options[] = {
      false},
     {"attempt", "N", NULL, "Which attempt of the session; TASK#N is the same.", false},
     OPTION_REFERENCE,
+    OPTION_RELEASE,
     OPTION_DEVICE,
+    OPTION_LNC,
+    OPTION_PESSIMISTIC,
     OPTION_KERNEL_NAME,
+    OPTION_AS,
     OPTION_INPUT,
     OPTIONS_END,
 };
 static const struct cli_option diff_options[] = {
-    OPTION_REFERENCE, OPTION_DEVICE, OPTION_KERNEL_NAME, OPTION_INPUT, OPTION_JSON, OPTIONS_END,
+    OPTION_REFERENCE,   OPTION_RELEASE, OPTION_DEVICE, OPTION_LNC,  OPTION_PESSIMISTIC,
+    OPTION_KERNEL_NAME, OPTION_INPUT,   OPTION_JSON,   OPTIONS_END,
 };
 
 #define OPTION_SEARCH                                                                             \

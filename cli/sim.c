@@ -209,7 +209,6 @@ static bool read_constants(struct sim *sim) {
     const char *host = cli_value(sim->cli, "constants");
     struct runner_job *job = &sim->job.job;
     struct err err = {0};
-    job->pessimistic = cli_has(sim->cli, "pessimistic");
     bool ok = !host || calibrate_load(host, &sim->host, &err);
     if (ok && host && job->device && strcmp(job->device, sim->host.device) != 0)
         ok = err_set(&err, ERR_USAGE, "the constants of %s are for %s, not for %s", host,
@@ -248,16 +247,13 @@ static int read_options(struct sim *sim) {
     const struct cli *cli = sim->cli;
     struct runner_job *job = &sim->job.job;
     int status = cli_job_open(cli, &sim->job);
-    double cores = 0;
     if (status == CLI_OK)
         status = read_limit(sim);
     if (status != CLI_OK)
         return status;
     if (!cli_number(cli, "tolerance", 1e-12, 1e6, &job->tolerance) ||
-        !cli_number(cli, "time-limit", 0.1, 1e6, &job->time_limit_s) ||
-        !cli_number(cli, "lnc", 1, 2, &cores))
+        !cli_number(cli, "time-limit", 0.1, 1e6, &job->time_limit_s))
         return CLI_WRONG_USAGE;
-    job->lnc = cores > 0 ? (int)cores : job->lnc;
     if (!read_constants(sim))
         return CLI_WRONG_USAGE;
     job->no_verify = cli_has(cli, "no-verify");

@@ -210,11 +210,22 @@ static void take_settings(const struct cli *cli, struct cli_job *job) {
     job->job.pessimistic = found->is_pessimistic;
 }
 
+/* How it is launched and timed, for commands that have these options. */
+static int read_launch(const struct cli *cli, struct cli_job *job) {
+    double cores = 0;
+    if (!cli_number(cli, "lnc", 1, 2, &cores))
+        return CLI_WRONG_USAGE;
+    job->job.lnc = cores > 0 ? (int)cores : job->job.lnc;
+    job->job.pessimistic = job->job.pessimistic || cli_has(cli, "pessimistic");
+    return CLI_OK;
+}
+
 int cli_job_open(const struct cli *cli, struct cli_job *job) {
     struct err err = {0};
     if (!open_task(cli, job, &err))
         return cli_fail(cli, &err);
-    job->job.kernel_path = job->task->kernel_path;
+    const char *as = cli_value(cli, "as");
+    job->job.kernel_path = as ? as : job->task->kernel_path;
     job->job.kernel_text = job->task->kernel_text;
     job->job.reference_path = job->task->reference_path;
     job->job.model = job->task->model;
@@ -228,7 +239,9 @@ int cli_job_open(const struct cli *cli, struct cli_job *job) {
     job->job.wall = (struct task_walling){.level = config_get(job->config, "wall", "level", NULL),
                                           .shown = config_get(job->config, "wall", "read", NULL)};
     runner_limits(&job->job, job->config);
-    int status = read_inputs(cli, job);
+    int status = read_launch(cli, job);
+    if (status == CLI_OK)
+        status = read_inputs(cli, job);
     return status == CLI_OK ? read_seeds(cli, job) : status;
 }
 

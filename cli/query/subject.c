@@ -124,8 +124,8 @@ static bool time_attempt(struct subject *subject, struct err *err) {
         job.job.kernel_name = asked ? asked : found->function;
         job.job.device = job.job.device ? job.job.device : found->device;
         job.job.release = job.job.release ? job.job.release : found->release;
-        job.job.lnc = found->lnc;
-        job.job.pessimistic = found->is_pessimistic;
+        job.job.lnc = job.job.lnc ? job.job.lnc : found->lnc;
+        job.job.pessimistic = job.job.pessimistic || found->is_pessimistic;
         ok = time_job(subject, &job, err);
     }
     cli_job_close(&job);

@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include "mcp/private.h"
+#include "nki/nki.h"
 
-#define MOST_ARGS 24
+#define MOST_ARGS 32
 #define MOST_SECONDS 120.0
 #define MOST_OUTPUT ((uint64_t)8 << 20)
 #define MOST_WORDS 1000 /* bytes of what a command says of its failure */
@@ -65,9 +66,8 @@ static char *folder_new(struct err *err) {
     return NULL;
 }
 
-/* The kernel as a file, with the inputs and the device of the session. */
+/* The kernel as a file of its own. */
 static bool source_add(struct mcp_command *command, const char *source, struct err *err) {
-    const struct tune_state *state = mcp_state(command->call);
     command->folder = folder_new(err);
     if (!command->folder)
         return false;
@@ -75,17 +75,40 @@ static bool source_add(struct mcp_command *command, const char *source, struct e
     bool ok = file_write_private(path, source, strlen(source), err);
     mcp_command_add(command, path, NULL);
     free(path);
+    return ok;
+}
+
+/* What `hone migrate` needs of the session: the inputs, the device. */
+static void inputs_add(struct mcp_command *command) {
+    const struct tune_state *state = mcp_state(command->call);
     mcp_command_add(command, tune_reference_file(state) ? "--reference" : NULL,
                     tune_reference_file(state));
     mcp_command_add(command, state->device ? "--device" : NULL, state->device);
     mcp_command_add(command, state->function ? "--kernel-name" : NULL, state->function);
-    return ok;
+}
+
+/* What a profile hangs on beside them: release, cores, how constants are taken, modules. */
+static bool launch_add(struct mcp_command *command) {
+    const struct tune_state *state = mcp_state(command->call);
+    const char *release = tune_release(state) ? nki_release_find(tune_release(state)) : NULL;
+    const char *kernel = tune_kernel_file(state);
+    if (release)
+        mcp_command_add(command, "--release", release);
+    if (state->lnc)
+        mcp_command_add(command, "--lnc", state->lnc == 2 ? "2" : "1");
+    if (state->is_pessimistic)
+        mcp_command_add(command, "--pessimistic", NULL);
+    if (kernel)
+        mcp_command_add(command, "--as", kernel);
+    return true;
 }
 
 bool mcp_command_source(struct mcp_command *command, struct err *err) {
     char name[64], *source = mcp_kernel_of(command->call, name, err);
     bool ok = source && source_add(command, source, err);
     free(source);
+    if (ok)
+        inputs_add(command);
     return ok;
 }
 
@@ -95,7 +118,7 @@ bool mcp_command_kernel(struct mcp_command *command, struct err *err) {
     bool attempt = mcp_int(call, "attempt", -1) >= 0;
     char number[16];
     if (mcp_text(call, "kernel") || mcp_text(call, "file") || (!attempt && state->incumbent < 0))
-        return mcp_command_source(command, err);
+        return mcp_command_source(command, err) && launch_add(command);
     const struct tune_attempt *found = mcp_attempt_of(call, "attempt", err);
     if (!found)
         return false;

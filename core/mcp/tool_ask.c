@@ -145,10 +145,25 @@ void mcp_tool_what_if(struct mcp_call *call) {
 
 /* ---------------------------------------------------------------------------------- migrate */
 
+/* Without the name of a file that only the command had, and without what is not known. */
+static void migrate_answer(struct mcp_call *call, cJSON *answer) {
+    cJSON *next, *diff = cJSON_GetObjectItemCaseSensitive(answer, "diff");
+    const char *hunks = cJSON_IsString(diff) ? strstr(diff->valuestring, "\n@@") : NULL;
+    if (hunks)
+        cJSON_ReplaceItemInObjectCaseSensitive(answer, "diff", cJSON_CreateString(hunks + 1));
+    cJSON_DeleteItemFromObjectCaseSensitive(answer, "kernel");
+    for (cJSON *at = answer->child; at; at = next) {
+        next = at->next;
+        if (cJSON_IsNull(at))
+            cJSON_Delete(cJSON_DetachItemViaPointer(answer, at));
+    }
+    rows_answer(call, answer);
+}
+
 void mcp_tool_migrate(struct mcp_call *call) {
     const char *to = mcp_text(call, "to"), *from = mcp_text(call, "from");
     struct err err = {0};
-    struct mcp_command *command = mcp_command_new(call, "migrate", rows_answer);
+    struct mcp_command *command = mcp_command_new(call, "migrate", migrate_answer);
     if (mcp_command_source(command, &err)) {
         mcp_command_add(command, "--json", NULL);
         if (to)

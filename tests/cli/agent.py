@@ -8,8 +8,8 @@ META = "io.modelcontextprotocol/"
 
 
 class Agent:
-    def __init__(self, command, env, revision=REQUEST, name="scripted"):
-        self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE,
+    def __init__(self, command, env, revision=REQUEST, name="scripted", cwd=None):
+        self.process = subprocess.Popen(command, env=env, cwd=cwd, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.number, self.notes = 0, []
         self.revision, self.name = revision, name

@@ -508,6 +508,9 @@ class Mcp(unittest.TestCase):
         self.assertIn("import nki\n", newer["source"])
         self.assertNotIn("affine_range", newer["source"])
         self.assertTrue(newer["changes"])
+        self.assertTrue(newer["identical"])
+        self.assertTrue(newer["diff"].startswith("@@"), newer["diff"])
+        self.assertNotIn("hone-", json.dumps(newer))  # no file of ours
         self.assertIn("must be one of", agent.tool("migrate", to="0.9"))
         count = agent.tool("query", sql="SELECT COUNT(*) FROM Instruction", kernel=WIDE)
         self.assertEqual(count["rows"], [[8]])

@@ -10,6 +10,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from agent import Agent  # noqa: E402
+
 HONE = os.path.abspath(sys.argv.pop(1))
 KERNEL = """import nki
 import nki.isa as nisa
@@ -48,6 +51,30 @@ def forward(x):
 """
 
 
+# Refuses one core, and has a module of its own beside it.
+ONLY_TWO = """import nki
+import nki.isa as nisa
+import nki.language as nl
+import rows
+
+
+@nki.jit
+def kernel(x):
+    assert nl.num_programs(0) == 2, "this kernel is for two cores"
+    out = nl.ndarray((512, 2048), dtype=x.dtype, buffer=nl.shared_hbm)
+    for k in nl.affine_range(2):
+        row = (nl.program_id(0) * 2 + k) * rows.ROWS
+        t = nl.ndarray((128, 2048), dtype=x.dtype, buffer=nl.sbuf)
+        y = nl.ndarray((128, 2048), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=x[row:row + 128, :])
+        nisa.tensor_tensor(dst=y, data1=t, data2=t, op=nl.multiply, engine=nisa.engine.vector)
+        nisa.tensor_tensor(dst=y, data1=y, data2=t, op=nl.add, engine=nisa.engine.vector)
+        nisa.tensor_scalar(dst=y, data=y, op0=nl.multiply, operand0=2.0, op1=nl.add, operand1=1.0)
+        nisa.dma_copy(dst=out[row:row + 128, :], src=y)
+    return out
+"""
+
+
 class TwoCores(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="hone_two_cores_")
@@ -61,8 +88,8 @@ class TwoCores(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def hone(self, *words, status=0):
-        done = subprocess.run([HONE, *words, "--seeds", "0"], env=self.env, text=True, timeout=300,
+    def hone(self, *words, status=0, seeds=("--seeds", "0")):
+        done = subprocess.run([HONE, *words, *seeds], env=self.env, text=True, timeout=300,
                               cwd=self.folder.name, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual(done.returncode, status, done.stdout[-2000:] + done.stderr)
@@ -85,6 +112,49 @@ class TwoCores(unittest.TestCase):
         self.assertIn("two cores", self.hone("run", ".", "--rounds", "1"))
         self.assertIn("on two cores; for --lnc 1",
                       self.hone("run", ".", "--lnc", "1", "--rounds", "1", status=2))
+
+    def test_an_export_is_tried_on_two_cores(self):
+        place = pathlib.Path(self.folder.name)
+        (place / "kernel.py").write_text(ONLY_TWO)
+        (place / "rows.py").write_text("ROWS = 128\n")
+        self.assertIn("for two cores", self.hone("sim", ".", status=1))
+        self.hone("run", ".", "--lnc", "2", "--rounds", "1", "--proposer", "agents")
+        self.hone("export", ".", "--output", "out", seeds=())
+        told = (place / "out" / "README.md").read_text()
+        command = next(line for line in told.splitlines() if line.startswith("    hone sim"))
+        self.assertIn(" --lnc 2 ", command + " ")
+        self.assertEqual(json.loads((place / "out" / "session.json").read_text())["lnc"], 2)
+        done = subprocess.run([HONE, *command.split()[1:], "--json"], env=self.env, text=True,
+                              cwd=place / "out", stdout=subprocess.PIPE, timeout=300)
+        again = json.loads(done.stdout)
+        self.assertEqual((again["cores"], again["correct"]), (2, True))
+        (place / "one").mkdir()
+        for name in ("kernel.py", "rows.py", "reference.py"):
+            (place / "one" / name).write_text((place / name).read_text())
+        said = self.hone("query", "one", "SELECT latency_us FROM Metadata", "--json",
+                         "--lnc", "2", seeds=())
+        self.assertAlmostEqual(json.loads(said)["rows"][0][0], again["latency_us"], places=3)
+        self.assertIn("for two cores", self.hone("query", "one", "SELECT 1 FROM Instruction",
+                                                 status=1, seeds=()))
+        self.hone("diff", "one", ".", "--lnc", "2", seeds=())
+
+    def test_agents_ask_about_two_cores(self):
+        """A kernel that an agent has not handed in is timed as the session times."""
+        place = pathlib.Path(self.folder.name)
+        (place / "kernel.py").write_text(ONLY_TWO)
+        (place / "rows.py").write_text("ROWS = 128\n")
+        self.hone("run", ".", "--lnc", "2", "--rounds", "1", "--proposer", "agents")
+        agent = Agent([HONE, "mcp", "."], self.env, cwd=self.folder.name)
+        self.addCleanup(agent.process.kill)
+        other = ONLY_TWO.replace("nl.affine_range(2)", "range(2)")
+        took = agent.tool("evaluate", kernel=other)["latency_us"]
+        line = next(i for i, text in enumerate(other.splitlines(), 1) if "src=x[" in text)
+        self.assertAlmostEqual(agent.tool("why", kernel=other, line=line)["latency_us"], took,
+                               places=3)
+        self.assertAlmostEqual(agent.tool("what_if", kernel=other)["latency_us"], took, places=2)
+        asked = agent.tool("query", kernel=other, sql="SELECT latency_us FROM Metadata")
+        self.assertAlmostEqual(asked["rows"][0][0], took, places=3)
+        self.assertEqual(agent.close(), 0)
 
 
 if __name__ == "__main__":

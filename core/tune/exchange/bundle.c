@@ -221,6 +221,8 @@ static bool put_session(struct bundle *bundle) {
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         tune_json_put_text(object, texts[i].key, texts[i].text);
     tune_json_put_number(object, "tolerance", state->tolerance);
+    tune_json_put_number(object, "lnc", state->lnc ? state->lnc : NAN);
+    tune_json_put_text(object, "release", tune_release(state));
     cJSON *seeds = cJSON_AddArrayToObject(object, "seeds");
     for (size_t i = 0; i < state->seeds.len; i++)
         cJSON_AddItemToArray(seeds, cJSON_CreateNumber((double)state->seeds.at[i]));
