@@ -83,7 +83,17 @@ struct mcp_method {
 extern const struct mcp_method mcp_methods[];
 
 /* tools.c */
-enum mcp_kind { MCP_TEXT, MCP_WHOLE, MCP_NUMBER, MCP_FLAG, MCP_TEXTS };
+/* Of arguments, and of what is answered; those after MCP_TEXTS are only answered. ROWS: objects. */
+enum mcp_kind {
+    MCP_TEXT,
+    MCP_WHOLE,
+    MCP_NUMBER,
+    MCP_FLAG,
+    MCP_TEXTS,
+    MCP_OBJECT,
+    MCP_ROWS,
+    MCP_LIST
+};
 struct mcp_tool {
     const char *name, *title, *text;
     void (*run)(struct mcp_call *call);
@@ -91,6 +101,10 @@ struct mcp_tool {
     bool first; /* it needs the first kernel's numbers */
 };
 cJSON *mcp_tools_write(void) CC_MUST_USE;
+/* schema.c: an object of the kind `type` with what it is ("" says nothing), for a schema; the same
+ * of a tool's answer, by its place in tools.def. */
+cJSON *mcp_schema_of(enum mcp_kind kind, const char *text) CC_MUST_USE;
+cJSON *mcp_answer_schema(int tool) CC_MUST_USE;
 void mcp_tool_call(struct mcp_call *call);
 /* Runs it when what it waited for is there. */
 void mcp_tool_go_on(struct mcp_call *call);

@@ -54,16 +54,7 @@ static void choices_put(cJSON *schema, const char *choices) {
 }
 
 static cJSON *argument_schema(const struct argument *argument) {
-    static const char *const types[] = {[MCP_TEXT] = "string",
-                                        [MCP_WHOLE] = "integer",
-                                        [MCP_NUMBER] = "number",
-                                        [MCP_FLAG] = "boolean",
-                                        [MCP_TEXTS] = "array"};
-    cJSON *schema = cJSON_CreateObject();
-    cJSON_AddStringToObject(schema, "type", types[argument->kind]);
-    cJSON_AddStringToObject(schema, "description", argument->text);
-    if (argument->kind == MCP_TEXTS)
-        cJSON_AddStringToObject(cJSON_AddObjectToObject(schema, "items"), "type", "string");
+    cJSON *schema = mcp_schema_of(argument->kind, argument->text);
     choices_put(schema, argument->choices);
     return schema;
 }
@@ -96,6 +87,7 @@ cJSON *mcp_tools_write(void) {
         cJSON_AddStringToObject(tool, "title", tools[i].title);
         cJSON_AddStringToObject(tool, "description", tools[i].text);
         cJSON_AddItemToObject(tool, "inputSchema", tool_schema((int)i));
+        cJSON_AddItemToObject(tool, "outputSchema", mcp_answer_schema((int)i));
         cJSON *hints = cJSON_AddObjectToObject(tool, "annotations");
         cJSON_AddBoolToObject(hints, "readOnlyHint", tools[i].reads);
         cJSON_AddBoolToObject(hints, "destructiveHint", false);
@@ -143,8 +135,8 @@ static bool is_of_kind(const cJSON *value, enum mcp_kind kind) {
     case MCP_NUMBER: return cJSON_IsNumber(value) && isfinite(value->valuedouble);
     case MCP_FLAG: return cJSON_IsBool(value);
     case MCP_TEXTS: return texts_only(value);
+    default: return false; /* no argument is more than that */
     }
-    return false;
 }
 
 static bool argument_check(int tool, const cJSON *value, struct err *err) {

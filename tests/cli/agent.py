@@ -7,7 +7,28 @@ REQUEST = "2026-07-28"  # each request says its revision
 META = "io.modelcontextprotocol/"
 
 
+TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list,
+         "object": dict}
+
+
+def fits(value, schema):
+    """Whether a value is as its schema says, by the words that hone's schemas have."""
+    assert set(schema) <= {"type", "description", "items", "properties", "required"}, schema
+    kind = schema["type"]
+    if not isinstance(value, TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
+        return False
+    if kind == "array":
+        return all(fits(item, schema["items"]) for item in value if "items" in schema)
+    if kind == "object":
+        return set(schema.get("required", ())) <= set(value) and all(
+            fits(value[key], at) for key, at in schema.get("properties", {}).items()
+            if key in value)
+    return True
+
+
 class Agent:
+    schemas = {}  # of answers, by tool: the program's, the same for all
+
     def __init__(self, command, env, revision=REQUEST, name="scripted", cwd=None):
         self.process = subprocess.Popen(command, env=env, cwd=cwd, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -60,7 +81,15 @@ class Agent:
         if result.get("isError"):
             return text
         assert json.loads(text) == result["structuredContent"]
+        self.hold(name, result["structuredContent"])
         return result["structuredContent"]
+
+    def hold(self, name, answer):
+        """Holds an answer against the schema that the program gives of it."""
+        if not Agent.schemas:
+            for tool in self.ask("tools/list")["result"]["tools"]:
+                Agent.schemas[tool["name"]] = tool["outputSchema"]
+        assert fits(answer, Agent.schemas[name]), (name, answer)
 
     def close(self):
         """Ends the server as clients do; its exit status."""

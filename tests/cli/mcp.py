@@ -332,8 +332,9 @@ class Mcp(unittest.TestCase):
         self.assertEqual(len(tools), len({tool["name"] for tool in tools}))
         for tool in tools:
             self.assertEqual(tool["inputSchema"]["type"], "object")
-            self.assertGreaterEqual(set(tool["inputSchema"]["properties"]),
-                                    set(tool["inputSchema"].get("required", [])))
+            for schema in (tool["inputSchema"], tool["outputSchema"]):
+                self.assertGreaterEqual(set(schema["properties"]), set(schema.get("required", [])))
+            self.assertTrue(tool["outputSchema"]["properties"], tool["name"])
         profile = agent.tool("profile")
         self.assertEqual(profile["lines"][0]["us"], max(row["us"] for row in profile["lines"]))
         self.assertIn("hbm_read_bytes", profile["metrics"])
