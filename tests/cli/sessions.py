@@ -391,6 +391,56 @@ class Sessions(unittest.TestCase):
         self.assertFalse([path for path in left if path.exists()])
         self.assertTrue(alive.exists())
 
+    def killed(self, args, left, **more):
+        """Kills hone -9 as soon as `left` finds something, and says what it found."""
+        process = subprocess.Popen([HONE, *map(str, args)], env=dict(ENV, **more), text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
+        ends, found = time.monotonic() + 100, []
+        while not found and process.poll() is None and time.monotonic() < ends:
+            found = left(process.pid)
+        process.kill()
+        said, _ = process.communicate()
+        return found if all(path.exists() for path in found) else [], said
+
+    def test_what_a_kill_left_goes_at_the_next_start(self):
+        own, cache = self.task / "tmp", self.task / "cache"
+        own.mkdir()
+        more = {"TMPDIR": str(own), "XDG_CACHE_HOME": str(cache), "HONE_WALL_LEVEL": "limits"}
+        reference, sim = self.task / "reference.py", ("sim", self.task, "--seeds", "0")
+        sleeps = "    import time\n    time.sleep(1000)\n"
+        written = "\n\ndef never(value):\n" + sleeps + "\n\nnp.ascontiguousarray = never\n"
+        read = REFERENCE.replace("    return k_res\n", sleeps + "    return k_res\n")
+        reference.write_text(REFERENCE + written)  # while inputs are written into the cache
+        half, said = self.killed((*sim, "--profile", self.task / "profile.json"),
+                                 lambda pid: list(cache.rglob("*.part")), **more)
+        self.assertTrue(half, said)
+        self.assertTrue(list(own.glob("hone-*-profile-*")))
+        reference.write_text(read)  # while the kernel's outputs are looked at
+        walled, said = self.killed(sim, lambda pid: list(own.glob(f"hone-{pid}-wall-*")), **more)
+        self.assertTrue(walled, said)
+        for path in half:  # nobody writes it any more: it is old enough
+            os.utime(path, (1, 1))
+        reference.write_text(REFERENCE)
+        done = subprocess.run([HONE, *map(str, sim)], env=dict(ENV, **more), text=True,
+                              capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(list(own.iterdir()) + list(cache.rglob("*.part")), [])
+
+    def test_half_an_export_goes_with_the_next_one(self):
+        self.run_rounds()
+        out = self.task / "given"
+        for _ in range(20):
+            half, said = self.killed(("export", self.task, "--output", out),
+                                     lambda pid: list(self.task.glob(f"given.{pid}.part")))
+            if half:
+                break
+        self.assertTrue(half, said)
+        self.assertFalse(out.exists())
+        done = hone("export", self.task, "--output", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([path.name for path in self.task.glob("given*")], ["given"])
+
     def test_a_place_that_cannot_be_written_is_looked_at(self):
         self.run_rounds()
         command = (f"mount --bind {self.session} {self.session} && "
