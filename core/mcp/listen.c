@@ -14,12 +14,14 @@
 
 #define NAME "agents.sock"
 #define MOST_JOINED 16
+#define MOST_KNOCKED 64 /* with those that hear that there is no room */
 
 struct joined {
     struct mcp_listener *listener;
     struct joined *next;
     struct mcp_stream *stream;
-    struct mcp_client *client;
+    struct mcp_client *client; /* NULL: there was no room for it yet */
+    struct buf first; /* the line it began its connection with meanwhile; empty: none did */
     int fd;
 };
 struct mcp_listener {
@@ -97,22 +99,83 @@ static void joined_free(struct joined *joined) {
     *place = joined->next;
     mcp_client_free(joined->client);
     mcp_stream_free(joined->stream);
+    buf_free(&joined->first);
     close(joined->fd);
     free(joined);
 }
 
+/* ------------------------------------------------------------------------------------- no room */
+
+static bool has_room(const struct mcp_listener *listener) {
+    return mcp_server_clients(listener->server) < MOST_JOINED;
+}
+
+static void on_send(void *data, struct str line) {
+    struct joined *joined = data;
+    mcp_stream_send(joined->stream, line);
+}
+
+static void on_nothing(void *data, struct str line) {
+    (void)data, (void)line;
+}
+
+static void take_in(struct joined *joined) {
+    struct mcp_server *server = joined->listener->server;
+    joined->client = mcp_client_new(server, on_send, joined);
+    if (!joined->first.len)
+        return;
+    struct mcp_client *silent = mcp_client_new(server, on_nothing, NULL); /* it was answered */
+    mcp_client_line(silent, buf_str(&joined->first), true);
+    mcp_client_goes_on(joined->client, silent);
+    mcp_client_free(silent);
+    buf_clear(&joined->first);
+}
+
+static void refuse(struct joined *joined, struct str line, const struct mcp_message *message) {
+    struct buf said = {0};
+    char why[120];
+    snprintf(why, sizeof why,
+             "%d agents work in this session, more it does not take: ask again when one has left",
+             MOST_JOINED);
+    if (!strcmp(message->method, "initialize")) {
+        buf_clear(&joined->first);
+        buf_add(&joined->first, line.at, line.len);
+    }
+    mcp_error_print(message->id, MCP_INTERNAL_ERROR, why, NULL, &said);
+    mcp_stream_send(joined->stream, buf_str(&said));
+    buf_free(&said);
+}
+
+/* Asked each time, because somebody may have left. A person's workbench is no agent. */
+static bool is_taken_in(struct joined *joined, struct str line, bool whole) {
+    struct mcp_message message = {0};
+    enum mcp_error code;
+    const char *why;
+    bool asks = whole && mcp_message_read(line, &message, &code, &why) && message.is == MCP_REQUEST;
+    if (has_room(joined->listener) || (asks && !strcmp(message.method, MCP_YIELD_METHOD)))
+        take_in(joined);
+    else if (asks)
+        refuse(joined, line, &message);
+    if (whole)
+        mcp_message_free(&message);
+    return joined->client != NULL;
+}
+
 static void on_line(void *data, struct str line, bool whole) {
     struct joined *joined = data;
-    mcp_client_line(joined->client, line, whole);
+    if (joined->client || is_taken_in(joined, line, whole))
+        mcp_client_line(joined->client, line, whole);
 }
 
 static void on_ended(void *data) {
     joined_free(data);
 }
 
-static void on_send(void *data, struct str line) {
-    struct joined *joined = data;
-    mcp_stream_send(joined->stream, line);
+static size_t knocked(const struct mcp_listener *listener) {
+    size_t count = 0;
+    for (const struct joined *one = listener->joined; one; one = one->next)
+        count++;
+    return count;
 }
 
 static void on_knock(void *data, int events) {
@@ -122,7 +185,7 @@ static void on_knock(void *data, int events) {
     if (fd < 0)
         return;
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-    if (mcp_server_clients(listener->server) >= MOST_JOINED) {
+    if (knocked(listener) >= MOST_KNOCKED) {
         close(fd);
         return;
     }
@@ -130,7 +193,8 @@ static void on_knock(void *data, int events) {
     struct mcp_stream_hooks hooks = {on_line, on_ended, joined};
     *joined = (struct joined){.listener = listener, .next = listener->joined, .fd = fd};
     listener->joined = joined;
-    joined->client = mcp_client_new(listener->server, on_send, joined);
+    if (has_room(listener))
+        take_in(joined);
     joined->stream = mcp_stream_new(listener->loop, fd, fd, &hooks);
 }
 

@@ -47,8 +47,9 @@ void mcp_client_leave(struct mcp_client *client, const char *why);
 /* Gives up its calls. What it handed in stays. Accepts NULL. */
 void mcp_client_free(struct mcp_client *client);
 
-/* The socket in the session's folder (0600), through which further agents join. NULL and *err. Free
- * it before the server; it drops whoever joined. */
+/* The socket in the session's folder (0600), through which further agents join. Where there is no
+ * room for one, its requests are answered with that. NULL and *err. Free it before the server; it
+ * drops whoever joined. */
 struct mcp_listener;
 struct mcp_listener *mcp_listen(struct mcp_server *server, struct err *err) CC_MUST_USE;
 void mcp_listener_free(struct mcp_listener *listener); /* accepts NULL */
@@ -56,7 +57,8 @@ void mcp_listener_free(struct mcp_listener *listener); /* accepts NULL */
 int mcp_join(const char *session, struct err *err) CC_MUST_USE;
 /* Asks a hone mcp to give the session to a person's workbench: a whole line. The answer says
  * whether it does; then it closes the connection when the session is free. */
-#define MCP_YIELD "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"hone/yield\"}\n"
+#define MCP_YIELD_METHOD "hone/yield"
+#define MCP_YIELD "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"" MCP_YIELD_METHOD "\"}\n"
 #define MCP_YIELDS "\"yields\":true"
 
 #endif

@@ -76,7 +76,7 @@ static void tools_list(struct mcp_call *call) {
 const struct mcp_method mcp_methods[] = {
     {"initialize", initialize, true, true, true},
     {"ping", ping, true, false, true},
-    {"hone/yield", yield, true, false, true},
+    {MCP_YIELD_METHOD, yield, true, false, true},
     {"server/discover", discover, false, true, false},
     {"tools/list", tools_list, false, true, true},
     {"tools/call", mcp_tool_call, false, true, true},

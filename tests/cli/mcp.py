@@ -8,6 +8,7 @@ import pathlib
 import pty
 import select
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -603,6 +604,39 @@ class Mcp(unittest.TestCase):
                               "--proposer", "agents").stdout.splitlines()[-1])
         self.assertEqual(ran["best"]["attempt"], 1)
 
+    def test_exported_attempts_count_their_seeds_and_a_wrong_one_is_not_faster(self):
+        drawn = "[np.random.rand(128, 1024).astype(np.float32) for _ in range(2)]"
+        self.assertIn(drawn, REFERENCE)
+        (self.task / "reference.py").write_text(REFERENCE.replace(
+            "    return " + drawn, "    sign = -1 if 0.3 < np.random.rand() < 0.5 else 1\n"
+            "    return [sign * one for one in " + drawn + "]"))
+        agent = self.agent("--gate", "auto")
+        wrong = agent.tool("submit", title="sizes alone",  # of the five seeds, 42 has a sign
+                           kernel=WIDE.replace("nl.add(a, b)", "nl.add(nl.abs(a), b)"))
+        self.assertEqual((wrong["status"], wrong["verdict"]["correct"]), ("failed", "no"))
+        self.assertEqual(agent.tool("submit", title="wider", kernel=WIDE)["status"], "keep")
+        self.assertEqual(agent.close(), 0)
+        out = self.task / "out"
+        done = hone("export", self.task, "--output", out, "--no-verify")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        first, bad, good = [json.loads((out / f"attempts/00{n}.json").read_text())
+                            for n in range(3)]
+        for one in (first, good):
+            self.assertEqual([seed["seed"] for seed in one["seeds"]], [0, 21, 42, 63, 84])
+            self.assertEqual({seed["passed"] for seed in one["seeds"]}, {"yes"})
+            self.assertGreaterEqual(one["speedup"], 1)
+        self.assertEqual([(seed["seed"], seed["passed"]) for seed in bad["seeds"]],
+                         [(0, "yes"), (21, "yes"), (42, "no")])
+        self.assertIsNone(bad.get("speedup"))
+        rows = [json.loads(line) for line in (out / "experiments.jsonl").read_text().splitlines()]
+        self.assertEqual([row["status"] for row in rows],
+                         ["baseline", "correctness_fail", "improved"])
+        self.assertEqual([row["score"] >= 1 for row in rows], [True, False, True])
+        asked = json.loads(hone("query", self.task, "SELECT speedup IS NULL, (SELECT count(*) "
+                                "FROM seeds s WHERE s.attempt = a.attempt) FROM attempts a "
+                                "ORDER BY attempt", "--json").stdout)
+        self.assertEqual(asked["rows"], [[0, 5], [1, 3], [0, 5]])
+
     def test_gates_hold_and_a_kill_loses_nothing(self):
         agent = self.agent(revision=BEFORE)
         self.arrives(agent, title="wider tiles", kernel=WIDE)
@@ -650,6 +684,33 @@ class Mcp(unittest.TestCase):
         self.assertEqual((status["agents"], status["incumbent"]["attempt"]), (1, 1))
         self.assertEqual(third.close(), 0)
         self.assertFalse(socket.exists())
+
+    def test_a_full_session_says_so_until_somebody_leaves(self):
+        first = self.agent()
+        first.tool("profile")
+        crowd, folder = [], os.open(self.session, os.O_RDONLY)
+        for _ in range(15):
+            crowd.append(socket.socket(socket.AF_UNIX))
+            crowd[-1].connect(f"/proc/self/fd/{folder}/agents.sock")
+        os.close(folder)
+
+        def leaves(left):
+            crowd.pop().close()
+            until(lambda: first.tool("status")["agents"] == left, "one has left")
+        until(lambda: first.tool("status")["agents"] == 16, "all joined")
+        asked = {"name": "status", "arguments": {}}
+        late, older = self.agent(name="late"), self.agent(revision=BEFORE, name="older")
+        for answer in (older.first, late.ask("tools/call", **asked), older.ask("ping")):
+            self.assertIn("16 agents work in this session", answer["error"]["message"])
+        leaves(15)
+        self.assertEqual(late.tool("status")["agents"], 16)
+        self.assertIn("error", older.ask("tools/call", **asked))
+        leaves(15)
+        self.assertEqual(older.tool("status")["agents"], 16)  # how it began is not forgotten
+        for one in crowd:
+            one.close()
+        for agent in (older, late, first):
+            self.assertEqual(agent.close(), 0)
 
     def test_who_cannot_be_joined_is_named(self):
         other = subprocess.Popen([HONE, "run", str(self.task), "--gate", "ask", "--json"], env=ENV,
