@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a person does: gates, edits, rejections with reasons, hunks, reverts, undo and redo. The
  * state after all of it is exactly what the log replays to. */
+#include "tune/apply/apply.h"
 #include "tune/ask/context.h"
 #include "tune/ask/testing.h"
 #include "tune/fake.h"
@@ -247,10 +248,23 @@ static void candidates_keep_the_line_ends_of_their_parent(void **unused) {
         struct tune_state *state = tune_state_new();
         struct tune_attempt *seed = vec_push(&state->attempts);
         *seed = (struct tune_attempt){.source_kept = rows[i].parent};
-        tune_candidate_set(state, 0, rows[i].source, "you");
-        assert_string_equal(state->lanes.at[0].candidate.proposed, rows[i].expected);
+        char *ended = tune_source_ended(state, 0, rows[i].source);
+        assert_string_equal(ended, rows[i].expected);
+        free(ended);
         tune_state_free(state);
     }
+}
+
+/* A session of a time when candidates came as they were written. */
+static void a_recorded_candidate_is_what_was_recorded(void **unused) {
+    (void)unused;
+    struct tune_state *state = tune_state_new();
+    struct tune_attempt *seed = vec_push(&state->attempts);
+    *seed = (struct tune_attempt){.source_kept = "a\r\nb\r\n"};
+    tune_state_apply(state, 1, 1, "candidate",
+                     "{\"source\": \"a\\nc\\n\", \"author\": \"m\", \"parent\": 0, \"repair\": 0}");
+    assert_string_equal(state->lanes.at[0].candidate.proposed, "a\nc\n");
+    tune_state_free(state);
 }
 
 static void what_was_left_out_is_told_with_its_reason(void **unused) {
@@ -443,6 +457,7 @@ int main(void) {
         cmocka_unit_test(hunks_can_be_left_out),
         cmocka_unit_test(line_ends_of_an_editor_are_no_change),
         cmocka_unit_test(candidates_keep_the_line_ends_of_their_parent),
+        cmocka_unit_test(a_recorded_candidate_is_what_was_recorded),
         cmocka_unit_test(what_was_left_out_is_told_with_its_reason),
         cmocka_unit_test(undo_and_redo_go_through_decisions),
         cmocka_unit_test(undo_while_a_job_runs_gives_the_job_up),

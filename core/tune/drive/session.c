@@ -15,14 +15,26 @@ static bool changes_memory(enum tune_action_kind kind) {
            (kind >= TUNE_ACT_APPROVE_MEMORY && kind <= TUNE_ACT_DELETE_MEMORY);
 }
 
+/* The kernel that a person wrote, as it is kept: a new string; NULL: the action has none. */
+static char *kernel_of(const struct tune_state *state, const struct tune_action *action) {
+    int parent = action->kind == TUNE_ACT_EDIT_KERNEL
+                     ? tune_lane_of(state, action->lane)->candidate.parent
+                     : state->incumbent;
+    bool has = action->kind == TUNE_ACT_EDIT_KERNEL || action->kind == TUNE_ACT_WRITE_KERNEL;
+    return has ? tune_source_ended(state, parent, action->text) : NULL;
+}
+
 static bool act_store(struct tune_session *session, const struct tune_action *action,
                       struct err *err) {
     const struct tune_state *state = session->state;
+    struct tune_action kept = *action;
+    char *kernel = kernel_of(state, action);
+    kept.text = kernel ? kernel : action->text;
     size_t count = state->attempts.len, remembered = state->memory.len;
     enum tune_status *before = mem_alloc(count + 1, sizeof *before);
     for (size_t i = 0; i < count; i++)
         before[i] = state->attempts.at[i].status;
-    struct tune_event event = tune_act_event(state, action);
+    struct tune_event event = tune_act_event(state, &kept);
     bool ok = tune_emit(session, TUNE_ALL_LANES, &event);
     if (ok)
         tune_export_changed(session, before, count);
@@ -30,6 +42,7 @@ static bool act_store(struct tune_session *session, const struct tune_action *ac
         tune_export_memory(session);
     if (!ok)
         err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
+    free(kernel);
     free(before);
     return ok;
 }

@@ -224,8 +224,10 @@ static void candidate_store(struct tune_reply *reply, struct str source) {
     const struct tune_state *state = session->state;
     int lane = reply->work.lane;
     const struct tune_attempt *open = tune_attempt_in(state, lane);
-    char *text = mem_alloc(source.len + 1, 1);
-    memcpy(text, source.at, source.len);
+    char *given = mem_alloc(source.len + 1, 1);
+    memcpy(given, source.at, source.len);
+    char *text = tune_source_ended(state, tune_lane_parent(state, lane), given);
+    free(given);
     bool ok = tune_emit(session, lane,
                         TUNE_EVENT(CANDIDATE, candidate, .source = text, .author = author_of(reply),
                                    .parent = tune_lane_parent(state, lane),

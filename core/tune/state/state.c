@@ -309,10 +309,10 @@ static bool has_one_end(struct str text) {
     return ends && (!with_return || with_return == ends);
 }
 
-/* An editor's or a model's line ends are no change: a file keeps the one that it has. */
-static const char *with_ends_of(struct tune_state *state, struct str parent, const char *source) {
+char *tune_source_ended(const struct tune_state *state, int parent_id, const char *source) {
+    struct str parent = source_of(state, parent_id);
     if (!has_one_end(parent))
-        return tune_keep(state, source);
+        return mem_strdup(source);
     bool returns = strstr(parent.at, "\r\n") != NULL;
     struct buf out = {0};
     for (const char *at = source; *at; at++) {
@@ -322,9 +322,7 @@ static const char *with_ends_of(struct tune_state *state, struct str parent, con
             buf_putc(&out, '\r');
         buf_putc(&out, *at);
     }
-    const char *kept = tune_keep(state, out.at ? out.at : "");
-    buf_free(&out);
-    return kept;
+    return out.at ? buf_take(&out) : mem_strdup("");
 }
 
 void tune_candidate_set(struct tune_state *state, int lane, const char *source,
@@ -333,7 +331,7 @@ void tune_candidate_set(struct tune_state *state, int lane, const char *source,
     candidate->exists = true;
     candidate->left_seq = 0;
     struct str parent = source_of(state, candidate->parent);
-    candidate->proposed = with_ends_of(state, parent, source);
+    candidate->proposed = tune_keep(state, source);
     candidate->author = tune_keep(state, author);
     size_t count = 0;
     struct tune_hunk *hunks = tune_hunks(parent, str_of(candidate->proposed), &count);

@@ -445,6 +445,9 @@ const char *tune_state_origin(const struct tune_state *state, const char *name, 
 const char *tune_source(const struct tune_state *state, const struct tune_attempt *attempt);
 char *tune_source_copy(const struct tune_state *state,
                        const struct tune_attempt *attempt) CC_MUST_USE;
+/* A kernel that was written from that attempt, with the line ends that the attempt has, where it
+ * has one kind: an editor's or a model's are no change. A new string. */
+char *tune_source_ended(const struct tune_state *state, int parent, const char *source) CC_MUST_USE;
 /* Why it takes that long, by the device model: some lines of text, read as the source is. NULL:
  * nobody said it. */
 const char *tune_causes(const struct tune_state *state, const struct tune_attempt *attempt);
