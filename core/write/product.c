@@ -117,7 +117,11 @@ static void find_turns(struct product *p) {
 
 bool product_open(struct product *p, struct writer *writer, int index, const struct view *to) {
     const struct graph_node *node = &writer->graph->nodes[index];
-    *p = (struct product){.writer = writer, .node = node, .name = "", .views = {[RESULT] = *to}};
+    *p = (struct product){.writer = writer,
+                          .node = node,
+                          .name = "",
+                          .views = {[RESULT] = *to},
+                          .make_rows = product_make_rows};
     if (node->in_count != 2) {
         write_gap(writer, node, "a product of more than two arrays");
         return false;

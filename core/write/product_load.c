@@ -101,16 +101,8 @@ static int64_t tiles_at_once(struct product *p, enum which which, const struct s
                         count);
 }
 
-static bool is_made(const struct product *p, enum which which) {
-    return p->writer->buffers.at[p->views[which].buffer].is_made;
-}
-
-/* Rows that lie nowhere are made for the tile; false where they cannot be. */
-static bool make_rows(struct product *p, enum which which, struct product_raw *turn,
-                      const struct span *span) {
+const char *product_make_rows(struct product *p, enum which which, const struct span *rows) {
     const struct product_side *sum = &p->main[SUMMED], *own = own_side(p, which);
-    const struct span *at = strcmp(span->at, "0") ? span : &turn->rows;
-    bool both = strcmp(span->at, "0") && strcmp(turn->rows.at, "0");
     const struct made_rows wanted = {
         .node = p->writer->buffers.at[p->views[which].buffer].node,
         .n = own->n,
@@ -118,14 +110,28 @@ static bool make_rows(struct product *p, enum which which, struct product_raw *t
         .columns = sum->n,
         .column_stride = sum->strides[which],
         .offset = p->views[which].offset,
-        .at = at->at,
-        .most = at->most,
-        .rows = turn->rows.size,
+        .at = rows->at,
+        .most = rows->most,
+        .rows = rows->size,
         .suffix = p->name,
     };
-    turn->raw = both || p->loop_count ? NULL : rows_make_operand(p->writer, &wanted);
-    if (both || p->loop_count)
-        write_apart(p->writer, wanted.node);
+    if (!p->loop_count)
+        return rows_make_operand(p->writer, &wanted);
+    write_apart(p->writer, wanted.node);
+    return NULL;
+}
+
+/* Rows that lie nowhere are made for the tile; false where they cannot be. */
+static bool make_rows(struct product *p, enum which which, struct product_raw *turn,
+                      const struct span *span) {
+    struct span rows = turn->rows;
+    if (strcmp(span->at, "0") && strcmp(rows.at, "0")) {
+        write_apart(p->writer, p->writer->buffers.at[p->views[which].buffer].node);
+        return false;
+    }
+    if (strcmp(span->at, "0"))
+        rows = (struct span){span->at, rows.size, span->most, rows.width};
+    turn->raw = p->make_rows(p, which, &rows);
     return turn->raw;
 }
 
@@ -134,7 +140,7 @@ static void turn_one_by_one(struct product *p, enum which which, struct product_
     struct writer *w = p->writer;
     turn->rows = open_rows(w, span);
     turn->tile = "";
-    if (is_made(p, which)) {
+    if (product_is_made(p, which)) {
         if (make_rows(p, which, turn, span))
             product_turn_rows(p, turn);
         return;
@@ -228,7 +234,7 @@ static void load_turned(struct product *p, enum which which, const char *name,
     int indent = p->writer->indent;
     struct product_raw turn = {
         .which = which, .name = name, .raw = arena_printf(p->writer->arena, "raw%s", p->name)};
-    int64_t tiles = is_made(p, which) ? 1 : tiles_at_once(p, which, span);
+    int64_t tiles = product_is_made(p, which) ? 1 : tiles_at_once(p, which, span);
     if (tiles > 1)
         turn_several(p, which, &turn, span, tiles);
     else

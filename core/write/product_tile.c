@@ -392,12 +392,15 @@ bool product_enter(struct product *p, const struct access *outer, double room, b
         chain_enter(p, room);
         return true;
     }
+    double made = 0;
     for (enum which i = LEFT; i <= RIGHT; i++) {
         const struct buffer *buffer = &p->writer->buffers.at[p->views[i].buffer];
-        room -= buffer->is_made ? rows_made_bytes(p->writer, buffer->node) : 0;
+        made += buffer->is_made ? rows_made_bytes(p->writer, buffer->node) : 0;
     }
-    if (!p->is_read && !outer->term_count && strassen_enter(p, room))
+    /* Of operands that stay, rows are made once for many products: no two of them at a time. */
+    if (!p->is_read && !outer->term_count && strassen_enter(p, room - made / 2))
         return true;
+    room -= made;
     p->block = PARTITIONS;
     p->stays = choose_stays(p, room);
     if (!p->stays && p->turns[RIGHT])

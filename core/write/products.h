@@ -20,6 +20,8 @@ void product_load(struct product *p, enum which which, const char *name, const s
  * `index` is of the dimensions behind those, ", 0:512]", NULL: the tile is the piece. */
 void product_load_piece(struct product *p, enum which which, const char *name, const char *index,
                         const struct span *k, const struct span *span);
+/* What a product's make_rows is. */
+const char *product_make_rows(struct product *p, enum which which, const struct span *rows);
 /* product_emit.c: bytes of a partition that a span of an operand takes. */
 double product_bytes(const struct product *p, double elements);
 /* Lines that copy sums out of PSUM by the engine that the schedule says, of which `first` is the

@@ -65,6 +65,22 @@ class NewFast(Writing):
             self.assertRegex(away, r"product_\d+ = .*private_hbm")
             self.assertNotRegex(stays, r"product_\d+ = ")
 
+    def test_operands_that_lie_nowhere_are_made_for_their_blocks(self):
+        """Sums and gains of the left array are made on the way in: once, not for each sum."""
+        for name, levels, options in (("made", 1, ("--precision", "split")), ("made_twice", 2, ())):
+            rows, deep, columns = sizes_of(name, levels)
+            text = inputs_of((rows, deep), (deep, columns), (rows, deep), (deep,))
+            reference = self.reference_of(name, f"{text}\ndef forward(x, w, z, g):\n    s = x + z\n"
+                                          "    y = (s / np.sqrt((s * s).sum(axis=1, keepdims=True) "
+                                          "+ 1) * g) @ w\n    return y\n")
+            key = [key for key, _, _ in self.choices(reference, *options)
+                   if key.endswith(".strassen")][0]
+            made = self.written_by(name, reference, (f"{key}={levels}",), *options)
+            self.assertRegex(made, r"made_from_\d+ = m \+ j|z\[j:j \+ 128")
+            self.assertRegex(made, r"whole_left_\d+ = .*float32, buffer=nl.sbuf")
+            drawn = tuple(self.draw(name, reference, without=(".strassen", ".made_beside")))
+            self.written_by(name + "_drawn", reference, (f"{key}={levels}",) + drawn, *options)
+
     def test_in_the_smallest_parts(self):
         for after in ("\n    return y\n", NORMALISED):
             reference, schedule = self.product("parts", "x @ w", after, 1)

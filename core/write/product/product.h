@@ -57,10 +57,15 @@ struct product {
     bool is_read;           /* nothing keeps results: what takes them reads PSUM */
     bool over;              /* the right operand is the stationary one: sums are turned over */
     const char *name;       /* what its tiles are called by: names of several products differ */
+    /* Lines that make a tile of rows of an operand that lies nowhere, from a variable on, with all
+     * that is summed over; the tile's name, or NULL where it cannot be made. */
+    const char *(*make_rows)(struct product *p, enum which which, const struct span *rows);
 };
 
 /* tiles.c: where an array lies, in the loops that are open. */
 struct access product_access(const struct product *p, enum which which);
+/* Whether an operand lies nowhere: its rows are made where they are used. */
+bool product_is_made(const struct product *p, enum which which);
 /* Opens loops over the sides that are not tiles. */
 void product_open_loops(struct product *p);
 /* Opens a loop over tiles of a side. */

@@ -64,7 +64,7 @@ static bool packed_pay(const struct product *p) {
 static int64_t packed_depth(const struct product *p) {
     int64_t n = p->main[SUMMED].n;
     for (enum which i = LEFT; i <= RIGHT; i++)
-        if (p->writer->buffers.at[p->views[i].buffer].is_made)
+        if (product_is_made(p, i))
             return 0;
     return n <= PARTITIONS / 4 ? PARTITIONS / 4 : n <= PARTITIONS / 2 ? PARTITIONS / 2 : 0;
 }

@@ -50,6 +50,10 @@ void product_declare(const struct product *p, const char *name, const char *shap
                memory);
 }
 
+bool product_is_made(const struct product *p, enum which which) {
+    return p->writer->buffers.at[p->views[which].buffer].is_made;
+}
+
 void product_open_loops(struct product *p) {
     struct writer *w = p->writer;
     for (int s = 0; s < p->count; s++) {

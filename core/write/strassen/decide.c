@@ -24,13 +24,18 @@ static int64_t find_width(const struct product *p, int64_t columns) {
     return 0;
 }
 
+/* Rows that lie nowhere are made once, a tile with all that is summed over. */
+static bool can_be_made(const struct product *p, enum which which) {
+    return !product_is_made(p, which) || (p->turns[which] && !p->loop_count);
+}
+
 /* Elements of a partition for sums on their way: two tiles, while others are worked on. Of blocks
  * that stay all are there, too. */
 static double raw_elements(const struct fast *f, enum which which) {
     double sum = (double)(strassen_depth(f) * strassen_block(f, which));
     double all = (double)(f->depth / PARTITIONS * strassen_part(f, which));
-    if (f->once[which])
-        return all + 2 * (sum + (double)f->depth);
+    if (f->once[which]) /* rows that are made are counted with what makes them */
+        return all + 2 * (sum + (product_is_made(f->p, which) ? 0 : (double)f->depth));
     return 4.0 * (double)(f->p->turns[which] ? f->depth >> f->levels
                                              : strassen_chunk(f, which) * strassen_block(f, which));
 }
@@ -96,6 +101,8 @@ static void choose_part(struct fast *f) {
 static void choose_once(struct fast *f) {
     static const char *const keys[] = {[LEFT] = "left_once", [RIGHT] = "right_once"};
     for (enum which i = LEFT; i <= RIGHT; i++) {
+        if (product_is_made(f->p, i))
+            continue;
         f->once[i] = f->p->turns[i];
         const int64_t values[] = {fits(f), 0};
         f->once[i] = f->p->turns[i] &&
@@ -133,7 +140,11 @@ static void choose_engines(struct fast *f) {
 static struct fast at_levels(struct product *p, int levels, double room) {
     struct fast f = {.p = p, .part = *p, .levels = levels, .room = room};
     f.depth = (int64_t)PARTITIONS << levels;
-    f.part.main[SUMMED].n = PARTITIONS;
+    for (enum which i = LEFT; i <= RIGHT; i++) {
+        f.once[i] = product_is_made(p, i);
+        f.depth = f.once[i] ? p->main[SUMMED].n : f.depth;
+    }
+    f.part.main[SUMMED].n = f.depth >> levels;
     f.width = find_width(p, p->main[COLUMN].n >> levels);
     f.rows = (int64_t)PARTITIONS << levels;
     f.columns = f.width << levels;
@@ -144,12 +155,10 @@ static struct fast at_levels(struct product *p, int levels, double room) {
  * allowed. */
 static bool is_legal(struct product *p, int levels, double room) {
     int64_t unit = (int64_t)PARTITIONS << levels;
-    bool made = false, exact = strcmp(p->dtype, "float32") == 0 &&
-                               strcmp(p->node->dtype, "float32") == 0 && !p->packed;
-    for (enum which i = LEFT; i <= RIGHT; i++)
-        made |= p->writer->buffers.at[p->views[i].buffer].is_made;
-    if (made || !exact || p->main[ROW].n % unit || p->main[SUMMED].n % unit ||
-        p->main[COLUMN].n % (1 << levels))
+    bool exact =
+        strcmp(p->dtype, "float32") == 0 && strcmp(p->node->dtype, "float32") == 0 && !p->packed;
+    if (!can_be_made(p, LEFT) || !can_be_made(p, RIGHT) || !exact || p->main[ROW].n % unit ||
+        p->main[SUMMED].n % unit || p->main[COLUMN].n % (1 << levels))
         return false;
     double allowed;
     struct fast f = at_levels(p, levels, room);

@@ -4,26 +4,18 @@
 
 static const char *const wholes[] = {[LEFT] = "whole_left", [RIGHT] = "whole_right"};
 
-/* Lines that bring all blocks of the stage's part of an operand, turned, with its first product. */
-static void load_whole(struct fast *f, enum which which, const struct span *own) {
-    struct product *p = f->p, whole = *p;
+/* A tile of rows of an operand, as it lies in HBM; its name. */
+static const char *bring_rows(struct fast *f, enum which which, const struct span *own,
+                              const struct span *rows) {
+    struct product *p = f->p;
     struct writer *w = p->writer;
-    int indent = w->indent;
     const struct product_side *side = &p->main[which == LEFT ? ROW : COLUMN];
-    write_line(w, "if p == 0%s: # all of its blocks", f->levels > 1 ? " and inner == 0" : "");
-    w->indent++;
-    product_declare(p, strassen_named(f, wholes[which]),
-                    arena_printf(w->arena, "%d, %lld, %lld", PARTITIONS,
-                                 (long long)(f->depth / PARTITIONS),
-                                 (long long)strassen_part(f, which)),
-                    p->dtype, "sbuf");
-    struct span rows = product_tiles(w, "j", "wide", strassen_part(f, which), PARTITIONS);
     product_declare(p, "raw", arena_printf(w->arena, "%d, %lld", PARTITIONS, (long long)f->depth),
                     p->dtype, "sbuf");
     struct access access = product_access(p, which);
     if (strcmp(own->at, "0"))
         access_add(&access, own->at, side->strides[which], own->most);
-    access_add(&access, rows.at, side->strides[which], rows.most);
+    access_add(&access, rows->at, side->strides[which], rows->most);
     if (strassen_passes(f) > 1)
         access_add(&access, "d", p->main[SUMMED].strides[which], p->main[SUMMED].n - f->depth);
     access.rows = strassen_number(f, PARTITIONS);
@@ -32,9 +24,40 @@ static void load_whole(struct fast *f, enum which which, const struct span *own)
     access.cols[access.col_count] = strassen_number(f, f->depth);
     access.strides[access.col_count++] = p->main[SUMMED].strides[which];
     write_line(w, "nisa.dma_copy(dst=raw, src=%s)", write_access(w, &access));
+    return "raw";
+}
+
+/* The same of an operand that lies nowhere; NULL where it cannot be made. */
+static const char *make_rows(struct fast *f, enum which which, const struct span *own,
+                             const struct span *rows) {
+    struct span at = *rows;
+    if (strcmp(own->at, "0")) {
+        at.at = strassen_named(f, "made_from");
+        at.most += own->most;
+        write_line(f->p->writer, "%s = %s + %s", at.at, own->at, rows->at);
+    }
+    return f->p->make_rows(f->p, which, &at);
+}
+
+/* Lines that bring all blocks of the stage's part of an operand, turned, with its first product. */
+static void load_whole(struct fast *f, enum which which, const struct span *own) {
+    struct product *p = f->p, whole = *p;
+    struct writer *w = p->writer;
+    int indent = w->indent;
+    const char *name = strassen_named(f, wholes[which]);
+    write_line(w, "if p == 0%s: # all of its blocks", f->levels > 1 ? " and inner == 0" : "");
+    w->indent++;
+    product_declare(p, name,
+                    arena_printf(w->arena, "%d, %lld, %lld", PARTITIONS,
+                                 (long long)(f->depth / PARTITIONS),
+                                 (long long)strassen_part(f, which)),
+                    p->dtype, "sbuf");
+    struct span rows = product_tiles(w, "j", "wide", strassen_part(f, which), PARTITIONS);
+    const char *raw = (product_is_made(p, which) ? make_rows : bring_rows)(f, which, own, &rows);
     whole.main[SUMMED].n = f->depth;
     whole.halves = whole.narrow = false;
-    product_turn(&whole, which, strassen_named(f, wholes[which]), "raw", &rows);
+    if (raw) /* else it is put into HBM, and all is written once more */
+        product_turn(&whole, which, name, raw, &rows);
     w->indent = indent;
 }
 
