@@ -150,6 +150,31 @@ static void measuring_again_is_another_occasion(void **state) {
     fake_end(&fake);
 }
 
+/* What waits for a person's yes must not be kept by asking for more numbers. */
+static void measuring_again_opens_what_was_decided(void **state) {
+    (void)state;
+    struct fake fake;
+    begin(&fake, &faster, TUNE_GATE_ASK);
+    const struct tune_state *now = fake_state(&fake);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_START});
+    for (int i = 0; i < 10 && now->wait_step < TUNE_STEP_DECIDE; i++)
+        fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_APPROVE});
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(now->wait, TUNE_WAIT_GATE);
+        assert_int_equal(now->wait_step, TUNE_STEP_DECIDE);
+        assert_int_equal(tune_state_attempt(now, 1)->status, TUNE_STATUS_KEEP);
+        fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_MEASURE});
+        assert_int_equal(now->wait_step, TUNE_STEP_BENCHMARK);
+        assert_int_equal(tune_state_attempt(now, 1)->status, TUNE_STATUS_OPEN);
+        assert_int_equal(now->incumbent, 0);
+        fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_APPROVE});
+    }
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_REJECT, .text = "too good"});
+    assert_int_equal(tune_state_attempt(now, 1)->status, TUNE_STATUS_REJECTED);
+    assert_int_equal(now->incumbent, 0);
+    fake_end(&fake);
+}
+
 static size_t count_logs(const struct tune_state *now, const char *text) {
     size_t count = 0;
     for (size_t i = 0; i < now->logs.len; i++)
@@ -458,6 +483,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_place_that_fails_is_tried_once_more_and_then_the_loop_pauses),
         cmocka_unit_test(a_baseline_that_the_place_fails_is_done_again),
         cmocka_unit_test(measuring_again_is_another_occasion),
+        cmocka_unit_test(measuring_again_opens_what_was_decided),
         cmocka_unit_test(a_session_that_is_opened_again_asks_for_the_same_job),
         cmocka_unit_test(a_job_that_was_given_up_is_not_taken_up_again),
         cmocka_unit_test(a_kernel_inside_a_model_is_checked_with_one_run_and_timed_with_all),

@@ -314,6 +314,17 @@ void tune_precision_changed(struct tune_state *state, enum tune_precision before
     }
 }
 
+static void status_change(struct tune_state *state, struct tune_attempt *attempt,
+                          enum tune_status status, const char *reason) {
+    tune_status_set(state, attempt, status, reason);
+    if (status == TUNE_STATUS_KEEP)
+        state->incumbent = attempt->id;
+    else if (state->incumbent == attempt->id)
+        state->incumbent = tune_state_kept_ancestor(state, attempt->id);
+    tune_state_find_best(state);
+    tune_beam_choose(state);
+}
+
 void tune_do_overrule(struct tune_state *state, const struct tune_action *act) {
     int id = act->attempt > 0 ? act->attempt : tune_lane_attempt(state, act->lane);
     if (id <= 0 || !tune_state_attempt(state, id))
@@ -322,16 +333,14 @@ void tune_do_overrule(struct tune_state *state, const struct tune_action *act) {
     enum tune_status status;
     if (!tune_status_find(act->text, &status))
         return;
-    tune_status_set(state, attempt, status, "overruled by you");
-    if (attempt->status == TUNE_STATUS_KEEP)
-        state->incumbent = id;
-    else if (state->incumbent == id)
-        state->incumbent = tune_state_kept_ancestor(state, id);
-    tune_state_find_best(state);
-    tune_beam_choose(state);
+    status_change(state, attempt, status, "overruled by you");
 }
 
+/* What was decided about it by the numbers so far is open again. */
 void tune_do_measure(struct tune_state *state, const struct tune_action *act) {
+    int id = tune_lane_attempt(state, act->lane);
+    if (id > 0 && state->attempts.at[id].status != TUNE_STATUS_OPEN)
+        status_change(state, &state->attempts.at[id], TUNE_STATUS_OPEN, NULL);
     tune_lane_again(state, act->lane, TUNE_STEP_BENCHMARK);
     tune_act_go_on(state);
 }
