@@ -31,13 +31,16 @@ static void say(struct run *run, cJSON *object) {
 static void lane_put(cJSON *list, const struct tune_state *state, int lane) {
     const struct tune_plan *plan = tune_lane_plan(state, lane);
     const struct tune_candidate *candidate = tune_lane_candidate(state, lane);
+    const struct tune_attempt *attempt = tune_state_attempt(state, tune_lane_attempt(state, lane));
+    bool is_new = attempt && attempt->id > 0; /* it may be the incumbent by now */
     cJSON *row = cJSON_CreateObject();
     cJSON_AddNumberToObject(row, "lane", lane);
-    cJSON_AddNumberToObject(row, "parent", tune_lane_parent(state, lane));
+    cJSON_AddNumberToObject(row, "parent",
+                            is_new ? attempt->parent : tune_lane_parent(state, lane));
     tune_json_put_text(row, "title", plan ? plan->title : NULL);
     tune_json_put_text(row, "author", plan ? plan->author : NULL);
-    if (tune_lane_attempt(state, lane) > 0)
-        cJSON_AddNumberToObject(row, "attempt", tune_lane_attempt(state, lane));
+    if (is_new)
+        cJSON_AddNumberToObject(row, "attempt", attempt->id);
     if (candidate)
         tune_json_put_text(row, "kernel", candidate->source);
     cJSON_AddItemToArray(list, row);
@@ -84,7 +87,8 @@ static bool text_take(struct tune_action *action, const cJSON *value) {
 }
 
 static bool int_take(int *place, const cJSON *value) {
-    bool is = cJSON_IsNumber(value) && fabs(value->valuedouble) < 1e9;
+    bool is = cJSON_IsNumber(value) && fabs(value->valuedouble) < 1e9 &&
+              !(fabs(value->valuedouble - rint(value->valuedouble)) > 0);
     *place = is ? (int)value->valuedouble : 0;
     return is;
 }
@@ -146,11 +150,22 @@ static bool ends(const cJSON *object) {
     return cJSON_IsString(name) && !strcmp(name->valuestring, "quit");
 }
 
+/* The object that a line is, and nothing beside it; NULL: it is something else. */
+static cJSON *line_parse(struct str line) {
+    const char *end = NULL;
+    struct str whole = str_trim(line);
+    cJSON *object = cJSON_ParseWithLengthOpts(whole.at, whole.len, &end, false);
+    if (object && end == whole.at + whole.len)
+        return object;
+    cJSON_Delete(object);
+    return NULL;
+}
+
 void run_decide(struct run *run, struct str line) {
     const struct tune_state *state = tune_session_state(run->session);
     struct tune_action action, start = {.kind = TUNE_ACT_START};
     struct err err = {0};
-    cJSON *object = cJSON_ParseWithLength(line.at, line.len);
+    cJSON *object = line_parse(line);
     run->prompted = ends(object);
     if (run->prompted) {
         run->end = "ended by you; the same command goes on";

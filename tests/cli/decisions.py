@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """hone run --gate ask --json: a program decides at the gates, by JSON lines on standard input."""
+import contextlib
 import json
 import os
 import pathlib
@@ -98,11 +99,65 @@ class Decisions(unittest.TestCase):
                            ('{"decision": "budget", "budget": "x"}', "cannot be read"),
                            ('{"decision": "budget", "budget": "wall", "limit": -1}', "negative"),
                            ('{"decision": "edit", "kernel": "x"}', "makes no sense now"),
+                           ('{"decision": "approve"} and more', "on one line"),
+                           ('{"decision": "approve"}\0', "on one line"),
+                           ('{"decision": "revert", "attempt": 0.5}', "cannot be read"),
+                           ('{"decision": "send", "call": 1}', "makes no sense now"),
                            ('{"decision": "\\u001b[2J"}', "no decision"), ("[" * 3000, "line")):
             self.line(line)
             self.assertIn(said, self.until("refused", "end").get("text", "?"), line[:50])
             self.gate("profile")
         self.assertEqual(self.end()["attempts"], 1)
+
+    def test_the_other_kinds_of_decisions(self):
+        """Those that nothing above takes; a question to a model is held in the workbench alone."""
+        self.gate("profile")
+        self.decide("approve")
+        first = self.gate("plan")["lanes"][0]["title"]
+        self.decide("choose", plan=1)
+        second = self.gate("plan")["lanes"][0]["title"]
+        self.assertNotEqual(first, second)
+        self.decide("another", reason="neither")
+        self.assertNotIn(self.gate("plan")["lanes"][0]["title"], (second,))
+        self.decide("write", kernel=KERNEL.replace("TILE_N = 64", "TILE_N = 512"))
+        lane = self.gate("verify")["lanes"][0]
+        self.assertEqual((lane["author"], lane["attempt"], lane["parent"]), ("you", 1, 0))
+        for step in ("benchmark", "decide"):
+            self.decide("approve")
+            self.gate(step)
+        self.decide("measure")  # what was decided is open again, and asked about again
+        self.gate("benchmark")
+        self.decide("approve")
+        lane = self.gate("decide")["lanes"][0]
+        self.assertEqual((lane["attempt"], lane["parent"]), (1, 0))
+        for step in ("summarise", "reflect", "profile"):
+            self.decide("approve")
+            lane = self.gate(step)["lanes"][0]
+        self.assertEqual(lane["parent"], 1)
+        self.decide("revert", attempt=0)
+        self.assertEqual(self.gate("profile")["lanes"][0]["parent"], 0)
+        self.decide("budget", budget="rounds", limit=None)
+        self.gate("profile")
+        self.assertEqual(self.end()["best"]["attempt"], 1)
+
+    def test_the_end_of_the_input_ends_the_run_wherever_it_comes(self):
+        self.gate("profile")
+        self.run.stdin.write('{"decision": "appro')  # a line that was never finished
+        self.assertEqual(self.end()["attempts"], 1)
+
+    def test_a_line_without_end_ends_the_run(self):
+        self.gate("profile")
+        with self.assertRaises(BrokenPipeError):
+            for _ in range(64):
+                self.run.stdin.write("y" * (1 << 20))
+                self.run.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):
+            self.run.stdin.close()
+        event = self.until("end")
+        self.assertIn("too long", event["reason"])
+        self.assertEqual(event["attempts"], 1)
+        self.assertEqual(self.run.wait(30), 0)
+        self.run.stdout.close()
 
     def test_lines_wait_for_their_gates(self):
         for _ in range(6):

@@ -83,4 +83,4 @@ set_tests_properties(cli/cheats PROPERTIES LABELS session TIMEOUT 600)
 set_tests_properties(bench/cheats PROPERTIES LABELS bench TIMEOUT 7200)
 add_test(NAME cli/decisions COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/decisions.py
          $<TARGET_FILE:hone>)
-set_tests_properties(cli/decisions PROPERTIES LABELS session TIMEOUT 120)
+set_tests_properties(cli/decisions PROPERTIES LABELS session TIMEOUT 300)
