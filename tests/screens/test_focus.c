@@ -192,6 +192,19 @@ static void the_gate_says_what_is_taken_now(void **unused) {
     over(views, state);
 }
 
+/* Who leaves out what another hunk needs hears it with the key, and again while it is so. */
+static void what_is_left_holds_together(void **unused) {
+    (void)unused;
+    struct tune_state *state;
+    struct views *views = views_at("rewritten", &state);
+    assert_true(shows(views, "", "◆ rewrite: +6 -1"));
+    assert_true(shows(views, "h Space", "line 42: nothing defines 'w_all' there"));
+    assert_false(shows(views, "Space", "nothing defines"));
+    assert_true(shows(views, "n Space", "left out; :take WHY"));
+    assert_true(shows(views, "p Space", "left out; :take WHY")); /* neither is there now */
+    over(views, state);
+}
+
 /* Going through hunks, a long one is read to its end, and its head stays above it; h begins with
  * the one under the cursor. What is cut is marked, in one that is left out, too. */
 static void a_long_hunk_is_read_to_its_end(void **unused) {
@@ -496,6 +509,7 @@ int main(void) {
         cmocka_unit_test(an_old_finding_does_not_take_the_focus),
         cmocka_unit_test(a_line_stands_a_third_below_the_top),
         cmocka_unit_test(the_gate_says_what_is_taken_now),
+        cmocka_unit_test(what_is_left_holds_together),
         cmocka_unit_test(a_long_hunk_is_read_to_its_end),
         cmocka_unit_test(long_numbers_are_whole),
         cmocka_unit_test(changed_files_wait_in_title_and_status),

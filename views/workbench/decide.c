@@ -156,7 +156,12 @@ void decide_take(struct views *views, struct str args, struct views_request *req
                                                        .index = hunk,
                                                        .text = *why ? why : NULL});
     const struct tune_candidate *candidate = &tune_lane_of(views->state, views->lane)->candidate;
-    if (done && !*why && (size_t)hunk < candidate->hunks.len && candidate->hunks.at[hunk].left)
+    struct buf fault = {0};
+    bool is_left = (size_t)hunk < candidate->hunks.len && candidate->hunks.at[hunk].left;
+    if (done && tune_left_fault(views->state, views->lane, &fault))
+        views_say(views, true, "what is left does not hold together: %s", fault.at);
+    else if (done && !*why && is_left)
         views_say(views, false,
                   "left out; :take WHY leaves it out with a reason that models are told");
+    buf_free(&fault);
 }

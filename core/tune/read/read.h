@@ -32,6 +32,11 @@ struct cJSON *tune_sweep_write(const struct tune_state *state, const struct tune
 bool tune_same_find(const struct tune_state *state, struct str source, const char *before,
                     struct buf *why);
 
+/* left.c: whether what is left of a lane's proposal, where hunks were left out, has a fault that the
+ * whole does not have: a name that nothing binds any more, a block without its head. Appends the
+ * first: "line 31: ...". */
+bool tune_left_fault(const struct tune_state *state, int lane, struct buf *out);
+
 /* say.c: whether the clock that judges a plan also made its numbers: the embedded rewriter times
  * what it proposes on the device model. Such numbers are computed and not predicted; that they hold
  * says nothing about who made them. `modelled`: the device model judges it. */
