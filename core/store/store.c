@@ -188,6 +188,10 @@ static void seal(struct store *store) {
     }
 }
 
+void store_take_over(struct store *store) {
+    store->owner = pthread_self();
+}
+
 void store_close(struct store *store) {
     if (!store)
         return;

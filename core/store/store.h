@@ -35,6 +35,8 @@ struct store *store_open(const char *folder, bool look_only, struct err *err) CC
  * to. It is false with ERR_DAMAGED where store_open would have been. It also removes what killed
  * hones left in the folder. */
 struct store *store_open_early(const char *folder, bool look_only, struct err *err) CC_MUST_USE;
+/* From now on the calling thread uses it. The one that did so far has ended with it. */
+void store_take_over(struct store *store);
 bool store_settle(struct store *store, struct err *err) CC_MUST_USE;
 void store_close(struct store *store); /* accepts NULL */
 bool store_is_read_only(const struct store *store);

@@ -20,9 +20,9 @@ static struct {
     pthread_cond_t answers;
     pthread_t loop;
     const char *name;
-    bool away;
-    int waiting, on_loop; /* threads that wait now; how often the loop's asked for one */
-    char asked[200];      /* the last of these */
+    bool away, of_session; /* of_session: the one in the session's folder */
+    int waiting, on_loop;  /* threads that wait now; how often the loop's asked for one */
+    char asked[200];       /* the last of these */
 } disk = {.lock = PTHREAD_MUTEX_INITIALIZER, .answers = PTHREAD_COND_INITIALIZER};
 
 static void disk_ask(const char *path) {
@@ -30,7 +30,7 @@ static void disk_ask(const char *path) {
     pthread_mutex_lock(&disk.lock);
     bool named = disk.name && (disk.name[0] == '*' ? str_ends(str_of(path), ".py")
                                                    : !strcmp(path_base(path), disk.name));
-    bool there = named && !strstr(path, ".hone");
+    bool there = named && (strstr(path, ".hone") != NULL) == disk.of_session;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += LIMIT_S;
     if (there && pthread_equal(pthread_self(), disk.loop)) {
@@ -256,6 +256,57 @@ static void the_loop_asks_for_no_file_of_the_task(void **unused) {
     end(&fake);
 }
 
+/* What the holder of a session writes is looked for beside the loop. */
+static struct tune_session *reader;
+
+static bool reader_has_it_all(const struct fake *fake) {
+    return tune_session_state(reader)->seq == fake_state(fake)->seq;
+}
+
+static bool reader_knows_who(const struct fake *fake) {
+    (void)fake;
+    return tune_session_state(reader)->holder_left;
+}
+
+static bool it_is_done(const struct fake *fake) {
+    return fake_state(fake)->finished;
+}
+
+static void a_session_is_followed_while_its_disk_is_away(void **unused) {
+    (void)unused;
+    struct fake fake;
+    struct err err = {0};
+    begin(&fake, 1);
+    reader = tune_session_open(&fake.options, fake.loop, &err);
+    assert_non_null(reader);
+    assert_true(tune_session_state(reader)->read_only && tune_session_state(reader)->held_by);
+    serve_until(&fake, reader_has_it_all);
+    disk.of_session = true;
+    disk_leaves("lock");
+    serve_until(&fake, somebody_waits);
+    act(&fake, TUNE_ACT_START);
+    serve_until(&fake, it_is_done);
+    assert_false(reader_has_it_all(&fake));
+    disk_comes_back();
+    serve_until(&fake, reader_has_it_all);
+    assert_true(tune_session_state(reader)->finished);
+    disk_leaves("lock"); /* it is closed while it looks */
+    serve_until(&fake, somebody_waits);
+    tune_session_close(reader);
+    disk_comes_back();
+    assert_int_equal(disk.on_loop, 0);
+    reader = tune_session_open(&fake.options, fake.loop, &err);
+    assert_non_null(reader);
+    fake_events_check(&fake);
+    tune_session_close(fake.session);
+    fake.session = NULL;
+    serve_until(&fake, reader_knows_who);
+    tune_session_close(reader);
+    disk.name = NULL;
+    disk.of_session = false;
+    fake_end(&fake);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_waits_for_the_disk_and_the_person_does_not),
@@ -264,6 +315,7 @@ int main(void) {
         cmocka_unit_test(a_new_file_is_read_beside_the_loop),
         cmocka_unit_test(a_session_opens_while_a_disk_is_away),
         cmocka_unit_test(the_loop_asks_for_no_file_of_the_task),
+        cmocka_unit_test(a_session_is_followed_while_its_disk_is_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

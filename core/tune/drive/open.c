@@ -245,7 +245,7 @@ static bool session_complete(struct tune_session *session, const struct tune_opt
     state->why_read_only = store_why_read_only(session->store);
     if (state->read_only) {
         files_name(state, task);
-        tune_opening_follow(session);
+        tune_follow_begin(session);
         return true;
     }
     struct hash id = id_new(task);
@@ -471,7 +471,7 @@ void tune_session_close(struct tune_session *session) {
     session->closing = true;
     session->changed = NULL;
     session->on_event = NULL;
-    loop_timer_stop(session->follow);
+    tune_follow_end(session);
     loop_timer_stop(session->deadline);
     session->unread |= session->state->opening;
     tune_opening_forget(session);

@@ -10,8 +10,7 @@
 #include "tune/drive/private.h"
 #include "tune/drive/opening.h"
 
-#define FOLLOW_MS 500 /* how often a read-only session looks for new events */
-#define FIRST_MS 40   /* what takes no longer is read before the session is shown */
+#define FIRST_MS 40 /* what takes no longer is read before the session is shown */
 #define SLICE_MS 12
 #define WAIT_MS 4   /* at most, for what is read ahead */
 #define BREATH_MS 1 /* a timer that is due at once would keep the loop from keys and signals */
@@ -28,18 +27,16 @@ struct tune_opening {
     bool broken_off;
 };
 
-static bool replay_one(void *data, const struct store_event *event) {
-    struct tune_session *session = data;
+void tune_opening_apply(struct tune_session *session, const struct store_event *event) {
     tune_state_apply(session->state, event->seq, event->wall_ms, event->type, event->payload);
     if (session->on_event)
         session->on_event(session->event_context, event->seq, event->type, event->payload);
-    return true;
 }
 
 static bool replay_some(void *data, const struct store_event *event) {
     struct tune_session *session = data;
     struct tune_opening *opening = session->opening;
-    replay_one(session, event);
+    tune_opening_apply(session, event);
     opening->broken_off =
         ++opening->events % LOOK_EVENTS == 0 && clock_monotonic_ns() >= opening->until_ns;
     return !opening->broken_off;
@@ -139,34 +136,4 @@ void tune_opening_forget(struct tune_session *session) {
     ahead_end(session->opening);
     free(session->opening);
     session->opening = NULL;
-}
-
-/* Who holds it now; true when that is news. */
-static bool holder_look(struct tune_session *session) {
-    struct tune_state *state = session->state;
-    char *holder = NULL;
-    bool left = state->held_by && store_is_free(session->store, &holder);
-    bool other = holder && state->held_by && strcmp(holder, state->held_by) != 0;
-    bool news = other || left != state->holder_left;
-    if (other)
-        state->held_by = tune_keep(state, holder);
-    state->holder_left = left;
-    free(holder);
-    return news;
-}
-
-/* Read-only: what the holder wrote since the last look, and whether it is still there. What it
- * wrote last is read after it was seen to have left. */
-static void follow(void *data) {
-    struct tune_session *session = data;
-    int64_t before = session->state->seq;
-    struct err err = {0};
-    bool news = holder_look(session);
-    (void)!store_replay(session->store, before, replay_one, session, &err);
-    if ((news || session->state->seq != before) && session->changed)
-        session->changed(session->changed_context);
-}
-
-void tune_opening_follow(struct tune_session *session) {
-    session->follow = loop_timer_start(session->loop, FOLLOW_MS, FOLLOW_MS, follow, session);
 }

@@ -15,7 +15,11 @@ bool tune_opening_read(struct tune_session *session, struct err *err) CC_MUST_US
 bool tune_opening_start(struct tune_session *session, tune_opening_done_fn *done,
                         struct err *err) CC_MUST_USE;
 void tune_opening_forget(struct tune_session *session);
-/* From now on new events of another process are read as they come. */
-void tune_opening_follow(struct tune_session *session);
+/* An event that was read. */
+void tune_opening_apply(struct tune_session *session, const struct store_event *event);
+
+/* follow.c: of a session that is read-only, new events of another process are read as they come. */
+void tune_follow_begin(struct tune_session *session);
+void tune_follow_end(struct tune_session *session);
 
 #endif

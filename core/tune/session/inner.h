@@ -123,7 +123,7 @@ struct tune_session {
     struct tune_reply *replies;
     int asking; /* calls of the proposer's functions that have not returned */
     struct tune_evaluation *evaluations;
-    struct loop_timer *follow;    /* read-only: looks for new events */
+    struct tune_follow *follow;   /* read-only: looks for new events; NULL */
     struct tune_opening *opening; /* of a log that is still being read; NULL */
     struct tune_early *early;     /* what comes behind that; NULL */
     struct tune_slices *slices;   /* derived files that are being made; NULL */
