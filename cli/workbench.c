@@ -312,6 +312,16 @@ static void on_opened(void *data, const struct err *err) {
         loop_stop(bench->loop);
 }
 
+/* A hone mcp that was started at the same time has the session, and gives it up. */
+static bool is_given_up(struct workbench *bench) {
+    const char *folder = tune_session_folder(bench->session);
+    if (!tune_session_state(bench->session)->held_by)
+        return false;
+    if (!bench->wish) /* there was no session to wish for */
+        bench->wish = mcp_wish_begin(folder);
+    return mcp_host_ask(folder);
+}
+
 static bool open_session(struct workbench *bench, const char *task, struct err *err) {
     struct tune_options options = bench->options;
     struct config *config = settings_load(task, err);
@@ -324,6 +334,10 @@ static bool open_session(struct workbench *bench, const char *task, struct err *
     if (!options.read_only)
         bench->wish = mcp_host_take(task, options.session_dir);
     bench->session = tune_session_open(&options, bench->loop, err);
+    if (bench->session && !options.read_only && is_given_up(bench)) {
+        tune_session_close(bench->session);
+        bench->session = tune_session_open(&options, bench->loop, err);
+    }
     if (!bench->session) {
         mcp_wish_end(bench->wish);
         bench->wish = NULL;

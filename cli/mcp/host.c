@@ -14,6 +14,8 @@
 
 #define ANSWER_MS 5000 /* for a hone mcp to say that it gives the session up */
 #define TAKE_MS 60000  /* for it to have done so */
+#define OPENS_MS 1000  /* for who holds the session to begin to listen */
+#define LOOK_MS 20     /* between two looks for that */
 
 struct mcp_wish {
     int fd; /* locked; -1: none */
@@ -51,24 +53,40 @@ void mcp_host_close(struct mcp_host *host) {
     free(host);
 }
 
-/* The other side closes the connection when the session is free. A workbench says no. */
-static void ask(int fd) {
+/* The other side closes the connection when the session is free. A workbench says no, and false. */
+static bool ask(int fd) {
     char chunk[4096];
     uint64_t until = clock_monotonic_ns() + (uint64_t)ANSWER_MS * 1000000;
+    bool yields = false;
     if (write(fd, MCP_YIELD, strlen(MCP_YIELD)) < 0)
-        return;
+        return false;
     while (clock_monotonic_ns() < until) {
         struct pollfd wait = {.fd = fd, .events = POLLIN};
         if (poll(&wait, 1, 50) <= 0)
             continue;
         ssize_t got = read(fd, chunk, sizeof chunk - 1);
         if (got <= 0)
-            return;
+            return yields;
         chunk[got] = 0;
-        if (!strstr(chunk, MCP_YIELDS))
-            return;
+        yields = strstr(chunk, MCP_YIELDS) != NULL;
+        if (!yields)
+            return false;
         until = clock_monotonic_ns() + (uint64_t)TAKE_MS * 1000000;
     }
+    return false;
+}
+
+bool mcp_host_ask(const char *folder) {
+    struct err ignored = {0};
+    int fd = mcp_join(folder, &ignored);
+    for (int waited = 0; fd < 0 && waited < OPENS_MS; waited += LOOK_MS) {
+        (void)poll(NULL, 0, LOOK_MS);
+        fd = mcp_join(folder, &ignored);
+    }
+    bool yields = fd >= 0 && ask(fd);
+    if (fd >= 0)
+        close(fd);
+    return yields;
 }
 
 static int wish_open(const char *folder, int flags) {
@@ -92,7 +110,7 @@ bool mcp_is_wished(const char *folder) {
     return wished;
 }
 
-static struct mcp_wish *wish_begin(const char *folder) {
+struct mcp_wish *mcp_wish_begin(const char *folder) {
     struct mcp_wish *wish = mem_alloc(1, sizeof *wish);
     struct flock lock = wish_lock();
     wish->fd = wish_open(folder, O_RDWR | O_CREAT);
@@ -110,10 +128,10 @@ void mcp_wish_end(struct mcp_wish *wish) {
 struct mcp_wish *mcp_host_take(const char *task, const char *session) {
     struct err ignored = {0};
     char *folder = session ? mem_strdup(session) : cli_session_of(task, &ignored);
-    struct mcp_wish *wish = folder ? wish_begin(folder) : NULL;
+    struct mcp_wish *wish = folder ? mcp_wish_begin(folder) : NULL;
     int fd = folder ? mcp_join(folder, &ignored) : -1;
     if (fd >= 0) {
-        ask(fd);
+        (void)ask(fd);
         close(fd);
     }
     free(folder);

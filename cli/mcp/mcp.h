@@ -22,6 +22,10 @@ void mcp_host_close(struct mcp_host *host);   /* accepts NULL */
  * ends, which is when agents can join, or when this process ends. NULL: there is no session yet. */
 struct mcp_wish;
 struct mcp_wish *mcp_host_take(const char *task, const char *session) CC_MUST_USE;
+/* The parts of it: the wish for the session in a folder; asking who holds it, who may be about to
+ * listen. Whether it was given up. */
+struct mcp_wish *mcp_wish_begin(const char *folder) CC_MUST_USE;
+bool mcp_host_ask(const char *folder);
 void mcp_wish_end(struct mcp_wish *wish); /* accepts NULL */
 
 #endif

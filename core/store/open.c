@@ -11,9 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LEAST_ROOM (1u << 20)          /* bytes that SQLite's own files take, and some more */
+#define BEGIN_LOOKS 500                /* for a session that its holder is about to begin */
+#define BEGIN_NS 10000000              /* between two of them */
 #define SEAL_MOST ((int64_t)256 << 20) /* only hone session check compares a larger file */
 
 sqlite3 *store_db(const struct store *store) {
@@ -308,8 +311,20 @@ static void look_over(struct store *store, enum store_seal seal) {
                                  "event is missing at the end");
 }
 
+/* Who holds it may be about to begin it: two hones that are started at once. */
+static void begin_await(struct store *store) {
+    for (int i = 0; i < BEGIN_LOOKS; i++) {
+        if (store_number(store, "PRAGMA application_id", -1) > 0)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = BEGIN_NS}, NULL);
+    }
+    (void)store_number(store, "SELECT count(*) FROM sqlite_master", -1); /* its tables as of now */
+}
+
 static bool look_at(struct store *store, struct err *err) {
     int64_t version = 0;
+    if (store->read_only && store->holder)
+        begin_await(store);
     bool defers = store->defers && store->known_head.sealed && store_seal_begin(store, SEAL_MOST);
     enum store_seal seal = defers ? STORE_SEAL_NONE : store_seal_check(store, SEAL_MOST);
     if (!version_check(store, &version, err))

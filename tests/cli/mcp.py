@@ -7,6 +7,7 @@ import os
 import pathlib
 import pty
 import select
+import shutil
 import signal
 import socket
 import stat
@@ -770,6 +771,18 @@ class Mcp(unittest.TestCase):
         until(lambda: self.held(agent) == "hone mcp", "the server holds the session again")
         self.assertEqual(agent.tool("wait", submission=2)["reason"], "too narrow")
         self.assertEqual(agent.close(), 0)
+
+    def test_workbench_and_agent_may_start_at_once(self):
+        """An editor starts both; who opens the new session first does not matter."""
+        for _ in range(4):
+            shutil.rmtree(self.task / ".hone", ignore_errors=True)
+            bench = Bench(self.task)
+            self.addCleanup(bench.end)
+            agent = self.agent()
+            until(lambda: self.held(agent) == "a workbench", "the workbench holds the session")
+            self.assertFalse(agent.tool("status")["read_only"])
+            self.assertEqual(agent.close(), 0)
+            bench.kill()
 
     @staticmethod
     def no_more_of_its_own(agent, bench):
