@@ -182,20 +182,41 @@ static void strategies_put(cJSON *list, const struct tune_menu *menu, const size
     }
 }
 
+static void plan_put(cJSON *plans, const struct tune_plan *plan) {
+    cJSON *row = cJSON_CreateObject();
+    mcp_put_text(row, "key", plan->key);
+    mcp_put_text(row, "title", plan->title);
+    mcp_put_text(row, "what", plan->what);
+    mcp_put_text(row, "metric", plan->metric);
+    mcp_put_number(row, "size", plan->size);
+    mcp_put_number(row, "latency", plan->latency);
+    cJSON_AddItemToArray(plans, row);
+}
+
+/* Whether the rewriter offers it now, and nothing is made of it yet. Its plans are no stock: it
+ * makes them anew from each kernel. */
+static bool is_offered(const struct tune_state *state, const struct tune_plan *plan) {
+    if (!plan->key || !plan->author || strcmp(plan->author, "rewriter") != 0)
+        return false;
+    for (size_t i = 0; i < state->lanes.len; i++) {
+        const struct tune_plan *taken = tune_lane_plan(state, (int)i);
+        if (taken && taken->key && !strcmp(taken->key, plan->key))
+            return false;
+    }
+    return true;
+}
+
 /* What the session's proposer found and nobody tried yet. */
 static void stock_put(cJSON *object, const struct tune_state *state) {
     size_t at[MOST_PLANS], count = tune_stock_list(state, at, MOST_PLANS);
     cJSON *plans = cJSON_AddArrayToObject(object, "plans");
-    for (size_t i = 0; i < count; i++) {
-        const struct tune_plan *plan = &state->stock.at[at[i]].plan;
-        cJSON *row = cJSON_CreateObject();
-        mcp_put_text(row, "key", plan->key);
-        mcp_put_text(row, "title", plan->title);
-        mcp_put_text(row, "what", plan->what);
-        mcp_put_text(row, "metric", plan->metric);
-        mcp_put_number(row, "size", plan->size);
-        cJSON_AddItemToArray(plans, row);
-    }
+    for (size_t i = 0; i < count; i++)
+        plan_put(plans, &state->stock.at[at[i]].plan);
+    for (size_t i = 0; i < state->plans.len && count < MOST_PLANS; i++)
+        if (is_offered(state, &state->plans.at[i])) {
+            plan_put(plans, &state->plans.at[i]);
+            count++;
+        }
 }
 
 /* All that applies: unlike a prompt, an answer leaves nothing out. */

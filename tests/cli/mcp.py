@@ -772,6 +772,31 @@ class Mcp(unittest.TestCase):
         self.assertEqual(agent.tool("wait", submission=2)["reason"], "too narrow")
         self.assertEqual(agent.close(), 0)
 
+    def test_a_plan_of_the_menu_is_carried_out_by_the_rewriter(self):
+        bench = Bench(self.task)
+        self.addCleanup(bench.end)
+        agent = self.agent(name="scout")
+        until(lambda: self.held(agent) == "a workbench", "the workbench holds the session")
+        bench.press(b"s")
+        bench.decide(agent, "plan", b"")
+        plans = agent.tool("menu")["plans"]
+        self.assertTrue(plans)
+        best = min(plans, key=lambda plan: plan["latency"])
+        agent.tool("propose", title="From the menu", strategy=best["key"], wait_s=0)
+        bench.press(b"r")
+        bench.press(b"let the agent try\r")
+
+        def asked():
+            return "a person decides about it" in agent.tool("wait", wait_s=0)["waits_for"]
+        until(asked, "the agent's plan is asked about")
+        for step in ("plan", "rewrite", "decide"):
+            bench.decide(agent, step, b"a")
+        done = agent.tool("wait")
+        self.assertEqual((done["status"], done["author"]), ("keep", "agent/scout"), done)
+        self.assertGreater(done["vs_parent"], 1)
+        self.assertEqual(agent.tool("history")["attempts"][1]["title"], "From the menu")
+        self.assertEqual(agent.close(), 0)
+
     def test_workbench_and_agent_may_start_at_once(self):
         """An editor starts both; who opens the new session first does not matter."""
         for _ in range(4):
