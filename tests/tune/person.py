@@ -167,7 +167,7 @@ class Person(unittest.TestCase):
         screen.line("wider, please")
         screen.see("rejected", "wider, please", "you rejected the proposal")
         screen.keys("s")
-        screen.see("◆ plan: Tiles of 256", "revised after a rejection")
+        screen.see("◆ plan: Tiles of 256", ", after a rejection")
         screen.keys("a")
         screen.see("◆ rewrite: +2 -2 in 2 hunks")      # the first answer could not be read
         screen.keys("9", "Tab")

@@ -88,7 +88,7 @@ static void draw_plan(struct views *views, struct tui_area area) {
     row = rows_field(fields, row, 11, "lines", text.at);
     buf_clear(&text);
     buf_printf(&text, "%s%s%s", plan->author ? plan->author : "-", plan->edited ? ", edited" : "",
-               plan->revised ? ", revised after a rejection" : "");
+               plan->revised ? ", after a rejection" : "");
     row = rows_field(fields, row, 11, "from", text.at);
     buf_free(&text);
     if (state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_PLAN)

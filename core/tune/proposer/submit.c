@@ -103,8 +103,9 @@ int tune_session_submit(struct tune_session *session, const struct tune_plan *pl
                 session->trouble ? session->trouble : "the session was halted");
         return 0;
     }
-    tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "agent", "%s hands in %s: %s",
-                  own.author ? own.author : "an agent", key, own.title);
+    tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "agent",
+                  "%s hands in %s (submission %d): %s", own.author ? own.author : "an agent",
+                  source ? "a kernel" : "a plan", number, own.title);
     tune_advance(session);
     return number;
 }
