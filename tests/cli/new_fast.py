@@ -65,21 +65,33 @@ class NewFast(Writing):
             self.assertRegex(away, r"product_\d+ = .*private_hbm")
             self.assertNotRegex(stays, r"product_\d+ = ")
 
+    def made_operand(self, name, levels):
+        """A reference whose left array is a sum with a gain, and settings for parts of its rows."""
+        rows, deep, columns = sizes_of(name, levels)
+        rows = max(rows, 2 * 128 << levels)
+        text = inputs_of((rows, deep), (deep, columns), (rows, deep), (deep,))
+        reference = self.reference_of(name, f"{text}\ndef forward(x, w, z, g):\n    s = x + z\n"
+                                      "    y = (s / np.sqrt((s * s).sum(axis=1, keepdims=True) "
+                                      "+ 1) * g) @ w\n    return y\n")
+        key = [key for key, _, _ in self.choices(reference) if key.endswith(".strassen")][0]
+        return reference, (f"{key}={levels}", f"{key[:-8]}fast_rows={128 << levels}"), key
+
     def test_operands_that_lie_nowhere_are_made_for_their_blocks(self):
         """Sums and gains of the left array are made on the way in: once, not for each sum."""
         for name, levels, options in (("made", 1, ("--precision", "split")), ("made_twice", 2, ())):
-            rows, deep, columns = sizes_of(name, levels)
-            text = inputs_of((rows, deep), (deep, columns), (rows, deep), (deep,))
-            reference = self.reference_of(name, f"{text}\ndef forward(x, w, z, g):\n    s = x + z\n"
-                                          "    y = (s / np.sqrt((s * s).sum(axis=1, keepdims=True) "
-                                          "+ 1) * g) @ w\n    return y\n")
-            key = [key for key, _, _ in self.choices(reference, *options)
-                   if key.endswith(".strassen")][0]
-            made = self.written_by(name, reference, (f"{key}={levels}",), *options)
-            self.assertRegex(made, r"made_from_\d+ = m \+ j|z\[j:j \+ 128")
-            self.assertRegex(made, r"whole_left_\d+ = .*float32, buffer=nl.sbuf")
-            drawn = tuple(self.draw(name, reference, without=(".strassen", ".made_beside")))
-            self.written_by(name + "_drawn", reference, (f"{key}={levels}",) + drawn, *options)
+            reference, schedule, key = self.made_operand(name, levels)
+            early = f"{key[:-8]}made_early"
+            self.assertIn((early, "1"), [one[:2] for one in
+                                         self.listed(reference, schedule, *options)])
+            made = self.written_by(name, reference, schedule, *options)
+            self.assertRegex(made, r"whole_left_\d+ = next_whole_left_\d+")
+            self.assertRegex(made, r"z\[later_\d+:later_\d+ \+ 128")
+            made = self.written_by(name + "_at_once", reference, schedule + (f"{early}=0",),
+                                   *options)
+            self.assertRegex(made, r"made_from_\d+ = m \+ j")
+            drawn = tuple(self.draw(name, reference, without=(".strassen", ".fast_rows",
+                                                              ".made_beside")))
+            self.written_by(name + "_drawn", reference, schedule + drawn, *options)
 
     def test_in_the_smallest_parts(self):
         for after in ("\n    return y\n", NORMALISED):

@@ -34,14 +34,19 @@ static bool can_be_made(const struct product *p, enum which which) {
 static double raw_elements(const struct fast *f, enum which which) {
     double sum = (double)(strassen_depth(f) * strassen_block(f, which));
     double all = (double)(f->depth / PARTITIONS * strassen_part(f, which));
+    if (f->early && which == LEFT)
+        all *= 2;
     if (f->once[which]) /* rows that are made are counted with what makes them */
         return all + 2 * (sum + (product_is_made(f->p, which) ? 0 : (double)f->depth));
     return 4.0 * (double)(f->p->turns[which] ? f->depth >> f->levels
                                              : strassen_chunk(f, which) * strassen_block(f, which));
 }
 
-/* Whether the result's part and two of each operand's sums leave room for each other. */
+/* Whether the result's part and two of each operand's sums leave room for each other. Each product
+ * makes a tile of rows at most. */
 static bool fits(const struct fast *f) {
+    if (f->early && f->rows / PARTITIONS > strassen_products(f))
+        return false;
     double done = (double)(f->rows / PARTITIONS) * (double)f->columns;
     double sums = 2.0 * (double)strassen_depth(f) *
                   (double)(strassen_block(f, LEFT) + strassen_block(f, RIGHT));
@@ -127,6 +132,16 @@ static void choose_stays(struct fast *f) {
     f->columns = f->stays ? f->columns : columns;
 }
 
+static void choose_early(struct fast *f) {
+    f->early = f->stays && product_is_made(f->p, LEFT);
+    const int64_t values[] = {fits(f), 0};
+    f->early =
+        f->early && choose_one(f, "made_early",
+                               "rows that are made for the next products: a tile while each of the "
+                               "products before is multiplied (1), all before the first (0)",
+                               values, 2);
+}
+
 static void choose_engines(struct fast *f) {
     static const int64_t values[] = {2, 3, 1};
     int64_t by = choose_one(f, "summed_by",
@@ -206,6 +221,7 @@ bool strassen_open(struct product *p, double room, bool rows_last, struct fast *
     f->rows_last = rows_last;
     choose_once(f);
     choose_stays(f);
+    choose_early(f);
     choose_depth(f);
     choose_part(f);
     choose_engines(f);

@@ -148,4 +148,7 @@ void strassen_step(struct fast *f) {
     write_line(w, "before = step - 1");
     open_step(f, "before", &rows, &columns);
     multiply(f, &rows, &columns);
+    w->indent--;
+    if (f->early)
+        strassen_turn_early(f);
 }

@@ -18,6 +18,9 @@ struct fast {
     double room;           /* bytes of a partition that it may take */
     bool rows_last;        /* all columns of a part of the rows come one after the other */
     bool stays;            /* those of one part stay in SBUF until the stage has used them */
+    bool early;            /* rows of the left operand, which lie nowhere, are made for the next
+                            * part: a tile with each product of this one */
+    const char *early_raw; /* the tile that was made last, not turned yet */
 };
 
 /* sizes.c: a name as this product has it: "done", in a stage that makes several "done_4". */
@@ -63,6 +66,22 @@ void strassen_add(struct fast *f, const char *word, const char *to, const char *
 void strassen_sum(struct fast *f, enum which which, const struct span *own);
 void strassen_sum_whole(struct fast *f, enum which which, const struct span *own);
 const char *strassen_engine(const struct fast *f, enum which which);
+/* whole.c: memory for all blocks of an operand's part, a tile of rows that is made, from a sum of
+ * variables on (NULL: it cannot be), and such a tile turned over. */
+void strassen_declare_whole(struct fast *f, enum which which, const char *name);
+const char *strassen_make_rows(struct fast *f, enum which which, const struct span *own,
+                               const struct span *rows);
+void strassen_turn_rows(struct fast *f, enum which which, const char *name, const char *raw,
+                        const struct span *rows);
+/* The name of such memory. */
+const char *strassen_whole(const struct fast *f, enum which which);
+
+/* early.c: the rows of the first part; with a product the blocks of its part, and a tile of rows
+ * for the next part; and that tile turned, behind the products that the Tensor engine has by then.
+ */
+void strassen_make_first(struct fast *f);
+void strassen_make_early(struct fast *f, const struct span *own);
+void strassen_turn_early(struct fast *f);
 
 /* operands.c: memory for sums that are wanted again. */
 void strassen_declare_kept(struct fast *f);

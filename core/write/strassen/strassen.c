@@ -38,6 +38,8 @@ bool strassen_enter(struct product *p, double room) {
     p->fast = f;
     p->extreme = NULL;
     declare_memory(f);
+    if (f->early)
+        strassen_make_first(f);
     if (!f->stays) {
         product_declare(p, strassen_named(f, "product"),
                         arena_printf(w->arena, "%lld, %lld", (long long)p->main[ROW].n,

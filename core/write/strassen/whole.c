@@ -27,9 +27,12 @@ static const char *bring_rows(struct fast *f, enum which which, const struct spa
     return "raw";
 }
 
-/* The same of an operand that lies nowhere; NULL where it cannot be made. */
-static const char *make_rows(struct fast *f, enum which which, const struct span *own,
-                             const struct span *rows) {
+const char *strassen_whole(const struct fast *f, enum which which) {
+    return strassen_named(f, wholes[which]);
+}
+
+const char *strassen_make_rows(struct fast *f, enum which which, const struct span *own,
+                               const struct span *rows) {
     struct span at = *rows;
     if (strcmp(own->at, "0")) {
         at.at = strassen_named(f, "made_from");
@@ -39,32 +42,42 @@ static const char *make_rows(struct fast *f, enum which which, const struct span
     return f->p->make_rows(f->p, which, &at);
 }
 
-/* Lines that bring all blocks of the stage's part of an operand, turned, with its first product. */
-static void load_whole(struct fast *f, enum which which, const struct span *own) {
-    struct product *p = f->p, whole = *p;
-    struct writer *w = p->writer;
-    int indent = w->indent;
-    const char *name = strassen_named(f, wholes[which]);
-    write_line(w, "if p == 0%s: # all of its blocks", f->levels > 1 ? " and inner == 0" : "");
-    w->indent++;
-    product_declare(p, name,
-                    arena_printf(w->arena, "%d, %lld, %lld", PARTITIONS,
+void strassen_declare_whole(struct fast *f, enum which which, const char *name) {
+    product_declare(f->p, name,
+                    arena_printf(f->p->writer->arena, "%d, %lld, %lld", PARTITIONS,
                                  (long long)(f->depth / PARTITIONS),
                                  (long long)strassen_part(f, which)),
-                    p->dtype, "sbuf");
-    struct span rows = product_tiles(w, "j", "wide", strassen_part(f, which), PARTITIONS);
-    const char *raw = (product_is_made(p, which) ? make_rows : bring_rows)(f, which, own, &rows);
+                    f->p->dtype, "sbuf");
+}
+
+void strassen_turn_rows(struct fast *f, enum which which, const char *name, const char *raw,
+                        const struct span *rows) {
+    struct product whole = *f->p;
     whole.main[SUMMED].n = f->depth;
     whole.halves = whole.narrow = false;
-    if (raw) /* else it is put into HBM, and all is written once more */
-        product_turn(&whole, which, name, raw, &rows);
+    if (raw) /* else the operand is put into HBM, and all is written once more */
+        product_turn(&whole, which, name, raw, rows);
+}
+
+/* Lines that bring all blocks of the stage's part of an operand, turned, with its first product. */
+static void load_whole(struct fast *f, enum which which, const struct span *own) {
+    struct writer *w = f->p->writer;
+    int indent = w->indent;
+    const char *name = strassen_whole(f, which);
+    write_line(w, "if p == 0%s: # all of its blocks", f->levels > 1 ? " and inner == 0" : "");
+    w->indent++;
+    strassen_declare_whole(f, which, name);
+    struct span rows = product_tiles(w, "j", "wide", strassen_part(f, which), PARTITIONS);
+    bool is_made = product_is_made(f->p, which);
+    const char *raw = (is_made ? strassen_make_rows : bring_rows)(f, which, own, &rows);
+    strassen_turn_rows(f, which, name, raw, &rows);
     w->indent = indent;
 }
 
 /* The block of those that stay where variables say, whose names begin so. */
 static const char *block_at(const struct fast *f, enum which which, const char *name) {
     return arena_printf(f->p->writer->arena, "%s[0:%d, %sdeep:%sdeep + %lld, %sown:%sown + %lld]",
-                        strassen_named(f, wholes[which]), PARTITIONS, name, name,
+                        strassen_whole(f, which), PARTITIONS, name, name,
                         (long long)strassen_depth(f), name, name,
                         (long long)strassen_block(f, which));
 }
@@ -105,7 +118,10 @@ void strassen_sum_whole(struct fast *f, enum which which, const struct span *own
     bool takes = strcmp(product_dtype(p), p->dtype);
     const char *index = arena_printf(w->arena, ", 0:%lld, 0:%lld]", (long long)strassen_depth(f),
                                      (long long)strassen_block(f, which));
-    load_whole(f, which, own);
+    if (f->early && which == LEFT)
+        strassen_make_early(f, own);
+    else
+        load_whole(f, which, own);
     if (!takes) {
         sum_blocks(f, which,
                    arena_printf(w->arena, "%s[0:%d%s", strassen_next(f, which), PARTITIONS, index));
