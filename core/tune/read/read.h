@@ -32,9 +32,9 @@ struct cJSON *tune_sweep_write(const struct tune_state *state, const struct tune
 bool tune_same_find(const struct tune_state *state, struct str source, const char *before,
                     struct buf *why);
 
-/* left.c: whether what is left of a lane's proposal, where hunks were left out, has a fault that the
- * whole does not have: a name that nothing binds any more, a block without its head. Appends the
- * first: "line 31: ...". */
+/* left.c: whether what is left of a lane's proposal, where hunks were left out, has a fault that
+ * the whole does not have: a name that nothing binds any more, a block without its head. Appends
+ * the first: "line 31: ...". */
 bool tune_left_fault(const struct tune_state *state, int lane, struct buf *out);
 
 /* say.c: whether the clock that judges a plan also made its numbers: the embedded rewriter times
