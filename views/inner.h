@@ -341,6 +341,8 @@ bool status_unfinished(const struct views *views, struct buf *out);
 void status_say_read_only(struct views *views, const char *command);
 
 /* rows.c: lists and what stands below them */
+/* Behind what there is nothing of yet: the key that helps, where it does. */
+const char *rows_starts(const struct views *views);
 /* Draws the rows of the screen's list that fit, each by its index, and the cursor. */
 void rows_draw(struct views *views, struct tui_area area, struct tui_list *list, int count,
                void (*draw)(struct views *views, struct tui_area area, int row, int index));

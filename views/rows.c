@@ -5,6 +5,10 @@
 
 #include <math.h>
 
+const char *rows_starts(const struct views *views) {
+    return views_can(views, TUNE_ACT_START) ? "; s starts the loop" : "";
+}
+
 void rows_draw(struct views *views, struct tui_area area, struct tui_list *list, int count,
                void (*draw)(struct views *views, struct tui_area area, int row, int index)) {
     tui_list_fit(list, count, area.rows);

@@ -464,6 +464,24 @@ static void an_opening_session_can_be_left(void **unused) {
     tune_state_free(state);
 }
 
+/* What cannot be done is not offered where there is nothing yet. */
+static void a_session_that_is_looked_at_offers_no_start(void **unused) {
+    static const char *const keys[] = {"1", "5", "7"};
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        int64_t now_ms = 0;
+        struct tune_state *state = replay_until("new", &now_ms);
+        struct views *views = views_that_act(state);
+        state->read_only = i;
+        for (size_t k = 0; k < COUNT_OF(keys); k++) {
+            replay_keys(views, keys[k]);
+            assert_int_equal(shows_now(views, now_ms, "s starts the loop"), !i);
+        }
+        views_free(views);
+        tune_state_free(state);
+    }
+}
+
 int main(void) {
     acts_begin();
     const struct CMUnitTest tests[] = {
@@ -483,6 +501,7 @@ int main(void) {
         cmocka_unit_test(a_message_hides_nothing_that_waits),
         cmocka_unit_test(an_answer_makes_room_for_why_the_loop_ended),
         cmocka_unit_test(an_opening_session_can_be_left),
+        cmocka_unit_test(a_session_that_is_looked_at_offers_no_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -434,7 +434,7 @@ static void profile_draw(struct views *views, struct tui_area body) {
     const struct tune_attempt *a, *b;
     views_pair(views, &a, &b);
     if (!a || !isfinite(a->latency_us)) {
-        tui_say(tui_ink(body, TUI_DIM), 1, 2, "not measured yet; s starts the loop");
+        tui_say(tui_ink(body, TUI_DIM), 1, 2, "not measured yet%s", rows_starts(views));
         return;
     }
     /* On a small terminal the chart gets the rows only when the numbers go. */

@@ -460,9 +460,10 @@ static void history_draw(struct views *views, struct tui_area body) {
         tui_area_part(inside, (struct tui_rect){1, 0, inside.rows - 1, inside.cols});
     rows_draw(views, list, &history->list, (int)history->rows.len, draw_row);
     if (history->rows.len == 0)
-        tui_say(tui_ink(list, TUI_DIM), 1, 2, "%s",
+        tui_say(tui_ink(list, TUI_DIM), 1, 2, "%s%s",
                 history->filter.pattern ? "nothing passes the filter; :filter alone shows all"
-                                        : "no attempts yet; s starts the loop");
+                                        : "no attempts yet",
+                history->filter.pattern ? "" : rows_starts(views));
     if (detail)
         draw_below(views, tui_area_part(
                               body, (struct tui_rect){body.rows - detail, 0, detail, body.cols}));

@@ -105,18 +105,19 @@ static void draw_nothing(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     bool goes_on = state->running || state->wait == TUNE_WAIT_GATE;
     bool wrong = !goes_on && state->attempts.len && state->incumbent < 0;
-    const char *text = !goes_on && status_is_dry(state)
-                           ? "No proposal: none is left for this kernel. w writes the next one "
-                             "yourself, R goes on from another attempt, and a language model may "
-                             "find more (hone model --help)."
-                       : wrong
-                           ? "No proposal: the kernel it would start from is not right yet. The "
+    const char *text =
+        !goes_on && status_is_dry(state)
+            ? "No proposal: none is left for this kernel. w writes the next one "
+              "yourself, R goes on from another attempt, and a language model may "
+              "find more (hone model --help)."
+        : wrong            ? "No proposal: the kernel it would start from is not right yet. The "
                              "device pane has the findings, Enter there opens the line. "
                              "Correct the file, then s starts again."
-                       : goes_on ? "The next proposal shows here as soon as there is one."
-                                 : "No proposal yet. s starts the loop: profile, plan, "
-                                   "rewrite, verify, benchmark, decide, summarise, reflect. "
-                                   "w writes the next kernel yourself.";
+        : goes_on          ? "The next proposal shows here as soon as there is one."
+        : state->read_only ? "No proposal yet."
+                           : "No proposal yet. s starts the loop: profile, plan, "
+                             "rewrite, verify, benchmark, decide, summarise, reflect. "
+                             "w writes the next kernel yourself.";
     tui_put_wrapped(
         tui_ink(tui_area_part(area, (struct tui_rect){1, 2, area.rows, area.cols - 4}), TUI_DIM), 0,
         str_of(text));
