@@ -413,7 +413,8 @@ class Sessions(unittest.TestCase):
         read = REFERENCE.replace("    return k_res\n", sleeps + "    return k_res\n")
         reference.write_text(REFERENCE + written)  # while inputs are written into the cache
         half, said = self.killed((*sim, "--profile", self.task / "profile.json"),
-                                 lambda pid: list(cache.rglob("*.part")), **more)
+                                 lambda pid: [path.parent for path in  # others end at once
+                                              cache.rglob("*.part/data.bin")], **more)
         self.assertTrue(half, said)
         self.assertTrue(list(own.glob("hone-*-profile-*")))
         reference.write_text(read)  # while the kernel's outputs are looked at
