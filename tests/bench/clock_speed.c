@@ -209,6 +209,7 @@ static bool measure(const struct kernel *kernel, size_t wanted, struct measured 
     struct watch watch = {measured, processor_s(), peak_bytes()};
     struct nki_program *program = specialise(kernel, wanted, false, &diags);
     stage_done(&watch, SPECIALISE);
+    os_keep_memory(); /* as runners do */
     const struct device_generation *generation = device_generation_of(NKI_GEN3);
     struct device_image *image = NULL;
     if (program && check_alone(program, generation, &diags)) {

@@ -41,6 +41,10 @@ bool os_sync_last(int folder);
 /* Asks for large pages under memory that is about to be filled. It is a hint and may do nothing. */
 void os_prefer_large_pages(void *memory, uint64_t bytes);
 
+/* From now on this process keeps what it frees, up to some 30 MB, for arrays of megabytes that come
+ * and go; they need not come page by page. Arrays that grow are copied more often then. */
+void os_keep_memory(void);
+
 /* The bytes of a block that malloc gave, to wipe it. 0: the system does not say. */
 size_t os_block_size(void *block);
 

@@ -196,6 +196,14 @@ void os_prefer_large_pages(void *memory, uint64_t bytes) {
     madvise(memory, bytes, MADV_HUGEPAGE);
 }
 
+/* Blocks of more than 4 MB come from the system, and go back to it, as they would. */
+void os_keep_memory(void) {
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    mallopt(M_TRIM_THRESHOLD, 32 << 20);
+#endif
+}
+
 #else
 typedef int os_linux_is_not_used;
 #endif

@@ -89,6 +89,9 @@ void os_prefer_large_pages(void *memory, uint64_t bytes) {
     (void)bytes;
 }
 
+void os_keep_memory(void) {
+}
+
 unsigned os_count_processes(void) {
     return 0;
 }

@@ -468,11 +468,14 @@ static void hide(struct allocation *allocation, const struct nki_fold *fold, uin
 }
 
 /* The folds of the program, in as short periods as there are. */
-static void find_parts(struct allocation *allocation) {
+static void find_parts(struct allocation *allocation, const struct hiding *hiding) {
     const struct nki_program *program = allocation->image->program;
+    bool known = hiding && hiding->folds;
     allocation->is_foldable = true;
     allocation->folds = mem_alloc(program->folds.len + 1, sizeof *allocation->folds);
-    for (size_t f = 0; f < program->folds.len && allocation->is_foldable; f++) {
+    if (known)
+        memcpy(allocation->folds, hiding->folds, program->folds.len * sizeof *hiding->folds);
+    for (size_t f = 0; f < program->folds.len && allocation->is_foldable && !known; f++) {
         allocation->folds[f] = program->folds.at[f];
         allocation->is_foldable = alike_fold(allocation->image, &program->folds.at[f]);
         if (allocation->is_foldable)
@@ -480,13 +483,13 @@ static void find_parts(struct allocation *allocation) {
     }
 }
 
-static void make_gaps(struct allocation *allocation, const uint32_t *hidden) {
+static void make_gaps(struct allocation *allocation, const struct hiding *hiding) {
     const struct nki_program *program = allocation->image->program;
     uint32_t gone = 0, cuts = 0;
-    find_parts(allocation);
+    find_parts(allocation, hiding);
     for (size_t f = 0; f < program->folds.len; f++) {
         const struct nki_fold *fold = &allocation->folds[f];
-        uint32_t less = hidden ? hidden[f] : 0;
+        uint32_t less = hiding ? hiding->hidden[f] : 0;
         hide(allocation, fold, less);
         *vec_push(&allocation->gaps) = (struct gap){.first = fold->first - gone,
                                                     .length = fold->length,
@@ -561,7 +564,7 @@ struct allocation *allocation_make(const struct device_image *image,
 
 struct allocation *allocation_hiding(const struct device_image *image,
                                      const struct device_constants *table, uint32_t without,
-                                     const uint32_t *hidden) {
+                                     const struct hiding *hiding) {
     struct allocation *allocation = mem_alloc(1, sizeof *allocation);
     allocation->image = image;
     allocation->table = table;
@@ -570,7 +573,7 @@ struct allocation *allocation_hiding(const struct device_image *image,
     for (uint32_t b = 0; b < image->n_blocks; b++)
         allocation->alias[b] = taken_over(image, b);
     list_operands(allocation);
-    make_gaps(allocation, hidden);
+    make_gaps(allocation, hiding);
     bool *absent = mem_alloc(image->program->instrs.len, sizeof *absent);
     compile(allocation, ~without, absent);
     bool may_spill =

@@ -96,10 +96,15 @@ struct allocation {
  * passes (passes.def) to leave out. Free it with allocation_free. */
 struct allocation *allocation_make(const struct device_image *image,
                                    const struct device_constants *table, uint32_t without);
-/* The same without the first `hidden[f]` periods that fold f of the program kept. */
+/* What an allocation before this one showed of the program's folds, one of each for each. */
+struct hiding {
+    uint32_t *hidden;       /* periods, of those that were kept, that are left out, too */
+    struct nki_fold *folds; /* in their shortest periods; NULL: they are still to be found */
+};
+/* The same without the first periods of each fold that are to be hidden. */
 struct allocation *allocation_hiding(const struct device_image *image,
                                      const struct device_constants *table, uint32_t without,
-                                     const uint32_t *hidden);
+                                     const struct hiding *hiding);
 void allocation_free(struct allocation *allocation);
 static inline bool allocation_hides(const struct allocation *allocation, size_t i) {
     return allocation->hides && allocation->hides[i];

@@ -44,8 +44,31 @@ static void put_number(struct words *words, double number) {
 }
 
 /* A time that is past has no effect any more: all of them count as 0. */
+static double ahead(double time, double now) {
+    return time > now ? time - now : 0;
+}
+
 static void put_time(struct words *words, double time, double now) {
-    put_number(words, time > now ? time - now : 0);
+    put_number(words, ahead(time, now));
+}
+
+/* Two small numbers and a time in one word, and in a second one where the time is to come. There
+ * are hundreds of these in a note, and the time of most is past. */
+static uint64_t *put_pair(uint64_t *at, uint32_t high, uint32_t low, double time) {
+    *at++ = (uint64_t)high << 32 | (uint64_t)(low & UINT32_MAX >> 1) << 1 | (time > 0);
+    if (time > 0)
+        memcpy(at++, &time, sizeof time);
+    return at;
+}
+
+/* Where the words of `n` pairs may be written; what was written ends at `at`. */
+static uint64_t *begin_pairs(struct words *words, size_t n) {
+    vec_reserve(&words->all, words->all.len + 2 * n + 1);
+    return words->all.at + words->all.len;
+}
+
+static void end_pairs(struct words *words, const uint64_t *at) {
+    words->all.len = (size_t)(at - words->all.at);
 }
 
 /* ---- gaps ----------------------------------------------------------------------------------- */
@@ -180,6 +203,17 @@ static void put_heap(struct words *words, const struct heap *heap, const struct 
     free(sorted);
 }
 
+/* The time of all of them, where it is the same. */
+static void put_dma_engines(struct words *words, const struct run *run, double now) {
+    uint32_t engines = run->engines_alike ? 1 : run->engines, alike = 1;
+    double first = ahead(run->engine_free[0], now);
+    while (alike < engines && ahead(run->engine_free[alike], now) == first)
+        alike++;
+    put(words, alike < engines);
+    for (uint32_t e = 0; e < (alike < engines ? engines : 1); e++)
+        put_time(words, run->engine_free[e], now);
+}
+
 static void put_queues(struct words *words, const struct run *run, const struct window *window) {
     for (int q = 0; q < QUEUE_COUNT; q++) {
         const struct queue_state *queue = &run->queues[q];
@@ -194,9 +228,7 @@ static void put_queues(struct words *words, const struct run *run, const struct 
     }
     for (int e = 0; e < NKI_ENGINE_COUNT; e++)
         put_time(words, run->issuer_free[e], window->now);
-    for (int e = 0; e < MOST_DMA_ENGINES; e++)
-        put_time(words, run->engine_free[run->engines_alike && e < (int)run->engines ? 0 : e],
-                 window->now);
+    put_dma_engines(words, run, window->now);
 }
 
 static void put_engines(struct words *words, const struct run *run, const struct window *window) {
@@ -230,28 +262,27 @@ static void put_residences(struct words *words, const struct run *run, struct wa
     size_t n = allocation->residences.len;
     while (watch->ended < n && !run->residences[watch->ended].left)
         watch->ended++;
-    for (size_t r = watch->ended; r < n; r++) {
-        uint32_t user = allocation->residences.at[r].first_user;
-        if (user >= window->high)
-            return;
-        if (!run->residences[r].left)
-            continue;
-        put(words, user - window->base);
-        put(words, run->residences[r].left);
-        put_time(words, run->residences[r].over, window->now);
-    }
+    size_t end = watch->ended;
+    while (end < n && allocation->residences.at[end].first_user < window->high)
+        end++;
+    uint64_t *at = begin_pairs(words, end - watch->ended);
+    for (size_t r = watch->ended; r < end; r++)
+        if (run->residences[r].left)
+            at = put_pair(at, allocation->residences.at[r].first_user - window->base,
+                          run->residences[r].left, ahead(run->residences[r].over, window->now));
+    end_pairs(words, at);
 }
 
 static void put_issues(struct words *words, const struct run *run, const struct window *window) {
+    put(words, UINT64_MAX); /* behind the tiles */
     put(words, window->high - window->base);
+    uint64_t *at = begin_pairs(words, window->high - window->low);
     for (uint32_t s = window->low; s < window->high; s++) {
         const struct pending *issue = &run->issues[s];
-        if (issue->done)
-            continue;
-        put(words, s - window->base);
-        put(words, issue->waits);
-        put_time(words, issue->ready, window->now);
+        if (!issue->done)
+            at = put_pair(at, s - window->base, issue->waits, ahead(issue->ready, window->now));
     }
+    end_pairs(words, at);
 }
 
 static bool same_state(const struct cut *a, const struct cut *b) {
@@ -401,10 +432,11 @@ uint64_t folded_weight(const struct folded *folded, uint32_t s) {
 }
 
 /* All that a schedule needs; no time yet. False when nothing may be left out of the program. */
-static bool prepare(const struct timing *timing, const uint32_t *hidden, struct folded *folded) {
+static bool prepare(const struct timing *timing, const struct hiding *hiding,
+                    struct folded *folded) {
     const struct device_constants *table = timing->table;
     *folded = (struct folded){0};
-    folded->allocation = allocation_hiding(timing->image, table, timing->without, hidden);
+    folded->allocation = allocation_hiding(timing->image, table, timing->without, hiding);
     folded->allocation->change = timing->change;
     if (!folded->allocation->is_foldable)
         return false;
@@ -417,9 +449,9 @@ static bool prepare(const struct timing *timing, const uint32_t *hidden, struct 
     return true;
 }
 
-static void schedule_it(const struct timing *timing, int lifted, const uint32_t *hidden,
+static void schedule_it(const struct timing *timing, int lifted, const struct hiding *hiding,
                         struct folded *folded) {
-    if (!prepare(timing, hidden, folded))
+    if (!prepare(timing, hiding, folded))
         return;
     folded->time = timeline_new(&folded->schedule);
     if (timing->keeps_reasons)
@@ -460,18 +492,22 @@ static bool hide_more(const struct folded *folded, uint32_t *hidden) {
 
 bool folded_make(const struct timing *timing, int lifted, struct folded *folded) {
     const struct nki_program *program = timing->image->program;
-    uint32_t *hidden = mem_alloc(program->folds.len + 1, sizeof *hidden);
+    struct hiding hiding = {.hidden = mem_alloc(program->folds.len + 1, sizeof *hiding.hidden)};
     bool found = false, steady = true;
     for (int tries = 0; tries < MOST_TRIES && steady && !found; tries++) {
-        schedule_it(timing, lifted, hidden, folded);
+        schedule_it(timing, lifted, &hiding, folded);
         steady = folded->time && steady_find(folded->time, folded->steady);
-        found = steady && !hide_more(folded, hidden);
+        found = steady && !hide_more(folded, hiding.hidden);
+        if (steady && !found && !hiding.folds)
+            hiding.folds =
+                mem_dup(folded->allocation->folds, program->folds.len * sizeof *hiding.folds);
         if (found)
             add_what_was_left_out(folded);
         else
             folded_free(folded);
     }
-    free(hidden);
+    free(hiding.hidden);
+    free(hiding.folds);
     return found;
 }
 

@@ -201,15 +201,29 @@ static void put_pattern(struct nki_program *program, struct nki_operand *operand
     operand->aps = aps;
 }
 
+/* How many operands the instructions have together that patterns of theirs move in. */
+static size_t count_operands(const struct nki_repeat *repeat) {
+    const struct nki_instr *instrs = &repeat->program->instrs.at[repeat->other.first];
+    size_t n = 0;
+    for (size_t i = 0; i < repeat->places.len; i++)
+        if (!i || repeat->places.at[i].instr != repeat->places.at[i - 1].instr)
+            n += instrs[repeat->places.at[i].instr].n_operands;
+    return n;
+}
+
+/* The operands of a period lie in one piece. */
 static void copy_period(struct nki_program *program, const struct nki_repeat *repeat,
-                        uint32_t times) {
+                        size_t n_operands, uint32_t times) {
     const struct nki_ap *aps = move_patterns(program, repeat, times);
     const struct place *place = repeat->places.at, *end = place + repeat->places.len;
+    struct nki_operand *room =
+        n_operands ? ARENA_ARRAY(program->arena, struct nki_operand, n_operands) : NULL;
     for (uint32_t i = 0; i < repeat->other.length; i++) {
         struct nki_instr instr = program->instrs.at[repeat->other.first + i];
         if (place < end && place->instr == i) {
-            struct nki_operand *operands =
-                arena_dup(program->arena, instr.operands, instr.n_operands * sizeof *operands);
+            struct nki_operand *operands = room;
+            memcpy(operands, instr.operands, instr.n_operands * sizeof *operands);
+            room += instr.n_operands;
             for (; place < end && place->instr == i; place++)
                 put_pattern(program, &operands[place->operand], place->at, &aps[place->move]);
             instr.operands = operands;
@@ -223,21 +237,19 @@ uint64_t nki_repeat_bytes(const struct nki_repeat *repeat) {
     uint64_t bytes = repeat->other.length * sizeof *instrs +
                      repeat->other.storages * sizeof(struct nki_storage *) +
                      repeat->moves.len * sizeof(struct nki_ap);
-    for (size_t i = 0; i < repeat->places.len; i++)
-        if (!i || repeat->places.at[i].instr != repeat->places.at[i - 1].instr)
-            bytes += instrs[repeat->places.at[i].instr].n_operands * sizeof(struct nki_operand);
-    return bytes;
+    return bytes + count_operands(repeat) * sizeof(struct nki_operand);
 }
 
 void nki_repeat_copy(struct nki_program *program, const struct nki_repeat *repeat, uint32_t times) {
     vec_reserve(&program->instrs, program->instrs.len + (size_t)times * repeat->other.length);
     vec_reserve(&program->storages, program->storages.len + (size_t)times * repeat->other.storages);
+    size_t n_operands = count_operands(repeat);
     for (uint32_t k = 1; k <= times; k++) {
         for (uint32_t s = 0; s < repeat->other.storages; s++) {
             struct nki_storage *storage = program->storages.at[repeat->other.first_storage + s];
             *vec_push(&program->storages) = storage;
         }
-        copy_period(program, repeat, k);
+        copy_period(program, repeat, n_operands, k);
     }
 }
 

@@ -284,6 +284,7 @@ static void compile(struct evaluation *evaluation, uint32_t rounds, bool *folded
     if (!evaluation->program || evaluation->diags.errors)
         return;
     start = clock_monotonic_ns();
+    os_keep_memory();
     events_phase("check", -1);
     evaluation->image =
         device_load(evaluation->program, evaluation->generation, &evaluation->diags);
