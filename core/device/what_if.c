@@ -74,9 +74,10 @@ static void tell(struct what_if *w, const char *change, double us) {
         *vec_push(&w->causes->ifs) = (struct device_what_if){change, us};
 }
 
-static struct time_change change_at(enum time_change_kind kind, const struct device_spot *spot) {
-    return (struct time_change){kind, spot->file, spot->line,
-                                (uint16_t)nki_op_find(str_of(spot->op))};
+static struct compile_change change_at(enum compile_change_kind kind,
+                                       const struct device_spot *spot) {
+    return (struct compile_change){kind, spot->file, spot->line,
+                                   (uint16_t)nki_op_find(str_of(spot->op))};
 }
 
 /* ---- another engine ------------------------------------------------------------------------- */
@@ -143,7 +144,7 @@ static uint64_t tile_bytes(const struct what_if *w, const struct device_spot *sp
 
 static void try_buffer(struct what_if *w, const struct device_spot *spot) {
     const struct device_causes *causes = w->causes;
-    struct time_change change = change_at(TIME_CHANGE_BUFFER, spot);
+    struct compile_change change = change_at(COMPILE_CHANGE_BUFFER, spot);
     uint64_t bytes = tile_bytes(w, spot);
     if (!bytes || causes->sbuf_bytes + bytes > causes->sbuf_room)
         return;
@@ -172,13 +173,13 @@ static bool is_spill(const struct device_spot *spot) {
 }
 
 static void try_without(struct what_if *w, const struct device_spot *spot) {
-    struct time_change change = change_at(TIME_CHANGE_WITHOUT, spot);
+    struct compile_change change = change_at(COMPILE_CHANGE_WITHOUT, spot);
     tell(w, arena_printf(w->causes->arena, "without line %u %s", spot->line, spot->op),
          time_latency_changed(w->image, w->constants, &change));
 }
 
 static void try_room(struct what_if *w) {
-    const struct time_change change = {.kind = TIME_CHANGE_ROOM};
+    const struct compile_change change = {.kind = COMPILE_CHANGE_ROOM};
     double us = 0;
     for (size_t i = 0; i < w->causes->stalls.len; i++)
         us += w->causes->stalls.at[i].wait == DEVICE_WAIT_ROOM ? w->causes->stalls.at[i].us : 0;

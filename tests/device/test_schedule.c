@@ -5,7 +5,7 @@
  * with each resource lifted. Also what holds for every schedule: no engine does two things at once,
  * no byte is lost, and more work is never faster. */
 #include "device/metric.h"
-#include "device/time/allocation.h"
+#include "device/time/run.h"
 
 #include "build.h"
 

@@ -2,7 +2,7 @@
 /* Timing: what must hold for every schedule, costs of single instructions against measurements, and
  * dependencies and schedule against slow versions that are easy to understand. */
 #include "device/metric.h"
-#include "device/time/allocation.h"
+#include "device/time/run.h"
 
 #include "build.h"
 #include "device/image/testing.h"

@@ -29,7 +29,7 @@ struct cost_place {
     bool input_in_psum;
 };
 /* The cost of instruction i. Those of a kind (image->kind) in the same place cost the same, but for
- * products whose weights are there already. Transfers are in time/dma.c. */
+ * products whose weights are there already. Transfers are in compile/dma.c. */
 struct cost cost_of(const struct nki_program *program, size_t i, struct cost_place place,
                     const struct device_constants *table);
 /* Whether it is a product whose weights the PE array has, from a product just before it. */

@@ -4,6 +4,7 @@
 #ifndef HONE_DEVICE_TIME_INNER_H
 #define HONE_DEVICE_TIME_INNER_H
 
+#include "device/compile/inner.h"
 #include "device/time/time.h"
 
 /* As device_time_with (device.h). `all_spans`: those of rounds that were left out are there, too,
@@ -15,21 +16,9 @@ struct device_profile *time_profile(const struct device_image *image,
 /* The latency of such a profile, in microseconds, from one schedule; 0 where there is none. */
 double time_latency(const struct device_image *image, const struct device_constants *constants);
 
-/* A change that is timed in the place of the program, at the instructions `op` of this line. The
- * memory that it takes is not counted. */
-enum time_change_kind {
-    TIME_CHANGE_BUFFER,  /* what they write whole goes to two buffers in turn */
-    TIME_CHANGE_WITHOUT, /* they take no time */
-    TIME_CHANGE_ROOM     /* wherever they are: SBUF and PSUM have room for everything */
-};
-struct time_change {
-    enum time_change_kind kind;
-    uint32_t file, line;
-    uint16_t op; /* enum nki_op; NKI_OP_COUNT: all of the line */
-};
 double time_latency_changed(const struct device_image *image,
                             const struct device_constants *constants,
-                            const struct time_change *change);
+                            const struct compile_change *change);
 
 /* ---- reasons -------------------------------------------------------------------------------- */
 

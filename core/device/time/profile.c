@@ -489,7 +489,7 @@ static void fill_bounds(struct profiler *p, const struct timing *timing) {
 uint32_t device_pass_find(const char *name) {
     static const char *const names[] = {
 #define PASS(id, name, ...) name,
-#include "device/time/passes.def"
+#include "device/compile/passes.def"
 #undef PASS
     };
     for (size_t i = 0; i < COUNT_OF(names); i++)
@@ -591,7 +591,7 @@ double time_latency(const struct device_image *image, const struct device_consta
 
 double time_latency_changed(const struct device_image *image,
                             const struct device_constants *constants,
-                            const struct time_change *change) {
+                            const struct compile_change *change) {
     struct device_constants on_grid = constants_for(image, constants);
     struct timing timing = {.image = image, .table = &on_grid, .change = change};
     struct folded folded;

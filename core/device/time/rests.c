@@ -3,7 +3,7 @@
  * worse, as a share of how much worse they are. Where a documented constant is multiplied by a
  * fitted one, as the time of an element by how many of them a reciprocal takes, that part rests on
  * the fitted one. */
-#include "device/time/allocation.h"
+#include "device/time/run.h"
 
 #include <math.h>
 #include <stdlib.h>

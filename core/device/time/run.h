@@ -4,8 +4,46 @@
 #ifndef HONE_DEVICE_RUN_H
 #define HONE_DEVICE_RUN_H
 
-#include "device/time/allocation.h"
 #include "device/time/inner.h"
+
+struct run;
+/* For what an issue waited (enum device_wait): at last, and before `since` ns, where another wait
+ * followed when it was ready. */
+struct reason {
+    uint8_t last, before;
+    int32_t before_cause; /* the issue that it waited for before */
+    double since;         /* -1: there was one wait */
+};
+#define TIMELINE_PEER (-2)
+struct timeline {
+    double *start, *end, *visible; /* per issue: busy from start to end; others see its result at
+                                    * visible */
+    int32_t *cause;                /* per issue: the issue that made it start when it did; -1:
+                                    * none; TIMELINE_PEER: the one of the other core that it meets,
+                                    * which came later */
+    struct reason *why;            /* per issue; NULL where reasons are not kept */
+    uint32_t *turn; /* per issue: the how manieth it was to be scheduled; NULL without gaps */
+    double latency_ns;
+    double throttled_ns; /* time that the Tensor engine lost to a cold clock */
+    struct run *run;     /* private: memory for doing it again */
+};
+struct schedule {
+    const struct allocation *allocation;
+    const struct depends *depends;
+    const struct device_constants *table;
+    const struct issue_costs *costs;
+};
+/* Times every issue. With `lifted` >= 0 that queue takes no time; both DMA queues count as one. */
+struct timeline *timeline_make(const struct schedule *schedule, int lifted);
+/* Times them again with another queue lifted, in the memory that the timeline has. */
+void timeline_again(struct timeline *timeline, int lifted);
+/* The latency with another queue lifted, in ns. The timeline stays as it is. Not with gaps. */
+double timeline_latency(struct timeline *timeline, int lifted);
+/* One that times nothing yet; see timelines_together. */
+struct timeline *timeline_new(const struct schedule *schedule);
+/* Schedules to come note why issues wait. */
+void timeline_keep_reasons(struct timeline *timeline);
+void timeline_free(struct timeline *timeline);
 
 #define MOST_DMA_ENGINES 64
 
@@ -111,15 +149,9 @@ void steady_close(struct run *run);
 
 /* ---- loops of which rounds were left out ---------------------------------------------------- */
 
-/* alike.c: whether the instructions of a fold are what nki_fold promises, and move through HBM that
- * nothing hands data on in. */
-bool alike_fold(const struct device_image *image, const struct nki_fold *fold);
-/* The same fold in shorter periods: what costs the same wherever it is in HBM repeats after fewer
- * rounds. Of a fold that is alike. */
-struct nki_fold alike_parts(const struct device_image *image, const struct nki_fold *fold);
-/* Whether from two times `period` periods before period `at` on the issues are the same after
- * `period` periods, with the same costs, waiting for the same earlier ones; and nothing behind the
- * loop waits for those before period `at`. */
+/* alike.c: whether from two times `period` periods before period `at` on the issues are the same
+ * after `period` periods, with the same costs, waiting for the same earlier ones; and nothing
+ * behind the loop waits for those before period `at`. */
 bool alike_issues(const struct schedule *schedule, const struct gap *gap, uint32_t period,
                   uint32_t at);
 
@@ -154,7 +186,7 @@ struct timing {
     uint32_t without;
     bool all_spans;     /* the profile's are those of the whole program, not of the rounds kept */
     bool keeps_reasons; /* timelines have `why` */
-    const struct time_change *change; /* of the program; NULL: none */
+    const struct compile_change *change; /* of the program; NULL: none */
 };
 /* Schedules the program, of a folded one so many periods that what was left out is a whole number
  * of steady ones. False, with nothing to free, when too few were kept for that. */
@@ -195,7 +227,7 @@ double folded_met(const struct folded *folded, uint32_t s);
 
 /* trace.c: where issue s comes from; s negative: nowhere. */
 struct time_place trace_place(const struct folded *folded, int64_t s);
-/* compiler.c: fills trace->taken: why two instructions that look alike take different times. */
+/* taken.c: fills trace->taken: why two instructions that look alike take different times. */
 void taken_find(const struct folded *folded, struct time_trace *trace);
 
 /* ---- spans ---------------------------------------------------------------------------------- */

@@ -533,8 +533,8 @@ static void reset(struct run *run, int lifted) {
     for (uint32_t s = 0; run->allocation->reorders && s < run->admitted; s++)
         if (!run->issues[s].waits)
             offer(run, s);
-    const struct time_change *change = run->allocation->change;
-    bool endless = change && change->kind == TIME_CHANGE_ROOM;
+    const struct compile_change *change = run->allocation->change;
+    bool endless = change && change->kind == COMPILE_CHANGE_ROOM;
     reset_memory(&run->sbuf, false, endless ? UINT64_MAX : run->allocation->sbuf_room);
     reset_memory(&run->psum, true, endless ? UINT64_MAX : generation->psum_partition_bytes);
     grant(run, &run->sbuf, false);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each issue costs and which queue it is for. This is worked out once, for all schedules. */
-#include "device/time/allocation.h"
-#include "device/time/inner.h"
+#include "device/compile/inner.h"
 
 #include <stdlib.h>
 
@@ -231,7 +230,7 @@ static void note_known(struct all_known *known, uint32_t kind, uint32_t place, u
 static bool is_changed(const struct allocation *allocation, const struct issue *issue) {
     const struct nki_program *program = allocation->image->program;
     const struct nki_instr *instr = &program->instrs.at[issue->instr];
-    const struct time_change *change = allocation->change;
+    const struct compile_change *change = allocation->change;
     if (issue->kind != ISSUE_INSTR || (change->op != NKI_OP_COUNT && instr->op != change->op) ||
         instr->loc >= program->locs.len)
         return false;
@@ -249,7 +248,7 @@ static struct issue_cost cost_of_nothing(const struct issue_cost *cost) {
 
 static void change_costs(const struct allocation *allocation, struct places *places,
                          struct issue_costs *costs) {
-    if (!allocation->change || allocation->change->kind != TIME_CHANGE_WITHOUT)
+    if (!allocation->change || allocation->change->kind != COMPILE_CHANGE_WITHOUT)
         return;
     for (uint32_t s = 0; s < allocation->issues.len; s++) {
         if (!is_changed(allocation, &allocation->issues.at[s]))

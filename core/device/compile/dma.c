@@ -2,7 +2,7 @@
 /* A transfer's descriptors and how they load the DMA engines. There is one descriptor for each
  * partition and contiguous run, and one engine for every 8 descriptors (AWS Neuron DMA overview).
  * This file does not know when a transfer runs. */
-#include "device/time/allocation.h"
+#include "device/compile/inner.h"
 
 #include <math.h>
 

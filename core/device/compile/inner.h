@@ -2,18 +2,17 @@
 /* The allocation: what lives where on chip and when, and the instructions in the order they are
  * issued. It also holds what the compilers change (passes.def): loads kept resident instead of
  * repeated, zeroing as a flag, renamed buffers, spills where SBUF is too small. The schedule works
- * through it. Private to this folder. */
-#ifndef HONE_DEVICE_ALLOCATION_H
-#define HONE_DEVICE_ALLOCATION_H
+ * through it. */
+#ifndef HONE_DEVICE_COMPILE_INNER_H
+#define HONE_DEVICE_COMPILE_INNER_H
 
 #include "device/cost/inner.h"
 #include "device/image/inner.h"
-#include "device/time/time.h"
 
 /* The passes of passes.def, and their bits. */
 enum pass {
 #define PASS(id, ...) PASS_##id,
-#include "device/time/passes.def"
+#include "device/compile/passes.def"
 #undef PASS
     PASS_COUNT
 };
@@ -64,6 +63,19 @@ struct balance {
     double vector_ns, scalar_ns; /* busy so far, after the smaller of the two is taken off both */
 };
 
+/* A change that is timed in the place of the program, at the instructions `op` of this line. The
+ * memory that it takes is not counted. */
+enum compile_change_kind {
+    COMPILE_CHANGE_BUFFER,  /* what they write whole goes to two buffers in turn */
+    COMPILE_CHANGE_WITHOUT, /* they take no time */
+    COMPILE_CHANGE_ROOM     /* wherever they are: SBUF and PSUM have room for everything */
+};
+struct compile_change {
+    enum compile_change_kind kind;
+    uint32_t file, line;
+    uint16_t op; /* enum nki_op; NKI_OP_COUNT: all of the line */
+};
+
 struct allocation {
     const struct device_image *image;
     const struct device_constants *table;
@@ -78,12 +90,12 @@ struct allocation {
     bool *again;         /* per instruction: the compiler computes it twice */
     bool *input_in_psum; /* per instruction: the compiler put an input of it into PSUM */
     uint8_t *engine;     /* per instruction: enum nki_engine, as the compiler chose it */
-    const struct time_change *change; /* what is different from the program; NULL: nothing */
-    bool renames;                     /* a load that fills a buffer anew fills another buffer */
-    bool makes_descriptors;           /* the hardware makes those of the legacy dialect (DGE) */
-    bool reorders;                    /* the compiler may reorder: legacy dialect */
-    struct nki_fold *folds;           /* of the program, in their shortest periods */
-    VEC(struct gap) gaps;             /* one for each fold of the program */
+    const struct compile_change *change; /* what is different from the program; NULL: nothing */
+    bool renames;                        /* a load that fills a buffer anew fills another buffer */
+    bool makes_descriptors;              /* the hardware makes those of the legacy dialect (DGE) */
+    bool reorders;                       /* the compiler may reorder: legacy dialect */
+    struct nki_fold *folds;              /* of the program, in their shortest periods */
+    VEC(struct gap) gaps;                /* one for each fold of the program */
     VEC(struct balance) balances;  /* at the start of each period of each gap, and behind the gap */
     bool *hides;                   /* per instruction: it is of a hidden period; NULL: none is */
     bool is_foldable;              /* nothing but steady schedules stands against leaving out */
@@ -138,6 +150,13 @@ void allocation_find_recomputed(struct allocation *allocation);
  * input_in_psum. */
 void allocation_find_resident_loads(struct allocation *allocation, bool *resident);
 void allocation_find_psum_temporaries(struct allocation *allocation);
+
+/* folds.c: whether the instructions of a fold are what nki_fold promises, and move through HBM that
+ * nothing hands data on in. */
+bool alike_fold(const struct device_image *image, const struct nki_fold *fold);
+/* The same fold in shorter periods: what costs the same wherever it is in HBM repeats after fewer
+ * rounds. Of a fold that is alike. */
+struct nki_fold alike_parts(const struct device_image *image, const struct nki_fold *fold);
 
 /* dma.c: how a transfer loads the DMA engines. */
 struct transfer {
@@ -206,45 +225,5 @@ struct depends *depends_make(const struct allocation *allocation, const struct i
 /* Gives back what only a search for steady states reads; schedules need the other side alone. */
 void depends_end_producers(struct depends *depends);
 void depends_free(struct depends *depends);
-
-/* schedule.c */
-struct run;
-/* For what an issue waited (enum device_wait): at last, and before `since` ns, where another wait
- * followed when it was ready. */
-struct reason {
-    uint8_t last, before;
-    int32_t before_cause; /* the issue that it waited for before */
-    double since;         /* -1: there was one wait */
-};
-#define TIMELINE_PEER (-2)
-struct timeline {
-    double *start, *end, *visible; /* per issue: busy from start to end; others see its result at
-                                    * visible */
-    int32_t *cause;                /* per issue: the issue that made it start when it did; -1:
-                                    * none; TIMELINE_PEER: the one of the other core that it meets,
-                                    * which came later */
-    struct reason *why;            /* per issue; NULL where reasons are not kept */
-    uint32_t *turn; /* per issue: the how manieth it was to be scheduled; NULL without gaps */
-    double latency_ns;
-    double throttled_ns; /* time that the Tensor engine lost to a cold clock */
-    struct run *run;     /* private: memory for doing it again */
-};
-struct schedule {
-    const struct allocation *allocation;
-    const struct depends *depends;
-    const struct device_constants *table;
-    const struct issue_costs *costs;
-};
-/* Times every issue. With `lifted` >= 0 that queue takes no time; both DMA queues count as one. */
-struct timeline *timeline_make(const struct schedule *schedule, int lifted);
-/* Times them again with another queue lifted, in the memory that the timeline has. */
-void timeline_again(struct timeline *timeline, int lifted);
-/* The latency with another queue lifted, in ns. The timeline stays as it is. Not with gaps. */
-double timeline_latency(struct timeline *timeline, int lifted);
-/* One that times nothing yet; see timelines_together. */
-struct timeline *timeline_new(const struct schedule *schedule);
-/* Schedules to come note why issues wait. */
-void timeline_keep_reasons(struct timeline *timeline);
-void timeline_free(struct timeline *timeline);
 
 #endif

@@ -2,7 +2,7 @@
 /* What the compiler of the legacy dialect computes twice. When an activation writes its elements
  * and their sum, and both are used, each of the two results gets a stream of instructions of its
  * own, back to the matrix products it comes from. This file decides; issues.c carries it out. */
-#include "device/time/allocation.h"
+#include "device/compile/inner.h"
 
 #include <stdlib.h>
 

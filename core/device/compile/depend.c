@@ -4,8 +4,7 @@
  * one engine, only the newest of the same bytes is kept, because engines run in order. Where the
  * compiler may reorder, such reads are made to start in order. Transfers out of a tile are all
  * kept: they start in order, but an older one may end later, on another DMA engine. */
-#include "device/time/allocation.h"
-#include "device/time/inner.h"
+#include "device/compile/inner.h"
 
 #include <stdlib.h>
 
@@ -108,7 +107,7 @@ static struct memory memory_make(const struct allocation *allocation) {
     const struct device_image *image = allocation->image;
     struct memory memory = {.blocks = mem_alloc(image->n_blocks, sizeof *memory.blocks),
                             .last = mem_alloc(image->n_blocks, sizeof *memory.last)};
-    if (allocation->change && allocation->change->kind == TIME_CHANGE_BUFFER)
+    if (allocation->change && allocation->change->kind == COMPILE_CHANGE_BUFFER)
         memory.others = mem_alloc(image->n_blocks, sizeof *memory.others);
     for (uint32_t b = 0; b < image->n_blocks; b++) {
         uint32_t *last = &memory.last[allocation->alias[b]];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the legacy compiler keeps on chip: loads that repeat stay resident, and results of the
  * Scalar engine wait in PSUM. This file decides; allocation.c carries it out. */
-#include "device/time/allocation.h"
+#include "device/compile/inner.h"
 
 #include <stdlib.h>
 
