@@ -447,6 +447,14 @@ class Sim(Commands):
         self.assertEqual(times["trn1"]["device"], "trn1")
         self.assertNotEqual(times["trn1"]["latency_us"], times["trn2"]["latency_us"])
 
+    def test_pessimistic(self):
+        task = make_task("unfavourable", LEGACY)
+        usual, worse = [self.sim(task, "--no-verify", *more) for more in ((), ("--pessimistic",))]
+        rests = usual["metrics"]
+        self.assertGreater(rests["fitted_rules_percent"] + rests["guessed_rules_percent"], 0)
+        self.assertGreater(worse["latency_us"], usual["latency_us"])
+        self.assertEqual(worse["instructions"], usual["instructions"])
+
     def test_a_link_to_a_file_stays_one(self):
         folder = make_task("links", CURRENT)
         for option, name in (("--junit", "linked.xml"), ("--profile", "linked.json")):
