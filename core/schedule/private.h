@@ -39,6 +39,24 @@ struct search {
     int rivals_climbed;
 };
 
+typedef VEC(const char *) key_vec;
+
+#define SEARCH_SAME 5e-4 /* of the latency: less is no gain, and the simpler kernel is taken */
+
+/* search.c: better by more than nothing; before_us 0: than one that is refused. */
+bool search_is_better(double us, double before_us);
+/* Whether more may be judged. */
+bool search_goes_on(const struct search *search);
+/* Whether a choice is a person's, and stays as it is. */
+bool search_is_persons(const struct search *search, const char *key);
+/* Appends a point for each other value of a choice; they are not judged. */
+void search_add_values(struct search *search, const struct point *from, const char *key,
+                       point_vec *fresh);
+void points_drop(point_vec *points);
+
+/* answer.c: what the search found; it takes over the arena. */
+struct schedule *search_answer(struct search *search, double start_us);
+
 /* judge.c: writes and times the points, on as many threads as are asked for. What does not fit into
  * the budget any more keeps a latency of 0. Settings that decide nothing are taken out. */
 void judge_points(struct search *search, point_vec *points);

@@ -8,22 +8,21 @@
 
 #include <stdlib.h>
 
-#define SAME 5e-4  /* of the latency: less is no gain, and the simpler kernel is taken */
 #define REACH 1.05 /* slower by more, a value is not tried with the choices that it brings */
 #define GAIN 0.99  /* slower, nor are other values of a choice of which one was tried so */
 #define RIVALS 4   /* schedules with other choices that are climbed from at most */
 #define AT_ONCE 4  /* schedules, at least, that are judged together */
 #define DEEPEST 3  /* choices that bring choices, one within the other */
 
-static bool is_better(double us, double before_us) {
-    return us > 0 && (before_us <= 0 || us < before_us * (1 - SAME));
+bool search_is_better(double us, double before_us) {
+    return us > 0 && (before_us <= 0 || us < before_us * (1 - SEARCH_SAME));
 }
 
-static bool goes_on(const struct search *search) {
+bool search_goes_on(const struct search *search) {
     return search->judged < search->budget && !search_is_cancelled(search);
 }
 
-static bool is_persons(const struct search *search, const char *key) {
+bool search_is_persons(const struct search *search, const char *key) {
     const struct write_spec *spec = &search->request->spec;
     for (size_t i = 0; i < spec->setting_count; i++)
         if (strcmp(spec->settings[i].key, key) == 0)
@@ -36,8 +35,6 @@ static bool same_stage(const char *a, const char *b) {
     return strcspn(b, ".") == length && strncmp(a, b, length) == 0;
 }
 
-typedef VEC(const char *) key_vec;
-
 static bool has_key(const key_vec *keys, const char *key) {
     for (size_t i = 0; i < keys->len; i++)
         if (strcmp(keys->at[i], key) == 0)
@@ -45,7 +42,7 @@ static bool has_key(const key_vec *keys, const char *key) {
     return false;
 }
 
-static void drop_points(point_vec *points) {
+void points_drop(point_vec *points) {
     for (size_t i = 0; i < points->len; i++)
         point_drop(&points->at[i]);
     points->len = 0;
@@ -74,10 +71,10 @@ static bool has_stage(const key_vec *keys, const char *key) {
 
 static bool is_wanted(const struct climb *climb, const char *key) {
     return (!climb->stages || has_stage(climb->stages, key)) && !has_key(&climb->tried, key) &&
-           !has_key(&climb->decided, key) && !is_persons(climb->search, key);
+           !has_key(&climb->decided, key) && !search_is_persons(climb->search, key);
 }
 
-static void add_values(struct search *search, const struct point *from, const char *key,
+void search_add_values(struct search *search, const struct point *from, const char *key,
                        point_vec *fresh) {
     const struct write_choice *choice = point_choice(from, key);
     for (int i = 0; choice && i < choice->count; i++)
@@ -95,7 +92,7 @@ static bool gather(struct climb *climb, point_vec *fresh) {
         const char *key = arena_strdup(climb->search->arena, written->choices.at[i].key);
         *vec_push(&climb->tried) = key;
         *vec_push(&climb->since) = key;
-        add_values(climb->search, &climb->at, key, fresh);
+        search_add_values(climb->search, &climb->at, key, fresh);
     }
     return fresh->len > 0;
 }
@@ -204,22 +201,22 @@ static const char *const *take(struct climb *climb, point_vec *fresh) {
     if (taken.len)
         point_drop(&from);
     vec_free(&taken);
-    drop_points(fresh);
+    points_drop(fresh);
     return tried;
 }
 
 /* What was tried since the last gain need not be tried in the next turn. */
 static void go_up(struct climb *climb) {
     point_vec fresh = {0};
-    while (goes_on(climb->search) && gather(climb, &fresh)) {
+    while (search_goes_on(climb->search) && gather(climb, &fresh)) {
         double before_us = climb->at.latency_us;
         judge_points(climb->search, &fresh);
         qsort(fresh.at, fresh.len, sizeof *fresh.at, point_order);
-        for (size_t i = 0; i < fresh.len && goes_on(climb->search); i++)
+        for (size_t i = 0; i < fresh.len && search_goes_on(climb->search); i++)
             if (is_in_reach(climb, &fresh, i))
                 follow(climb, &fresh.at[i]);
         const char *const *tried = take(climb, &fresh);
-        if (is_better(climb->at.latency_us, before_us))
+        if (search_is_better(climb->at.latency_us, before_us))
             climb->since.len = 0;
         for (; tried && *tried; tried++) {
             *vec_push(&climb->tried) = *tried;
@@ -231,7 +228,7 @@ static void go_up(struct climb *climb) {
 
 /* Takes the point if it is better than the best; it is not the caller's any more. */
 static bool keep_better(struct search *search, struct point *point) {
-    bool better = is_better(point->latency_us, search->best.latency_us);
+    bool better = search_is_better(point->latency_us, search->best.latency_us);
     if (point_order(point, &search->best) < 0) {
         point_drop(&search->best);
         search->best = *point;
@@ -254,10 +251,10 @@ static bool try_turns(struct search *search, const struct point *from) {
     judge_points(search, &fresh);
     struct climb climb = {.search = search, .at = fresh.at[0]};
     vec_free(&fresh);
-    for (bool better = true; better && goes_on(search);) {
+    for (bool better = true; better && search_goes_on(search);) {
         double before_us = climb.at.latency_us;
         go_up(&climb);
-        better = is_better(climb.at.latency_us, before_us);
+        better = search_is_better(climb.at.latency_us, before_us);
         vec_free(&climb.tried);
         climb.tried = climb.since;
         climb.since = (key_vec){0};
@@ -274,7 +271,7 @@ static bool try_turns(struct search *search, const struct point *from) {
 static bool try_pair(struct search *search, const point_vec *halves, const char *key) {
     point_vec fresh = {0};
     for (size_t i = 0; i < halves->len; i++)
-        add_values(search, &halves->at[i], key, &fresh);
+        search_add_values(search, &halves->at[i], key, &fresh);
     judge_points(search, &fresh);
     bool better = false;
     for (size_t i = 0; i < fresh.len; i++)
@@ -300,14 +297,14 @@ static bool is_linked(const struct point *best, const point_vec *halves, const c
 /* Pairs of which the first choice is this one, and the second a later one of its stage. */
 static bool try_pairs_of(struct search *search, const key_vec *keys, size_t first, bool linked) {
     point_vec halves = {0};
-    add_values(search, &search->best, keys->at[first], &halves);
+    search_add_values(search, &search->best, keys->at[first], &halves);
     judge_points(search, &halves);
     bool better = false;
-    for (size_t i = first + 1; i < keys->len && !better && goes_on(search); i++)
+    for (size_t i = first + 1; i < keys->len && !better && search_goes_on(search); i++)
         if (same_stage(keys->at[first], keys->at[i]) &&
             is_linked(&search->best, &halves, keys->at[i]) == linked)
             better = try_pair(search, &halves, keys->at[i]);
-    drop_points(&halves);
+    points_drop(&halves);
     vec_free(&halves);
     return better;
 }
@@ -318,10 +315,10 @@ static bool try_pairs(struct search *search) {
     key_vec keys = {0};
     const struct written *written = search->best.written;
     for (size_t i = 0; i < written->choices.len; i++)
-        if (!is_persons(search, written->choices.at[i].key))
+        if (!search_is_persons(search, written->choices.at[i].key))
             *vec_push(&keys) = arena_strdup(search->arena, written->choices.at[i].key);
     bool better = false;
-    for (size_t i = 0; i < 2 * keys.len && !better && goes_on(search); i++)
+    for (size_t i = 0; i < 2 * keys.len && !better && search_goes_on(search); i++)
         better = try_pairs_of(search, &keys, i % keys.len, i < keys.len);
     vec_free(&keys);
     return better;
@@ -346,109 +343,18 @@ static bool try_rival(struct search *search, bool *tried) {
 
 /* Turns, pairs and rivals until nothing is better. */
 static void go_through(struct search *search) {
-    for (bool better = true, tried = true; goes_on(search) && search->best.written && tried;) {
+    for (bool better = true, tried = true;
+         search_goes_on(search) && search->best.written && tried;) {
         if (better)
             try_turns(search, &search->best);
-        better = goes_on(search) && try_pairs(search);
+        better = search_goes_on(search) && try_pairs(search);
         if (!better)
             better = try_rival(search, &tried);
     }
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
-
-/* The point without one of its settings. */
-static struct point without(struct search *search, const struct point *from, size_t which) {
-    struct point point = {.settings =
-                              ARENA_ARRAY(search->arena, struct write_setting, from->count + 1)};
-    for (size_t i = 0; i < from->count; i++)
-        if (i != which)
-            point.settings[point.count++] = from->settings[i];
-    return point;
-}
-
-/* Takes back what brings nothing, all of it together. */
-static struct point simplify(struct search *search, struct point best) {
-    double most_us = best.latency_us * (1 + SAME);
-    for (size_t i = best.count; i-- > 0;) {
-        point_vec fresh = {0};
-        *vec_push(&fresh) = without(search, &best, i);
-        search->budget = search->judged + 1;
-        judge_points(search, &fresh);
-        if (fresh.at[0].latency_us > 0 && fresh.at[0].latency_us <= most_us) {
-            point_drop(&best);
-            best = fresh.at[0];
-            i = MIN_OF(i, best.count);
-        } else {
-            point_drop(&fresh.at[0]);
-        }
-        vec_free(&fresh);
-    }
-    return best;
-}
-
-/* What each setting saves after those before it: the steps are taken once more, one by one. */
-static void tell_steps(struct search *search, const struct point *best, struct schedule *found) {
-    struct point path = {0};
-    double before = found->start_us;
-    for (size_t i = 0; i < best->count; i++) {
-        const struct write_choice *choice = point_choice(best, best->settings[i].key);
-        point_vec fresh = {0};
-        *vec_push(&fresh) = (struct point){
-            .settings = ARENA_ARRAY(search->arena, struct write_setting, i + 1), .count = i + 1};
-        memcpy(fresh.at[0].settings, best->settings, (i + 1) * sizeof *best->settings);
-        search->budget = search->judged + 1;
-        judge_points(search, &fresh);
-        path = fresh.at[0];
-        double after = i + 1 == best->count  ? best->latency_us
-                       : path.latency_us > 0 ? path.latency_us
-                                             : before;
-        *vec_push(&found->steps) =
-            (struct schedule_step){.key = best->settings[i].key,
-                                   .title = choice->title,
-                                   .line = choice->line,
-                                   .from = choice->values[0],
-                                   .to = choice->value,
-                                   .note = arena_strdup(search->arena, choice->note),
-                                   .saved_us = before > 0 ? before - after : 0};
-        before = after;
-        point_drop(&path);
-        vec_free(&fresh);
-    }
-}
-
-void schedule_step_print(const struct schedule_step *step, const char *source, struct buf *out) {
-    buf_printf(out, "line %d of the %s, ", step->line, source);
-    write_subject_print(step->title, out);
-    buf_puts(out, ": ");
-    write_value_print(step->title, step->to, out);
-    buf_puts(out, ", not ");
-    write_value_print(step->title, step->from, out);
-    if (*step->note)
-        buf_printf(out, " (%s)", step->note);
-}
-
-static struct schedule *answer(struct search *search, double start_us, bool ended) {
-    struct schedule *found = mem_alloc(1, sizeof *found);
-    const struct write_spec *spec = &search->request->spec;
-    found->arena = search->arena;
-    found->start_us = start_us;
-    struct point best = simplify(search, search->best);
-    search->best.written = NULL; /* is best's, or dropped */
-    tell_steps(search, &best, found);
-    found->text = arena_strdup(found->arena, best.written->text);
-    found->latency_us = best.latency_us;
-    for (size_t i = 0; i < spec->setting_count; i++)
-        *vec_push(&found->settings) = (struct write_setting){
-            arena_strdup(found->arena, spec->settings[i].key), spec->settings[i].value};
-    for (size_t i = 0; i < best.count; i++)
-        *vec_push(&found->settings) = best.settings[i];
-    found->judged = search->judged;
-    found->refused = search->refused;
-    found->ended = ended;
-    point_drop(&best);
-    return found;
-}
+/* ---- the search -------------------------------------------------------------------------------
+ */
 
 static bool begin(struct search *search, struct err *err) {
     struct written *written = write_kernel(&search->request->spec, err);
@@ -480,7 +386,7 @@ struct schedule *schedule_search(const struct schedule_request *request, struct 
         if (search_is_cancelled(&search))
             err_set(err, ERR_ENVIRONMENT, "the search was cancelled");
         else if (search.best.latency_us > 0)
-            found = answer(&search, start_us, goes_on(&search));
+            found = search_answer(&search, start_us);
         else
             err_set(err, ERR_KERNEL, "the device model refuses every schedule");
     }
