@@ -15,58 +15,17 @@
 #define LEAST_SHARE 0.03 /* of the latency, on the critical path */
 #define MOST_INSTRUCTIONS 100000u
 
-struct line_sum {
-    struct device_spot spot;
-    double us;
-};
 struct what_if {
     struct device_causes *causes;
     const struct device_image *image;
     const struct device_constants *constants;
-    VEC(struct line_sum) lines; /* what the critical path has of each */
+    causes_sum_list lines; /* what the critical path has of each */
 };
 
-/* ---- what costs most ------------------------------------------------------------------------ */
-
-/* A lane without the core that it is of: a change of a line is one for all cores. */
-static const char *engine_of(const char *lane) {
-    return lane[0] >= '0' && lane[0] <= '9' && lane[1] == ' ' ? lane + 2 : lane;
-}
-
-static void add_line(struct what_if *w, const struct device_spot *spot, double us) {
-    for (size_t i = 0; i < w->lines.len; i++) {
-        struct line_sum *sum = &w->lines.at[i];
-        if (sum->spot.file == spot->file && sum->spot.line == spot->line &&
-            sum->spot.op == spot->op &&
-            strcmp(engine_of(sum->spot.lane), engine_of(spot->lane)) == 0) {
-            sum->us += us;
-            return;
-        }
-    }
-    struct line_sum *sum = vec_push(&w->lines);
-    *sum = (struct line_sum){*spot, us};
-    sum->spot.lane = engine_of(spot->lane);
-}
-
-static void add_leg(struct what_if *w, const struct device_leg *leg, double turns) {
-    if (!leg->count && leg->spot.line)
-        add_line(w, &leg->spot, leg->us * turns);
-    for (uint32_t i = 0; i < leg->count; i++)
-        add_leg(w, &w->causes->legs.at[leg->first + i], turns * leg->times);
-}
-
-static int by_us(const void *a, const void *b) {
-    const struct line_sum *x = a, *y = b;
-    return x->us > y->us ? -1 : x->us < y->us;
-}
-
-static void find_lines(struct what_if *w) {
-    for (size_t i = 0; i < w->causes->segments.len; i++) {
-        const struct device_segment *segment = &w->causes->segments.at[i];
-        add_leg(w, &w->causes->legs.at[segment->leg], (double)segment->times);
-    }
-    if (w->lines.len)
-        qsort(w->lines.at, w->lines.len, sizeof *w->lines.at, by_us);
+/* Whether it is a line of the kernel that a change of could matter. */
+static bool counts(const struct what_if *w, size_t line) {
+    const struct causes_sum *sum = &w->lines.at[line];
+    return sum->spot.line && sum->us >= LEAST_SHARE * w->causes->latency_us;
 }
 
 static void tell(struct what_if *w, const char *change, double us) {
@@ -192,7 +151,7 @@ static void try_lines(struct what_if *w) {
     int without = 0;
     for (size_t i = 0; i < w->lines.len; i++) {
         const struct device_spot *spot = &w->lines.at[i].spot;
-        if (w->lines.at[i].us < LEAST_SHARE * w->causes->latency_us || is_spill(spot))
+        if (!counts(w, i) || is_spill(spot))
             continue;
         if (without++ < MOST_WITHOUT)
             try_without(w, spot);
@@ -211,9 +170,9 @@ void device_causes_try(struct device_causes *causes, const struct device_image *
     struct what_if w = {.causes = causes, .image = image, .constants = constants};
     if (image->program->instrs.len > MOST_INSTRUCTIONS || image->program->folds.len)
         return;
-    find_lines(&w);
+    causes_sums(causes, 0, false, &w.lines);
     for (size_t i = 0; i < w.lines.len && i < MOST_LINES; i++)
-        if (w.lines.at[i].us >= LEAST_SHARE * causes->latency_us)
+        if (counts(&w, i))
             try_engines(&w, &w.lines.at[i].spot);
     if (!image->cores) {
         try_buffers(&w);

@@ -104,6 +104,27 @@ static const char compiled[] =
     "        nl.store(y[i * 128:i * 128 + 128, 0:512], nl.add(other, acc))\n"
     "    return y\n";
 
+/* No stretch of it comes twice in a row, and engines wait for each other: the path has as many
+ * segments as there are rounds, and more. */
+static const char never_alike[] =
+    HEAD "    t = nl.ndarray((128, 2048), dtype=x.dtype, buffer=nl.sbuf)\n"
+         "    m = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)\n"
+         "    nisa.dma_copy(dst=t, src=x[0:128, 0:2048])\n"
+         "    for i in range(40):\n"
+         "        for k in range(i * i % 11 + 1):\n"
+         "            nisa.activation(dst=t, op=nl.exp, data=t)\n"
+         "        nisa.tensor_reduce(dst=m, op=nl.maximum, data=t, axis=1)\n"
+         "        nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=m)\n"
+         "        for k in range(i * i * i % 7):\n"
+         "            nisa.tensor_tensor(dst=t, data1=t, data2=t, op=nl.add)\n"
+         "        for k in range(i * 5 % 13):\n"
+         "            nisa.reciprocal(dst=t, data=t)\n"
+         "        for k in range(i % 2):\n"
+         "            nisa.dma_copy(dst=y[i * 16:i * 16 + 128, 0:2048], src=t)\n"
+         "            nisa.dma_copy(dst=t, src=x[i * 16:i * 16 + 128, 0:2048])\n"
+         "    nisa.dma_copy(dst=y[0:128, 0:2048], src=t)\n"
+         "    return y\n";
+
 struct loaded {
     struct nki_tree *tree;
     struct nki_program *program;
@@ -175,6 +196,24 @@ static void adds_up(const struct device_causes *causes) {
     }
 }
 
+/* The rows of the critical path in the text are the latency, up to their rounding, whatever is told
+ * one by one; no number has an exponent, and no line is cut off. */
+static void text_adds_up(const struct device_causes *causes, const char *text) {
+    struct str rest = str_of(text), line;
+    double us = 0;
+    bool path = true;
+    assert_true(str_next(&rest, '\n', &line) && str_starts(line, "critical path of "));
+    while (path && str_next(&rest, '\n', &line)) {
+        char *end;
+        path = str_starts(line, "  ");
+        us += path ? strtod(line.at, &end) : 0;
+        assert_true(!path || str_starts(str_of(end), " us"));
+    }
+    assert_true(fabs(us - causes->latency_us) < 0.002 * causes->latency_us);
+    assert_null(strstr(text, "e+"));
+    assert_true(text[strlen(text) - 1] == '\n');
+}
+
 static struct device_causes *causes_with(const struct device_image *image, bool reasons) {
     struct device_causes *causes = device_causes_of(image, NULL, reasons);
     struct buf text = {0};
@@ -182,11 +221,12 @@ static struct device_causes *causes_with(const struct device_image *image, bool 
     adds_up(causes);
     device_causes_print(causes, &text);
     assert_true(text.len > 200 && text.len < DEVICE_CAUSES_TEXT);
+    text_adds_up(causes, text.at);
     buf_free(&text);
     return causes;
 }
 
-static const char *const kernels[] = {one_buffer, chain, no_room, legacy};
+static const char *const kernels[] = {one_buffer, chain, no_room, legacy, never_alike};
 
 /* The timeline that the reasons belong to is that of the profile, and so is each lane's busy time.
  */
@@ -295,6 +335,36 @@ static void a_loop_is_one_segment(void **unused) {
     for (uint32_t i = 0; i < leg->count; i++)
         assert_int_equal(causes->legs.at[leg->first + i].spot.line, lines[i]);
     assert_true(causes->segments.at[0].us > 0.99 * causes->latency_us);
+    device_causes_free(causes);
+    unload(&l);
+}
+
+/* Of a path whose segments are many and small, each line is told with what it has in all. */
+static void a_path_that_never_repeats_is_told_by_line(void **unused) {
+    (void)unused;
+    struct loaded l = load(never_alike, 0, 1);
+    struct device_causes *causes = causes_with(l.image, false);
+    struct buf text = {0};
+    device_causes_print(causes, &text);
+    assert_true(causes->segments.len > 10);
+    const char *others = strstr(text.at, " others, in all: ");
+    assert_non_null(others);
+    /* the parts of the last row are that row */
+    const char *row = others, *end = strchr(others, '\n');
+    while (row > text.at && row[-1] != '\n')
+        row--;
+    double us = strtod(row, NULL), parts = 0;
+    for (const char *at = others + strlen(" others, in all: "); at && at < end;) {
+        const char *comma = strstr(at, ", "), *last = comma && comma < end ? comma : end;
+        const char *space = last;
+        while (space[-1] != ' ')
+            space--;
+        parts += strtod(space, NULL);
+        at = last == end ? end : last + 2;
+    }
+    assert_true(fabs(parts - us) < 0.002 * us);
+    assert_non_null(strstr(others, " Vector "));
+    buf_free(&text);
     device_causes_free(causes);
     unload(&l);
 }
@@ -442,6 +512,7 @@ int main(void) {
         cmocka_unit_test(folded_loops_say_the_same),
         cmocka_unit_test(two_cores_have_the_causes_of_both),
         cmocka_unit_test(a_loop_is_one_segment),
+        cmocka_unit_test(a_path_that_never_repeats_is_told_by_line),
         cmocka_unit_test(a_tile_that_is_reused_is_named),
         cmocka_unit_test(a_lack_of_room_is_named),
         cmocka_unit_test(the_shared_port_is_named),

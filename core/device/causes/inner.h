@@ -12,4 +12,18 @@ struct device_causes *causes_make(const struct device_image *image,
                                   const struct device_constants *constants,
                                   bool reasons) CC_MUST_USE;
 
+/* A spot, and what the critical path has of it. */
+struct causes_sum {
+    struct device_spot spot;
+    double us;
+};
+typedef VEC(struct causes_sum) causes_sum_list;
+/* What one turn of a leg has of each spot, the largest first. */
+void causes_leg_sums(const struct device_causes *causes, const struct device_leg *leg,
+                     causes_sum_list *sums);
+/* Adds what segments from `first` on have of each spot, and sorts: the largest first. Spots of two
+ * cores are apart, or one of both. */
+void causes_sums(const struct device_causes *causes, size_t first, bool apart,
+                 causes_sum_list *sums);
+
 #endif
