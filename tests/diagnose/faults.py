@@ -2,7 +2,8 @@
 """Kernels with one planted fault each: the kernel, what is wrong, the text that is replaced, what
 stands there instead, and words of the statement that a diagnosis has to name. The words are looked
 for in the faulty kernel; None: the statement that was changed. FIRST was written before there was
-any diagnosis, SECOND after it was done and before it was ever run on them."""
+any diagnosis, SECOND after it was done and before it was ever run on them. So was FIFTH: kernels of
+operations that no earlier set has."""
 
 FIRST = [
     (
@@ -504,4 +505,37 @@ FOURTH = [
         None,
     ),
     ("mlp", "the first block each time", "src=c[h * TILE:(h + 1) * TILE", "src=c[0:TILE", None),
+]
+
+# Ten kernels of other operations, two faults each, written before any of them was run: the first
+# suspect was the fault in 17 of 20. With nothing suspected where one of several loads takes another
+# part of an input, and the one after it where what is left out is small.
+FIFTH = [
+    ("logsumexp", "the largest is taken out twice", "data1=size, data2=top, op=nl.add",
+     "data1=size, data2=top, op=nl.subtract", None),
+    ("logsumexp", "the largest power in place of their sum", "dst=total, op=nl.add",
+     "dst=total, op=nl.maximum", None),
+    ("transposed", "blocks are not turned", "nisa.nc_transpose(dst=turned, data=block)",
+     "nisa.tensor_copy(dst=turned, src=block)", None),
+    ("transposed", "the first block's factors", "src=s[n * TILE:(n + 1) * TILE, 0:1]",
+     "src=s[0:TILE, 0:1]", None),
+    ("pool", "one column further", "rows[0:TILE, 1:N:2]", "rows[0:TILE, 0:N:2]", None),
+    ("pool", "the sum", "data2=odd, op=nl.maximum", "data2=odd, op=nl.add", None),
+    ("distances", "not squared", "op=nl.square, data=apart", "op=nl.abs, data=apart", None),
+    ("distances", "without the last columns", "data=squares, axis=1",
+     "data=squares[0:TILE, 0:N - 20], axis=1", None),
+    ("mixture", "another curve", "op=nl.sigmoid", "op=nl.tanh", None),
+    ("mixture", "added to the wrong one", "data1=part, data2=other", "data1=part, data2=one", None),
+    ("polynomial", "another factor", "rows, 0.25", "rows, 0.2", None),
+    ("polynomial", "with itself", "nl.multiply(first, rows)", "nl.multiply(first, first)", None),
+    ("unit", "without the root", "nl.rsqrt(safe)", "nl.reciprocal(safe)", None),
+    ("unit", "nothing is added", "nl.add(total, 0.01)", "nl.add(total, 0.0)", None),
+    ("adam", "shares exchanged", "nl.multiply(before, 0.9)", "nl.multiply(before, 0.1)", None),
+    ("adam", "up the slope", "nl.subtract(param, step)", "nl.add(param, step)", None),
+    ("difference", "the other way", "nl.subtract(rows, before)", "nl.subtract(before, rows)", None),
+    ("difference", "the last in place of the first", "m * TILE:(m + 1) * TILE, 0:1])",
+     "m * TILE:(m + 1) * TILE, N - 1:N])", None),
+    ("centred_matmul", "mean over the wrong length", "total, 1.0 / N", "total, 1.0 / K", None),
+    ("centred_matmul", "the first block of weights each time", "w[k * TILE:(k + 1) * TILE, :]",
+     "w[0:TILE, :]", None),
 ]
