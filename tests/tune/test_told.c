@@ -377,6 +377,7 @@ static void a_profile_has_no_zeros_exponents_or_sums(void **unused) {
     assert_null(strstr(text, "e+0"));
     assert_null(strstr(text, "dma_packet_time"));
     assert_non_null(strstr(text, "floor of the task: 0.300 ms in precision keep"));
+    assert_non_null(strstr(text, "an algorithm with fewer of them may go below"));
     free(text);
     text = section(state, "precision");
     assert_non_null(strstr(text, "Allowed is keep: "));
@@ -468,6 +469,32 @@ static void a_loss_is_told_by_line(void **unused) {
     context = tune_context_lesson(state, 0);
     assert_non_null(strstr(part_of(context, "measured"), "by line: Of the critical path: +59.0"));
     tune_context_free(context);
+    tune_state_free(state);
+}
+
+/* Busy time of a line and its part of the critical path are two things; a device's profile knows
+ * the first alone. */
+static void a_line_tells_busy_and_critical_apart(void **unused) {
+    (void)unused;
+    static const char lines[] =
+        "\"latency_us\": 1000, \"lines\": [{\"line\": 2, \"us\": 400, \"share\": 0.4, "
+        "\"engine\": \"Vector\", \"calls\": 512, \"busy_us\": 640}, {\"line\": 3, \"us\": "
+        "100, \"share\": 0.1, \"engine\": \"DMA\", \"calls\": 16, \"busy_us\": 4000}, "
+        "{\"line\": 4, \"us\": 50, \"share\": 0.05, \"engine\": \"Scalar\"}]";
+    struct tune_state *state = tune_state_new();
+    apply(state, "session", "{\"task\": \"softmax\", \"source\": \"a\\nb\\nc\\nd\\n\"}");
+    put_attempt(state, 0, "a\\nb\\nc\\nd\\n", lines);
+    state->incumbent = 0;
+    char *text = section(state, "cost per line");
+    assert_string_equal(text, "line 2: 40.0 % of the critical path, Vector busy 64.0 %, 512 x "
+                              "1.25 us: b\n"
+                              "line 3: 10.0 % of the critical path, DMA 16 x 250 us: c\n"
+                              "line 4: 5.0 % of the critical path, Scalar: d\n");
+    free(text);
+    state->attempts.at[0].modelled = state->attempts.at[0].profile_modelled = false;
+    text = section(state, "cost per line");
+    assert_true(str_starts(str_of(text), "line 2: busy for 40.0 % of the time, Vector"));
+    free(text);
     tune_state_free(state);
 }
 
@@ -618,6 +645,7 @@ int main(void) {
         cmocka_unit_test(a_profile_has_no_zeros_exponents_or_sums),
         cmocka_unit_test(instructions_in_use_come_with_their_pages),
         cmocka_unit_test(a_loss_is_told_by_line),
+        cmocka_unit_test(a_line_tells_busy_and_critical_apart),
         cmocka_unit_test(a_name_that_is_not_there_has_a_near_one),
         cmocka_unit_test(each_thing_is_said_once),
         cmocka_unit_test(notes_alone_are_all_notes),

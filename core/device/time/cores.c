@@ -92,8 +92,10 @@ static void add_lines(struct device_profile *profile, const struct device_profil
         struct device_line *own = line_like(profile, line);
         own->instructions += line->instructions;
         own->hbm_bytes += line->hbm_bytes;
-        for (int e = 0; e < NKI_ENGINE_COUNT; e++)
+        for (int e = 0; e < NKI_ENGINE_COUNT; e++) {
             own->engine_ns[e] += line->engine_ns[e];
+            own->engine_calls[e] += line->engine_calls[e];
+        }
     }
 }
 

@@ -419,8 +419,9 @@ static void fill_lines(struct profiler *p) {
         const struct issue *issue = &p->allocation->issues.at[s];
         struct device_line *line = line_of(p, &lines, p->image, issue->instr);
         uint64_t weight = folded_weight(p->folded, s);
-        line->engine_ns[queue_engine(issue_cost_at(p->costs, s)->queue)] +=
-            (double)weight * (p->time->end[s] - p->time->start[s]);
+        enum nki_engine engine = queue_engine(issue_cost_at(p->costs, s)->queue);
+        line->engine_ns[engine] += (double)weight * (p->time->end[s] - p->time->start[s]);
+        line->engine_calls[engine] += weight;
         line->instructions += issue->kind == ISSUE_INSTR ? weight : 0;
         if (is_dma(issue_cost_at(p->costs, s)->queue) && issue->kind == ISSUE_INSTR) {
             const struct transfer *transfer = &issue_cost_at(p->costs, s)->transfer;

@@ -29,6 +29,7 @@ struct device_line {
     uint32_t file, line;
     double share;
     double engine_ns[NKI_ENGINE_COUNT];
+    uint64_t engine_calls[NKI_ENGINE_COUNT]; /* instructions, also those of spills */
     uint64_t instructions;
     uint64_t hbm_bytes;
 };

@@ -53,6 +53,8 @@ static void add_line(struct runner_result *result, const struct device_line *lin
     struct runner_line row = {.line = (int)line->line,
                               .share = line->share,
                               .us = line->share * result->latency_us,
+                              .calls = (double)line->engine_calls[busiest],
+                              .busy_us = line->engine_ns[busiest] / 1e3,
                               .instructions = line->instructions,
                               .hbm_bytes = line->hbm_bytes};
     copy(row.engine, sizeof row.engine, engine_title(busiest));

@@ -148,6 +148,8 @@ static void add_lines(cJSON *object, const struct runner_result *result) {
         add_number(row, "us", line->us);
         add_number(row, "share", line->share);
         cJSON_AddStringToObject(row, "engine", line->engine);
+        add_number(row, "calls", line->calls);
+        add_number(row, "busy_us", line->busy_us);
         cJSON_AddNumberToObject(row, "instructions", (double)line->instructions);
         cJSON_AddNumberToObject(row, "hbm_bytes", (double)line->hbm_bytes);
         cJSON_AddItemToArray(rows, row);

@@ -175,7 +175,8 @@ struct runner_artifact {
  * 1), and the engine that does most of its work. */
 struct runner_line {
     int line;
-    double us, share;
+    double us, share;      /* of the critical path; of a device's profile, of its span */
+    double calls, busy_us; /* instructions of `engine`, and what they take in all; NAN: unknown */
     char engine[16];
     uint64_t instructions, hbm_bytes;
 };

@@ -279,6 +279,8 @@ static void read_lines(const cJSON *rows, struct runner_result *result) {
         struct runner_line line = {.line = (int)whole_of(row, "line", 1e9),
                                    .us = number_of(row, "us", 0),
                                    .share = number_of(row, "share", 0),
+                                   .calls = number_of(row, "calls", (double)NAN),
+                                   .busy_us = number_of(row, "busy_us", (double)NAN),
                                    .instructions = (uint64_t)whole_of(row, "instructions", 1e15),
                                    .hbm_bytes = (uint64_t)whole_of(row, "hbm_bytes", 1e18)};
         copy_name(line.engine, sizeof line.engine, text_of(row, "engine"));

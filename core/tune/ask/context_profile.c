@@ -108,7 +108,7 @@ static void floor_print(struct buf *out, const struct tune_attempt *attempt) {
     buf_puts(out, "\nfloor of the task: ");
     tune_us_print(out, attempt->floor_us);
     buf_puts(out, " in precision keep (its inputs and results moved once, its products as the "
-                  "reference writes them)");
+                  "reference writes them; an algorithm with fewer of them may go below)");
     if (attempt->floor_any_us < attempt->floor_us) {
         buf_puts(out, "; ");
         tune_us_print(out, attempt->floor_split_us);
@@ -204,19 +204,36 @@ static int by_share(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
+/* The engine, how often, and how long each: busy time, not that of the critical path. Several
+ * transfers go on at once, so that their sum is no share. */
+static void busy_print(struct buf *out, const struct tune_attempt *attempt,
+                       const struct tune_line_cost *line) {
+    if (!line->engine)
+        return;
+    buf_printf(out, ", %s", line->engine);
+    double latency_us = attempt->profile_modelled ? attempt->modelled_us : attempt->latency_us;
+    if (!(line->calls > 0) || !(line->busy_us > 0) || !(latency_us > 0))
+        return;
+    if (strcmp(line->engine, "DMA") != 0)
+        buf_printf(out, " busy %.1f %%,", 100 * line->busy_us / latency_us);
+    buf_printf(out, " %.0f x %.3g us", line->calls, line->busy_us / line->calls);
+}
+
 void tune_lines_section(struct tune_context *context, const struct tune_state *state,
                         const struct tune_attempt *attempt) {
     struct buf out = {0};
+    bool model = attempt->modelled || attempt->profile_modelled;
     size_t count = attempt->lines.len;
     struct tune_line_cost *sorted =
         arena_dup(context->arena, attempt->lines.at, count * sizeof *sorted);
     if (count)
         qsort(sorted, count, sizeof *sorted, by_share);
     for (size_t i = 0; i < count && i < LINES_MOST && sorted[i].share > 0; i++) {
-        buf_printf(&out, "line %d: %.1f %% of the critical path", sorted[i].line,
-                   sorted[i].share * 100);
-        if (sorted[i].engine)
-            buf_printf(&out, ", %s", sorted[i].engine);
+        buf_printf(&out,
+                   model ? "line %d: %.1f %% of the critical path"
+                         : "line %d: busy for %.1f %% of the time",
+                   sorted[i].line, sorted[i].share * 100);
+        busy_print(&out, attempt, &sorted[i]);
         buf_puts(&out, ": ");
         statement_print(tune_source(state, attempt), sorted[i].line, &out);
         buf_putc(&out, '\n');

@@ -38,8 +38,9 @@ struct tune_metric {
 
 struct tune_line_cost {
     int line;
-    double us, share;   /* share of the whole time, 0 to 1 */
-    const char *engine; /* the one most of it went to; NULL */
+    double us, share;      /* share of the whole time, 0 to 1 */
+    const char *engine;    /* the one most of it went to; NULL */
+    double calls, busy_us; /* instructions on it, and what they take in all; NAN: not known */
 };
 
 /* A resource that can limit the kernel: how long it is busy, and what the latency would be if it

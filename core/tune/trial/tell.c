@@ -127,9 +127,9 @@ struct tune_profile tune_result_profile(struct arena *arena, const struct runner
         profile.metrics[i] = (struct tune_metric){
             result->metrics.at[i].name, result->metrics.at[i].unit, result->metrics.at[i].value};
     for (size_t i = 0; i < result->lines.len; i++)
-        profile.lines[i] =
-            (struct tune_line_cost){result->lines.at[i].line, result->lines.at[i].us,
-                                    result->lines.at[i].share, result->lines.at[i].engine};
+        profile.lines[i] = (struct tune_line_cost){
+            result->lines.at[i].line,   result->lines.at[i].us,    result->lines.at[i].share,
+            result->lines.at[i].engine, result->lines.at[i].calls, result->lines.at[i].busy_us};
     for (size_t i = 0; i < result->bounds.len; i++)
         profile.bounds[i] =
             (struct tune_bound){result->bounds.at[i].name, result->bounds.at[i].busy_us,
