@@ -53,3 +53,9 @@ if(TARGET hone)
            $<TARGET_FILE:hone>)
   set_tests_properties(tune/examples PROPERTIES LABELS session TIMEOUT 200)
 endif()
+# Bandwidth, floors and what times rest on are one in prompts, texts and files, for every seed.
+if(TARGET hone)
+  add_test(NAME tune/told_alike COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/tune/agree.py
+           $<TARGET_FILE:hone>)
+  set_tests_properties(tune/told_alike PROPERTIES LABELS session TIMEOUT 1800)
+endif()
