@@ -134,6 +134,7 @@ static void guard(const struct tune_state *state, struct tried *tried) {
                                             .allows_original = state->allows_seed,
                                             .any_dialect = a && b && strcmp(a, b) != 0,
                                             .release = tune_release(state),
+                                            .generation = nki_generation_find(state->device),
                                             .looks_for_types = tune_precision_allowed(state) ==
                                                                TUNE_PRECISION_KEEP,
                                             .path = path,

@@ -177,17 +177,78 @@ static void messages_name_what_was_found(void **state) {
     struct diag_list diags = {0};
     struct nki_tree *tree = nki_parse("k.py",
                                       STR("import nki.language as lang\n"
-                                          "lang.arange(4)\n"),
+                                          "lang.arange(4)\n"
+                                          "for i in lang.dynamic_range(4): pass\n"),
                                       &diags);
     struct nki_lint_options options = {0};
     nki_lint(tree, &options, &diags);
-    assert_int_equal(diags.all.len, 1);
+    assert_int_equal(diags.all.len, 2);
+    assert_string_equal(diags.all.at[1].message,
+                        "nl.dynamic_range is not in NKI since 0.7; loop with nl.fori_loop");
     assert_string_equal(diags.all.at[0].message, "nl.arange is not in NKI since the package nki; "
                                                  "index with slices, nl.ds or .ap()");
     assert_int_equal(diags.all.at[0].severity, DIAG_ERROR);
     assert_int_equal(diags.all.at[0].end_column, 12);
     nki_tree_free(tree);
     diag_free(&diags);
+}
+
+/* The messages about a kernel for trn2, a line each. */
+static void expect_messages(const char *source, const char *messages) {
+    struct diag_list diags = {0};
+    struct buf found = {0};
+    struct nki_tree *tree = nki_parse("k.py", str_of(source), &diags);
+    struct nki_lint_options options = {.generation = NKI_GEN3};
+    nki_lint(tree, &options, &diags);
+    for (size_t i = 0; i < diags.all.len; i++)
+        buf_printf(&found, "%d: %s\n", diags.all.at[i].line, diags.all.at[i].message);
+    assert_string_equal(found.at ? found.at : "", messages);
+    buf_free(&found);
+    nki_tree_free(tree);
+    diag_free(&diags);
+}
+
+static void names_of_no_release_are_told_all_at_once(void **state) {
+    (void)state;
+    expect_messages("import nki, nki.isa as nisa, nki.language as nl\n"
+                    "from nki.language import ndarry\n"
+                    "import nki.collectives as nccl\n"
+                    "@nki.jti\n"
+                    "def k(a):\n"
+                    "  if a: return nl.copyy(a)\n"
+                    "  nisa.exponentiall(a)\n"
+                    "  nccl.all_gathr(a)\n"
+                    "  nl.wholly_unknown(a)\n",
+                    "2: there is no name 'nki.language.ndarry'; did you mean 'ndarray'?\n"
+                    "4: there is no name 'nki.jti'; did you mean 'jit'?\n"
+                    "6: there is no name 'nki.language.copyy'; did you mean 'copy'?\n"
+                    "7: there is no name 'nki.isa.exponentiall'\n" /* exponential is trn3's */
+                    "8: there is no name 'nki.collectives.all_gathr'; did you mean "
+                    "'all_gather'?\n"
+                    "9: there is no name 'nki.language.wholly_unknown'\n");
+    expect_messages("from neuronxcc import nki\n"
+                    "import neuronxcc.nki.language as nl\n"
+                    "@nki.jit\n"
+                    "def k(a):\n"
+                    "  return nl.lod(a)\n"
+                    "def host(a):\n"
+                    "  return nl.stor(a)\n",
+                    "5: there is no name 'nki.language.lod'; did you mean 'load'?\n");
+}
+
+static void names_that_a_kernel_asks_for_first_are_no_mistakes(void **state) {
+    (void)state;
+    expect_messages("import nki, nki.language as nl\n"
+                    "from other import nl as theirs\n"
+                    "@nki.jit\n"
+                    "def k(a):\n"
+                    "  try: nl.copyy(a)\n"
+                    "  except AttributeError: pass\n"
+                    "  if hasattr(nl, 'lod'): nl.lod(a)\n"
+                    "  if a: nl.wholly_unknown(a)\n"
+                    "  nki.whatever_there_is(a)\n"
+                    "  nl.tile_size.pmax, nl.__name__, theirs.stor\n",
+                    "");
 }
 
 static void nothing_is_said_about_a_file_that_does_not_parse(void **state) {
@@ -226,6 +287,8 @@ int main(void) {
         cmocka_unit_test(strict_mode_refuses_what_the_compiler_refuses),
         cmocka_unit_test(without_strict_mode_the_subset_is_no_matter),
         cmocka_unit_test(messages_name_what_was_found),
+        cmocka_unit_test(names_of_no_release_are_told_all_at_once),
+        cmocka_unit_test(names_that_a_kernel_asks_for_first_are_no_mistakes),
         cmocka_unit_test(nothing_is_said_about_a_file_that_does_not_parse),
         cmocka_unit_test(rules_have_codes_of_their_own_and_help),
     };

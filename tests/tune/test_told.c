@@ -196,7 +196,7 @@ static void instructions_hold(const char *text, enum nki_dialect dialect, const 
         bool called = nki_op_find(str_of(row->name)) == (enum nki_op)op &&
                       (dialect != NKI_DIALECT_LEGACY || nki_op_in_legacy((enum nki_op)op)) &&
                       nki_release_has(dialect, NULL, (struct str){name.at + 1, name.len - 2}) &&
-                      (!strstr(row->summary, "trn3") || !strcmp(device, "trn3"));
+                      nki_generation_find(device) >= nki_op_generation((enum nki_op)op);
         assert_true(called == (at != NULL) || nki_op_find(str_of(row->name)) != (enum nki_op)op);
         if (at && called) {
             buf_puts(&line, name.at);

@@ -489,7 +489,7 @@ static void check_instruction(struct check *c, size_t i) {
         return;
     bool ok = resolve_engine(c);
     c->image->engine[i] = (uint8_t)(c->engine ? c->engine : NKI_ENGINE_VECTOR);
-    if (!ok || !check_places(c))
+    if (!ok || !check_places(c) || !check_generation(c, nki_op_generation(c->op)))
         return;
     checks[c->op](c);
     if (c->findings == findings)

@@ -76,8 +76,6 @@ void check_activate2(struct check *c) {
         {NKI_FUNC_MULTIPLY, NKI_FUNC_ADD},    {NKI_FUNC_MULTIPLY, NKI_FUNC_SUBTRACT},
         {NKI_FUNC_MULTIPLY, NKI_FUNC_BYPASS}, {NKI_FUNC_ADD, NKI_FUNC_BYPASS},
         {NKI_FUNC_SUBTRACT, NKI_FUNC_BYPASS}, {NKI_FUNC_BYPASS, NKI_FUNC_BYPASS}};
-    if (!check_generation(c, NKI_GEN4))
-        return;
     check_no_packed(c);
     check_function(c, NKI_ACTIVATE2_op);
     check_same_shape(c, NKI_ACTIVATE2_dst, NKI_ACTIVATE2_data);
@@ -311,8 +309,6 @@ void check_partition_reduce(struct check *c) {
 }
 
 void check_exponential(struct check *c) {
-    if (!check_generation(c, NKI_GEN4))
-        return;
     check_no_packed(c);
     check_same_shape(c, NKI_EXPONENTIAL_dst, NKI_EXPONENTIAL_src);
     check_vector(c, NKI_EXPONENTIAL_max_value, NKI_EXPONENTIAL_dst);
@@ -392,8 +388,6 @@ static void check_comparison(struct check *c, size_t k) {
 }
 
 void check_range_select(struct check *c) {
-    if (!check_generation(c, NKI_GEN3))
-        return;
     check_no_packed(c);
     check_same_shape(c, NKI_RANGE_SELECT_dst, NKI_RANGE_SELECT_on_true_tile);
     check_comparison(c, NKI_RANGE_SELECT_comp_op0);
@@ -477,7 +471,6 @@ void check_rand2(struct check *c) {
     enum dtype dtype = check_tile(c, NKI_RAND2_dst)->dtype;
     const struct nki_operand *low = &c->instr->operands[NKI_RAND2_min],
                              *high = &c->instr->operands[NKI_RAND2_max];
-    check_generation(c, NKI_GEN4);
     for (int k = NKI_RAND2_min; k <= NKI_RAND2_max; k++)
         if (c->instr->operands[k].kind == NKI_OPERAND_AP) {
             check_same_partitions(c, NKI_RAND2_dst, (size_t)k);
@@ -522,8 +515,6 @@ void check_topk(struct check *c) {
                         *idx = check_tile(c, NKI_TOPK_idx_dst), *src = check_tile(c, NKI_TOPK_src);
     const struct nki_operand *count = &c->instr->operands[NKI_TOPK_n];
     int64_t n = count->kind == NKI_OPERAND_INT ? count->i : 0, k = nki_ap_free(val);
-    if (!check_generation(c, NKI_GEN3))
-        return;
     check_same_partitions(c, NKI_TOPK_val_dst, NKI_TOPK_src);
     check_same_shape(c, NKI_TOPK_val_dst, NKI_TOPK_idx_dst);
     if (src->count[0] % 16)
@@ -549,8 +540,6 @@ void check_topk(struct check *c) {
 void check_nonzero(struct check *c) {
     const struct nki_ap *dst = check_tile(c, NKI_NONZERO_WITH_COUNT_dst),
                         *src = check_tile(c, NKI_NONZERO_WITH_COUNT_src);
-    if (!check_generation(c, NKI_GEN3))
-        return;
     check_same_partitions(c, NKI_NONZERO_WITH_COUNT_dst, NKI_NONZERO_WITH_COUNT_src);
     if (nki_ap_free(dst) != nki_ap_free(src) + 1)
         check_error(c, "hone-shape",

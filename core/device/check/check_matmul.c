@@ -161,8 +161,6 @@ void check_matmul_mx(struct check *c) {
     const struct nki_ap *dst = check_tile(c, NKI_NC_MATMUL_MX_dst);
     const struct nki_ap *a = check_tile(c, NKI_NC_MATMUL_MX_stationary);
     const struct nki_ap *b = check_tile(c, NKI_NC_MATMUL_MX_moving);
-    if (!check_generation(c, NKI_GEN4))
-        return;
     if (dtype_kind(a->dtype) != 'x' || dtype_kind(b->dtype) != 'x')
         check_error(c, "hone-dtype",
                     "stationary is %s and moving %s; both must be of a packed x4 type",
@@ -178,8 +176,6 @@ void check_matmul_mx(struct check *c) {
 void check_quantize_mx(struct check *c) {
     const struct nki_ap *dst = check_tile(c, NKI_QUANTIZE_MX_dst),
                         *src = check_tile(c, NKI_QUANTIZE_MX_src);
-    if (!check_generation(c, NKI_GEN4))
-        return;
     if (!is_fp8_x4(dst->dtype))
         check_error(c, "hone-dtype", "dst is %s; float8_e4m3fn_x4 and float8_e5m2_x4 are possible",
                     dtype_name(dst->dtype));

@@ -224,8 +224,6 @@ static int64_t most_by_gpsimd(enum dtype dtype) {
 void check_sendrecv(struct check *c) {
     const struct nki_ap *dst = check_tile(c, NKI_SENDRECV_dst),
                         *src = check_tile(c, NKI_SENDRECV_src);
-    if (!check_generation(c, NKI_GEN3))
-        return;
     if (!c->instr->more->mate) {
         check_error(c, "hone-cores-rank", "no other core calls it: launch two programs");
         return;
@@ -247,8 +245,6 @@ void check_sendrecv(struct check *c) {
 void check_core_barrier(struct check *c) {
     const struct nki_ap *data = check_tile(c, NKI_CORE_BARRIER_dst);
     const struct nki_storage *storage = c->program->storages.at[data->storage];
-    if (!check_generation(c, NKI_GEN3))
-        return;
     if (storage->space != NKI_HBM)
         check_warn(c, "hone-barrier-private",
                    "`%s` is in this core's own memory; a barrier is for what both share in "

@@ -48,6 +48,7 @@ struct guard {
     const struct nki_tree *original; /* or NULL */
     const char *release;
     enum nki_dialect dialect;
+    enum nki_generation generation;
     struct arena *arena; /* holds names that are put together */
     struct allow allow;
     struct map imports;             /* name -> struct guard_target */

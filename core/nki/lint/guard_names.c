@@ -100,8 +100,9 @@ void guard_add_unknown(struct guard *guard, enum lint_rule otherwise, const stru
         module.len ? arena_printf(guard->arena, STR_FMT "." STR_FMT, STR_ARG(module), STR_ARG(name))
                    : arena_strndup(guard->arena, name.at, name.len);
     enum lint_rule rule = guard_rule_of(str_of(whole), otherwise);
+    struct nki_profile profile = {guard->dialect, guard->release, guard->generation};
     const char *near = rule != otherwise || guard->found.len >= MAX_NEAR ? NULL
-                       : module.len ? nki_name_near(module, name, guard->dialect, guard->release)
+                       : module.len ? nki_name_near(module, name, &profile)
                                     : near_own(guard, name);
     guard_add(guard, near ? LINT_C_UNKNOWN : rule, node, str_of(whole));
     if (near)

@@ -5,6 +5,8 @@
  * Specialiser and device check shapes and limits. */
 #include "nki/lint/rules.h"
 
+#include "nki/release/release.h"
+
 static const struct nki_lint_rule rules[] = {
 #define X(id, code, severity, strict_only, message, help) \
     {code, DIAG_##severity, strict_only, message, help},
@@ -29,6 +31,10 @@ void lint_report(struct lint *lint, enum lint_rule rule, struct nki_span span,
         buf_add(&text, detail.name.at, MIN_OF(detail.name.len, (size_t)60));
         buf_puts(&text, place + 2);
     }
+    if (detail.since && !strcmp(detail.since, nki_release_oldest()))
+        buf_puts(&text, " since the package nki");
+    else if (detail.since)
+        buf_printf(&text, " since %s", detail.since);
     if (detail.hint)
         buf_printf(&text, "; %s", detail.hint);
     nki_report(lint->tree, lint->diags, rules[rule].severity, span, rules[rule].code, "%s",
@@ -69,8 +75,9 @@ void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *option
     size_t first = diags->all.len;
     lint_bindings(&lint);
     lint_flow(&lint);
+    lint_reach(&lint);
+    lint_unknown(&lint);
     if (!lint.is_legacy) {
-        lint_reach(&lint);
         lint_api(&lint);
         if (options->strict || lint_rule(&lint, NKI_RULE_SUBSET))
             lint_strict(&lint);

@@ -17,6 +17,7 @@ struct nki_lint_options {
     const struct nki_node *kernel; /* ? the compiler reads this function and what it calls by
                                     * name; NULL: all kernels of the file */
     const char *release;           /* ? of the package nki, "0.3.0"; NULL: the newest */
+    enum nki_generation generation; /* 0: any */
 };
 /* Runs the rules that need only the source, and adds findings with codes "hone-..." in the order of
  * their places. Finds nothing in a tree with syntax errors. */
@@ -26,12 +27,13 @@ void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *option
 /* A kernel that was proposed in place of another. */
 struct nki_candidate_options {
     const struct nki_tree *original; /* ? the kernel it comes from */
-    bool allows_original;  /* the candidate may use what the original uses beyond the list */
-    bool any_dialect;      /* the candidate may be in another dialect than the original */
-    bool looks_for_types;  /* finds narrower types by name too, for when no program can tell */
-    const char *release;   /* ? as in nki_lint_options */
-    const char *path;      /* ? of the kernel: files beside it may be imported, except */
-    const char *reference; /* ? .. this one */
+    bool allows_original; /* the candidate may use what the original uses beyond the list */
+    bool any_dialect;     /* the candidate may be in another dialect than the original */
+    bool looks_for_types; /* finds narrower types by name too, for when no program can tell */
+    const char *release;  /* ? as in nki_lint_options */
+    enum nki_generation generation; /* as there */
+    const char *path;               /* ? of the kernel: files beside it may be imported, except */
+    const char *reference;          /* ? .. this one */
 };
 /* Finds what a candidate may not do, on top of nki_lint's errors: use anything that
  * core/nki/lint/allow.def does not list and the file does not define, keep state, or go another way

@@ -44,13 +44,24 @@ static void report_newer(struct lint *lint, const struct nki_node *node, struct 
     char hint[80];
     snprintf(hint, sizeof hint, "it came with NKI %s, the target has %.20s", since,
              lint->options->release);
-    lint_report(lint, LINT_NEWER, nki_span_of(node), (struct lint_detail){name, hint});
+    lint_report(lint, LINT_NEWER, nki_span_of(node),
+                (struct lint_detail){.name = name, .hint = hint});
 }
 
-/* A deprecated name is reported where it is first used. */
+static bool is_gone(const struct lint *lint, struct str name) {
+    const char *since = NULL;
+    for (const struct release_row *row = NULL; (row = release_next(row, &since));)
+        if (row->change == RELEASE_GONE && str_is(name, row->name) && lint_holds_since(lint, since))
+            return true;
+    return false;
+}
+
+/* A deprecated name is reported where it is first used, and not when it is gone, too. */
 static bool is_told(struct lint *lint, const struct release_row *row) {
     struct str name = str_of(row->name);
-    bool told = row->change == RELEASE_OLD && map_find(&lint->told, name);
+    if (row->change != RELEASE_OLD)
+        return false;
+    bool told = is_gone(lint, name) || map_find(&lint->told, name);
     map_put(&lint->told, name);
     return told;
 }
@@ -72,7 +83,9 @@ static void check_used_name(struct lint *lint, const struct nki_node *node, stru
         else if (rules[row->change].is_name && holds && str_is(name, row->name) &&
                  !is_told(lint, row))
             lint_report(lint, rules[row->change].rule, nki_span_of(node),
-                        (struct lint_detail){name, row->instead});
+                        (struct lint_detail){.name = name,
+                                             .hint = row->instead,
+                                             .since = row->change == RELEASE_OLD ? NULL : since});
     }
 }
 
@@ -90,7 +103,8 @@ static void check_keyword(struct lint *lint, const struct nki_node *keyword, str
         if (row->change == RELEASE_KEYWORD && str_is(name, row->keyword) && is_of(row, function) &&
             lint_holds_since(lint, since))
             lint_report(lint, str_is(function, "nki.jit") ? LINT_JIT_KEYWORD : LINT_REMOVED_KEYWORD,
-                        nki_span_of(keyword), (struct lint_detail){name, row->instead});
+                        nki_span_of(keyword),
+                        (struct lint_detail){.name = name, .hint = row->instead});
 }
 
 /* t[...] = nisa.f(...), and nisa.f(...) inside another expression. */

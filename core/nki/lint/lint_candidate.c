@@ -277,12 +277,15 @@ static void take_new(const struct diag_list *found, const struct diag_list *befo
     buf_free(&key);
 }
 
+/* Names that are not there are told by the list. */
 static void find_errors(const struct nki_tree *tree, const char *release, struct diag_list *diags) {
+    size_t count;
+    const char *unknown = nki_lint_rules(&count)[LINT_UNKNOWN].code;
     struct diag_list all = {0};
     struct nki_lint_options options = {.release = release};
     nki_lint(tree, &options, &all);
     for (size_t i = 0; i < all.all.len; i++)
-        if (all.all.at[i].severity == DIAG_ERROR)
+        if (all.all.at[i].severity == DIAG_ERROR && strcmp(all.all.at[i].code, unknown) != 0)
             diag_copy(diags, &all.all.at[i]);
     diag_free(&all);
 }
@@ -297,7 +300,7 @@ static void report(struct lint *lint, const struct guard_finding *finding) {
     char hint[100];
     snprintf(hint, sizeof hint, "did you mean '%.60s'?", finding->near ? finding->near : "");
     lint_report(lint, finding->rule, span,
-                (struct lint_detail){finding->name, finding->near ? hint : NULL});
+                (struct lint_detail){.name = finding->name, .hint = finding->near ? hint : NULL});
 }
 
 /* Finds what the file does beyond the list. Findings that `original` has too are excused where the
@@ -310,6 +313,7 @@ static void find_beyond(const struct nki_tree *tree, const struct nki_tree *orig
     struct guard guard = {.tree = tree,
                           .original = original,
                           .release = options->release,
+                          .generation = options->generation,
                           .files = &files,
                           .path = options->path};
     struct map tainted = {0};

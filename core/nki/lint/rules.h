@@ -42,12 +42,11 @@
     X(IS_LITERAL, "hone-is-literal", WARNING, 0,                                                   \
       "'is' compares identity, not value; compare with == or !=",                                  \
       "The NKI compiler reads 'is' as == except for None; Python does not.")                       \
-    X(REMOVED, "hone-removed-name", ERROR, 0, "{} is not in NKI since the package nki",            \
-      "The name belonged to neuronxcc.nki (SDK 2.26 and earlier).")                                \
+    X(REMOVED, "hone-removed-name", ERROR, 0, "{} is not in NKI",                                  \
+      "An earlier release had the name.")                                                          \
     X(DEPRECATED, "hone-deprecated-name", WARNING, 0, "{} is deprecated",                          \
       "It still works, but will be removed.")                                                      \
-    X(REMOVED_HOST, "hone-removed-host-name", WARNING, 0,                                          \
-      "{} is not in NKI since the package nki",                                                    \
+    X(REMOVED_HOST, "hone-removed-host-name", WARNING, 0, "{} is not in NKI",                      \
       "The host side of neuronxcc.nki is gone; it does not matter where only the kernel is run.")  \
     X(JIT_KEYWORD, "hone-jit-keyword", WARNING, 0, "nki.jit does not take the argument '{}'",      \
       "Releases since NKI 0.3 refuse or ignore it.")                                               \
@@ -75,6 +74,8 @@
     X(C_NAME, "hone-candidate-name", ERROR, 0, "'{}' is not among what a candidate may use",       \
       "Candidates keep to a list: NKI, arithmetic of numpy and math, Python's plain builtins and " \
       "containers, what the file itself defines. Compute it with those.")                          \
+    X(UNKNOWN, "hone-unknown-name", ERROR, 0, "there is no name '{}'",                             \
+      "No release of NKI that hone knows has it.")                                                 \
     X(C_UNKNOWN, "hone-candidate-unknown", ERROR, 0, "there is no name '{}'",                      \
       "The file does not define it, and NKI of the kernel's release does not have it.")            \
     X(C_ATTRIBUTE, "hone-candidate-attribute", ERROR, 0,                                           \
@@ -232,10 +233,11 @@ struct lint {
     bool imports_all; /* from x import * */
 };
 
-/* What completes a message; both fields may be left out. */
+/* What completes a message; each field may be left out. */
 struct lint_detail {
-    struct str name;  /* replaces "{}" */
-    const char *hint; /* added after a semicolon */
+    struct str name;   /* replaces "{}" */
+    const char *hint;  /* added after a semicolon */
+    const char *since; /* the version of nki with which this began; added before the hint */
 };
 void lint_report(struct lint *lint, enum lint_rule rule, struct nki_span span,
                  struct lint_detail detail);
@@ -254,6 +256,7 @@ bool lint_rule(const struct lint *lint, enum nki_rule rule);
 bool lint_holds_since(const struct lint *lint, const char *since);
 void lint_bindings(struct lint *lint); /* lint_names.c: fills aliases and bound */
 void lint_api(struct lint *lint);      /* lint_api.c: removed and deprecated */
+void lint_unknown(struct lint *lint);  /* lint_unknown.c: names of no release; needs reached */
 void lint_flow(struct lint *lint);     /* lint_flow.c: order, loops, names */
 void lint_reach(struct lint *lint);    /* lint_strict.c: fills reached */
 void lint_strict(struct lint *lint);   /* .. the compiler's subset there */

@@ -149,6 +149,24 @@ enum nki_op nki_op_find(struct str name) {
     return (enum nki_op)op;
 }
 
+enum nki_generation nki_op_generation(enum nki_op op) {
+    static const struct {
+        enum nki_op op;
+        enum nki_generation from;
+    } later[] = {
+        {NKI_OP_RANGE_SELECT, NKI_GEN3}, {NKI_OP_TOPK, NKI_GEN3},
+        {NKI_OP_SENDRECV, NKI_GEN3},     {NKI_OP_NONZERO_WITH_COUNT, NKI_GEN3},
+        {NKI_OP_CORE_BARRIER, NKI_GEN3}, {NKI_OP_RAND_GET_STATE, NKI_GEN3},
+        {NKI_OP_RAND2, NKI_GEN4},        {NKI_OP_RAND_SET_STATE, NKI_GEN3},
+        {NKI_OP_ACTIVATE2, NKI_GEN4},    {NKI_OP_NC_MATMUL_MX, NKI_GEN4},
+        {NKI_OP_EXPONENTIAL, NKI_GEN4},  {NKI_OP_QUANTIZE_MX, NKI_GEN4},
+    };
+    for (size_t i = 0; i < COUNT_OF(later); i++)
+        if (later[i].op == op)
+            return later[i].from;
+    return NKI_GEN2;
+}
+
 const char *nki_takes_text(unsigned takes) {
     static const struct {
         unsigned kind;

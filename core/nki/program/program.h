@@ -396,6 +396,7 @@ void nki_op_print_legacy(enum nki_op op, struct buf *out);
 /* Finds an instruction by name, with or without "nisa."; NKI_OP_COUNT when kernels have no such
  * instruction. */
 enum nki_op nki_op_find(struct str name);
+enum nki_generation nki_op_generation(enum nki_op op);      /* the first that has it */
 const char *nki_takes_text(unsigned takes);                 /* "a tile or a number" */
 void nki_op_print_engines(enum nki_op op, struct buf *out); /* "Vector, Scalar, GpSimd" */
 /* Prints the row for people: what the instruction does, its signatures and engines, and a line for
@@ -410,11 +411,16 @@ const char *nki_enum_member_at(const char *type, size_t index);
 /* A name of nki.language that is listed with its parameters, one at a time: "load"; NULL past the
  * last. *parameters is "" for what is not called. */
 const char *nki_name_at(size_t index, const char **parameters, const char **what);
-/* The name of nki.language or nki.isa (`module`, also behind neuronxcc.) that is nearest to one
- * that is not there, among those of the dialect and release (NULL: the newest): "copy" for "copyy".
- * NULL: none is near. The text is static. */
-const char *nki_name_near(struct str module, struct str name, enum nki_dialect dialect,
-                          const char *release);
+/* What a kernel is written for. */
+struct nki_profile {
+    enum nki_dialect dialect;
+    const char *release;            /* NULL: the newest */
+    enum nki_generation generation; /* 0: any */
+};
+/* The name of a module of NKI ("nki.language", also behind neuronxcc.) that is nearest to one that
+ * is not there, among those that such a kernel can use: "copy" for "copyy". NULL: none is near. The
+ * text is static. */
+const char *nki_name_near(struct str module, struct str name, const struct nki_profile *profile);
 const char *nki_op_engines(enum nki_op op);
 /* The number of the operand for parameter `name`; -1 when there is none. Code that knows the
  * instruction uses NKI_<ID>_<parameter>. */

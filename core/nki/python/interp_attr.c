@@ -216,8 +216,9 @@ static bool plain_attr(struct interp *in, struct value object, struct str name,
 
 static bool no_name(struct interp *in, const struct nki_node *node, const char *module,
                     struct str name) {
-    const char *near =
-        nki_name_near(str_of(module), name, in->dialect, interp_program(in)->release);
+    const struct nki_program *program = interp_program(in);
+    struct nki_profile profile = {in->dialect, program->release, program->generation};
+    const char *near = nki_name_near(str_of(module), name, &profile);
     return interp_error(in, node, "AttributeError",
                         "module %s has no attribute '" STR_FMT "'%s%s%s", module, STR_ARG(name),
                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");

@@ -105,6 +105,13 @@ const char *nki_release_find(const char *text) {
     return NULL;
 }
 
+const char *nki_release_oldest(void) {
+    const char *since = NULL;
+    for (const struct release_row *row = NULL; !since && (row = release_next(row, &since));)
+        ;
+    return since;
+}
+
 const char *nki_release_newest(void) {
     const char *newest = NULL;
     for (size_t i = 0; i < COUNT_OF(rows); i++)

@@ -47,6 +47,7 @@ static inline bool nki_rule_holds(uint64_t rules, enum nki_rule rule) {
  * NULL: no such release is known, or it had no package nki. The text is static. */
 const char *nki_release_find(const char *text);
 const char *nki_release_newest(void); /* "0.7" */
+const char *nki_release_oldest(void); /* "0.1", the first of the package nki */
 /* Compares releases by the numbers between their dots: negative when a is older than b, 0 when they
  * are the same. */
 int nki_release_compare(const char *a, const char *b);

@@ -22,7 +22,9 @@ void evaluation_lint(struct evaluation *evaluation) {
     const struct runner_job *job = &evaluation->job;
     struct diag_list found = {0};
     struct err ignored = {0};
-    struct nki_lint_options options = {.strict = job->strict, .release = job->release};
+    struct nki_lint_options options = {.strict = job->strict,
+                                       .release = job->release,
+                                       .generation = evaluation->generation->generation};
     if (evaluation->tree->errors)
         return;
     if (!job->check_only || job->kernel_name)

@@ -89,7 +89,7 @@ static bool has_name(const struct told *told, const char *module, const char *na
  * generation. */
 static bool has_instruction(const struct told *told, enum nki_op op) {
     const struct nki_op_row *row = nki_op_row(op);
-    bool later = strstr(row->summary, "trn3") && told->device && strcmp(told->device, "trn3") != 0;
+    bool later = told->device && nki_generation_find(told->device) < nki_op_generation(op);
     return nki_op_find(str_of(row->name)) == op && !later &&
            (!told->legacy || nki_op_in_legacy(op)) && has_name(told, "nisa", row->name);
 }
@@ -362,9 +362,10 @@ void tune_facts_near(const struct tune_facts_told *told, const char *message, st
     if (!dot)
         return;
     *dot = '\0';
-    const char *near =
-        nki_name_near(str_of(full), str_of(dot + 1),
-                      rules.legacy ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT, rules.release);
+    struct nki_profile profile = {rules.legacy ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT,
+                                  rules.release,
+                                  rules.device ? nki_generation_find(rules.device) : 0};
+    const char *near = nki_name_near(str_of(full), str_of(dot + 1), &profile);
     if (near)
         near_print(&rules, strstr(full, "isa") != NULL, near, out);
 }

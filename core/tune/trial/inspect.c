@@ -168,6 +168,7 @@ static void work(void *data) {
         .allows_original = own->allows_original,
         .any_dialect = own->any_dialect,
         .release = own->release,
+        .generation = own->device ? nki_generation_find(own->device) : 0,
         .looks_for_types = own->precision == NKI_PRECISION_KEEP && !own->values,
         .path = own->path,
         .reference = own->reference};
