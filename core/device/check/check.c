@@ -215,6 +215,8 @@ static bool check_indirect(struct check *c, const struct nki_ap *ap) {
         check_error(c, "hone-argument", "an indirect operand needs a tile of indices");
         return false;
     }
+    if (indirect->columns && !check_columns(c, ap))
+        return false;
     if (indirect->vector && (!is_dma || check_on_chip(c, ap))) {
         check_error(c, "err_copy_dynamic_indirect_indices_not_natively_supported",
                     "one index per row is possible only for HBM operands of DMA instructions");
@@ -489,7 +491,8 @@ static void check_instruction(struct check *c, size_t i) {
         return;
     bool ok = resolve_engine(c);
     c->image->engine[i] = (uint8_t)(c->engine ? c->engine : NKI_ENGINE_VECTOR);
-    if (!ok || !check_places(c) || !check_generation(c, nki_op_generation(c->op)))
+    if (!ok || !check_places(c) || !check_columns_engine(c) ||
+        !check_generation(c, nki_op_generation(c->op)))
         return;
     checks[c->op](c);
     if (c->findings == findings)

@@ -62,6 +62,11 @@ bool check_no_packed(struct check *c); /* operand k is no tile of an x4 dtype */
 bool check_generation(struct check *c, enum nki_generation least);
 bool check_one_class(struct check *c, size_t op0, size_t op1);
 
+/* check_columns.c: operands of NkiTensor.indirect(). The first before the engine is chosen, the
+ * second after. Both report what is wrong, and return false. */
+bool check_columns(struct check *c, const struct nki_ap *ap);
+bool check_columns_engine(struct check *c);
+
 /* check_elements.c: elements of a tensor in HBM, a bit each. */
 struct check_elements {
     uint8_t *bits; /* n / 8 + 1 bytes */

@@ -105,6 +105,8 @@ static bool resolve(struct exec *x, const struct nki_ap *ap, enum access access,
     view->at = base + at + (on_chip ? (int64_t)(ap->partition * row) : 0);
     if (!ap->indirect || ap->indirect->vector)
         return true;
+    if (ap->indirect->columns)
+        return exec_gather_columns(x, ap, access != ACCESS_READ, view);
     int64_t index;
     bool skip;
     if (!read_index(x, ap->indirect, &index, &skip))
@@ -231,12 +233,18 @@ static uint32_t block_of(const struct exec *x, const struct view *view) {
 }
 
 struct psum_cells *exec_cells(struct exec *x, const struct view *view, const uint8_t **base) {
+    if (view->storage == DEVICE_NEVER) {
+        *base = x->scatter.copy.at;
+        return &x->scatter.written;
+    }
     uint32_t b = block_of(x, view);
     *base = x->data[b];
     return &x->cells[b];
 }
 
 void exec_mark_cells(struct exec *x, const struct view *view) {
+    if (view->storage == DEVICE_NEVER)
+        return;
     const struct nki_storage *storage = x->program->storages.at[view->storage];
     if (storage->space != NKI_PSUM)
         return;
@@ -371,6 +379,9 @@ static bool run_all(struct exec *x) {
         bool ok = x->instr->more->mask ? run_masked(x)
                   : twice              ? run_twice(x)
                                        : runs[x->instr->op](x);
+        if (x->scatter.ap)
+            ok = ok && exec_scatter_columns(x);
+        x->scatter.ap = NULL;
         if (!ok && !x->skip)
             return false;
         x->skip = false;

@@ -61,6 +61,13 @@ struct psum_cells {
     uint8_t *map; /* one byte for each 2 bytes of PSUM; NULL unless SOME */
 };
 
+/* An operand that the running instruction writes by a tile of positions. */
+struct scatter {
+    const struct nki_ap *ap;   /* NULL: there is none */
+    struct view home, copy;    /* what the positions count from; what the instruction writes */
+    struct psum_cells written; /* which cells of the copy were written before, in PSUM */
+};
+
 struct spare { /* memory of a dead block, kept for the next block of its size */
     uint8_t *at;
     uint64_t bytes;
@@ -83,6 +90,8 @@ struct exec {
     uint64_t used, limit;
     VEC(struct spare) spares;
     uint64_t spare_bytes;
+
+    struct scatter scatter;
 
     int64_t *registers;
     float scalar_acc[NKI_PARTITIONS]; /* accumulators of the Scalar engine */
@@ -126,6 +135,11 @@ bool exec_read_ap(struct exec *x, const struct nki_ap *ap, struct view *view);
  * Rows that are out of bounds and may be skipped read as unwritten. Does nothing without such a
  * tile. */
 bool exec_gather_ap(struct exec *x, const struct nki_ap *ap, struct view *view);
+/* columns.c. The first replaces the view of an operand of NkiTensor.indirect() by one of a copy
+ * whose elements lie side by side; what is written to it, exec_scatter_columns puts in its place
+ * after the instruction. */
+bool exec_gather_columns(struct exec *x, const struct nki_ap *ap, bool writes, struct view *view);
+bool exec_scatter_columns(struct exec *x);
 /* Operand k as a number, or as one number per partition, repeated over the shape of `like`.
  * `missing` stands for an operand that is missing. */
 bool exec_scalar(struct exec *x, size_t k, const struct view *like, double missing,

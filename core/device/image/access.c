@@ -27,11 +27,13 @@ static void add_index(struct operand_list *list, const struct nki_ap *index, int
             (struct device_operand){.ap = index, .param = param, .is_src = true, .is_index = true};
 }
 
-/* The contents stay where an indirect write skips a row or a mask excludes an element. So an
+/* The contents stay where an indirect write skips a row or a position, or a mask an element. So an
  * operand that is written so is read too. */
 static enum nki_role effective_role(const struct nki_instr *instr, const struct nki_ap *ap,
                                     enum nki_role role) {
-    bool in_part = ap && (instr->more->mask || (ap->indirect && ap->indirect->skip_out_of_bounds));
+    const struct nki_indirect *indirect = ap ? ap->indirect : NULL;
+    bool in_part = ap && (instr->more->mask ||
+                          (indirect && (indirect->skip_out_of_bounds || indirect->columns)));
     return role == NKI_ROLE_WRITES && in_part ? NKI_ROLE_UPDATES : role;
 }
 

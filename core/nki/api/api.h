@@ -218,7 +218,8 @@ native_fn nl_par_dim, nl_ndarray, nl_filled, nl_full, nl_like, nl_rand, nl_share
     nl_shared_identity_matrix;
 native_fn nl_load, nl_store, nl_load_transpose2d, nl_transpose, nl_expand_dims, nl_broadcast_to,
     nl_gather_flattened, nl_ds, nl_arange, nl_cast, nl_atomic_rmw;
-native_fn tensor_rearrange; /* a method of tensors */
+native_fn tensor_rearrange; /* methods of tensors */
+native_fn tensor_columns;
 /* A ufunc of numpy on numbers. */
 bool api_numpy_call(struct interp *in, const struct call *call, enum nki_func func,
                     struct value *result);

@@ -78,7 +78,8 @@ static bool check_counts(struct api_build *b, const struct tensor *const *views)
         return true;
     int64_t wanted = tensor_count(views[NKI_DST]);
     for (size_t k = 0; k < row->n_params; k++) {
-        if (!views[k] || row->params[k].role != NKI_ROLE_STREAMS || views[k]->indirect)
+        if (!views[k] || row->params[k].role != NKI_ROLE_STREAMS ||
+            (views[k]->indirect && !views[k]->indirect->columns))
             continue;
         bool parts = views[k]->space == NKI_HBM || views[NKI_DST]->space == NKI_HBM ||
                      tensor_partitions(views[k]) == tensor_partitions(views[NKI_DST]);

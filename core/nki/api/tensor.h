@@ -173,6 +173,9 @@ bool tensor_mask(struct interp *in, const struct nki_node *node, struct tensor *
 
 /* What a tensor, an index expression or a register is, for who watches the evaluation. */
 void tensor_describe(struct interp *in, struct value value, struct nki_seen *seen);
+/* Whether a view can be taken of the tensor: not of what .indirect() gives. False after
+ * interp_error. */
+bool tensor_is_whole(struct interp *in, const struct nki_node *node, const struct tensor *t);
 /* A shape from a tuple, list or int. */
 bool tensor_read_shape(struct interp *in, const struct nki_node *node, struct value value,
                        int64_t *shape, int *n_dims);

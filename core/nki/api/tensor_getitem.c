@@ -397,6 +397,8 @@ bool tensor_getitem(struct interp *in, const struct nki_node *node, const struct
         *result = tensor_keep(in, &whole);
         return true;
     }
+    if (!tensor_is_whole(in, node, tensor))
+        return false;
     g.in = in;
     g.node = node;
     g.from = tensor;

@@ -514,6 +514,7 @@ static const struct value_native methods[] = {
     {"is_indirect", is_indirect, NULL},
     {"assert_shape", assert_shape, NULL},
     {"rearrange", tensor_rearrange, NULL},
+    {"indirect", tensor_columns, NULL},
 };
 
 static struct value sizes_of(struct interp *in, const struct tensor *t, bool steps) {
@@ -526,12 +527,11 @@ static struct value sizes_of(struct interp *in, const struct tensor *t, bool ste
 
 bool tensor_attribute(struct interp *in, const struct nki_node *node, struct tensor *tensor,
                       struct str name, struct value *result) {
-    (void)node;
     const struct nki_storage *storage = tensor_storage(in, tensor);
     for (size_t i = 0; i < COUNT_OF(methods); i++)
         if (str_is(name, methods[i].name)) {
             *result = value_bind(in, value_tensor(tensor), &methods[i]);
-            return true;
+            return methods[i].run == is_indirect || tensor_is_whole(in, node, tensor);
         }
     if (str_is(name, "data")) { /* what grids of tiles have, too */
         *result = value_tensor(tensor);

@@ -329,3 +329,69 @@ bool tensor_rearrange(struct interp *in, const struct call *call, struct value *
     *result = value_tensor(tensor_keep(in, &out));
     return true;
 }
+
+/* ---- elements by a tile of positions --------------------------------------------------------- */
+
+bool tensor_is_whole(struct interp *in, const struct nki_node *node, const struct tensor *t) {
+    return !t->indirect || !t->indirect->columns ||
+           interp_error(in, node, "hone-index",
+                        "what .indirect() gives is taken as it is: select and reshape before it");
+}
+
+static bool want_newer(struct interp *in, const struct nki_node *node) {
+    static const char name[] = "NkiTensor.indirect";
+    const char *release = interp_program(in)->release;
+    if (release && nki_release_has(NKI_DIALECT_CURRENT, release, str_of(name)))
+        return true;
+    return interp_error(
+        in, node, "hone-newer-name", "%s came with NKI %s, and the kernel is for %s%s", name,
+        release_of_name(str_of(name)), release ? "NKI " : "neuronxcc.nki", release ? release : "");
+}
+
+static bool want_columns(struct interp *in, const struct nki_node *node, const struct tensor *t,
+                         const struct tensor *index) {
+    if (t->space == NKI_HBM)
+        return interp_error(in, node, "err_unsupported_memory",
+                            ".indirect() works on tiles in SBUF and PSUM");
+    if (t->n_dims != 2)
+        return interp_error(in, node, "hone-shape",
+                            ".indirect() takes a tile of two dimensions; found shape %s: join the "
+                            "free ones with .flatten_dims() before",
+                            tensor_shape_text(in, t));
+    if (index->n_dims != 2 || tensor_partitions(index) != tensor_partitions(t))
+        return interp_error(in, node, "hone-shape",
+                            ".indirect() takes an index of two dimensions with the tile's %lld "
+                            "partitions; found shape %s",
+                            (long long)tensor_partitions(t), tensor_shape_text(in, index));
+    return true;
+}
+
+/* NkiTensor.indirect: element i of each row is where the index says. */
+bool tensor_columns(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[2];
+    const struct tensor *t = call->self.tensor, *index;
+    struct tensor out;
+    if (!want_newer(in, call->node) || !api_bind(in, call, "index, num_elem=None", v) ||
+        !api_want_tensor(in, call->node, "index", v[0], &index) ||
+        !want_columns(in, call->node, t, index))
+        return false;
+    int64_t n = tensor_count(index);
+    if (v[1].kind != VALUE_NONE && !api_want_int(in, call->node, "num_elem", v[1], &n))
+        return false;
+    if (n < 1 || n > TENSOR_MAX_ELEMENTS)
+        return interp_error(in, call->node, "hone-shape", "num_elem is 1 or more; found %lld",
+                            (long long)n);
+    if (t->indirect || index->indirect)
+        return interp_error(in, call->node, "hone-index", "a view has at most one dynamic index");
+    struct nki_indirect *indirect = ARENA_NEW(interp_arena(in), struct nki_indirect);
+    *indirect = (struct nki_indirect){.columns = true,
+                                      .index = tensor_ap(in, call->node, index, NULL),
+                                      .reg = -1,
+                                      .step = t->dim[1].step,
+                                      .limit = t->dim[1].size};
+    tensor_read(&out, t);
+    out.dim[1].size = n;
+    out.indirect = indirect;
+    *result = value_tensor(tensor_keep(in, &out));
+    return indirect->index != NULL;
+}

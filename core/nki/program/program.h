@@ -191,12 +191,20 @@ struct nki_ap;
 /* A position that only the device knows. */
 struct nki_indirect {
     bool vector;                /* one row index per partition (gather/scatter), or a scalar */
+    bool columns;               /* one index for each element of a row: see nki_index_group */
     const struct nki_ap *index; /* SBUF tile of indices; NULL: a register */
     int32_t reg;
     int64_t step;            /* elements of the base for each unit of the index */
     bool skip_out_of_bounds; /* oob_mode.skip */
     int64_t limit;           /* index values from here on are out of bounds */
 };
+
+/* How many partitions share their positions where `columns` is set: in a group of that many,
+ * element i of every row is at index[i % group, i / group] of the group's part of the index tile
+ * (NkiTensor.indirect of the NKI 0.6 reference: 32 on the Tensor engine, 16 on the others). */
+static inline int nki_index_group(enum nki_engine engine) {
+    return engine == NKI_ENGINE_TENSOR ? 32 : 16;
+}
 
 /* An access pattern: the elements at offset + sum(step[d] * i[d]), d outermost first. On chip
  * dimension 0 is the partition: element (i0, i1..) lies in partition `partition + step[0] * i0`, at

@@ -167,7 +167,7 @@ static void print_indirect(const struct printer *p, const struct nki_indirect *i
         buf_puts(out, "(indirect)");
     else
         print_ap(p, indirect->index);
-    buf_puts(out, indirect->vector ? " per partition" : "");
+    buf_puts(out, indirect->vector ? " per partition" : indirect->columns ? " per column" : "");
     buf_puts(out, indirect->skip_out_of_bounds ? " or none" : "");
 }
 
