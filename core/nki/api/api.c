@@ -310,6 +310,7 @@ static const struct value_module *api_module(struct interp *in, struct str path)
         {"neuronxcc.nki.language", "nki.language"},
         {"neuronxcc.nki.isa", "nki.isa"},
         {"nki.isa.constants", "nki.isa"},
+        {"neuronxcc.nki.isa.constants", "nki.isa"},
         {"neuronxcc.nki.typing", "nki.typing"},
         {"neuronxcc.nki.compiler", "nki.compiler"},
         {"neuronxcc.nki.compiler.sbuf", "sbuf"},

@@ -84,6 +84,7 @@ void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *option
     }
     nki_sort_findings(diags, first);
     map_free(&lint.told);
+    map_free(&lint.plain);
     mem_free_(lint.reached);
     map_free(&lint.aliases);
     map_free(&lint.bound);

@@ -76,17 +76,24 @@ static void check_used_name(struct lint *lint, const struct nki_node *node, stru
         [RELEASE_OLD] = {true, LINT_DEPRECATED},
     };
     const char *since = NULL;
+    bool is_plain = true;
+    if (map_find(&lint->plain, name))
+        return;
     for (const struct release_row *row = NULL; (row = release_next(row, &since));) {
         bool holds = lint_holds_since(lint, since);
-        if (row->change == RELEASE_NEW && !holds && release_names(row->name, name))
+        bool is_new = row->change == RELEASE_NEW && !holds && release_names(row->name, name);
+        bool is_old = rules[row->change].is_name && holds && str_is(name, row->name);
+        is_plain &= !is_new && !is_old;
+        if (is_new)
             report_newer(lint, node, name, since);
-        else if (rules[row->change].is_name && holds && str_is(name, row->name) &&
-                 !is_told(lint, row))
+        else if (is_old && !is_told(lint, row))
             lint_report(lint, rules[row->change].rule, nki_span_of(node),
                         (struct lint_detail){.name = name,
                                              .hint = row->instead,
                                              .since = row->change == RELEASE_OLD ? NULL : since});
     }
+    if (is_plain)
+        map_put(&lint->plain, name);
 }
 
 /* Whether a row is about an argument of this function. A row without a function is about all of nl

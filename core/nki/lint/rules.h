@@ -228,6 +228,7 @@ struct lint {
     struct map bound;       /* every name that the file binds anywhere */
     struct map loop_bodies; /* strict: functions passed to nl.fori_loop or while_loop */
     struct map told;        /* deprecated names that were reported */
+    struct map plain;       /* names that no row of releases.def is about */
     bool *reached;          /* by node id: what kernels of the compiler hold */
     size_t findings;
     bool imports_all; /* from x import * */

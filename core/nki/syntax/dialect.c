@@ -284,7 +284,15 @@ static struct nki_node *find_without_name(const struct nki_tree *tree, struct er
     return kernel;
 }
 
+/* Two kernels have two decorators. Most files have one, which need not be read for that. */
+static bool may_have_two_kernels(struct str text) {
+    const char *first = text.len ? memchr(text.at, '@', text.len) : NULL;
+    return first && memchr(first + 1, '@', (size_t)(text.at + text.len - first - 1));
+}
+
 void nki_print_other_kernels(const char *file, struct str text, struct buf *out) {
+    if (!may_have_two_kernels(text))
+        return;
     struct diag_list diags = {0};
     struct nki_tree *tree = nki_parse(file, text, &diags);
     struct candidates found = {.tree = tree};
