@@ -475,6 +475,41 @@ static void what_was_taken_back_is_done_again(void **unused) {
     tune_state_free(state);
 }
 
+static bool screen_tells(struct views *views, int rows, int cols, const char *text) {
+    struct tui_canvas *canvas = tui_canvas_new(rows, cols, false);
+    struct buf screen = {0};
+    views_draw(views, tui_area_all(canvas), REPLAY_START_MS);
+    tui_canvas_print(canvas, false, &screen);
+    bool tells = strstr(screen.at, text) != NULL;
+    buf_free(&screen);
+    tui_canvas_free(canvas);
+    return tells;
+}
+
+/* The log is on another page of a small terminal. */
+static void what_agents_handed_in_is_seen_at_what_comes_before(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_of("session.events", "planned", &now_ms);
+    struct views *views = views_that_act(state);
+    assert_false(screen_tells(views, 24, 80, "waits its turn"));
+    for (int i = 1; i <= 3; i++) {
+        struct buf json = {0};
+        buf_printf(&json,
+                   "{\"plan\": {\"key\": \"submission:%d\", \"title\": \"idea %d\", "
+                   "\"author\": \"agent/scout\"}, \"source\": \"x = %d\\n\"}",
+                   i, i, i);
+        tune_state_apply(state, state->seq + 1, now_ms, "submitted", json.at);
+        buf_free(&json);
+        assert_true(screen_tells(views, 24, 80, "agent/scout waits its turn"));
+        assert_true(screen_tells(views, 40, 120, "agent/scout waits its turn"));
+        assert_true(screen_tells(views, 24, 80, ": idea 1"));
+    }
+    assert_true(screen_tells(views, 24, 80, "agent/scout waits its turn, as 2 more: idea 1"));
+    views_free(views);
+    tune_state_free(state);
+}
+
 int main(void) {
     acts_begin();
     const struct CMUnitTest tests[] = {
@@ -490,6 +525,7 @@ int main(void) {
         cmocka_unit_test(two_columns_work_or_it_is_said_why_not),
         cmocka_unit_test(one_roof_for_all),
         cmocka_unit_test(going_back_says_that_a_plan_is_closed),
+        cmocka_unit_test(what_agents_handed_in_is_seen_at_what_comes_before),
         cmocka_unit_test(only_y_says_yes),
         cmocka_unit_test(undo_says_what_it_takes_back),
         cmocka_unit_test(a_wrong_kernel_has_no_speedup_in_the_history),

@@ -60,6 +60,25 @@ static const struct tune_rejection *rejection_of(const struct views *views,
     return same && (state->wait == TUNE_WAIT_REJECTED || planning) ? last : NULL;
 }
 
+/* What agents handed in meanwhile. They wait at the end, in their order. */
+static void draw_waiting(const struct tune_state *state, struct tui_area area, int row) {
+    struct tune_submission_view view;
+    size_t count = state->submissions.len, first = count;
+    while (first && tune_submission_look(state, (int)first, &view) &&
+           view.is == TUNE_SUBMISSION_QUEUED)
+        first--;
+    if (first == count)
+        return;
+    const struct tune_plan *plan = &state->submissions.at[first].plan;
+    const char *author = plan->author ? plan->author : "an agent";
+    const char *title = plan->title ? plan->title : "";
+    if (count - first == 1)
+        tui_say(tui_ink(area, TUI_DIM), row, 1, "%s waits its turn: %s", author, title);
+    else
+        tui_say(tui_ink(area, TUI_DIM), row, 1, "%s waits its turn, as %zu more: %s", author,
+                count - first - 1, title);
+}
+
 static void draw_plan(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     const struct tune_plan *plan = tune_lane_plan(state, views->lane);
@@ -93,7 +112,9 @@ static void draw_plan(struct views *views, struct tui_area area) {
     buf_free(&text);
     if (state->wait == TUNE_WAIT_GATE && state->wait_step == TUNE_STEP_PLAN)
         row = rows_field(fields, row, 11, "costs", plan_costs(views));
-    if (views_can(views, TUNE_ACT_CHOOSE_PLAN))
+    bool more = views_can(views, TUNE_ACT_CHOOSE_PLAN);
+    draw_waiting(state, area, row + (more || views_can(views, TUNE_ACT_TAKE_PLAN)) + 1);
+    if (more)
         tui_say(tui_ink(area, TUI_DIM), row + 1, 1, "%d more; P chooses among them",
                 (int)state->plans.len - 1);
     else if (views_can(views, TUNE_ACT_TAKE_PLAN))
