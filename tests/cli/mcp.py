@@ -423,6 +423,10 @@ class Mcp(unittest.TestCase):
         self.assertEqual(checked["verdict"]["compiles"], "no")
         self.assertTrue(checked["findings"][0]["line"])
         self.assertEqual(agent.tool("check", kernel=WIDE)["errors"], 0)
+        tile = "nl.ndarray((nl.par_dim(128), TILE_N), dtype=x.dtype, buffer=nl.sbuf)"
+        codes = [row["code"] for row in
+                 agent.tool("check", kernel=WIDE.replace("nl.add(a, b)", tile))["findings"]]
+        self.assertIn("hone-unwritten", codes)
         for cheat in (CHEATS[0], CHEATS[1], CHEATS[3]):
             codes = [row["code"] for row in agent.tool("check", kernel=cheat)["findings"]]
             self.assertTrue([code for code in codes if code.startswith("hone-candidate")], cheat)

@@ -457,15 +457,31 @@ static bool check_start(struct check *c, const struct nki_ap *ap) {
     return false;
 }
 
+/* A tile that is read before anything was written to it, wherever in it: a warning, once for each.
+ * Tiles that are written in part are looked at when the kernel is computed. */
+static void check_is_written(struct check *c, const struct device_operand *operand) {
+    const struct nki_storage *storage = c->program->storages.at[operand->ap->storage];
+    bool holds = c->written[operand->ap->storage] || storage->zeroed || storage->constant ||
+                 storage->input >= 0 || storage->space == NKI_HBM;
+    if (holds || !operand->is_src || operand->is_dst)
+        return;
+    c->written[operand->ap->storage] = true;
+    device_report(c->program, c->diags, DIAG_WARNING, c->instr->loc, "hone-unwritten",
+                  "%s reads %s, to which nothing was written; it holds anything",
+                  nki_op_name(c->op), storage_name(c, operand->ap));
+}
+
 static bool check_places(struct check *c) {
     struct device_operand operands[DEVICE_MAX_OPERANDS];
     size_t n = device_operands(c->image, (size_t)(c->instr - c->program->instrs.at), operands);
     bool ok = true;
+    bool waits = c->op == NKI_OP_CORE_BARRIER || c->op == NKI_OP_COLLECTIVE;
+    for (size_t k = 0; k < n && !waits; k++)
+        check_is_written(c, &operands[k]);
     for (size_t k = 0; k < n; k++) {
         c->written[operands[k].ap->storage] |= operands[k].is_dst && c->op != NKI_OP_CORE_BARRIER;
         ok &= check_access(c, &operands[k]);
-        bool moves = c->op == NKI_OP_CORE_BARRIER || c->op == NKI_OP_COLLECTIVE;
-        if (c->engine != NKI_ENGINE_DMA && !operands[k].is_index && !moves)
+        if (c->engine != NKI_ENGINE_DMA && !operands[k].is_index && !waits)
             ok &= check_start(c, operands[k].ap);
     }
     return ok;
