@@ -311,7 +311,13 @@ static void look_over(struct store *store, enum store_seal seal) {
                                  "event is missing at the end");
 }
 
-/* Who holds it may be about to begin it: two hones that are started at once. */
+/* Whoever holds it may be about to begin it: two hones that are started at once. First there is no
+ * file, then nothing in it. */
+static void file_await(const struct store *store) {
+    for (int i = 0; i < BEGIN_LOOKS && !file_exists(store->path); i++)
+        nanosleep(&(struct timespec){.tv_nsec = BEGIN_NS}, NULL);
+}
+
 static void begin_await(struct store *store) {
     for (int i = 0; i < BEGIN_LOOKS; i++) {
         if (store_number(store, "PRAGMA application_id", -1) > 0)
@@ -319,6 +325,7 @@ static void begin_await(struct store *store) {
         nanosleep(&(struct timespec){.tv_nsec = BEGIN_NS}, NULL);
     }
     (void)store_number(store, "SELECT count(*) FROM sqlite_master", -1); /* its tables as of now */
+    store_head_read(store->folder, &store->known_head);
 }
 
 static bool look_at(struct store *store, struct err *err) {
@@ -359,6 +366,8 @@ static bool connect_failed(struct store *store, struct err *err) {
 }
 
 bool store_db_open(struct store *store, struct err *err) {
+    if (store->read_only && store->holder)
+        file_await(store);
     store_head_read(store->folder, &store->known_head);
     if (is_emptied(store)) {
         store_damage_note(store, 1, "it is %s", file_exists(store->path) ? "empty" : "gone");
