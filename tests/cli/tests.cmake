@@ -73,7 +73,7 @@ set_tests_properties(cli/query PROPERTIES LABELS session TIMEOUT 300)
 # Agents that work on a session.
 add_test(NAME cli/mcp COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/mcp.py
          $<TARGET_FILE:hone>)
-set_tests_properties(cli/mcp PROPERTIES LABELS session TIMEOUT 600)
+set_tests_properties(cli/mcp PROPERTIES LABELS session TIMEOUT 1800)
 # Kernels that cheat; and of honest ones here some, all of them by the label bench.
 add_test(NAME cli/cheats COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/cheats.py
          $<TARGET_FILE:hone> 4)
