@@ -786,6 +786,8 @@ class Mcp(unittest.TestCase):
         plans = agent.tool("menu")["plans"]
         self.assertTrue(plans)
         best = min(plans, key=lambda plan: plan["latency"])
+        self.assertIn("key of menu's plans", agent.tool("propose", title="Mine", wait_s=0))
+        self.assertEqual(agent.tool("status")["submitted"], 0)
         agent.tool("propose", title="From the menu", strategy=best["key"], wait_s=0)
         bench.press(b"r")
         bench.press(b"let the agent try\r")

@@ -27,7 +27,8 @@ struct tune_proposer *tune_agents_new(void) CC_MUST_USE;
 /* A kernel with its plan, as an agent hands it in; `source` NULL: a plan alone, which the session's
  * proposer carries out when its turn comes, or an agent where there is none. It becomes an attempt
  * as a model's does: by the same gates, checks, budgets and decisions. The plan's key is not read;
- * its author is who hands it in. All is copied. Returns its number, from 1; or 0 and *err (usage),
+ * its author is who hands it in. A plan alone must name one of the rewriter's by `strategy` where
+ * the rewriter carries plans out. All is copied. Returns its number, from 1; or 0 and *err (usage),
  * which says what to do. It is in the log then, so no end of this process loses it. */
 int tune_session_submit(struct tune_session *session, const struct tune_plan *plan,
                         const char *source, struct err *err) CC_MUST_USE;

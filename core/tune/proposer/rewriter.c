@@ -518,6 +518,7 @@ struct tune_proposer *tune_rewriter_new(struct loop *loop) {
     rewriter->proposer = (struct tune_proposer){
         .name = "rewriter",
         .asks_nobody = true,
+        .by_key = true,
         .self = rewriter,
         .plan = plan,
         .rewrite = rewrite,

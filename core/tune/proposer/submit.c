@@ -79,13 +79,24 @@ static bool session_check(const struct tune_session *session, struct err *err) {
                    MOST_WAITING);
 }
 
+/* A plan alone that nobody here could carry out takes no person's time. */
+static bool carried_check(const struct tune_session *session, const struct tune_plan *plan,
+                          struct err *err) {
+    bool names_one = str_trim(str_of(plan->strategy ? plan->strategy : "")).len > 0;
+    return !session->proposer || !session->proposer->by_key || names_one ||
+           err_set(err, ERR_USAGE,
+                   "the built-in rewriter writes the kernels here, and it carries out its own "
+                   "plans only: \"strategy\" must be a key of menu's plans. For a plan of your own "
+                   "hand the kernel in with it: submit");
+}
+
 int tune_session_submit(struct tune_session *session, const struct tune_plan *plan,
                         const char *source, struct err *err) {
     int number = (int)session->state->submissions.len + 1;
     struct tune_plan own = *plan;
     char key[32];
     if (!session_check(session, err) || !plan_check(plan, err) ||
-        (source && !source_check(source, err)))
+        !(source ? source_check(source, err) : carried_check(session, plan, err)))
         return 0;
     snprintf(key, sizeof key, "submission:%d", number);
     own.key = key;

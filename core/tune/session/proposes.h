@@ -35,6 +35,7 @@ struct tune_proposer {
     bool draws;
     /* no prompt goes to anybody: it reads neither notes nor experiences */
     bool asks_nobody;
+    bool by_key;  /* carries out its own plans only, known by their keys */
     int parallel; /* requests at once, at most; 0: one */
     /* Answer with plans, best first; none means there is nothing left to propose. */
     void (*plan)(void *self, const struct tune_context *context, struct tune_reply *reply);
