@@ -9,7 +9,6 @@
 #include "tune/drive/private.h"
 
 #define FOLLOW_MS 500          /* between two looks */
-#define SOON_MS 1              /* where a look left some */
 #define MOST ((size_t)8 << 20) /* bytes of events that a look takes */
 
 struct followed {
@@ -19,7 +18,8 @@ struct followed {
 /* While a look is under way all but the session belongs to the worker. */
 struct tune_follow {
     struct tune_session *session; /* NULL: it is closed */
-    struct loop_timer *timer;     /* of the next look; NULL: one is under way */
+    struct loop_timer *timer;     /* of the next look */
+    bool looks;                   /* one is under way */
     char *folder;
     struct store *store; /* the worker's; NULL: not yet open */
     int64_t after;       /* the last event that the session has */
@@ -89,6 +89,7 @@ static void look_begin(void *data);
 static void on_look(void *data) {
     struct tune_follow *follow = data;
     struct tune_session *session = follow->session;
+    follow->looks = false;
     if (!session) {
         follow_free(follow);
         return;
@@ -100,8 +101,8 @@ static void on_look(void *data) {
                            &(struct store_event){at->seq, at->wall_ms, follow->texts.at + at->type,
                                                  follow->texts.at + at->payload});
     }
-    follow->timer =
-        loop_timer_start(session->loop, follow->more ? SOON_MS : FOLLOW_MS, 0, look_begin, follow);
+    if (follow->more)
+        look_begin(follow);
     if (news && session->changed)
         session->changed(session->changed_context);
 }
@@ -109,7 +110,9 @@ static void on_look(void *data) {
 static void look_begin(void *data) {
     struct tune_follow *follow = data;
     const struct tune_state *state = follow->session->state;
-    follow->timer = NULL;
+    if (follow->looks) /* the disk has not answered yet */
+        return;
+    follow->looks = true;
     follow->after = state->seq;
     follow->is_held = state->held_by != NULL;
     follow->left = follow->more = false;
@@ -124,7 +127,8 @@ void tune_follow_begin(struct tune_session *session) {
     struct tune_follow *follow = mem_alloc(1, sizeof *follow);
     *follow = (struct tune_follow){.session = session,
                                    .folder = mem_strdup(store_folder(session->store))};
-    follow->timer = loop_timer_start(session->loop, FOLLOW_MS, 0, look_begin, follow);
+    /* A timer that repeats does not keep the loop busy. */
+    follow->timer = loop_timer_start(session->loop, FOLLOW_MS, FOLLOW_MS, look_begin, follow);
     session->follow = follow;
 }
 
@@ -134,8 +138,7 @@ void tune_follow_end(struct tune_session *session) {
     if (!follow)
         return;
     follow->session = NULL;
-    if (!follow->timer)
-        return; /* the look that is under way frees it */
     loop_timer_stop(follow->timer);
-    follow_free(follow);
+    if (!follow->looks) /* else the look frees it */
+        follow_free(follow);
 }
