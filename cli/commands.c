@@ -176,8 +176,8 @@ static const struct cli_option sim_options[] = {
 };
 
 static const struct cli_option check_options[] = {
-    OPTION_REFERENCE, OPTION_RELEASE, OPTION_DEVICE, OPTION_KERNEL_NAME, OPTION_INPUT,
-    OPTION_STRICT,    OPTION_JUNIT,   OPTION_JSON,   OPTIONS_END,
+    OPTION_REFERENCE, OPTION_RELEASE, OPTION_DEVICE, OPTION_LNC,  OPTION_KERNEL_NAME,
+    OPTION_INPUT,     OPTION_STRICT,  OPTION_JUNIT,  OPTION_JSON, OPTIONS_END,
 };
 
 static const struct cli_option lift_options[] = {

@@ -220,12 +220,20 @@ static int read_launch(const struct cli *cli, struct cli_job *job) {
     return CLI_OK;
 }
 
+/* Under which path findings are told and modules looked for: lines of an attempt are not those of
+ * the file that is there now. */
+static const char *path_of(const struct cli *cli, struct cli_job *job) {
+    const char *as = cli_value(cli, "as");
+    if (!as && job->attempt.source)
+        buf_printf(&job->path, "%s#%d", job->task->kernel_path, job->attempt.attempt);
+    return as ? as : job->path.len ? job->path.at : job->task->kernel_path;
+}
+
 int cli_job_open(const struct cli *cli, struct cli_job *job) {
     struct err err = {0};
     if (!open_task(cli, job, &err))
         return cli_fail(cli, &err);
-    const char *as = cli_value(cli, "as");
-    job->job.kernel_path = as ? as : job->task->kernel_path;
+    job->job.kernel_path = path_of(cli, job);
     job->job.kernel_text = job->task->kernel_text;
     job->job.reference_path = job->task->reference_path;
     job->job.model = job->task->model;
@@ -256,6 +264,7 @@ void cli_job_close(struct cli_job *job) {
     tune_session_kernel_free(&job->attempt);
     free(job->function);
     buf_free(&job->others);
+    buf_free(&job->path);
     config_free(job->config);
     for (size_t i = 0; i < job->files.len; i++)
         free(job->files.at[i]);
@@ -273,13 +282,19 @@ static struct str line_of(const struct task *task, int number) {
     return line;
 }
 
+/* The kernel's own text: its file, or an attempt at it ("kernel.py#3"). */
+static bool is_kernel(const struct task *task, const char *file) {
+    size_t len = strlen(task->kernel_path);
+    return !strncmp(file, task->kernel_path, len) && (!file[len] || file[len] == '#');
+}
+
 /* Prints the source line and a mark under the span. Tabs stay, so that the mark is in the right
  * column. */
 static void print_source(const struct diag *diag, const struct task *task, struct buf *out) {
     struct str line = line_of(task, diag->line);
     size_t column = (size_t)diag->column;
     if (!line.at || !column || column > line.len + 1 || line.len > 500 ||
-        strcmp(diag->file, task->kernel_path) != 0)
+        !is_kernel(task, diag->file))
         return;
     buf_printf(out, "%6d | ", diag->line);
     buf_add(out, line.at, line.len);

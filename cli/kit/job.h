@@ -17,6 +17,7 @@ struct cli_job {
     char *function;    /* what the task's session names as its kernel; NULL: nothing */
     struct buf others; /* kernels of the file that could have been meant; empty: one was named, or
                         * there is no doubt */
+    struct buf path;   /* under which an attempt's findings are told; empty: no attempt */
     VEC(struct runner_input) inputs;
     VEC(char *) files; /* holds the names that inputs point to */
     int64_t seeds[TASK_MAX_SEEDS];

@@ -4,6 +4,7 @@
  * and speed. */
 #include "rewrite/private.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -194,6 +195,13 @@ static void try_singles(struct ranking *ranking, const struct rewrite_model *mod
             try_site(ranking, model, &model->sites.at[i]);
 }
 
+/* "Keep w in SBUF, then move add_14 to GpSimd": a word with capitals keeps them. */
+static const char *within_sentence(struct arena *arena, const char *first, const char *second) {
+    bool is_word = isupper((unsigned char)second[0]) && islower((unsigned char)second[1]);
+    char begin = is_word ? (char)tolower((unsigned char)second[0]) : second[0];
+    return begin ? arena_printf(arena, "%s, then %c%s", first, begin, second + 1) : first;
+}
+
 /* Edits of what the first edit gives: "a, then b" where b is faster than the kernel as it is. */
 static void try_seconds(struct ranking *ranking, const struct rewrite_model *model,
                         const struct rewrite_site *first, struct str source) {
@@ -209,9 +217,11 @@ static void try_seconds(struct ranking *ranking, const struct rewrite_model *mod
         const struct rewrite_site *second = &after->sites.at[i];
         struct rewrite_site both = *first;
         both.key = arena_printf(arena, "%s+%s", first->key, second->key);
-        both.title = arena_printf(arena, "%s, then %s", first->title, second->title);
+        both.title = within_sentence(arena, first->title, second->title);
         both.what = arena_printf(arena, "%s %s", first->what, second->what);
-        both.why = arena_printf(arena, "%s %s", first->why, second->why);
+        both.why = strcmp(first->why, second->why) == 0
+                       ? first->why
+                       : arena_printf(arena, "%s %s", first->why, second->why);
         if (!is_closed(ranking, both.key))
             try_site(ranking, model, &both);
     }

@@ -49,7 +49,8 @@ struct timeline {
     VEC(struct timeline_wait) waits;
     struct timeline_queue queues[TIMELINE_QUEUES];
     int n_queues, cols; /* cols: as drawn last */
-    double end;         /* ns */
+    double end;         /* ns; of the axis */
+    double own_end;     /* of what is shown on it */
     struct tui_busy window;
 };
 

@@ -116,6 +116,7 @@ static void finish(struct timeline *timeline, const struct tune_attempt *attempt
     timeline->text = NULL;
     if (attempt->latency_us * 1e3 < LONGEST_END * timeline->end)
         timeline->end = fmax(timeline->end, attempt->latency_us * 1e3);
+    timeline->own_end = timeline->end;
     timeline->window = (struct tui_busy){0, timeline->end};
 }
 
@@ -259,12 +260,15 @@ void profile_timeline_path(struct views *views, int step) {
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-static double busy_share(const struct timeline_queue *queue, struct tui_busy window) {
+/* Of the part of the window that the attempt takes: the axis may be that of a longer one. */
+static double busy_share(const struct timeline *timeline, const struct timeline_queue *queue,
+                         struct tui_busy window) {
     double sum = 0;
+    window.end = fmin(window.end, timeline->own_end);
     for (size_t i = 0; i < queue->busy.len; i++)
         sum += fmax(0, fmin(queue->busy.at[i].end, window.end) -
                            fmax(queue->busy.at[i].start, window.start));
-    return window.end > window.start ? sum / (window.end - window.start) * 100 : NAN;
+    return window.end > window.start ? sum / (window.end - window.start) * 100 : 0;
 }
 
 static void draw_queue(struct views *views, struct tui_area area, int index) {
@@ -280,7 +284,7 @@ static void draw_queue(struct views *views, struct tui_area area, int index) {
     tui_fill(tui_ink(area, TUI_BAR_OTHER), plot, "·");
     tui_chart_busy(tui_area_part(area, plot), queue->busy.at, queue->busy.len, timeline->window,
                    roles[MIN_OF(index, (int)COUNT_OF(roles) - 1)]);
-    tui_say_right(area, 0, area.cols - 1, "%.0f %%", busy_share(queue, timeline->window));
+    tui_say_right(area, 0, area.cols - 1, "%.0f %%", busy_share(timeline, queue, timeline->window));
     const struct timeline_span *span = here ? span_here(views) : NULL;
     if (!span)
         return;
@@ -347,7 +351,7 @@ static void draw_other(struct views *views, struct tui_area area, int row,
         tui_chart_busy(tui_area_part(line, plot), queue->busy.at, queue->busy.len, shown->window,
                        TUI_BAR_OTHER);
         tui_say_right(tui_ink(line, TUI_DIM), 0, area.cols - 1, "%.0f %%",
-                      busy_share(queue, shown->window));
+                      busy_share(other, queue, shown->window));
     }
 }
 

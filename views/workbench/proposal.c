@@ -15,9 +15,10 @@ void pane_proposal_note(const struct views *views, struct buf *note) {
     }
     int added = 0, removed = 0, left = 0;
     for (size_t i = 0; i < candidate->hunks.len; i++) {
-        added += candidate->hunks.at[i].new_count;
-        removed += candidate->hunks.at[i].old_count;
-        left += candidate->hunks.at[i].left;
+        const struct tune_hunk *hunk = &candidate->hunks.at[i];
+        added += hunk->left ? 0 : hunk->new_count;
+        removed += hunk->left ? 0 : hunk->old_count;
+        left += hunk->left;
     }
     if (candidate->attempt >= 0)
         buf_printf(note, "#%d", candidate->attempt);
