@@ -201,7 +201,9 @@ static void expect_messages(const char *source, const char *messages) {
     struct nki_lint_options options = {.generation = NKI_GEN3};
     nki_lint(tree, &options, &diags);
     for (size_t i = 0; i < diags.all.len; i++)
-        buf_printf(&found, "%d: %s\n", diags.all.at[i].line, diags.all.at[i].message);
+        buf_printf(&found, "%d: %s%s\n", diags.all.at[i].line,
+                   diags.all.at[i].severity == DIAG_ERROR ? "" : "perhaps ",
+                   diags.all.at[i].message);
     assert_string_equal(found.at ? found.at : "", messages);
     buf_free(&found);
     nki_tree_free(tree);
@@ -213,19 +215,20 @@ static void names_of_no_release_are_told_all_at_once(void **state) {
     expect_messages("import nki, nki.isa as nisa, nki.language as nl\n"
                     "from nki.language import ndarry\n"
                     "import nki.collectives as nccl\n"
-                    "@nki.jti\n"
+                    "@nki.jit\n"
                     "def k(a):\n"
-                    "  if a: return nl.copyy(a)\n"
                     "  nisa.exponentiall(a)\n"
                     "  nccl.all_gathr(a)\n"
                     "  nl.wholly_unknown(a)\n",
                     "2: there is no name 'nki.language.ndarry'; did you mean 'ndarray'?\n"
-                    "4: there is no name 'nki.jti'; did you mean 'jit'?\n"
-                    "6: there is no name 'nki.language.copyy'; did you mean 'copy'?\n"
-                    "7: there is no name 'nki.isa.exponentiall'\n" /* exponential is trn3's */
-                    "8: there is no name 'nki.collectives.all_gathr'; did you mean "
+                    "6: there is no name 'nki.isa.exponentiall'\n" /* exponential is trn3's */
+                    "7: there is no name 'nki.collectives.all_gathr'; did you mean "
                     "'all_gather'?\n"
-                    "9: there is no name 'nki.language.wholly_unknown'\n");
+                    "8: there is no name 'nki.language.wholly_unknown'\n");
+    expect_messages("import nki\n"
+                    "@nki.jti\n"
+                    "def k(a): pass\n",
+                    "2: there is no name 'nki.jti'; did you mean 'jit'?\n");
     expect_messages("from neuronxcc import nki\n"
                     "import neuronxcc.nki.language as nl\n"
                     "@nki.jit\n"
@@ -234,6 +237,33 @@ static void names_of_no_release_are_told_all_at_once(void **state) {
                     "def host(a):\n"
                     "  return nl.stor(a)\n",
                     "5: there is no name 'nki.language.lod'; did you mean 'load'?\n");
+}
+
+/* A branch that is not taken, a function that is not called: the compiler would not see the name.
+ */
+static void names_that_a_run_may_pass_by_are_warned_about(void **state) {
+    (void)state;
+    expect_messages("import nki, nki.language as nl\n"
+                    "def certain(a): return nl.copyy(a)\n"
+                    "def perhaps(a): return nl.copyy(a)\n"
+                    "def never(a): return nl.copyy(a) or nl.wholly_unknown(a)\n"
+                    "@nki.jit\n"
+                    "def k(a, flag=nl.lod):\n"
+                    "  t = certain(a)\n"
+                    "  if nl.loda(a): t = perhaps(a)\n"
+                    "  t = flag and nl.stor(a)\n"
+                    "  for i in range(2): nl.stoore(t)\n"
+                    "  if flag: return nl.lod(a)\n"
+                    "  nl.ndarry(t), nl.wholly_unknown(t)\n",
+                    "2: there is no name 'nki.language.copyy'; did you mean 'copy'?\n"
+                    "3: perhaps there is no name 'nki.language.copyy'; did you mean 'copy'?\n"
+                    "6: there is no name 'nki.language.lod'; did you mean 'load'?\n"
+                    "8: there is no name 'nki.language.loda'; did you mean 'load'?\n"
+                    "9: perhaps there is no name 'nki.language.stor'; did you mean 'store'?\n"
+                    "10: there is no name 'nki.language.stoore'; did you mean 'store'?\n"
+                    "11: perhaps there is no name 'nki.language.lod'; did you mean 'load'?\n"
+                    "12: perhaps there is no name 'nki.language.ndarry'; did you mean "
+                    "'ndarray'?\n");
 }
 
 static void names_that_a_kernel_asks_for_first_are_no_mistakes(void **state) {
@@ -288,6 +318,7 @@ int main(void) {
         cmocka_unit_test(without_strict_mode_the_subset_is_no_matter),
         cmocka_unit_test(messages_name_what_was_found),
         cmocka_unit_test(names_of_no_release_are_told_all_at_once),
+        cmocka_unit_test(names_that_a_run_may_pass_by_are_warned_about),
         cmocka_unit_test(names_that_a_kernel_asks_for_first_are_no_mistakes),
         cmocka_unit_test(nothing_is_said_about_a_file_that_does_not_parse),
         cmocka_unit_test(rules_have_codes_of_their_own_and_help),

@@ -37,8 +37,8 @@ void lint_report(struct lint *lint, enum lint_rule rule, struct nki_span span,
         buf_printf(&text, " since %s", detail.since);
     if (detail.hint)
         buf_printf(&text, "; %s", detail.hint);
-    nki_report(lint->tree, lint->diags, rules[rule].severity, span, rules[rule].code, "%s",
-               text.at);
+    nki_report(lint->tree, lint->diags, detail.is_mild ? DIAG_WARNING : rules[rule].severity, span,
+               rules[rule].code, "%s", text.at);
     buf_free(&text);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of NKI's modules that there are in no release, all of them at once and without running the
- * kernel. */
+ * kernel: an error where every run reaches the name, a warning where it looks like a slip of the
+ * pen. */
 #include "nki/lint/allow.h"
 #include "nki/lint/rules.h"
 
@@ -64,19 +65,69 @@ static bool is_asked_for(const struct lint *lint, const struct nki_node *node, s
     return false;
 }
 
-/* Whether the function that holds a node reaches it in every run. Compilers that do not run the
- * file pass over its imports. */
-static bool is_certain(const struct nki_node *node) {
-    if (node->kind == NKI_ALIAS)
+/* What a run may pass by: a branch, a loop that may have no round, what follows an and or an or. */
+static bool is_optional(const struct nki_node *node) {
+    const struct nki_node *parent = node->parent;
+    switch (parent->kind) {
+    case NKI_IF: return node != parent->if_.test;
+    case NKI_IF_EXP: return node != parent->if_exp.test;
+    case NKI_WHILE:
+    case NKI_LAMBDA: return true;
+    case NKI_BOOL_OP: return parent->bool_op.values.at[0] != node;
+    default: return false;
+    }
+}
+
+/* Whether the function may end before it comes to the node. */
+static bool is_left_before(const struct lint *lint, const struct nki_node *function,
+                           const struct nki_node *node) {
+    for (uint32_t i = function->id; i < node->id; i++) {
+        const struct nki_node *other = lint->tree->nodes[i];
+        if ((other->kind == NKI_RETURN || other->kind == NKI_RAISE) &&
+            nki_enclosing(other, NKI_FUNCTION_DEF) == function && !nki_contains(other, node))
+            return true;
+    }
+    return false;
+}
+
+enum { CALLS_DEEP = 6 }; /* functions that a call is followed through */
+
+static bool is_certain_at(const struct unknown *unknown, const struct nki_node *node, int depth);
+
+static bool is_called(const struct unknown *unknown, const struct nki_node *function, int depth) {
+    const struct lint *lint = unknown->lint;
+    if (nki_kernel_decorator(function) || function == lint->options->kernel)
+        return true;
+    for (uint32_t i = 0; depth > 0 && i < lint->tree->n_nodes; i++) {
+        const struct nki_node *node = lint->tree->nodes[i];
+        if (lint->reached[i] && node->kind == NKI_CALL && node->call.func->kind == NKI_NAME &&
+            str_equal(node->call.func->name.id, function->function_def.name) &&
+            is_certain_at(unknown, node, depth - 1))
+            return true;
+    }
+    return false;
+}
+
+static bool is_certain_at(const struct unknown *unknown, const struct nki_node *node, int depth) {
+    const struct nki_node *function = nki_enclosing(node, NKI_FUNCTION_DEF);
+    if (!function || is_left_before(unknown->lint, function, node))
         return false;
-    for (; node && node->kind != NKI_FUNCTION_DEF; node = node->parent)
-        if (node->kind == NKI_IF || node->kind == NKI_IF_EXP || node->kind == NKI_LAMBDA)
+    if (node->id < function->function_def.body.at[0]->id)
+        return true; /* a decorator, a default */
+    for (; node != function; node = node->parent)
+        if (is_optional(node))
             return false;
-    return true;
+    return is_called(unknown, function, depth);
+}
+
+/* Whether every run of a kernel reaches the node. Compilers that do not run the file pass over its
+ * imports. */
+static bool is_certain(const struct unknown *unknown, const struct nki_node *node) {
+    return node->kind != NKI_ALIAS && is_certain_at(unknown, node, CALLS_DEEP);
 }
 
 static void report(struct unknown *unknown, const struct nki_node *node, struct str module,
-                   struct str name) {
+                   struct str name, bool is_mild) {
     struct buf full = {0};
     char hint[100];
     const char *near = nki_name_near(module, name, &unknown->profile);
@@ -85,7 +136,8 @@ static void report(struct unknown *unknown, const struct nki_node *node, struct 
     buf_printf(&full, STR_FMT "." STR_FMT, STR_ARG(module), STR_ARG(name));
     snprintf(hint, sizeof hint, "did you mean '%.60s'?", near ? near : "");
     lint_report(unknown->lint, LINT_UNKNOWN, span,
-                (struct lint_detail){.name = buf_str(&full), .hint = near ? hint : NULL});
+                (struct lint_detail){
+                    .name = buf_str(&full), .hint = near ? hint : NULL, .is_mild = is_mild});
     buf_free(&full);
 }
 
@@ -93,9 +145,10 @@ static void check(struct unknown *unknown, const struct nki_node *node, const st
                   struct str name) {
     if (!module || is_known(unknown, module, name) || is_asked_for(unknown->lint, node, name))
         return;
-    if (nki_name_near(str_of(module->name), name, &unknown->profile) ||
-        (module->is_whole && is_certain(node)))
-        report(unknown, node, str_of(module->name), name);
+    bool has_near = nki_name_near(str_of(module->name), name, &unknown->profile) != NULL;
+    bool is_reached = is_certain(unknown, node);
+    if (has_near || (module->is_whole && is_reached))
+        report(unknown, node, str_of(module->name), name, !is_reached && node->kind != NKI_ALIAS);
 }
 
 static const struct module *module_named(struct str name) {

@@ -239,6 +239,7 @@ struct lint_detail {
     struct str name;   /* replaces "{}" */
     const char *hint;  /* added after a semicolon */
     const char *since; /* the version of nki with which this began; added before the hint */
+    bool is_mild;      /* a warning, whatever the rule says */
 };
 void lint_report(struct lint *lint, enum lint_rule rule, struct nki_span span,
                  struct lint_detail detail);
