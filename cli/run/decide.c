@@ -119,6 +119,31 @@ static bool key_take(struct tune_action *action, struct str key, const cJSON *va
     return text_take(action, value);
 }
 
+/* Whether a decision takes a key: one that it does not know would be passed over, and what it was
+ * to say with it. */
+static bool knows(const struct decision *decision, const char *name) {
+    struct str rest = str_of(decision->keys), key;
+    if (!strcmp(name, "decision"))
+        return true;
+    while (str_next(&rest, ' ', &key)) {
+        key.len -= str_ends(key, "!");
+        if (str_is(key, name))
+            return true;
+    }
+    return false;
+}
+
+static bool keys_check(const struct decision *decision, const cJSON *object, struct err *err) {
+    for (const cJSON *key = object->child; key; key = key->next) {
+        if (!knows(decision, key->string))
+            return err_set(err, ERR_USAGE, "%s takes no \"%.60s\"", decision->name, key->string);
+        for (const cJSON *other = key->next; other; other = other->next)
+            if (!strcmp(key->string, other->string))
+                return err_set(err, ERR_USAGE, "\"%.60s\" stands there twice", key->string);
+    }
+    return true;
+}
+
 static bool keys_take(const struct decision *decision, const cJSON *object,
                       struct tune_action *action, struct err *err) {
     struct str rest = str_of(decision->keys), key;
@@ -174,7 +199,8 @@ void run_decide(struct run *run, struct str line) {
         return;
     }
     const struct decision *decision = find(object, &err);
-    bool done = decision && keys_take(decision, object, &action, &err) &&
+    bool done = decision && keys_check(decision, object, &err) &&
+                keys_take(decision, object, &action, &err) &&
                 tune_session_act(run->session, &action, &err);
     if (done && action.kind == TUNE_ACT_SEND)
         run->shown = -1;

@@ -102,6 +102,8 @@ class Decisions(unittest.TestCase):
                            ('{"decision": "approve"} and more', "on one line"),
                            ('{"decision": "approve"}\0', "on one line"),
                            ('{"decision": "revert", "attempt": 0.5}', "cannot be read"),
+                           ('{"decision": "approve", "attmpt": 3}', 'takes no "attmpt"'),
+                           ('{"decision": "reject", "reason": "a", "reason": "b"}', "twice"),
                            ('{"decision": "send", "call": 1}', "makes no sense now"),
                            ('{"decision": "\\u001b[2J"}', "no decision"), ("[" * 3000, "line")):
             self.line(line)
