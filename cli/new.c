@@ -211,7 +211,7 @@ static void print_step(const struct schedule_step *step) {
     if (step->saved_us > 0)
         printf("saves %.1f us", step->saved_us);
     else
-        printf("makes way for another step");
+        printf("for later steps");
     struct buf text = {0};
     schedule_step_print(step, "reference", &text);
     cli_say(stdout, ": %s\n", text.at);

@@ -90,7 +90,7 @@ static void print_step(const struct rewrite_anew *anew, struct buf *out,
         buf_puts(out, "; saves ");
         print_us(out, step->saved_us);
     } else {
-        buf_puts(out, "; makes way for another step");
+        buf_puts(out, "; saves nothing by itself, later steps need it");
     }
     buf_putc(out, '.');
 }

@@ -105,7 +105,7 @@ void schedule_step_print(const struct schedule_step *step, const char *source, s
     write_subject_print(step->title, out);
     buf_puts(out, ": ");
     write_value_print(step->title, step->to, out);
-    buf_puts(out, ", not ");
+    buf_puts(out, " rather than ");
     write_value_print(step->title, step->from, out);
     if (*step->note)
         buf_printf(out, " (%s)", step->note);

@@ -152,8 +152,8 @@ class New(Writing):
                 steps = re.findall(r"^  \w+\.\w+ +-?\d+ -> -?\d+  (.*)$", said, re.M)
                 self.assertTrue(steps, said)
                 for step in steps:  # in words, with no number of a choice left
-                    self.assertRegex(step, r"^(saves [\d.]+ us|makes way for another step): line "
-                                     r"\d+ of the reference, [^()]+: [^()]+, not [^()]+$")
+                    self.assertRegex(step, r"^(saves [\d.]+ us|for later steps): line "
+                                     r"\d+ of the reference, [^()]+: [^()]+ rather than [^()]+$")
                 self.assertIn("correct   yes: 5 seeds", said)
 
     def test_a_wrong_budget_is_refused(self):
