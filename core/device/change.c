@@ -117,7 +117,7 @@ double device_time_change(const struct device_image *image,
                           const struct device_constants *constants,
                           const struct device_change *change, struct err *err) {
     const struct place *place = place_find(change->to);
-    struct compile_change buffers = {COMPILE_CHANGE_BUFFER, 0, change->line, NKI_OP_COUNT};
+    struct compile_change buffers = {COMPILE_CHANGE_BUFFER, 0, change->line, NKI_OP_COUNT, 0};
     if (!first_op(image->program, change->line)) {
         err_set(err, ERR_USAGE, "nothing runs on line %u of the kernel", change->line);
         return 0;

@@ -54,8 +54,9 @@ double device_time_change(const struct device_image *image,
                           const struct device_constants *constants,
                           const struct device_change *change, struct err *err) CC_MUST_USE;
 /* Times changes of the lines that the critical path has most of, and adds them to the causes: each
- * on the other engines that can run it, and tiles that are waited for in two buffers. `constants`
- * as for the causes. Nothing for programs of more than 100 000 instructions or with folds. */
+ * on the other engines that can run it, or away; tiles that are waited for in two buffers; larger
+ * transfers; room for everything. `constants` as for the causes. Of more than 100 000 instructions
+ * most rounds of loops are left out; nothing where the schedule does not become steady then. */
 void device_causes_try(struct device_causes *causes, const struct device_image *image,
                        const struct device_constants *constants);
 

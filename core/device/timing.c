@@ -10,6 +10,8 @@
  * when it was not found in fewer rounds. */
 #define LEAST_SHORTER 7
 #define LEAST_AGAIN 10
+#define MOST_WHOLE \
+    100000u /* instructions: changes of longer programs are timed in a part of them */
 
 /* A shorter program with the same schedule, as far as that is steady; false: there is none. */
 static bool shorten(const struct device_image *image, uint32_t rounds,
@@ -69,6 +71,24 @@ struct device_causes *device_causes_of(const struct device_image *image,
             return causes;
     }
     return causes_make(image, constants, false);
+}
+
+/* Of a long program what is left of it with most rounds left out, where that was steady before. */
+void device_causes_try(struct device_causes *causes, const struct device_image *image,
+                       const struct device_constants *constants) {
+    struct device_kernel shorter;
+    size_t most = image->program->folds.len ? SIZE_MAX : MOST_WHOLE;
+    uint32_t rounds = device_fold_rounds(NULL);
+    bool tried = image->program->instrs.len <= most;
+    if (tried)
+        causes_try(causes, image, constants);
+    while (!tried && rounds && shorten(image, rounds, &shorter)) {
+        tried = time_latency(shorter.image, constants) > 0;
+        if (tried)
+            causes_try(causes, shorter.image, constants);
+        rounds = device_fold_rounds(shorter.program);
+        device_kernel_free(&shorter);
+    }
 }
 
 struct device_profile *device_time(const struct device_image *image) {

@@ -13,7 +13,7 @@
 #define MOST_BUFFERS 3   /* tiles that get another buffer */
 #define MOST_WITHOUT 2   /* lines that are left away */
 #define LEAST_SHARE 0.03 /* of the latency, on the critical path */
-#define MOST_INSTRUCTIONS 100000u
+#define LEAST_GAIN 0.005 /* of the latency: less is not told of joined transfers */
 
 struct what_if {
     struct device_causes *causes;
@@ -36,7 +36,7 @@ static void tell(struct what_if *w, const char *change, double us) {
 static struct compile_change change_at(enum compile_change_kind kind,
                                        const struct device_spot *spot) {
     return (struct compile_change){kind, spot->file, spot->line,
-                                   (uint16_t)nki_op_find(str_of(spot->op))};
+                                   (uint16_t)nki_op_find(str_of(spot->op)), 0};
 }
 
 /* ---- another engine ------------------------------------------------------------------------- */
@@ -62,7 +62,8 @@ static double on_engine(const struct what_if *w, const struct device_spot *spot,
             changed.instrs.at[i].engine = (uint8_t)engine;
     struct device_image *image = device_load(&changed, w->image->generation, &told);
     if (image)
-        us = device_time_latency(image, w->constants);
+        us = program->folds.len ? time_latency(image, w->constants)
+                                : device_time_latency(image, w->constants);
     device_unload(image);
     diag_free(&told);
     free(changed.instrs.at);
@@ -125,7 +126,55 @@ static void try_buffers(struct what_if *w) {
     }
 }
 
-/* ---- without a line, with more room ------------------------------------- */
+/* ---- larger transfers ----------------------------------------------------------------------- */
+
+#define MOST_JOINED 2 /* lines whose transfers are joined */
+
+static void bytes_print(struct buf *out, double bytes) {
+    if (bytes >= 1048576)
+        buf_printf(out, "%.3g MiB", bytes / 1048576);
+    else if (bytes >= 1024)
+        buf_printf(out, "%.3g KiB", bytes / 1024);
+    else
+        buf_printf(out, "%.0f B", bytes);
+}
+
+/* The bytes that the first transfer at that place moves. */
+static double transfer_bytes(const struct what_if *w, const struct device_spot *spot) {
+    const struct nki_program *program = w->image->program;
+    for (size_t i = 0; i < program->instrs.len; i++) {
+        const struct nki_operand *dst = &program->instrs.at[i].operands[NKI_DST];
+        if (is_at(program, &program->instrs.at[i], spot) && dst->kind == NKI_OPERAND_AP)
+            return (double)nki_ap_count(dst->ap) * (double)dtype_bytes(dst->ap->dtype);
+    }
+    return 0;
+}
+
+/* So many transfers in a row as one; the latency then, 0: they cannot be, or bring nothing. */
+static double join(const struct what_if *w, const struct device_spot *spot, uint16_t times) {
+    struct compile_change change = change_at(COMPILE_CHANGE_JOINED, spot);
+    change.times = times;
+    double us = time_latency_changed(w->image, w->constants, &change);
+    return us < w->causes->latency_us * (1 - LEAST_GAIN) ? us : 0;
+}
+
+/* Two as one, or four where that is better still. */
+static void try_joined(struct what_if *w, const struct device_spot *spot) {
+    double bytes = transfer_bytes(w, spot);
+    struct buf text = {0};
+    if (w->causes->sbuf_bytes + tile_bytes(w, spot) > w->causes->sbuf_room)
+        return;
+    double two = join(w, spot, 2), four = two > 0 ? join(w, spot, 4) : 0;
+    bool better = four > 0 && four < two * (1 - LEAST_GAIN);
+    buf_printf(&text, "line %u %s in transfers of ", spot->line, spot->op);
+    bytes_print(&text, bytes * (better ? 4 : 2));
+    buf_puts(&text, " instead of ");
+    bytes_print(&text, bytes);
+    tell(w, arena_strndup(w->causes->arena, text.at, text.len), better ? four : two);
+    buf_free(&text);
+}
+
+/* ---- without a line, with more room --------------------------------------------------------- */
 
 static bool is_spill(const struct device_spot *spot) {
     return nki_op_find(str_of(spot->op)) >= NKI_OP_COUNT;
@@ -148,13 +197,15 @@ static void try_room(struct what_if *w) {
 }
 
 static void try_lines(struct what_if *w) {
-    int without = 0;
+    int without = 0, joined = 0;
     for (size_t i = 0; i < w->lines.len; i++) {
         const struct device_spot *spot = &w->lines.at[i].spot;
         if (!counts(w, i) || is_spill(spot))
             continue;
         if (without++ < MOST_WITHOUT)
             try_without(w, spot);
+        if (nki_op_find(str_of(spot->op)) == NKI_OP_DMA_COPY && joined++ < MOST_JOINED)
+            try_joined(w, spot);
     }
 }
 
@@ -165,11 +216,9 @@ static int by_latency(const void *a, const void *b) {
     return x->us < y->us ? -1 : x->us > y->us;
 }
 
-void device_causes_try(struct device_causes *causes, const struct device_image *image,
-                       const struct device_constants *constants) {
+void causes_try(struct device_causes *causes, const struct device_image *image,
+                const struct device_constants *constants) {
     struct what_if w = {.causes = causes, .image = image, .constants = constants};
-    if (image->program->instrs.len > MOST_INSTRUCTIONS || image->program->folds.len)
-        return;
     causes_sums(causes, 0, false, &w.lines);
     for (size_t i = 0; i < w.lines.len && i < MOST_LINES; i++)
         if (counts(&w, i))

@@ -12,6 +12,11 @@ struct device_causes *causes_make(const struct device_image *image,
                                   const struct device_constants *constants,
                                   bool reasons) CC_MUST_USE;
 
+/* what_if.c: as device_causes_try (device.h), of the program as it stands. Where rounds were left
+ * out, changes with which the schedule does not become steady are not told. */
+void causes_try(struct device_causes *causes, const struct device_image *image,
+                const struct device_constants *constants);
+
 /* A spot, and what the critical path has of it. */
 struct causes_sum {
     struct device_spot spot;

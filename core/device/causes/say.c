@@ -257,7 +257,7 @@ static void stalls_print(const struct device_causes *causes, struct buf *out) {
         if (stall->us < LEAST_SHARE * causes->latency_us)
             continue;
         if (!told++)
-            buf_puts(out, "largest stalls:\n");
+            buf_puts(out, "largest stalls, by their part of the critical path:\n");
         stall_print(stall, out);
     }
 }

@@ -228,6 +228,8 @@ struct depends *depends_make(const struct allocation *allocation, const struct i
             touch_block(depends, &memory, issue->block, access);
         else if (issue->kind == ISSUE_INSTR)
             touch_instruction(depends, &memory, allocation, access);
+        if (costs->after && costs->after[s] && depends->orders)
+            add_producer(depends, depends->base[s], (costs->after[s] - 1) | DEPENDS_ORDER);
     }
     depends->base[allocation->issues.len] = (uint32_t)depends->producer.len;
     list_consumers(depends);

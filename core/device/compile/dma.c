@@ -105,6 +105,22 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
     return transfer;
 }
 
+struct transfer transfer_times(const struct device_image *image, const struct transfer *one,
+                               uint32_t n, bool longer, const struct device_constants *table) {
+    uint64_t descriptors = one->descriptors;
+    double each = (double)one->bytes / (double)MAX_OF(descriptors, (uint64_t)1);
+    if (longer && each * n <= DESCRIPTOR_MOST_BYTES)
+        each *= n;
+    else
+        descriptors *= n;
+    struct transfer transfer = spread(descriptors, each, image->generation, table);
+    transfer.first = one->first;
+    transfer.reads_hbm = one->reads_hbm;
+    transfer.writes_hbm = one->writes_hbm;
+    transfer.software = one->software;
+    return transfer;
+}
+
 struct transfer transfer_of_spill(const struct device_image *image, const struct issue *issue,
                                   const struct device_constants *table) {
     const struct nki_storage *storage =

@@ -68,12 +68,14 @@ struct balance {
 enum compile_change_kind {
     COMPILE_CHANGE_BUFFER,  /* what they write whole goes to two buffers in turn */
     COMPILE_CHANGE_WITHOUT, /* they take no time */
+    COMPILE_CHANGE_JOINED,  /* `times` transfers in a row are one */
     COMPILE_CHANGE_ROOM     /* wherever they are: SBUF and PSUM have room for everything */
 };
 struct compile_change {
     enum compile_change_kind kind;
     uint32_t file, line;
     uint16_t op; /* enum nki_op; NKI_OP_COUNT: all of the line */
+    uint16_t times;
 };
 
 struct allocation {
@@ -172,6 +174,14 @@ struct transfer {
 enum nki_dge_mode transfer_dge(const struct device_image *image, size_t i);
 struct transfer transfer_of(const struct allocation *allocation, size_t i,
                             const struct device_constants *table);
+/* The same pattern n times in one transfer; `longer`: as pieces that are n times as long. */
+struct transfer transfer_times(const struct device_image *image, const struct transfer *one,
+                               uint32_t n, bool longer, const struct device_constants *table);
+/* joined.c: whether these instructions, which come one after the other, can be one transfer, and
+ * that transfer. */
+bool allocation_joins(const struct allocation *allocation, const uint32_t *members, uint32_t n);
+struct transfer transfer_joined(const struct allocation *allocation, const uint32_t *members,
+                                uint32_t n, const struct device_constants *table);
 struct transfer transfer_of_spill(const struct device_image *image, const struct issue *issue,
                                   const struct device_constants *table);
 
@@ -200,7 +210,10 @@ struct issue_cost {
 /* The cost of each issue. There are few different ones, and each is kept once. */
 struct issue_costs {
     VEC(struct issue_cost) all;
-    uint32_t *of; /* per issue: which of them */
+    uint32_t *of;    /* per issue: which of them */
+    uint32_t *after; /* per issue: the transfer, plus 1, that it is joined with and starts after;
+                      * NULL: a change joins none */
+    bool fails;      /* the change cannot be made */
 };
 struct issue_costs *issue_costs_make(const struct allocation *allocation,
                                      const struct device_constants *table);

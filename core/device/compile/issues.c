@@ -246,8 +246,53 @@ static struct issue_cost cost_of_nothing(const struct issue_cost *cost) {
     return none;
 }
 
+#define JOINED_MOST 8 /* transfers that are one */
+
+/* The transfers of a group: the one that moves the bytes of all, and those that take none of the
+ * DMA engines' time, but wait for it there. */
+static void join_group(const struct allocation *allocation, struct places *places,
+                       struct issue_costs *costs, const uint32_t *issues,
+                       const struct device_constants *table) {
+    uint32_t members[JOINED_MOST], n = allocation->change->times;
+    for (uint32_t k = 0; k < n; k++)
+        members[k] = allocation->issues.at[issues[k]].instr;
+    if (!allocation_joins(allocation, members, n)) {
+        costs->fails = true;
+        return;
+    }
+    struct issue_cost whole = costs->all.at[costs->of[issues[0]]], none;
+    whole.transfer = transfer_joined(allocation, members, n, table);
+    none = cost_of_nothing(&whole);
+    none.start_ns = whole.start_ns;
+    uint32_t moves = whole.queue == QUEUE_DMA_IN ? 0 : n - 1;
+    for (uint32_t k = 0; k < n; k++) {
+        costs->of[issues[k]] = number_of(costs, places, k == moves ? &whole : &none);
+        costs->after[issues[k]] = k ? issues[k - 1] + 1 : 0;
+    }
+}
+
+static void join_transfers(const struct allocation *allocation, struct places *places,
+                           struct issue_costs *costs, const struct device_constants *table) {
+    uint32_t group[JOINED_MOST], n = 0, groups = 0, times = allocation->change->times;
+    costs->fails = times < 2 || times > JOINED_MOST || allocation->gaps.len;
+    costs->after = mem_alloc(allocation->issues.len + 1, sizeof *costs->after);
+    for (uint32_t s = 0; s < allocation->issues.len && !costs->fails; s++) {
+        if (!is_changed(allocation, &allocation->issues.at[s]))
+            continue;
+        group[n++] = s;
+        if (n < times)
+            continue;
+        join_group(allocation, places, costs, group, table);
+        groups++;
+        n = 0;
+    }
+    costs->fails |= n || groups < 2;
+}
+
 static void change_costs(const struct allocation *allocation, struct places *places,
-                         struct issue_costs *costs) {
+                         struct issue_costs *costs, const struct device_constants *table) {
+    if (allocation->change && allocation->change->kind == COMPILE_CHANGE_JOINED)
+        join_transfers(allocation, places, costs, table);
     if (!allocation->change || allocation->change->kind != COMPILE_CHANGE_WITHOUT)
         return;
     for (uint32_t s = 0; s < allocation->issues.len; s++) {
@@ -278,7 +323,7 @@ struct issue_costs *issue_costs_make(const struct allocation *allocation,
         if (!spill)
             note_known(&known, kind, place, costs->of[s]);
     }
-    change_costs(allocation, &places, costs);
+    change_costs(allocation, &places, costs, table);
     vec_free(&known.all);
     free(known.of_kind);
     free(places.at);
@@ -290,5 +335,6 @@ void issue_costs_free(struct issue_costs *costs) {
         return;
     vec_free(&costs->all);
     free(costs->of);
+    free(costs->after);
     free(costs);
 }

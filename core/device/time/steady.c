@@ -431,7 +431,8 @@ uint64_t folded_weight(const struct folded *folded, uint32_t s) {
     return 1;
 }
 
-/* All that a schedule needs; no time yet. False when nothing may be left out of the program. */
+/* All that a schedule needs; no time yet. False when nothing may be left out of the program,
+ * or the change cannot be made. */
 static bool prepare(const struct timing *timing, const struct hiding *hiding,
                     struct folded *folded) {
     const struct device_constants *table = timing->table;
@@ -441,6 +442,8 @@ static bool prepare(const struct timing *timing, const struct hiding *hiding,
     if (!folded->allocation->is_foldable)
         return false;
     folded->costs = issue_costs_make(folded->allocation, table);
+    if (folded->costs->fails)
+        return false;
     folded->depends = depends_make(folded->allocation, folded->costs);
     if (!folded->allocation->gaps.len)
         depends_end_producers(folded->depends);
