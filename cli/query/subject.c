@@ -212,13 +212,21 @@ static bool on_row(void *data, size_t count, const char *const *names, const cha
     return !filling->full;
 }
 
+/* A session has no table of rounds: they are sums of attempts. Beside MIN, SQLite takes the other
+ * columns from the row that has it. */
+static const char rounds_of_attempts[] =
+    "(SELECT round, COUNT(*) AS attempts, attempt, status, plan, speedup, "
+    "MIN(CASE WHEN compiles = 'no' OR correct = 'no' THEN NULL ELSE latency_us END) AS latency_us "
+    "FROM attempts GROUP BY round)";
+
 static bool load_table(struct store *store, struct query *query, const struct query_table *table,
                        struct err *err) {
     struct filling filling = {query, table, false};
     struct buf sql = {0};
     for (size_t i = 0; i < table->count; i++)
         buf_printf(&sql, "%s\"%s\"", i ? ", " : "SELECT ", table->columns[i].name);
-    buf_printf(&sql, " FROM \"%s\" ORDER BY attempt", table->name);
+    buf_printf(&sql, " FROM %s ORDER BY attempt",
+               strcmp(table->name, "rounds") != 0 ? table->name : rounds_of_attempts);
     bool ok = store_query(store, sql.at, on_row, &filling, err);
     buf_free(&sql);
     return ok && (!filling.full || err_set(err, ERR_USAGE,

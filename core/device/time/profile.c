@@ -399,7 +399,7 @@ static void add_stretch(void *data, const struct stretch *stretch) {
 
 static void walk_critical_path(struct profiler *p, struct lines *lines) {
     struct shares shares = {p, lines};
-    double latency = p->folded->latency_ns;
+    double latency = p->folded->latency_ns + p->table->start_ns + p->table->end_ns;
     way_walk(p->folded, add_stretch, &shares);
     for (size_t k = 0; k < p->profile->lines.len && latency > 0; k++)
         p->profile->lines.at[k].share /= latency;

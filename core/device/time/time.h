@@ -23,8 +23,8 @@ struct device_metric {
     const char *name, *unit; /* unit: "s", "%", "bytes", "count", "flops", "ratio" */
     double value;
 };
-/* What a source line costs: its share of the critical path (those of all lines sum to 1), and how
- * long it keeps engines and DMA busy. */
+/* What a source line costs: its share of the latency along the critical path (those of all lines,
+ * launch and end sum to 1), and how long it keeps engines and DMA busy. */
 struct device_line {
     uint32_t file, line;
     double share;
