@@ -591,9 +591,10 @@ const struct cli_command cli_commands[] = {
      profile_options, 1, 1, false, cli_profile},
     {"diff", "KERNEL|TASK KERNEL|TASK, TASK N N", "compare two kernels or attempts",
      "Times both on the embedded device model and says what changed: latency, how busy each engine "
-     "is, which part of the latency each line has, metrics, source. A line of the one and what "
-     "became of it in the other share a row; the changes of all lines sum to that of the "
-     "latency.\n\n"
+     "is, which part of the latency each line has, for how long it keeps its engine busy, metrics, "
+     "source. A line of the one and what became of it in the other share a row. On the critical "
+     "path the changes of all lines sum to that of the latency; a line that has left it may be as "
+     "busy as before.\n\n"
      "TASK#3 is attempt 3 of the task's session; TASK 1 3 compares two of them.",
      diff_options, 2, 3, false, cli_diff},
     {"explain", "[CODE|WORD|LINE]", "explain an error, a metric, an instruction or a word",
@@ -604,10 +605,11 @@ const struct cli_command cli_commands[] = {
      "Neuron's profilers call it (hbm_read_bytes), or an instruction (nc_matmul, nisa.activation): "
      "its signatures in both dialects, its engines, and what each parameter takes; or a setting "
      "(menu_keep).\n\n"
-     "LINE is a line printed by the compiler, the runtime or a tool, in quotes: hone explains its "
-     "code and its text. Without an argument hone lists all words and all compiler codes that it "
+     "LINE is a line printed by the compiler, the runtime, a tool or hone check, in quotes: hone "
+     "explains its code and its text, or else the words in it. Without an argument hone lists all "
+     "words and all compiler codes that it "
      "knows.",
-     explain_options, 0, 6, false, cli_explain},
+     explain_options, 0, 99, false, cli_explain},
     {"docs", "[NAME|WORDS]", "look up a name of NKI, or search pages and guides",
      "NAME is a name of nki, nki.isa, nki.language or nki.collectives, with or without its module "
      "(nisa.activation, nki.isa.activation, activation): signatures in both dialects, releases, "

@@ -6,7 +6,10 @@
 
 #include "cli/words/private.h"
 #include "cli/words/words.h"
+#include "nki/nki.h"
 #include "runner/runner.h"
+
+typedef VEC(const char *) name_list;
 
 static void print_all(void) {
     const struct glossary_entry *entry;
@@ -53,11 +56,38 @@ static void join(const struct cli *cli, struct buf *name) {
         buf_printf(name, "%s%s", i ? " " : "", cli->args.at[i]);
 }
 
+/* Everything that has a name: words and what others call them, settings, codes, instructions. */
+static void collect_names(struct arena *arena, name_list *names) {
+    const struct glossary_entry *entry;
+    struct message code;
+    for (size_t i = 0; (entry = glossary_at(i)); i++) {
+        struct str rest = str_of(entry->names), name;
+        *vec_push(names) = entry->word;
+        while (str_next(&rest, ',', &name))
+            *vec_push(names) = arena_strndup(arena, str_trim(name).at, str_trim(name).len);
+    }
+    for (size_t i = 0; i < config_row_count; i++)
+        *vec_push(names) = config_rows[i].key;
+    for (size_t i = 0; message_at(i, &code); i++)
+        *vec_push(names) = arena_strndup(arena, code.name.at, code.name.len);
+    for (int op = 0; op < NKI_OP_COUNT; op++)
+        *vec_push(names) = nki_op_name((enum nki_op)op);
+    *vec_push(names) = NULL;
+}
+
 static int not_known(const struct cli *cli, const char *name) {
     struct err err = {0};
+    struct arena *arena = arena_new();
+    name_list names = {0};
     bool is_compilers = !strncmp(name, "NCC_", 4);
-    err_set(&err, ERR_USAGE, "hone knows nothing about %.60s%s%s; hone explain lists what it knows",
-            name, is_compilers ? ", of the class " : "", is_compilers ? message_cause(name) : "");
+    collect_names(arena, &names);
+    const char *near = is_compilers ? NULL : str_nearest(name, names.at);
+    err_set(&err, ERR_USAGE,
+            "hone knows nothing about %.60s%s%s%s%s%s; hone explain lists what it knows", name,
+            is_compilers ? ", of the class " : "", is_compilers ? message_cause(name) : "",
+            near ? ". Did you mean " : "", near ? near : "", near ? "?" : "");
+    vec_free(&names);
+    arena_free(arena);
     return cli_fail(cli, &err);
 }
 

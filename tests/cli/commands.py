@@ -118,6 +118,23 @@ class Commands(unittest.TestCase):
         self.assertRegex(text, r"bias +a tile or a number, or None; read")
         self.assertEqual(run("explain", "elementwise").returncode, 2)
 
+    def test_near_names_and_whole_lines_are_explained(self):
+        for wrong, near in (("criticl", "critical"), ("sedd", "seed"), ("nc_matmull", "nc_matmul"),
+                            ("menu_kep", "menu_keep")):
+            done = run("explain", wrong)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"Did you mean {near}?", done.stderr)
+        # what hone check printed, with its source below, and the same without quotes
+        line = "k.py:13:10: error: there is no name 'nl.ex' [hone-unknown-name]"
+        whole = run("explain", line + "\n    13 |     nl.ex(t)\n       |       ^~")
+        self.assertIn("hone-unknown-name: ", whole.stdout)
+        self.assertEqual(run("explain", *line.split()).stdout, whole.stdout)
+        # a line of the account of causes is in no table, its words are
+        told = run("explain", "  Vector: busy 42 %, 50 % an operand, 2 % its own queue").stdout
+        for word in ("Vector (", "busy (", "an operand (", "its own queue: "):
+            self.assertIn(word, told)
+        self.assertEqual(run("explain", "not one word of it").returncode, 2)
+
     def test_codes_are_explained(self):
         done = run("explain", "evrf007".upper())
         self.assertEqual(done.returncode, 0)

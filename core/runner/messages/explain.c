@@ -23,18 +23,29 @@ void message_word_print(const struct glossary_entry *entry, struct buf *out) {
 }
 
 /* hone's own codes are in brackets at the end of a line, where a compiler's may be too. */
-static bool own_code(struct str text, char code[MESSAGE_CODE * 2]) {
+static bool line_code(struct str line, char code[MESSAGE_CODE * 2]) {
     const char *open = NULL;
-    if (!text.len || text.at[text.len - 1] != ']')
+    line = str_trim(line);
+    if (!line.len || line.at[line.len - 1] != ']')
         return false;
-    for (size_t i = 0; i < text.len; i++)
-        open = text.at[i] == '[' ? text.at + i + 1 : open;
-    size_t len = open ? (size_t)(text.at + text.len - 1 - open) : 0;
+    for (size_t i = 0; i < line.len; i++)
+        open = line.at[i] == '[' ? line.at + i + 1 : open;
+    size_t len = open ? (size_t)(line.at + line.len - 1 - open) : 0;
     if (!len || len >= MESSAGE_CODE * 2)
         return false;
     memcpy(code, open, len);
     code[len] = 0;
     return true;
+}
+
+/* Of what `hone check` prints the code is in the first line; the source is below. */
+static bool own_code(struct str text, char code[MESSAGE_CODE * 2]) {
+    struct str line;
+    struct message found;
+    while (str_next(&text, '\n', &line))
+        if (line_code(line, code) && message_by_code(code, &found))
+            return true;
+    return false;
 }
 
 /* Finds the name of an error of NKI's own language anywhere in a line, such as
@@ -74,6 +85,68 @@ static bool text_explain(struct str text, struct buf *out) {
     return has_code || by_text;
 }
 
+/* ---- words of a line ------------------------------------------------------------------------ */
+
+#define WORDS_LEAST 4 /* fewer are a name, which is known or not */
+#define TOLD_MOST 6   /* of them */
+#define TOGETHER 4    /* words that may be one name: "the shared SBUF port" */
+
+static bool is_part(char c) {
+    return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.' || c == '\'';
+}
+
+/* The words of a line, up to `most`; how many there are. */
+static size_t words_of(struct str text, struct str *words, size_t most) {
+    size_t count = 0;
+    for (size_t at = 0; at < text.len && count < most;) {
+        size_t from = at;
+        while (at < text.len && is_part(text.at[at]))
+            at++;
+        if (at > from)
+            words[count++] = (struct str){text.at + from, at - from};
+        at += at == from;
+    }
+    return count;
+}
+
+/* Prints what is known of what begins at a word: the longest of its names. How many words that
+ * are; 0: none. */
+static size_t name_explain(const struct str *words, size_t count, struct buf *out) {
+    for (size_t n = MIN_OF(count, (size_t)TOGETHER); n; n--) {
+        const struct str *last = &words[n - 1];
+        struct str name = {words[0].at, (size_t)(last->at + last->len - words[0].at)};
+        const struct glossary_entry *entry = glossary_find(name);
+        struct buf text = {0};
+        if (entry)
+            message_word_print(entry, &text);
+        else if (n == 1 && memchr(name.at, '_', name.len) && nki_op_find(name) != NKI_OP_COUNT)
+            buf_printf(&text, STR_FMT ": an instruction; hone explain " STR_FMT " has it whole\n",
+                       STR_ARG(name), STR_ARG(name));
+        bool again = text.len && out->len && strstr(out->at, text.at);
+        buf_add(out, again ? "" : text.at, again ? 0 : text.len);
+        buf_free(&text);
+        if (entry || again)
+            return n;
+    }
+    return 0;
+}
+
+/* A line that is in no table: what is known of the words in it. False: of none, or it is a name. */
+static bool words_explain(struct str text, struct buf *out) {
+    struct str words[60];
+    struct buf told = {0};
+    size_t count = words_of(text, words, COUNT_OF(words)), found = 0;
+    for (size_t i = 0; count >= WORDS_LEAST && i < count && found < TOLD_MOST;) {
+        size_t before = told.len, taken = name_explain(&words[i], count - i, &told);
+        found += told.len > before;
+        i += MAX_OF(taken, (size_t)1);
+    }
+    if (found)
+        buf_printf(out, "The line is in no table; of its words:\n%s", told.at);
+    buf_free(&told);
+    return found > 0;
+}
+
 bool message_explain(struct str text, struct buf *out) {
     struct message code;
     struct buf name = {0};
@@ -88,7 +161,8 @@ bool message_explain(struct str text, struct buf *out) {
     else if (op != NKI_OP_COUNT)
         nki_op_explain(op, out);
     else if (!nki_name_explain(text, out))
-        known = name.len && strpbrk(name.at, " [:(") && text_explain(text, out);
+        known = name.len && strpbrk(name.at, " [:(") &&
+                (text_explain(text, out) || words_explain(text, out));
     buf_free(&name);
     return known;
 }
