@@ -62,12 +62,32 @@ static void add_side(struct comparison *comparison, int side) {
         struct diff_line *row = row_of(comparison, file, before, after);
         row->us[side] += line->share * profile->latency_us;
         row->times[side] += line->instructions;
+        for (enum nki_engine e = NKI_ENGINE_UNKNOWN; e < NKI_ENGINE_COUNT; e++)
+            row->engine_ns[side][e] += line->engine_ns[e];
     }
+}
+
+double comparison_line_busy(const struct diff_line *line, int side, const char **engine) {
+    static const char *const titles[NKI_ENGINE_COUNT] = {
+        [NKI_ENGINE_TENSOR] = "Tensor", [NKI_ENGINE_VECTOR] = "Vector",
+        [NKI_ENGINE_SCALAR] = "Scalar", [NKI_ENGINE_GPSIMD] = "GpSimd",
+        [NKI_ENGINE_DMA] = "DMA",       [NKI_ENGINE_SYNC] = "Sync"};
+    enum nki_engine busiest = NKI_ENGINE_UNKNOWN;
+    for (enum nki_engine e = NKI_ENGINE_UNKNOWN; e < NKI_ENGINE_COUNT; e++)
+        if (line->engine_ns[side][e] > line->engine_ns[side][busiest])
+            busiest = e;
+    *engine = titles[busiest] ? titles[busiest] : "";
+    return line->engine_ns[side][busiest] / 1e3;
 }
 
 static int by_change(const void *a, const void *b) {
     const struct diff_line *x = a, *y = b;
     double one = fabs(x->us[1] - x->us[0]), other = fabs(y->us[1] - y->us[0]);
+    const char *engine;
+    if (one > other || one < other)
+        return one > other ? -1 : 1;
+    one = fabs(comparison_line_busy(x, 1, &engine) - comparison_line_busy(x, 0, &engine));
+    other = fabs(comparison_line_busy(y, 1, &engine) - comparison_line_busy(y, 0, &engine));
     if (one > other || one < other)
         return one > other ? -1 : 1;
     return x->line[1] != y->line[1] ? (x->line[1] < y->line[1] ? -1 : 1)

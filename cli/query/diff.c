@@ -70,15 +70,20 @@ static void print_number(FILE *to, int line) {
 
 static void print_lines(const struct comparison *comparison, FILE *to) {
     size_t shown = 0;
-    fprintf(to, "\n  line  line   before µs    after µs   change µs  of the latency\n");
+    fprintf(to, "\n              on the critical path, µs        busy, µs\n"
+                "  line  line    before     after    change    before     after\n");
     for (size_t i = 0; i < comparison->lines.len && shown < MOST_LINES; i++) {
         const struct diff_line *row = &comparison->lines.at[i];
-        if (fabs(row->us[1] - row->us[0]) < 0.005)
+        const char *engines[2];
+        double was = comparison_line_busy(row, 0, &engines[0]);
+        double is = comparison_line_busy(row, 1, &engines[1]);
+        if (fabs(row->us[1] - row->us[0]) < 0.005 && fabs(is - was) < 0.005)
             continue;
         shown++;
         print_number(to, row->line[0]);
         print_number(to, row->line[1]);
-        fprintf(to, " %11.2f %11.2f %+11.2f  ", row->us[0], row->us[1], row->us[1] - row->us[0]);
+        fprintf(to, " %9.2f %9.2f %+9.2f %9.2f %9.2f %-6s  ", row->us[0], row->us[1],
+                row->us[1] - row->us[0], was, is, engines[is > 0]);
         cli_say(to, STR_FMT "%s\n", (int)MIN_OF(row->text.len, (size_t)60), row->text.at,
                 row->file ? row->file : "");
     }

@@ -75,6 +75,11 @@ static cJSON *lines_json(const struct comparison *comparison) {
         add_number_or_null(object, "line_before", row->line[0]);
         add_number_or_null(object, "line_after", row->line[1]);
         cJSON_AddItemToObject(object, "us", pair(row->us[0], row->us[1]));
+        const char *engines[2];
+        double was = comparison_line_busy(row, 0, &engines[0]);
+        double is = comparison_line_busy(row, 1, &engines[1]);
+        cJSON_AddItemToObject(object, "busy_us", pair(was, is));
+        cJSON_AddStringToObject(object, "engine", engines[is > 0]);
         cJSON_AddItemToObject(object, "instructions",
                               pair((double)row->times[0], (double)row->times[1]));
         cJSON_AddStringToObject(object, "text", text.len ? text.at : "");

@@ -66,11 +66,12 @@ bool printer_end(struct printer *printer, struct err *err) CC_MUST_USE;
 /* A line of the one kernel and what became of it in the other, with its part of the latency: the
  * parts of all lines sum to it. */
 struct diff_line {
-    const char *file;  /* NULL: the kernel itself */
-    int line[2];       /* from 1; 0: it is not there */
-    double us[2];      /* its part of the latency */
-    uint64_t times[2]; /* instructions */
-    struct str text;   /* of the newer side that has it */
+    const char *file;                      /* NULL: the kernel itself */
+    int line[2];                           /* from 1; 0: it is not there */
+    double us[2];                          /* its part of the latency, along the critical path */
+    double engine_ns[2][NKI_ENGINE_COUNT]; /* how long engines are busy with it */
+    uint64_t times[2];                     /* instructions */
+    struct str text;                       /* of the newer side that has it */
 };
 struct comparison {
     const struct subject *sides[2];
@@ -81,6 +82,8 @@ struct comparison {
 void comparison_make(struct comparison *comparison, const struct subject *before,
                      const struct subject *after);
 void comparison_free(struct comparison *comparison);
+/* How long the engine that is busiest with the line is so, in µs, and its name. */
+double comparison_line_busy(const struct diff_line *line, int side, const char **engine);
 /* The engines in the order they are shown; NULL past the last. How long each is busy, in µs. */
 const char *comparison_engine(size_t index);
 double comparison_busy(const struct comparison *comparison, int side, const char *engine);

@@ -41,6 +41,7 @@ void mcp_tool_profile(struct mcp_call *call) {
     cJSON *object = mcp_attempt_brief(state, attempt);
     mcp_put_limited(object, "limited_by", attempt);
     mcp_put_profile(object, state, attempt, (size_t)lines);
+    mcp_put_text(object, "causes", tune_causes(state, attempt));
     uri_print(uri, attempt, "profile");
     mcp_call_done(call, object, attempt->timeline ? uri : NULL);
 }

@@ -73,6 +73,7 @@ static void costs_put(cJSON *object, const char *source, const struct runner_res
         cJSON_AddNumberToObject(row, "line", line->line);
         mcp_put_number(row, "us", line->us);
         mcp_put_number(row, "share", line->share);
+        mcp_put_number(row, "busy_us", line->busy_us);
         mcp_put_text(row, "engine", line->engine);
         mcp_put_text(row, "text", text.at);
         cJSON_AddItemToArray(lines, row);
@@ -98,6 +99,14 @@ static void limited_put(cJSON *object, const struct runner_result *result) {
                                 result->bounds.at[i].without_us};
     mcp_put_limited(object, "bound_by", &attempt);
     vec_free(&attempt.bounds);
+}
+
+/* The account of causes, as people and models read it. */
+static void causes_put(cJSON *object, const struct runner_result *result) {
+    cJSON *causes = result->causes ? cJSON_Parse(result->causes) : NULL;
+    mcp_put_text(object, "causes",
+                 cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(causes, "text")));
+    cJSON_Delete(causes);
 }
 
 static void numbers_put(cJSON *object, const struct runner_result *result) {
@@ -160,6 +169,7 @@ static cJSON *tried_write(const struct tune_state *state, const struct tried *tr
         if (best && best->modelled && result->latency_us > 0)
             mcp_put_number(object, "vs_incumbent", best->latency_us / result->latency_us);
         costs_put(object, tried->source, result);
+        causes_put(object, result);
     }
     findings_put(object, &result->diagnostics);
     if (tune_same_find(state, str_of(tried->source), NULL, &same))

@@ -125,6 +125,7 @@ static void lines_put(cJSON *object, const char *source, const struct tune_attem
         cJSON_AddNumberToObject(row, "line", all[i]->line);
         mcp_put_number(row, "us", all[i]->us);
         mcp_put_number(row, "share", all[i]->share);
+        mcp_put_number(row, "busy_us", all[i]->busy_us);
         mcp_put_text(row, "engine", all[i]->engine);
         mcp_put_text(row, "text", text.at);
         cJSON_AddItemToArray(rows, row);

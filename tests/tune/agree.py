@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One bandwidth, the kind of the floor and what the time rests on: what a planner reads of each
-seed is what hone sim, its --json, its profile, hone explain and the session say.
+seed is what hone sim, its --json, its profile, hone explain, the session, agents and screen 5
+say.
 
 usage: agree.py HONE [SEED...]"""
 
@@ -11,8 +12,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "cli"))
+import agent as agents  # noqa: E402  a client of MCP
+
 SEEDS = os.path.join(HERE, "..", "..", "seeds")
 CONFIG = """[model keep]
 api = command
@@ -25,9 +30,13 @@ print("give up: nothing is left")
 """
 
 
+def surroundings(folder):
+    return dict(os.environ, XDG_CONFIG_HOME=os.path.join(folder, "config"),
+                XDG_STATE_HOME=os.path.join(folder, "state"))
+
+
 def said(hone, folder, *words):
-    environment = dict(os.environ, XDG_CONFIG_HOME=os.path.join(folder, "config"),
-                       XDG_STATE_HOME=os.path.join(folder, "state"))
+    environment = surroundings(folder)
     done = subprocess.run([hone, *words], cwd=folder, env=environment, capture_output=True,
                           text=True, stdin=subprocess.DEVNULL, check=False)
     return done.stdout + done.stderr
@@ -47,6 +56,52 @@ def us_of(text):
 
 def near(one_number, other, part=0.006):
     assert abs(one_number - other) <= part * abs(other) + 1e-9, (one_number, other)
+
+
+def told_agents(hone, folder, seed):
+    """What an agent is told of the first attempt."""
+    agent = agents.Agent([hone, "mcp", seed], surroundings(folder), cwd=folder)
+    profile = agent.tool("profile", attempt=0, lines=200)
+    agent.close()
+    return profile
+
+
+def screen_of(hone, folder, seed, keys, *words):
+    """What a terminal of 200 columns shows after those keys, once it has all of the words."""
+    def tmux(*args):
+        return subprocess.run(["tmux", "-S", os.path.join(folder, "tmux"), "-f", "/dev/null",
+                               *args], env=surroundings(folder), cwd=folder, check=False,
+                              capture_output=True, text=True, timeout=60).stdout
+    screen = ""
+    tmux("new-session", "-d", "-x", "200", "-y", "80", f"{hone} {seed}")
+    try:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and "trn2" not in screen:
+            time.sleep(0.1)
+            screen = tmux("capture-pane", "-p")
+        for key in keys:
+            tmux("send-keys", key)
+        while time.monotonic() < until and not all(word in screen for word in words):
+            time.sleep(0.1)
+            screen = tmux("capture-pane", "-p")
+    finally:
+        hones = tmux("list-panes", "-F", "#{pane_pid}").split()
+        tmux("kill-server")
+        while any(os.path.exists(f"/proc/{pid}") for pid in hones):
+            time.sleep(0.05)  # it closes its session
+    missing = [word for word in words if word not in screen]
+    assert not missing, (seed, missing, screen)
+    return screen
+
+
+def lines_agree(prompt, profile):
+    """The parts of lines are those of an agent's answer, and with launch and end the latency."""
+    told = re.findall(r"(?m)^line (\d+): ([0-9.]+) % of the critical path", prompt)
+    parts = {row["line"]: row for row in profile["lines"]}
+    for number, percent in told:
+        assert abs(float(percent) - 100 * parts[int(number)]["share"]) <= 0.051, (number, percent)
+    launch = float(re.search(r"(?m)^ +([0-9.]+) us: launch and end$", profile["causes"])[1])
+    near(sum(row["us"] for row in profile["lines"]) + launch, profile["latency_us"], 1e-3)
 
 
 def agrees(hone, seed, bandwidth):
@@ -69,6 +124,9 @@ def agrees(hone, seed, bandwidth):
             prompt = file.read()
         with open(os.path.join(folder, "profile.json"), encoding="utf-8") as file:
             profile = json.load(file)
+        account = [line.strip() for line in found["causes"]["text"].splitlines()]
+        agent = told_agents(hone, folder, seed)
+        screen = screen_of(hone, folder, seed, ("5", "W"), *(line[:120] for line in account))
     # one bandwidth: the prompt's, the table's, and the one that the metrics are made of
     near(float(one(r"([0-9.]+) GB/s", prompt)), bandwidth, 1e-3)
     metrics = found["metrics"]
@@ -92,6 +150,13 @@ def agrees(hone, seed, bandwidth):
     # where the floor comes from: at this bandwidth, or from the products
     if "(HBM)" in one(r"; floor [0-9.]+ \S+ (\([^)]*\))", text):
         assert profile["floor_bound"] == "HBM", profile["floor_bound"]
+    # the agent's and the screen's
+    near(agent["floor_us"], floors["keep"], 1e-6)
+    near(agent["latency_us"], found["latency_us"], 1e-6)
+    assert agent["causes"].strip() == found["causes"]["text"].strip(), (seed, agent["causes"])
+    lines_agree(prompt, agent)
+    for bound in agent["bounds"]:
+        assert re.search(rf"{bound['name']} +[0-9.]+ ", screen), (seed, bound, screen)
     # one account, and what it rests on
     account = found["causes"]["text"].strip()
     assert account in prompt, (seed, account)

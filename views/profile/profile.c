@@ -286,6 +286,15 @@ static int by_share(const void *a, const void *b) {
 }
 
 #define MAX_HOT 200
+#define TEXT_AT 34   /* behind number, share and time on the critical path, engine */
+#define BUSY_COLS 10 /* for how long the engine is busy with it, where that is known */
+
+static bool knows_busy(const struct tune_attempt *attempt) {
+    for (size_t i = 0; i < attempt->lines.len; i++)
+        if (attempt->lines.at[i].busy_us > 0)
+            return true;
+    return false;
+}
 
 static void draw_hot(struct views *views, struct tui_area area,
                      const struct tune_attempt *attempt) {
@@ -299,6 +308,7 @@ static void draw_hot(struct views *views, struct tui_area area,
     tui_list_fit(list, (int)count, area.rows);
     source_set(&profile->source, tune_source(views->state, attempt));
     profile->hot.len = 0;
+    int text_at = TEXT_AT + (knows_busy(attempt) ? BUSY_COLS : 0);
     for (size_t i = 0; i < count; i++)
         *vec_push(&profile->hot) = hot[i]->line;
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
@@ -307,11 +317,14 @@ static void draw_hot(struct views *views, struct tui_area area,
         tui_say_right(area, row, 13, "%.1f %%", cost->share * 100);
         tui_say_right(tui_ink(area, TUI_DIM), row, 24, "%s", show_latency(cost->us).text);
         tui_say(tui_ink(area, TUI_DIM), row, 26, "%s", cost->engine ? cost->engine : "");
+        if (cost->busy_us > 0)
+            tui_say_right(tui_ink(area, TUI_DIM), row, text_at - 2, "%s",
+                          show_latency(cost->busy_us).text);
         struct str text = str_trim(source_line(&profile->source, cost->line));
-        source_draw_line(tui_area_part(area, (struct tui_rect){row, 34, 1, area.cols - 34}), 0,
-                         views->shift, text, 0);
-        find_mark(views, tui_area_part(area, (struct tui_rect){row, 34, 1, area.cols - 34}), 0,
-                  -views->shift, text);
+        struct tui_area rest =
+            tui_area_part(area, (struct tui_rect){row, text_at, 1, area.cols - text_at});
+        source_draw_line(rest, 0, views->shift, text, 0);
+        find_mark(views, rest, 0, -views->shift, text);
         if (list->top + row != list->cursor)
             continue;
         profile->line = cost->line;

@@ -202,10 +202,10 @@ static void describe_line(struct views *views, const struct tune_attempt *attemp
     const struct tune_diagnostic *diag =
         diagnostic_of(views->state, attempt ? attempt->id : -1, line);
     buf_printf(out, "line %d   ", line);
+    if (cost && cost->share > 0)
+        buf_printf(out, "%s  ", show_latency(cost->us).text);
     if (cost)
-        buf_printf(out, "%s  %.1f %% of the time%s%s", show_latency(cost->us).text,
-                   cost->share * 100, cost->engine ? ", most of it on " : "",
-                   cost->engine ? cost->engine : "");
+        tune_line_cost_print(attempt, cost, out);
     else if (!diag)
         buf_puts(out, "costs nothing by itself");
     if (diag)

@@ -204,36 +204,17 @@ static int by_share(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* The engine, how often, and how long each: busy time, not that of the critical path. Several
- * transfers go on at once, so that their sum is no share. */
-static void busy_print(struct buf *out, const struct tune_attempt *attempt,
-                       const struct tune_line_cost *line) {
-    if (!line->engine)
-        return;
-    buf_printf(out, ", %s", line->engine);
-    double latency_us = attempt->profile_modelled ? attempt->modelled_us : attempt->latency_us;
-    if (!(line->calls > 0) || !(line->busy_us > 0) || !(latency_us > 0))
-        return;
-    if (strcmp(line->engine, "DMA") != 0)
-        buf_printf(out, " busy %.1f %%,", 100 * line->busy_us / latency_us);
-    buf_printf(out, " %.0f x %.3g us", line->calls, line->busy_us / line->calls);
-}
-
 void tune_lines_section(struct tune_context *context, const struct tune_state *state,
                         const struct tune_attempt *attempt) {
     struct buf out = {0};
-    bool model = attempt->modelled || attempt->profile_modelled;
     size_t count = attempt->lines.len;
     struct tune_line_cost *sorted =
         arena_dup(context->arena, attempt->lines.at, count * sizeof *sorted);
     if (count)
         qsort(sorted, count, sizeof *sorted, by_share);
     for (size_t i = 0; i < count && i < LINES_MOST && sorted[i].share > 0; i++) {
-        buf_printf(&out,
-                   model ? "line %d: %.1f %% of the critical path"
-                         : "line %d: busy for %.1f %% of the time",
-                   sorted[i].line, sorted[i].share * 100);
-        busy_print(&out, attempt, &sorted[i]);
+        buf_printf(&out, "line %d: ", sorted[i].line);
+        tune_line_cost_print(attempt, &sorted[i], &out);
         buf_puts(&out, ": ");
         statement_print(tune_source(state, attempt), sorted[i].line, &out);
         buf_putc(&out, '\n');

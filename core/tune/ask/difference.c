@@ -12,23 +12,28 @@
 struct moved {
     int old_line, old_count, line, count;
     double was_us, is_us; /* its part of the critical path */
+    double busy_us;       /* how long engines are busy with it here; 0: not known */
 };
 typedef VEC(struct moved) moved_list;
 
-static double cost_of(const struct tune_attempt *attempt, int first, int count) {
+static double cost_of(const struct tune_attempt *attempt, int first, int count, double *busy_us) {
     double us = 0;
+    *busy_us = 0;
     for (size_t i = 0; i < attempt->lines.len; i++) {
         const struct tune_line_cost *cost = &attempt->lines.at[i];
-        if (cost->line >= first && cost->line < first + count && isfinite(cost->us))
-            us += cost->us;
+        if (cost->line < first || cost->line >= first + count || !isfinite(cost->us))
+            continue;
+        us += cost->us;
+        *busy_us += isfinite(cost->busy_us) ? cost->busy_us : 0;
     }
     return us;
 }
 
 static void add(moved_list *list, const struct tune_attempt *parent,
                 const struct tune_attempt *attempt, struct moved row) {
-    row.was_us = cost_of(parent, row.old_line, row.old_count);
-    row.is_us = cost_of(attempt, row.line, row.count);
+    double was_busy_us;
+    row.was_us = cost_of(parent, row.old_line, row.old_count, &was_busy_us);
+    row.is_us = cost_of(attempt, row.line, row.count, &row.busy_us);
     if (fabs(row.is_us - row.was_us) >= LEAST_SHARE * parent->latency_us)
         *vec_push(list) = row;
 }
@@ -37,7 +42,7 @@ static void add(moved_list *list, const struct tune_attempt *parent,
 static void add_same(moved_list *list, const struct tune_attempt *parent,
                      const struct tune_attempt *attempt, struct moved from, int count) {
     for (int i = 0; i < count; i++)
-        add(list, parent, attempt, (struct moved){from.old_line + i, 1, from.line + i, 1, 0, 0});
+        add(list, parent, attempt, (struct moved){from.old_line + i, 1, from.line + i, 1, 0, 0, 0});
 }
 
 static int lines_of(struct str text) {
@@ -58,7 +63,8 @@ static void collect(moved_list *list, const struct tune_state *state,
         const struct tune_hunk *hunk = &hunks[h];
         add_same(list, parent, attempt, at, hunk->new_line - at.line);
         add(list, parent, attempt,
-            (struct moved){hunk->old_line, hunk->old_count, hunk->new_line, hunk->new_count, 0, 0});
+            (struct moved){hunk->old_line, hunk->old_count, hunk->new_line, hunk->new_count, 0, 0,
+                           0});
         at.old_line = hunk->old_line + hunk->old_count;
         at.line = hunk->new_line + hunk->new_count;
     }
@@ -92,6 +98,9 @@ static void moved_print(struct buf *out, const struct moved *row) {
         buf_puts(out, ", which is new");
     else if (changed)
         buf_puts(out, ", rewritten");
+    /* It waits for nobody any more, and nobody for it: that is not gone. */
+    if (row->count && row->was_us > 0 && !(row->is_us > 0) && row->busy_us > 0)
+        buf_printf(out, ", which goes on beside others, busy %.4g us", row->busy_us);
 }
 
 static void busy_print(struct buf *out, const struct tune_attempt *parent,

@@ -49,6 +49,10 @@ void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt);
 void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
                           const struct tune_attempt *to);
 
+/* line.c: what a line costs: "16.8 % of the critical path, Scalar busy 17.0 %, 512 x 1.25 us". */
+void tune_line_cost_print(const struct tune_attempt *attempt, const struct tune_line_cost *line,
+                          struct buf *out);
+
 /* limited.c: what limits an attempt. A bound limits when the attempt were faster by at least 3 % of
  * its latency without it, and by at least nine tenths of what the best such step saves: several
  * may, and none where engines wait for each other. Their names, the best first, with blanks
