@@ -231,6 +231,9 @@ static const char *path_of(const struct cli *cli, struct cli_job *job) {
 
 int cli_job_open(const struct cli *cli, struct cli_job *job) {
     struct err err = {0};
+    const char *as = cli_value(cli, "as");
+    if (as && !*as)
+        return cli_wrong_usage(cli, "--as: give a path");
     if (!open_task(cli, job, &err))
         return cli_fail(cli, &err);
     job->job.kernel_path = path_of(cli, job);

@@ -50,8 +50,8 @@ static char *session_of_seed(const char *path) {
 int cli_attempt_split(char *name) {
     char *hash = strrchr(name, '#');
     long long number;
-    if (!hash || file_exists(name) || file_is_dir(name) || !str_to_int(str_of(hash + 1), &number) ||
-        number < 0 || number > INT32_MAX)
+    if (!hash || file_exists(name) || file_is_dir(name) || hash[1] < '0' || hash[1] > '9' ||
+        !str_to_int(str_of(hash + 1), &number) || number > INT32_MAX)
         return -1;
     *hash = 0;
     return (int)number;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loading: finds when each block lives, then checks limits (core/device/check) and capacity
  * (place.c). */
+#include <stdlib.h>
+
 #include "device/check/check.h"
 #include "device/device.h"
 #include "device/place.h"
@@ -97,28 +99,41 @@ static bool is_told(const struct diag_list *diags, const struct diag *diag) {
 }
 
 /* Adds what only one core's program shows: what is on chip at once, and where. */
-static void tell_of_core(const struct diag_list *of_core, struct diag_list *diags) {
-    for (size_t i = 0; i < of_core->all.len; i++) {
-        const struct diag *diag = &of_core->all.at[i];
-        if (diag->severity != DIAG_NOTE && !is_told(diags, diag))
-            diag_add(diags, diag->severity, diag->code, diag->file, diag->line, diag->column, "%s",
-                     diag->message);
+static void tell_of_core(const struct diag_list *of_cores, uint8_t core, uint8_t cores,
+                         struct diag_list *diags) {
+    const struct diag_list *own = &of_cores[core];
+    for (size_t i = 0; i < own->all.len; i++) {
+        const struct diag *diag = &own->all.at[i];
+        bool all_have_it = true;
+        for (uint8_t k = 0; k < cores; k++)
+            all_have_it = all_have_it && is_told(&of_cores[k], diag);
+        if (diag->severity == DIAG_NOTE || is_told(diags, diag))
+            continue;
+        struct buf which = {0};
+        if (!all_have_it)
+            buf_printf(&which, ", by core %d", core);
+        diag_add(diags, diag->severity, diag->code, diag->file, diag->line, diag->column, "%s%s",
+                 diag->message, which.at ? which.at : "");
+        buf_free(&which);
     }
 }
 
 /* The cores share nothing but HBM, so each is a program that the clock can time beside the
- * others. */
+ * others. What is said of one and not of the others names it. */
 static bool make_cores(struct device_image *image, struct diag_list *diags) {
-    bool ok = check_cores(image, diags);
+    uint8_t cores = image->program->cores;
+    struct diag_list *of_cores = mem_alloc(cores, sizeof *of_cores);
+    bool ok = check_cores(image, diags), good = true;
     if (ok)
-        image->cores = ARENA_ARRAY(image->arena, struct device_core, image->program->cores);
-    for (uint8_t k = 0; ok && k < image->program->cores; k++) {
-        struct diag_list of_core = {0};
-        ok = make_core(image, k, &of_core);
-        tell_of_core(&of_core, diags);
-        diag_free(&of_core);
+        image->cores = ARENA_ARRAY(image->arena, struct device_core, cores);
+    for (uint8_t k = 0; ok && k < cores; k++)
+        good = make_core(image, k, &of_cores[k]) && good;
+    for (uint8_t k = 0; k < cores; k++) {
+        tell_of_core(of_cores, k, cores, diags);
+        diag_free(&of_cores[k]);
     }
-    return ok;
+    free(of_cores);
+    return ok && good;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */

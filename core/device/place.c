@@ -101,9 +101,13 @@ static bool check_manual_pair(const struct device_image *image, const struct man
     const struct nki_storage *y = image->program->storages.at[b->storage];
     bool partitions = x->address_partition < y->address_partition + (int32_t)y->partitions &&
                       y->address_partition < x->address_partition + (int32_t)x->partitions;
-    if (x->space != y->space || !partitions || a->first > b->last || b->first > a->last)
+    /* An instruction may read one and write the other where both are the same bytes. */
+    bool in_place = a->low == b->low && a->high == b->high &&
+                    x->address_partition == y->address_partition &&
+                    (a->first == b->last || b->first == a->last);
+    if (x->space != y->space || !partitions || in_place || a->first > b->last || b->first > a->last)
         return true;
-    device_report(image->program, diags, DIAG_ERROR, y->loc, "",
+    device_report(image->program, diags, DIAG_ERROR, y->loc, "hone-overlap",
                   "this tile at bytes %lld to %lld overlaps the one of line %u at bytes %lld to "
                   "%lld while both are in use. Give one of them another address.",
                   (long long)b->low, (long long)b->high, image->program->locs.at[x->loc].line,

@@ -168,6 +168,26 @@ static void test_refused(void **state) {
             NKI_GEN3, 2, "nothing orders the two");
 }
 
+/* What one core leaves undone names it. */
+static void test_idle(void **state) {
+    (void)state;
+    for (int idle = 0; idle < 2; idle++) {
+        struct buf text = {0}, why = {0};
+        buf_printf(&text,
+                   HEAD "    y = nl.ndarray((256, 512), dtype=nl.bfloat16, buffer=nl.shared_hbm)\n"
+                        "    t = nl.ndarray((128, 512), dtype=nl.bfloat16, buffer=nl.sbuf)\n"
+                        "    nisa.dma_copy(dst=t, src=x[0:128, 0:512])\n"
+                        "    if me != %d:\n"
+                        "        nisa.dma_copy(dst=y[0:128, 0:512], src=t)\n"
+                        "    return y\n",
+                   idle);
+        buf_printf(&why, "never written, by core %d", idle);
+        refused(text.at, NKI_GEN3, 2, why.at);
+        buf_free(&text);
+        buf_free(&why);
+    }
+}
+
 /* Columns of the same rows are different elements, though the ranges of bytes overlap. */
 static void test_columns(void **state) {
     (void)state;
@@ -204,7 +224,7 @@ int main(void) {
         cmocka_unit_test(test_divided),         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_bounds),          cmocka_unit_test(test_profile),
         cmocka_unit_test(test_refused),         cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_launched_inside),
+        cmocka_unit_test(test_launched_inside), cmocka_unit_test(test_idle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

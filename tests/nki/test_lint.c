@@ -266,6 +266,41 @@ static void names_that_a_run_may_pass_by_are_warned_about(void **state) {
                     "'ndarray'?\n");
 }
 
+static void wrong_keywords_and_members_are_told_without_running_the_kernel(void **state) {
+    (void)state;
+    expect_messages("import nki, nki.isa as nisa, nki.language as nl\n"
+                    "def helper(t):\n"
+                    "  nisa.memset(dst=t, valu=0)\n"
+                    "@nki.jit\n"
+                    "def k(a, **more):\n"
+                    "  t = nl.ndarray((nl.tile_size.pmx, 8), dtype=a.dtype, bufer=nl.sbuf)\n"
+                    "  nisa.dma_copy(dst=t, src=a, engine=nisa.engine.vectr, name='x', **more)\n"
+                    "  helper(t)\n"
+                    "  if hasattr(nisa.engine, 'tensr'): nisa.engine.tensr\n"
+                    "  nl.ndarray((8, 8), dtype=a.dtype, address=(0, 0)), nisa.engine.gpsimd\n",
+                    "3: there is no parameter 'valu'; nisa.memset has dst, value, engine=None, "
+                    "name=None\n"
+                    "6: there is no name 'nl.tile_size.pmx'\n"
+                    "6: there is no parameter 'bufer'; nl.ndarray has shape, dtype, buffer=None, "
+                    "name='', address=None\n"
+                    "7: there is no name 'nisa.engine.vectr'\n");
+    struct diag_list diags = {0};
+    struct nki_tree *tree = nki_parse("k.py",
+                                      STR("import nki, nki.isa as nisa\n"
+                                          "@nki.jit\n"
+                                          "def k(a, t):\n"
+                                          "  nisa.memset(dst=t, valu=0)\n"
+                                          "  if a: return t\n"
+                                          "  nisa.memset(dst=t, valu=0)\n"),
+                                      &diags);
+    nki_lint(tree, &(struct nki_lint_options){.generation = NKI_GEN3}, &diags);
+    assert_int_equal(diags.all.len, 2);
+    assert_int_equal(diags.all.at[0].severity, DIAG_ERROR);
+    assert_int_equal(diags.all.at[1].severity, DIAG_WARNING);
+    nki_tree_free(tree);
+    diag_free(&diags);
+}
+
 static void names_that_a_kernel_asks_for_first_are_no_mistakes(void **state) {
     (void)state;
     expect_messages("import nki, nki.language as nl\n"
@@ -319,6 +354,7 @@ int main(void) {
         cmocka_unit_test(messages_name_what_was_found),
         cmocka_unit_test(names_of_no_release_are_told_all_at_once),
         cmocka_unit_test(names_that_a_run_may_pass_by_are_warned_about),
+        cmocka_unit_test(wrong_keywords_and_members_are_told_without_running_the_kernel),
         cmocka_unit_test(names_that_a_kernel_asks_for_first_are_no_mistakes),
         cmocka_unit_test(nothing_is_said_about_a_file_that_does_not_parse),
         cmocka_unit_test(rules_have_codes_of_their_own_and_help),

@@ -463,6 +463,7 @@ static const struct value_native natives[] = {
     {"nl.matmul", nl_matmul, NULL},
     {"nl.where", nl_where, NULL},
     {"nl.dropout", nl_dropout, NULL},
+    {"nl.range", nl_range, "nl.range"},
     {"nl.static_range", nl_range, "nl.static_range"},
     {"nl.affine_range", nl_range, "nl.affine_range"},
     {"nl.sequential_range", nl_range, "nl.sequential_range"},

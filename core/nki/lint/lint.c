@@ -37,8 +37,8 @@ void lint_report(struct lint *lint, enum lint_rule rule, struct nki_span span,
         buf_printf(&text, " since %s", detail.since);
     if (detail.hint)
         buf_printf(&text, "; %s", detail.hint);
-    nki_report(lint->tree, lint->diags, detail.is_mild ? DIAG_WARNING : rules[rule].severity, span,
-               rules[rule].code, "%s", text.at);
+    nki_report(lint->tree, lint->diags, detail.is_warning ? DIAG_WARNING : rules[rule].severity,
+               span, rules[rule].code, "%s", text.at);
     buf_free(&text);
 }
 
@@ -77,6 +77,7 @@ void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *option
     lint_flow(&lint);
     lint_reach(&lint);
     lint_unknown(&lint);
+    lint_calls(&lint);
     if (!lint.is_legacy) {
         lint_api(&lint);
         if (options->strict || lint_rule(&lint, NKI_RULE_SUBSET))

@@ -199,7 +199,8 @@ static void check_compare(struct lint *lint, const struct nki_node *node) {
 }
 
 static bool is_range(struct str name) {
-    static const char *const ranges[] = {"range", "nl.affine_range", "nl.sequential_range",
+    static const char *const ranges[] = {"range",           "nl.range",
+                                         "nl.affine_range", "nl.sequential_range",
                                          "nl.static_range", "nl.dynamic_range"};
     for (size_t i = 0; i < COUNT_OF(ranges); i++)
         if (str_is(name, ranges[i]))

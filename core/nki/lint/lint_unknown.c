@@ -65,69 +65,8 @@ static bool is_asked_for(const struct lint *lint, const struct nki_node *node, s
     return false;
 }
 
-/* What a run may pass by: a branch, a loop that may have no round, what follows an and or an or. */
-static bool is_optional(const struct nki_node *node) {
-    const struct nki_node *parent = node->parent;
-    switch (parent->kind) {
-    case NKI_IF: return node != parent->if_.test;
-    case NKI_IF_EXP: return node != parent->if_exp.test;
-    case NKI_WHILE:
-    case NKI_LAMBDA: return true;
-    case NKI_BOOL_OP: return parent->bool_op.values.at[0] != node;
-    default: return false;
-    }
-}
-
-/* Whether the function may end before it comes to the node. */
-static bool is_left_before(const struct lint *lint, const struct nki_node *function,
-                           const struct nki_node *node) {
-    for (uint32_t i = function->id; i < node->id; i++) {
-        const struct nki_node *other = lint->tree->nodes[i];
-        if ((other->kind == NKI_RETURN || other->kind == NKI_RAISE) &&
-            nki_enclosing(other, NKI_FUNCTION_DEF) == function && !nki_contains(other, node))
-            return true;
-    }
-    return false;
-}
-
-enum { CALLS_DEEP = 6 }; /* functions that a call is followed through */
-
-static bool is_certain_at(const struct unknown *unknown, const struct nki_node *node, int depth);
-
-static bool is_called(const struct unknown *unknown, const struct nki_node *function, int depth) {
-    const struct lint *lint = unknown->lint;
-    if (nki_kernel_decorator(function) || function == lint->options->kernel)
-        return true;
-    for (uint32_t i = 0; depth > 0 && i < lint->tree->n_nodes; i++) {
-        const struct nki_node *node = lint->tree->nodes[i];
-        if (lint->reached[i] && node->kind == NKI_CALL && node->call.func->kind == NKI_NAME &&
-            str_equal(node->call.func->name.id, function->function_def.name) &&
-            is_certain_at(unknown, node, depth - 1))
-            return true;
-    }
-    return false;
-}
-
-static bool is_certain_at(const struct unknown *unknown, const struct nki_node *node, int depth) {
-    const struct nki_node *function = nki_enclosing(node, NKI_FUNCTION_DEF);
-    if (!function || is_left_before(unknown->lint, function, node))
-        return false;
-    if (node->id < function->function_def.body.at[0]->id)
-        return true; /* a decorator, a default */
-    for (; node != function; node = node->parent)
-        if (is_optional(node))
-            return false;
-    return is_called(unknown, function, depth);
-}
-
-/* Whether every run of a kernel reaches the node. Compilers that do not run the file pass over its
- * imports. */
-static bool is_certain(const struct unknown *unknown, const struct nki_node *node) {
-    return node->kind != NKI_ALIAS && is_certain_at(unknown, node, CALLS_DEEP);
-}
-
 static void report(struct unknown *unknown, const struct nki_node *node, struct str module,
-                   struct str name, bool is_mild) {
+                   struct str name, bool is_warning) {
     struct buf full = {0};
     char hint[100];
     const char *near = nki_name_near(module, name, &unknown->profile);
@@ -137,7 +76,7 @@ static void report(struct unknown *unknown, const struct nki_node *node, struct 
     snprintf(hint, sizeof hint, "did you mean '%.60s'?", near ? near : "");
     lint_report(unknown->lint, LINT_UNKNOWN, span,
                 (struct lint_detail){
-                    .name = buf_str(&full), .hint = near ? hint : NULL, .is_mild = is_mild});
+                    .name = buf_str(&full), .hint = near ? hint : NULL, .is_warning = is_warning});
     buf_free(&full);
 }
 
@@ -146,7 +85,7 @@ static void check(struct unknown *unknown, const struct nki_node *node, const st
     if (!module || is_known(unknown, module, name) || is_asked_for(unknown->lint, node, name))
         return;
     bool has_near = nki_name_near(str_of(module->name), name, &unknown->profile) != NULL;
-    bool is_reached = is_certain(unknown, node);
+    bool is_reached = lint_is_certain(unknown->lint, node);
     if (has_near || (module->is_whole && is_reached))
         report(unknown, node, str_of(module->name), name, !is_reached && node->kind != NKI_ALIAS);
 }

@@ -76,6 +76,10 @@
       "containers, what the file itself defines. Compute it with those.")                          \
     X(UNKNOWN, "hone-unknown-name", ERROR, 0, "there is no name '{}'",                             \
       "No release of NKI that hone knows has it.")                                                 \
+    X(KEYWORD, "hone-unknown-keyword", ERROR, 0, "there is no parameter '{}'",                     \
+      "No release of NKI that hone knows has it for what is called here.")                         \
+    X(MEMBER, "hone-unknown-member", ERROR, 0, "there is no name '{}'",                            \
+      "No release of NKI that hone knows has it.")                                                 \
     X(C_UNKNOWN, "hone-candidate-unknown", ERROR, 0, "there is no name '{}'",                      \
       "The file does not define it, and NKI of the kernel's release does not have it.")            \
     X(C_ATTRIBUTE, "hone-candidate-attribute", ERROR, 0,                                           \
@@ -239,7 +243,7 @@ struct lint_detail {
     struct str name;   /* replaces "{}" */
     const char *hint;  /* added after a semicolon */
     const char *since; /* the version of nki with which this began; added before the hint */
-    bool is_mild;      /* a warning, whatever the rule says */
+    bool is_warning;   /* though it is an error where it is certain */
 };
 void lint_report(struct lint *lint, enum lint_rule rule, struct nki_span span,
                  struct lint_detail detail);
@@ -252,6 +256,10 @@ bool lint_canonical(const struct lint *lint, const struct nki_node *node, struct
 /* Whether a name can mean the builtin, because nothing in the file binds it. */
 bool lint_is_builtin(const struct lint *lint, struct str name);
 
+/* Whether every run of a kernel comes to the node (lint_certain.c; needs reached). Imports count as
+ * passed by: compilers that do not run the file do not look at them. */
+bool lint_is_certain(const struct lint *lint, const struct nki_node *node);
+
 /* Whether the compiler of the release has a rule of its language. */
 bool lint_rule(const struct lint *lint, enum nki_rule rule);
 /* Whether what came with a release is in that of the target. NULL: it always is. */
@@ -259,6 +267,7 @@ bool lint_holds_since(const struct lint *lint, const char *since);
 void lint_bindings(struct lint *lint); /* lint_names.c: fills aliases and bound */
 void lint_api(struct lint *lint);      /* lint_api.c: removed and deprecated */
 void lint_unknown(struct lint *lint);  /* lint_unknown.c: names of no release; needs reached */
+void lint_calls(struct lint *lint);    /* lint_calls.c: keywords, members; needs reached */
 void lint_flow(struct lint *lint);     /* lint_flow.c: order, loops, names */
 void lint_reach(struct lint *lint);    /* lint_strict.c: fills reached */
 void lint_strict(struct lint *lint);   /* .. the compiler's subset there */

@@ -74,8 +74,9 @@ class Job:
 
 
 def is_traced(row):
-    """Whether the front end finds an error. The back end finds the rest (no code, or NCC_...)."""
-    return bool(row["code"]) and not row["code"].startswith("NCC_") and row["own"]
+    """Whether the front end finds an error. The back end finds the rest: where tiles lie, NCC_..."""
+    of_back_end = ("NCC_", "hone-capacity", "hone-overlap")
+    return bool(row["code"]) and not row["code"].startswith(of_back_end) and row["own"]
 
 
 def dialect_rules(job):
