@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Help on the terminal, from the table; and what hone is built from. */
+#include "base/openblas.h"
+#include "base/libssh2.h"
+#include "base/libcurl.h"
 #include "cli/cli.h"
 #include "cli/kit/kit.h"
 
 #include <cjson/cJSON.h>
-#include <curl/curl.h>
-#include <libssh2.h>
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <uv.h>
 #include <xxhash.h>
-#include <cblas.h>
 
 #include "version.h"
 

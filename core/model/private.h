@@ -4,8 +4,8 @@
 #define HONE_MODEL_PRIVATE_H
 
 #include <cjson/cJSON.h>
-#include <curl/curl.h>
 
+#include "base/libcurl.h"
 #include "model/frames/frames.h"
 #include "model/model.h"
 #include "model/keys/keys.h"

@@ -2,12 +2,12 @@
 /* Chooses the way to a host. It asks `ssh -G` (or our own reader, if no ssh client is installed)
  * what the user's ssh_config says about the host, and takes libssh2 in this process, or the
  * system's client if the host needs more than libssh2 can do. */
+#include "base/libssh2.h"
 #include "transport/client/client.h"
 #include "transport/ssh/ssh.h"
 #include "transport/transport.h"
 #include "transport/wire/inner.h"
 
-#include <libssh2.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>

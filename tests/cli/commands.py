@@ -219,6 +219,14 @@ class Table(Commands):
                      "OpenBLAS"):
             self.assertIn(name, text)
 
+    def test_what_few_commands_need_is_not_loaded_at_the_start(self):
+        if sys.platform != "linux":
+            return
+        done = run("--help", env={"LD_TRACE_LOADED_OBJECTS": "1"})  # the loader says and ends
+        self.assertIn("libc.so", done.stdout)
+        for name in ("curl", "ssh2", "crypto", "blas"):
+            self.assertNotIn(name, done.stdout)
+
     def test_wrong_usage_says_what_was_meant(self):
         for args, part in ((["smi", "x"], "did you mean sim?"),
                            (["sim", "--devic=trn2", "x"], "did you mean --device?"),
@@ -232,7 +240,9 @@ class Table(Commands):
                            (["sim", "silu", "--device"], "needs a value"),
                            (["sim", "silu", "--input", "x=4xx"], "--input"),
                            (["sim", "silu", "-x"], "no option -x"),
+                           (["profile", "silu", "--as", ""], "--as: give a path"),
                            (["check", "/no/such/kernel.py"], "there is no task"),
+                           (["check", "silu#-0"], "there is no task silu#-0"),
                            (["check", "bad\x1b[31mname"], "bad")):
             done = run(*args)
             self.assertEqual(done.returncode, 2, args)

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <fcntl.h>
-#include <libssh2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -15,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/libssh2.h"
 #include "transport/scene.h"
 
 static void says_hello(struct scene *scene) {

@@ -3,9 +3,9 @@
  * oldest kernels for models newer than itself, which are four times slower than they need be. It
  * reads its environment once, when it is loaded: whoever starts a process that multiplies sets
  * it. */
+#include "base/openblas.h"
 #include "device/exec/exec.h"
 
-#include <cblas.h>
 #include <stdlib.h>
 
 /* What the processor can do, by the names OpenBLAS has for kernels that need it. */

@@ -3,9 +3,9 @@
  * steps are multiplied where they lie. Others become fp32 panels first: every other type that the
  * array takes is exact in fp32, and tfloat32 is rounded when it is stored. The sum over the
  * contraction has OpenBLAS's order, because that of the array is not documented. */
+#include "base/openblas.h"
 #include "device/exec/run.h"
 
-#include <cblas.h>
 #include <stdlib.h>
 
 /* A matrix in fp32: rows of `width` elements whose starts are `pitch` elements apart. */

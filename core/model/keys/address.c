@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which machine an address means, as libcurl reads it. */
 #include <arpa/inet.h>
-#include <curl/curl.h>
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/libcurl.h"
 #include "model/keys/keys.h"
 
 bool model_place_of(const char *address, struct model_place *place) {

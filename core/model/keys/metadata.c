@@ -2,9 +2,9 @@
 /* Asks the metadata service of the instance or container hone runs on for its role's credentials:
  * IMDSv2 ("Use the Instance Metadata Service", Amazon EC2 user guide) and the container
  * endpoints of ECS and EKS. On a worker thread: three short requests with short limits. */
+#include "base/libcurl.h"
 #include "model/keys/metadata.h"
 
-#include <curl/curl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 /* Runs the compiled kernel on every seed and compares what it returns. Two seeds run at once where
  * there are two cores: they share the program, and each has its own memory. Python does the
  * comparing, which overlaps with the next seed's run. */
+#include "base/openblas.h"
 #include "runner/embedded/private.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 

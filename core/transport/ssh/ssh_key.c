@@ -2,10 +2,10 @@
 /* The unencrypted parts of key files: the kind of key, its public part, whether it is locked. They
  * show whether to ask for a passphrase, and whether libssh2 can use the key. Formats: RFC 4253 and
  * 5656 for public keys, OpenSSH's PROTOCOL.key for private ones. libssh2 does the signing. */
+#include "base/libssh2.h"
 #include "transport/ssh/ssh_key.h"
 #include "transport/ssh/testing.h"
 
-#include <libssh2.h>
 #include <stdio.h>
 #include <stdlib.h>
 

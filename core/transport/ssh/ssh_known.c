@@ -2,11 +2,11 @@
 /* known_hosts: which lines are about a host, what they say about a key, and adding a line.
  * Patterns, markers and line numbers are read here, because libssh2's collection supports none of
  * the three. Of libssh2 only the HMAC is used, for hashed names. ssh_verify.c asks the user. */
+#include "base/libssh2.h"
 #include "transport/ssh/ssh_known.h"
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <libssh2.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>

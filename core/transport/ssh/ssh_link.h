@@ -6,9 +6,9 @@
 #ifndef HONE_TRANSPORT_SSH_LINK_H
 #define HONE_TRANSPORT_SSH_LINK_H
 
-#include <libssh2.h>
 #include <netdb.h>
 
+#include "base/libssh2.h"
 #include "transport/wire/inner.h"
 #include "transport/ssh/ssh_key.h"
 #include "transport/ssh/ssh_known.h"
