@@ -74,7 +74,7 @@ static bool check_capacity(const struct device_image *image, enum nki_space spac
     struct buf live = {0};
     describe_live(image, moment.instr, space, &live);
     device_report(image->program, diags, bears ? DIAG_WARNING : DIAG_ERROR,
-                  image->program->instrs.at[moment.instr].loc, "",
+                  image->program->instrs.at[moment.instr].loc, "hone-capacity",
                   "%llu bytes per partition of %s are live here, %s has %llu%s. %s",
                   (unsigned long long)moment.bytes, psum ? "PSUM" : "SBUF", image->generation->name,
                   (unsigned long long)capacity, live.at ? live.at : "",

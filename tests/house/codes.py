@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 MAKERS = re.compile(r"\b(interp_error|interp_fatal|interp_warn|check_error|check_warn|nki_report|"
-                    r"diag_add)\(")
+                    r"diag_add|device_report|report_storage)\(")
 CODE = re.compile(r'^"(hone-[a-z0-9-]+|err_[a-z0-9_]+|NCC_\w+|[A-Z]\w*(?:Error|Exception)|'
                   r'StopIteration)"$')
 

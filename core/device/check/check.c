@@ -494,8 +494,8 @@ static void check_instruction(struct check *c, size_t i) {
     c->op = (enum nki_op)c->instr->op;
     if (c->instr->op >= NKI_OP_COUNT) {
         c->errors++;
-        device_report(c->program, c->diags, DIAG_ERROR, c->instr->loc, "", "unknown instruction %u",
-                      c->instr->op);
+        device_report(c->program, c->diags, DIAG_ERROR, c->instr->loc, "hone-gap",
+                      "unknown instruction %u", c->instr->op);
         return;
     }
     size_t findings = c->findings;

@@ -325,7 +325,7 @@ static bool call_with_self(struct interp *in, const struct call *call, struct va
 
 static bool not_callable(struct interp *in, const struct call *call, struct value callee) {
     if (module_is_unknown(callee))
-        return interp_error(in, call->node, "NameError",
+        return interp_error(in, call->node, "hone-gap-module",
                             "%s is not known here: it is no part of NKI and in no file beside "
                             "the kernel",
                             callee.module->name);

@@ -349,7 +349,7 @@ bool interp_truth(struct interp *in, const struct nki_node *node, struct value v
     case VALUE_RANGE: *truth = range_length(v.range) > 0; return true;
     case VALUE_MODULE:
         if (module_is_unknown(v))
-            return interp_error(in, node, "NameError",
+            return interp_error(in, node, "hone-gap-module",
                                 "%s is not known here, so its truth cannot be tested",
                                 v.module->name);
         *truth = true;

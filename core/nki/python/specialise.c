@@ -248,6 +248,22 @@ static bool find_kernel(struct interp *in, const struct unit *unit,
     return true;
 }
 
+/* A decorator may have left an object that takes the number of cores, as in kernel[2](..), and
+ * gives what is called. */
+static bool take_launcher(struct interp *in, const struct nki_node *function,
+                          struct value *callee) {
+    struct value method, cores = value_int(MAX_OF(in->options->grid[0], 1));
+    bool found = false;
+    if (callee->kind != VALUE_OBJECT || find_method(in, *callee, "__call__", &method))
+        return true;
+    if (!call_method(in, function, &(struct method_use){*callee, "__getitem__", &cores, 1}, &found,
+                     callee))
+        return false;
+    if (found)
+        in->grid[0] = 0; /* what is called launches the kernel itself */
+    return true;
+}
+
 static bool specialise(struct interp *in) {
     char *name = arena_strdup(in->heap, path_base(in->tree->file));
     char *dot = strrchr(name, '.');
@@ -260,7 +276,8 @@ static bool specialise(struct interp *in) {
         return false;
     in->frame = frame_new(in, unit->scope, NULL);
     in->frame->site = -1;
-    return find_kernel(in, unit, &function, &callee) && run_kernel(in, function, callee);
+    return find_kernel(in, unit, &function, &callee) && take_launcher(in, function, &callee) &&
+           run_kernel(in, function, callee);
 }
 
 static bool ends_early(const struct interp *in) {
