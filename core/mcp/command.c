@@ -141,20 +141,60 @@ static void on_output(void *data, enum loop_stream stream, struct str text, bool
     }
 }
 
-/* "hone query: there is no ..": the agent did not ask that command. */
-static struct str without_name(const struct mcp_command *command) {
-    struct buf name = {0};
-    struct str said = str_trim(buf_str(&command->said));
-    buf_printf(&name, "hone %s: ", command->args[1]);
-    if (str_starts(said, name.at))
-        said = (struct str){said.at + name.len, said.len - name.len};
-    buf_free(&name);
-    return said;
+static void replace(struct buf *text, const char *what, const char *by) {
+    struct buf out = {0};
+    struct str rest = buf_str(text);
+    const char *at;
+    while (rest.len && (at = memmem(rest.at, rest.len, what, strlen(what)))) {
+        buf_add(&out, rest.at, (size_t)(at - rest.at));
+        buf_puts(&out, by);
+        rest.len -= (size_t)(at - rest.at) + strlen(what);
+        rest.at = at + strlen(what);
+    }
+    buf_add(&out, rest.at, rest.len);
+    buf_free(text);
+    *text = out;
+}
+
+/* Names of files in that folder are left without it. */
+static void folder_forget(struct buf *text, const char *folder) {
+    struct buf prefix = {0};
+    buf_printf(&prefix, "%s/", folder ? folder : "");
+    if (folder)
+        replace(text, prefix.at, "");
+    buf_free(&prefix);
+}
+
+/* "hone query: there is no ..", as a tool says it: an agent asked no command, knows none of its
+ * options, and calls its own text kernel.py, wherever it was put. */
+static void said_translate(struct mcp_command *command) {
+    static const char *const words[][2] = {
+        {"hone query --tables", "the tool query without sql and recipe"},
+        {"hone query --recipes", "the tool query without sql and recipe"},
+        {"--recipes", "the tool query without sql and recipe"},
+        {"hone check", "the tool check"},
+        {"--from", "\"from\""},
+        {"--to ", "\"to\" "}};
+    const char *kernel = tune_kernel_file(mcp_state(command->call));
+    char *task = kernel ? path_folder(kernel) : NULL;
+    struct buf own = {0}, advice = {0};
+    buf_printf(&own, "hone %s: ", command->args[1]);
+    buf_printf(&advice, " Try: hone %s --help", command->args[1]);
+    replace(&command->said, own.at, "");
+    replace(&command->said, advice.at, "");
+    folder_forget(&command->said, command->folder);
+    folder_forget(&command->said, task);
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        replace(&command->said, words[i][0], words[i][1]);
+    buf_free(&own);
+    buf_free(&advice);
+    free(task);
 }
 
 static void failed(struct mcp_command *command, const struct loop_exit *exit) {
-    struct str said = without_name(command);
     struct buf how = {0};
+    said_translate(command);
+    struct str said = str_trim(buf_str(&command->said));
     loop_exit_print(exit, &how);
     if (said.len)
         mcp_call_failed(command->call, STR_FMT, STR_ARG(said));
@@ -166,6 +206,7 @@ static void failed(struct mcp_command *command, const struct loop_exit *exit) {
 static void on_exit_command(void *data, const struct loop_exit *exit) {
     struct mcp_command *command = data;
     bool ended = exit->end == LOOP_EXITED && exit->status <= 1;
+    folder_forget(&command->out, command->folder);
     cJSON *answer = ended && command->out.len ? cJSON_Parse(command->out.at) : NULL;
     if (answer)
         command->answer(command->call, answer);

@@ -152,6 +152,10 @@ static void migrate_answer(struct mcp_call *call, cJSON *answer) {
     if (hunks)
         cJSON_ReplaceItemInObjectCaseSensitive(answer, "diff", cJSON_CreateString(hunks + 1));
     cJSON_DeleteItemFromObjectCaseSensitive(answer, "kernel");
+    cJSON *finding;
+    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(answer, "diagnostics")) {
+        cJSON_DeleteItemFromObjectCaseSensitive(finding, "file");
+    }
     for (cJSON *at = answer->child; at; at = next) {
         next = at->next;
         if (cJSON_IsNull(at))

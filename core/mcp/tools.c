@@ -162,6 +162,9 @@ static bool arguments_check(int tool, const cJSON *args, struct err *err) {
     cJSON_ArrayForEach(value, args) {
         if (!argument_check(tool, value, err))
             return false;
+        if (cJSON_GetObjectItemCaseSensitive(args, value->string) != value)
+            return err_set(err, ERR_USAGE, "%s: \"%s\" is given twice", tools[tool].name,
+                           value->string);
     }
     for (size_t i = 0; i < COUNT_OF(arguments); i++)
         if (arguments[i].tool == tool && arguments[i].needed &&

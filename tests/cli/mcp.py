@@ -214,9 +214,30 @@ class Mcp(unittest.TestCase):
             answer = agent.process.stdout.readline()
             self.assertIn(number, answer)
             self.assertEqual(set(json.loads(answer)), {"jsonrpc", "id", "result"})
-        for number in (b"01234567890123456789", b"9007199254740993.", b"-.5"):  # these are no JSON
+        for text in (b'"a\\u0000b"', b'"\\ud83d half"', b'"\\u0000"'):
+            agent.line(b'{"jsonrpc":"2.0","method":"ping","id":%s}' % text)
+            answer = agent.process.stdout.readline()
+            self.assertEqual(json.loads(answer)["id"], json.loads(text), answer)
+        for number in (b"01234567890123456789", b"9007199254740993.", b"-.5", b"00", b"01", b"1.",
+                       b"-01", b"1.e5", b"-", b"1e", b"+1", b"0x10"):  # these are no JSON
             agent.line(b'{"jsonrpc":"2.0","id":%s,"method":"ping"}' % number)
-            agent.read()
+            self.assertEqual(agent.read()["error"]["code"], -32700, number)
+        self.assertEqual(agent.ask("ping")["result"], {})
+        self.assertEqual(agent.close(), 0)
+
+    def test_nothing_of_what_was_sent_is_lost_in_silence(self):
+        """A NUL ends no text, a text ends no name, and what is given twice is not chosen from."""
+        agent = self.agent(revision=BEFORE)
+        cut = agent.tool("check", kernel=KERNEL + "\0\nimport os\n")
+        self.assertGreater(cut["errors"], 0, cut)
+        self.assertIn('"a\ufffdb"', agent.tool("explain", what="a\0b"))
+        agent.line(b'{"jsonrpc":"2.0","id":"x\\u0000y","id\\u0000":1,"method":"ping"}')
+        self.assertEqual(agent.read()["id"], "x\0y")
+        agent.line(b'{"jsonrpc":"2.0","id":1,\x01"method":"ping"}')
+        self.assertEqual(agent.read()["error"]["code"], -32700)
+        agent.line(b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"explain",'
+                   b'"arguments":{"what":"floor","what":"mfu"}}}')
+        self.assertIn("given twice", agent.end(9)["result"]["content"][0]["text"])
         self.assertEqual(agent.close(), 0)
 
     def test_ids_that_differ_in_the_last_digit_are_two(self):
@@ -518,7 +539,17 @@ class Mcp(unittest.TestCase):
         self.assertTrue(newer["identical"])
         self.assertTrue(newer["diff"].startswith("@@"), newer["diff"])
         self.assertNotIn("hone-", json.dumps(newer))  # no file of ours
-        self.assertIn("must be one of", agent.tool("migrate", to="0.9"))
+        broken = KERNEL.replace("nl.add", "nl.ad")
+        for tool, more in (("migrate", {"to": "0.9"}), ("migrate", {"from": "x"}),
+                           ("migrate", {"kernel": "def f(:"}), ("migrate", {"kernel": "x = 1"}),
+                           ("query", {"kernel": broken, "recipe": "lines"}),
+                           ("query", {"recipe": "x"}), ("query", {"sql": "SELECT x"}),
+                           ("query", {"sql": "SELECT * FROM x"}),
+                           ("why", {"line": 9, "kernel": broken}),
+                           ("what_if", {"kernel": "def f(:"})):
+            said = json.dumps(agent.tool(tool, **more))  # no file and no option of ours
+            self.assertNotRegex(said, "/|hone[- ]|--", (tool, more))
+        self.assertNotIn(".py", json.dumps(agent.tool("migrate", kernel=broken)))
         count = agent.tool("query", sql="SELECT COUNT(*) FROM Instruction", kernel=WIDE)
         self.assertEqual(count["rows"], [[8]])
         self.assertEqual(agent.tool("query", sql="SELECT status FROM attempts")["rows"], [["keep"]])

@@ -23,7 +23,7 @@ const char *mcp_revision_agreed(const char *offered) {
 
 /* ------------------------------------------------------------------------------------ reading */
 
-/* Raw: a number as its text, see digits_keep. */
+/* Raw: as it came, see keep. */
 static bool is_id(const cJSON *id) {
     return cJSON_IsString(id) || cJSON_IsRaw(id) ||
            (cJSON_IsNumber(id) && isfinite(id->valuedouble));
@@ -79,19 +79,56 @@ static int digits_read(const char *at) {
     return value;
 }
 
-/* Clients that cut a text may leave half of a character: "\ud83d" alone is JSON, but no text. */
-static void halves_mend(char *text) {
+/* Clients that cut a text may leave half of a character: "\ud83d" alone is JSON, but no text. Nor is
+ * there one with a NUL in it, which would end it there. The length stays the same. */
+static void texts_mend(char *text) {
     for (char *at = text; (at = strchr(at, '\\'));) {
         int code = at[1] == 'u' ? digits_read(at + 2) : -1;
         int next = code >= 0 && at[6] == '\\' && at[7] == 'u' ? digits_read(at + 8) : -1;
         bool first = (code & ~0x3ff) == 0xd800, whole = first && (next & ~0x3ff) == 0xdc00;
-        if ((first && !whole) || (code & ~0x3ff) == 0xdc00)
+        if ((first && !whole) || (code & ~0x3ff) == 0xdc00 || !code)
             memcpy(at + 2, "fffd", 4);
         at += whole ? 12 : code >= 0 ? 6 : at[1] ? 2 : 1;
     }
 }
 
-/* ---------------------------------------------------------- numbers that are lost in a double */
+/* How far the text is a number by JSON's own grammar, which strtod does not keep to; 0: it is none.
+ */
+static size_t number_len(const char *text) {
+    const char *at = text + (*text == '-');
+    size_t digits = strspn(at, "0123456789"), sign;
+    if (!digits || (*at == '0' && digits > 1))
+        return 0;
+    at += digits;
+    digits = *at == '.' ? strspn(at + 1, "0123456789") : 0;
+    at += digits ? digits + 1 : 0;
+    sign = (*at == 'e' || *at == 'E') && (at[1] == '+' || at[1] == '-');
+    digits = *at == 'e' || *at == 'E' ? strspn(at + 1 + sign, "0123456789") : 0;
+    at += digits ? digits + 1 + sign : 0;
+    return *at && strchr(".eE+-", *at) ? 0 : (size_t)(at - text);
+}
+
+/* The end of the text that begins at the quotation mark `at`. */
+static const char *text_end(const char *at) {
+    for (at++; *at && *at != '"'; at++)
+        at += *at == '\\' && at[1];
+    return at + (*at == '"');
+}
+
+/* Whether numbers, and what stands between values, are as JSON has them: cJSON takes 01 and 1. for
+ * numbers, and every control character for a space. */
+static bool is_strict(const char *at) {
+    while (*at) {
+        bool number = *at == '-' || isdigit((unsigned char)*at);
+        size_t len = number ? number_len(at) : 1;
+        if (!len || ((unsigned char)*at < ' ' && !strchr("\t\r\n", *at)))
+            return false;
+        at = *at == '"' ? text_end(at) : at + len;
+    }
+    return true;
+}
+
+/* -------------------------------------------------- what is answered to the letter as it came */
 
 /* The value of `key` in the object that `at` begins with, which was read without error before;
  * NULL: it has none. */
@@ -116,61 +153,57 @@ static bool is_held(const cJSON *number) {
     return fabs(value) <= 9007199254740991.0 && !(value < rint(value)) && !(value > rint(value));
 }
 
-/* How far the text is a number by JSON's own grammar, which strtod does not keep to; 0: it is none.
- */
-static size_t number_len(const char *text) {
-    const char *at = text + (*text == '-');
-    size_t digits = strspn(at, "0123456789"), sign;
-    if (!digits || (*at == '0' && digits > 1))
-        return 0;
-    at += digits;
-    digits = *at == '.' ? strspn(at + 1, "0123456789") : 0;
-    at += digits ? digits + 1 : 0;
-    sign = (*at == 'e' || *at == 'E') && (at[1] == '+' || at[1] == '-');
-    digits = *at == 'e' || *at == 'E' ? strspn(at + 1 + sign, "0123456789") : 0;
-    at += digits ? digits + 1 + sign : 0;
-    return *at && strchr(".eE+-", *at) ? 0 : (size_t)(at - text);
-}
+/* A line as it came, and as it was read: of the same length. */
+struct line_texts {
+    const char *came, *read;
+};
 
-/* Puts the number's own digits in its place. `path`: keys to the object that has it, NULL ends. */
-static void digits_keep(cJSON *whole, const char *text, const char *const path[], const char *key) {
+/* Puts what came in place of what was read, where that is not the same: digits that no double
+ * holds, characters that no text has. `path`: keys to the object that has it, NULL ends. */
+static void keep(cJSON *whole, struct line_texts line, const char *const path[], const char *key) {
     cJSON *object = whole;
     for (size_t i = 0; path[i]; i++)
         object = cJSON_GetObjectItemCaseSensitive(object, path[i]);
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!cJSON_IsNumber(number) || is_held(number))
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsString(value) && !(cJSON_IsNumber(value) && !is_held(value)))
         return;
-    for (size_t i = 0; path[i] && text; i++)
-        text = value_find(text, path[i]);
-    const char *at = text ? value_find(text, key) : NULL;
-    struct buf digits = {0};
-    buf_add(&digits, at ? at : "", at ? number_len(at) : 0);
-    if (digits.len)
-        cJSON_ReplaceItemInObjectCaseSensitive(object, key, cJSON_CreateRaw(digits.at));
-    buf_free(&digits);
+    const char *at = line.read;
+    for (size_t i = 0; path[i] && at; i++)
+        at = value_find(at, path[i]);
+    at = at ? value_find(at, key) : NULL;
+    size_t len = !at ? 0 : *at == '"' ? (size_t)(text_end(at) - at) : number_len(at);
+    const char *came = at ? line.came + (at - line.read) : "";
+    struct buf kept = {0};
+    if (!cJSON_IsString(value) || memcmp(came, at ? at : "", len) != 0)
+        buf_add(&kept, came, len);
+    if (kept.len)
+        cJSON_ReplaceItemInObjectCaseSensitive(object, key, cJSON_CreateRaw(kept.at));
+    buf_free(&kept);
 }
 
-/* What is answered as it came: programs count in nanoseconds, or draw 64 bits. */
-static void all_digits_keep(cJSON *whole, const char *text) {
+/* Programs count in nanoseconds, or draw 64 bits. */
+static void all_keep(cJSON *whole, struct line_texts line) {
     static const char *const top[] = {NULL}, *const params[] = {"params", NULL},
                              *const meta[] = {"params", "_meta", NULL};
-    digits_keep(whole, text, top, "id");
-    digits_keep(whole, text, params, "requestId");
-    digits_keep(whole, text, meta, "progressToken");
+    keep(whole, line, top, "id");
+    keep(whole, line, params, "requestId");
+    keep(whole, line, meta, "progressToken");
 }
 
 bool mcp_message_read(struct str line, struct mcp_message *message, enum mcp_error *code,
                       const char **why) {
     const char *end = NULL;
-    struct buf text = {0};
+    struct buf came = {0}, text = {0};
     *message = (struct mcp_message){.is = MCP_OTHER};
-    buf_add(&text, line.at ? line.at : "", line.len);
-    if (!memchr(text.at, 0, text.len)) {
-        halves_mend(text.at);
+    buf_add(&came, line.at ? line.at : "", line.len);
+    buf_add(&text, came.at, came.len);
+    if (!memchr(text.at, 0, text.len) && is_strict(text.at)) {
+        texts_mend(text.at);
         message->whole = cJSON_ParseWithOpts(text.at, &end, true);
         if (cJSON_IsObject(message->whole))
-            all_digits_keep(message->whole, text.at);
+            all_keep(message->whole, (struct line_texts){came.at, text.at});
     }
+    buf_free(&came);
     buf_free(&text);
     if (!message->whole)
         return wrong(code, why, MCP_PARSE_ERROR, "this line is no JSON");

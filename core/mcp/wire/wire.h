@@ -35,8 +35,8 @@ enum mcp_message_is { MCP_REQUEST, MCP_NOTIFICATION, MCP_OTHER };
 struct mcp_message {
     enum mcp_message_is is; /* OTHER: an answer, which nobody asked for */
     cJSON *whole;           /* owns what follows */
-    const cJSON *id;        /* text, number, or a number's digits as cJSON_Raw where no double holds
-                             * it; NULL: it has none, or none that can be used */
+    const cJSON *id;        /* text, number, or as it came as cJSON_Raw where neither holds it;
+                             * NULL: it has none, or none that can be used */
     const char *method;
     const cJSON *params, *meta, *token; /* objects, text or number; NULL: none */
 };
@@ -45,7 +45,7 @@ struct mcp_message {
 bool mcp_message_read(struct str line, struct mcp_message *message, enum mcp_error *code,
                       const char **why) CC_MUST_USE;
 void mcp_message_free(struct mcp_message *message);
-/* An id or a token as it came, to the last digit; the caller owns it. */
+/* An id or a token as it came, to the last digit and letter; the caller owns it. */
 cJSON *mcp_id_copy(const cJSON *id) CC_MUST_USE;
 /* Whether two ids are the same. */
 bool mcp_id_same(const cJSON *a, const cJSON *b);
