@@ -295,6 +295,7 @@ bool rewrite_offers_make(const struct rewrite_request *request, const struct rew
     struct rewrite_model *model = rewrite_model_new(request, err);
     if (!model)
         return false;
+    os_hold_memory();
     rewrite_find_all(model);
     rewrite_estimate(request, request->source, offers->arena, screen->cancel, &ranking.base);
     offers->modelled = ranking.base.latency_us > 0;
@@ -306,5 +307,6 @@ bool rewrite_offers_make(const struct rewrite_request *request, const struct rew
         qsort(offers->all.at, offers->all.len, sizeof *offers->all.at, by_latency);
     add_anew(&ranking);
     rewrite_model_free(model);
+    os_return_memory();
     return true;
 }

@@ -380,6 +380,7 @@ struct schedule *schedule_search(const struct schedule_request *request, struct 
     struct search search = {.request = request, .arena = arena_new()};
     search.budget = request->budget ? request->budget : SCHEDULE_BUDGET;
     struct schedule *found = NULL;
+    os_hold_memory();
     if (begin(&search, err)) {
         double start_us = search.best.latency_us;
         go_through(&search);
@@ -396,6 +397,7 @@ struct schedule *schedule_search(const struct schedule_request *request, struct 
     by_hash_free(&search.by_text);
     if (!found)
         arena_free(search.arena);
+    os_return_memory();
     return found;
 }
 

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,6 +59,23 @@ static bool orphan_notices(void) {
     return os_die_with_parent(getppid()) && !os_die_with_parent(getpid());
 }
 
+/* What was held while work went on goes back at its end. */
+static bool memory_comes_and_goes(void) {
+    enum { BLOCKS = 32 };
+    const size_t megabyte = 1 << 20, size = 5 * megabyte;
+    void *blocks[BLOCKS];
+    uint64_t before = os_process_memory(getpid());
+    os_hold_memory();
+    for (int i = 0; i < BLOCKS; i++)
+        memset(blocks[i] = malloc(size), i, size);
+    for (int i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+    uint64_t held = os_process_memory(getpid());
+    os_return_memory();
+    uint64_t after = os_process_memory(getpid());
+    return held > before + BLOCKS / 2 * size && after < before + 4 * size;
+}
+
 static void limits_descriptors_and_parents(void **state) {
     (void)state;
     assert_int_equal(in_child(limit_and_look), 0);
@@ -67,11 +85,21 @@ static void limits_descriptors_and_parents(void **state) {
 #endif
 }
 
+static void memory_is_held_and_returned(void **state) {
+    (void)state;
+#if defined __linux__ && defined __GLIBC__ && !defined __SANITIZE_ADDRESS__
+    assert_int_equal(in_child(memory_comes_and_goes), 0);
+#else
+    (void)memory_comes_and_goes; /* another allocator */
+#endif
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_program_knows_where_it_is),
         cmocka_unit_test(the_machine_has_cores_and_memory),
         cmocka_unit_test(limits_descriptors_and_parents),
+        cmocka_unit_test(memory_is_held_and_returned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

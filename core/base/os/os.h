@@ -44,6 +44,11 @@ void os_prefer_large_pages(void *memory, uint64_t bytes);
 /* From now on this process keeps what it frees, up to some 30 MB, for arrays of megabytes that come
  * and go; they need not come page by page. Arrays that grow are copied more often then. */
 void os_keep_memory(void);
+/* Around work that takes and frees the same megabytes again and again, on any thread: in between,
+ * nothing goes back to the system, so it need not come page by page each time. os_return_memory
+ * gives back all that is free then; afterwards this process keeps as much as by os_keep_memory. */
+void os_hold_memory(void);
+void os_return_memory(void);
 
 /* The bytes of a block that malloc gave, to wipe it. 0: the system does not say. */
 size_t os_block_size(void *block);

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <sched.h>
 #include <signal.h>
@@ -201,6 +202,21 @@ void os_keep_memory(void) {
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, 4 << 20);
     mallopt(M_TRIM_THRESHOLD, 32 << 20);
+#endif
+}
+
+/* The first is the largest threshold that malloc takes. */
+void os_hold_memory(void) {
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+#endif
+}
+
+void os_return_memory(void) {
+#ifdef M_MMAP_THRESHOLD
+    os_keep_memory();
+    malloc_trim(0);
 #endif
 }
 

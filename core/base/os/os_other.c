@@ -92,6 +92,12 @@ void os_prefer_large_pages(void *memory, uint64_t bytes) {
 void os_keep_memory(void) {
 }
 
+void os_hold_memory(void) {
+}
+
+void os_return_memory(void) {
+}
+
 unsigned os_count_processes(void) {
     return 0;
 }
