@@ -65,6 +65,49 @@ static void pieces_side_by_side_come_in_one_load(void **state) {
     buf_free(&out);
 }
 
+static const char strided_current[] =
+    CURRENT "def kernel(a, b):\n"
+            "    K = 512\n"
+            "    T = 128\n"
+            "    y = nl.ndarray((512, 1024), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+            "    for m in range(0, 512, 128):\n"
+            "        for n in range(0, 1024, 512):\n"
+            "            acc = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
+            "            for k in range(0, K, T):\n"
+            "                at = nl.ndarray((T, 128), dtype=a.dtype, buffer=nl.sbuf)\n"
+            "                nisa.dma_copy(dst=at, src=a[k:k + T, m:m + 128])\n"
+            "                bt = nl.ndarray((T, 512), dtype=b.dtype, buffer=nl.sbuf)\n"
+            "                nisa.dma_copy(dst=bt, src=b[k:k + T, n:n + 512])\n"
+            "                nisa.nc_matmul(dst=acc, stationary=at, moving=bt)\n"
+            "            out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"
+            "            nisa.tensor_copy(dst=out, src=acc)\n"
+            "            nisa.dma_copy(dst=y[m:m + 128, n:n + 512], src=out)\n"
+            "    return y\n";
+
+/* Loops as hone's own kernels have them. */
+static void loops_in_steps_of_a_tile_keep_their_operand(void **state) {
+    (void)state;
+    struct help_inputs inputs = {0};
+    help_array(&inputs, 512, 512);
+    help_array(&inputs, 512, 1024);
+    struct rewrite_request request = help_request(strided_current, &inputs);
+    struct buf out = {0};
+    assert_true(rewrite_apply(&request, "resident:at.0:n", &out, NULL));
+    assert_non_null(strstr(out.at,
+                           "        at_all = nl.ndarray((T, K // T, 128), dtype=a.dtype, "
+                           "buffer=nl.sbuf)\n"
+                           "        for k in range(0, K, T):\n"
+                           "            nisa.dma_copy(dst=at_all[:, k // T, :], src=a[k:k + T, "
+                           "m:m + 128])\n"
+                           "        for n in range(0, 1024, 512):\n"));
+    assert_non_null(strstr(out.at, "                at = at_all[:, k // T, :]\n"));
+    buf_clear(&out);
+    assert_true(rewrite_apply(&request, "resident:bt.0:m", &out, NULL));
+    assert_non_null(strstr(out.at, "bt_all[:, k // T, :], src=b[k:k + T, 0:1024])\n"));
+    assert_non_null(strstr(out.at, "bt = bt_all[:, k // T, n:n + 512]\n"));
+    buf_free(&out);
+}
+
 static void what_does_not_fit_stays_outside(void **state) {
     (void)state;
     struct help_inputs inputs = {0};
@@ -353,6 +396,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_operand_stays_in_sbuf),
         cmocka_unit_test(pieces_side_by_side_come_in_one_load),
+        cmocka_unit_test(loops_in_steps_of_a_tile_keep_their_operand),
         cmocka_unit_test(what_does_not_fit_stays_outside),
         cmocka_unit_test(nothing_is_known_without_shapes),
         cmocka_unit_test(a_block_shares_what_it_loads),

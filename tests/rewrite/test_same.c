@@ -143,6 +143,16 @@ static size_t compare_all(const struct rewrite_request *request, const struct he
     return ran;
 }
 
+static void keeps_its_numbers(const char *text, struct help_inputs *inputs, size_t least) {
+    fill(inputs);
+    struct run expected = execute(str_of(text), inputs);
+    assert_non_null(expected.at);
+    struct rewrite_request request = help_request(text, inputs);
+    assert_true(compare_all(&request, inputs, &expected, 0) > least);
+    mem_free_(expected.at);
+    empty(inputs);
+}
+
 static void seed_keeps_its_numbers(const char *seed, struct help_inputs *inputs) {
     struct buf path = {0};
     buf_printf(&path, "%s/seeds/%s/kernel.py", HONE_SOURCE_DIR, seed);
@@ -151,13 +161,7 @@ static void seed_keeps_its_numbers(const char *seed, struct help_inputs *inputs)
     char *text = file_read(path.at, MAX_OUTPUT, &size, &err);
     if (!text)
         fail_msg("%s", err.text);
-    fill(inputs);
-    struct run expected = execute((struct str){text, size}, inputs);
-    assert_non_null(expected.at);
-    struct rewrite_request request = help_request(text, inputs);
-    assert_true(compare_all(&request, inputs, &expected, 0) > 10);
-    mem_free_(expected.at);
-    empty(inputs);
+    keeps_its_numbers(text, inputs, 10);
     free(text);
     buf_free(&path);
 }
@@ -197,8 +201,36 @@ static void add_rmsnorm_matmul(void **state) {
     seed_keeps_its_numbers("add_rmsnorm_matmul", &inputs);
 }
 
+/* Loops as hone's own kernels have them: in steps of a tile. */
+static void strided(void **state) {
+    (void)state;
+    struct help_inputs inputs = {0};
+    help_array(&inputs, 256, 384);
+    help_array(&inputs, 256, 1024);
+    keeps_its_numbers(CURRENT
+                      "def kernel(a, b):\n"
+                      "    K = 256\n"
+                      "    T = 128\n"
+                      "    y = nl.ndarray((384, 1024), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+                      "    for m in range(0, 384, 128):\n"
+                      "        for n in range(0, 1024, 512):\n"
+                      "            acc = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
+                      "            for k in range(0, K, T):\n"
+                      "                at = nl.ndarray((T, 128), dtype=a.dtype, buffer=nl.sbuf)\n"
+                      "                nisa.dma_copy(dst=at, src=a[k:k + T, m:m + 128])\n"
+                      "                bt = nl.ndarray((T, 512), dtype=b.dtype, buffer=nl.sbuf)\n"
+                      "                nisa.dma_copy(dst=bt, src=b[k:k + T, n:n + 512])\n"
+                      "                nisa.nc_matmul(dst=acc, stationary=at, moving=bt)\n"
+                      "            out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"
+                      "            nisa.tensor_copy(dst=out, src=acc)\n"
+                      "            nisa.dma_copy(dst=y[m:m + 128, n:n + 512], src=out)\n"
+                      "    return y\n",
+                      &inputs, 3);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strided),
         cmocka_unit_test(silu),
         cmocka_unit_test(softmax),
         cmocka_unit_test(matmul),

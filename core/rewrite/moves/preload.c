@@ -37,10 +37,17 @@ static int merged_loop(const struct rewrite_preload *preload, const struct rewri
         bool elsewhere = false;
         for (int k = 0; k + 1 < region->n_dims; k++)
             elsewhere |= rewrite_coef(&region->dim[k].start, loop) != 0;
-        if (!elsewhere && loop->trips > 1 && rewrite_coef(&last->start, loop) == last->size)
+        if (!elsewhere && loop->trips > 1 &&
+            rewrite_coef(&last->start, loop) * loop->step == last->size)
             return i;
     }
     return -1;
+}
+
+/* A loop from 0 in steps of one, or of more where its variable is a number, not an index. */
+static bool steps_are_plain(const struct rewrite_loop *loop) {
+    return loop->known && !loop->start &&
+           (loop->step == 1 || nki_is_dotted(loop->node->for_.iter->call.func, "range"));
 }
 
 static bool loops_of_copy(struct rewrite_model *model, const struct rewrite_row *row,
@@ -49,10 +56,10 @@ static bool loops_of_copy(struct rewrite_model *model, const struct rewrite_row 
     int dims = preload->tile.n_dims;
     for (int i = preload->at; i < preload->n_loops; i++) {
         const struct rewrite_loop *loop = preload->loops[i];
-        if (!loop->known || loop->start || loop->step != 1) {
+        if (!steps_are_plain(loop)) {
             rewrite_decline(model, row, loop->node,
                             "the loop over " STR_FMT " does not run from 0 in "
-                            "steps of 1 a known number of times",
+                            "equal steps a known number of times",
                             STR_ARG(loop->var));
             return false;
         }
@@ -186,13 +193,47 @@ static const char *source_text(const struct rewrite_model *model,
     return arena_printf(model->arena, "%s]", text);
 }
 
-/* How often a loop runs, as text that is valid before loops[at]. */
+/* The step of a loop in steps of more than one, as it is written. */
+static const char *step_text(const struct rewrite_model *model, const struct rewrite_loop *loop) {
+    const struct nki_node *step = loop->node->for_.iter->call.args.at[2];
+    bool alone = step->kind == NKI_NAME || step->kind == NKI_CONSTANT;
+    return arena_printf(model->arena, alone ? "%s" : "(%s)", rewrite_text(model, step));
+}
+
+/* How often a loop runs, as text that is valid before loops[at]. Names in it stay names. */
 static const char *count_text(const struct rewrite_model *model,
                               const struct rewrite_preload *preload,
                               const struct rewrite_loop *loop) {
     if (loop->count && text_is_valid(model, preload, loop->count))
         return rewrite_text(model, loop->count);
-    return rewrite_number(model, loop->trips, NULL);
+    const struct nki_node *iter = loop->node->for_.iter;
+    if (loop->step == 1 || !text_is_valid(model, preload, iter) ||
+        iter->call.args.at[1]->kind != NKI_NAME || loop->stop != loop->trips * loop->step)
+        return rewrite_number(model, loop->trips, NULL);
+    return arena_printf(model->arena, "%s // %s", rewrite_text(model, iter->call.args.at[1]),
+                        step_text(model, loop));
+}
+
+/* How the loops of this kernel are written: "nl.affine_range" or "range". */
+static const char *range_text(const struct rewrite_model *model, const struct rewrite_loop *loop) {
+    const char *func = rewrite_text(model, loop->node->for_.iter->call.func);
+    return strstr(func, "sequential_range")
+               ? arena_printf(model->arena, "%s.affine_range", model->nl ? model->nl : "nl")
+               : func;
+}
+
+/* What a second loop over the variable runs through. */
+static const char *iter_text(const struct rewrite_model *model,
+                             const struct rewrite_preload *preload,
+                             const struct rewrite_loop *loop) {
+    const struct nki_node *iter = loop->node->for_.iter;
+    if (loop->step == 1)
+        return arena_printf(model->arena, "%s(%s)", range_text(model, loop),
+                            count_text(model, preload, loop));
+    if (text_is_valid(model, preload, iter))
+        return rewrite_text(model, iter);
+    return arena_printf(model->arena, "range(0, %lld, %lld)", (long long)loop->stop,
+                        (long long)loop->step);
 }
 
 static const char *extent_text(const struct rewrite_model *model,
@@ -217,20 +258,26 @@ static const char *storage_text(const struct rewrite_model *model,
     return rewrite_alloc_text(model, extent_text(model, preload, 0), dims, preload->dtype);
 }
 
+/* Which round of a loop it is, as the place of its piece. */
+static const char *place_text(const struct rewrite_model *model, const struct rewrite_loop *loop) {
+    return loop->step == 1 ? arena_printf(model->arena, STR_FMT, STR_ARG(loop->var))
+                           : arena_printf(model->arena, STR_FMT " // %s", STR_ARG(loop->var),
+                                          step_text(model, loop));
+}
+
 /* name[:, k, n, :]; with `whole` all pieces side by side, else the one of this step. */
 static const char *view_text(const struct rewrite_model *model,
                              const struct rewrite_preload *preload, const char *name, bool whole) {
     const char *text = arena_printf(model->arena, "%s[:", name);
     for (int i = preload->at; i < preload->n_loops; i++)
         if (preload->depends & 1u << i && i != preload->merged)
-            text =
-                arena_printf(model->arena, "%s, " STR_FMT, text, STR_ARG(preload->loops[i]->var));
+            text = arena_printf(model->arena, "%s, %s", text, place_text(model, preload->loops[i]));
     for (int i = 1; i < preload->tile.n_dims; i++) {
         const char *slice = ":";
         if (preload->merged >= 0 && !whole) {
             struct rewrite_affine start = {.known = true, .n_terms = 1};
             start.term[0].loop = preload->loops[preload->merged];
-            start.term[0].coef = preload->tile.shape[i];
+            start.term[0].coef = preload->tile.shape[i] / start.term[0].loop->step;
             slice = rewrite_slice_text(model, &start, preload->tile.shape[i], preload->hint[i]);
         }
         text = arena_printf(model->arena, "%s, %s", text, slice);
@@ -241,14 +288,6 @@ static const char *view_text(const struct rewrite_model *model,
 const char *rewrite_preload_view(const struct rewrite_model *model,
                                  const struct rewrite_preload *preload, const char *name) {
     return view_text(model, preload, name, false);
-}
-
-/* How the loops of this kernel are written: "nl.affine_range" or "range". */
-static const char *range_text(const struct rewrite_model *model, const struct rewrite_loop *loop) {
-    const char *func = rewrite_text(model, loop->node->for_.iter->call.func);
-    return strstr(func, "sequential_range")
-               ? arena_printf(model->arena, "%s.affine_range", model->nl ? model->nl : "nl")
-               : func;
 }
 
 const char *rewrite_preload_insert(const struct rewrite_model *model,
@@ -267,8 +306,8 @@ const char *rewrite_preload_insert(const struct rewrite_model *model,
         const struct rewrite_loop *loop = preload->loops[i];
         if (!(preload->depends & 1u << i) || i == preload->merged)
             continue;
-        buf_printf(&lines, "%sfor " STR_FMT " in %s(%s):\n", rewrite_indent(model, level++),
-                   STR_ARG(loop->var), range_text(model, loop), count_text(model, preload, loop));
+        buf_printf(&lines, "%sfor " STR_FMT " in %s:\n", rewrite_indent(model, level++),
+                   STR_ARG(loop->var), iter_text(model, preload, loop));
     }
     const char *piece = view_text(model, preload, name, true);
     const char *hole = strstr(made, "%s"), *dst = strstr(made, "dst=@");
