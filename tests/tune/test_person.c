@@ -104,6 +104,31 @@ static void a_rejection_pauses_and_its_reason_reaches_the_next_context(void **un
     fake_end(&fake);
 }
 
+/* The next plan must not bring the same edit as a part of it. */
+static void what_a_person_rejected_is_closed_within_others_too(void **unused) {
+    (void)unused;
+    struct fake fake;
+    const struct tune_state *state = to_plan_gate(&fake);
+    char key[40], longer[80];
+    snprintf(key, sizeof key, "%s", tune_lane_plan(state, 0)->key);
+    snprintf(longer, sizeof longer, "hoist:x.0+%s", key);
+    struct tune_context *context = tune_context_build(state, 0);
+    assert_false(tune_context_is_closed(context, longer));
+    tune_context_free(context);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "not that"));
+    context = tune_context_build(state, 0);
+    assert_true(tune_context_is_closed(context, longer));
+    snprintf(longer, sizeof longer, "%s+hoist:x.0", key);
+    assert_true(tune_context_is_closed(context, longer));
+    snprintf(longer, sizeof longer, "%s1+hoist:x.0", key);
+    assert_false(tune_context_is_closed(context, longer));
+    tune_context_free(context);
+    struct tune_closed tried = {.key = "engine:t.0:scalar"};
+    assert_true(tune_closed_takes(&tried, "engine:t.0:scalar"));
+    assert_false(tune_closed_takes(&tried, "hoist:x.0+engine:t.0:scalar"));
+    fake_end(&fake);
+}
+
 static void a_plan_and_a_kernel_can_be_edited(void **unused) {
     (void)unused;
     struct fake fake;
@@ -451,6 +476,7 @@ int main(void) {
         cmocka_unit_test(every_step_asks_with_gate_ask),
         cmocka_unit_test(auto_green_asks_only_when_it_went_wrong),
         cmocka_unit_test(a_rejection_pauses_and_its_reason_reaches_the_next_context),
+        cmocka_unit_test(what_a_person_rejected_is_closed_within_others_too),
         cmocka_unit_test(a_plan_and_a_kernel_can_be_edited),
         cmocka_unit_test(an_edited_kernel_waits_at_every_gate),
         cmocka_unit_test(what_the_loop_decided_is_taken_back_alone),

@@ -29,9 +29,16 @@ static const char *limited_keep(struct tune_context *context, const struct tune_
     return kept;
 }
 
-static void closed_add(struct tune_context *context, const char *key, const char *how) {
-    if (key && *key && !tune_context_is_closed(context, key))
-        *vec_push(&context->closed) = (struct tune_closed){keep(context, key), how};
+static void closed_add(struct tune_context *context, const char *key, const char *how,
+                       bool in_others) {
+    if (!key || !*key)
+        return;
+    for (size_t i = 0; i < context->closed.len; i++)
+        if (!strcmp(context->closed.at[i].key, key)) {
+            context->closed.at[i].in_others |= in_others;
+            return;
+        }
+    *vec_push(&context->closed) = (struct tune_closed){keep(context, key), how, in_others};
 }
 
 /* Directions that did not work, whoever found that out. */
@@ -48,12 +55,14 @@ static void closed_fill(struct tune_context *context, const struct tune_state *s
         if (made || (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN))
             closed_add(context, attempt->plan.key,
                        arena_printf(context->arena, "attempt %d: %s", attempt->id,
-                                    tune_status_word(attempt->status)));
+                                    tune_status_word(attempt->status)),
+                       false);
     }
     for (size_t i = 0; i < state->rejections.len; i++)
         closed_add(context, state->rejections.at[i].key,
                    state->rejections.at[i].by_loop ? "it could not be carried out"
-                                                   : "the person rejected it");
+                                                   : "the person rejected it",
+                   !state->rejections.at[i].by_loop);
 }
 
 static void profile_fill(struct tune_context *context, const struct tune_attempt *attempt) {
@@ -404,13 +413,25 @@ void tune_context_free(struct tune_context *context) {
     free(context);
 }
 
+bool tune_closed_takes(const struct tune_closed *closed, const char *key) {
+    if (!closed->in_others)
+        return strcmp(closed->key, key) == 0;
+    size_t length = strlen(closed->key);
+    for (const char *at = key; at; at = strchr(at, '+')) {
+        at += *at == '+';
+        if (strncmp(at, closed->key, length) == 0 && (!at[length] || at[length] == '+'))
+            return true;
+    }
+    return false;
+}
+
 bool tune_context_is_closed(const struct tune_context *context, const char *key) {
     return tune_context_closed_how(context, key) != NULL;
 }
 
 const char *tune_context_closed_how(const struct tune_context *context, const char *key) {
     for (size_t i = 0; key && i < context->closed.len; i++)
-        if (!strcmp(context->closed.at[i].key, key))
+        if (tune_closed_takes(&context->closed.at[i], key))
             return context->closed.at[i].how;
     return NULL;
 }

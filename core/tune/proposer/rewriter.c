@@ -121,9 +121,9 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
     }
     job->anew = anew_take(&rewriter->anew, context);
     for (size_t i = 0; i < context->closed.len; i++)
-        *vec_push(&job->closed) =
-            (struct tune_closed){arena_strdup(job->arena, context->closed.at[i].key),
-                                 arena_strdup(job->arena, context->closed.at[i].how)};
+        *vec_push(&job->closed) = (struct tune_closed){
+            arena_strdup(job->arena, context->closed.at[i].key),
+            arena_strdup(job->arena, context->closed.at[i].how), context->closed.at[i].in_others};
     for (size_t i = 0; i < context->left.len; i++)
         *vec_push(&job->was_left) = arena_strdup(job->arena, context->left.at[i]);
     rewriter->job = job;
@@ -148,7 +148,7 @@ static void job_free(struct job *job) {
 
 static bool is_closed(const struct job *job, const char *key) {
     for (size_t i = 0; i < job->closed.len; i++)
-        if (strcmp(job->closed.at[i].key, key) == 0)
+        if (tune_closed_takes(&job->closed.at[i], key))
             return true;
     return false;
 }
