@@ -60,6 +60,17 @@ static double gain_of(const struct rewrite_model *model, const struct nki_node *
     return share * gain * (move == TO_GPSIMD ? 0.4 : 1);
 }
 
+static const char *why_of(const struct rewrite_model *model, enum move move) {
+    const char *bound = model->request->bound;
+    return arena_printf(model->arena,
+                        bound && strcmp(bound, "vector") == 0
+                            ? "The Vector engine limits the kernel, and the %s engine can do this "
+                              "beside it."
+                            : "The %s engine can do this while the Vector engine does something "
+                              "else.",
+                        engine_titles[move]);
+}
+
 static void add_site(struct rewrite_model *model, const struct rewrite_row *row,
                      const struct rewrite_maker *maker, enum move move) {
     struct str name = maker->def->name.id;
@@ -72,7 +83,7 @@ static void add_site(struct rewrite_model *model, const struct rewrite_row *row,
                                engine_titles[move]);
     site->what = arena_printf(model->arena, "Let the %s engine compute " STR_FMT ".",
                               engine_titles[move], STR_ARG(name));
-    site->why = "The engines work side by side; the Vector engine has more to do than this one.";
+    site->why = why_of(model, move);
     site->gain = gain_of(model, maker->stmt, move);
     site->size = rewrite_share(model, maker->stmt, 0.05);
 }
