@@ -127,6 +127,7 @@ def agrees(hone, seed, bandwidth):
         account = [line.strip() for line in found["causes"]["text"].splitlines()]
         agent = told_agents(hone, folder, seed)
         screen = screen_of(hone, folder, seed, ("5", "W"), *(line[:120] for line in account))
+        costs = screen_of(hone, folder, seed, ("5",), "cost per line", " busy ")
     # one bandwidth: the prompt's, the table's, and the one that the metrics are made of
     near(float(one(r"([0-9.]+) GB/s", prompt)), bandwidth, 1e-3)
     metrics = found["metrics"]
@@ -155,6 +156,8 @@ def agrees(hone, seed, bandwidth):
     near(agent["latency_us"], found["latency_us"], 1e-6)
     assert agent["causes"].strip() == found["causes"]["text"].strip(), (seed, agent["causes"])
     lines_agree(prompt, agent)
+    for row in agent["lines"][:5]:
+        assert re.search(rf" {row['line']} +{100 * row['share']:.1f} % ", costs), (row, costs)
     for bound in agent["bounds"]:
         assert re.search(rf"{bound['name']} +[0-9.]+ ", screen), (seed, bound, screen)
     # one account, and what it rests on

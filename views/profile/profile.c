@@ -287,7 +287,7 @@ static int by_share(const void *a, const void *b) {
 
 #define MAX_HOT 200
 #define TEXT_AT 34   /* behind number, share and time on the critical path, engine */
-#define BUSY_COLS 10 /* for how long the engine is busy with it, where that is known */
+#define BUSY_COLS 15 /* for how long the engine is busy with it, where that is known */
 
 static bool knows_busy(const struct tune_attempt *attempt) {
     for (size_t i = 0; i < attempt->lines.len; i++)
@@ -318,7 +318,7 @@ static void draw_hot(struct views *views, struct tui_area area,
         tui_say_right(tui_ink(area, TUI_DIM), row, 24, "%s", show_latency(cost->us).text);
         tui_say(tui_ink(area, TUI_DIM), row, 26, "%s", cost->engine ? cost->engine : "");
         if (cost->busy_us > 0)
-            tui_say_right(tui_ink(area, TUI_DIM), row, text_at - 2, "%s",
+            tui_say_right(tui_ink(area, TUI_DIM), row, text_at - 2, "busy %s",
                           show_latency(cost->busy_us).text);
         struct str text = str_trim(source_line(&profile->source, cost->line));
         struct tui_area rest =
