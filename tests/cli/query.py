@@ -107,7 +107,7 @@ class Query(unittest.TestCase):
         tables = json.loads(self.ask("--tables", "--json"))["tables"]
         database = sqlite3.connect(f"file:{self.session}/session.db?mode=ro", uri=True)
         for table in tables:
-            if table["of"] != "session":
+            if table["of"] != "session" or table["name"] == "rounds":  # sums of attempts
                 continue
             name, columns = table["name"], [column["name"] for column in table["columns"]]
             there = database.execute(f"SELECT * FROM {name} ORDER BY rowid").fetchall()
@@ -118,6 +118,21 @@ class Query(unittest.TestCase):
             for row in there:  # 15 digits of a real come through
                 self.assertTrue(any(self.alike(row, other) for other in answer["rows"]), row)
         database.close()
+
+    def test_rounds_are_sums_of_attempts(self):
+        attempts = self.answer(self.task, "SELECT * FROM attempts")
+        rounds = self.answer(self.task, "SELECT * FROM rounds ORDER BY round")
+        self.assertEqual([row["round"] for row in rounds],
+                         sorted({row["round"] for row in attempts}))
+        for row in rounds:
+            own = [one for one in attempts if one["round"] == row["round"]]
+            right = [one["latency_us"] for one in own
+                     if "no" not in (one["compiles"], one["correct"])]
+            self.assertEqual(row["attempts"], len(own))
+            self.assertEqual(row["latency_us"], min(right, default=None))
+            if right:
+                best = next(one for one in own if one["attempt"] == row["attempt"])
+                self.assertEqual(best["latency_us"], row["latency_us"])
 
     def test_every_recipe_runs(self):
         names = [line.split()[0] for line in self.ask("--recipes").splitlines()]
@@ -268,6 +283,7 @@ class Query(unittest.TestCase):
             if row["line_after"]:
                 self.assertEqual(sources[1].splitlines()[row["line_after"] - 1].strip(),
                                  row["text"])
+            self.assertEqual(row["busy_us"]["after"] > 0, row["line_after"] is not None, row)
         busy = self.answer(f"{self.task}#1", "SELECT SUM(duration_ns) / 1000 AS us "
                            "FROM ActiveTime WHERE engine = 'DMA'")
         self.assertAlmostEqual(both["busy_us"]["DMA"]["after"], busy[0]["us"], places=6)
