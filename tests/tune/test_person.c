@@ -324,6 +324,76 @@ static void what_was_left_out_is_told_with_its_reason(void **unused) {
     fake_end(&fake);
 }
 
+/* To the gate after rewrite, with a candidate of two hunks, the first of them left out. */
+static const struct tune_state *to_a_part(struct fake *fake) {
+    const struct tune_state *state = to_plan_gate(fake);
+    fake_act(fake, ACT(.kind = TUNE_ACT_APPROVE));
+    struct buf two = {0};
+    buf_printf(&two, "%s# more\n", tune_lane_of(state, 0)->candidate.proposed);
+    fake_act(fake, ACT(.kind = TUNE_ACT_EDIT_KERNEL, .text = two.at));
+    buf_free(&two);
+    fake_act(fake, ACT(.kind = TUNE_ACT_LEAVE_HUNK, .index = 1));
+    return state;
+}
+
+/* The steps that learn have none of their gates asked, or are approved. */
+static void to_the_note(struct fake *fake, const struct tune_state *state) {
+    for (int i = 0; i < 6 && !state->notes.len; i++)
+        fake_act(fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_true(state->notes.len > 0);
+}
+
+static void a_part_of_a_plan_is_told_as_a_part(void **unused) {
+    (void)unused;
+    struct fake fake;
+    const struct tune_state *state = to_a_part(&fake);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    const struct tune_attempt *attempt = &state->attempts.at[1];
+    assert_int_equal(attempt->left_out, 1);
+    assert_int_equal(attempt->hunks, 2);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_OVERRULE, .text = "revert"));
+    to_the_note(&fake, state);
+    attempt = &state->attempts.at[1];
+    assert_non_null(strstr(state->notes.at[0].lesson, "Only 1 of 2 hunks was tried"));
+    assert_int_not_equal(state->notes.at[0].diagnosis, TUNE_ANSWER_NO);
+    for (size_t i = 0; i < state->memory.len; i++) {
+        assert_non_null(strstr(state->memory.at[i].summary, "Only 1 of 2 hunks was tried"));
+        assert_null(state->memory.at[i].key);
+    }
+    struct tune_context *context = tune_context_build(state, 0);
+    const char *how = tune_context_closed_how(context, attempt->plan.key), *tried = NULL;
+    assert_non_null(how);
+    assert_non_null(strstr(how, "without 1 of its 2 hunks"));
+    for (size_t i = 0; i < context->sections.len; i++)
+        if (!strcmp(context->sections.at[i].name, "tried before"))
+            tried = context->sections.at[i].text;
+    assert_non_null(tried);
+    assert_non_null(strstr(tried, "Only 1 of 2 hunks was tried"));
+    tune_context_free(context);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
+static void what_is_undone_and_rejected_teaches_nothing(void **unused) {
+    (void)unused;
+    struct fake fake;
+    const struct tune_state *state = to_plan_gate(&fake);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    fake_act(&fake, ACT(.kind = TUNE_ACT_APPROVE));
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_KEEP);
+    to_the_note(&fake, state);
+    for (int i = 0; i < 9 && !(state->wait_step == TUNE_STEP_PLAN && state->round == 1); i++)
+        fake_act(&fake, ACT(.kind = TUNE_ACT_TAKE_BACK));
+    assert_int_equal(state->round, 1);
+    fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "not this way"));
+    assert_int_equal(state->attempts.at[1].status, TUNE_STATUS_REJECTED);
+    assert_true(state->notes.at[0].dropped);
+    for (size_t i = 0; i < state->memory.len; i++)
+        assert_int_equal(state->memory.at[i].is, TUNE_EXPERIENCE_DELETED);
+    replay_equals_live(&fake);
+    fake_end(&fake);
+}
+
 static void undo_and_redo_go_through_decisions(void **unused) {
     (void)unused;
     struct fake fake;
@@ -485,6 +555,8 @@ int main(void) {
         cmocka_unit_test(candidates_keep_the_line_ends_of_their_parent),
         cmocka_unit_test(a_recorded_candidate_is_what_was_recorded),
         cmocka_unit_test(what_was_left_out_is_told_with_its_reason),
+        cmocka_unit_test(a_part_of_a_plan_is_told_as_a_part),
+        cmocka_unit_test(what_is_undone_and_rejected_teaches_nothing),
         cmocka_unit_test(undo_and_redo_go_through_decisions),
         cmocka_unit_test(undo_while_a_job_runs_gives_the_job_up),
         cmocka_unit_test(going_back_to_an_attempt_goes_on_from_it),

@@ -365,7 +365,13 @@ static void draw_detail(struct views *views, struct tui_area area) {
     const char *title = attempt->reason      ? attempt->reason
                         : attempt->plan.what ? attempt->plan.what
                                              : "";
-    int row = put_field(tui_ink(area, TUI_STRONG), 0, 1, title, COUNT_OF(parts));
+    struct buf said = {0};
+    buf_puts(&said, title);
+    if (attempt->left_out && said.len && said.at[said.len - 1] != '.')
+        buf_putc(&said, '.');
+    tune_part_tried_print(&said, attempt);
+    int row = put_field(tui_ink(area, TUI_STRONG), 0, 1, said.len ? said.at : "", COUNT_OF(parts));
+    buf_free(&said);
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         tui_say(tui_ink(area, TUI_DIM), row, 1, "%s", parts[i].name);
         tui_say(area, row, 11, "%s", tune_answer_word(parts[i].answer));
@@ -537,6 +543,15 @@ static struct filter *history_filter_by(struct views *views) {
     return &own(views)->filter;
 }
 
+/* What the status of the attempt means. */
+static enum explain_what history_explain(const struct views *views, struct buf *out) {
+    const struct tune_attempt *attempt = tune_state_attempt(views->state, history_attempt(views));
+    if (!attempt || !attempt->id || attempt->status == TUNE_STATUS_OPEN)
+        return EXPLAIN_NOTHING;
+    buf_puts(out, tune_status_word(attempt->status));
+    return EXPLAIN_WORD;
+}
+
 static void history_forget(struct views *views) {
     struct history *history = own(views);
     filter_free(&history->filter);
@@ -577,4 +592,5 @@ const struct screen history_screen = {
     .filter = history_filter_by,
     .enter = history_enter,
     .attempt = history_attempt,
+    .explain = history_explain,
 };

@@ -79,8 +79,8 @@ static int digits_read(const char *at) {
     return value;
 }
 
-/* Clients that cut a text may leave half of a character: "\ud83d" alone is JSON, but no text. Nor is
- * there one with a NUL in it, which would end it there. The length stays the same. */
+/* Clients that cut a text may leave half of a character: "\ud83d" alone is JSON, but no text. Nor
+ * is there one with a NUL in it, which would end it there. The length stays the same. */
 static void texts_mend(char *text) {
     for (char *at = text; (at = strchr(at, '\\'));) {
         int code = at[1] == 'u' ? digits_read(at + 2) : -1;

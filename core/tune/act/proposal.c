@@ -41,11 +41,46 @@ void tune_do_pause(struct tune_state *state, const struct tune_action *act) {
                                : "paused by you");
 }
 
+/* What was learnt from an attempt that nobody wants any more is no lesson; what a person pinned or
+ * worded stays. */
+static void lessons_forget(struct tune_state *state, int attempt) {
+    for (size_t i = 0; i < state->notes.len; i++) {
+        struct tune_note *note = &state->notes.at[i];
+        note->dropped |= note->attempt == attempt && !note->pinned && !note->edited;
+    }
+    for (size_t i = 0; i < state->memory.len; i++) {
+        struct tune_experience *item = &state->memory.at[i];
+        if (item->attempt == attempt && !item->imported && !item->edited)
+            item->is = TUNE_EXPERIENCE_DELETED;
+    }
+}
+
+static void attempt_drop(struct tune_state *state, int id, const char *reason) {
+    if (state->incumbent == id)
+        state->incumbent = tune_state_kept_ancestor(state, id);
+    tune_status_set(state, &state->attempts.at[id], TUNE_STATUS_REJECTED, reason);
+    lessons_forget(state, id);
+    tune_state_find_best(state);
+    tune_beam_choose(state);
+}
+
+/* After undo the round stands before attempts that it has made already: they go with the proposal
+ * that they came from. In a round of several lanes nobody knows which that was. */
+static void undone_drop(struct tune_state *state, const char *reason) {
+    for (size_t i = state->attempts.len; i > 1 && !state->way->numbered; i--) {
+        const struct tune_attempt *attempt = &state->attempts.at[i - 1];
+        if (attempt->round != state->round)
+            return;
+        if (attempt->status == TUNE_STATUS_OPEN)
+            attempt_drop(state, attempt->id, reason);
+    }
+}
+
 /* Drops the proposal of a lane, with the reason. */
 static void proposal_drop(struct tune_state *state, int lane, const char *reason) {
     const struct tune_plan *plan = tune_lane_plan(state, lane);
     int id = tune_lane_attempt(state, lane);
-    struct tune_attempt *open = id > 0 ? &state->attempts.at[id] : NULL;
+    const struct tune_attempt *open = id > 0 ? &state->attempts.at[id] : NULL;
     struct tune_rejection row = {.round = state->round,
                                  .attempt = open ? open->id : -1,
                                  .step = state->step,
@@ -53,13 +88,9 @@ static void proposal_drop(struct tune_state *state, int lane, const char *reason
                                  .key = plan ? plan->key : NULL,
                                  .reason = tune_keep(state, reason)};
     tune_rejection_add(state, lane, row);
-    if (!open)
-        return;
-    if (state->incumbent == open->id)
-        state->incumbent = tune_state_kept_ancestor(state, open->id);
-    tune_status_set(state, open, TUNE_STATUS_REJECTED, tune_keep(state, reason));
-    tune_state_find_best(state);
-    tune_beam_choose(state);
+    if (open)
+        attempt_drop(state, open->id, row.reason);
+    undone_drop(state, row.reason);
 }
 
 /* Has the next proposal of the lane made. In a round of one direction it is shown, whatever the

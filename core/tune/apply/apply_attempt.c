@@ -64,6 +64,14 @@ static void turn_add(struct tune_state *state, struct tune_attempt *attempt,
     buf_free(&text);
 }
 
+/* A repair turn mends what was tried: what was left out before stays so. */
+static void part_set(struct tune_attempt *attempt, const struct tune_event *event) {
+    if (event->attempt.repairs && !event->attempt.left_out)
+        return;
+    attempt->left_out = MAX_OF(event->attempt.left_out, 0);
+    attempt->hunks = MAX_OF(event->attempt.hunks, attempt->left_out);
+}
+
 /* A new attempt, or a repair turn of one that is open: then it starts over with the new source. */
 void apply_attempt(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     const char *source = event->attempt.source;
@@ -72,6 +80,7 @@ void apply_attempt(struct tune_state *state, const struct tune_event *event, int
     struct tune_attempt *attempt = attempt_place(state, event->attempt.attempt);
     tune_status_set(state, attempt, TUNE_STATUS_OPEN, NULL);
     turn_add(state, attempt, event);
+    part_set(attempt, event);
     attempt_clear(attempt);
     diagnostics_leave(state, attempt->id);
     attempt->parent = MIN_OF(event->attempt.parent, attempt->id - 1);

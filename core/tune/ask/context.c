@@ -29,8 +29,8 @@ static const char *limited_keep(struct tune_context *context, const struct tune_
     return kept;
 }
 
-static void closed_add(struct tune_context *context, const char *key, const char *how,
-                       bool in_others) {
+static void closed_add(struct tune_context *context, const char *key, const char *title,
+                       const char *how, bool in_others) {
     if (!key || !*key)
         return;
     for (size_t i = 0; i < context->closed.len; i++)
@@ -38,7 +38,16 @@ static void closed_add(struct tune_context *context, const char *key, const char
             context->closed.at[i].in_others |= in_others;
             return;
         }
-    *vec_push(&context->closed) = (struct tune_closed){keep(context, key), how, in_others};
+    *vec_push(&context->closed) =
+        (struct tune_closed){keep(context, key), how, keep(context, title), in_others};
+}
+
+static const char *closed_how(struct tune_context *context, const struct tune_attempt *attempt) {
+    const char *word = tune_status_word(attempt->status);
+    if (!attempt->left_out)
+        return arena_printf(context->arena, "attempt %d: %s", attempt->id, word);
+    return arena_printf(context->arena, "attempt %d, without %d of its %d hunks: %s", attempt->id,
+                        attempt->left_out, attempt->hunks, word);
 }
 
 /* Directions that did not work, whoever found that out. */
@@ -53,13 +62,11 @@ static void closed_fill(struct tune_context *context, const struct tune_state *s
             attempt->status == TUNE_STATUS_KEEP && attempt->plan.key && *attempt->plan.key)
             *vec_push(&context->left) = keep(context, attempt->plan.key);
         if (made || (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN))
-            closed_add(context, attempt->plan.key,
-                       arena_printf(context->arena, "attempt %d: %s", attempt->id,
-                                    tune_status_word(attempt->status)),
-                       false);
+            closed_add(context, attempt->plan.key, attempt->plan.title,
+                       closed_how(context, attempt), false);
     }
     for (size_t i = 0; i < state->rejections.len; i++)
-        closed_add(context, state->rejections.at[i].key,
+        closed_add(context, state->rejections.at[i].key, state->rejections.at[i].title,
                    state->rejections.at[i].by_loop ? "it could not be carried out"
                                                    : "the person rejected it",
                    !state->rejections.at[i].by_loop);

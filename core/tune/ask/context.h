@@ -14,8 +14,8 @@ struct tune_section {
 
 /* A direction that is not to be taken again, and what became of it: "attempt 3, revert". */
 struct tune_closed {
-    const char *key, *how;
-    bool in_others; /* plans of which it is one edit of several are closed, too */
+    const char *key, *how, *title; /* title: in words; NULL */
+    bool in_others;                /* plans of which it is one edit of several are closed, too */
 };
 /* Whether it closes the plan of this key, in which several edits are joined by "+". */
 bool tune_closed_takes(const struct tune_closed *closed, const char *key);

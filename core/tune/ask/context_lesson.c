@@ -23,6 +23,11 @@ static void measured_print(struct tune_context *context, const struct tune_state
     buf_printf(&out, "%s\ndecision: %s%s%s\n", tune_attempt_how(attempt),
                tune_status_word(attempt->status), attempt->reason ? ": " : "",
                attempt->reason ? attempt->reason : "");
+    if (attempt->left_out)
+        buf_printf(&out,
+                   "left out: a person left %d of the plan's %d hunks out; this is about the "
+                   "rest alone\n",
+                   attempt->left_out, attempt->hunks);
     struct buf held = {0};
     tune_prediction_print(&held, attempt);
     if (held.len)

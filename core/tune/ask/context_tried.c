@@ -145,6 +145,7 @@ static void row_print(struct tune_context *context, const struct tune_state *sta
         buf_printf(out, ": %s", attempt->reason);
     if (out->at[out->len - 1] != '.')
         buf_putc(out, '.');
+    tune_part_tried_print(out, attempt);
     if (tune_has_second_turn(state, attempt))
         second_turn_print(state, attempt, out);
     else {

@@ -114,6 +114,16 @@ static void own_summary(const struct tune_state *state, const struct tune_attemp
                                            : "It made the kernel slower: ");
     tune_latencies_print(text, parent, attempt);
     buf_printf(text, "%s on %s.", tune_attempt_how(attempt), state->device);
+    tune_part_tried_print(text, attempt);
+}
+
+/* What tune_part_tried_print says, "" for nothing: whoever words a lesson, this is said. */
+static const char *part_tried(struct arena *arena, const struct tune_attempt *attempt) {
+    struct buf text = {0};
+    tune_part_tried_print(&text, attempt);
+    const char *kept = text.len ? arena_strndup(arena, text.at, text.len) : "";
+    buf_free(&text);
+    return kept;
 }
 
 /* `lesson` NULL: hone's own words. */
@@ -133,8 +143,10 @@ static void experience_emit(struct tune_session *session, int lane,
     item->attempt = attempt->id;
     item->against = parent->id;
     item->title = title;
-    item->summary = lesson ? lesson->text : arena_strndup(arena, text.at, text.len);
-    item->key = attempt->plan.key;
+    const char *part = part_tried(arena, attempt);
+    item->summary = lesson ? arena_printf(arena, "%s%s", lesson->text ? lesson->text : "", part)
+                           : arena_strndup(arena, text.at, text.len);
+    item->key = attempt->left_out ? NULL : attempt->plan.key; /* it says nothing of the whole */
     item->speedup = attempt->vs_parent;
     tune_memory_applies_to(state, arena, item);
     experience_texts(item, arena, tune_source(state, gain ? parent : attempt),
@@ -197,7 +209,7 @@ static enum tune_category category_of(const struct tune_attempt *attempt) {
 /* Whether the plan named the right obstacle: yes when removing it helped, no when it was removed
  * and nothing came of it. Where the prediction did not hold, the numbers do not tell. */
 static enum tune_answer own_diagnosis(const struct tune_attempt *attempt) {
-    if (isnan(attempt->vs_parent) || attempt->plan.held == TUNE_ANSWER_UNKNOWN)
+    if (isnan(attempt->vs_parent) || attempt->plan.held == TUNE_ANSWER_UNKNOWN || attempt->left_out)
         return TUNE_ANSWER_UNKNOWN;
     if (attempt->plan.held != TUNE_ANSWER_YES)
         return TUNE_ANSWER_INCONCLUSIVE;
@@ -213,6 +225,7 @@ static void own_lesson(struct buf *out, const struct tune_attempt *attempt,
                                         [TUNE_CATEGORY_REJECTED] = "was rejected"};
     buf_printf(out, "\"%s\" %s: %s.", attempt->plan.title ? attempt->plan.title : "The change",
                heads[category_of(attempt)], attempt->reason ? attempt->reason : "no reason given");
+    tune_part_tried_print(out, attempt);
     tune_prediction_print(out, attempt);
     struct buf from = {0}, to = {0};
     if (parent)
@@ -231,7 +244,12 @@ static void note_emit(struct tune_session *session, int lane, const struct tune_
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     struct buf text = {0};
-    own_lesson(&text, attempt, tune_state_attempt(state, attempt->parent));
+    if (lesson) {
+        buf_puts(&text, lesson->text ? lesson->text : "");
+        tune_part_tried_print(&text, attempt);
+    } else {
+        own_lesson(&text, attempt, tune_state_attempt(state, attempt->parent));
+    }
     enum tune_answer diagnosis = lesson && lesson->diagnosis != TUNE_ANSWER_UNKNOWN
                                      ? lesson->diagnosis
                                      : own_diagnosis(attempt);
@@ -239,10 +257,10 @@ static void note_emit(struct tune_session *session, int lane, const struct tune_
     snprintf(evidence, sizeof evidence, "attempt %d against %d", attempt->id, attempt->parent);
     bool ok = tune_emit(session, lane,
                         TUNE_EVENT(NOTE, note, .round = state->round, .attempt = attempt->id,
-                                   .lesson = lesson ? lesson->text : text.at,
-                                   .plan = attempt->plan.title, .category = category_of(attempt),
-                                   .held = attempt->plan.held, .diagnosis = diagnosis,
-                                   .author = lesson ? author : NULL, .evidence = evidence));
+                                   .lesson = text.at, .plan = attempt->plan.title,
+                                   .category = category_of(attempt), .held = attempt->plan.held,
+                                   .diagnosis = diagnosis, .author = lesson ? author : NULL,
+                                   .evidence = evidence));
     buf_free(&text);
     const struct tune_note *note =
         ok && state->notes.len ? &state->notes.at[state->notes.len - 1] : NULL;

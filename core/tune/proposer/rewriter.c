@@ -123,7 +123,10 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
     for (size_t i = 0; i < context->closed.len; i++)
         *vec_push(&job->closed) = (struct tune_closed){
             arena_strdup(job->arena, context->closed.at[i].key),
-            arena_strdup(job->arena, context->closed.at[i].how), context->closed.at[i].in_others};
+            arena_strdup(job->arena, context->closed.at[i].how),
+            context->closed.at[i].title ? arena_strdup(job->arena, context->closed.at[i].title)
+                                        : NULL,
+            context->closed.at[i].in_others};
     for (size_t i = 0; i < context->left.len; i++)
         *vec_push(&job->was_left) = arena_strdup(job->arena, context->left.at[i]);
     rewriter->job = job;
@@ -260,9 +263,11 @@ static void tell_lost(struct job *job, struct rewrite_offers *offers) {
 }
 
 static void tell_closed(struct job *job) {
-    for (size_t i = 0; i < job->closed.len && i < MOST_REASONS; i++)
-        buf_printf(&job->left, "closed before: %.60s: %s\n", job->closed.at[i].key,
-                   job->closed.at[i].how);
+    for (size_t i = 0; i < job->closed.len && i < MOST_REASONS; i++) {
+        const struct tune_closed *row = &job->closed.at[i];
+        buf_printf(&job->left, "closed before: %.60s: %s\n", row->title ? row->title : row->key,
+                   row->how);
+    }
     if (job->closed.len > MOST_REASONS)
         buf_printf(&job->left, "closed before: %zu more\n", job->closed.len - MOST_REASONS);
 }

@@ -201,6 +201,14 @@ static void put_row_status(cJSON *object, const char *key, const struct told *to
     tune_json_put_text(object, key, row_status(told->attempt));
 }
 
+/* Only where a person left something of it out. */
+static void put_part_tried(cJSON *object, const char *key, const struct told *told) {
+    const struct tune_attempt *attempt = told->attempt;
+    if (attempt->left_out)
+        tune_json_put_number(object, key,
+                             str_is(str_of(key), "hunks") ? attempt->hunks : attempt->left_out);
+}
+
 static void put_ms(cJSON *object, const char *key, const struct told *told) {
     bool floor = str_is(str_of(key), "floor_ms");
     tune_json_put_number(object, key,
@@ -236,6 +244,8 @@ static const struct field fields[] = {
     {"hash", HASH, AT(hash), NULL, INSIDE},
     {"outdated", FLAG, AT(outdated), NULL, INSIDE},
     {"repairs", INT, AT(repairs), NULL, INSIDE},
+    {"left_out", OWN(put_part_tried), BUNDLE | ROW},
+    {"hunks", OWN(put_part_tried), BUNDLE | ROW},
     {"evaluated", INT, AT(evaluated), NULL, INSIDE},
     {"occasion", INT, AT(occasion), NULL, INSIDE},
     {"heard", LONG, AT(heard), NULL, INSIDE},
@@ -289,7 +299,7 @@ static const struct field fields[] = {
 static const char *const row_keys[] = {
     "round",    "status",       "latency_ms", "score",    "plan",   "error",
     "profile",  "attempt",      "parent",     "decision", "kernel", "floor_ms",
-    "modelled", "predicted_us", "precision",  NULL,
+    "modelled", "predicted_us", "precision",  "left_out", "hunks",  NULL,
 };
 static const char *const end_keys[] = {
     "attempt",      "kernel",  "latency_us", "floor_us", "floor_modelled", "speedup", "modelled",

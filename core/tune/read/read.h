@@ -45,6 +45,9 @@ bool tune_plan_computed(const struct tune_plan *plan, bool modelled);
 bool tune_prediction_computed(const struct tune_attempt *attempt);
 /* " hbm_read_bytes moved by -60.0 %, as predicted (-50 %)."; nothing when not known. */
 void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt);
+/* " Only 1 of 2 hunks was tried: a person left the rest out." Nothing when all of the plan was
+ * tried. */
+void tune_part_tried_print(struct buf *out, const struct tune_attempt *attempt);
 /* "1.20 ms -> 0.80 ms", with the precision of both where they differ. */
 void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
                           const struct tune_attempt *to);

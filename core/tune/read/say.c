@@ -30,6 +30,13 @@ void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt) 
     buf_putc(out, '.');
 }
 
+void tune_part_tried_print(struct buf *out, const struct tune_attempt *attempt) {
+    int taken = attempt->hunks - attempt->left_out;
+    if (attempt->left_out)
+        buf_printf(out, " Only %d of %d hunks %s tried: a person left the rest out.", taken,
+                   attempt->hunks, taken == 1 ? "was" : "were");
+}
+
 void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
                           const struct tune_attempt *to) {
     /* Measured attempts were measured beside each other, so the parent's time is taken from the

@@ -161,6 +161,8 @@ struct tune_attempt {
     bool profile_modelled;         /* the same for metrics, lines, bounds and timeline */
     int repairs;
     const char *turns; /* what its repair turns changed, and what they had to repair; NULL */
+    int left_out;      /* hunks of its proposal that a person left out, .. */
+    int hunks;         /* .. of so many; both 0: all of the plan was tried */
     int lnc;           /* physical cores it was measured on; 0: not told */
     const char *wall;  /* behind which it and its reference ran; NULL: not told */
     double latency_us, floor_us;

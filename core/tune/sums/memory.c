@@ -241,6 +241,8 @@ bool tune_memory_contradicts(const struct tune_experience *item,
         return false;
     if (!item->imported && item->attempt >= attempt->id)
         return false;
+    if (attempt->left_out) /* a part of the plan shows nothing of the whole */
+        return false;
     bool wrong = attempt->verdict.correct == TUNE_ANSWER_NO;
     bool opposite = item->speedup < 1 ? !wrong && attempt->vs_parent >= TUNE_POSITIVE
                                       : wrong || attempt->vs_parent <= TUNE_NEGATIVE;

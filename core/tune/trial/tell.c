@@ -59,6 +59,9 @@ bool tune_attempt_emit(struct tune_session *session, int lane, int id,
     struct buf turn = {0};
     if (id > 0 && candidate->repair > 0 && tune_state_attempt(state, id))
         turn_print(state, tune_state_attempt(state, id), source, &turn);
+    int left_out = 0;
+    for (size_t i = 0; i < candidate->hunks.len; i++)
+        left_out += candidate->hunks.at[i].left;
     struct err err = {0};
     if (!store_file_write(session->store, path, str_of(source), &err))
         tune_emit_log(session, lane, TUNE_LEVEL_WARNING, "store", "%s", err.text);
@@ -67,7 +70,8 @@ bool tune_attempt_emit(struct tune_session *session, int lane, int id,
                                    .round = id ? state->round : 0, .repairs = candidate->repair,
                                    .source = source, .author = candidate->author, .path = path,
                                    .plan = plan ? &bare : NULL, .normal = normal.hex,
-                                   .turn = turn.len ? turn.at : NULL));
+                                   .turn = turn.len ? turn.at : NULL, .left_out = left_out,
+                                   .hunks = left_out ? (int)candidate->hunks.len : 0));
     buf_free(&turn);
     return ok;
 }
