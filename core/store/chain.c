@@ -153,8 +153,8 @@ bool store_damage_note(struct store *store, int64_t seq, const char *format, ...
 bool store_damage_tell(const struct store *store, struct err *err) {
     return err_set(err, ERR_DAMAGED,
                    "%.140s/session.db is damaged: %s. 'hone session repair' saves what can be "
-                   "saved into a new folder, 'hone session check' says more; --read-only shows "
-                   "the session up to there.",
+                   "saved into a new folder, 'hone session check' says more; 'hone TASK "
+                   "--read-only' shows the session up to there.",
                    store->folder, store->damage.text);
 }
 

@@ -51,7 +51,7 @@ static bool lock_failed(const char *folder, int fd, struct store_lock *lock, str
     return err_set(err, ERR_ENVIRONMENT,
                    "cannot lock %.200s/lock: %s. Nobody holds the session, but this file system "
                    "cannot keep a second hone out of it. Keep the session on another one with "
-                   "--session DIR, or look at it with --read-only.",
+                   "--session DIR, or look at it with 'hone TASK --read-only'.",
                    folder, strerror(errno));
 }
 

@@ -558,6 +558,15 @@ static struct str profile_line(const void *data, int row) {
     return there ? str_trim(source_line(&profile->source, profile->hot.at[row])) : STR("");
 }
 
+/* The names of NKI in the line of the kernel; elsewhere the words. */
+static enum explain_what profile_explain(const struct views *views, struct buf *out) {
+    const struct profile *profile = profile_of(views);
+    struct str line =
+        profile->part == PROFILE_LINES ? profile_line(views, profile->list.cursor) : STR("");
+    buf_add(out, line.at, line.len);
+    return line.len ? EXPLAIN_SOURCE : EXPLAIN_NOTHING;
+}
+
 static struct tui_list *profile_list(struct views *views) {
     struct profile *profile = profile_of(views);
     return profile->part == PROFILE_QUERY     ? &profile->query.list
@@ -633,6 +642,7 @@ const struct screen profile_screen = {
     .moving = profile_moving,
     .list = profile_list,
     .line_of = profile_line,
+    .explain = profile_explain,
     .sideways = profile_sideways,
     .back = profile_back,
     .complete = profile_query_complete,

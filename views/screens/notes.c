@@ -13,13 +13,17 @@ static struct notes *own(const struct views *views) {
     return views->own[VIEW_NOTES];
 }
 
+/* The word for people; the last is the glossary's for what was decided. */
 static const struct {
     const char *glyph;
     enum tui_role role;
+    const char *word, *decided;
 } categories[TUNE_CATEGORIES] = {
-    [TUNE_CATEGORY_IMPROVED] = {"✓", TUI_GOOD},   [TUNE_CATEGORY_NO_IMPROVEMENT] = {"=", TUI_DIM},
-    [TUNE_CATEGORY_REGRESSION] = {"↓", TUI_WARN}, [TUNE_CATEGORY_ERROR] = {"✗", TUI_BAD},
-    [TUNE_CATEGORY_REJECTED] = {"×", TUI_DIM},
+    [TUNE_CATEGORY_IMPROVED] = {"✓", TUI_GOOD, "improved", "keep"},
+    [TUNE_CATEGORY_NO_IMPROVEMENT] = {"=", TUI_DIM, "no gain", "revert"},
+    [TUNE_CATEGORY_REGRESSION] = {"↓", TUI_WARN, "slower", "revert"},
+    [TUNE_CATEGORY_ERROR] = {"✗", TUI_BAD, "failed", "failed"},
+    [TUNE_CATEGORY_REJECTED] = {"×", TUI_DIM, "rejected", "reject"},
 };
 
 static const char *held_word(enum tune_answer held) {
@@ -41,7 +45,7 @@ static void draw_note(struct views *views, struct tui_area area, int row, int in
     area = rows_behind(area, (size_t)MAX_OF(views->state->round, 0), 3);
     ink = note->dropped ? tui_ink(area, TUI_DIM) : area;
     tui_say(tui_ink(area, categories[note->category].role), row, 13, "%s %s",
-            categories[note->category].glyph, tune_category_word(note->category));
+            categories[note->category].glyph, categories[note->category].word);
     tui_say(ink, row, 31, "%s", note_held(views, note));
     tui_put_short(ink, row, (struct tui_rect){0, 40, 1, area.cols - 42}, str_of(note->lesson));
     find_mark(views, area, row, 40, str_of(note->lesson));
@@ -130,6 +134,14 @@ static struct str notes_line(const void *data, int row) {
     return str_of(there ? views->state->notes.at[row].lesson : "");
 }
 
+static enum explain_what notes_explain(const struct views *views, struct buf *out) {
+    int row = own(views)->list.cursor;
+    if (row < 0 || (size_t)row >= views->state->notes.len)
+        return EXPLAIN_NOTHING;
+    buf_puts(out, categories[views->state->notes.at[row].category].decided);
+    return EXPLAIN_WORD;
+}
+
 static void notes_forget(struct views *views) {
     own(views)->list = (struct tui_list){0};
 }
@@ -159,6 +171,7 @@ const struct screen notes_screen = {
     .draw = notes_draw,
     .list = notes_list,
     .line_of = notes_line,
+    .explain = notes_explain,
     .edit = edit_note,
     .can_edit = has_notes,
 };

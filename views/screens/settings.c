@@ -54,6 +54,8 @@ static void budget_value(const struct tune_state *state, enum tune_budget budget
         isnan(state->budgets[budget].spent) ? !isnan(spent) : spent > state->budgets[budget].spent;
     buf_puts(out, guessed ? "about " : "");
     tune_amount_print(out, budget, spent);
+    if (budget == TUNE_BUDGET_ROUNDS) /* the title counts the one that runs */
+        buf_puts(out, " done");
     if (held > 0) {
         buf_puts(out, " + ");
         tune_amount_print(out, budget, held);

@@ -200,6 +200,8 @@ static void amount_put(const struct tune_state *state, enum tune_budget budget, 
         buf_printf(out, "%s not reported", tune_budget_word(budget));
     else
         tune_budget_print(out, budget, spent);
+    if (budget == TUNE_BUDGET_ROUNDS && !isnan(spent))
+        buf_puts(out, " done");
 }
 
 static void cost_add(struct views *views, const struct tune_cost *cost) {
@@ -328,6 +330,7 @@ static void summary_draw(struct views *views, struct tui_area body) {
     struct buf note = {0};
     collect(views);
     tune_budget_print(&note, TUNE_BUDGET_ROUNDS, views->state->budgets[TUNE_BUDGET_ROUNDS].spent);
+    buf_puts(&note, " done"); /* the title counts the one that runs */
     int below = 5;
     struct tui_rect upper = {0, 0, body.rows - below, body.cols};
     struct tui_rect lower = {body.rows - below, 0, below, body.cols};

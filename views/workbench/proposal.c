@@ -126,7 +126,10 @@ static void draw_plan(struct views *views, struct tui_area area) {
 static void draw_nothing(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
     bool goes_on = state->running || state->wait == TUNE_WAIT_GATE;
-    bool wrong = !goes_on && state->attempts.len && state->incumbent < 0;
+    const struct tune_verdict *seed = state->attempts.len ? &state->attempts.at[0].verdict : NULL;
+    bool wrong = !goes_on && seed && state->incumbent < 0 && !state->is_lost &&
+                 (seed->compiles == TUNE_ANSWER_NO || seed->correct == TUNE_ANSWER_NO ||
+                  seed->credible == TUNE_ANSWER_NO);
     const char *text =
         !goes_on && status_is_dry(state)
             ? "No proposal: none is left for this kernel. w writes the next one "
