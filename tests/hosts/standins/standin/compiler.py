@@ -74,7 +74,7 @@ class Job:
 
 
 def is_traced(row):
-    """Whether the front end finds an error. The back end finds the rest: where tiles lie, NCC_..."""
+    """Whether the front end finds an error. The back end finds where tiles lie, and NCC_..."""
     of_back_end = ("NCC_", "hone-capacity", "hone-overlap")
     return bool(row["code"]) and not row["code"].startswith(of_back_end) and row["own"]
 
