@@ -22,12 +22,54 @@ ENV = dict(os.environ, XDG_CACHE_HOME=str(FOLDER / "cache"), XDG_STATE_HOME=str(
            XDG_CONFIG_HOME=str(FOLDER / "config"))
 
 
+SUMS = """import numpy as np
+
+
+def forward(x):
+    return x.reshape(128, 16, 64).sum(axis=1)
+
+
+def get_inputs():
+    return [np.random.randn(128, 1024).astype(np.float32)]
+"""
+SUM = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x):
+    y = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    total = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=total, value=0.0)
+    for n in range(16):
+        part = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=part, src=x[:, n * 64:(n + 1) * 64])
+        nisa.tensor_tensor(dst=total, data1=total, data2=part, op=nl.add)
+    nisa.dma_copy(dst=y, src=total)
+    return y
+"""
+COUNTED = SUM.replace("    for n in range(16):\n", """
+    one = nl.ndarray((1, 1), dtype=nl.float32, buffer=nl.sbuf)
+    count = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=one, src=x[0:1, 0:1])
+    nisa.tensor_scalar(dst=count, data=one, op0=nl.multiply, operand0=0.0, op1=nl.add,
+                       operand1=16.0)
+    rounds = nisa.register_alloc()
+    nisa.register_load(dst=rounds, src=count)
+
+    def body(n):
+""").replace("    nisa.dma_copy(dst=y", """    nl.fori_loop(0, rounds, body)
+    nisa.dma_copy(dst=y""")
+
+
 class Decisions(unittest.TestCase):
     def setUp(self):
+        counts = "counts_its_rounds" in self.id()
         self.task = FOLDER / self.id().split(".")[-1]
         self.task.mkdir()
-        (self.task / "kernel.py").write_text(KERNEL)
-        (self.task / "reference.py").write_text(REFERENCE)
+        (self.task / "kernel.py").write_text(SUM if counts else KERNEL)
+        (self.task / "reference.py").write_text(SUMS if counts else REFERENCE)
         self.run = subprocess.Popen(
             [HONE, "run", str(self.task), "--gate", "ask", "--json", "--seeds", "0", "--rounds",
              "2"], env=ENV, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -58,6 +100,17 @@ class Decisions(unittest.TestCase):
         self.run.stdout.close()
         self.assertEqual(self.run.wait(30), 0)
         return event
+
+    def test_a_kernel_that_counts_its_rounds_halts_nobody_else(self):
+        """A program has the rounds it was made for: the attempt ends there, the loop goes on."""
+        self.gate("profile")
+        self.decide("write", kernel=COUNTED)
+        event = self.until("gate", "disturbed", "pause")
+        while event["event"] == "gate" and event["step"] != "decide":
+            self.decide("approve")
+            event = self.until("gate", "disturbed", "pause", "decided")
+        self.assertNotIn(event["event"], ("disturbed", "pause"), event)
+        self.end()
 
     def test_a_program_is_the_persons_hands(self):
         self.gate("profile")

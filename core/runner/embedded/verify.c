@@ -249,6 +249,10 @@ static void execute_work(void *data) {
     run->executed =
         device_execute(evaluation->image, inputs, count, run->outputs, &limits, &run->err);
     run->execute_s = seconds_since(start);
+    /* Inputs of the task are those that the program was made for: a loop that turns out to have
+     * other rounds is the kernel's doing, and no reason to halt all others. */
+    if (!run->executed && run->err.kind == ERR_USAGE && !evaluation->job.input_count)
+        run->err.kind = ERR_KERNEL;
     if (order_matters(run))
         order_try(run, inputs, count, &limits);
     arena_free(arena);
