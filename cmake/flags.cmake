@@ -33,7 +33,7 @@ if(HONE_FUZZ)
   target_link_options(hone_flags INTERFACE -fsanitize=address,undefined)
 elseif(HONE_SANITIZE)
   target_compile_options(hone_flags INTERFACE -O1 -g -fsanitize=address,undefined
-    -fno-sanitize-recover=undefined -fno-omit-frame-pointer -fno-semantic-interposition)
+    -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(hone_flags INTERFACE -fsanitize=address,undefined)
 elseif(HONE_COVERAGE)
   target_compile_options(hone_flags INTERFACE -O0 -g --coverage)
