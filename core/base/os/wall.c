@@ -66,7 +66,7 @@ static const char *const system_places[] = {"/usr",
                                             "/sys/fs/cgroup"};
 
 unsigned wall_processes(void) {
-    return 512 + 16 * (unsigned)os_cpu_count();
+    return 128 + 32 * (unsigned)os_cpu_count();
 }
 
 struct wall *wall_new(void) {
