@@ -139,10 +139,11 @@ static void do_sides(struct views *views, struct str args, struct views_request 
         views_say(views, false, "there is no difference yet: it comes with a rewritten kernel");
         return;
     }
-    /* What is seen changes: a pane that is narrow again shows one column, whatever was chosen. */
-    bool seen = views->diff_cols ? diff_has_sides(views) : views->side_by_side;
+    /* What is seen changes: a pane that is narrow again, or behind another one, shows no two
+     * columns, whatever was chosen. */
+    bool seen = views->diff_is_shown && diff_has_sides(views);
     views->side_by_side = !seen;
-    bool fits = seen || !views->diff_cols || diff_has_sides(views);
+    bool fits = seen || (views->diff_is_shown && diff_has_sides(views));
     if (!fits && screen->widen && screen->widen(views))
         views_say(views, false, "two columns take the whole screen; z goes back");
     else if (!fits)

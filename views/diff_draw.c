@@ -203,6 +203,7 @@ void diff_draw(struct views *views, struct tui_area area, const struct diff_show
     struct diff *diff = shown->diff;
     struct tui_list *list = shown->list;
     views->diff_cols = area.cols;
+    views->diff_is_shown = true;
     bool sides = diff_has_sides(views);
     cross(shown, sides);
     size_t count = sides ? diff->sides.len : diff->unified.len;

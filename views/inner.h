@@ -219,6 +219,7 @@ struct views {
     int marks[2];                /* attempts to compare, -1 */
     bool side_by_side;           /* differences in two columns, where there is room */
     int diff_cols;               /* of the difference drawn last; 0: none was */
+    bool diff_is_shown;          /* in this frame */
     int shift;                   /* columns that long lines are moved to the left */
     struct searched {            /* what was searched last on each screen */
         struct buf text;         /* as it was typed */

@@ -296,6 +296,7 @@ void views_draw(struct views *views, struct tui_area area, int64_t now_ms) {
     for (int i = 0; i < VIEW_COUNT; i++)
         if (screens[i]->follow)
             screens[i]->follow(views);
+    views->diff_is_shown = false;
     tui_clear(area);
     area.canvas->cursor_row = -1;
     if (area.rows < VIEWS_MIN_ROWS || area.cols < VIEWS_MIN_COLS)

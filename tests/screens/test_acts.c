@@ -325,6 +325,11 @@ static void two_columns_work_or_it_is_said_why_not(void **unused) {
     assert_true(shows(views, "d", "two columns take the whole screen; z goes back"));
     assert_true(
         shows(views, "", "  39   for n in nl.affine_range(N // TILE_N):                44  "));
+    replay_keys(views, "z Tab z"); /* another pane has the whole screen */
+    assert_false(shows(views, "", "for n in nl.affine_range(N // TILE_N):                44  "));
+    assert_true(shows(views, "d", "two columns take the whole screen; z goes back"));
+    assert_true(
+        shows(views, "", "  39   for n in nl.affine_range(N // TILE_N):                44  "));
     buf_free(&done);
     views_free(views);
     tune_state_free(state);

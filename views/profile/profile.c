@@ -33,7 +33,7 @@ static const struct {
     {"dma_active_time_percent", TUI_LANE_5},
 };
 
-#define ROOF_COLS 18  /* "roofline 38 → 46 %" */
+#define ROOF_COLS 23  /* "  roofline 100 → 100 % " */
 #define SAVES_COLS 19 /* " (22 % less without)" */
 
 struct profile *profile_of(const struct views *views) {

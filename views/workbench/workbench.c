@@ -273,7 +273,7 @@ static bool workbench_back(struct views *views) {
 
 static bool workbench_widen(struct views *views) {
     struct workbench *bench = workbench_of(views);
-    bool could = !bench->zoomed;
+    bool could = !bench->zoomed || bench->pane != PANE_PROPOSAL;
     bench->pane = PANE_PROPOSAL;
     bench->zoomed = true;
     return could;
