@@ -249,29 +249,74 @@ static void a_tile_size_changes_within_the_limits(void **state) {
                   &inputs, "tile:", "T is not only used to lay data out");
 }
 
-/* Constants that are bound together with another one, or by a tile size of the language. */
+/* Constants that are bound together with another one, at module level, with a type, as a default
+ * that the task leaves as it is, or by a tile size of the language. */
 static void a_tile_size_is_any_named_constant(void **state) {
     (void)state;
-    static const char *const bound[][2] = {
-        {"    P, T = nl.tile_size.pmax, 256  # columns\n",
+#define KERNEL "@nki.jit\ndef kernel(x):\n"
+    static const struct {
+        const char *head, *changed;
+    } rows[] = {
+        {KERNEL "    P, T = nl.tile_size.pmax, 256  # columns\n",
          "    P, T = nl.tile_size.pmax, 1024  # columns\n"},
-        {"    P = 128\n    T = nl.tile_size.gemm_moving_fmax // 2\n",
-         "    P = 128\n    T = 1024\n"}};
+        {KERNEL "    P = 128\n    T = nl.tile_size.gemm_moving_fmax // 2\n",
+         "    P = 128\n    T = 1024\n"},
+        {"P, T = 128, 256\n\n\n" KERNEL, "P, T = 128, 1024\n"},
+        {"P: int = 128\nT: int = 256\n\n\n" KERNEL, "T: int = 1024\n"},
+        {KERNEL "    P: int = 128\n    T: int = 256\n", "    T: int = 1024\n"},
+        {KERNEL "    P, T = 128, 256\n    HALF, ALL = T // 2, 4 * T\n"
+                "    assert ALL // HALF == 8\n",
+         "    P, T = 128, 1024\n"},
+        {"@nki.jit\ndef kernel(x, P=128, T=256):\n", "def kernel(x, P=128, T=1024):\n"},
+    };
     struct help_inputs inputs = {0};
     help_array(&inputs, 256, 1024);
-    for (size_t i = 0; i < COUNT_OF(bound); i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct buf text = {0}, out = {0};
         const char *rest = strstr(tiled, "    y = ");
-        buf_printf(&text, "%s\ndef kernel(x):\n%s%s", CURRENT, bound[i][0], rest);
+        buf_printf(&text, "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n%s%s",
+                   rows[i].head, rest);
         struct rewrite_request request = help_request(text.at, &inputs);
         struct err err = {0};
         if (!rewrite_apply(&request, "tile:T:1024", &out, &err))
-            fail_msg("%s: %s", bound[i][0], err.text);
-        assert_non_null(strstr(out.at, bound[i][1]));
+            fail_msg("%s: %s", rows[i].head, err.text);
+        assert_non_null(strstr(out.at, rows[i].changed));
         assert_non_null(strstr(out.at, rest));
         buf_free(&text);
         buf_free(&out);
     }
+#undef KERNEL
+}
+
+/* What the task calls the kernel with counts, and not the default. */
+static void a_parameter_that_is_given_is_no_constant(void **state) {
+    (void)state;
+    struct help_inputs inputs = {0};
+    help_array(&inputs, 256, 1024);
+    inputs.at[inputs.n++] = (struct nki_input){.kind = NKI_INPUT_INT, .i = 256};
+    struct buf text = {0};
+    buf_printf(&text, "%s\ndef kernel(x, T=512, P=128):\n%s", CURRENT, strstr(tiled, "    y = "));
+    help_declines(text.at, &inputs, "tile:T", "");
+    buf_free(&text);
+}
+
+/* `*_, T = x.shape` names the last extent, wherever that is. */
+static void a_star_among_names_hides_which_is_which(void **state) {
+    (void)state;
+    struct help_inputs inputs = {0};
+    help_array(&inputs, 256, 1024);
+    struct rewrite_request request =
+        help_request(CURRENT "def kernel(x):\n    *_, n = x.shape\n    m, n2 = x.shape\n"
+                             "    for i in range(n):\n        pass\n"
+                             "    for j in range(n2):\n        pass\n    return x\n",
+                     &inputs);
+    struct rewrite_model *model = rewrite_model_new(&request, NULL);
+    assert_non_null(model);
+    assert_int_equal(model->loops.len, 2);
+    assert_false(model->loops.at[0]->known);
+    assert_true(model->loops.at[1]->known);
+    assert_int_equal(model->loops.at[1]->trips, 1024);
+    rewrite_model_free(model);
 }
 
 static void sizes_in_numbers_change_together(void **state) {
@@ -430,6 +475,8 @@ int main(void) {
         cmocka_unit_test(tiles_are_transposed_once),
         cmocka_unit_test(a_tile_size_changes_within_the_limits),
         cmocka_unit_test(a_tile_size_is_any_named_constant),
+        cmocka_unit_test(a_parameter_that_is_given_is_no_constant),
+        cmocka_unit_test(a_star_among_names_hides_which_is_which),
         cmocka_unit_test(sizes_in_numbers_change_together),
         cmocka_unit_test(every_offer_for_the_seeds_can_be_done),
         cmocka_unit_test(spoilt_kernels_do_no_harm),

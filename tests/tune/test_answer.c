@@ -114,6 +114,42 @@ static void lines_past_the_kernel_are_dropped(void **state) {
     arena_free(arena);
 }
 
+/* "31, 38": two lines, and not all between them. */
+static void lines_need_not_lie_together(void **state) {
+    (void)state;
+    static const struct {
+        const char *said, *printed;
+        int first, last;
+    } rows[] = {
+        {"40-52", "40 to 52", 40, 52},
+        {"lines 40 to 52", "40 to 52", 40, 52},
+        {"44", "44", 44, 44},
+        {"31, 38-40", "31, 38 to 40", 31, 40},
+        {"lines 31 and 38", "31, 38", 31, 38},
+        {"31, 32; 33", "31 to 33", 31, 33},
+        {"38, 31", "38", 38, 38},
+        {"31, 38-900", "31, 38 to 80", 31, 80},
+        {"the load", "", 0, 0},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct tune_plan plan = {0};
+        struct buf text = {0};
+        tune_plan_aim(&plan, str_of(rows[i].said), 80, arena);
+        tune_plan_lines_print(&text, &plan);
+        assert_string_equal(text.at ? text.at : "", rows[i].printed);
+        assert_int_equal(plan.first_line, rows[i].first);
+        assert_int_equal(plan.last_line, rows[i].last);
+        buf_free(&text);
+    }
+    struct tune_plan plan = {0};
+    tune_plan_aim(&plan, STR("31, 38 to 40"), 80, arena);
+    assert_true(tune_plan_is_at(&plan, 31) && tune_plan_is_at(&plan, 39));
+    assert_false(tune_plan_is_at(&plan, 32) || tune_plan_is_at(&plan, 37));
+    assert_false(tune_plan_is_at(&plan, 41));
+    arena_free(arena);
+}
+
 static void no_plan_says_what_to_write(void **state) {
     (void)state;
     struct arena *arena = arena_new();
@@ -260,6 +296,7 @@ int main(void) {
         cmocka_unit_test(several_plans_are_told_apart),
         cmocka_unit_test(json_is_a_plan_too),
         cmocka_unit_test(lines_past_the_kernel_are_dropped),
+        cmocka_unit_test(lines_need_not_lie_together),
         cmocka_unit_test(no_plan_says_what_to_write),
         cmocka_unit_test(a_fenced_file_is_a_kernel),
         cmocka_unit_test(search_and_replace_blocks_change_the_kernel),

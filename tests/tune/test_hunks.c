@@ -43,6 +43,28 @@ static void hunks_name_the_changed_lines(void **unused) {
     free(hunks);
 }
 
+/* An edit that moves a load out of a loop, and what it does to the line that reads it. */
+static void a_plan_is_about_every_line_that_changes(void **unused) {
+    (void)unused;
+    const char *old = "a\nfor i:\n  b\n  c\n  d\n  e\n", *now = "a\nb\nfor i:\n  c\n  D\n  E\n";
+    struct arena *arena = arena_new();
+    struct tune_plan plan = {.first_line = 3, .last_line = 3};
+    struct buf text = {0};
+    tune_plan_aim_at(&plan, str_of(old), str_of(now), arena);
+    tune_plan_lines_print(&text, &plan);
+    assert_string_equal(text.at, "3, 5 to 6");
+    assert_int_equal(plan.first_line, 3);
+    assert_int_equal(plan.last_line, 6);
+    /* lines that are only added are about the statement that the edit names */
+    plan = (struct tune_plan){.first_line = 2, .last_line = 4};
+    tune_plan_aim_at(&plan, str_of("a\nb\n"), str_of("a\nx\nb\n"), arena);
+    assert_int_equal(plan.first_line, 2);
+    assert_int_equal(plan.last_line, 4);
+    assert_null(plan.lines);
+    buf_free(&text);
+    arena_free(arena);
+}
+
 static void odd_texts_survive(void **unused) {
     (void)unused;
     static const char *const texts[] = {"",       "\n",     "a",         "a\n",     "a\nb",
@@ -97,6 +119,7 @@ static void wholly_different_sources_end_quickly(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hunks_name_the_changed_lines),
+        cmocka_unit_test(a_plan_is_about_every_line_that_changes),
         cmocka_unit_test(odd_texts_survive),
         cmocka_unit_test(equal_sources_have_none),
         cmocka_unit_test(random_edits_come_back_exactly),

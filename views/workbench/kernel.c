@@ -92,7 +92,7 @@ static void draw_row(struct views *views, struct tui_area area, int row,
     const struct tune_candidate *candidate = &tune_lane_of(views->state, views->lane)->candidate;
     int parent =
         candidate->exists ? candidate->parent : tune_lane_parent(views->state, views->lane);
-    bool aimed = plan && line >= plan->first_line && line <= plan->last_line && id == parent;
+    bool aimed = plan && tune_plan_is_at(plan, line) && id == parent;
     const struct tune_diagnostic *diag = diagnostic_of(views->state, id, line);
     struct str text = source_line(source, line);
     tui_say_right(tui_ink(area, TUI_LINE_NUMBER), row, GUTTER - 1, "%d", line);
@@ -142,7 +142,7 @@ static int line_of_interest(const struct views *views, const struct tune_attempt
                      ? tune_lane_of(state, views->lane)->candidate.parent
                      : tune_lane_parent(state, views->lane);
     bool aims = plan && attempt && parent == attempt->id && plan->first_line > 0;
-    return aims && (line < plan->first_line || line > plan->last_line) ? plan->first_line : line;
+    return aims && !tune_plan_is_at(plan, line) ? plan->first_line : line;
 }
 
 void pane_kernel_note(const struct views *views, struct buf *note) {

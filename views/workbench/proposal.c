@@ -102,9 +102,7 @@ static void draw_plan(struct views *views, struct tui_area area) {
     row = rows_predicted(views, fields, row, views->lane);
     row = rows_field(fields, row, 11, "strategy", plan->strategy);
     struct buf text = {0};
-    if (plan->first_line > 0)
-        buf_printf(&text, plan->last_line > plan->first_line ? "%d to %d" : "%d", plan->first_line,
-                   plan->last_line);
+    tune_plan_lines_print(&text, plan);
     row = rows_field(fields, row, 11, "lines", text.at);
     buf_clear(&text);
     buf_printf(&text, "%s%s%s", plan->author ? plan->author : "-", plan->edited ? ", edited" : "",

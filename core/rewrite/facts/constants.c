@@ -218,12 +218,28 @@ static void add_block(struct rewrite_constants *constants, const struct nki_node
     }
 }
 
-/* The task says what the kernel is called with, so the kernel's own defaults do not count; those of
- * a helper do. */
-static void add_defaults(struct rewrite_constants *constants, const struct nki_node *function) {
+struct call {
+    const struct nki_input *inputs;
+    size_t n; /* 0: not known */
+};
+
+/* Whether the kernel is called with a value for its parameter at this position. */
+static bool is_given(const struct call *call, size_t position, struct str name) {
+    for (size_t i = 0; i < call->n; i++) {
+        const struct nki_input *input = &call->inputs[i];
+        if (input->name ? str_is(name, input->name) : position-- == 0)
+            return true;
+    }
+    return call->n == 0;
+}
+
+/* Defaults of a function's parameters. The task says what the kernel is called with, so of its own
+ * only those count for which it gives nothing; `call` is NULL for a helper. */
+static void add_defaults(struct rewrite_constants *constants, const struct nki_node *function,
+                         const struct call *call) {
     const struct nki_list *args = &function->function_def.args->arguments.args;
     for (uint32_t i = 0; i < args->len; i++)
-        if (args->at[i]->arg.default_value)
+        if (args->at[i]->arg.default_value && !(call && is_given(call, i, args->at[i]->arg.name)))
             add(constants, function, args->at[i]->arg.name, args->at[i]->arg.default_value);
 }
 
@@ -247,6 +263,12 @@ static void name_all(struct rewrite_constants *constants) {
 }
 
 struct rewrite_constants *rewrite_constants_find(struct str source, const char *function) {
+    return rewrite_constants_called(source, function, NULL, 0);
+}
+
+struct rewrite_constants *rewrite_constants_called(struct str source, const char *function,
+                                                   const struct nki_input *inputs, size_t n) {
+    const struct call call = {inputs, n};
     struct rewrite_constants *constants = mem_alloc(1, sizeof *constants);
     struct diag_list ignored = {0};
     constants->arena = arena_new();
@@ -260,8 +282,7 @@ struct rewrite_constants *rewrite_constants_find(struct str source, const char *
     add_block(constants, NULL, &constants->tree->module->module.body);
     for (size_t i = 0; i < constants->functions.len; i++) {
         const struct nki_node *at = constants->functions.at[i];
-        if (at != kernel)
-            add_defaults(constants, at);
+        add_defaults(constants, at, at == kernel ? &call : NULL);
         add_block(constants, at, &at->function_def.body);
     }
     drop_unread(constants);

@@ -34,6 +34,11 @@ struct rewrite_constants {
  * rewrite_constants_free. */
 struct rewrite_constants *rewrite_constants_find(struct str source,
                                                  const char *function) CC_MUST_USE;
+/* The same, with the defaults of those parameters of the kernel that a call with these inputs
+ * leaves as they are. Without inputs it is not known which. */
+struct rewrite_constants *rewrite_constants_called(struct str source, const char *function,
+                                                   const struct nki_input *inputs,
+                                                   size_t n) CC_MUST_USE;
 void rewrite_constants_free(struct rewrite_constants *constants); /* accepts NULL */
 /* By name, with or without its function. NULL with *err (usage) for none and for several. */
 const struct rewrite_constant *rewrite_constants_named(const struct rewrite_constants *constants,

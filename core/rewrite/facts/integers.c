@@ -70,41 +70,79 @@ static bool eval_shape(const struct rewrite_model *model, const struct nki_node 
     return true;
 }
 
-/* `M, K = x.shape` or `a, b = 1, 2`: the part that belongs to this name. */
-static bool eval_unpacked(const struct rewrite_model *model, const struct nki_node *def,
-                          int64_t *value, int depth) {
-    const struct nki_node *tuple = def->parent;
-    if (!tuple || tuple->kind != NKI_TUPLE || tuple->parent->kind != NKI_ASSIGN ||
-        tuple->parent->assign.targets.len != 1)
-        return false;
-    const struct nki_node *from = tuple->parent->assign.value;
-    for (uint32_t i = 0; i < tuple->tuple.elts.len; i++) {
-        if (tuple->tuple.elts.at[i] != def)
+/* What a statement binds to the name at this place of its targets: *part is the value where the
+ * whole is one expression for it, else the number of its element in *whole. */
+struct binding {
+    const struct nki_node *part, *whole;
+    int64_t index;
+};
+static bool has_star(const struct nki_node *tuple) {
+    bool has = false;
+    for (uint32_t i = 0; i < tuple->tuple.elts.len; i++)
+        has |= tuple->tuple.elts.at[i]->kind == NKI_STARRED;
+    return has;
+}
+static bool binding_in(const struct nki_node *target, const struct nki_node *value, struct str id,
+                       struct binding *found) {
+    if (target->kind == NKI_NAME && str_equal(target->name.id, id)) {
+        *found = (struct binding){.part = value};
+        return true;
+    }
+    for (uint32_t i = 0; target->kind == NKI_TUPLE && i < target->tuple.elts.len; i++) {
+        const struct nki_node *element = target->tuple.elts.at[i];
+        if (element->kind != NKI_NAME || !str_equal(element->name.id, id))
             continue;
-        if (from->kind == NKI_TUPLE)
-            return from->tuple.elts.len == tuple->tuple.elts.len &&
-                   eval(model, from->tuple.elts.at[i], value, depth + 1);
-        return eval_shape(model, from, i, value);
+        *found = (struct binding){.whole = has_star(target) ? NULL : value, .index = i};
+        if (value->kind == NKI_TUPLE)
+            *found = (struct binding){.part = value->tuple.elts.len == target->tuple.elts.len
+                                                  ? value->tuple.elts.at[i]
+                                                  : NULL};
+        return true;
     }
     return false;
+}
+
+/* `T = 128`, `T: int = 128`, `TM, TN = 128, 512`, `M, K = x.shape`, `A = B = 128`. */
+static bool binding_of(const struct nki_node *stmt, struct str id, struct binding *found) {
+    if (stmt->kind == NKI_ANN_ASSIGN && stmt->ann_assign.value)
+        return binding_in(stmt->ann_assign.target, stmt->ann_assign.value, id, found);
+    for (uint32_t i = 0; stmt->kind == NKI_ASSIGN && i < stmt->assign.targets.len; i++)
+        if (binding_in(stmt->assign.targets.at[i], stmt->assign.value, id, found))
+            return true;
+    return false;
+}
+
+static bool eval_binding(const struct rewrite_model *model, const struct binding *binding,
+                         int64_t *value, int depth) {
+    if (binding->part)
+        return eval(model, binding->part, value, depth + 1);
+    return binding->whole && eval_shape(model, binding->whole, binding->index, value);
 }
 
 /* A constant at module level that is bound once. */
 static bool eval_global(const struct rewrite_model *model, struct str id, int64_t *value,
                         int depth) {
-    const struct nki_node *found = NULL;
+    struct binding found = {0}, other;
     const struct nki_list *body = &model->tree->module->module.body;
     for (uint32_t i = 0; i < body->len; i++) {
-        const struct nki_node *stmt = body->at[i];
-        if (stmt->kind != NKI_ASSIGN || stmt->assign.targets.len != 1 ||
-            stmt->assign.targets.at[0]->kind != NKI_NAME ||
-            !str_equal(stmt->assign.targets.at[0]->name.id, id))
+        if (!binding_of(body->at[i], id, &other))
             continue;
-        if (found)
+        if (found.part || !other.part)
             return false;
-        found = stmt->assign.value;
+        found = other;
     }
-    return found && eval(model, found, value, depth + 1);
+    return found.part && eval_binding(model, &found, value, depth);
+}
+
+/* The statement that binds this NAME (store) node, where it is a plain one. */
+static bool eval_bound(const struct rewrite_model *model, const struct nki_node *def,
+                       int64_t *value, int depth) {
+    struct binding binding;
+    const struct nki_node *stmt = def->parent;
+    if (stmt && stmt->kind == NKI_TUPLE)
+        stmt = stmt->parent;
+    return stmt && binding_of(stmt, def->name.id, &binding) &&
+           eval_binding(model, &binding, value, depth);
 }
 
 static bool eval_def(const struct rewrite_model *model, const struct nki_node *def, int64_t *value,
@@ -112,16 +150,30 @@ static bool eval_def(const struct rewrite_model *model, const struct nki_node *d
     struct rewrite_memo *memo = model->memo;
     if (!memo->int_state[def->id]) {
         memo->int_state[def->id] = REWRITE_MEMO_NO;
-        const struct nki_node *assigned = rewrite_value_of_def(def);
         int64_t found;
-        if (assigned ? eval(model, assigned, &found, depth + 1)
-                     : eval_unpacked(model, def, &found, depth)) {
+        if (def->kind == NKI_NAME && eval_bound(model, def, &found, depth)) {
             memo->int_state[def->id] = REWRITE_MEMO_YES;
             memo->ints[def->id] = found;
         }
     }
     *value = memo->ints[def->id];
     return memo->int_state[def->id] == REWRITE_MEMO_YES;
+}
+
+/* A parameter that nothing binds again: what the task calls the kernel with, else its default. */
+static bool eval_parameter(const struct rewrite_model *model, const struct rewrite_name *name,
+                           int64_t *value, int depth) {
+    const struct nki_node *arg = name->accesses.at[0].node;
+    if (arg->kind != NKI_ARG)
+        return false;
+    for (size_t i = 1; i < name->accesses.len; i++)
+        if (name->accesses.at[i].how & REWRITE_BIND)
+            return false;
+    if (!name->input)
+        return model->request->n_inputs && arg->arg.default_value &&
+               eval(model, arg->arg.default_value, value, depth + 1);
+    *value = name->input->i;
+    return name->input->kind == NKI_INPUT_INT;
 }
 
 static bool eval_name(const struct rewrite_model *model, const struct nki_node *expr,
@@ -141,14 +193,7 @@ static bool eval_name(const struct rewrite_model *model, const struct nki_node *
     struct nki_node *def = rewrite_def_of(model, expr);
     if (def)
         return eval_def(model, def, value, depth);
-    if (!name->is_param || !name->input || name->input->kind != NKI_INPUT_INT ||
-        name->accesses.at[0].node->kind != NKI_ARG)
-        return false;
-    *value = name->input->i;
-    for (size_t i = 1; i < name->accesses.len; i++)
-        if (name->accesses.at[i].how & REWRITE_BIND)
-            return false;
-    return true;
+    return name->is_param && eval_parameter(model, name, value, depth);
 }
 
 static bool eval_call(const struct rewrite_model *model, const struct nki_node *expr,

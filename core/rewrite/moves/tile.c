@@ -53,9 +53,21 @@ static bool call_lays_out(const struct rewrite_model *model, const struct nki_no
 static bool name_lays_out(const struct rewrite_model *model, const struct nki_node *def, int depth);
 static bool id_lays_out(const struct rewrite_model *model, struct str id, int depth);
 
+/* Whether what is bound with `below`, a part of the value, lays data out: the name itself, or the
+ * one with the same place in `a, b = T // 2, 4 * T`. */
+static bool target_lays_out(const struct rewrite_model *model, const struct nki_node *target,
+                            const struct nki_node *value, const struct nki_node *below, int depth) {
+    if (target->kind == NKI_TUPLE && value->kind == NKI_TUPLE &&
+        target->tuple.elts.len == value->tuple.elts.len)
+        for (uint32_t i = 0; i < value->tuple.elts.len; i++)
+            if (nki_contains(value->tuple.elts.at[i], below))
+                target = target->tuple.elts.at[i];
+    return target->kind == NKI_NAME && name_lays_out(model, target, depth + 1);
+}
+
 /* Whether the size lays data out here (an index, a shape, a count) and is not computed with. */
 static bool lays_out(const struct rewrite_model *model, const struct nki_node *node, int depth) {
-    const struct nki_node *up = node->parent;
+    const struct nki_node *up = node->parent, *below = node;
     for (; up; node = up, up = up->parent) {
         switch (up->kind) {
         case NKI_SUBSCRIPT: return node == up->subscript.slice;
@@ -65,8 +77,11 @@ static bool lays_out(const struct rewrite_model *model, const struct nki_node *n
                 break;
             return call_lays_out(model, up, node->kind == NKI_KEYWORD ? node->keyword.value : node);
         case NKI_ASSIGN:
-            return up->assign.targets.len == 1 && up->assign.targets.at[0]->kind == NKI_NAME &&
-                   name_lays_out(model, up->assign.targets.at[0], depth + 1);
+            return up->assign.targets.len == 1 &&
+                   target_lays_out(model, up->assign.targets.at[0], up->assign.value, below, depth);
+        case NKI_ANN_ASSIGN:
+            return target_lays_out(model, up->ann_assign.target, up->ann_assign.value, below,
+                                   depth);
         case NKI_BIN_OP:
         case NKI_UNARY_OP:
         case NKI_TUPLE:
@@ -227,8 +242,9 @@ void rewrite_find_tile(struct rewrite_model *model, const struct rewrite_row *ro
         rewrite_decline(model, row, model->kernel, "%s already", rewrite_why_illegal(model));
         return;
     }
-    struct rewrite_constants *constants =
-        rewrite_constants_find(model->request->source, model->request->function);
+    const struct rewrite_request *request = model->request;
+    struct rewrite_constants *constants = rewrite_constants_called(
+        request->source, request->function, request->inputs, request->n_inputs);
     for (size_t i = 0; i < constants->all.len; i++)
         if (is_of_kernel(model, &constants->all.at[i]))
             look_at(model, row, &constants->all.at[i]);

@@ -187,6 +187,7 @@ void tune_do_take_plan(struct tune_state *state, const struct tune_action *act) 
     plan.lane = tune_lane_tag(state, act->lane);
     if (tune_lane_parent(state, act->lane) != state->stock.at[act->index].parent) {
         plan.first_line = plan.last_line = 0; /* lines of another kernel */
+        plan.lines = NULL;
         plan.source = NULL;
     }
     *vec_push(&state->plans) = plan;

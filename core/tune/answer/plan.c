@@ -116,26 +116,6 @@ static double share_of(struct str text) {
     return value <= 1000 ? value : (double)NAN;
 }
 
-/* "40-52", "lines 40 to 52", "44". */
-static void read_lines(struct str text, int most, struct tune_plan *plan) {
-    int numbers[2] = {0, 0}, count = 0;
-    for (size_t i = 0; i < text.len && count < 2;) {
-        if (!isdigit((unsigned char)text.at[i])) {
-            i++;
-            continue;
-        }
-        long value = 0;
-        for (; i < text.len && isdigit((unsigned char)text.at[i]); i++)
-            value = MIN_OF(value * 10 + (text.at[i] - '0'), 100000000L);
-        numbers[count++] = (int)value;
-    }
-    int first = numbers[0], last = count == 2 ? numbers[1] : numbers[0];
-    if (first < 1 || first > most || last < first)
-        return;
-    plan->first_line = first;
-    plan->last_line = MIN_OF(last, most);
-}
-
 /* ----------------------------------------------------------------------------------- one draft */
 
 /* The text up to a zero byte, where it ends as a C string. */
@@ -269,7 +249,7 @@ static bool draft_read(const struct draft *draft, int lines, struct arena *arena
         str_next(&rest, '\n', &line);
         plan->title = arena_strndup(arena, line.at, MIN_OF(line.len, 72));
     }
-    read_lines(buf_str(&text[LINES]), lines, plan);
+    tune_plan_aim(plan, buf_str(&text[LINES]), lines, arena);
     struct str direction = buf_str(&text[DIRECTION]), size = str_trim(buf_str(&text[SIZE]));
     struct str metric = buf_str(&text[METRIC]);
     if (says_up(direction.len ? direction

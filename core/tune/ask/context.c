@@ -197,8 +197,11 @@ void tune_section_plan(struct tune_context *context, const struct tune_plan *pla
         buf_printf(&out, "%s\n%s\n", plan->title ? plan->title : "", plan->what ? plan->what : "");
         if (plan->why)
             buf_printf(&out, "Why: %s\n", plan->why);
-        if (plan->first_line)
-            buf_printf(&out, "Lines: %d-%d\n", plan->first_line, plan->last_line);
+        if (plan->first_line) {
+            buf_puts(&out, "Lines: ");
+            tune_plan_lines_print(&out, plan);
+            buf_putc(&out, '\n');
+        }
         if (plan->metric)
             buf_printf(&out, "It should bring %s %s", plan->metric,
                        tune_direction_word(plan->direction));

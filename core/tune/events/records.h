@@ -19,6 +19,7 @@ struct tune_plan {
     const char *sweep;
     const char *strategy;      /* an entry of prompts/menu.md, or a name of its own; NULL */
     int first_line, last_line; /* in the parent's source; 0 when it has no place */
+    const char *lines;         /* where not all between them: "31, 38 to 40"; NULL: all */
     const char *metric;        /* Neuron's name: "hbm_read_bytes", or "latency" */
     enum tune_direction direction;
     double size;           /* expected relative change, 0.2 = by 20 %; NAN unknown */

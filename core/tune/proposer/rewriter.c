@@ -168,8 +168,19 @@ static bool was_left(const struct job *job, const char *key) {
     return false;
 }
 
+/* The lines that an edit changes, which may be more than the statement that it is about. A kernel
+ * written anew says itself which lines go. */
+static void aim(struct job *job, struct tune_plan *plan) {
+    struct buf out = {0};
+    if (!str_starts(str_of(plan->key), REWRITE_ANEW) &&
+        rewrite_apply(&job->request, plan->key, &out, NULL))
+        tune_plan_aim_at(plan, job->request.source, buf_str(&out), job->arena);
+    buf_free(&out);
+}
+
 static void add_plan(struct job *job, const struct rewrite_offer *offer) {
-    *vec_push(&job->plans) = (struct tune_plan){
+    struct tune_plan *plan = vec_push(&job->plans);
+    *plan = (struct tune_plan){
         .key = offer->key,
         .title = offer->title,
         .what = offer->what,
@@ -184,6 +195,7 @@ static void add_plan(struct job *job, const struct rewrite_offer *offer) {
         .latency = offer->latency,
         .moved = NAN,
     };
+    aim(job, plan);
 }
 
 /* ---- when nothing is left -------------------------------------------------------------------- */

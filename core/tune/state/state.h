@@ -496,6 +496,7 @@ const struct tune_waiting *tune_state_waits(const struct tune_state *state);
 enum tune_role tune_role_next(const struct tune_state *state, int lane);
 
 #include "tune/events/events.h"
+#include "tune/state/aim.h"
 #include "tune/state/hunks.h"
 #include "tune/state/json.h"
 
