@@ -35,8 +35,8 @@ elseif(HONE_SANITIZE)
   target_compile_options(hone_flags INTERFACE -O1 -g -fsanitize=address,undefined
     -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(hone_flags INTERFACE -fsanitize=address,undefined)
-  # Each check of the sanitizers has a record with addresses. Of a program that may lie anywhere half
-  # a million of them were put right at every start, which took nine tenths of it.
+  # Each check of the sanitizers has a record with addresses. Of a program that may lie anywhere
+  # half a million of them were put right at every start, which took nine tenths of it.
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     target_link_options(hone_flags INTERFACE -no-pie)
   endif()

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define META_VERSION 2
+#define META_VERSION 3
 #define META_LIMIT ((size_t)4 << 20)
 #define GRAPH "graph/meta.json"
 #define GRAPH_LIMIT ((size_t)256 << 20)

@@ -11,6 +11,7 @@ import enum
 import errno
 import fcntl
 import hashlib
+import inspect
 import json
 import keyword
 import math
@@ -26,7 +27,7 @@ from collections import namedtuple
 CHUNK = 1 << 20
 BLOCK = 1 << 15     # elements compared at once: three blocks of doubles stay in the cache
 ALIGN = 4096
-META_VERSION = 2
+META_VERSION = 3
 TRIES = 20
 MAX_VALUES = 64     # arguments of a kernel
 MAX_DIMS = 8
@@ -153,6 +154,25 @@ def check_keywords(values, function):
         if not (isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)):
             raise Unusable(f"{function}() returned a dict with the key {name!r}; its keys must be "
                            "names of parameters")
+
+
+# What hone calls functions of a reference with; said when one takes something else.
+CALLED = {
+    "get_inputs": "hone calls it without arguments but its own SHAPES, and with the number of the "
+                  "seed where it has a parameter named seed",
+    "forward": "hone calls it with what get_inputs() returns: the items of a list, or a dict as "
+               "keyword arguments",
+    "transform_to_nki_inputs": "hone calls it with what get_inputs() returns, as one argument",
+    "transform_nki_outputs": "hone calls it with the kernel's outputs and the reference's",
+}
+
+
+def parameters_of(function):
+    """Its signature; None where Python does not know it."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
 
 
 # An argument of the kernel: an array with its type's name, or another value and None; `name` is its
@@ -296,6 +316,29 @@ class Reference:
             return {} if not shapes else shapes[0][2], seed
         return shapes[number][2], seed & 0xFFFFFFFF
 
+    def check_call(self, name, given, keywords=None):
+        """That a function takes what it is to be called with: else it is no fault of a run."""
+        signature = parameters_of(self.names[name])
+        if signature is None:
+            return
+        try:
+            signature.bind(*given, **(keywords or {}))
+        except TypeError as problem:
+            code = getattr(self.names[name], "__code__", None)
+            line = f"{code.co_firstlineno}: " if code and code.co_filename == self.path else ""
+            raise Unusable(f"{line}{name}{signature} cannot be called: {problem}; "
+                           + CALLED[name]) from None
+
+    def call(self, name, given, keywords=None):
+        self.check_call(name, given, keywords)
+        return self.names[name](*given, **(keywords or {}))
+
+    def with_seed(self, wanted, seed):
+        """The arguments of get_inputs, with the number of the seed where it asks for that."""
+        signature = parameters_of(self.names["get_inputs"])
+        asks = signature is not None and "seed" in signature.parameters and "seed" not in wanted
+        return {**wanted, "seed": seed} if asks else wanted
+
     def begin(self, seed):
         """The inputs of a seed, as get_inputs returned them."""
         if self.seed == seed:
@@ -306,7 +349,7 @@ class Reference:
         np.random.seed(drawn & 0xFFFFFFFF)
         if "torch" in sys.modules:
             sys.modules["torch"].manual_seed(drawn)
-        inputs = self.names["get_inputs"](**wanted)
+        inputs = self.call("get_inputs", (), self.with_seed(wanted, drawn))
         if isinstance(inputs, np.ndarray) or is_torch(inputs):
             inputs = [inputs]
         if isinstance(inputs, tuple):
@@ -321,14 +364,14 @@ class Reference:
 
     def forward(self, inputs):
         """What forward makes of inputs: a list's are its arguments, a dict's its keywords."""
-        forward = self.names["forward"]
-        return forward(**inputs) if isinstance(inputs, dict) else forward(*inputs)
+        return self.call("forward", (), inputs) if isinstance(inputs, dict) else \
+            self.call("forward", inputs)
 
     def kernel_inputs(self, seed):
         """The kernel's arguments, each as a Given; what is in a container follows it."""
         transform = self.names.get("transform_to_nki_inputs")
         inputs = self.begin(seed)
-        values = transform(inputs) if transform else inputs
+        values = self.call("transform_to_nki_inputs", [inputs]) if transform else inputs
         if isinstance(values, np.ndarray) or is_torch(values):
             values = [values]
         names = list(values) if isinstance(values, dict) else [None] * len(values) \
@@ -642,6 +685,7 @@ def do_compare(reference, request):
     got = values[0] if len(values) == 1 else tuple(values)
     transform = reference.names.get("transform_nki_outputs")
     if transform:
+        reference.check_call("transform_nki_outputs", [got, ref])
         got = call_transform(transform, got, ref, reference.path)
     got = list(got.values()) if isinstance(got, dict) else \
         list(got) if isinstance(got, (list, tuple)) else [got]

@@ -251,6 +251,53 @@ static void a_reference_that_raises_shows_its_line(void **state) {
                            "bad.py:5: ValueError: matmul");
 }
 
+/* Asked for again it would fail again, so it is no failure of the machine. */
+static void a_function_that_takes_something_else_is_said(void **state) {
+    expect_failure(state, HEAD "\ndef get_inputs(batch, seed=0):\n    return []\n" FORWARD,
+                   ERR_USAGE,
+                   "bad.py:3: get_inputs(batch, seed=0) cannot be called: missing a required "
+                   "argument: 'batch'; hone calls it without arguments but its own SHAPES, and "
+                   "with the number of the seed where it has a parameter named seed");
+    expect_failure(state, HEAD "SHAPES = {'a': {'size': 3}}\n" INPUTS FORWARD, ERR_USAGE,
+                   "get_inputs() cannot be called: got an unexpected keyword argument 'size'");
+    expect_failure(state, HEAD INPUTS FORWARD "def transform_to_nki_inputs():\n    pass\n",
+                   ERR_USAGE, "transform_to_nki_inputs() cannot be called: too many positional");
+    expect_forward_failure(state, HEAD INPUTS "def forward(x):\n    return x\n", ERR_USAGE,
+                           "forward(x) cannot be called: too many positional arguments; hone calls "
+                           "it with what get_inputs() returns");
+    char *path = put(state, "outputs.py",
+                     HEAD INPUTS FORWARD "def transform_nki_outputs(k_res):\n    return k_res\n");
+    float data[12] = {0};
+    struct array output = {DTYPE_FLOAT32, 2, {4, 3}, data};
+    struct answers answers = {0};
+    compare(path, &output, 1, &answers);
+    assert_int_equal(answers.err.kind, ERR_USAGE);
+    assert_non_null(strstr(answers.err.text, "transform_nki_outputs(k_res) cannot be called"));
+    free_answers(&answers);
+    free(path);
+}
+
+static void the_number_of_the_seed_is_given_where_it_is_asked_for(void **state) {
+    static const char *const heads[] = {"seed", "*, seed=7", "size=2, seed=None"};
+    for (size_t i = 0; i < COUNT_OF(heads); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "seeded%zu.py", i);
+        struct buf text = {0};
+        buf_printf(&text,
+                   HEAD "def get_inputs(%s):\n    return [np.full(2, seed, np.float32)]\n"
+                        "def forward(x):\n    return x\n",
+                   heads[i]);
+        char *path = put(state, name, text.at);
+        buf_free(&text);
+        struct answers answers = {0};
+        prepare(path, 41 + (int)i, 20, &answers);
+        assert_non_null(answers.inputs);
+        assert_true(((const float *)answers.inputs->values[0].array.data)[1] == 41 + (float)i);
+        free_answers(&answers);
+        free(path);
+    }
+}
+
 static void what_nobody_can_use_is_said(void **state) {
     expect_failure(state, HEAD "def get_inputs():\n    return None\n" FORWARD, ERR_USAGE,
                    "get_inputs() returned NoneType");
@@ -495,6 +542,8 @@ int main(void) {
         cmocka_unit_test(tensors_of_torch_are_arrays),
         cmocka_unit_test(outputs_that_do_not_fit_are_the_kernels_fault),
         cmocka_unit_test(a_reference_that_raises_shows_its_line),
+        cmocka_unit_test(a_function_that_takes_something_else_is_said),
+        cmocka_unit_test(the_number_of_the_seed_is_given_where_it_is_asked_for),
         cmocka_unit_test(what_nobody_can_use_is_said),
         cmocka_unit_test(a_reference_that_hangs_is_ended),
         cmocka_unit_test(a_python_that_is_killed_is_not_blamed),

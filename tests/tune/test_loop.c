@@ -73,6 +73,26 @@ static void a_prediction_of_the_judge_is_computed(void **unused) {
     buf_free(&said);
 }
 
+/* Persons and models need not end their sentences; the next one begins behind a stop, once. */
+static void sentences_are_joined_with_one_stop(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *before, *all;
+    } rows[] = {{"no", "no. Only 1 of 2 hunks was taken: a person left the rest out."},
+                {"no.", "no. Only 1 of 2 hunks was taken: a person left the rest out."},
+                {"why?", "why? Only 1 of 2 hunks was taken: a person left the rest out."},
+                {"too much…", "too much… Only 1 of 2 hunks was taken: a person left the rest out."},
+                {"", "Only 1 of 2 hunks was taken: a person left the rest out."}};
+    struct tune_attempt attempt = {.hunks = 2, .left_out = 1};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf said = {0};
+        buf_puts(&said, rows[i].before);
+        tune_part_tried_print(&said, &attempt);
+        assert_string_equal(said.at, rows[i].all);
+        buf_free(&said);
+    }
+}
+
 /* 1.01x with other tiles is less than the model can tell apart, in either direction. */
 static void what_lies_inside_the_models_error_is_not_kept_unasked(void **unused) {
     (void)unused;
@@ -474,6 +494,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gains_are_kept_and_losses_reverted),
         cmocka_unit_test(a_prediction_of_the_judge_is_computed),
+        cmocka_unit_test(sentences_are_joined_with_one_stop),
         cmocka_unit_test(what_lies_inside_the_models_error_is_not_kept_unasked),
         cmocka_unit_test(the_gate_says_why_seeds_were_not_run),
         cmocka_unit_test(each_way_to_end_is_told_apart),

@@ -362,13 +362,12 @@ static void draw_detail(struct views *views, struct tui_area area) {
                  {"correct", verdict->correct_why, verdict->correct},
                  {"credible", verdict->credible_why, verdict->credible},
                  {"faster", verdict->faster_why, verdict->faster}};
+    bool rejected = attempt->reason && tune_rejection_of(views->state, attempt->id);
     const char *title = attempt->reason      ? attempt->reason
                         : attempt->plan.what ? attempt->plan.what
                                              : "";
     struct buf said = {0};
-    buf_puts(&said, title);
-    if (attempt->left_out && said.len && said.at[said.len - 1] != '.')
-        buf_putc(&said, '.');
+    buf_printf(&said, "%s%s", rejected ? "rejected by you: " : "", title);
     tune_part_tried_print(&said, attempt);
     int row = put_field(tui_ink(area, TUI_STRONG), 0, 1, said.len ? said.at : "", COUNT_OF(parts));
     buf_free(&said);

@@ -136,7 +136,7 @@ class Recorded(Reference):
         """The kernel's arguments: the nodes of arrays, and numbers as they are. Keywords have their
         own names, other arguments those of forward's parameters."""
         transform = self.names.get("transform_to_nki_inputs")
-        values = transform(given.copy()) if transform else given
+        values = self.call("transform_to_nki_inputs", [given.copy()]) if transform else given
         values = values if isinstance(values, (list, tuple, dict)) else [values]
         names = list(values) if isinstance(values, dict) else [None] * len(values)
         values = list(values.values()) if isinstance(values, dict) else values

@@ -143,8 +143,7 @@ static void row_print(struct tune_context *context, const struct tune_state *sta
     tune_gain_rests_add(out, state, attempt);
     if (attempt->reason)
         buf_printf(out, ": %s", attempt->reason);
-    if (out->at[out->len - 1] != '.')
-        buf_putc(out, '.');
+    tune_sentence_end(out);
     tune_part_tried_print(out, attempt);
     if (tune_has_second_turn(state, attempt))
         second_turn_print(state, attempt, out);
@@ -214,8 +213,7 @@ static void stock_print(struct tune_context *context, const struct tune_state *s
         double most = tune_stock_most(state, &row->plan);
         buf_printf(&out, "- \"%s\" (round %d, for attempt %d): %s", row->plan.title, row->round,
                    row->parent, row->plan.what ? row->plan.what : "");
-        if (out.at[out.len - 1] != '.')
-            buf_putc(&out, '.');
+        tune_sentence_end(&out);
         if (row->plan.latency < 0)
             buf_printf(&out, " Predicted: latency %+.0f %%.", row->plan.latency * 100);
         if (!isnan(most))

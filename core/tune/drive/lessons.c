@@ -108,8 +108,9 @@ static void experience_texts(struct tune_experience *item, struct arena *arena, 
 
 static void own_summary(const struct tune_state *state, const struct tune_attempt *attempt,
                         const struct tune_attempt *parent, struct buf *text) {
-    if (attempt->plan.what && *attempt->plan.what)
-        buf_printf(text, "%s ", attempt->plan.what);
+    buf_puts(text, attempt->plan.what ? attempt->plan.what : "");
+    tune_sentence_end(text);
+    buf_puts(text, text->len ? " " : "");
     buf_puts(text, attempt->vs_parent >= 1 ? "It made the kernel faster: "
                                            : "It made the kernel slower: ");
     tune_latencies_print(text, parent, attempt);
@@ -117,13 +118,11 @@ static void own_summary(const struct tune_state *state, const struct tune_attemp
     tune_part_tried_print(text, attempt);
 }
 
-/* What tune_part_tried_print says, "" for nothing: whoever words a lesson, this is said. */
-static const char *part_tried(struct arena *arena, const struct tune_attempt *attempt) {
-    struct buf text = {0};
-    tune_part_tried_print(&text, attempt);
-    const char *kept = text.len ? arena_strndup(arena, text.at, text.len) : "";
-    buf_free(&text);
-    return kept;
+/* The words of a model, and which part was tried: whoever words a lesson, that is said. */
+static void lesson_print(struct buf *out, const struct tune_lesson *lesson,
+                         const struct tune_attempt *attempt) {
+    buf_puts(out, lesson->text ? lesson->text : "");
+    tune_part_tried_print(out, attempt);
 }
 
 /* `lesson` NULL: hone's own words. */
@@ -136,16 +135,17 @@ static void experience_emit(struct tune_session *session, int lane,
     const char *planned = attempt->plan.title ? attempt->plan.title : "A change by hand";
     const char *title = lesson ? lesson->title : planned;
     struct buf text = {0};
-    own_summary(state, attempt, parent, &text);
+    if (lesson)
+        lesson_print(&text, lesson, attempt);
+    else
+        own_summary(state, attempt, parent, &text);
     struct arena *arena = arena_new();
     struct tune_event event = tune_event_empty(TUNE_EVENT_EXPERIENCE);
     struct tune_experience *item = &event.experience;
     item->attempt = attempt->id;
     item->against = parent->id;
     item->title = title;
-    const char *part = part_tried(arena, attempt);
-    item->summary = lesson ? arena_printf(arena, "%s%s", lesson->text ? lesson->text : "", part)
-                           : arena_strndup(arena, text.at, text.len);
+    item->summary = arena_strndup(arena, text.at ? text.at : "", text.len);
     item->key = attempt->left_out ? NULL : attempt->plan.key; /* it says nothing of the whole */
     item->speedup = attempt->vs_parent;
     tune_memory_applies_to(state, arena, item);
@@ -223,8 +223,9 @@ static void own_lesson(struct buf *out, const struct tune_attempt *attempt,
                                         [TUNE_CATEGORY_REGRESSION] = "was a step back",
                                         [TUNE_CATEGORY_ERROR] = "failed",
                                         [TUNE_CATEGORY_REJECTED] = "was rejected"};
-    buf_printf(out, "\"%s\" %s: %s.", attempt->plan.title ? attempt->plan.title : "The change",
+    buf_printf(out, "\"%s\" %s: %s", attempt->plan.title ? attempt->plan.title : "The change",
                heads[category_of(attempt)], attempt->reason ? attempt->reason : "no reason given");
+    tune_sentence_end(out);
     tune_part_tried_print(out, attempt);
     tune_prediction_print(out, attempt);
     struct buf from = {0}, to = {0};
@@ -244,12 +245,10 @@ static void note_emit(struct tune_session *session, int lane, const struct tune_
     const struct tune_state *state = session->state;
     const struct tune_attempt *attempt = tune_attempt_in(state, lane);
     struct buf text = {0};
-    if (lesson) {
-        buf_puts(&text, lesson->text ? lesson->text : "");
-        tune_part_tried_print(&text, attempt);
-    } else {
+    if (lesson)
+        lesson_print(&text, lesson, attempt);
+    else
         own_lesson(&text, attempt, tune_state_attempt(state, attempt->parent));
-    }
     enum tune_answer diagnosis = lesson && lesson->diagnosis != TUNE_ANSWER_UNKNOWN
                                      ? lesson->diagnosis
                                      : own_diagnosis(attempt);

@@ -43,10 +43,13 @@ bool tune_left_fault(const struct tune_state *state, int lane, struct buf *out);
 bool tune_plan_computed(const struct tune_plan *plan, bool modelled);
 /* The same of the plan that an attempt carried out; NULL: no. */
 bool tune_prediction_computed(const struct tune_attempt *attempt);
+/* Ends the sentence that `out` ends with, before another follows: nothing where it has its stop, or
+ * where nothing stands. What persons and models write need not have one. */
+void tune_sentence_end(struct buf *out);
 /* " hbm_read_bytes moved by -60.0 %, as predicted (-50 %)."; nothing when not known. */
 void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt);
-/* " Only 1 of 2 hunks was tried: a person left the rest out." Nothing when all of the plan was
- * tried. */
+/* " Only 1 of 2 hunks was tried: a person left the rest out.", a sentence of its own behind what
+ * stands there ("taken" where it was not evaluated). Nothing when all of the plan was tried. */
 void tune_part_tried_print(struct buf *out, const struct tune_attempt *attempt);
 /* "1.20 ms -> 0.80 ms", with the precision of both where they differ. */
 void tune_latencies_print(struct buf *out, const struct tune_attempt *from,
@@ -68,7 +71,11 @@ void tune_limited_print(const struct tune_attempt *attempt, struct buf *out);
  * limits. */
 double tune_limited_saves(const struct tune_attempt *attempt);
 
-/* summary.c: the event "summary"; `why` NULL: as the state says. Its lists are in the arena. */
+/* summary.c: what a person said when they rejected the attempt; NULL when it was left for something
+ * else, or not left. */
+const struct tune_rejection *tune_rejection_of(const struct tune_state *state, int attempt);
+
+/* The event "summary"; `why` NULL: as the state says. Its lists are in the arena. */
 struct tune_event_summary tune_summary_tell(const struct tune_state *state, const char *why,
                                             struct arena *arena) CC_MUST_USE;
 

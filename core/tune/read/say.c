@@ -14,6 +14,15 @@ bool tune_prediction_computed(const struct tune_attempt *attempt) {
     return attempt && tune_plan_computed(&attempt->plan, attempt->modelled);
 }
 
+void tune_sentence_end(struct buf *out) {
+    static const char *const ends[] = {".", "!", "?", "…", ".)", ".\""};
+    bool ended = !out->len;
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
+        ended |= str_ends(buf_str(out), ends[i]);
+    if (!ended)
+        buf_putc(out, '.');
+}
+
 void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt) {
     static const char *const said[] = {[TUNE_ANSWER_YES] = "as ",
                                        [TUNE_ANSWER_NO] = "not as ",
@@ -22,6 +31,7 @@ void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt) 
     const struct tune_plan *plan = &attempt->plan;
     if (!plan->metric || plan->held == TUNE_ANSWER_UNKNOWN)
         return;
+    tune_sentence_end(out);
     buf_printf(out, " %s moved by %+.1f %%, %s%s", plan->metric, plan->moved * 100,
                said[plan->held], tune_prediction_computed(attempt) ? "computed" : "predicted");
     if (plan->size >= MOVED_AT_ALL)
@@ -32,9 +42,12 @@ void tune_prediction_print(struct buf *out, const struct tune_attempt *attempt) 
 
 void tune_part_tried_print(struct buf *out, const struct tune_attempt *attempt) {
     int taken = attempt->hunks - attempt->left_out;
-    if (attempt->left_out)
-        buf_printf(out, " Only %d of %d hunks %s tried: a person left the rest out.", taken,
-                   attempt->hunks, taken == 1 ? "was" : "were");
+    bool tried = attempt->verdict.compiles != TUNE_ANSWER_UNKNOWN;
+    if (!attempt->left_out)
+        return;
+    tune_sentence_end(out);
+    buf_printf(out, "%sOnly %d of %d hunks %s %s: a person left the rest out.", out->len ? " " : "",
+               taken, attempt->hunks, taken == 1 ? "was" : "were", tried ? "tried" : "taken");
 }
 
 void tune_latencies_print(struct buf *out, const struct tune_attempt *from,

@@ -54,8 +54,7 @@ static const char *cause_of(const struct tune_state *state, int attempt) {
     return cause;
 }
 
-/* What a person said when they rejected the attempt; NULL when it was left for something else. */
-static const struct tune_rejection *rejection_of(const struct tune_state *state, int attempt) {
+const struct tune_rejection *tune_rejection_of(const struct tune_state *state, int attempt) {
     for (size_t i = state->rejections.len; i-- > 0;) {
         const struct tune_rejection *rejection = &state->rejections.at[i];
         if (rejection->attempt == attempt && !rejection->by_loop && !rejection->hunk)
@@ -72,7 +71,7 @@ static void count_failed(const struct tune_state *state, const struct tune_attem
                                                      [TUNE_STATUS_REJECTED] = "left",
                                                      [TUNE_STATUS_SUSPECT] = "not credible"};
     struct tune_failing one = {.attempt = attempt->id, .each = true, .why = attempt->reason};
-    const struct tune_rejection *rejection = rejection_of(state, attempt->id);
+    const struct tune_rejection *rejection = tune_rejection_of(state, attempt->id);
     const char *cause = cause_of(state, attempt->id), *word = words[attempt->status];
     if (attempt->status == TUNE_STATUS_REJECTED) {
         said_add(summary, rejection ? "rejected by you" : word, attempt->id,
