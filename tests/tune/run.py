@@ -75,6 +75,18 @@ class Run(unittest.TestCase):
         self.assertEqual(json.loads(again.stdout)["correct"], True)
         self.assertAlmostEqual(json.loads(again.stdout)["latency_us"], end["best"]["latency_us"], 3)
 
+    def test_plans_of_one_kind_are_told_apart(self):
+        seed = pathlib.Path(__file__).resolve().parents[2] / "seeds" / "softmax"
+        (self.task / "kernel.py").write_text((seed / "kernel.py").read_text())
+        (self.task / "reference.py").write_text(
+            (seed / "reference.py").read_text().replace("4096", "512"))
+        events = self.events("--rounds", "1", "--seeds", "0")
+        titles = [plan["title"] for event in events if event["event"] == "plans"
+                  for plan in event["plans"]]
+        alike = [title for title in titles if title.startswith("Fuse shifted into power (lines ")]
+        self.assertEqual(len(alike), 2, titles)
+        self.assertEqual(len(set(titles)), len(titles))
+
     def test_leaves_files_that_others_can_read(self):
         end = self.events("--rounds", "2", "--seeds", "0")[-1]
         lines = [json.loads(line) for line in

@@ -198,6 +198,23 @@ static void add_plan(struct job *job, const struct rewrite_offer *offer) {
     aim(job, plan);
 }
 
+/* Plans with one title are told apart by the lines they change. */
+static void tell_apart(struct job *job) {
+    bool *alike = ARENA_ARRAY(job->arena, bool, job->plans.len + 1);
+    for (size_t i = 0; i < job->plans.len; i++)
+        for (size_t j = 0; j < job->plans.len; j++)
+            alike[i] |= i != j && !strcmp(job->plans.at[i].title, job->plans.at[j].title);
+    for (size_t i = 0; i < job->plans.len; i++) {
+        struct tune_plan *plan = &job->plans.at[i];
+        struct buf lines = {0};
+        tune_plan_lines_print(&lines, plan);
+        if (alike[i] && lines.len)
+            plan->title = arena_printf(job->arena, "%s (line%s %s)", plan->title,
+                                       strpbrk(lines.at, " ,") ? "s" : "", lines.at);
+        buf_free(&lines);
+    }
+}
+
 /* ---- when nothing is left -------------------------------------------------------------------- */
 
 static int by_share(const void *a, const void *b) {
@@ -327,6 +344,7 @@ static void make_plans(struct job *job) {
         for (size_t i = 0; i < offers.all.len && job->plans.len < MAX_PLANS; i++)
             if (was_left(job, offers.all.at[i].key) == left)
                 add_plan(job, &offers.all.at[i]);
+    tell_apart(job);
     snprintf(job->summary, sizeof job->summary,
              "tried %zu edit%s, %zu %s; a precondition failed at %zu place%s", offers.looked_at,
              PLURAL(offers.looked_at), offers.all.len,
