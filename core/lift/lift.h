@@ -39,9 +39,10 @@ struct lift_opaque lifted_opaque_at(const struct lifted *lifted, size_t index);
 
 /* Prints the graph as meta.json of a recorded reference has it: the kernel's arguments are its
  * inputs, and `line` is the kernel's. What is not whole is {"refused": .., "line": ..}. `inputs`:
- * how many the task has; those behind the last tensor are numbers, which the program has no more,
- * and the written kernel takes them all the same. */
-void lifted_print_graph(const struct lifted *lifted, size_t inputs, struct buf *out);
+ * what the task calls the kernel with. Those that are no arrays the program has no more, and the
+ * written kernel takes them all the same, keywords by their names. */
+void lifted_print_graph(const struct lifted *lifted, const struct nki_input *inputs,
+                        size_t n_inputs, struct buf *out);
 /* Prints the graph for a person, a line for each array, and what is opaque. */
 void lifted_print_words(const struct lifted *lifted, struct buf *out);
 

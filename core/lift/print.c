@@ -145,29 +145,56 @@ static void print_node(const struct lifted *lifted, const struct told *told,
     buf_puts(out, "}");
 }
 
-/* The kernel's arguments: inputs that no output needs have nodes, too; numbers have values only. */
-static void print_arguments(const struct lifted *lifted, const struct told *told, size_t inputs,
-                            struct buf *out) {
+/* The number of the node of the array that an input is, or the input at this place where nothing is
+ * known of those; -1: it is none. */
+static int node_of_input(const struct lifted *lifted, const struct told *told, int place,
+                         const struct nki_storage **storage) {
     const struct nki_program *program = lifted->l.program;
-    int last = (int)inputs - 1;
+    *storage = NULL;
     for (size_t i = 0; i < program->storages.len; i++)
-        last = MAX_OF(last, program->storages.at[i]->input);
-    for (int argument = 0; argument <= last; argument++) {
-        const struct nki_storage *storage = NULL;
-        int node = -1;
-        for (size_t i = 0; i < program->storages.len; i++)
-            if (program->storages.at[i]->input == argument)
-                storage = program->storages.at[i];
-        for (size_t i = 0; storage && i < lifted->nodes.len; i++)
-            if (lifted->nodes.at[i].kind == NODE_INPUT &&
-                program->storages.at[lifted->nodes.at[i].storage] == storage)
-                node = told->number[i];
-        buf_puts(out, argument ? "," : "");
-        if (node >= 0)
-            buf_printf(out, "{\"node\":%d,\"dtype\":\"%s\",\"name\":\"%s\"}", node,
-                       type_of(storage->dtype), storage->name);
-        else
-            buf_puts(out, "{\"value\":null}");
+        if (program->storages.at[i]->input == place)
+            *storage = program->storages.at[i];
+    for (size_t i = 0; *storage && i < lifted->nodes.len; i++)
+        if (lifted->nodes.at[i].kind == NODE_INPUT &&
+            program->storages.at[lifted->nodes.at[i].storage] == *storage)
+            return told->number[i];
+    return -1;
+}
+
+/* No parameter has another name, and JSON needs no escapes for it. */
+static bool is_identifier(const char *name) {
+    return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                       "0123456789")];
+}
+
+static void print_argument(const struct lifted *lifted, const struct told *told, int place,
+                           const char *keyword, struct buf *out) {
+    const struct nki_storage *storage;
+    int node = node_of_input(lifted, told, place, &storage);
+    const char *name = keyword ? keyword : node >= 0 ? storage->name : NULL;
+    if (node >= 0)
+        buf_printf(out, "{\"node\":%d,\"dtype\":\"%s\"", node, type_of(storage->dtype));
+    else
+        buf_puts(out, "{\"value\":null");
+    if (name)
+        buf_printf(out, ",\"name\":\"%s\"", name);
+    buf_puts(out, keyword ? ",\"keyword\":true}" : "}");
+}
+
+/* The kernel's arguments: inputs that no output needs have nodes, too; what is no array has a value
+ * only. */
+static void print_arguments(const struct lifted *lifted, const struct told *told,
+                            const struct nki_input *inputs, size_t n_inputs, struct buf *out) {
+    const struct nki_program *program = lifted->l.program;
+    size_t count = n_inputs;
+    for (size_t i = 0; !n_inputs && i < program->storages.len; i++)
+        count = MAX_OF(count, (size_t)(program->storages.at[i]->input + 1));
+    for (size_t i = 0; i < count; i++) {
+        const struct nki_input *input = n_inputs ? &inputs[i] : NULL;
+        int place = input && input->place ? input->place - 1 : (int)i;
+        buf_puts(out, i ? "," : "");
+        bool is_named = input && input->name && is_identifier(input->name);
+        print_argument(lifted, told, place, is_named ? input->name : NULL, out);
     }
 }
 
@@ -182,7 +209,8 @@ static void print_refusal(const struct lifted *lifted, struct buf *out) {
     buf_puts(out, "{\"refused\":\"the kernel has no output\",\"line\":0}");
 }
 
-void lifted_print_graph(const struct lifted *lifted, size_t inputs, struct buf *out) {
+void lifted_print_graph(const struct lifted *lifted, const struct nki_input *inputs,
+                        size_t n_inputs, struct buf *out) {
     if (!lifted_is_whole(lifted)) {
         print_refusal(lifted, out);
         return;
@@ -199,7 +227,7 @@ void lifted_print_graph(const struct lifted *lifted, size_t inputs, struct buf *
         comma = true;
     }
     buf_puts(out, "],\"arguments\":[");
-    print_arguments(lifted, &told, inputs, out);
+    print_arguments(lifted, &told, inputs, n_inputs, out);
     buf_puts(out, "]");
     int outputs[LIFT_VARS], n = (int)MIN_OF(program->outputs.len, (size_t)LIFT_VARS);
     for (int i = 0; i < n; i++)

@@ -3,10 +3,11 @@
 #include "lift/lift.h"
 #include "rewrite/private.h"
 
-static char *print_graph(const struct lifted *lifted, size_t inputs, struct err *err) {
+static char *print_graph(const struct lifted *lifted, const struct rewrite_request *request,
+                         struct err *err) {
     struct buf graph = {0};
     if (lifted_is_whole(lifted)) {
-        lifted_print_graph(lifted, inputs, &graph);
+        lifted_print_graph(lifted, request->inputs, request->n_inputs, &graph);
         return graph.at;
     }
     for (size_t i = 0; i < lifted_opaque_count(lifted); i++) {
@@ -38,7 +39,7 @@ static char *lift_tree(const struct rewrite_request *request, const struct nki_t
     else
         lifted = lift_program(program, limits, err);
     if (lifted)
-        graph = print_graph(lifted, request->n_inputs, err);
+        graph = print_graph(lifted, request, err);
     lifted_free(lifted);
     if (program)
         nki_program_free(program);

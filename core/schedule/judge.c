@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "device/device.h"
@@ -131,6 +132,9 @@ static void time_point(struct batch *batch, size_t at) {
     struct nki_tree *tree = nki_parse("kernel.py", str_of(point->written->text), &diags);
     if (!tree->errors)
         point->latency_us = device_kernel_latency(tree, &options, &constants, &diags);
+    for (size_t i = 0; i < diags.all.len && point->latency_us <= 0 && !*point->why; i++)
+        if (diags.all.at[i].severity == DIAG_ERROR)
+            snprintf(point->why, sizeof point->why, "%s", diags.all.at[i].message);
     nki_tree_free(tree);
     diag_free(&diags);
 }
@@ -195,7 +199,10 @@ static void choose_new(struct search *search, struct batch *batch) {
 static void share(struct search *search, const struct batch *batch) {
     size_t first = search->seen.len - batch->todo.len;
     for (size_t i = 0; i < batch->todo.len; i++) {
-        search->seen.at[first + i].latency_us = batch->points->at[batch->todo.at[i]].latency_us;
+        const struct point *point = &batch->points->at[batch->todo.at[i]];
+        search->seen.at[first + i].latency_us = point->latency_us;
+        if (!*search->why)
+            memcpy(search->why, point->why, sizeof search->why);
         search->refused += search->seen.at[first + i].latency_us <= 0;
     }
     for (size_t i = 0; i < batch->points->len; i++) {

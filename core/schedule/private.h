@@ -16,6 +16,7 @@ struct point {
     const char *key;    /* arena: whose value was changed to come here; or NULL */
     const char **tried; /* arena: keys that were tried with it, up to NULL; or NULL */
     double latency_us;  /* 0: not judged, or refused */
+    char why[160];      /* the first error where it was refused */
 };
 typedef VEC(struct point) point_vec;
 /* A kernel that was timed: other settings may give the same text. */
@@ -34,6 +35,7 @@ struct search {
     VEC(struct seen) seen;
     struct by_hash by_text;
     size_t judged, refused, budget;
+    char why[160]; /* the first one was refused; "": none was */
     struct point best;
     VEC(struct rival) rivals;
     int rivals_climbed;

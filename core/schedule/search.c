@@ -389,7 +389,8 @@ struct schedule *schedule_search(const struct schedule_request *request, struct 
         else if (search.best.latency_us > 0)
             found = search_answer(&search, start_us);
         else
-            err_set(err, ERR_KERNEL, "the device model refuses every schedule");
+            err_set(err, ERR_KERNEL, "the device model refuses every schedule%s%s",
+                    *search.why ? ": " : "", search.why);
     }
     point_drop(&search.best);
     vec_free(&search.rivals);

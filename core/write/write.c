@@ -546,7 +546,7 @@ static void print_head(struct writer *writer) {
         if (writer->graph->arguments[i].node >= 0)
             print_shape(&shapes, buffer);
         else
-            buf_puts(&shapes, "a number, written into the kernel as it was");
+            buf_puts(&shapes, "no array; what it was is written into the kernel");
     }
     const char *function = writer->spec->function ? writer->spec->function : "kernel";
     write_line(writer, "def %s(%s):", function, names.at ? names.at : "");

@@ -54,7 +54,7 @@ static void write_outputs(struct build *b, struct dice *dice) {
 
 static void check_words(const struct lifted *lifted) {
     struct buf text = {0};
-    lifted_print_graph(lifted, 0, &text);
+    lifted_print_graph(lifted, NULL, 0, &text);
     if (!strstr(text.at, lifted_is_whole(lifted) ? "\"graph\"" : "\"refused\""))
         HONE_BUG("a graph, or a refusal");
     lifted_print_words(lifted, &text);

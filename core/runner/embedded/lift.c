@@ -99,7 +99,9 @@ static bool lift_program_of(struct evaluation *evaluation, bool compares, struct
     lift->whole = lifted_is_whole(lifted);
     lift->opaque = lifted_opaque_count(lifted);
     lift->tolerance = evaluation->shapes->tolerance;
-    lifted_print_graph(lifted, evaluation->shapes->count, &lift->graph);
+    size_t count = 0;
+    const struct nki_input *inputs = inputs_for_specialiser(evaluation, evaluation->shapes, &count);
+    lifted_print_graph(lifted, inputs, count, &lift->graph);
     lifted_print_words(lifted, &lift->words);
     if (compares && lift->whole)
         compare(evaluation, lifted, lift);

@@ -140,10 +140,18 @@ class Recorded(Reference):
         values = values if isinstance(values, (list, tuple, dict)) else [values]
         names = list(values) if isinstance(values, dict) else [None] * len(values)
         values = list(values.values()) if isinstance(values, dict) else values
-        if any(contained(value) for value in values):
-            raise Untraced("the kernel takes tuples, dicts or classes")
+        if any(self.holds_arrays(value) for value in values):
+            raise Untraced("the kernel takes tuples, dicts or classes that have arrays in them")
         wanted = self.names.get("nki_input_dtypes") or [None] * len(values)
         return [self.kernel_argument(*row) for row in zip(values, wanted, names)]
+
+    def holds_arrays(self, value):
+        """Whether there are arrays within a tuple, a dict or a class."""
+        found = contained(value)
+        return bool(found) and any(
+            self.holds_arrays(item) if contained(item)
+            else isinstance(item, (np.ndarray, Traced)) or
+            bool(self.tensors and isinstance(item, self.tensors.kind)) for _, item in found[2])
 
     def kernel_argument(self, value, dtype, name):
         if self.tensors and isinstance(value, self.tensors.kind):
