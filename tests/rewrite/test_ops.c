@@ -129,6 +129,26 @@ static void legacy_operations_change_engines(void **state) {
     not_one("    r = nl.maximum(t, 0.0)\n", "engine:r.0:scalar", "");
 }
 
+/* They share SBUF's port there, so that what one does costs the other its time. */
+static void nothing_moves_from_vector_to_gpsimd_on_trn1(void **state) {
+    (void)state;
+    struct help_inputs inputs = {0};
+    help_array(&inputs, 128, 512);
+    struct rewrite_request request =
+        help_request(LEGACY "def kernel(x):\n" IN "    r = nl.add(t, t)\n" OUT, &inputs);
+    request.generation = NKI_GEN2;
+    struct rewrite_model *model = rewrite_model_new(&request, NULL);
+    assert_non_null(model);
+    rewrite_find_all(model);
+    for (size_t i = 0; i < model->sites.len; i++)
+        assert_null(strstr(model->sites.at[i].key, "gpsimd"));
+    bool told = false;
+    for (size_t i = 0; i < model->declined.len; i++)
+        told |= strstr(model->declined.at[i].reason, "cannot reach SBUF at once") != NULL;
+    assert_true(told);
+    rewrite_model_free(model);
+}
+
 #define PSUM                                                                \
     CURRENT                                                                 \
     "def kernel(x):\n"                                                      \
@@ -470,6 +490,7 @@ int main(void) {
         cmocka_unit_test(functions_are_recognised),
         cmocka_unit_test(elements_are_made_like_names),
         cmocka_unit_test(legacy_operations_change_engines),
+        cmocka_unit_test(nothing_moves_from_vector_to_gpsimd_on_trn1),
         cmocka_unit_test(current_operations_change_engines),
         cmocka_unit_test(current_operations_are_fused),
         cmocka_unit_test(tiles_are_transposed_once),

@@ -88,6 +88,17 @@ static void add_site(struct rewrite_model *model, const struct rewrite_row *row,
     site->size = rewrite_share(model, maker->stmt, 0.05);
 }
 
+/* On trn1 Vector and GpSimd take turns at SBUF, where all these operands lie. What GpSimd does then
+ * costs Vector the same time, and published kernels that move work to it gain nothing. */
+static void add_gpsimd(struct rewrite_model *model, const struct rewrite_row *row,
+                       const struct rewrite_maker *maker) {
+    if (model->request->generation == NKI_GEN2)
+        rewrite_decline(model, row, maker->stmt,
+                        "on trn1 GpSimd and Vector cannot reach SBUF at once");
+    else
+        add_site(model, row, maker, TO_GPSIMD);
+}
+
 void rewrite_find_engine(struct rewrite_model *model, const struct rewrite_row *row) {
     for (uint32_t i = model->kernel->id; i <= model->kernel->last; i++) {
         struct nki_node *node = model->tree->nodes[i];
@@ -102,7 +113,7 @@ void rewrite_find_engine(struct rewrite_model *model, const struct rewrite_row *
         if (scalar_can(model, &op))
             add_site(model, row, &maker, TO_SCALAR);
         if (gpsimd_can(model, &maker, &op))
-            add_site(model, row, &maker, TO_GPSIMD);
+            add_gpsimd(model, row, &maker);
     }
 }
 
