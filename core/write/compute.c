@@ -259,11 +259,20 @@ static void by_operator(struct rows *rows, int node, struct tile *a, struct tile
     keep(rows, node, dst);
 }
 
+static bool is_same(const struct tile *a, const struct tile *b) {
+    return a->name && a->name == b->name && a->scale == b->scale && a->bias == b->bias &&
+           a->by == b->by && a->plus == b->plus;
+}
+
 static bool compute_binary(struct rows *rows, int node, const struct graph_node *row) {
     struct tile *a = operand(rows, row->in[0]), *b = operand(rows, row->in[1]);
     const char *alu = row->op->alu;
     if (a->is_number && b->is_number)
         *a = rows_widened(rows, a, "float32");
+    if (is_same(a, b) && (!strcmp(alu, "maximum") || !strcmp(alu, "minimum"))) {
+        keep(rows, node, *a);
+        return true;
+    }
     bool pends = is_float(row->dtype);
     if (pends && b->is_number && join_number(rows, node, a, alu, b->number, false))
         return true;

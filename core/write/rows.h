@@ -41,6 +41,8 @@ struct tile {
     double number;
     double scale, bias;
     const char *by, *plus; /* tiles of one float32 for each row; NULL: none */
+    const char *of;        /* a wider tile that it is a part of, whose name then says which; NULL */
+    int64_t shift;         /* columns of that one before it */
 };
 /* How a node is computed. */
 enum form { FORM_UNUSED, FORM_PLAIN, FORM_SIGMOID, FORM_RSQRT };

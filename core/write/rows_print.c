@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stage over tiles of rows, printed: its loops, what it loads, what it computes and stores. */
+#include <stdlib.h>
+
 #include "write/rows.h"
 
 /* What an instruction takes beside its elements where it reduces them, too, in element times. */
@@ -171,6 +173,113 @@ static const struct tile *same_tile(const struct rows *rows, const struct leaf *
     return NULL;
 }
 
+/* ---- parts of one array that lie some columns apart -------------------------------------------
+ */
+
+#define MOST_SHIFT 64 /* columns that a tile is wider for their sake */
+
+/* The side that columns lie along, side by side; NULL: there are several, or they do not. */
+static const struct side *column_side(const struct rows *rows, const struct leaf *leaf) {
+    const struct side *found = NULL;
+    for (int s = 0; s < rows->side_count; s++) {
+        if (rows->sides[s].role != SIDE_COLUMN)
+            continue;
+        if (found || leaf->strides[s] != 1)
+            return NULL;
+        found = &rows->sides[s];
+    }
+    return found;
+}
+
+static bool lie_alike(const struct rows *rows, const struct leaf *a, const struct leaf *b) {
+    bool alike = !a->is_result && !b->is_result && a->view.buffer == b->view.buffer;
+    for (int s = 0; alike && s < rows->side_count; s++)
+        alike = a->strides[s] == b->strides[s];
+    return alike;
+}
+
+/* The parts that one tile holds together with this one. */
+struct shifted {
+    const struct leaf *first; /* that is loaded */
+    int64_t low, more;        /* where the tile begins, and columns that it is wider than a part */
+};
+static struct shifted find_shifted(const struct rows *rows, const struct leaf *leaf) {
+    struct shifted found = {.low = leaf->view.offset};
+    int64_t least = leaf->view.offset, high = leaf->view.offset;
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        if (lie_alike(rows, &rows->leaves.at[i], leaf))
+            least = MIN_OF(least, rows->leaves.at[i].view.offset);
+    for (size_t i = 0; i < rows->leaves.len; i++) {
+        const struct leaf *one = &rows->leaves.at[i];
+        if (!lie_alike(rows, one, leaf) ||
+            (one->view.offset - least) / MOST_SHIFT != (leaf->view.offset - least) / MOST_SHIFT)
+            continue;
+        found.first = found.first ? found.first : one;
+        found.low = MIN_OF(found.low, one->view.offset);
+        high = MAX_OF(high, one->view.offset);
+    }
+    found.more = high - found.low;
+    return found;
+}
+
+/* Where products are made, tiles change their names; loops of scans load some arrays early. */
+static bool may_shift(const struct rows *rows, const struct leaf *leaf) {
+    bool may = !rows->is_copy && !rows->is_carried && !rows->is_nested && column_side(rows, leaf) &&
+               !is_narrow_leaf(rows, leaf);
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        may &= !rows->leaves.at[i].product && !rows->leaves.at[i].is_sum;
+    return may;
+}
+
+static bool choose_shifted(struct rows *rows) {
+    static const int64_t values[] = {1, 0};
+    return write_choose(rows->writer, rows->roots[rows->root_count - 1], "shifted",
+                        "parts of an array that lie some columns apart: are loaded as one (1), "
+                        "each by itself (0)",
+                        values, 2);
+}
+
+static const char *width_and(const struct rows *rows, int64_t more) {
+    const char *width = rows->width;
+    if (width[strspn(width, "0123456789")])
+        return arena_printf(rows->writer->arena, "%s + %lld", width, (long long)more);
+    return arena_printf(rows->writer->arena, "%lld", strtoll(width, NULL, 10) + (long long)more);
+}
+
+/* Several parts of a row lie in one tile, which is as wide as they reach. A row is longer than they
+ * are apart, so that none of them is a part of the next row. */
+static bool load_shifted(struct rows *rows, const struct leaf *leaf, struct tile *tile) {
+    struct writer *w = rows->writer;
+    if (!may_shift(rows, leaf))
+        return false;
+    struct shifted all = find_shifted(rows, leaf);
+    if (!all.more || all.more >= column_side(rows, leaf)->n || !choose_shifted(rows))
+        return false;
+    const struct buffer *buffer = &w->buffers.at[leaf->view.buffer];
+    const char *name = arena_printf(w->arena, "%s_t%d_wide", buffer->name, all.first->node);
+    const char *width = width_and(rows, all.more);
+    if (leaf == all.first) {
+        struct access access = access_of(rows, leaf, false);
+        access.offset = all.low;
+        access.cols[0] = width;
+        access.cols_most += all.more;
+        write_line(w, "%s = nl.ndarray((%s, %s), dtype=nl.%s, buffer=nl.sbuf)", name, rows->count,
+                   width, buffer->dtype);
+        write_line(w, "nisa.dma_copy(dst=%s, src=%s)", name, write_access(w, &access));
+    }
+    int64_t shift = leaf->view.offset - all.low;
+    *tile = (struct tile){.name = arena_printf(w->arena, "%s[0:%s, %lld:%s]", name, rows->count,
+                                               (long long)shift, width_and(rows, shift)),
+                          .dtype = buffer->dtype,
+                          .scale = 1,
+                          .of = name,
+                          .shift = shift};
+    return true;
+}
+
+/* ---- loads ------------------------------------------------------------------------------------
+ */
+
 void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
     struct writer *w = rows->writer;
     if (same_tile(rows, leaf)) {
@@ -207,6 +316,8 @@ void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
         *tile = (struct tile){.name = name, .dtype = buffer->dtype, .narrow = narrow, .scale = 1};
         return;
     }
+    if (load_shifted(rows, leaf, tile))
+        return;
     *tile = rows_tile(rows, name, narrow ? "float32" : buffer->dtype, narrow);
     write_line(w, "nisa.dma_copy(dst=%s, src=%s)", tile->name, rows_place(rows, leaf, narrow));
 }

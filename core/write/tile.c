@@ -77,11 +77,24 @@ static void end(struct rows *rows) {
     rows->writer->indent -= rows->in_pieces;
 }
 
+/* Some of a tile's columns; of a part of a wider one, that one's. */
+static const char *columns_of(struct rows *rows, const struct tile *tile, const char *from,
+                              const char *to) {
+    struct arena *arena = rows->writer->arena;
+    long long shift = tile->shift;
+    if (!shift)
+        return arena_printf(arena, "%s[0:%s, %s:%s]", tile->of ? tile->of : tile->name, rows->count,
+                            from, to);
+    return arena_printf(arena, "%s[0:%s, %lld + %s:%lld + %s]", tile->of, rows->count, shift, from,
+                        shift, to);
+}
+
 static const char *name_of(struct rows *rows, const struct tile *tile) {
     if (!rows->in_pieces || tile->narrow)
         return tile->name;
-    return arena_printf(rows->writer->arena, "%s[0:%s, p:p + %lld]", tile->name, rows->count,
-                        (long long)(rows->chunk / rows->pieces));
+    return columns_of(
+        rows, tile, "p",
+        arena_printf(rows->writer->arena, "p + %lld", (long long)(rows->chunk / rows->pieces)));
 }
 
 void rows_activate(struct rows *rows, const char *op, const struct tile *dst,
@@ -118,23 +131,21 @@ static void scalar_line(struct rows *rows, const char *dst, const char *data,
 }
 
 /* Vector takes the first columns, Scalar the rest. */
-static void divided(struct rows *rows, const char *dst, const char *data,
+static void divided(struct rows *rows, const struct tile *dst, const struct tile *data,
                     const struct scalar_ops *ops) {
     struct arena *arena = rows->writer->arena;
     long long n = rows->chunk, cut = n / ROWS_SHARES * (ROWS_SHARES - ops->scalar);
-    for (int i = 0; i < 2; i++) {
-        long long from = i ? cut : 0, to = i ? n : cut;
-        const char *part = arena_printf(arena, "[0:%s, %lld:%lld]", rows->count, from, to);
-        scalar_line(rows, arena_printf(arena, "%s%s", dst, part),
-                    arena_printf(arena, "%s%s", data, part), ops, i);
-    }
+    const char *ends[] = {"0", arena_printf(arena, "%lld", cut), arena_printf(arena, "%lld", n)};
+    for (int i = 0; i < 2; i++)
+        scalar_line(rows, columns_of(rows, dst, ends[i], ends[i + 1]),
+                    columns_of(rows, data, ends[i], ends[i + 1]), ops, i);
 }
 
 void rows_scalar(struct rows *rows, const struct tile *dst, const struct tile *data,
                  struct scalar_ops ops) {
     begin(rows, dst);
     if (ops.scalar > 0 && ops.scalar < ROWS_SHARES)
-        divided(rows, dst->name, data->name, &ops);
+        divided(rows, dst, data, &ops);
     else
         scalar_line(rows, name_of(rows, dst), name_of(rows, data), &ops, ops.scalar);
     end(rows);

@@ -81,6 +81,27 @@ def forward(x, z, g, w):
     rms = np.sqrt(np.mean(y * y, axis=-1, keepdims=True) + 1e-5)
     return (y / rms * g) @ w
 """,
+    # Parts of a row that lie some columns apart are in one tile; in short rows, and where they lie
+    # farther apart, too.
+    "shifted": inputs_of((6, 70, 300), (130, 3172), (200, 9)) + """
+def forward(x, y, z):
+    most = x[:, :-2, :-2]
+    for i in range(3):
+        for j in range(3):
+            most = np.maximum(most, x[:, i:i + 68, j:j + 298])
+    taps = np.exp(0.5 * y[:, :-100]) * y[:, 3:-97] - 2 * y[:, 70:-30] + np.tanh(y[:, 100:])
+    return most, taps, z[:, :4] - z[:, 4:8] * z[:, 5:], y[:, 1:] - y[:, :-1]
+""",
+    # What is no array goes into the kernel as it was.
+    "padded": """
+def get_inputs():
+    x, f = np.random.normal(size=(2, 130, 1, 500)), np.random.normal(size=(130, 1, 1, 3))
+    return {"x": x.astype(np.float32), "f": f.astype(np.float32), "by": ((0, 0), (1, 2)), "n": 3}
+
+def forward(x, f, by, n):
+    padded = np.pad(x, ((0, 0), (0, 0), *by))
+    return sum(padded[..., i:i + 501] * f[None, :, 0, :, i:i + 1] for i in range(n))
+""",
     # numpy cuts fractions off, the engines round.
     "whole_numbers": inputs_of((130, 40), (130, 1)) + """
 def forward(x, c):
@@ -112,7 +133,7 @@ class NewRows(Writing):
                 self.written_by(name + "_drawn", reference, schedule)
 
     def test_kernels_are_written_for_older_devices(self):
-        for name in ("factors", "roots", "gates"):
+        for name in ("factors", "roots", "gates", "shifted", "padded"):
             self.check(name + "_trn1", name, "--device", "trn1")
 
     def test_forms_that_have_an_instruction_take_it(self):
@@ -120,6 +141,11 @@ class NewRows(Writing):
         self.assertIn("op=nl.silu", text)
         self.assertNotIn("nisa.reciprocal", text)
         self.assertIn("nisa.activation_reduce", self.check("softmax", "softmax"))
+
+    def test_parts_of_a_row_are_loaded_once(self):
+        text = self.check("shifted", "shifted")
+        self.assertEqual(len(re.findall(r"nisa.dma_copy\(dst=x_\w+", text)), 3)
+        self.assertNotIn("data1=x_t2_wide[0:rows, 0:298], data2=x_t2_wide[0:rows, 0:298]", text)
 
     def test_a_division_goes_over_the_smaller_result(self):
         early = [part for key in self.late_keys() for part in ("--choose", key + "=0")]
