@@ -115,13 +115,27 @@ void rows_free(struct rows *rows) {
     free(rows->plans);
 }
 
+/* Whether a node has more than one element along the dimensions that lie in the free one. */
+static bool is_wide(const struct rows *rows, int node) {
+    const struct graph_node *row = &rows->writer->graph->nodes[node];
+    bool wide = false;
+    if (row->op->kind == GRAPH_REDUCE && rows_axes(rows->writer, node) == rows->columns)
+        return false;
+    for (int d = 0; d < row->ndim; d++)
+        wide |= (rows->columns >> (row->ndim - 1 - d) & 1) && row->shape[d] > 1;
+    return wide;
+}
+
 /* Elements of a tile that hold a whole row, in SBUF's bytes. */
 bool rows_fit(const struct rows *rows) {
-    double elements = 1;
+    double elements = 1, tiles = 2;
     for (int d = 0; d < rows->ndim; d++)
         if (rows->columns >> (rows->ndim - 1 - d) & 1)
             elements *= (double)rows->shape[d];
-    double tiles = (double)(rows->nodes.len + rows->leaves.len + 2);
+    for (size_t i = 0; i < rows->nodes.len; i++)
+        tiles += is_wide(rows, rows->nodes.at[i]);
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        tiles += is_wide(rows, rows->leaves.at[i].node);
     return elements * 4 * tiles <= rows->writer->spec->sbuf_bytes * 0.9;
 }
 
