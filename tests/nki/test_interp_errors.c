@@ -42,6 +42,12 @@ static void errors_say_what_was_found(void **state) {
          "[TypeError]"},
         {"def k():\n    return (3).foo\n",
          "k.py:2:12: error: int has no attribute 'foo' [AttributeError]"},
+        {"def k():\n    return (3).to_bytes(2)\n",
+         "k.py:2:12: error: hone does not know the method 'to_bytes' of int [hone-gap-python]"},
+        {"def k():\n    return 'a'.maketrans\n",
+         "k.py:2:12: error: hone does not know the method 'maketrans' of str [hone-gap-python]"},
+        {"def k():\n    return (2.5).numerator\n",
+         "k.py:2:12: error: float has no attribute 'numerator' [AttributeError]"},
         {"import nki.language as nl\ndef k():\n    return nl.lod\n",
          "k.py:3:12: error: module nki.language has no attribute 'lod'; did you mean "
          "'load'? [AttributeError]"},

@@ -195,7 +195,7 @@ static bool check_index_tile(struct check *c, const struct nki_ap *ap, const str
         return false;
     }
     if (!dtype_is_int(index->dtype)) {
-        check_error(c, "hone-dtype", "indices are %s, int32 or uint32 are allowed",
+        check_error(c, "hone-dtype", "indices are %s: int32 and uint32 are allowed",
                     dtype_name(index->dtype));
         return false;
     }

@@ -179,6 +179,22 @@ static void choose_kept(const struct getitem *g, bool *keep) {
         }
 }
 
+/* The number of a tile of one number, where slices say the rest: an integer that only the device
+ * knows. */
+static bool take_dynamic(struct getitem *g, const struct tensor *tile, int axis, bool keep) {
+    struct nki_indirect *indirect = ARENA_NEW(interp_arena(g->in), struct nki_indirect);
+    if (g->out.indirect || g->from->space != NKI_HBM)
+        return interp_error(g->in, g->node, "err_indirect_indices_free_dim",
+                            "a tile of one number selects a row of one dimension of a tensor in "
+                            "HBM");
+    *indirect = (struct nki_indirect){.index = tensor_ap(g->in, g->node, tile, NULL),
+                                      .reg = -1,
+                                      .step = g->from->dim[axis].step,
+                                      .limit = g->from->dim[axis].size};
+    g->out.indirect = indirect;
+    return indirect->index && (!keep || new_dim(g, 1));
+}
+
 static bool index_basic(struct getitem *g) {
     bool keep[TENSOR_MAX_DIMS * 2];
     choose_kept(g, keep);
@@ -197,6 +213,8 @@ static bool index_basic(struct getitem *g) {
             ok = take_slice(g, part.slice, axis);
         else if (part.kind == VALUE_INT || part.kind == VALUE_BOOL)
             ok = take_int(g, part.kind == VALUE_INT ? part.i : part.b, axis, keep[i]);
+        else if (part.kind == VALUE_TENSOR)
+            ok = take_dynamic(g, part.tensor, axis, keep[i]);
         else if (part.kind == VALUE_FLOAT && part.f == (double)(int64_t)part.f)
             ok = take_int(g, (int64_t)part.f, axis, keep[i]);
         else
@@ -387,6 +405,26 @@ static bool make_steps(struct getitem *g) {
     return true;
 }
 
+static bool is_one_number(const struct getitem *g, struct value part) {
+    return part.kind == VALUE_TENSOR && legacy(g) && tensor_partitions(part.tensor) == 1 &&
+           tensor_free(part.tensor) == 1;
+}
+
+/* Index expressions go with integers and tiles of row numbers. In the older dialect a single number
+ * on the device goes with slices, too, as an integer: published kernels use t[tile[0, 0], :, :]. */
+static bool is_advanced(const struct getitem *g) {
+    bool expressions = false, tiles = false, slices = false;
+    for (int i = 0, axis = 0; i < g->n_parts; i++) {
+        struct value part = g->part[i];
+        bool one = is_one_number(g, part);
+        expressions |= part.kind == VALUE_INDEX || (part.kind == VALUE_TENSOR && !one);
+        tiles |= one;
+        slices |= part.kind == VALUE_SLICE && (!is_full(part) || g->from->dim[axis].size > 1);
+        axis += part.kind != VALUE_NONE;
+    }
+    return expressions || (tiles && !slices);
+}
+
 bool tensor_getitem(struct interp *in, const struct nki_node *node, const struct tensor *tensor,
                     struct value key, struct tensor **result) {
     struct getitem g; /* it is large, so only what is used is cleared */
@@ -410,9 +448,7 @@ bool tensor_getitem(struct interp *in, const struct nki_node *node, const struct
     g.out.bounds = NULL;
     if (!split_key(&g, key, &full))
         return false;
-    bool advanced = false;
-    for (int i = 0; i < g.n_parts; i++)
-        advanced |= g.part[i].kind == VALUE_INDEX || g.part[i].kind == VALUE_TENSOR;
+    bool advanced = is_advanced(&g);
     if (advanced && g.n_parts != tensor->n_dims)
         return interp_error(in, node, "err_unsupported_mixing_basic_advanced_tensor_indexing",
                             "None cannot be mixed with index expressions in the index of a "

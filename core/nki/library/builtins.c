@@ -74,6 +74,10 @@ static const struct value_native *method_find(enum value_kind kind, bool is_set,
         table = &str_methods;
     else if (kind == VALUE_TUPLE || kind == VALUE_RANGE)
         table = &tuple_methods;
+    else if (kind == VALUE_INT || kind == VALUE_BOOL)
+        table = &int_methods;
+    else if (kind == VALUE_FLOAT)
+        table = &float_methods;
     return table ? native_find(table->rows, table->n, name) : NULL;
 }
 
@@ -82,5 +86,6 @@ const struct interp_library python_library = {
     .module = builtin_module,
     .method = method_find,
     .tuple_method = named_tuple_method,
+    .is_gap = builtin_is_gap,
     .is_type = builtin_is_type,
 };

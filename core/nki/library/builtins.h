@@ -46,7 +46,9 @@ struct method_table {
     size_t n;
 };
 extern const struct method_table str_methods, list_methods, tuple_methods, dict_methods,
-    set_methods;
+    set_methods, int_methods, float_methods;
+/* builtins_gaps.c: whether Python has the method, though hone does not: then that is hone's gap. */
+bool builtin_is_gap(enum value_kind kind, bool is_set, struct str name);
 extern const struct method_table math_functions, itertools_functions, functools_functions,
     operator_functions, copy_functions, dataclasses_functions, enum_functions,
     collections_functions;

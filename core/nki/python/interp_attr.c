@@ -208,8 +208,12 @@ static bool plain_attr(struct interp *in, struct value object, struct str name,
     case VALUE_INT:
     case VALUE_BOOL:
     case VALUE_FLOAT:
-        *result = str_is(name, "imag") ? value_int(0) : object;
-        return str_is(name, "real") || str_is(name, "imag") || str_is(name, "numerator");
+        *result = str_is(name, "imag")          ? value_int(0)
+                  : str_is(name, "denominator") ? value_int(1)
+                                                : object;
+        return str_is(name, "real") || str_is(name, "imag") ||
+               (object.kind != VALUE_FLOAT &&
+                (str_is(name, "numerator") || str_is(name, "denominator")));
     default: return false;
     }
 }
@@ -228,6 +232,10 @@ static bool no_attr(struct interp *in, const struct nki_node *node, struct value
                     struct str name) {
     if (object.kind == VALUE_MODULE)
         return no_name(in, node, object.module->name, name);
+    if (in->library->is_gap(object.kind, object.kind == VALUE_DICT && object.dict->is_set, name))
+        return interp_error(in, node, "hone-gap-python",
+                            "hone does not know the method '" STR_FMT "' of %s", STR_ARG(name),
+                            value_type_name(object));
     return interp_error(in, node, "AttributeError", "%s%s%s has no attribute '" STR_FMT "'",
                         value_type_name(object), object.kind == VALUE_CLASS ? " " : "",
                         object.kind == VALUE_CLASS ? object.cls->name : "", STR_ARG(name));

@@ -313,6 +313,8 @@ struct interp_library {
     /* A method of a type of Python, or of every named tuple; NULL when there is none. */
     const struct value_native *(*method)(enum value_kind kind, bool is_set, struct str name);
     const struct value_native *(*tuple_method)(struct str name);
+    /* Whether Python has such a method, which is missing here. */
+    bool (*is_gap)(enum value_kind kind, bool is_set, struct str name);
     /* Whether the builtin is a type ("int"). Sets *kind to the kind of its values. */
     bool (*is_type)(const struct value_native *native, enum value_kind *kind);
 };

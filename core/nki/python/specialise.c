@@ -153,15 +153,18 @@ static bool run_kernel(struct interp *in, const struct nki_node *function, struc
 
 /* What nki.jit takes in any release (release/releases.def has what went). The launch among them are
  * fields of the kernel object: a published kernel says grid=[2], and lnc is what hosts compile
- * with. */
+ * with. debug_kernel and the two after it stand at entries of AWS's library (core/qkv/qkv.py);
+ * they change nothing of what a kernel computes. */
 static bool is_launch(struct str name) {
     return str_is(name, "grid") || str_is(name, "lnc");
 }
 
 static bool is_option(struct str name) {
-    static const char *const others[] = {"platform_target",      "mode",          "schedule",
-                                         "address_rotation",     "barrier_check", "compile_config",
-                                         "specialization_config"};
+    static const char *const others[] = {
+        "platform_target",       "mode",          "schedule",
+        "address_rotation",      "barrier_check", "compile_config",
+        "specialization_config", "debug_kernel",  "show_compiler_tb",
+        "experimental_flags"};
     for (size_t i = 0; i < COUNT_OF(others); i++)
         if (str_is(name, others[i]))
             return true;
