@@ -210,14 +210,11 @@ static void stock_print(struct tune_context *context, const struct tune_state *s
     size_t at[TUNE_STOCK_SHOWN], count = tune_stock_list(state, at, TUNE_STOCK_SHOWN);
     for (size_t i = 0; i < count; i++) {
         const struct tune_stocked *row = &state->stock.at[at[i]];
-        double most = tune_stock_most(state, &row->plan);
         buf_printf(&out, "- \"%s\" (round %d, for attempt %d): %s", row->plan.title, row->round,
                    row->parent, row->plan.what ? row->plan.what : "");
         tune_sentence_end(&out);
         if (row->plan.latency < 0)
             buf_printf(&out, " Predicted: latency %+.0f %%.", row->plan.latency * 100);
-        if (!isnan(most))
-            buf_printf(&out, " Its bound is worth at most %.0f %% of the latency now.", most * 100);
         buf_putc(&out, '\n');
     }
     tune_section_add(context, "stock", &out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stock: plans that were proposed and not tried, ranked by what they may bring now. */
+/* The stock: plans that were proposed and not tried, ranked by what they predict. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,32 +27,11 @@ bool tune_stock_is_open(const struct tune_state *state, size_t index) {
     return true;
 }
 
-/* The bound that a metric is about: "DMA" for dma_* and hbm_*, "Vector" for vector_engine_*. */
-static bool is_about(const char *metric, const char *bound) {
-    size_t len = strlen(bound);
-    if (!strcmp(bound, "DMA"))
-        return !strncmp(metric, "dma_", 4) || !strncmp(metric, "hbm_", 4);
-    return !strncasecmp(metric, bound, len) && metric[len] == '_';
-}
-
-double tune_stock_most(const struct tune_state *state, const struct tune_plan *plan) {
-    const struct tune_attempt *best = tune_state_attempt(state, state->incumbent);
-    double latency = !best                    ? (double)NAN
-                     : best->profile_modelled ? best->modelled_us
-                                              : best->latency_us;
-    for (size_t i = 0; best && plan->metric && i < best->bounds.len; i++)
-        if (is_about(plan->metric, best->bounds.at[i].name) && latency > 0)
-            return fmax(0, 1 - best->bounds.at[i].without_us / latency);
-    return NAN;
-}
-
-/* What the plan predicts, but no more than what its bound leaves now. */
+/* What the plan predicts. A bound of the profile caps nothing: a change of the named metric often
+ * works by another way than lifting that bound, and plans "worth 0 %" brought a third. */
 static double worth(const struct tune_state *state, size_t index) {
     const struct tune_stocked *row = &state->stock.at[index];
     double gain = row->plan.latency < 0 ? -row->plan.latency : UNKNOWN_GAIN;
-    double most = tune_stock_most(state, &row->plan);
-    if (!isnan(most))
-        gain = fmin(gain, most);
     return gain * pow(AGES, state->round - row->again);
 }
 

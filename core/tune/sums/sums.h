@@ -26,12 +26,9 @@ bool tune_asks_for_both(const struct tune_state *state);
 /* stock.c: whether a plan of state->stock is still to be tried: no attempt carried it out, no lane
  * follows it now, and nobody rejected it. */
 bool tune_stock_is_open(const struct tune_state *state, size_t index);
-/* The share of the incumbent's latency that the bound of the plan's metric takes at most, 0 to 1;
- * NAN: not known. */
-double tune_stock_most(const struct tune_state *state, const struct tune_plan *plan);
 /* The plans still to be tried, as indices into state->stock, at most so many; the best first: by
- * what they predict, but no more than tune_stock_most, and less for each round since they were
- * proposed last. Returns how many. */
+ * the latency that they predict, less for each round since they were proposed last. Returns how
+ * many. */
 size_t tune_stock_list(const struct tune_state *state, size_t at[], size_t most);
 
 #endif
