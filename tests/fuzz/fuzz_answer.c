@@ -13,7 +13,8 @@
 #define SOURCE                                                                                 \
     "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n" \
     "        store(y, i)\n    return y\n"
-#define LINES 60
+#define LINES_9 SOURCE "\n"
+#define LINES 27
 
 static void check_plan(const struct tune_plan *plan) {
     size_t sum = 0;
@@ -129,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct err err = {0};
     char *copy = mem_dup(data, size + !size); /* its own block, for the sanitiser */
     struct str text = {copy, size};
-    size_t count = tune_answer_plans(text, LINES, arena, plans, &err);
+    size_t count = tune_answer_plans(text, STR(LINES_9 LINES_9 LINES_9), arena, plans, &err);
     if (count > TUNE_ANSWER_PLANS || (!count && err.kind == ERR_NONE))
         HONE_BUG("no plan, and no reason");
     for (size_t i = 0; i < count; i++)

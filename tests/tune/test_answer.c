@@ -14,9 +14,12 @@
     "import nki\n\n@nki.jit\ndef kernel(x):\n    for i in range(4):\n        y = load(x, i)\n" \
     "        store(y, i)\n    return y\n"
 
+#define LINES_10 "\n\n\n\n\n\n\n\n\n\n"
+#define SIXTY STR(LINES_10 LINES_10 LINES_10 LINES_10 LINES_10 LINES_10)
+
 static size_t plans_of(const char *text, struct arena *arena, struct tune_plan *plans) {
     struct err err = {0};
-    return tune_answer_plans(str_of(text), 60, arena, plans, &err);
+    return tune_answer_plans(str_of(text), SIXTY, arena, plans, &err);
 }
 
 static void labelled_lines_are_a_plan(void **state) {
@@ -74,7 +77,7 @@ static void several_plans_are_told_apart(void **state) {
     assert_string_equal(plans[0].title, "first");
     assert_string_equal(plans[1].what, "c");
     assert_string_not_equal(plans[0].key, plans[1].key);
-    /* Numbers make plans different, but line numbers do not. */
+    /* Numbers make plans different, but line numbers do not: what stands there does. */
     assert_int_equal(
         plans_of("title: a\nwhat: TILE_N is 1024\n---\ntitle: b\nwhat: TILE_N is 8\n---\n"
                  "title: c\nwhat: Fuse lines 4-6 into 2 loops.\n---\ntitle: d\n"
@@ -84,6 +87,44 @@ static void several_plans_are_told_apart(void **state) {
     assert_string_not_equal(plans[0].key, plans[1].key);
     assert_string_equal(plans[2].key, plans[3].key);
     arena_free(arena);
+}
+
+#define HEAD "import nki\n\n@nki.jit\ndef kernel(x):\n"
+#define BODY                                                                                \
+    "    y = load(x, 0)\n    y = exp(y)\n    # rows\n    store(y, 0)\n    y = load(x, 1)\n" \
+    "    y = exp(y)\n    store(y, 1)\n"
+
+static void assert_key(const char *source, const char *answer, const char *other_source,
+                       const char *other, bool same) {
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_ANSWER_PLANS], others[TUNE_ANSWER_PLANS];
+    struct err err = {0};
+    assert_int_equal(tune_answer_plans(str_of(answer), str_of(source), arena, plans, &err), 1);
+    assert_int_equal(tune_answer_plans(str_of(other), str_of(other_source), arena, others, &err),
+                     1);
+    if ((strcmp(plans[0].key, others[0].key) == 0) != same)
+        print_error("%s\n%s\n", answer, other);
+    assert_true((strcmp(plans[0].key, others[0].key) == 0) == same);
+    arena_free(arena);
+}
+
+/* Lines 5 to 11 of the one are lines 7 to 13 of the other. */
+static void a_plan_for_another_statement_is_another_plan(void **state) {
+    (void)state;
+    const char *one = HEAD BODY, *other = HEAD "    a = 1\n    b = 2\n" BODY;
+    assert_key(one, "what: Fuse lines 5-6.", one, "what: fuse Lines 5 to 6", true);
+    assert_key(one, "what: Fuse lines 5-6.", other, "what: fuse lines 7-8.", true);
+    assert_key(one, "what: Fuse lines 5-6.", one, "what: fuse lines 9-10.", false);
+    assert_key(one, "what: Fuse lines 5-6.", other, "what: fuse lines 5-6.", false);
+    assert_key(one, "what: Fuse lines 6 to 8", one, "what: Fuse lines 6, 7 and 8", true);
+    /* Equal statements are told apart by which of them it is. */
+    assert_key(one, "what: line 6 on Scalar", one, "what: line 10 on Scalar", false);
+    assert_key(one, "what: line 10 on Scalar", other, "what: line 12 on Scalar", true);
+    /* Where the words name no lines, the field does; comments at its ends count for nothing. */
+    assert_key(one, "what: on Scalar\nlines: 5", one, "what: on Scalar\nlines: 9", false);
+    assert_key(one, "what: on Scalar\nlines: 5-6", one, "what: on Scalar\nlines: 5-7", true);
+    assert_key(one, "what: on Scalar\nlines: 5-6", other, "what: on Scalar\nlines: 7-8", true);
+    assert_key(one, "what: line 5 on Scalar\nlines: 5", one, "what: line 5 on Scalar", true);
 }
 
 static void json_is_a_plan_too(void **state) {
@@ -155,9 +196,9 @@ static void no_plan_says_what_to_write(void **state) {
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_ANSWER_PLANS];
     struct err err = {0};
-    assert_int_equal(tune_answer_plans(STR("I cannot help."), 60, arena, plans, &err), 0);
+    assert_int_equal(tune_answer_plans(STR("I cannot help."), SIXTY, arena, plans, &err), 0);
     assert_non_null(strstr(err.text, "what:"));
-    assert_int_equal(tune_answer_plans(STR("title: x\nwhy: y\n"), 60, arena, plans, &err), 0);
+    assert_int_equal(tune_answer_plans(STR("title: x\nwhy: y\n"), SIXTY, arena, plans, &err), 0);
     assert_non_null(strstr(err.text, "no \"what:\""));
     arena_free(arena);
 }
@@ -294,6 +335,7 @@ int main(void) {
         cmocka_unit_test(labelled_lines_are_a_plan),
         cmocka_unit_test(metrics_go_by_the_words_of_panels_too),
         cmocka_unit_test(several_plans_are_told_apart),
+        cmocka_unit_test(a_plan_for_another_statement_is_another_plan),
         cmocka_unit_test(json_is_a_plan_too),
         cmocka_unit_test(lines_past_the_kernel_are_dropped),
         cmocka_unit_test(lines_need_not_lie_together),

@@ -30,12 +30,15 @@ static char *form_of(const char *file, const char *begin) {
     return buf_take(&form);
 }
 
+#define LINES_10 "\n\n\n\n\n\n\n\n\n\n"
+
 static void plan_is_read(const char *file, bool has_sweep) {
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_ANSWER_PLANS];
     struct err err = {0};
     char *form = form_of(file, "title: ");
-    assert_int_equal(tune_answer_plans(str_of(form), 100, arena, plans, &err), 1);
+    struct str lines = STR(LINES_10 LINES_10 LINES_10 LINES_10 LINES_10 LINES_10);
+    assert_int_equal(tune_answer_plans(str_of(form), lines, arena, plans, &err), 1);
     assert_string_equal(plans[0].title, "a few words");
     assert_true(str_starts(str_of(plans[0].what), "which change, and where"));
     assert_string_equal(plans[0].why, "what in the profile it removes");

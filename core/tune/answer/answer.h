@@ -13,9 +13,9 @@
 
 /* Plans out of an answer: labelled lines ("title: ...", "what: ...") or JSON, in whatever prose and
  * fences stand around them. Texts belong to the arena. Returns how many; 0 and *err (kernel), whose
- * text tells the model what is missing. `lines` is the length of the kernel: a range beyond it is
- * dropped. */
-size_t tune_answer_plans(struct str answer, int lines, struct arena *arena,
+ * text tells the model what is missing. `source` is the kernel that they are for: ranges beyond its
+ * lines are dropped, and the keys of plans have the text of the lines that they name. */
+size_t tune_answer_plans(struct str answer, struct str source, struct arena *arena,
                          struct tune_plan plans[TUNE_ANSWER_PLANS], struct err *err);
 
 /* The whole new source out of an answer to `source`: a fenced file, search/replace blocks, or a

@@ -212,28 +212,87 @@ static bool same_word(struct str word, const char *other) {
     return word.len == strlen(other) && !strncasecmp(word.at, other, word.len);
 }
 
+/* Of a line what is code: nothing of a comment or an empty line. */
+static struct str code_of(struct str line) {
+    line = str_trim(line);
+    return line.len && *line.at == '#' ? (struct str){line.at, 0} : line;
+}
+
+/* The text of those lines, and which of its kind the first one is: where equal statements stand at
+ * several places, that tells them apart. Both stay when lines before are added or go. */
+static void lines_put(struct str source, int first, int last, struct buf *out) {
+    struct str rest = source, line, from = {"", 0};
+    int number = 0, before = 0;
+    while (str_next(&rest, '\n', &line) && ++number <= last) {
+        struct str code = code_of(line);
+        if (number < first || !code.len)
+            continue;
+        from = from.len ? from : code;
+        buf_add(out, code.at, code.len);
+        buf_putc(out, '\n');
+    }
+    rest = source;
+    while (from.len && str_next(&rest, '\n', &line) && line.at + line.len < from.at)
+        before += str_equal(code_of(line), from);
+    if (before)
+        buf_printf(out, "#%d\n", before);
+}
+
+/* Where words name lines: the first and the last of them. */
+struct named {
+    bool open;
+    int first, last;
+};
+
+/* Whether the word belongs to the numbers of lines ("lines 40 to 52"). Without a source they make
+ * no difference. */
+static bool named_takes(struct named *named, struct str word) {
+    long long number;
+    if (named->open && str_to_int(word, &number)) {
+        int at = (int)MIN_OF(number, 100000000LL);
+        named->first = named->first ? MIN_OF(named->first, at) : at;
+        named->last = MAX_OF(named->last, at);
+        return true;
+    }
+    return named->open && (same_word(word, "to") || same_word(word, "and"));
+}
+
 /* Characters of a key, with its end. The key names the direction of a plan: models give none, so it
- * is made of the plan's words and its place. */
-static void key_make(const struct tune_plan *plan, char key[32]) {
-    /* The same words and numbers about the same place are the same direction. Blanks, case and
-     * moved lines ("lines 40 to 52") make no difference. */
+ * is made of the plan's words and its place. The same words and numbers about the same statements
+ * are the same direction. Blanks, case and lines that moved make no difference: the text of the
+ * lines of `source` counts in place of their numbers. */
+static void key_make(const struct tune_plan *plan, struct str source, char key[32]) {
     struct buf text = {0};
     struct str rest = str_of(plan->what ? plan->what : plan->title), word;
-    bool line = false;
+    struct named named = {0};
+    bool names = false;
     while ((word = next_word(&rest)).len) {
-        bool number = isdigit((unsigned char)*word.at);
-        if (line && (number || same_word(word, "to") || same_word(word, "and")))
+        if (named_takes(&named, word))
             continue;
-        line = same_word(word, "line") || same_word(word, "lines");
+        if (named.first)
+            lines_put(source, named.first, named.last, &text);
+        names = names || named.first;
+        named = (struct named){.open = same_word(word, "line") || same_word(word, "lines")};
         for (size_t i = 0; i < word.len; i++)
             buf_putc(&text, (char)tolower((unsigned char)word.at[i]));
     }
+    if (named.first)
+        lines_put(source, named.first, named.last, &text);
+    else if (!names && plan->first_line)
+        lines_put(source, plan->first_line, plan->last_line, &text);
     struct hash hash = hash_content(text.at ? text.at : "", text.len);
     snprintf(key, 32, "said:%.18s", hash.hex);
     buf_free(&text);
 }
 
-static bool draft_read(const struct draft *draft, int lines, struct arena *arena,
+static int lines_in(struct str source) {
+    int count = 0;
+    for (size_t i = 0; i < source.len; i++)
+        count += source.at[i] == '\n';
+    return count;
+}
+
+static bool draft_read(const struct draft *draft, struct str source, struct arena *arena,
                        struct tune_plan *plan) {
     const struct buf *text = draft->text;
     *plan = (struct tune_plan){
@@ -249,7 +308,7 @@ static bool draft_read(const struct draft *draft, int lines, struct arena *arena
         str_next(&rest, '\n', &line);
         plan->title = arena_strndup(arena, line.at, MIN_OF(line.len, 72));
     }
-    tune_plan_aim(plan, buf_str(&text[LINES]), lines, arena);
+    tune_plan_aim(plan, buf_str(&text[LINES]), lines_in(source), arena);
     struct str direction = buf_str(&text[DIRECTION]), size = str_trim(buf_str(&text[SIZE]));
     struct str metric = buf_str(&text[METRIC]);
     if (says_up(direction.len ? direction
@@ -265,7 +324,7 @@ static bool draft_read(const struct draft *draft, int lines, struct arena *arena
     char key[32];
     plan->sweep = keep_sweep(arena, &text[SWEEP]);
     plan->strategy = keep_strategy(arena, &text[STRATEGY]);
-    key_make(plan, key);
+    key_make(plan, source, key);
     plan->key = arena_strdup(arena, key);
     return true;
 }
@@ -312,13 +371,13 @@ struct reading {
     struct arena *arena;
     struct tune_plan *plans;
     size_t count;
-    int lines;
-    bool named; /* some field was there */
+    struct str source; /* of the kernel that the plans are for */
+    bool named;        /* some field was there */
 };
 
 static void draft_end(struct reading *reading, struct draft *draft) {
     if (reading->count < TUNE_ANSWER_PLANS &&
-        draft_read(draft, reading->lines, reading->arena, &reading->plans[reading->count]))
+        draft_read(draft, reading->source, reading->arena, &reading->plans[reading->count]))
         reading->count++;
     for (int i = 0; i < FIELDS; i++)
         buf_clear(&draft->text[i]);
@@ -418,9 +477,9 @@ static cJSON *find_json(struct str answer) {
     return NULL;
 }
 
-size_t tune_answer_plans(struct str answer, int lines, struct arena *arena,
+size_t tune_answer_plans(struct str answer, struct str source, struct arena *arena,
                          struct tune_plan plans[TUNE_ANSWER_PLANS], struct err *err) {
-    struct reading reading = {.arena = arena, .plans = plans, .lines = lines};
+    struct reading reading = {.arena = arena, .plans = plans, .source = source};
     if (answer.len > MAX_ANSWER)
         answer.len = MAX_ANSWER;
     cJSON *root = find_json(answer);

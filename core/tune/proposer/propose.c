@@ -130,8 +130,21 @@ struct offers {
     struct arena *arena;
 };
 
+/* Whether the plan is left out, with the reason in the log. */
+static bool leaves_out(struct tune_reply *reply, const struct tune_plan *plan, size_t before) {
+    const char *how = tune_context_closed_how(reply->context, plan->key);
+    const char *title = plan->title ? plan->title : "a plan";
+    if (how)
+        tune_emit_log(reply->work.session, reply->work.lane, TUNE_LEVEL_INFO, "plan",
+                      "left out: \"%.60s\" was tried and closed already (%s)", title, how);
+    else if (before >= MAX_PLANS)
+        tune_emit_log(reply->work.session, reply->work.lane, TUNE_LEVEL_INFO, "plan",
+                      "left out: \"%.60s\" comes after the first %d plans", title, MAX_PLANS);
+    return how || before >= MAX_PLANS;
+}
+
 static void plan_store(struct tune_reply *reply, struct tune_plan plan, struct offers *offers) {
-    if (tune_context_is_closed(reply->context, plan.key) || offers->plans.len >= MAX_PLANS)
+    if (leaves_out(reply, &plan, offers->plans.len))
         return;
     if (!plan.author)
         plan.author = author_of(reply);

@@ -8,13 +8,6 @@
 #include "tune/proposer/request.h"
 #include "tune/proposer/inner.h"
 
-static int lines_in(const char *text) {
-    int count = 0;
-    for (; text && *text; text++)
-        count += *text == '\n';
-    return count;
-}
-
 /* Whether any of the plans is new. If every one was closed before, *err says which and how. */
 static bool some_is_new(struct request *self, const struct tune_plan *plans, size_t count,
                         struct err *err) {
@@ -61,7 +54,7 @@ static bool answer_plans(struct request *self, struct str text, struct err *err)
     bool once = self->context->once;
     if (once)
         tune_answer_words(text, &words);
-    size_t count = tune_answer_plans(once ? buf_str(&words) : text, lines_in(self->context->source),
+    size_t count = tune_answer_plans(once ? buf_str(&words) : text, str_of(self->context->source),
                                      arena, plans, err);
     struct tune_reply *reply = self->reply;
     bool fine = count && some_is_new(self, plans, count, err) &&
