@@ -10,8 +10,9 @@
 #define LANES 6
 #define TILES 3
 #define ROOMS 2
-#define LEAST_SHARE 0.01 /* of the latency: less is not worth a word */
-#define MOST_UNTOLD 0.25 /* of what repeats: where more is not told one by one, sums are */
+#define LEAST_SHARE 0.01   /* of the latency: less is not worth a word */
+#define LEAST_CHANGE 0.005 /* of the latency: a timed change of less brings nothing */
+#define MOST_UNTOLD 0.25   /* of what repeats: where more is not told one by one, sums are */
 
 /* How much is told one by one, at most. The critical path comes before the rest: what is not told
  * of it one by one is told in sums. */
@@ -264,15 +265,29 @@ static void stalls_print(const struct device_causes *causes, struct buf *out) {
 
 /* ---- the rest ------------------------------------------------------------------------------- */
 
+static bool brings_nothing(const struct device_causes *causes, const struct device_what_if *what) {
+    return fabs(what->us - causes->latency_us) < LEAST_CHANGE * causes->latency_us;
+}
+
+static void if_print(const struct device_causes *causes, const struct device_what_if *what,
+                     struct buf *out) {
+    buf_printf(out, "  %s: ", what->change);
+    us_print(out, what->us, 4);
+    buf_printf(out, " us (%+.1f)\n", what->us - causes->latency_us);
+}
+
+/* Changes that bring nothing share a line: that they were timed is worth knowing, no more. */
 static void ifs_print(const struct device_causes *causes, size_t most, struct buf *out) {
+    size_t idle = 0;
     if (causes->ifs.len)
         buf_puts(out, "timed changes:\n");
-    for (size_t i = 0; i < causes->ifs.len && i < most; i++) {
-        const struct device_what_if *what = &causes->ifs.at[i];
-        buf_printf(out, "  %s: ", what->change);
-        us_print(out, what->us, 4);
-        buf_printf(out, " us (%+.1f)\n", what->us - causes->latency_us);
-    }
+    for (size_t i = 0; i < causes->ifs.len && i < most; i++)
+        if (!brings_nothing(causes, &causes->ifs.at[i]))
+            if_print(causes, &causes->ifs.at[i], out);
+    for (size_t i = 0; i < causes->ifs.len && i < most; i++)
+        if (brings_nothing(causes, &causes->ifs.at[i]))
+            buf_printf(out, "%s%s", idle++ ? "; " : "  no gain: ", causes->ifs.at[i].change);
+    buf_puts(out, idle ? "\n" : "");
 }
 
 static void tile_print(const struct device_tile *tile, struct buf *out) {
