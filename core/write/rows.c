@@ -142,6 +142,9 @@ static bool prepare(struct rows *rows, const struct view *to) {
         return false;
     if (!is_countable(rows) || !spread_leaves(rows, to) || !rows_divide(rows))
         return false;
+    rows->is_permuted = permute_choose(rows);
+    if (rows->is_permuted)
+        return true;
     rows->chunk = CHUNK;
     if (!has_inner_columns(rows) && !rows->is_copy)
         rows->chunk = choose_width(rows);
@@ -168,7 +171,7 @@ static bool emit_once(struct rows *rows) {
     rows->either_met = 0;
     for (int s = 0; s < rows->side_count; s++)
         rows->sides[s].variable = NULL;
-    if (!rows->in_chunks)
+    if (!rows->in_chunks && !rows->is_permuted)
         rows_load_ahead(rows);
     rows_open_loops(rows);
     bool phases = rows_has_phases(rows);
@@ -177,6 +180,9 @@ static bool emit_once(struct rows *rows) {
         ok = ok && rows_emit_phases(rows);
     } else if (rows->is_carried) {
         ok = ok && rows_emit_carried(rows);
+    } else if (rows->is_permuted) {
+        rows_open_tiles(rows);
+        permute_emit(rows);
     } else {
         rows_open_tiles(rows);
         ok = ok && rows_emit_tile(rows);

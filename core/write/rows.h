@@ -78,6 +78,7 @@ struct rows {
     struct side sides[ROWS_MAX_SIDES];
     int side_count;
     bool is_copy;              /* nothing is computed */
+    bool is_permuted;          /* and elements change places within rows, on chip */
     bool whole_rows;           /* tiles have all of the last dimension */
     bool is_nested;            /* made within another stage, for the rows of its tile */
     bool in_chunks;            /* rows are taken piece by piece */
@@ -164,6 +165,11 @@ bool rows_emit_tile(struct rows *rows);
 /* phases.c: whether the next tile of rows is begun before this one is done with; and its loop. */
 bool rows_has_phases(struct rows *rows);
 bool rows_emit_phases(struct rows *rows);
+
+/* permute.c: whether elements of a copy change places within rows, and are to do so on chip; then
+ * the sides have their roles. And the lines for a tile of rows. */
+bool permute_choose(struct rows *rows);
+void permute_emit(struct rows *rows);
 
 /* phases.c: a stage of scans whose rows come in chunks. */
 bool rows_emit_carried(struct rows *rows);

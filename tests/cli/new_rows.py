@@ -92,6 +92,13 @@ def forward(x, y, z):
     taps = np.exp(0.5 * y[:, :-100]) * y[:, 3:-97] - 2 * y[:, 70:-30] + np.tanh(y[:, 100:])
     return most, taps, z[:, :4] - z[:, 4:8] * z[:, 5:], y[:, 1:] - y[:, :-1]
 """,
+    # Elements change places within rows, of all or of an outer dimension.
+    "permuted": inputs_of((130, 12, 40), (3, 70, 8, 33), (40, 6, 5, 7), (20, 300, 2, 9)) + """
+def forward(x, y, z, t):
+    return (np.transpose(x, (0, 2, 1)), np.transpose(y, (0, 1, 3, 2)),
+            np.transpose(z, (0, 3, 1, 2)), np.transpose(z, (0, 3, 2, 1)) + 1,
+            np.transpose(t, (0, 2, 1, 3)), np.transpose(t, (2, 0, 3, 1)))
+""",
     # What is no array goes into the kernel as it was.
     "padded": """
 def get_inputs():
@@ -133,7 +140,7 @@ class NewRows(Writing):
                 self.written_by(name + "_drawn", reference, schedule)
 
     def test_kernels_are_written_for_older_devices(self):
-        for name in ("factors", "roots", "gates", "shifted", "padded"):
+        for name in ("factors", "roots", "gates", "shifted", "padded", "permuted"):
             self.check(name + "_trn1", name, "--device", "trn1")
 
     def test_forms_that_have_an_instruction_take_it(self):
