@@ -11,8 +11,9 @@
 
 #include "device/device.h"
 
-#define MAX_INSTRUCTIONS 500000 /* of a kernel, with loops folded */
-#define FOLD_LEAST 20000        /* instructions; for fewer, looking for a steady state costs more */
+#define MAX_INSTRUCTIONS 500000      /* of a kernel, with loops folded */
+#define MOST_TEXT ((size_t)50 << 20) /* bytes of kernels in all: the same on every machine */
+#define FOLD_LEAST 20000 /* instructions; for fewer, looking for a steady state costs more */
 #define MOST_THREADS 8
 
 struct batch;
@@ -193,7 +194,10 @@ static void choose_new(struct search *search, struct batch *batch) {
         add_seen(search, point);
         *vec_push(&batch->todo) = i;
         search->judged++;
+        search->text += point->length;
     }
+    if (search->text > MOST_TEXT) /* of a kernel of 40000 lines a dozen schedules are enough */
+        search->budget = MIN_OF(search->budget, search->judged);
 }
 
 static void share(struct search *search, const struct batch *batch) {

@@ -35,6 +35,7 @@ struct search {
     VEC(struct seen) seen;
     struct by_hash by_text;
     size_t judged, refused, budget;
+    size_t text;   /* bytes of the kernels that were judged */
     char why[160]; /* the first one was refused; "": none was */
     struct point best;
     VEC(struct rival) rivals;
