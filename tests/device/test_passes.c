@@ -104,6 +104,11 @@ static const char small[] =
            "            x = nl.load(a[k * 128:(k + 1) * 128, n * 32:(n + 1) * 32])\n"
            "            nl.store(out[k, :, n * 32:(n + 1) * 32], nl.exp(x))\n"
            "    return out\n";
+/* Columns of many rows: each row of a load is a run of this many elements. */
+static const char columns[] = LEGACY "    for k in nl.affine_range(8):\n"
+                                     "        x = nl.load(a[k * 128:(k + 1) * 128, 0:%d])\n"
+                                     "        nl.store(out[k, :, 0:%d], nl.exp(x))\n"
+                                     "    return out\n";
 /* Half of the copies on another engine, all between tiles of SBUF. */
 static const char split[] =
     CURRENT "    z = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n"
@@ -149,6 +154,16 @@ static const char many_products[] =
             "        nisa.nc_matmul(dst=acc, stationary=x[0:%d, 0:128], moving=x[0:%d, :])\n"
             "    nisa.tensor_copy(dst=y, src=acc)\n" END;
 
+/* `passes`: names apart by spaces, of those to leave out; NULL: none. */
+static uint32_t passes_of(const char *passes) {
+    char words[64], *rest = words;
+    uint32_t bits = 0;
+    (void)snprintf(words, sizeof words, "%s", passes ? passes : "");
+    for (char *word; (word = strtok_r(rest, " ", &rest));)
+        bits |= device_pass_find(word);
+    return bits;
+}
+
 static struct device_profile *time_text(const char *text, const char *device, const char *pass) {
     const struct device_generation *generation = device_generation_find(device);
     struct nki_input inputs[2] = {
@@ -162,8 +177,7 @@ static struct device_profile *time_text(const char *text, const char *device, co
     struct device_image *image = program ? device_load(program, generation, &diags) : NULL;
     if (!image)
         fail_msg("%s", diags.all.len ? diags.all.at[0].message : "no image");
-    struct device_profile *profile =
-        device_time_without(image, NULL, pass ? device_pass_find(pass) : 0);
+    struct device_profile *profile = device_time_without(image, NULL, passes_of(pass));
     device_unload(image);
     nki_program_free(program);
     nki_tree_free(tree);
@@ -288,6 +302,27 @@ static void small_transfers_wait_for_their_descriptors(void **state) {
     assert_true(us(small, "trn2", NULL) > 128 * 0.6 / 2);
     assert_true(us(small, "trn2", NULL) > us(small, "trn2", "dge") + 12);
     assert_true(us(small, "trn1", NULL) == us(small, "trn1", "dge"));
+}
+
+/* Of descriptors that were laid down before, runs of 512 B share packets of 4 KiB. Longer ones and
+ * shorter ones, those that the hardware makes and those of trn1 have packets of their own. */
+static void short_runs_share_packets(void **state) {
+    (void)state;
+    static const struct {
+        int elements;
+        const char *device, *passes, *without;
+        bool shares;
+    } rows_of[] = {
+        {128, "trn2", "dge", "dge packets", true}, {256, "trn2", "dge", "dge packets", true},
+        {512, "trn2", "dge", "dge packets", true}, {64, "trn2", "dge", "dge packets", false},
+        {128, "trn2", NULL, "packets", false},     {128, "trn1", "dge", "dge packets", false}};
+    for (size_t i = 0; i < COUNT_OF(rows_of); i++) {
+        char text[1024];
+        snprintf(text, sizeof text, columns, rows_of[i].elements, rows_of[i].elements);
+        double with = value_of(text, rows_of[i].device, rows_of[i].passes, "dma_packet_time");
+        double alone = value_of(text, rows_of[i].device, rows_of[i].without, "dma_packet_time");
+        assert_true(rows_of[i].shares ? with < 0.97 * alone && with > 0.7 * alone : with == alone);
+    }
 }
 
 /* GpSimd shares the port to SBUF with Vector's fast modes. Scalar does not. */
@@ -432,6 +467,7 @@ int main(void) {
         cmocka_unit_test(gathered_rows_cost_a_descriptor_each),
         cmocka_unit_test(descriptors_cost_by_who_makes_them),
         cmocka_unit_test(small_transfers_wait_for_their_descriptors),
+        cmocka_unit_test(short_runs_share_packets),
         cmocka_unit_test(work_moved_to_gpsimd_competes_with_vector),
         cmocka_unit_test(every_source_of_a_sum_is_read),
         cmocka_unit_test(a_quotient_costs_its_reciprocal),

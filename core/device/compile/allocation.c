@@ -19,6 +19,7 @@ static void compile(struct allocation *allocation, uint32_t passes, bool *absent
     allocation->renames = legacy && passes & PASS_BIT(RENAMING);
     allocation->makes_descriptors =
         legacy && passes & PASS_BIT(DGE) && allocation->image->generation->dge_blocks > 0;
+    allocation->packs = legacy && passes & PASS_BIT(PACKETS) && !allocation->makes_descriptors;
     allocation_choose_engines(allocation, passes & PASS_BIT(SHARED_COPIES), absent);
 }
 

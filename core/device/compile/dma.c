@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A transfer's descriptors and how they load the DMA engines. There is one descriptor for each
  * partition and contiguous run, and one engine for every 8 descriptors (AWS Neuron DMA overview).
+ * Of descriptors that the legacy compiler lays down, an engine takes short ones together.
  * This file does not know when a transfer runs. */
 #include "device/compile/inner.h"
 
@@ -8,6 +9,7 @@
 
 #define DESCRIPTORS_PER_ENGINE 8
 #define DESCRIPTOR_MOST_BYTES 65536 /* a longer run is cut */
+#define PACKED_LEAST_BYTES 512      /* nobody has seen shorter runs share a packet */
 
 /* The elements that lie side by side at the inner end of an access pattern, and how many such runs
  * there are. On chip a run stays within a partition. */
@@ -24,16 +26,33 @@ static void runs_of(const struct nki_program *program, const struct nki_ap *ap, 
     *runs = MAX_OF(nki_ap_count(ap) / MAX_OF(contiguous, 1), 1);
 }
 
-static struct transfer spread(uint64_t descriptors, double bytes_each,
-                              const struct device_generation *generation,
-                              const struct device_constants *table) {
+static double descriptor_ns(double bytes, const struct device_constants *table) {
+    return MAX_OF(table->dma_descriptor_ns + bytes * table->dma_byte_ns,
+                  bytes * table->dma_sustained_byte_ns);
+}
+
+/* What a run takes of its engine: a descriptor, or its part of one that it shares. */
+static double run_ns(const struct allocation *allocation, double bytes,
+                     const struct device_constants *table) {
+    double runs = allocation->packs && bytes >= PACKED_LEAST_BYTES
+                      ? floor(table->dma_packet_bytes / bytes)
+                      : 1;
+    double alone = descriptor_ns(bytes, table);
+    if (runs < 2)
+        return alone;
+    double packet = descriptor_ns(runs * bytes, table) + (runs - 1) * table->dma_run_ns;
+    return MIN_OF(packet / runs, alone);
+}
+
+static struct transfer spread(const struct allocation *allocation, uint64_t descriptors,
+                              double bytes_each, const struct device_constants *table) {
+    const struct device_generation *generation = allocation->image->generation;
     struct transfer transfer = {.descriptors = descriptors,
                                 .bytes = (uint64_t)((double)descriptors * bytes_each)};
     uint64_t engines = (descriptors + DESCRIPTORS_PER_ENGINE - 1) / DESCRIPTORS_PER_ENGINE;
     transfer.engines = (uint32_t)MIN_OF(engines, (uint64_t)generation->dma_engines);
     transfer.engines = MAX_OF(transfer.engines, 1u);
-    double one = MAX_OF(table->dma_descriptor_ns + bytes_each * table->dma_byte_ns,
-                        bytes_each * table->dma_sustained_byte_ns);
+    double one = run_ns(allocation, bytes_each, table);
     transfer.engine_ns = cost_on_grid(ceil((double)descriptors / transfer.engines) * one);
     return transfer;
 }
@@ -94,7 +113,7 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
         each /= 2;
         descriptors *= 2;
     }
-    struct transfer transfer = spread(descriptors, each, image->generation, table);
+    struct transfer transfer = spread(allocation, descriptors, each, table);
     if (transposes)
         transfer.engine_ns = cost_on_grid(
             transfer.engine_ns / 0.9); /* at most 90 % of the copy rate (Trainium2 guide) */
@@ -105,7 +124,7 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
     return transfer;
 }
 
-struct transfer transfer_times(const struct device_image *image, const struct transfer *one,
+struct transfer transfer_times(const struct allocation *allocation, const struct transfer *one,
                                uint32_t n, bool longer, const struct device_constants *table) {
     uint64_t descriptors = one->descriptors;
     double each = (double)one->bytes / (double)MAX_OF(descriptors, (uint64_t)1);
@@ -113,7 +132,7 @@ struct transfer transfer_times(const struct device_image *image, const struct tr
         each *= n;
     else
         descriptors *= n;
-    struct transfer transfer = spread(descriptors, each, image->generation, table);
+    struct transfer transfer = spread(allocation, descriptors, each, table);
     transfer.first = one->first;
     transfer.reads_hbm = one->reads_hbm;
     transfer.writes_hbm = one->writes_hbm;
@@ -121,12 +140,12 @@ struct transfer transfer_times(const struct device_image *image, const struct tr
     return transfer;
 }
 
-struct transfer transfer_of_spill(const struct device_image *image, const struct issue *issue,
+struct transfer transfer_of_spill(const struct allocation *allocation, const struct issue *issue,
                                   const struct device_constants *table) {
+    const struct device_image *image = allocation->image;
     const struct nki_storage *storage =
         image->program->storages.at[image->blocks[issue->block].storage];
-    struct transfer transfer =
-        spread(storage->partitions, (double)issue->bytes, image->generation, table);
+    struct transfer transfer = spread(allocation, storage->partitions, (double)issue->bytes, table);
     transfer.reads_hbm = issue->kind == ISSUE_RELOAD;
     transfer.writes_hbm = issue->kind == ISSUE_SAVE;
     return transfer;

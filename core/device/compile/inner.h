@@ -95,6 +95,7 @@ struct allocation {
     const struct compile_change *change; /* what is different from the program; NULL: nothing */
     bool renames;                        /* a load that fills a buffer anew fills another buffer */
     bool makes_descriptors;              /* the hardware makes those of the legacy dialect (DGE) */
+    bool packs;                          /* short runs of a transfer share packets */
     bool reorders;                       /* the compiler may reorder: legacy dialect */
     struct nki_fold *folds;              /* of the program, in their shortest periods */
     VEC(struct gap) gaps;                /* one for each fold of the program */
@@ -175,14 +176,14 @@ enum nki_dge_mode transfer_dge(const struct device_image *image, size_t i);
 struct transfer transfer_of(const struct allocation *allocation, size_t i,
                             const struct device_constants *table);
 /* The same pattern n times in one transfer; `longer`: as pieces that are n times as long. */
-struct transfer transfer_times(const struct device_image *image, const struct transfer *one,
+struct transfer transfer_times(const struct allocation *allocation, const struct transfer *one,
                                uint32_t n, bool longer, const struct device_constants *table);
 /* joined.c: whether these instructions, which come one after the other, can be one transfer, and
  * that transfer. */
 bool allocation_joins(const struct allocation *allocation, const uint32_t *members, uint32_t n);
 struct transfer transfer_joined(const struct allocation *allocation, const uint32_t *members,
                                 uint32_t n, const struct device_constants *table);
-struct transfer transfer_of_spill(const struct device_image *image, const struct issue *issue,
+struct transfer transfer_of_spill(const struct allocation *allocation, const struct issue *issue,
                                   const struct device_constants *table);
 
 /* issues.c: the queue of each issue, and what the issue costs whenever it is scheduled. */

@@ -93,7 +93,7 @@ static struct issue_cost cost_of_transfer(const struct allocation *allocation,
                                           const struct device_constants *table) {
     bool spill = issue->kind == ISSUE_SAVE || issue->kind == ISSUE_RELOAD;
     struct issue_cost cost = {.queue = (uint8_t)queue_of(allocation, issue)};
-    cost.transfer = spill ? transfer_of_spill(allocation->image, issue, table)
+    cost.transfer = spill ? transfer_of_spill(allocation, issue, table)
                           : transfer_of(allocation, issue->instr, table);
     cost.issuer = (uint8_t)issuer_of(allocation, issue, &cost.transfer);
     cost.issue_ns = cost_on_grid(issue_ns(allocation, issue, &cost, table));

@@ -75,5 +75,5 @@ struct transfer transfer_joined(const struct allocation *allocation, const uint3
         longer = copy_of(allocation, members[k], &copy) && lies_behind(&before, &copy, piece);
         before = copy;
     }
-    return transfer_times(allocation->image, &one, n, longer, table);
+    return transfer_times(allocation, &one, n, longer, table);
 }
