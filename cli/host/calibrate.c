@@ -142,17 +142,43 @@ static size_t count_of(const struct calibration *c) {
     return n;
 }
 
+static size_t first_word(const char *name) {
+    return strcspn(name, "_");
+}
+
+/* What the suite has that begins with the same word as `name`; otherwise the words with which its
+ * kernels begin. */
+static const char *names_like(const struct calibration *c, struct str name) {
+    const struct calibrate_kernel *kernel;
+    struct buf list = {0}, words = {0};
+    size_t word = first_word(arena_printf(c->arena, STR_FMT, STR_ARG(name))), same = 0;
+    for (size_t i = 0; (kernel = calibrate_kernel_at(i)); i++) {
+        size_t own = first_word(kernel->name);
+        const char *begins = arena_printf(c->arena, "%.*s", (int)own, kernel->name);
+        if (own == word && !strncmp(begins, name.at, word))
+            buf_printf(&list, "%s%s", same++ ? ", " : "", kernel->name);
+        if (!words.at || !strstr(words.at, begins))
+            buf_printf(&words, "%s%s", words.len ? ", " : "", begins);
+    }
+    const char *text = same ? arena_printf(c->arena, "it has %s", list.at)
+                            : arena_printf(c->arena, "names begin with %s", words.at);
+    buf_free(&list);
+    buf_free(&words);
+    return text;
+}
+
 /* Names in --kernels must be names of kernels. */
 static bool names_are_known(const struct calibration *c, struct err *err) {
     struct str rest = str_of(cli_value(c->cli, "kernels")), name;
     while (rest.len && str_next(&rest, ',', &name)) {
         const struct calibrate_kernel *kernel;
         size_t i = 0;
-        while ((kernel = calibrate_kernel_at(i)) && !str_is(str_trim(name), kernel->name))
+        name = str_trim(name);
+        while ((kernel = calibrate_kernel_at(i)) && !str_is(name, kernel->name))
             i++;
         if (!kernel)
-            return err_set(err, ERR_USAGE, "there is no kernel " STR_FMT " in the suite",
-                           STR_ARG(name));
+            return err_set(err, ERR_USAGE, "there is no kernel " STR_FMT " in the suite; %s",
+                           STR_ARG(name), names_like(c, name));
     }
     return true;
 }

@@ -164,6 +164,15 @@ class Calibrating(unittest.TestCase):
             status, out, errors = self.lab.run("calibrate", *wrong)
             self.assertEqual(status, 2, (wrong, out, errors))
 
+    def test_a_kernel_that_the_suite_does_not_have(self):
+        """The names that are meant, perhaps, are told."""
+        for asked, told in (("vector_pair", "it has vector_small, vector_wide, vector_wide_bf16"),
+                            ("scalar_exp, dma", "it has dma_wide"),
+                            ("sums", "names begin with nothing, vector, scalar, gpsimd, from")):
+            status, out, errors = self.lab.run("calibrate", "new", "--kernels", asked)
+            self.assertEqual(status, 2, (asked, out, errors))
+            self.assertIn(told, errors)
+
 
 if __name__ == "__main__":
     try:
