@@ -17,16 +17,26 @@ static const struct device_profile *profile_of(const struct comparison *comparis
     return comparison->sides[side]->timed.profile;
 }
 
+/* Physical cores that a side launches on. */
+static int cores_of(const struct comparison *comparison, int side) {
+    return MAX_OF(comparison->sides[side]->timed.program->cores, 1);
+}
+
+static void print_latency(const struct comparison *comparison, FILE *to) {
+    double was = profile_of(comparison, 0)->latency_us, is = profile_of(comparison, 1)->latency_us;
+    int before = cores_of(comparison, 0), after = cores_of(comparison, 1);
+    fprintf(to, "latency  %.6g µs -> %.6g µs, %.4gx (by the device model", was, is, was / is);
+    if (before != after)
+        fprintf(to, ", %d core%s against %d", after, PLURAL(after), before);
+    fprintf(to, ")\n");
+}
+
 static void print_head(const struct comparison *comparison, FILE *to) {
     struct buf names[2] = {{0}};
-    double us[2];
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < 2; side++)
         subject_print(comparison->sides[side], &names[side]);
-        us[side] = profile_of(comparison, side)->latency_us;
-    }
     cli_say(to, "before   %s\nafter    %s\n", names[0].at, names[1].at);
-    fprintf(to, "latency  %.6g µs -> %.6g µs, %.4gx (by the device model)\n", us[0], us[1],
-            us[0] / us[1]);
+    print_latency(comparison, to);
     cli_say(to, "bound    %s -> %s\n", profile_of(comparison, 0)->bound,
             profile_of(comparison, 1)->bound);
     buf_free(&names[0]);

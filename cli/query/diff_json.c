@@ -26,6 +26,7 @@ static cJSON *side_json(const struct subject *subject) {
         cJSON_AddNullToObject(object, "attempt");
     cJSON_AddStringToObject(object, "kernel", subject->timed.program->kernel);
     cJSON_AddStringToObject(object, "device", subject->timed.generation->name);
+    cJSON_AddNumberToObject(object, "cores", MAX_OF(subject->timed.program->cores, 1));
     cJSON_AddNumberToObject(object, "latency_us", profile->latency_us);
     cJSON_AddNumberToObject(object, "floor_us", profile->floor_us);
     cJSON_AddStringToObject(object, "bound", profile->bound);

@@ -108,6 +108,9 @@ cJSON *mcp_answer_schema(int tool) CC_MUST_USE;
 void mcp_tool_call(struct mcp_call *call);
 /* Runs it when what it waited for is there. */
 void mcp_tool_go_on(struct mcp_call *call);
+/* For a tool that does without them: whether the first kernel's numbers come soon, from the device
+ * model. Then the tool is run again when they are there. */
+bool mcp_tool_awaits_first(struct mcp_call *call);
 /* Arguments: NULL, `missing`, NAN or false where they were not given. */
 const char *mcp_text(const struct mcp_call *call, const char *name);
 int mcp_int(const struct mcp_call *call, const char *name, int missing);

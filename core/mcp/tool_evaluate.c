@@ -154,20 +154,45 @@ static void guard(const struct tune_state *state, struct tried *tried) {
     diag_free(&ignored);
 }
 
-static cJSON *tried_write(const struct tune_state *state, const struct tried *tried, bool checks) {
-    const struct runner_result *result = &tried->result;
-    const struct tune_attempt *best = tune_state_attempt(state, state->incumbent);
+/* A launch on more cores than the session's kernels have is refused here as in the loop. */
+static bool cores_judge(const struct tune_state *state, struct runner_result *result) {
+    struct buf why = {0};
+    bool more = tune_cores_exceed(state, result->lnc, &why);
+    if (more) {
+        diag_add(&result->diagnostics, DIAG_ERROR, "hone-candidate-cores", NULL, 0, 0, "%s",
+                 why.at);
+        task_judge(&result->verdict.credible, TASK_NO, "%s", why.at);
+    }
+    buf_free(&why);
+    return more;
+}
+
+/* A ratio between times on as many cores; where the incumbent has others, they are said. */
+static void ratio_put(cJSON *object, const struct tune_attempt *best,
+                      const struct runner_result *result) {
+    if (!best || !best->modelled || !(result->latency_us > 0))
+        return;
+    mcp_put_number(object, "vs_incumbent", best->latency_us / result->latency_us);
+    if (MAX_OF(best->lnc, 1) != MAX_OF(result->lnc, 1))
+        cJSON_AddNumberToObject(object, "incumbent_cores", MAX_OF(best->lnc, 1));
+}
+
+static cJSON *tried_write(const struct tune_state *state, struct tried *tried, bool checks) {
+    struct runner_result *result = &tried->result;
+    bool more = cores_judge(state, result);
     cJSON *object = cJSON_CreateObject();
     struct buf same = {0};
     cJSON_AddStringToObject(object, "kernel", tried->name);
     mcp_put_text(object, "dialect", result->dialect);
-    if (result->instructions)
+    if (result->instructions) {
         cJSON_AddNumberToObject(object, "instructions", (double)result->instructions);
+        cJSON_AddNumberToObject(object, "cores", MAX_OF(result->lnc, 1));
+    }
     verdict_put(object, &result->verdict);
     if (!checks) {
         numbers_put(object, result);
-        if (best && best->modelled && result->latency_us > 0)
-            mcp_put_number(object, "vs_incumbent", best->latency_us / result->latency_us);
+        if (!more)
+            ratio_put(object, tune_state_attempt(state, state->incumbent), result);
         costs_put(object, tried->source, result);
         causes_put(object, result);
     }
@@ -345,6 +370,8 @@ void mcp_tool_check(struct mcp_call *call) {
     try_kernels(call, true);
 }
 
+/* What is told beside the incumbent, and how many cores there may be, the first kernel decides. */
 void mcp_tool_evaluate(struct mcp_call *call) {
-    try_kernels(call, false);
+    if (!mcp_tool_awaits_first(call))
+        try_kernels(call, false);
 }

@@ -75,6 +75,8 @@ void mcp_tool_status(struct mcp_call *call) {
     mcp_put_text(object, "target", state->target ? state->target : "sim");
     mcp_put_text(object, "precision", state->precision ? state->precision : "keep");
     mcp_put_number(object, "tolerance", state->tolerance);
+    if (tune_cores_allowed(state))
+        cJSON_AddNumberToObject(object, "cores", tune_cores_allowed(state));
     const char *proposer = tune_session_proposer(server->options.session);
     mcp_put_text(object, "proposer", proposer ? proposer : state->proposer);
     cJSON_AddStringToObject(object, "held_by",

@@ -220,6 +220,13 @@ void mcp_tool_go_on(struct mcp_call *call) {
                         call->tool->name, why);
     else
         call->tool->run(call);
+bool mcp_tool_awaits_first(struct mcp_call *call) {
+    const struct tune_state *state = mcp_state(call);
+    bool here = !state->target || !strcmp(state->target, "sim");
+    call->waits_first = here && state->incumbent < 0 && !never_first(call);
+    return call->waits_first;
+}
+
 }
 
 void mcp_tool_call(struct mcp_call *call) {

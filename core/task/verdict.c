@@ -150,11 +150,22 @@ struct task_ratio task_ratio_of(struct task_samples incumbent, struct task_sampl
                                none.pairs};
 }
 
-static void judge_modelled(struct task_judgement *faster, double was, double is, int cores) {
+/* Where both ran on as many cores they are told once. */
+static void judge_modelled(struct task_judgement *faster, struct task_samples was,
+                           struct task_samples is) {
     char after[32], before[32];
-    task_judge(faster, is < was ? TASK_YES : TASK_NO, "%.3fx: %s after %s (modelled%s)",
-               is > 0 ? was / is : 0, time_text(is, after), time_text(was, before),
-               cores > 1 ? ", two cores" : "");
+    bool two = is.cores > 1, both = two == (was.cores > 1);
+    task_judge(faster, is.us[0] < was.us[0] ? TASK_YES : TASK_NO,
+               "%.3fx: %s%s after %s%s (modelled%s)", is.us[0] > 0 ? was.us[0] / is.us[0] : 0,
+               time_text(is.us[0], after),
+               both  ? ""
+               : two ? " on two cores"
+                     : " on one core",
+               time_text(was.us[0], before),
+               both  ? ""
+               : two ? " on one"
+                     : " on two",
+               both && two ? ", two cores" : "");
 }
 
 static void judge_measured(struct task_judgement *faster, struct task_ratio ratio) {
@@ -174,7 +185,7 @@ void task_judge_speed(struct task_verdict *verdict, struct task_samples incumben
     if (!incumbent.count || !candidate.count)
         task_judge(faster, TASK_NOT_ASKED, "there is nothing to compare");
     else if (incumbent.modelled && candidate.modelled)
-        judge_modelled(faster, incumbent.us[0], candidate.us[0], candidate.cores);
+        judge_modelled(faster, incumbent, candidate);
     else if (ratio.pairs < FEWEST_PAIRS || isnan(ratio.ratio))
         task_judge(faster, TASK_INCONCLUSIVE,
                    "%zu and %zu samples are too few, %d pairs are needed", incumbent.count,

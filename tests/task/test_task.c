@@ -168,6 +168,22 @@ static void speed_is_yes_no_or_inconclusive(void **state) {
     assert_int_equal(judge((struct task_samples){0}, other), TASK_NOT_ASKED);
 }
 
+/* Times on other numbers of cores are never compared without a word. */
+static void cores_are_told(void **state) {
+    (void)state;
+    const double slow = 100, fast = 80;
+    for (int was = 1; was <= 2; was++)
+        for (int is = 1; is <= 2; is++) {
+            struct task_samples one = {&slow, 1, true, was}, other = {&fast, 1, true, is};
+            struct task_verdict verdict = {0};
+            task_judge_speed(&verdict, one, other);
+            const char *reason = verdict.faster.reason;
+            assert_true(!strstr(reason, "(modelled, two cores)") == (was + is < 4));
+            assert_true(!strstr(reason, "on two cores after 100 µs on one") == (is <= was));
+            assert_true(!strstr(reason, "on one core after 100 µs on two") == (is >= was));
+        }
+}
+
 /* A machine that gets slower while it measures. What drifts is in both of a pair. */
 static void pairs_see_what_drift_hides(void **state) {
     (void)state;
@@ -256,6 +272,7 @@ int main(void) {
         cmocka_unit_test(correct_needs_every_seed),
         cmocka_unit_test(odd_outputs_are_not_credible),
         cmocka_unit_test(faster_than_the_floor_is_not_credible),
+        cmocka_unit_test(cores_are_told),
         cmocka_unit_test(speed_is_yes_no_or_inconclusive),
         cmocka_unit_test(pairs_see_what_drift_hides),
         cmocka_unit_test(the_interval_is_students),

@@ -75,6 +75,10 @@ def kernel(x):
 """
 
 
+# Takes its half of what there is, and launches itself on two cores.
+LAUNCHED = KERNEL + "\n\nkernel = kernel[2]\n"
+
+
 class TwoCores(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="hone_two_cores_")
@@ -136,7 +140,12 @@ class TwoCores(unittest.TestCase):
         self.assertAlmostEqual(json.loads(said)["rows"][0][0], again["latency_us"], places=3)
         self.assertIn("for two cores", self.hone("query", "one", "SELECT 1 FROM Instruction",
                                                  status=1, seeds=()))
-        self.hone("diff", "one", ".", "--lnc", "2", seeds=())
+        self.assertIn("(by the device model)", self.hone("diff", "one", ".", "--lnc", "2",
+                                                         seeds=()))
+        (place / "one" / "one.py").write_text(KERNEL)
+        (place / "one" / "two.py").write_text(LAUNCHED)
+        self.assertIn("2 cores against 1", self.hone("diff", "one/one.py", "one/two.py",
+                                                     "--reference", "reference.py", seeds=()))
 
     def test_agents_ask_about_two_cores(self):
         """A kernel that an agent has not handed in is timed as the session times."""
@@ -154,6 +163,45 @@ class TwoCores(unittest.TestCase):
         self.assertAlmostEqual(agent.tool("what_if", kernel=other)["latency_us"], took, places=2)
         asked = agent.tool("query", kernel=other, sql="SELECT latency_us FROM Metadata")
         self.assertAlmostEqual(asked["rows"][0][0], took, places=3)
+        self.assertEqual(agent.close(), 0)
+
+    def test_a_kernel_on_more_cores_than_the_first_is_no_gain(self):
+        """From the first question on: that waits for the first kernel's numbers."""
+        agent = Agent([HONE, "mcp", ".", "--gate", "auto", "--rounds", "9"], self.env,
+                      cwd=self.folder.name)
+        self.addCleanup(agent.process.kill)
+        tried = agent.tool("evaluate", kernel=LAUNCHED)
+        self.assertEqual(agent.tool("status")["cores"], 1)
+        self.assertEqual((tried["cores"], tried["verdict"]["credible"]), (2, "no"))
+        self.assertIn("launches on 2 cores", tried["verdict"]["credible_why"])
+        self.assertNotIn("vs_incumbent", tried)
+        self.assertIn("hone-candidate-cores", [row["code"] for row in tried["findings"]])
+        checked = agent.tool("check", kernel=LAUNCHED)
+        self.assertEqual(checked["cores"], 2)
+        self.assertIn("hone-candidate-cores", [row["code"] for row in checked["findings"]])
+        same = agent.tool("evaluate", kernel=KERNEL)
+        self.assertEqual((same["cores"], same["vs_incumbent"]), (1, 1))
+        done = agent.tool("submit", title="two cores", kernel=LAUNCHED, wait_s=200)
+        self.assertEqual(done["status"], "failed")
+        self.assertIn("--lnc 2", json.dumps(done))
+        self.assertEqual(agent.close(), 0)
+
+    def test_where_the_first_kernel_has_two_cores_one_is_told(self):
+        """A person allows two cores by a first kernel that launches on them."""
+        (pathlib.Path(self.folder.name) / "kernel.py").write_text(LAUNCHED)
+        self.hone("run", ".", "--rounds", "1", "--proposer", "agents")
+        agent = Agent([HONE, "mcp", ".", "--gate", "auto", "--rounds", "9"], self.env,
+                      cwd=self.folder.name)
+        self.addCleanup(agent.process.kill)
+        tried = agent.tool("evaluate", kernel=KERNEL)
+        self.assertEqual((tried["cores"], tried["incumbent_cores"]), (1, 2))
+        self.assertLess(tried["vs_incumbent"], 1)
+        self.assertEqual(tried["verdict"]["credible"], "yes")
+        done = agent.tool("submit", title="one core", kernel=KERNEL, wait_s=200)
+        self.assertIn("on one core after", done["verdict"]["faster_why"])
+        self.assertEqual(done["verdict"]["faster"], "no")
+        both = LAUNCHED.replace("nl.affine_range(mine)", "range(mine)")
+        self.assertEqual(agent.tool("evaluate", kernel=both)["cores"], 2)
         self.assertEqual(agent.close(), 0)
 
 

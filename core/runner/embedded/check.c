@@ -25,6 +25,7 @@ static void check_with_inputs(struct evaluation *evaluation) {
     if (!evaluation->program || evaluation->diags.errors)
         return;
     evaluation->result.instructions = evaluation->program->instrs.len;
+    evaluation->result.lnc = evaluation->program->cores;
     evaluation->image =
         device_load(evaluation->program, evaluation->generation, &evaluation->diags);
 }

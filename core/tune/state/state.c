@@ -120,6 +120,25 @@ enum tune_precision tune_precision_allowed(const struct tune_state *state) {
     return allowed;
 }
 
+int tune_cores_allowed(const struct tune_state *state) {
+    const struct tune_attempt *first = state->attempts.len ? &state->attempts.at[0] : NULL;
+    if (state->lnc)
+        return state->lnc;
+    return first && first->latency_us > 0 ? MAX_OF(first->lnc, 1) : 0;
+}
+
+bool tune_cores_exceed(const struct tune_state *state, int cores, struct buf *why) {
+    int allowed = tune_cores_allowed(state);
+    if (!allowed || cores <= allowed)
+        return false;
+    buf_printf(why,
+               "it launches on %d cores, and kernels of this session have %d: a time on more cores "
+               "is no gain. Launch it as the first kernel is; for %d cores begin another session "
+               "with --lnc %d",
+               cores, allowed, cores, cores);
+    return true;
+}
+
 const struct tune_attempt *tune_state_attempt(const struct tune_state *state, int id) {
     return id >= 0 && (size_t)id < state->attempts.len ? &state->attempts.at[id] : NULL;
 }

@@ -431,6 +431,12 @@ const char *tune_reference_file(const struct tune_state *state);
 const char *tune_release(const struct tune_state *state);
 /* What the session allows: its precision. Attempts of other classes stay, and do not count. */
 enum tune_precision tune_precision_allowed(const struct tune_state *state);
+/* Physical cores that a kernel of the session may launch on: what the person said (--lnc), else
+ * what the first kernel was measured on. A faster kernel on more of them is no gain that anybody
+ * asked for. 0: not known, the first kernel has not been measured. */
+int tune_cores_allowed(const struct tune_state *state);
+/* Says in *why that a launch on so many is more than that; false: it is not. 0 cores are one. */
+bool tune_cores_exceed(const struct tune_state *state, int cores, struct buf *why);
 /* The fastest attempt of exactly that class that was kept and is not outdated; -1: there is none.
  */
 int tune_best_in(const struct tune_state *state, enum tune_precision precision);

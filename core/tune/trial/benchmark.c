@@ -27,7 +27,7 @@ static void speed_judge(const struct tune_work *work, const struct tune_attempt 
     if (!mine.count)
         mine = (struct task_samples){&own_us, 1, modelled, attempt->lnc};
     if (!theirs.count)
-        theirs = (struct task_samples){&parent_us, 1, modelled, attempt->lnc};
+        theirs = (struct task_samples){&parent_us, 1, modelled, parent ? parent->lnc : 0};
     struct task_verdict verdict = {0};
     task_judge_speed(&verdict, theirs, mine);
     if (attempt->modelled)
@@ -70,6 +70,18 @@ static void floor_judge(struct tune_session *session, int lane,
     tune_verdict_emit(session, lane, attempt->id, &verdict);
 }
 
+/* Where the program was too large to be looked at before it ran, its launch is seen only now. */
+static void cores_judge(struct tune_session *session, int lane,
+                        const struct tune_attempt *attempt) {
+    struct task_verdict verdict = {0};
+    struct buf why = {0};
+    if (tune_cores_exceed(session->state, attempt->lnc, &why)) {
+        task_judge(&verdict.credible, TASK_NO, "%s", why.at);
+        tune_verdict_emit(session, lane, attempt->id, &verdict);
+    }
+    buf_free(&why);
+}
+
 bool tune_not_again(const struct tune_attempt *attempt) {
     const char *why = attempt->verdict.faster_why;
     return why && str_starts(str_of(why), NOT_AGAIN);
@@ -97,6 +109,8 @@ static void benchmark_end(struct tune_session *session, int lane, bool again) {
     const struct tune_attempt *attempt = tune_state_attempt(session->state, id);
     struct tune_work work = tune_work_of(session, lane, TUNE_STEP_BENCHMARK);
     floor_judge(session, lane, attempt);
+    attempt = tune_state_attempt(session->state, id);
+    cores_judge(session, lane, attempt);
     attempt = tune_state_attempt(session->state, id);
     speed_judge(&work, attempt, again);
     attempt = tune_state_attempt(session->state, id);

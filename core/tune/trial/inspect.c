@@ -27,6 +27,7 @@ struct inspection {
     const char *path, *reference, *function, *source, *original;
     const char *device, *release; /* release: NKI on the target; NULL */
     int lnc;                      /* physical cores of a launch; 0: as the file does */
+    int cores;                    /* of the candidate's launch; 0: not known */
     enum nki_precision precision;
     enum tune_precision is; /* what the program shows; with is_known */
     bool is_known;
@@ -119,6 +120,7 @@ static void check_program(struct inspection *own, const struct nki_tree *tree,
         own->facts = mem_alloc(1, sizeof *own->facts);
         nki_facts_find(before, own->facts);
     }
+    own->cores = program ? program->cores : 0;
     if (program && own->facts) {
         struct nki_facts *facts = mem_alloc(1, sizeof *facts);
         nki_facts_find(program, facts);
@@ -220,8 +222,24 @@ static bool tell_class(struct tune_session *session, const struct inspection *ow
                      TUNE_EVENT(PRECISION, precision, .attempt = id, .precision = own->is));
 }
 
+/* At the place where the kernel begins: what launches it may be anywhere. */
+static void judge_cores(const struct tune_session *session, struct inspection *own) {
+    struct buf why = {0};
+    struct diag_list ignored = {0};
+    if (tune_cores_exceed(session->state, own->cores, &why)) {
+        struct nki_tree *tree = nki_parse(own->path, str_of(own->source), &ignored);
+        const struct nki_node *kernel = nki_find_kernel(tree, own->function, &(struct err){0});
+        diag_add(&own->diags, DIAG_ERROR, "hone-candidate-cores", own->path,
+                 kernel ? nki_place_of(tree, kernel->start).line : 1, 1, "%s", why.at);
+        nki_tree_free(tree);
+    }
+    diag_free(&ignored);
+    buf_free(&why);
+}
+
 static void settle(struct tune_session *session, struct inspection *own) {
     struct buf why = {0};
+    judge_cores(session, own);
     if (own->facts && !session->original) {
         session->original = own->facts;
         own->facts = NULL;
