@@ -228,7 +228,8 @@ static void expect(const struct nki_facts *before, const struct nki_facts *after
     for (size_t i = 0; i < diags.all.len; i++)
         buf_printf(&found, "%s%s", i ? " " : "", strrchr(diags.all.at[i].code, '-') + 1);
     if (strcmp(found.at ? found.at : "", codes) != 0)
-        fail_msg("\"%s\", not \"%s\"", found.at ? found.at : "", codes);
+        fail_msg("\"%s\", not \"%s\": %s", found.at ? found.at : "", codes,
+                 diags.all.len ? diags.all.at[0].message : "");
     buf_free(&found);
     diag_free(&diags);
 }
@@ -337,6 +338,71 @@ static void split_products_are_counted(void **state) {
     }
 }
 
+#define WITH(dtype, first, then)                                                      \
+    Y TILE("a", "float32") TILE("b", "float32") TILE("c", "float32") TILE("i", dtype) \
+        LOAD("a", "x") LOAD("b", "w") "    nisa.tensor_scalar(dst=i, data=b, " first  \
+                                      ")\n" then ADD("c", "a", "b") STORE("c")
+#define SCALED "op0=nl.multiply, operand0=32767.0"
+#define BACK "    nisa.tensor_scalar(dst=b, data=i, op0=nl.multiply, operand0=0.00003)\n"
+
+/* Fixed point in 16 bits is as inexact as a short float; truth values are exact. */
+static void short_whole_numbers_are_narrower_where_they_become_floats_again(void **state) {
+    (void)state;
+    static const struct {
+        const char *body, *codes;
+    } rows[] = {
+        {WITH("int16", SCALED, BACK), "precision"},
+        {WITH("int8", SCALED, BACK), "precision"},
+        {WITH("uint8", SCALED, "    nisa.tensor_copy(dst=b, src=i)\n"), "precision"},
+        {WITH("int32", SCALED, BACK), ""},
+        {WITH("int16", SCALED, ""), ""}, /* it stays one */
+        {WITH("uint8", "op0=nl.greater, operand0=0.5",
+              "    nisa.tensor_tensor(dst=b, data1=b, data2=i, op=nl.multiply)\n"),
+         ""},
+        {WITH("uint8", "op0=nl.multiply, operand0=2.0, op1=nl.greater, operand1=0.5", BACK), ""},
+    };
+    struct nki_facts honest = facts_of(fronts[0], HONEST, DTYPE_FLOAT32);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct nki_facts facts = facts_of(fronts[0], rows[i].body, DTYPE_FLOAT32);
+        expect(&honest, &facts, NKI_PRECISION_KEEP, rows[i].codes);
+        expect(&honest, &facts, NKI_PRECISION_ANY, "");
+    }
+}
+
+/* Whatever leads to it: a list in a list, a closure, an iterator, an object. */
+static void what_a_call_keeps_for_the_next_is_found(void **state) {
+    (void)state;
+    static const struct {
+        const char *module, *body, *codes;
+    } rows[] = {
+        {"KEPT = [[]]\n", "    KEPT[0].append(1)\n" HONEST, "global"},
+        {"KEPT = {'a': {}}\n", "    KEPT['a'][0] = 1\n" HONEST, "global"},
+        {"def make():\n    kept = []\n    def keep(v):\n        kept.append(v)\n    return keep\n"
+         "KEEP = make()\n",
+         "    KEEP(1)\n" HONEST, "global"},
+        {"CALLS = iter([1, 2, 3])\n", "    next(CALLS)\n" HONEST, "global"},
+        {"class Kept:\n    n = 0\n", "    Kept.n = 2\n" HONEST, "global"},
+        {"class Box:\n    def __init__(self):\n        self.n = [0]\nBOX = Box()\n",
+         "    BOX.n[0] = 2\n" HONEST, "global"},
+        {"KEPT = []\n", "    for one in (KEPT,):\n        one += [1]\n" HONEST, "global"},
+        /* what is only read, or copied */
+        {"SIZES = [1, 2]\n", "    mine = list(SIZES)\n    mine.append(3)\n" HONEST, ""},
+        {"def scale(f):\n    def by(v):\n        return v * f\n    return by\nTWICE = scale(2)\n",
+         "    n = TWICE(3)\n" HONEST, ""},
+        {"class Box:\n    def __init__(self, n):\n        self.n = n\nBOX = Box(4)\n",
+         "    other = Box(BOX.n)\n    other.n += 1\n" HONEST, ""},
+    };
+    struct nki_facts honest = facts_of(fronts[0], HONEST, DTYPE_FLOAT32);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf front = {0};
+        buf_printf(&front, "%s%s", fronts[0], rows[i].module);
+        struct nki_facts facts = facts_of(front.at, rows[i].body, DTYPE_FLOAT32);
+        expect(&honest, &facts, NKI_PRECISION_KEEP, rows[i].codes);
+        expect(&facts, &facts, NKI_PRECISION_KEEP, ""); /* so did the original */
+        buf_free(&front);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_reaches_past_the_arguments_is_found_in_both_dialects),
@@ -347,6 +413,8 @@ int main(void) {
         cmocka_unit_test(legacy_kernels_are_followed_too),
         cmocka_unit_test(narrower_types_are_found_unless_the_policy_allows_them),
         cmocka_unit_test(split_products_are_counted),
+        cmocka_unit_test(short_whole_numbers_are_narrower_where_they_become_floats_again),
+        cmocka_unit_test(what_a_call_keeps_for_the_next_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,9 +164,29 @@ static bool is_parameter(const struct nki_node *node) {
     return false;
 }
 
+static bool is_tensor(const struct lint *lint, const struct nki_node *node) {
+    return node->kind == NKI_NAME && is_parameter(node) && has_shape(lint, node->name.id);
+}
+
+/* str(x), float(x), id(x): an input as something that a test can look at. */
+static bool asks_input(const struct lint *lint, const struct nki_node *node) {
+    static const char *const asks[] = {"str",   "repr", "format", "bool", "int",
+                                       "float", "hash", "ascii",  "list", "any",
+                                       "all",   "sum",  "min",    "max",  "id"};
+    const struct nki_list *args = node->kind == NKI_CALL ? &node->call.args : NULL;
+    if (!args || !args->len || node->call.func->kind != NKI_NAME || !is_tensor(lint, args->at[0]))
+        return false;
+    for (size_t i = 0; i < COUNT_OF(asks); i++)
+        if (str_is(node->call.func->name.id, asks[i]))
+            return true;
+    return false;
+}
+
 static void check_test(struct lint *lint, const struct nki_node *test) {
     for (uint32_t i = test->id; i <= test->last; i++) {
         const struct nki_node *node = lint->tree->nodes[i];
+        if (asks_input(lint, node))
+            lint_name(lint, LINT_C_CONTENT, node, node->call.args.at[0]->name.id);
         if (node->kind == NKI_COMPARE && is_exact_shape(node))
             lint_name(lint, LINT_C_SHAPE, node, nki_node_text(lint->tree, node));
         if (node->kind != NKI_SUBSCRIPT || node->subscript.value->kind != NKI_NAME)

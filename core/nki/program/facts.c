@@ -26,14 +26,31 @@ static int mantissa(enum dtype dtype) {
     return 0;
 }
 
+/* Bits of a whole number that has fewer than a float32 keeps; 0 for other types. */
+static int short_bits(enum dtype dtype) {
+    return dtype == DTYPE_INT8     ? 7
+           : dtype == DTYPE_UINT8  ? 8
+           : dtype == DTYPE_INT16  ? 15
+           : dtype == DTYPE_UINT16 ? 16
+                                   : 0;
+}
+
 /* ---- following the program ------------------------------------------------------------------ */
+
+/* What a storage holds, for those of short whole numbers: truth values only, or floats that were
+ * rounded: from and to which type, both DTYPE_NONE: none. */
+struct whole {
+    bool other; /* something besides truth values was written */
+    enum dtype from, to;
+};
 
 struct follow {
     const struct nki_program *program;
     struct nki_facts *facts;
-    uint64_t *holds;    /* by storage: inputs that its contents depend on */
-    uint64_t registers; /* of all registers together */
-    uint8_t **written;  /* by output: one bit per element; NULL: not followed */
+    uint64_t *holds;     /* by storage: inputs that its contents depend on */
+    struct whole *whole; /* by storage */
+    uint64_t registers;  /* of all registers together */
+    uint8_t **written;   /* by output: one bit per element; NULL: not followed */
     int64_t runs;
 };
 
@@ -80,10 +97,31 @@ static void widest_note(enum dtype *widest, enum dtype dtype) {
         *widest = dtype;
 }
 
-/* The inputs behind what an instruction reads. Sets *widest to its widest float. */
+/* What an instruction reads. */
+struct reading {
+    enum dtype widest;    /* its widest float */
+    struct whole rounded; /* floats that were rounded to short whole numbers */
+    bool truth;           /* all tiles hold truth values */
+};
+
+static bool is_predicate(const struct nki_instr *instr, size_t i) {
+    const struct nki_op_row *row = nki_op_row((enum nki_op)instr->op);
+    return i < row->n_params && !strcmp(row->params[i].name, "predicate");
+}
+
+static void read_whole(const struct follow *follow, const struct nki_ap *ap, bool predicate,
+                       struct reading *reading) {
+    const struct whole *whole = &follow->whole[ap->storage];
+    reading->truth &= !whole->other && follow->program->storages.at[ap->storage]->input < 0;
+    if (whole->to && short_bits(ap->dtype) && !predicate)
+        reading->rounded = *whole;
+}
+
+/* The inputs behind what an instruction reads. */
 static uint64_t read_operands(struct follow *follow, const struct nki_instr *instr,
-                              enum dtype *widest) {
+                              struct reading *reading) {
     uint64_t held = 0;
+    *reading = (struct reading){.truth = true};
     for (size_t i = 0; i < instr->n_operands; i++) {
         const struct nki_operand *operand = &instr->operands[i];
         bool is_list = operand->kind == NKI_OPERAND_APS;
@@ -96,7 +134,8 @@ static uint64_t read_operands(struct follow *follow, const struct nki_instr *ins
         for (uint32_t k = 0; k < (is_list ? operand->n : 1); k++) {
             const struct nki_ap *ap = is_list ? operand->aps[k] : operand->ap;
             held |= read_ap(follow, ap, instr->loc);
-            widest_note(widest, ap->dtype);
+            widest_note(&reading->widest, ap->dtype);
+            read_whole(follow, ap, is_predicate(instr, i), reading);
         }
     }
     return held;
@@ -195,10 +234,41 @@ static void note_product(struct follow *follow, const struct nki_instr *instr, e
     }
 }
 
+/* Whether an instruction gives truth values: its last operator is a comparison, or there is none
+ * and all that it reads are such. */
+static bool gives_truth(const struct nki_instr *instr, const struct reading *reading) {
+    enum nki_func last = NKI_FUNC_NONE;
+    for (size_t i = 0; i < instr->n_operands; i++)
+        if (instr->operands[i].kind == NKI_OPERAND_FUNC && instr->operands[i].i)
+            last = (enum nki_func)instr->operands[i].i;
+    bool logical = last >= NKI_FUNC_LOGICAL_AND && last <= NKI_FUNC_LOGICAL_NOT;
+    return last == NKI_FUNC_NONE ? reading->truth : logical || nki_func_has(last, 'c');
+}
+
+/* Floats in short whole numbers are less exact once they are floats again; as indices, or as what
+ * the kernel returns, they are what was asked for. */
+static void note_rounding(struct follow *follow, const struct nki_instr *instr,
+                          const struct reading *reading, const struct nki_ap *dst) {
+    struct whole *whole = &follow->whole[dst->storage];
+    int bits = short_bits(dst->dtype);
+    if (gives_truth(instr, reading))
+        return;
+    whole->other = true;
+    if (bits && mantissa(reading->widest) >= bits)
+        *whole = (struct whole){true, reading->widest, dst->dtype};
+    else if (bits && reading->rounded.to)
+        *whole = reading->rounded;
+    if (!mantissa(dst->dtype) || !reading->rounded.to)
+        return;
+    int *line = &follow->facts->cast[reading->rounded.from][reading->rounded.to];
+    if (!*line)
+        *line = MAX_OF(line_of(follow->program, instr->loc), 1);
+}
+
 static void follow_one(struct follow *follow, const struct nki_instr *instr) {
-    enum dtype widest = DTYPE_NONE;
-    uint64_t held = read_operands(follow, instr, &widest);
-    note_product(follow, instr, &widest);
+    struct reading reading;
+    uint64_t held = read_operands(follow, instr, &reading);
+    note_product(follow, instr, &reading.widest);
     for (size_t i = 0; i < instr->n_operands; i++) {
         const struct nki_operand *operand = &instr->operands[i];
         if (!is_result(instr, i))
@@ -207,7 +277,8 @@ static void follow_one(struct follow *follow, const struct nki_instr *instr) {
             follow->registers |= held;
         if (operand->kind != NKI_OPERAND_AP)
             continue;
-        note_cast(follow, widest, operand->ap->dtype, instr->loc);
+        note_cast(follow, reading.widest, operand->ap->dtype, instr->loc);
+        note_rounding(follow, instr, &reading, operand->ap);
         write_operand(follow, instr, i, held);
     }
 }
@@ -220,6 +291,7 @@ static void begin(struct follow *follow) {
     facts->n_outputs = MIN_OF(program->outputs.len, (size_t)NKI_FACT_OUTPUTS);
     follow->holds = mem_alloc(program->storages.len + 1, sizeof *follow->holds);
     follow->written = mem_alloc(facts->n_outputs + 1, sizeof *follow->written);
+    follow->whole = mem_alloc(program->storages.len + 1, sizeof *follow->whole);
     for (size_t i = 0; i < program->storages.len; i++) {
         const struct nki_storage *storage = program->storages.at[i];
         if (storage->input < 0 || storage->input >= 64)
@@ -259,6 +331,7 @@ static void end(struct follow *follow) {
         free(follow->written[i]);
     }
     mem_free_(follow->written);
+    mem_free_(follow->whole);
     mem_free_(follow->holds);
 }
 
@@ -269,6 +342,8 @@ void nki_facts_find(const struct nki_program *program, struct nki_facts *facts) 
     for (size_t i = 0; i < program->instrs.len; i++)
         follow_one(&follow, &program->instrs.at[i]);
     end(&follow);
+    snprintf(facts->kept, sizeof facts->kept, "%s", program->kept ? program->kept : "");
+    facts->kept_line = program->kept_line;
 }
 
 /* ---- a candidate against its original ------------------------------------------------------- */
@@ -338,6 +413,17 @@ static void compare_casts(const struct nki_facts *candidate, const struct nki_fa
                  words[precision], dtype_name(original->narrowest));
 }
 
+/* Python keeps what a file's names hold from one call to the next. */
+static void compare_kept(const struct nki_facts *candidate, const struct nki_facts *original,
+                         const char *file, struct diag_list *diags) {
+    if (*candidate->kept && !*original->kept)
+        diag_add(diags, DIAG_ERROR, "hone-candidate-global", file, MAX_OF(candidate->kept_line, 1),
+                 1,
+                 "a call changes what '%s' holds, and the next call finds it so: what a call "
+                 "computes must follow from its arguments",
+                 candidate->kept);
+}
+
 void nki_facts_check_split(const struct nki_facts *candidate, double needed, const char *file,
                            struct diag_list *diags) {
     double wide = candidate->multiply_adds[0], narrow = candidate->multiply_adds[1];
@@ -357,6 +443,7 @@ void nki_facts_compare(const struct nki_facts *candidate, const struct nki_facts
     for (size_t i = 0; i < candidate->n_outputs && i < original->n_outputs; i++)
         compare_place(candidate, original, i, file, diags);
     compare_reads(candidate, original, file, diags);
+    compare_kept(candidate, original, file, diags);
     if (precision != NKI_PRECISION_ANY)
         compare_casts(candidate, original, precision, file, diags);
     nki_sort_findings(diags, first);

@@ -361,6 +361,9 @@ struct nki_program {
     uint8_t cores; /* physical cores that a launch uses, whose instructions are woven together
                     * (nki_program_weave); 0 and 1: one */
     int n_registers;
+    const char *kept; /* a name of the file whose value the call changed, for the next one to see;
+                       * NULL: none */
+    int kept_line;    /* where the file binds it; 0: not known */
 };
 
 /* ---- rows of the table ---------------------------------------------------------------------- */
@@ -616,19 +619,22 @@ struct nki_facts {
         char name[40];
     } outputs[NKI_FACT_OUTPUTS];
     /* Where a float became narrower, by the type it was and the type it became: the line; 0:
-     * nowhere. */
+     * nowhere. Whole numbers of 8 and 16 bits are narrower, too, where they become floats again. */
     int cast[DTYPE_COUNT][DTYPE_COUNT];
     enum dtype narrowest; /* operand of a matrix product; NONE: there is no product */
     int narrowest_line;
     double multiply_adds[2]; /* of products of float32, and of bfloat16 */
+    char kept[40];           /* as that of the program; "": nothing */
+    int kept_line;
 };
 /* What a candidate may do with the types of numbers: no narrower ones; products of float32 as sums
  * of products of bfloat16; anything that the tolerance takes. */
 enum nki_precision { NKI_PRECISION_KEEP, NKI_PRECISION_SPLIT, NKI_PRECISION_ANY };
 void nki_facts_find(const struct nki_program *program, struct nki_facts *facts);
 /* Compares a candidate with the kernel it comes from. It finds an output that depends on no input
- * or is not written everywhere, an input that is no longer read and types that are narrower than
- * the precision allows. Adds errors with codes "hone-candidate-..." for `file`. */
+ * or is not written everywhere, an input that is no longer read, what is kept for the next call and
+ * types that are narrower than the precision allows. Adds errors with codes "hone-candidate-..."
+ * for `file`. */
 void nki_facts_compare(const struct nki_facts *candidate, const struct nki_facts *original,
                        enum nki_precision precision, const char *file, struct diag_list *diags);
 /* With split: finds products of bfloat16 that are too few to be sums for those of float32. Two for

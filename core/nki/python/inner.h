@@ -99,6 +99,13 @@ struct unit {
     bool started;
 };
 
+/* What a name of a file leads to, at one time. */
+struct held {
+    struct unit *unit;
+    uint32_t slot;
+    uint64_t digest;
+};
+
 struct frame {
     struct frame *outer; /* where the function was defined */
     struct frame *caller;
@@ -243,6 +250,7 @@ struct interp {
     int tries;                 /* > 0: within try, whose handlers decide what an error means */
     struct recovery *recovery; /* all errors are looked for; NULL: the first ends it */
     VEC(struct unit *) units;
+    VEC(struct held) held;
     uint64_t search;     /* the search for a name through `import *` .. */
     int within_search;   /* .. and how many units deep it is */
     struct map interned; /* text -> struct value_str */
@@ -318,6 +326,10 @@ bool import_module(struct interp *in, const struct nki_node *node, struct str pa
 enum flow exec_import(struct interp *in, const struct nki_node *stmt);
 enum flow exec_import_from(struct interp *in, const struct nki_node *stmt);
 bool module_is_unknown(struct value value);
+/* What the names of all files hold before the kernel is called; afterwards, the first name whose
+ * value the call changed becomes program->kept. Python keeps it for the next call. */
+void kept_begin(struct interp *in);
+void kept_end(struct interp *in);
 
 /* interp_name.c */
 bool load_ref(struct interp *in, const struct nki_node *node, struct ref ref, struct value *result);

@@ -99,6 +99,7 @@ void interp_free(struct interp *in) {
     vec_free(&in->scopes);
     vec_free(&in->rounds);
     vec_free(&in->units);
+    vec_free(&in->held);
     vec_free(&in->warned);
     recovery_free(in->recovery);
     map_free(&in->interned);

@@ -3,7 +3,7 @@
  * that cannot be evaluated (a harness needs torch, say) leaves its names without a value. That
  * matters only to a kernel that uses them. An import finds hone's own modules, the API side's, or a
  * file beside the importing one. Otherwise it gives a name that is good for everything except being
- * used. */
+ * used. What a call of the kernel leaves changed in a file is found at the end. */
 #include "nki/syntax/syntax.h"
 #include "nki/python/inner.h"
 
@@ -316,4 +316,134 @@ enum flow exec_import_from(struct interp *in, const struct nki_node *stmt) {
             return FLOW_ERROR;
     }
     return FLOW_NEXT;
+}
+
+/* ---- what a call leaves changed ------------------------------------------------------------- */
+
+#define KEPT_DEPTH 16     /* of values in values */
+#define KEPT_VALUES 20000 /* of one name */
+
+/* A digest of all that a name leads to: contents, and which objects they are. */
+struct digest {
+    uint64_t sum;
+    int left, depth;
+};
+
+static void digest_add(struct digest *digest, uint64_t number) {
+    digest->sum = (digest->sum ^ number) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
+}
+
+static void digest_pointer(struct digest *digest, const void *pointer) {
+    digest_add(digest, (uint64_t)(uintptr_t)pointer);
+}
+
+static void digest_value(struct digest *digest, struct value value);
+
+static void digest_values(struct digest *digest, const struct value *values, size_t count) {
+    digest_add(digest, count);
+    for (size_t i = 0; i < count; i++)
+        digest_value(digest, values[i]);
+}
+
+static void digest_attrs(struct digest *digest, const struct attrs *attrs) {
+    digest_add(digest, attrs->len);
+    for (uint32_t i = 0; i < attrs->len; i++) {
+        digest_pointer(digest, attrs->at[i].name);
+        digest_value(digest, attrs->at[i].value);
+    }
+}
+
+static void digest_dict(struct digest *digest, const struct value_dict *dict) {
+    digest_add(digest, dict->pairs.len);
+    for (size_t i = 0; i < dict->pairs.len; i++) {
+        digest_value(digest, dict->pairs.at[i].key);
+        digest_value(digest, dict->pairs.at[i].value);
+    }
+}
+
+/* With what it closes over, and its default values. */
+static void digest_function(struct digest *digest, const struct value_function *function) {
+    digest_pointer(digest, function);
+    if (function->defaults)
+        digest_values(digest, function->defaults, function->scope->n_params);
+    for (const struct frame *at = function->closure; at && at->scope->kind == SCOPE_FUNCTION;
+         at = at->outer)
+        digest_values(digest, at->slots, at->scope->slot_names.len);
+}
+
+static void digest_plain(struct digest *digest, struct value value) {
+    switch (value.kind) {
+    case VALUE_NONE: break;
+    case VALUE_BOOL: digest_add(digest, value.b); break;
+    case VALUE_STR:
+        for (size_t i = 0; i < value.str->len; i++)
+            digest_add(digest, (unsigned char)value.str->at[i]);
+        break;
+    default: digest_add(digest, (uint64_t)value.i); break; /* a number, or which object it is */
+    }
+}
+
+static void digest_value(struct digest *digest, struct value value) {
+    if (digest->left <= 0 || digest->depth > KEPT_DEPTH)
+        return;
+    digest->left--;
+    digest->depth++;
+    digest_add(digest, value.kind);
+    switch (value.kind) {
+    case VALUE_KIND_COUNT: break; /* it has no value */
+    case VALUE_TUPLE:
+    case VALUE_LIST: digest_values(digest, value.seq->items.at, value.seq->items.len); break;
+    case VALUE_DICT: digest_dict(digest, value.dict); break;
+    case VALUE_FUNCTION: digest_function(digest, value.function); break;
+    case VALUE_CLASS: digest_attrs(digest, &value.cls->attrs); break;
+    case VALUE_OBJECT:
+        digest_attrs(digest, &value.object->attrs);
+        digest_value(digest, value.object->inner);
+        break;
+    case VALUE_BOUND:
+        digest_value(digest, value.bound->self);
+        digest_value(digest, value.bound->callee);
+        break;
+    default: digest_plain(digest, value); break;
+    }
+    digest->depth--;
+}
+
+static uint64_t digest_of(struct value value) {
+    struct digest digest = {.left = KEPT_VALUES};
+    digest_value(&digest, value);
+    return digest.sum;
+}
+
+/* Names without a value may be builtins, which get theirs when they are first used. */
+void kept_begin(struct interp *in) {
+    for (size_t i = 0; i < in->units.len; i++) {
+        struct unit *unit = in->units.at[i];
+        for (size_t slot = 0; slot < unit->globals.len; slot++)
+            if (!is_unset(unit->globals.at[slot]))
+                *vec_push(&in->held) =
+                    (struct held){unit, (uint32_t)slot, digest_of(unit->globals.at[slot])};
+    }
+}
+
+/* Where the module binds the name first; 0: nowhere in a plain way. */
+static int line_of_name(const struct nki_tree *tree, struct str name) {
+    for (uint32_t i = 0; i < tree->n_nodes; i++) {
+        const struct nki_node *node = tree->nodes[i];
+        if (node->kind == NKI_NAME && node->context == NKI_STORE && str_equal(node->name.id, name))
+            return nki_place_of(tree, node->start).line;
+    }
+    return 0;
+}
+
+void kept_end(struct interp *in) {
+    struct nki_program *program = in->program;
+    for (size_t i = 0; i < in->held.len && !program->kept; i++) {
+        const struct held *held = &in->held.at[i];
+        struct str name = held->unit->scope->slot_names.at[held->slot];
+        if (digest_of(held->unit->globals.at[held->slot]) == held->digest)
+            continue;
+        program->kept = arena_strndup(program->arena, name.at, name.len);
+        program->kept_line = held->unit->tree == in->tree ? line_of_name(in->tree, name) : 0;
+    }
 }

@@ -279,8 +279,12 @@ static bool specialise(struct interp *in) {
         return false;
     in->frame = frame_new(in, unit->scope, NULL);
     in->frame->site = -1;
-    return find_kernel(in, unit, &function, &callee) && take_launcher(in, function, &callee) &&
-           run_kernel(in, function, callee);
+    kept_begin(in);
+    if (!find_kernel(in, unit, &function, &callee) || !take_launcher(in, function, &callee) ||
+        !run_kernel(in, function, callee))
+        return false;
+    kept_end(in);
+    return true;
 }
 
 static bool ends_early(const struct interp *in) {
