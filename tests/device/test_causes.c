@@ -498,6 +498,21 @@ static void room_and_tiles_are_told(void **unused) {
     unload(&l);
 }
 
+static void changes_that_bring_nothing_share_a_line(void **unused) {
+    (void)unused;
+    struct device_causes causes = {.latency_us = 100, .fitted = NAN};
+    struct buf text = {0};
+    *vec_push(&causes.ifs) = (struct device_what_if){"line 9 on GpSimd", 90};
+    *vec_push(&causes.ifs) = (struct device_what_if){"line 7 on Scalar", 99.8};
+    *vec_push(&causes.ifs) = (struct device_what_if){"with room on chip for everything", 100};
+    device_causes_print(&causes, &text);
+    assert_non_null(strstr(text.at, "timed changes:\n  line 9 on GpSimd: 90 us (-10.0)\n"
+                                    "  no gain: line 7 on Scalar; with room on chip for "
+                                    "everything\n"));
+    buf_free(&text);
+    vec_free(&causes.ifs);
+}
+
 static void another_engine_is_timed_as_if_written(void **unused) {
     (void)unused;
     a_change_is_timed_as(chain, chain_scalar, "line 13 tensor_scalar on Scalar instead of Vector");
@@ -547,6 +562,7 @@ int main(void) {
         cmocka_unit_test(joined_transfers_are_timed_as_if_written),
         cmocka_unit_test(another_engine_is_timed_as_if_written),
         cmocka_unit_test(room_and_tiles_are_told),
+        cmocka_unit_test(changes_that_bring_nothing_share_a_line),
         cmocka_unit_test(what_the_compiler_does_is_told),
     };
     cmocka_set_test_filter(getenv("HONE_TEST"));
