@@ -490,8 +490,10 @@ static const struct cli_option docs_options[] = {
      "documents the name. Default: all.",
      false},
     {"device", "NAME", "trn1|trn2|trn3", "Whose costs are told. Default: trn2.", false},
-    {"example", "DIALECT", "current|older",
-     "Print only the example of NAME, a file that hone sim evaluates.", false},
+    {"example", "DIALECT", "current|legacy|older",
+     "Print only the example of NAME, a file that hone sim evaluates. legacy and older are the "
+     "same: neuronxcc.nki.",
+     false},
     OPTION_JSON,
     OPTIONS_END,
 };

@@ -215,6 +215,19 @@ static void print_steps(const struct migrating *m, bool asks) {
     }
 }
 
+/* Each on a line of its own; a line break within what is said would be shown as a mark. */
+static void print_errors(const struct migrating *m) {
+    cli_say(stderr, "NOT accepted for NKI %s (by lines of what it would become):\n", m->to);
+    for (size_t i = 0; i < m->checked.diagnostics.all.len; i++) {
+        struct buf text = {0};
+        if (m->checked.diagnostics.all.at[i].severity != DIAG_ERROR)
+            continue;
+        diag_print(&m->checked.diagnostics.all.at[i], &text);
+        cli_say(stderr, "  %s\n", text.at);
+        buf_free(&text);
+    }
+}
+
 static void print_text(const struct migrating *m) {
     struct buf text = {0};
     size_t done = m->made.steps.len - m->made.questions;
@@ -227,15 +240,10 @@ static void print_text(const struct migrating *m) {
     cli_say(stderr, "from NKI %s to %s: %zu change%s, %zu question%s\n", m->made.from, m->to, done,
             PLURAL(done), m->made.questions, PLURAL(m->made.questions));
     print_steps(m, true);
-    if (is_accepted(m)) {
+    if (is_accepted(m))
         cli_say(stderr, "accepted for NKI %s\n", m->to);
-    } else {
-        cli_say(stderr, "NOT accepted for NKI %s:\n", m->to);
-        for (size_t i = 0; i < m->checked.diagnostics.all.len; i++)
-            if (m->checked.diagnostics.all.at[i].severity == DIAG_ERROR)
-                diag_print(&m->checked.diagnostics.all.at[i], &text), buf_putc(&text, '\n');
-        cli_say(stderr, "%s", text.at ? text.at : "");
-    }
+    else
+        print_errors(m);
     if (m->compared && m->identical)
         cli_say(stderr, "numbers are identical on %zu seed%s\n", m->seeds, PLURAL(m->seeds));
     else if (m->difference.len)

@@ -75,7 +75,7 @@ static int print_example(const struct cli *cli, const struct docs_page *page) {
     struct buf file = {0};
     struct err err = {0};
     bool has = docs_example(
-        page, !strcmp(dialect, "older") ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT, &file);
+        page, strcmp(dialect, "current") ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT, &file);
     if (has)
         fputs(file.at, stdout);
     else

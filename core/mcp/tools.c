@@ -139,6 +139,19 @@ static bool is_of_kind(const cJSON *value, enum mcp_kind kind) {
     }
 }
 
+/* An agent that guessed a name reads here what it could have given. */
+static bool refuse_unknown(int tool, const char *name, struct err *err) {
+    struct buf takes = {0};
+    for (size_t i = 0; i < COUNT_OF(arguments); i++)
+        if (arguments[i].tool == tool)
+            buf_printf(&takes, "%s%s%s", takes.len ? ", " : "", arguments[i].name,
+                       arguments[i].needed ? " (needed)" : "");
+    err_set(err, ERR_USAGE, "%s takes no \"%.60s\"; it takes %s", tools[tool].name, name,
+            takes.len ? takes.at : "nothing");
+    buf_free(&takes);
+    return false;
+}
+
 static bool argument_check(int tool, const cJSON *value, struct err *err) {
     static const char *const words[] = {[MCP_TEXT] = "a text",
                                         [MCP_WHOLE] = "a whole number",
@@ -147,8 +160,7 @@ static bool argument_check(int tool, const cJSON *value, struct err *err) {
                                         [MCP_TEXTS] = "a list of texts"};
     const struct argument *argument = argument_find(tool, value->string);
     if (!argument)
-        return err_set(err, ERR_USAGE, "%s takes no \"%.60s\"; tools/list says what it takes",
-                       tools[tool].name, value->string);
+        return refuse_unknown(tool, value->string, err);
     if (!is_of_kind(value, argument->kind))
         return err_set(err, ERR_USAGE, "%s: \"%s\" must be %s", tools[tool].name, argument->name,
                        words[argument->kind]);
@@ -208,6 +220,13 @@ static const char *never_first(const struct mcp_call *call) {
                               : "the session waits for a person";
 }
 
+bool mcp_tool_awaits_first(struct mcp_call *call) {
+    const struct tune_state *state = mcp_state(call);
+    bool here = !state->target || !strcmp(state->target, "sim");
+    call->waits_first = here && state->incumbent < 0 && !never_first(call);
+    return call->waits_first;
+}
+
 void mcp_tool_go_on(struct mcp_call *call) {
     const char *why = call->tool->first ? never_first(call) : NULL;
     call->waits_first = call->tool->first && mcp_state(call)->incumbent < 0 && !why;
@@ -220,13 +239,6 @@ void mcp_tool_go_on(struct mcp_call *call) {
                         call->tool->name, why);
     else
         call->tool->run(call);
-bool mcp_tool_awaits_first(struct mcp_call *call) {
-    const struct tune_state *state = mcp_state(call);
-    bool here = !state->target || !strcmp(state->target, "sim");
-    call->waits_first = here && state->incumbent < 0 && !never_first(call);
-    return call->waits_first;
-}
-
 }
 
 void mcp_tool_call(struct mcp_call *call) {

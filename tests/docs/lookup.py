@@ -35,7 +35,8 @@ class Lookup(unittest.TestCase):
     def test_an_example_is_a_file_that_hone_evaluates(self):
         page = json.loads(docs("nisa.bn_aggr", "--json").stdout)[0]
         with tempfile.TemporaryDirectory() as folder:
-            for dialect, key in ("current", "current"), ("older", "legacy"):
+            for dialect, key in (("current", "current"), ("older", "legacy"),
+                                 ("legacy", "legacy")):
                 kernel = pathlib.Path(folder, dialect + ".py")
                 kernel.write_text(docs("nisa.bn_aggr", "--example", dialect).stdout)
                 self.assertEqual(kernel.read_text(), page[key]["example"])
