@@ -536,6 +536,28 @@ static void a_plan_that_was_closed_is_asked_for_once_more(void **unused) {
     end(&scripted);
 }
 
+static bool is_logged(const struct tune_state *state, const char *text) {
+    for (size_t i = 0; i < state->logs.len; i++)
+        if (!strcmp(state->logs.at[i].text, text))
+            return true;
+    return false;
+}
+
+static void a_closed_plan_beside_a_new_one_is_left_out_with_the_reason(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    begin(&scripted,
+          PLAN("one") PLAN("one") "---\ntitle: plan two\nwhat: change number two\n" EDIT(
+              "# latency 1000", "# latency 1100") EDIT("# latency 1000", "# latency 700"));
+    scripted.fake.options.rounds = 2;
+    run(&scripted);
+    const struct tune_state *state = fake_state(&scripted.fake);
+    assert_string_equal(state->attempts.at[2].plan.title, "plan two");
+    assert_true(is_logged(
+        state, "left out: \"plan one\" was tried and closed already (attempt 1: revert)"));
+    end(&scripted);
+}
+
 static void the_roles_say_who_is_asked(void **unused) {
     (void)unused;
     struct scripted scripted;
@@ -736,6 +758,7 @@ int main(void) {
         cmocka_unit_test(a_question_that_is_held_is_looked_at_and_edited_first),
         cmocka_unit_test(a_held_question_can_be_given_up),
         cmocka_unit_test(a_plan_that_was_closed_is_asked_for_once_more),
+        cmocka_unit_test(a_closed_plan_beside_a_new_one_is_left_out_with_the_reason),
         cmocka_unit_test(the_roles_say_who_is_asked),
         cmocka_unit_test(strategies_are_offered_and_counted),
         cmocka_unit_test(a_sweep_costs_one_question),
