@@ -92,7 +92,7 @@ def run_script(skill):
         (task / "reference.py").write_text(REFERENCE)
         if skill.name != "hone-write-kernel":
             (task / "kernel.py").write_text(KERNEL)
-        return subprocess.run(["bash", "-e", "-c", script_of(skill)], cwd=folder, timeout=100,
+        return subprocess.run(["bash", "-e", "-c", script_of(skill)], cwd=folder, timeout=400,
                               env=environment(folder), stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True)
 
