@@ -102,13 +102,14 @@ void cli_print_version(struct buf *out) {
     char pcre[64] = "";
     pcre2_config(PCRE2_CONFIG_VERSION, pcre);
     unsigned xxhash = XXH_versionNumber();
+    struct str blas = str_trim(str_of(OPENBLAS_VERSION)); /* " OpenBLAS 0.3.21 " */
     buf_printf(out, "hone %s (%s)\n", HONE_VERSION, HONE_COMMIT);
-    buf_printf(out, "ncurses %s, libcurl %s, cJSON %s, libssh2 %s, PCRE2 %.*s,\n", HONE_CURSES,
-               curl_version_info(CURLVERSION_NOW)->version, cJSON_Version(), libssh2_version(0),
-               (int)strcspn(pcre, " "), pcre);
-    buf_printf(out, "SQLite %s, libuv %s, xxHash %u.%u.%u, %.*s\n", sqlite3_libversion(),
-               uv_version_string(), xxhash / 10000, xxhash / 100 % 100, xxhash % 100,
-               (int)strcspn(openblas_get_config(), "N"), openblas_get_config());
+    buf_printf(out, "ncurses %s, cJSON %s, PCRE2 %.*s, SQLite %s, libuv %s, xxHash %u.%u.%u;\n",
+               HONE_CURSES, cJSON_Version(), (int)strcspn(pcre, " "), pcre, sqlite3_libversion(),
+               uv_version_string(), xxhash / 10000, xxhash / 100 % 100, xxhash % 100);
+    /* Those that are loaded when they are needed would take most of the time of this command. */
+    buf_printf(out, "built for libcurl %s, libssh2 %s, " STR_FMT "\n", LIBCURL_VERSION,
+               LIBSSH2_VERSION, STR_ARG(blas));
 }
 
 int cli_help(const struct cli *cli) {

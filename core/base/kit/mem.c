@@ -7,10 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; an older one refuses it, and nothing is lost */
+#endif
+#endif
+
 #define ARENA_FIRST_BLOCK (64u << 10)
 #define ARENA_LARGEST_STEP (8u << 20)
 #define ARENA_KEPT_BLOCK (1u << 20) /* what a reset keeps */
 #define ARENA_ALIGN 16u
+#define ARENA_LEAST_AHEAD (16u << 10)
+#define ARENA_MOST_AHEAD (256u << 10)
+#define PAGE ((uintptr_t)4096)
 
 static CC_NORETURN void out_of_memory(void) {
     static const char text[] = "hone: out of memory\n";
@@ -65,7 +75,7 @@ void *vec_grow_(void *at, size_t *cap, size_t need, size_t size) {
 
 struct block {
     struct block *previous;
-    size_t size, used;
+    size_t size, used, ready; /* pages up to `ready` were asked for */
     _Alignas(16) unsigned char data[];
 };
 
@@ -85,8 +95,25 @@ static struct block *block_new(struct block *previous, size_t size) {
         out_of_memory();
     block->previous = previous;
     block->size = size;
-    block->used = 0;
+    block->used = block->ready = 0;
     return block;
+}
+
+/* Asks the system for the next pages of a block in one go, as many as are in use already. A page at
+ * a time costs a fault each, 14 us under a hypervisor against 1 us here: they were half the time of
+ * checking a kernel. */
+static void pages_ahead(struct block *block) {
+#ifdef __linux__
+    size_t more = MIN_OF(MAX_OF(block->used, (size_t)ARENA_LEAST_AHEAD), (size_t)ARENA_MOST_AHEAD);
+    size_t end = MIN_OF(block->used + more, block->size);
+    uintptr_t from = ((uintptr_t)block->data + block->ready) & ~(PAGE - 1);
+    uintptr_t to = ((uintptr_t)block->data + end) & ~(PAGE - 1);
+    if (block->used > ARENA_LEAST_AHEAD / 2 && to > from)
+        (void)madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+    block->ready = end;
+#else
+    block->ready = block->size;
+#endif
 }
 
 struct arena *arena_new(void) {
@@ -145,6 +172,8 @@ static void *take(struct arena *arena, size_t count, size_t size, size_t *taken)
     block->used += bytes;
     arena->bytes += bytes;
     *taken = bytes;
+    if (block->used > block->ready)
+        pages_ahead(block);
     return memory;
 }
 
