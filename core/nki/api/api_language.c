@@ -421,6 +421,25 @@ static bool nl_spmd_dim(struct interp *in, const struct call *call, struct value
     return true;
 }
 
+/* Programs of the older dialect's launches run one after the other here, so none of them has the
+ * others' tiles. Over a launch of one program the sum is the tile itself. */
+static bool nl_all_reduce(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[7];
+    const struct tensor *x;
+    struct api_op op = {.in = in, .node = call->node, .func = NKI_FUNC_COPY};
+    if (!api_bind(in, call,
+                  "x, op, program_axes, *, dtype=None, mask=None, parallel_reduce=True, "
+                  "asynchronous=False",
+                  v) ||
+        !api_want_tensor(in, call->node, "x of nl.all_reduce", v[0], &x))
+        return false;
+    const int *grid = interp_grid(in);
+    if (MAX_OF(grid[0], 1) * MAX_OF(grid[1], 1) * MAX_OF(grid[2], 1) > 1)
+        return interp_error(in, call->node, "hone-gap",
+                            "hone does not reduce over the programs of a launch (nl.all_reduce)");
+    return read_options(&op, v[3], v[4]) && api_lower_unary(&op, v[0], result);
+}
+
 /* ---- names ---------------------------------------------------------------------------------- */
 
 #define FUNC_DATA(func) ((const void *)(uintptr_t)(func))
@@ -450,6 +469,7 @@ static const struct value_native natives[] = {
     {"nl.arange", nl_arange, NULL},
     {"nl.static_cast", nl_cast, NULL},
     {"nl.loop_reduce", api_loop_reduce, NULL},
+    {"nl.all_reduce", nl_all_reduce, NULL},
     {"nl.sum", nl_reduce, FUNC_DATA(NKI_FUNC_ADD)},
     {"nl.max", nl_reduce, FUNC_DATA(NKI_FUNC_MAXIMUM)},
     {"nl.min", nl_reduce, FUNC_DATA(NKI_FUNC_MINIMUM)},

@@ -25,6 +25,16 @@ static void parameters_free(struct parameters *parameters) {
     buf_free(&parameters->others);
 }
 
+/* The elementwise functions of nki.language take the same, each as the others. nl.copy takes what
+ * its release's pages do not list. */
+static bool elementwise_parameters(struct str member, struct parameters *out) {
+    enum nki_func func = nki_func_find(member);
+    if (func == NKI_FUNC_NONE || func == NKI_FUNC_COPY)
+        return false;
+    buf_printf(&out->own, "x, %sdtype=None, mask=None", nki_func_has(func, 'b') ? "y, " : "");
+    return true;
+}
+
 static bool parameters_of(const struct lint *lint, struct str name, struct parameters *out) {
     enum nki_op op = str_starts(name, "nisa.") ? nki_op_find(name) : NKI_OP_COUNT;
     if (op != NKI_OP_COUNT && nki_op_is_called(op)) {
@@ -39,7 +49,8 @@ static bool parameters_of(const struct lint *lint, struct str name, struct param
             buf_puts(&out->own, parameters);
             return true;
         }
-    return false;
+    return str_starts(name, "nl.") &&
+           elementwise_parameters((struct str){name.at + 3, name.len - 3}, out);
 }
 
 static bool is_name_char(char c) {
