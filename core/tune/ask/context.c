@@ -435,10 +435,6 @@ bool tune_closed_takes(const struct tune_closed *closed, const char *key) {
     return false;
 }
 
-bool tune_context_is_closed(const struct tune_context *context, const char *key) {
-    return tune_context_closed_how(context, key) != NULL;
-}
-
 const char *tune_context_closed_how(const struct tune_context *context, const char *key) {
     for (size_t i = 0; key && i < context->closed.len; i++)
         if (tune_closed_takes(&context->closed.at[i], key))

@@ -69,8 +69,7 @@ bool tune_context_has_experience(const struct tune_state *state, size_t index);
  * code; then the directions that other agents closed. Appended; nothing when there are none. */
 void tune_context_memory(const struct tune_state *state, struct buf *out);
 void tune_context_closed(const struct tune_state *state, struct buf *out);
-bool tune_context_is_closed(const struct tune_context *context, const char *key);
-/* How a direction was closed: "attempt 3: revert". */
+/* How a direction was closed: "attempt 3: revert"; NULL: it is open. */
 const char *tune_context_closed_how(const struct tune_context *context, const char *key);
 
 #endif
