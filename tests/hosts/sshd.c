@@ -55,17 +55,26 @@ static void write_entry(const struct sshd *sshd) {
     buf_free(&text);
 }
 
+/* SHLVL keeps bash from reading the login user's .bashrc. Of several lines with SetEnv sshd takes
+ * the first one alone. */
+static void write_environment(const struct sshd_options *options, struct buf *text) {
+    static const char command[] = "SetEnv ";
+    const char *config = options->config ? options->config : "";
+    const char *there = strstr(config, command);
+    const char *behind = there ? there + strlen(command) : config;
+    buf_add(text, config, (size_t)(there ? there - config : 0));
+    buf_printf(text, "%sSHLVL=2%s%s\n", command, there ? " " : "\n", behind);
+}
+
 static void write_config(const struct sshd *sshd, const struct sshd_options *options) {
     struct buf text = {0};
     struct str rest = str_of(sshd->host_keys), kind;
-    if (options->config)
-        buf_printf(&text, "%s\n", options->config);
+    write_environment(options, &text);
     buf_printf(&text, "ListenAddress %s\nPidFile none\n", sshd->listen);
     while (str_next(&rest, ' ', &kind))
         buf_printf(&text, "HostKey %s/host_" STR_FMT "\n", sshd->folder, STR_ARG(kind));
     buf_printf(&text,
                "AuthorizedKeysFile %s/authorized_keys\n"
-               "SetEnv SHLVL=2\n" /* keeps bash from reading the login user's .bashrc */
                "StrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\n"
                "LogLevel VERBOSE\nPrintMotd no\nUseDNS no\nMaxStartups 200\n"
                "Subsystem sftp %s\n",
