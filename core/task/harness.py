@@ -4,7 +4,7 @@
 Requests come as JSON lines on stdin, answers go as JSON lines to what was stdout at the start; what
 the reference itself prints goes to stderr. Standard library and numpy only. The remote runner
 imports this file for the same inputs and the same comparison; then it has no channel of its own.
-hone starts it with outline.py, record/ and a call of main() after it."""
+hone starts it with outline.py, record/, main.py and a call of main() after it."""
 
 import dataclasses
 import enum
@@ -797,11 +797,3 @@ def serve(reference, request):
         answer(id=request["id"], ok=False, kind=kind, line=line,
                text=f"{name}:{line}: {type(problem).__name__}: {problem}" if line
                else f"{type(problem).__name__}: {problem}")
-
-
-def main():
-    answer(ready=True, python=sys.version.split()[0], numpy=np.__version__)
-    reference = Reference(sys.argv[1])
-    for line in CHANNEL.requests:
-        HELD.release()
-        serve(reference, json.loads(line))

@@ -312,9 +312,9 @@ static void watch(void *data) {
 
 void python_program(struct buf *out) {
     static const char *const parts[] = {
-        "harness.py",          "outline.py",     "record/arrays.py", "record/operations.py",
-        "record/functions.py", "record/fold.py", "record/graph.py",  "record/tensors.py",
-        "record/work.py",      "record/steps.py"};
+        "harness.py",          "outline.py",      "record/arrays.py", "record/operations.py",
+        "record/functions.py", "record/fold.py",  "record/graph.py",  "record/tensors.py",
+        "record/work.py",      "record/steps.py", "main.py"};
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         char path[64];
         snprintf(path, sizeof path, "core/task/%s", parts[i]);

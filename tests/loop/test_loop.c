@@ -14,7 +14,7 @@
 #include "loop/loop.h"
 #include "loop/testing.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 60000
 
 /* What a child said and how it ended. */
 struct record {

@@ -62,7 +62,7 @@ class Cores(common.HostCase):
             self.assertEqual(json.load(file), {"minClientLockingVersion": 2})
 
     def test_a_lock_is_seen_by_others_while_it_is_held(self):
-        job = self.cores_job("a", seconds=1.0)
+        job = self.cores_job("a", seconds=6.0)  # each question takes a second on a slow machine
         self.call("start", job)
         wait_for(lambda: self.entries(), "the core")
         held = self.locks()["physical_neuron_cores_lock_timeout"]

@@ -7,7 +7,7 @@
 #include "loop/testing.h"
 #include "runner/runner.h"
 
-#define PATIENCE_MS 30000
+#define PATIENCE_MS 90000
 
 /* ---------------------------------------------------------------------------------------- jobs */
 

@@ -16,7 +16,7 @@
 
 #include "base/base.h"
 
-#define LIMIT_MS 20000
+#define LIMIT_MS 60000
 
 struct terminal {
     pid_t pid;

@@ -17,7 +17,7 @@
 #include "hosts/slurm.h"
 #include "target/target.h"
 
-#define PATIENCE_MS 60000
+#define PATIENCE_MS 120000
 #define LOOK_MS 20
 
 struct scene {

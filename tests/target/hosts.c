@@ -16,7 +16,7 @@
 #include "hosts/lab.h"
 #include "target/target.h"
 
-#define PATIENCE_MS 100000
+#define PATIENCE_MS 200000
 #define LINES 100000
 
 struct heard {

@@ -8,7 +8,7 @@
 #include "target/double.h"
 #include "target/target.h"
 
-#define PATIENCE_MS 60000
+#define PATIENCE_MS 180000
 
 struct heard {
     struct loop *loop;

@@ -6,7 +6,7 @@
 #include "loop/testing.h"
 #include "target/target.h"
 
-#define PATIENCE_MS 30000
+#define PATIENCE_MS 90000
 
 struct outcome {
     struct err failure;

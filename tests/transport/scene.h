@@ -7,7 +7,7 @@
 #include "hosts/lab.h"
 #include "transport/transport.h"
 
-#define SCENE_PATIENCE_MS 40000
+#define SCENE_PATIENCE_MS 120000
 #define SCENE_HOST "trn"
 
 struct scene {

@@ -14,7 +14,7 @@
 
 #include "transport/client/own.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 60000
 
 /* The transport has a way of its own, which carries only the mux. */
 struct stage {

@@ -10,7 +10,7 @@
 
 #include "transport/wire/inner.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 60000
 
 static const char *const shells[] = {
     "/bin/sh",      "/bin/bash",     "/usr/bin/zsh",  "/bin/zsh", "/usr/bin/fish",

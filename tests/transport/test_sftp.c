@@ -13,7 +13,7 @@
 
 #include "transport/wire/sftp.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 60000
 #define MOST_FILES 8
 
 struct stored {

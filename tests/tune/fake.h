@@ -389,7 +389,7 @@ static const struct tune_state *fake_state(const struct fake *fake) {
 
 /* Serves the loop until the session waits for a person or has stopped. */
 static CC_UNUSED void fake_settle(struct fake *fake) {
-    assert_true(loop_run_until_idle(fake->loop, 20000));
+    assert_true(loop_run_until_idle(fake->loop, 60000));
     if (fake_state(fake)->trouble)
         fail_msg("%s", fake_state(fake)->trouble);
     assert_false(tune_session_is_busy(fake->session));
