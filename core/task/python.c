@@ -319,6 +319,8 @@ void python_program(struct buf *out) {
         char path[64];
         snprintf(path, sizeof path, "core/task/%s", parts[i]);
         struct str part = embed_find(path);
+        if (!part.len)
+            HONE_BUG("a part of the harness is not in the program");
         buf_printf(out, STR_FMT "\n", STR_ARG(part));
     }
     buf_puts(out, "main()\n");
