@@ -173,8 +173,7 @@ static const struct tile *same_tile(const struct rows *rows, const struct leaf *
     return NULL;
 }
 
-/* ---- parts of one array that lie some columns apart -------------------------------------------
- */
+/* ---- parts of one array that lie some columns apart ------------------------------------------ */
 
 #define MOST_SHIFT 64 /* columns that a tile is wider for their sake */
 
@@ -277,8 +276,7 @@ static bool load_shifted(struct rows *rows, const struct leaf *leaf, struct tile
     return true;
 }
 
-/* ---- loads ------------------------------------------------------------------------------------
- */
+/* ---- loads --------------------------------------------------------------------------------- */
 
 void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
     struct writer *w = rows->writer;

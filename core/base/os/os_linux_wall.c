@@ -488,7 +488,7 @@ static bool enter_namespaces(const struct wall *wall) {
      * it. */
     bool ok = make_root(wall);
     prctl(PR_SET_DUMPABLE, 0);
-    return ok && go_on_as_child() && os_limit_processes(wall_processes());
+    return ok && go_on_as_child() && os_limit_processes(wall_processes_most());
 }
 
 /* -------------------------------------------------------------------------------------- levels */

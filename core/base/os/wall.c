@@ -69,6 +69,10 @@ unsigned wall_processes(void) {
     return 128 + 32 * (unsigned)os_cpu_count();
 }
 
+unsigned wall_processes_most(void) {
+    return 512 + wall_processes();
+}
+
 struct wall *wall_new(void) {
     struct wall *wall = mem_alloc(1, sizeof *wall);
     wall->here = getcwd(NULL, 0);

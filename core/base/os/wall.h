@@ -50,6 +50,9 @@ struct wall {
 /* How many processes and threads there may be behind a wall. Libraries start some for each
  * processor. */
 unsigned wall_processes(void);
+/* What the system's own limit behind a wall with namespaces is set to. Before Linux 5.14 it counts
+ * the user's processes and threads outside, too (commit 21d1c5e386bc): there is room for those. */
+unsigned wall_processes_most(void);
 
 /* A wall that shows what every program needs of the system. Its level is none until wall_choose. */
 struct wall *wall_new(void) CC_MUST_USE;

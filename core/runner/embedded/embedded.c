@@ -277,7 +277,7 @@ static void stand_apart(void) {
     const char *wall = getenv("HONE_WALL");
     os_keep_private();
     if (wall && strcmp(wall, wall_name(WALL_BUBBLEWRAP)) == 0)
-        (void)!os_limit_processes(wall_processes());
+        (void)!os_limit_processes(wall_processes_most());
 }
 
 int runner_main(void) {
