@@ -57,6 +57,22 @@ static void matmul_source(struct build *b, int n) {
     RUN(b, NC_MATMUL, tile(psum(b, F32, 64, 64)), tile(sbuf(b, F32, 128, 64)), tile(moving));
 }
 
+static void product_of_part(struct build *b, int row, int column, int rows, int columns) {
+    int64_t *part = ARENA_ARRAY(b->program->arena, int64_t, 4);
+    memcpy(part, (int64_t[]){row, column, rows, columns}, 4 * sizeof *part);
+    RUN(b, NC_MATMUL, tile(psum(b, F32, 32, 64)), tile(sbuf(b, F32, 32, 32)),
+        tile(sbuf(b, F32, 32, 64)), none(), none(), none(), none(), integers(part, 2),
+        integers(part + 2, 2));
+}
+
+static void part_begins(struct build *b, int n) {
+    product_of_part(b, n, 0, 64, 128);
+}
+
+static void part_ends(struct build *b, int n) {
+    product_of_part(b, 0, n, 128, 32);
+}
+
 static void matmul_types(struct build *b, int n) {
     enum dtype dtype = n ? DTYPE_BFLOAT16 : F32;
     RUN(b, NC_MATMUL, tile(psum(b, F32, 64, 64)), tile(sbuf(b, F32, 128, 64)),
@@ -253,6 +269,9 @@ static const struct rule {
     {equal_partitions, 64, 32, "dst has 64 partitions and src has 32",
      "err_num_partition_mismatch"},
     {equal_elements, 4, 5, "dst has 4 elements per partition and src has 5", "hone-shape"},
+    {part_begins, 64, 32, "tile_position starts at row 32 with 64 of them", NULL},
+    {part_ends, 96, 112, "tile_position starts at column 112 with 32 of them", NULL},
+    {part_ends, 0, -32, "tile_position starts at column -32 with 32 of them", NULL},
     {stationary_width, 128, 129, "stationary has 129 free elements", NULL},
     {moving_width, 512, 513, "moving has 513 free elements, at most 512",
      "err_size_of_dimension_exceed_arch_limit"},

@@ -73,15 +73,29 @@ static void add_repeated_load(struct random *r) {
     RUN(&r->b, TENSOR_COPY, some_sbuf(r, 64), all);
 }
 
+/* Products of the whole array and of parts of it. */
+static void add_product(struct random *r) {
+    static const int sizes[] = {32, 64, 128};
+    int64_t *part = ARENA_ARRAY(r->b.program->arena, int64_t, 4);
+    int rows = sizes[draw(r, 3)], columns = sizes[1 + draw(r, 2)];
+    int row = rows * (int)draw(r, 128 / (uint32_t)rows);
+    int column = columns * (int)draw(r, 128 / (uint32_t)columns);
+    memcpy(part, (int64_t[]){row, column, rows, columns}, 4 * sizeof *part);
+    bool whole = draw(r, 3) == 0;
+    int first = whole ? 0 : row, n = whole ? 128 : rows;
+    uint32_t moving = r->sbuf[draw(r, N_SBUF)];
+    RUN(&r->b, NC_MATMUL, tile(build_part(&r->b, r->psum[draw(r, N_PSUM)], 0, 64, 0, 64)),
+        tile(build_part(&r->b, r->sbuf[0], first, n, 0, 64)),
+        tile(build_part(&r->b, moving, first, n, 0, 64)), none(), none(), none(), none(),
+        whole ? none() : integers(part, 2), whole ? none() : integers(part + 2, 2));
+}
+
 static void add_instruction(struct random *r) {
     switch (draw(r, 9)) {
     case 0:
     case 1: build_copy(&r->b, some_sbuf(r, 64).ap, some_part(r, r->in, 64).ap); return;
     case 2: build_copy(&r->b, some_part(r, r->out, 64).ap, some_sbuf(r, 64).ap); return;
-    case 3:
-        RUN(&r->b, NC_MATMUL, tile(build_part(&r->b, r->psum[draw(r, N_PSUM)], 0, 64, 0, 64)),
-            tile(build_part(&r->b, r->sbuf[0], 0, 128, 0, 64)), some_sbuf(r, 64));
-        return;
+    case 3: add_product(r); return;
     case 4: RUN(&r->b, TENSOR_COPY, some_sbuf(r, 64), some_part(r, r->psum[0], 64)); return;
     case 5:
         if (draw(r, 2))
@@ -160,7 +174,7 @@ struct slow {
     double *granted_at; /* per residence */
     struct memory memories[2];
     double queue_free[QUEUE_COUNT], issuer_free[NKI_ENGINE_COUNT], dma_free[64];
-    double pe_since, pe_busy, port_free;
+    double pe_since, pe_busy, port_free, pe_part_free[4][4];
     bool pe_slow;
     uint8_t port_queue;
     uint16_t function_set;
@@ -225,10 +239,36 @@ static size_t next_of(const struct slow *w, uint8_t queue, double *at) {
     return best;
 }
 
+/* The array is four by four parts; tiles 0 is all of them. */
+static bool takes_part(const struct issue_cost *cost, int row, int column) {
+    return !cost->tiles || (cost->tiles >> (4 * row + column) & 1);
+}
+
+static double when_parts_are_free(const struct slow *w, const struct issue_cost *cost, double at) {
+    for (int row = 0; row < 4; row++)
+        for (int column = 0; column < 4; column++)
+            if (takes_part(cost, row, column))
+                at = MAX_OF(at, w->pe_part_free[row][column]);
+    return at;
+}
+
+static void take_parts(struct slow *w, const struct issue_cost *cost, size_t s) {
+    for (int row = 0; row < 4; row++)
+        for (int column = 0; column < 4; column++)
+            if (takes_part(cost, row, column))
+                w->pe_part_free[row][column] = w->end[s];
+    double issue = MIN_OF(w->end[s] - w->start[s], w->schedule->table->pe_issue_ns);
+    if (cost->tiles) /* the default table lets parts work at once */
+        w->queue_free[QUEUE_TENSOR] = w->start[s] + issue;
+}
+
 static void run_compute(struct slow *w, size_t s, double at) {
     const struct issue_cost *cost = issue_cost_at(w->schedule->costs, s);
     const struct device_constants *table = w->schedule->table;
     double interval = cost->interval_ns, latency = cost->latency_ns, extra = 0;
+    bool product = cost->queue == QUEUE_TENSOR && w->lifted != QUEUE_TENSOR;
+    if (product)
+        at = when_parts_are_free(w, cost, at);
     if ((int)cost->queue == w->lifted) {
         interval = latency = 0;
     } else if (cost->queue == QUEUE_SCALAR && cost->function_set &&
@@ -250,6 +290,8 @@ static void run_compute(struct slow *w, size_t s, double at) {
     w->start[s] = at;
     w->end[s] = w->queue_free[cost->queue] = at + interval + extra;
     w->visible[s] = at + latency + extra;
+    if (product)
+        take_parts(w, cost, s);
     if (cost->port && interval > 0) {
         w->port_queue = cost->queue;
         w->port_free = w->end[s];
@@ -471,11 +513,15 @@ static void the_slow_schedule_is_the_same(void **state) {
 
 /* ---- what always holds ---------------------------------------------------------------------- */
 
+static bool on_one_engine(const struct issue_cost *a, const struct issue_cost *b) {
+    bool apart = a->tiles && b->tiles && !(a->tiles & b->tiles);
+    return a->queue == b->queue && a->queue < QUEUE_DMA_IN && !apart;
+}
+
 static void assert_one_thing_at_a_time(const struct timed *t, const struct timeline *time) {
     for (size_t s = 0; s < t->allocation->issues.len; s++)
         for (size_t p = 0; p < s; p++)
-            if (issue_cost_at(t->costs, s)->queue == issue_cost_at(t->costs, p)->queue &&
-                issue_cost_at(t->costs, s)->queue < QUEUE_DMA_IN)
+            if (on_one_engine(issue_cost_at(t->costs, s), issue_cost_at(t->costs, p)))
                 assert_true(time->start[s] >= time->end[p] || time->start[p] >= time->end[s]);
 }
 

@@ -324,6 +324,56 @@ static void instructions_cost_what_was_measured(void **state) {
     }
 }
 
+/* Eight products of 32 rows and 32 columns, number i with its corner at row and column 32 times the
+ * digits of places[i]; "": of the whole array. In us, without what any kernel takes. */
+static double products_us(const char *places, bool parts_wait) {
+    struct build b = build_start("trn2");
+    uint32_t in = build_input(&b, DTYPE_BFLOAT16, 128, 512, NULL);
+    uint32_t out = build_output(&b, DTYPE_FLOAT32, 32, 512);
+    uint32_t tiles[2], sums[8];
+    for (int i = 0; i < 2; i++)
+        tiles[i] = build_tile(&b, NKI_SBUF, DTYPE_BFLOAT16, 128, 512);
+    for (int i = 0; i < 8; i++)
+        sums[i] = build_tile(&b, NKI_PSUM, DTYPE_FLOAT32, 32, 512);
+    build_copy(&b, build_all(&b, tiles[0]), build_all(&b, in));
+    build_copy(&b, build_all(&b, tiles[1]), build_all(&b, in));
+    for (int i = 0; i < 8; i++) {
+        int64_t *part = ARENA_ARRAY(b.program->arena, int64_t, 4);
+        int row = *places ? 32 * (places[2 * i] - '0') : 0;
+        int column = *places ? 32 * (places[2 * i + 1] - '0') : 0;
+        memcpy(part, (int64_t[]){row, column, 32, 32}, 4 * sizeof *part);
+        RUN(&b, NC_MATMUL, tile(build_all(&b, sums[i])),
+            tile(build_part(&b, tiles[0], row, 32, 0, 32)),
+            tile(build_part(&b, tiles[1], row, 32, 0, 512)), none(), none(), none(), none(),
+            *places ? integers(part, 2) : none(), *places ? integers(part + 2, 2) : none());
+    }
+    uint32_t result = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 32, 512);
+    RUN(&b, TENSOR_COPY, tile(build_all(&b, result)), tile(build_all(&b, sums[7])));
+    build_copy(&b, build_all(&b, out), build_all(&b, result));
+    struct device_image *image = device_load(b.program, b.generation, &b.diags);
+    if (!image)
+        fail_msg("%s", b.diags.all.at[0].message);
+    struct device_constants constants = *device_constants_of(NKI_GEN3);
+    constants.pe_beside_share = !parts_wait;
+    struct device_profile *profile = device_time_with(image, &constants);
+    double us = profile_metric(profile, "tensor_engine_active_time", -1) * 1e6;
+    device_profile_free(profile);
+    device_unload(image);
+    build_end(&b);
+    return us;
+}
+
+static void products_of_other_parts_of_the_array_run_at_once(void **state) {
+    (void)state;
+    double whole = products_us("", false), each = products_us("0000000000000000", false);
+    double two = products_us("0010001000100010", false);
+    double eight = products_us("0001020310111213", false);
+    assert_true(fabs(each - whole) <= whole / 100);
+    assert_true(fabs(two - each / 2) <= each / 50);
+    assert_true(fabs(eight - each / 8) <= each / 50);
+    assert_true(fabs(products_us("0001020310111213", true) - each) <= each / 50);
+}
+
 static double scalar_ns(const struct build *b, size_t i) {
     struct cost_place place = {.engine = NKI_ENGINE_SCALAR};
     return cost_of(b->program, i, place, device_constants_of(b->generation->generation))
@@ -629,6 +679,7 @@ int main(void) {
         cmocka_unit_test(a_reduction_costs_the_same_in_every_activation),
         cmocka_unit_test(fast_modes_go_by_type_memory_and_step),
         cmocka_unit_test(filling_a_tile_is_no_slower_than_copying_one),
+        cmocka_unit_test(products_of_other_parts_of_the_array_run_at_once),
         cmocka_unit_test(random_programs_agree_with_the_slow_version),
         cmocka_unit_test(nothing_starts_before_what_it_depends_on),
         cmocka_unit_test(a_tile_is_kept_for_an_older_store),

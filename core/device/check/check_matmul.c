@@ -105,16 +105,47 @@ static bool check_double_row(struct check *c) {
     return false;
 }
 
-/* Row and column tiling: the operands must fit the part of the array they name. */
+static bool is_pair(struct check *c, const struct nki_operand *operand, const char *name,
+                    const char *members) {
+    if (operand->n != 2)
+        check_error(c, "hone-shape", "%s has %u members; (%s) is needed", name, operand->n,
+                    members);
+    return operand->n == 2;
+}
+
+/* A part of the array begins at a multiple of its size and ends within the array. */
+static void check_part(struct check *c, const int64_t *start, const int64_t *size) {
+    static const char *const words[] = {"row", "column"};
+    for (int i = 0; i < 2; i++)
+        if (size[i] <= 0 || start[i] < 0 || start[i] % size[i] ||
+            start[i] + size[i] > DEVICE_PE_ROWS)
+            check_error(c, "hone-argument",
+                        "tile_position starts at %s %lld with %lld of them in tile_size; it must "
+                        "be a multiple of that and leave room in the array of %d",
+                        words[i], (long long)start[i], (long long)size[i], DEVICE_PE_ROWS);
+    if (size[0] == 32 && c->generation < NKI_GEN3)
+        check_error(c, "hone-argument", "row tiles of 32 are possible from trn2 on; here of 64");
+}
+
+/* Row and column tiling: the operands must fit the part of the array they name, and the part must
+ * be one that the array has. */
 static void check_tiling(struct check *c, int64_t k, int64_t m) {
     const struct nki_operand *size = &c->instr->operands[NKI_NC_MATMUL_tile_size];
-    if (size->kind != NKI_OPERAND_INTS || size->n == 0)
+    const struct nki_operand *at = &c->instr->operands[NKI_NC_MATMUL_tile_position];
+    bool sized = size->kind == NKI_OPERAND_INTS && size->n;
+    bool placed = at->kind == NKI_OPERAND_INTS && at->n;
+    if (sized != placed)
+        check_warn(c, "hone-argument",
+                   "%s alone does nothing; tile_position and tile_size set a part of the array "
+                   "together",
+                   sized ? "tile_size" : "tile_position");
+    if (!sized || !is_pair(c, size, "tile_size", "rows, columns"))
         return;
-    if (size->n != 2) {
-        check_error(c, "hone-shape", "tile_size has %u members; (rows, columns) is needed",
-                    size->n);
-        return;
-    }
+    if (placed && is_pair(c, at, "tile_position", "first row, first column"))
+        check_part(c, at->ints, size->ints);
+    if (placed && size->ints[1] < DEVICE_PE_ROWS &&
+        check_enum(c, NKI_NC_MATMUL_perf_mode, NKI_PERF_NONE) == NKI_PERF_DOUBLE_ROW)
+        check_error(c, "hone-argument", "double_row does not go with column tiles");
     if (k > size->ints[0] || m > size->ints[1])
         check_error(c, "hone-shape", "tile_size is %lld x %lld, the stationary operand %lld x %lld",
                     (long long)size->ints[0], (long long)size->ints[1], (long long)k, (long long)m);

@@ -206,6 +206,7 @@ struct issue_cost {
     double start_ns;                /* of a transfer: from its issue to its first byte */
     uint16_t function_set;          /* of an activation: the table it needs; 0: none */
     bool port;                      /* it needs the port that Vector and GpSimd share */
+    uint16_t tiles;                 /* as in struct cost */
     uint8_t queue, issuer;          /* issuer: the enum nki_engine that triggers a transfer */
 };
 /* The cost of each issue. There are few different ones, and each is kept once. */

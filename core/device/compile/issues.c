@@ -118,6 +118,7 @@ static struct issue_cost cost_of_issue(const struct allocation *allocation,
     result.latency_ns = cost.latency_ns;
     result.active_ns = cost.active_ns;
     result.port = cost.port;
+    result.tiles = cost.tiles;
     if (allocation->again && allocation->again[issue->instr]) {
         result.interval_ns += cost.interval_ns;
         result.latency_ns += cost.interval_ns;
@@ -141,8 +142,8 @@ static bool same_cost(const struct issue_cost *a, const struct issue_cost *b) {
     return a->interval_ns == b->interval_ns && a->latency_ns == b->latency_ns &&
            a->issue_ns == b->issue_ns && a->start_ns == b->start_ns &&
            a->active_ns == b->active_ns && a->function_set == b->function_set &&
-           a->port == b->port && a->queue == b->queue && a->issuer == b->issuer &&
-           same_transfer(&a->transfer, &b->transfer);
+           a->port == b->port && a->tiles == b->tiles && a->queue == b->queue &&
+           a->issuer == b->issuer && same_transfer(&a->transfer, &b->transfer);
 }
 
 static uint64_t hash_of(const struct issue_cost *cost) {

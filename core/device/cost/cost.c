@@ -261,6 +261,43 @@ int cost_pe_passes(const struct nki_program *program, const struct nki_instr *in
     return onezero ? 2 : 4;
 }
 
+/* The parts of the array that rows or columns from `start` on take; 0: they are no tiling. */
+static unsigned parts_along(int64_t start, int64_t size) {
+    bool halves = size == NKI_PARTITIONS / 2, quarters = size == NKI_PARTITIONS / 4;
+    if ((!halves && !quarters && size != NKI_PARTITIONS) || start < 0 || start % size ||
+        start + size > NKI_PARTITIONS)
+        return 0;
+    return ((1u << size / 32) - 1) << start / 32;
+}
+
+/* The parts that a product takes, as struct cost has them. Both tile_position and tile_size set
+ * them (nki.isa.nc_matmul). */
+static uint16_t pe_tiles(const struct nki_instr *instr) {
+    bool scaled = instr->op == NKI_OP_NC_MATMUL_MX;
+    const struct nki_operand *at =
+        &instr->operands[scaled ? NKI_NC_MATMUL_MX_tile_position : NKI_NC_MATMUL_tile_position];
+    const struct nki_operand *size =
+        &instr->operands[scaled ? NKI_NC_MATMUL_MX_tile_size : NKI_NC_MATMUL_tile_size];
+    if (at->kind != NKI_OPERAND_INTS || size->kind != NKI_OPERAND_INTS || at->n != 2 ||
+        size->n != 2)
+        return 0;
+    unsigned rows = parts_along(at->ints[0], size->ints[0]), tiles = 0;
+    unsigned columns = parts_along(at->ints[1], size->ints[1]);
+    for (int row = 0; row < 4; row++)
+        tiles |= (rows >> row & 1) * columns << 4 * row;
+    return tiles == UINT16_MAX ? 0 : (uint16_t)tiles;
+}
+
+/* Whether two products can run at once. */
+static bool are_apart(unsigned a, unsigned b) {
+    return a && b && !(a & b);
+}
+
+static double columns_share(unsigned tiles) {
+    unsigned columns = (tiles | tiles >> 4 | tiles >> 8 | tiles >> 12) & 15;
+    return tiles ? __builtin_popcount(columns) / 4.0 : 1;
+}
+
 /* An instruction makes one or more products: for fp32 those of the low and the high halves; a
  * transpose is one product. The weights of each are loaded while the one before still streams, so
  * the slower of the two counts. */
@@ -290,17 +327,21 @@ static bool same_pattern(const struct nki_ap *a, const struct nki_ap *b) {
     return true;
 }
 
-/* The weights stay when a product that is a few instructions back at most had the same ones. */
+/* The weights stay when a product that is a few instructions back at most had the same ones. In
+ * between may be products of other parts of the array. */
 #define WEIGHTS_LOOK_BACK 4
+#define WEIGHTS_LOOK_BACK_TILES 16
 bool cost_has_weights(const struct nki_program *program, size_t i) {
     const struct nki_instr *first = program->instrs.at, *instr = &first[i];
     if (instr->op != NKI_OP_NC_MATMUL ||
         instr->operands[NKI_NC_MATMUL_stationary].kind != NKI_OPERAND_AP)
         return false;
+    unsigned tiles = pe_tiles(instr);
     for (const struct nki_instr *at = instr; at-- > first;) {
-        if (instr - at > WEIGHTS_LOOK_BACK || at->op == NKI_OP_NC_TRANSPOSE)
+        if (instr - at > (tiles ? WEIGHTS_LOOK_BACK_TILES : WEIGHTS_LOOK_BACK) ||
+            at->op == NKI_OP_NC_TRANSPOSE)
             return false;
-        if (at->op == NKI_OP_NC_MATMUL)
+        if (at->op == NKI_OP_NC_MATMUL && !are_apart(tiles, pe_tiles(at)))
             return same_pattern(at->operands[NKI_NC_MATMUL_stationary].ap,
                                 instr->operands[NKI_NC_MATMUL_stationary].ap);
     }
@@ -310,8 +351,12 @@ bool cost_has_weights(const struct nki_program *program, size_t i) {
 static struct cost cost_matmul(const struct work *work) {
     const struct nki_ap *moving = ap_at(work, NKI_NC_MATMUL_moving);
     const struct nki_ap *weights = ap_at(work, NKI_NC_MATMUL_stationary);
-    return pe_cost(work, moving ? nki_ap_free(moving) : work->n, weights,
-                   weights && !cost_has_weights(work->program, work->i) ? nki_ap_free(weights) : 1);
+    struct cost cost =
+        pe_cost(work, moving ? nki_ap_free(moving) : work->n, weights,
+                weights && !cost_has_weights(work->program, work->i) ? nki_ap_free(weights) : 1);
+    cost.tiles = pe_tiles(work->instr);
+    cost.active_ns *= columns_share(cost.tiles);
+    return cost;
 }
 
 static struct cost cost_transpose(const struct work *work) {

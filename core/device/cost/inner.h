@@ -15,6 +15,8 @@ struct cost {
     double interval_ns, latency_ns;
     double active_ns; /* of the Tensor engine: its interval times the share of its rows that work */
     bool port;        /* holds the port to SBUF that Vector and GpSimd share, for its interval */
+    uint16_t tiles;   /* the parts of the PE array that a product takes, a bit for each of 4 x 4;
+                       * 0: all */
 };
 
 /* The nearest multiple of 2^-20 ns. Sums and differences of such times are exact for hours. */

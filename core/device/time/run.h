@@ -94,6 +94,13 @@ struct pe_clock {
     double since, busy;
     bool slow;
 };
+/* The parts of the Tensor engine's array, as struct cost has them: when each is free again, after
+ * which issue, and when all are. */
+#define PE_TILES 16
+struct pe_tiles {
+    double free[PE_TILES], all_free;
+    int32_t last[PE_TILES];
+};
 /* What the timeline has of an issue. */
 struct moment {
     double start, end, visible;
@@ -120,6 +127,7 @@ struct run {
     int32_t issuer_last[NKI_ENGINE_COUNT];
     struct pool sbuf, psum;
     struct pe_clock pe_clock;
+    struct pe_tiles pe_tiles;
     struct hbm *hbm;   /* shared with other cores; NULL: with none */
     struct run *peer;  /* the other core's; NULL: there is none, or they never meet */
     uint32_t *mate;    /* per issue: the issue of the peer that it meets, + 1; 0; NULL as peer */

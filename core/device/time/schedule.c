@@ -215,19 +215,60 @@ static double wait_for_port(struct run *run, uint32_t s, double start) {
     return run->port_free;
 }
 
+/* A product of a part of the array waits for those that are in this part, one of the whole array
+ * for all. */
+static double wait_for_tiles(struct run *run, uint32_t s, const struct issue_cost *cost,
+                             double start) {
+    const struct pe_tiles *tiles = &run->pe_tiles;
+    double ready = start;
+    if (tiles->all_free <= start)
+        return start;
+    for (unsigned left = cost->tiles ? cost->tiles : UINT16_MAX; left; left &= left - 1) {
+        int tile = __builtin_ctz(left);
+        if (tiles->free[tile] > start) {
+            start = tiles->free[tile];
+            blame_again(run, s, tiles->last[tile], DEVICE_WAIT_QUEUE, ready);
+        }
+    }
+    return start;
+}
+
+/* When the next product of another part may begin. */
+static double pe_taken_until(const struct device_constants *table, struct moment product) {
+    double all = product.end - product.start;
+    return product.start + cost_on_grid(MAX_OF(MIN_OF(table->pe_issue_ns, all),
+                                               all * (1 - table->pe_beside_share)));
+}
+
+/* The other parts take the next product at once. */
+static void keep_tiles(struct run *run, uint32_t s, const struct issue_cost *cost) {
+    struct pe_tiles *tiles = &run->pe_tiles;
+    for (unsigned left = cost->tiles; left; left &= left - 1) {
+        tiles->free[__builtin_ctz(left)] = run->now.end;
+        tiles->last[__builtin_ctz(left)] = (int32_t)s;
+    }
+    tiles->all_free = MAX_OF(tiles->all_free, run->now.end);
+    run->queues[QUEUE_TENSOR].free = pe_taken_until(run->schedule->table, run->now);
+}
+
 static void run_on_engine(struct run *run, uint32_t s, double start) {
     const struct issue_cost *cost = issue_cost_at(run->schedule->costs, s);
     double interval = cost->interval_ns, latency = cost->latency_ns, extra = 0;
+    bool tensor = cost->queue == QUEUE_TENSOR && (int)cost->queue != run->lifted;
+    if (tensor)
+        start = wait_for_tiles(run, s, cost, start);
     if ((int)cost->queue == run->lifted)
         interval = latency = 0;
     else if (cost->queue == QUEUE_SCALAR)
         extra = scalar_table_load(run, cost->function_set);
-    else if (cost->queue == QUEUE_TENSOR && cost->active_ns > 0)
+    else if (tensor && cost->active_ns > 0)
         extra = pe_slow_extra(run, start, cost);
     else if (cost->port && run->port_queue != cost->queue)
         start = wait_for_port(run, s, start);
     run->now = (struct moment){start, start + interval + extra, start + latency + extra};
     run->queues[cost->queue].free = run->now.end;
+    if (tensor && cost->tiles)
+        keep_tiles(run, s, cost);
     if (cost->port && interval > 0) {
         run->port_queue = cost->queue;
         run->port_free = run->now.end;
@@ -514,6 +555,7 @@ static void reset_engines(struct run *run) {
     run->engines = run->allocation->image->generation->dma_engines;
     run->engines_alike = true;
     run->pe_clock = (struct pe_clock){.since = -INFINITY};
+    run->pe_tiles = (struct pe_tiles){0};
     run->port_free = 0;
     run->function_set = 0;
     run->stale = ALL_QUEUES;

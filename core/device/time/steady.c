@@ -231,12 +231,19 @@ static void put_queues(struct words *words, const struct run *run, const struct 
     put_dma_engines(words, run, window->now);
 }
 
+static void put_tiles(struct words *words, const struct pe_tiles *tiles, double now) {
+    put_time(words, tiles->all_free, now);
+    for (int tile = 0; tiles->all_free > now && tile < PE_TILES; tile++)
+        put_time(words, tiles->free[tile], now);
+}
+
 static void put_engines(struct words *words, const struct run *run, const struct window *window) {
     const struct pe_clock *clock = &run->pe_clock;
     double age = window->now - clock->since;
     put_number(words, age > 2 * run->schedule->table->pe_window_ns ? INFINITY : age);
     put_number(words, clock->busy);
     put(words, clock->slow);
+    put_tiles(words, &run->pe_tiles, window->now);
     put_time(words, run->port_free, window->now);
     put(words, run->port_queue);
     put(words, run->function_set);
