@@ -172,16 +172,16 @@ void chain_enter(struct product *p, double room) {
 
 /* A loop over what is summed over in the other product, with the lines that multiply. */
 void chain_multiply(struct product *p, const char *sums, const struct span *rows,
-                    const struct span *columns) {
+                    const struct span *columns, const char *turn) {
     struct product *s = p->chain->first;
     struct arena *arena = p->writer->arena;
     int indent = p->writer->indent;
     struct span k = product_tiles(p->writer, "k", "depth", s->main[SUMMED].n, PARTITIONS);
     const char *from =
         arena_printf(arena, "[0:%s, %s, ", product_depth(s, &k), product_tile_of(p->writer, &k));
-    product_multiply_tiles(s, sums,
-                           arena_printf(arena, "%s%s]", from, product_slice(p->writer, rows)),
-                           arena_printf(arena, "%s%s]", from, product_slice(p->writer, columns)));
+    product_multiply_tiles(
+        s, sums, arena_printf(arena, "%s%s]", from, product_slice(p->writer, rows)),
+        arena_printf(arena, "%s%s]", from, product_slice(p->writer, columns)), turn);
     p->writer->indent = indent;
 }
 
@@ -212,7 +212,10 @@ static void make_operand(struct product *p, const char *from) {
     c->first->left_early = !c->left_stays;
     chain_multiply(
         p, arena_printf(w->arena, "%s[0:%d, %s]", scores, PARTITIONS, product_slice(w, &to)), &rows,
-        &keys);
+        &keys,
+        parts     ? arena_printf(w->arena, "%s // %d", b.at, CHAIN_BANK)
+        : several ? g.at
+                  : NULL);
     c->first->over = c->first->left_early = false;
     w->indent = indent;
     const struct made_over wanted = {
@@ -259,7 +262,8 @@ static void multiply_operand(struct product *p) {
                                         named(p, "sums"), PARTITIONS, each, width),
                            arena_printf(w->arena, "[0:%d, low:low + %d]", PARTITIONS, PARTITIONS),
                            arena_printf(w->arena, "[0:%d, n // %d - %lld + g, 0:%lld]", PARTITIONS,
-                                        PARTITIONS, (long long)(c->group * c->lead), width));
+                                        PARTITIONS, (long long)(c->group * c->lead), width),
+                           NULL);
     w->indent = indent;
 }
 

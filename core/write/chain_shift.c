@@ -43,7 +43,7 @@ static void multiply_roughly(struct product *p, const char *sums, const struct s
     struct product *s = p->chain->first, exact = *s;
     bool may = p->chain->is_free && s->halves;
     s->halves = s->halves && !may;
-    chain_multiply(p, sums, rows, columns);
+    chain_multiply(p, sums, rows, columns, NULL);
     s->halves = exact.halves;
 }
 

@@ -97,11 +97,16 @@ void product_multiply(struct product *p, const struct span *rows, const struct s
     const char *part = p->within ? p->within
                                  : arena_printf(w->arena, "[0:%s, %s, 0:%s]", i.size,
                                                 product_tile_of(w, &i), columns->size);
+    const char *turn =
+        strcmp(i.at, "0")          ? arena_printf(w->arena, "%s // %d", i.at, PARTITIONS)
+        : strcmp(columns->at, "0") ? arena_printf(w->arena, "%s // %d", columns->at, PRODUCT_MOVING)
+        : strcmp(rows->at, "0")    ? arena_printf(w->arena, "%s // %d", rows->at, PARTITIONS)
+                                   : NULL;
     product_multiply_tiles(p, arena_printf(w->arena, "%s%s", name, part),
                            arena_printf(w->arena, "[0:%s, %s, %s]", product_depth(p, &k),
                                         product_tile_of(w, &k),
                                         product_slice(w, p->left_stays ? rows : &i)),
-                           right);
+                           right, turn);
     w->indent = indent;
 }
 

@@ -69,11 +69,11 @@ static const char *raw_rows(struct product *p, enum which which, const struct sp
  * wanted more than once is copied. */
 static void bring_rows(struct product *p, const char *raw, const char *index, const char *from) {
     struct writer *w = p->writer;
-    if (!p->packed) {
+    if (!product_copy(p)) {
         write_line(w, "nisa.dma_copy(dst=%s, src=%s)", raw, from);
         return;
     }
-    long long n = p->main[SUMMED].n, each = p->packed;
+    long long n = p->main[SUMMED].n, each = product_copy(p);
     if (n < each)
         write_line(w, "nisa.memset(dst=%s, value=0.0)", raw);
     write_line(w, "nisa.dma_copy(dst=%s%s0:%lld], src=%s)", raw, index, n, from);
@@ -250,6 +250,13 @@ void product_load_piece(struct product *p, enum which which, const char *name, c
     int indent = w->indent;
     const char *from = piece_of(p, which, k, p->main[SUMMED].strides[which], span,
                                 own_side(p, which)->strides[which]);
+    if (p->beside && !p->narrow) {
+        const char *all = arena_printf(w->arena, ", 0:%s]", span->size);
+        const char *at = product_open_copies(p, name);
+        write_line(w, "nisa.dma_copy(dst=%s[%s%s, src=%s)", name, at, index ? index : all, from);
+        w->indent = indent;
+        return;
+    }
     if (!p->halves && !p->narrow && !p->packed) {
         const char *part = index ? arena_printf(w->arena, "[0:%s%s", k->size, index) : "";
         write_line(w, "nisa.dma_copy(dst=%s%s, src=%s)", name, part, from);

@@ -63,9 +63,10 @@ void chain_begin_shift(struct product *p, const char *after);
 /* In a step of the block, with the columns from "n" on: a look at a part of the block after it. */
 void chain_step_shift(struct product *p, const char *after);
 void chain_end_shift(struct product *p, const char *after);
-/* chain_emit.c: lines that multiply a tile of the other product: as it is, or turned over. */
+/* chain_emit.c: lines that multiply a tile of the other product: as it is, or turned over; `turn`
+ * as in product_multiply_tiles. */
 void chain_multiply(struct product *p, const char *sums, const struct span *rows,
-                    const struct span *columns);
+                    const struct span *columns, const char *turn);
 
 /* chain_emit.c: the product's left operand is made in SBUF of another product's results; of `room`
  * bytes a partition may be taken. In the loop over rows from `at` on a block of results is made;

@@ -83,6 +83,29 @@ def forward(x, w):
     return np.maximum(x @ w, 0)
 """,
 }
+# Few summed elements, by the copies that may lie above each other: as blocks of rows, as tiles of a
+# stage, in rows that are turned, and before another product.
+BESIDE = {
+    "blocks": ("2", inputs_of((2, 300, 64), (2, 64, 1100)) + """
+def forward(x, w):
+    return x @ w
+"""),
+    "tiles": ("2", inputs_of((140, 40), (40, 1100), (1100,)) + """
+def forward(x, w, b):
+    return np.maximum(x @ w + b, 0)
+"""),
+    "quarters": ("4", inputs_of((2, 256, 32), (2, 640, 32)) + """
+def forward(q, k):
+    scores = q @ k.transpose(0, 2, 1)
+    return scores / np.sqrt((scores ** 2).mean(axis=-1, keepdims=True) + 1e-5)
+"""),
+    "heads": ("2", inputs_of((2, 640, 64), (2, 640, 64), (2, 640, 64)) + """
+def forward(q, k, v):
+    s = (q @ k.transpose(0, 2, 1)) * np.float32(0.125)
+    e = np.exp(s - s.max(axis=2, keepdims=True))
+    return (e / e.sum(axis=2, keepdims=True)) @ v
+"""),
+}
 # Extremes of rows that are found while sums leave PSUM, and one tile that two engines divide.
 EXTREMES = {
     "softmax": inputs_of((300, 96), (96, 2048)) + """
@@ -178,6 +201,18 @@ class Products(Writing):
                 with self.subTest(name, schedule=chosen):
                     kernel = self.written_by(task, reference, chosen, "--precision", "split")
                     self.assertIn(", 128, ", re.search(r"for h in range.*", kernel).group())
+
+    def test_short_products_that_run_at_once_are_correct(self):
+        for name, (copies, text) in BESIDE.items():
+            reference = self.reference_of(name, text)
+            beside = [f"{key}={copies}" for key, default, values in self.choices(reference)
+                      if key.endswith(".beside") and copies in (default, *values)]
+            self.assertTrue(beside, name)
+            schedule = beside + self.draw(name, reference, without=PLACES + (".beside",))
+            for task, chosen in ((name, beside), (name + "_drawn", schedule)):
+                with self.subTest(name, schedule=chosen):
+                    kernel = self.written_by(task, reference, chosen)
+                    self.assertIn(f"tile_size=({128 // int(copies)}, 128)", kernel)
 
     def test_extremes_of_rows_are_found_on_the_way(self):
         for name, text in EXTREMES.items():

@@ -40,6 +40,8 @@ struct product {
     bool turns[2];    /* the array lies with its summed elements side by side */
     bool halves;      /* each product is made of bf16 products of high and low halves */
     int64_t packed;   /* partitions of one half where halves lie above each other; 0: they do not */
+    int64_t beside;   /* partitions of one of the copies of short operands whose products run at
+                       * once, each in rows of the array of its own; 0: there are none */
     bool narrow;      /* operands of fp32 are rounded to bf16 */
     bool stays;       /* all of the right array is loaded first */
     int64_t block;    /* rows that are multiplied while a part of the right array is there */
@@ -117,11 +119,23 @@ void product_declare_operand(struct product *p, enum which which, const char *na
 bool product_has_low(const struct product *p, enum which which);
 /* Partitions of an operand's tile for a span of summed elements. */
 const char *product_depth(const struct product *p, const struct span *k);
+/* Partitions of one of the copies of what is summed over, one above the other; 0: there are
+ * none. */
+static inline int64_t product_copy(const struct product *p) {
+    return p->packed ? p->packed : p->beside;
+}
 /* Opens a loop over the copies of a piece on the partitions, and returns where one belongs:
  * "h:h + 64". What no copy fills of `raw` is 0. */
 const char *product_open_copies(struct product *p, const char *raw);
-/* The lines that multiply; operands have their index behind their name. */
+/* The lines that multiply; operands have their index behind their name. `turn` counts products that
+ * follow each other, "(n // 512)"; NULL: nothing does. */
 void product_multiply_tiles(struct product *p, const char *sums, const char *left_part,
-                            const char *right_part);
+                            const char *right_part, const char *turn);
+
+/* beside.c: whether short products are made several at once. */
+void product_choose_beside(struct product *p);
+/* The lines that make one such product, of operands with their index behind their name. */
+void product_multiply_beside(struct product *p, const char *sums, const char *stationary,
+                             const char *moving, const char *turn);
 
 #endif

@@ -90,7 +90,7 @@ static int list_numbers(const struct product *p, int64_t *values) {
     return count - (kept && count == 1);
 }
 
-void product_choose_numbers(struct product *p) {
+static void choose_halves(struct product *p) {
     int64_t values[4];
     if (p->writer->spec->precision == WRITE_KEEP || strcmp(p->dtype, "float32"))
         return;
@@ -104,6 +104,11 @@ void product_choose_numbers(struct product *p) {
     p->halves = how == NUMBERS_HALVES;
     p->packed = how == NUMBERS_PACKED ? packed_depth(p) : 0;
     p->narrow = how == NUMBERS_NARROW;
+}
+
+void product_choose_numbers(struct product *p) {
+    choose_halves(p);
+    product_choose_beside(p);
 }
 
 static double expected_error(const struct product *p, int levels) {
@@ -139,13 +144,13 @@ bool product_has_low(const struct product *p, enum which which) {
 }
 
 const char *product_depth(const struct product *p, const struct span *k) {
-    return p->packed ? arena_printf(p->writer->arena, "%d", PARTITIONS) : k->size;
+    return product_copy(p) ? arena_printf(p->writer->arena, "%d", PARTITIONS) : k->size;
 }
 
 const char *product_open_copies(struct product *p, const char *raw) {
     struct writer *w = p->writer;
-    long long n = p->main[SUMMED].n, each = p->packed;
-    if (n < each)
+    long long n = p->main[SUMMED].n, each = product_copy(p);
+    if (n < each && p->packed)
         write_line(w, "nisa.memset(dst=%s, value=0.0)", raw);
     write_line(w, "for h in range(0, %d, %lld):", PARTITIONS, each);
     w->indent++;
@@ -219,7 +224,7 @@ void product_take(struct product *p, const struct product_piece *piece) {
 }
 
 void product_multiply_tiles(struct product *p, const char *sums, const char *left_part,
-                            const char *right_part) {
+                            const char *right_part, const char *turn) {
     /* The stationary operand is the same in the first two. */
     static const char *const halves[][2] = {{"", ""}, {"", "_low"}, {"_low", ""}};
     size_t count = p->halves ? 3 : product_has_low(p, RIGHT) ? 2 : 1;
@@ -229,7 +234,11 @@ void product_multiply_tiles(struct product *p, const char *sums, const char *lef
                          halves[i][0], left_part);
         const char *right =
             arena_printf(p->writer->arena, "right%s%s%s", p->name, halves[i][1], right_part);
-        write_line(p->writer, "nisa.nc_matmul(dst=%s, stationary=%s, moving=%s)", sums,
-                   p->over ? right : left, p->over ? left : right);
+        const char *stationary = p->over ? right : left, *moving = p->over ? left : right;
+        if (p->beside)
+            product_multiply_beside(p, sums, stationary, moving, turn);
+        else
+            write_line(p->writer, "nisa.nc_matmul(dst=%s, stationary=%s, moving=%s)", sums,
+                       stationary, moving);
     }
 }

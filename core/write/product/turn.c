@@ -48,7 +48,7 @@ static void turn_pieces(struct product *p, const struct product_raw *turn, const
 }
 
 int64_t product_raw_columns(const struct product *p) {
-    return p->packed ? PARTITIONS : p->main[SUMMED].n;
+    return product_copy(p) ? PARTITIONS : p->main[SUMMED].n;
 }
 
 void product_turn_rows(struct product *p, const struct product_raw *turn) {

@@ -170,8 +170,8 @@ static struct fast at_levels(struct product *p, int levels, double room) {
  * allowed. */
 static bool is_legal(struct product *p, int levels, double room) {
     int64_t unit = (int64_t)PARTITIONS << levels;
-    bool exact =
-        strcmp(p->dtype, "float32") == 0 && strcmp(p->node->dtype, "float32") == 0 && !p->packed;
+    bool exact = strcmp(p->dtype, "float32") == 0 && strcmp(p->node->dtype, "float32") == 0 &&
+                 !product_copy(p);
     if (!can_be_made(p, LEFT) || !can_be_made(p, RIGHT) || !exact || p->main[ROW].n % unit ||
         p->main[SUMMED].n % unit || p->main[COLUMN].n % (1 << levels))
         return false;

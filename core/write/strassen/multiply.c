@@ -82,9 +82,9 @@ static void multiply(struct fast *f, const struct span *rows, const struct span 
                     "float32", "psum");
     write_line(w, "for k in range(%lld):", (long long)strassen_depth(f));
     w->indent++;
-    product_multiply_tiles(&f->part, "sums",
-                           arena_printf(arena, "[0:%d, k, %s]", PARTITIONS, product_slice(w, &i)),
-                           arena_printf(arena, "[0:%d, k, %s]", PARTITIONS, product_slice(w, &j)));
+    product_multiply_tiles(
+        &f->part, "sums", arena_printf(arena, "[0:%d, k, %s]", PARTITIONS, product_slice(w, &i)),
+        arena_printf(arena, "[0:%d, k, %s]", PARTITIONS, product_slice(w, &j)), NULL);
     w->indent--;
     add_to_results(f, rows, columns, &i, &j);
     w->indent = indent;
