@@ -353,6 +353,26 @@ class Recording(unittest.TestCase):
                 self.assertIn(words, str(caught.exception))
 
 
+class Limits(unittest.TestCase):
+    """A recording may take so much of a processor, and wait for longer."""
+
+    def graph_of(self, forward):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "reference.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("import time\nimport numpy as np\n" + inputs_of((2, 2)) + forward)
+            names = load()
+            names["TRACE_S"], names["WAITS_S"] = 1, 60
+            request = {"folder": os.path.join(folder, "0"), "seed": 0}
+            return names["graph_of"](names["Reference"](path), request)
+
+    def test_time_of_the_processor_counts(self):
+        waits = self.graph_of("def forward(x):\n    time.sleep(1.5)\n    return x + 1\n")
+        self.assertIn("graph", waits)
+        works = self.graph_of("def forward(x):\n    while True:\n        x = x\n")
+        self.assertEqual(works["refused"], "recording it took too long")
+
+
 class Least(unittest.TestCase):
     """The work that every kernel of a reference has to do."""
 

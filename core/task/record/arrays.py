@@ -10,7 +10,8 @@ MAX_NODES = 200_000
 MAX_LISTED = 4096       # elements of a constant that are listed where no rule makes them
 MASKED = -1e4           # what a mask adds to what it hides, or less
 BF16 = "bfloat16"       # the type of nodes that numpy has no type for; arrays here are float32 then
-TRACE_S = 30            # seconds; a recording that takes longer is given up
+TRACE_S = 30            # seconds of processor time; a recording that takes longer is given up,
+WAITS_S = 600           # as is one that waits for so long: the same on a machine that is busy
 
 
 class Untraced(Unknown):

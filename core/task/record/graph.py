@@ -199,6 +199,9 @@ def record_to(folder, reference, seed):
                                  "elapsed": time.monotonic() - started})
 
 
+ENDED_BY = (signal.SIGPROF, signal.SIGALRM)
+
+
 def graph_of(reference, request):
     """The graph of a reference, which is the same for all seeds. It comes from the cache or is
     recorded in a child. None when the child did not reach its end, or needs the inputs first."""
@@ -211,13 +214,14 @@ def graph_of(reference, request):
         pid = os.fork() if hasattr(os, "fork") else -1
         if pid == 0:
             try:
-                signal.alarm(TRACE_S)
+                signal.alarm(WAITS_S)
+                signal.setitimer(signal.ITIMER_PROF, TRACE_S)
                 record_to(folder, reference, request["seed"])
             finally:
                 os._exit(0)
         if pid > 0:
             status = os.waitpid(pid, 0)[1]
-            if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+            if os.WIFSIGNALED(status) and os.WTERMSIG(status) in ENDED_BY:
                 write_meta(folder, "graph", {**refusal("recording it took too long", 0),
                                              "values": [], "depends": reference.depends(),
                                              "elapsed": float(TRACE_S)})
