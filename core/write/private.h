@@ -9,6 +9,9 @@
 /* The view of a node's array, which is put into a buffer first where it lies in none. False, with a
  * gap told, where that cannot be. */
 bool write_view(struct writer *writer, int node, struct view *view);
+/* A new buffer in HBM and its line in the kernel; `base` is made unique. Returns its number. */
+int write_buffer(struct writer *writer, const char *base, const char *dtype, const int64_t *shape,
+                 int ndim);
 void write_gap(struct writer *writer, const struct graph_node *node, const char *why);
 
 /* late.c: the graph with factors of products' operands applied to their results, in the arena;
@@ -70,6 +73,11 @@ void constant_list(struct writer *writer, int node);
 
 /* product.c: a product as a stage of its own. */
 bool product_emit(struct writer *writer, int node, const struct view *to);
+
+/* Where the batches of a result lie innermost: a place in which its rows lie side by side, from
+ * which it is copied in the end. False where that is so already, or is not wanted. */
+bool product_result_outside(struct writer *writer, int node, const struct view *view,
+                            struct view *place);
 
 /* The one stage that uses a node, through nodes that it computes beside others; -1: there are
  * several, or one that is not of rows. */

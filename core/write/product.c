@@ -115,6 +115,99 @@ static void find_turns(struct product *p) {
     }
 }
 
+/* ---- batches that lie innermost -------------------------------------------------------------- */
+
+static bool has_label(const int *labels, int ndim, int label) {
+    for (int d = 0; d < ndim; d++)
+        if (labels[d] == label)
+            return true;
+    return false;
+}
+
+static bool is_batch(const struct writer *w, const struct graph_node *node, int label) {
+    return has_label(node->out, node->ndim, label) &&
+           has_label(node->terms[LEFT], w->graph->nodes[node->in[LEFT]].ndim, label) &&
+           has_label(node->terms[RIGHT], w->graph->nodes[node->in[RIGHT]].ndim, label);
+}
+
+/* The dimensions of a view by their stride, the largest first; false where one has several. */
+static bool order_dimensions(const struct view *view, int *order, int *count) {
+    *count = 0;
+    for (int d = 0; d < view->ndim; d++) {
+        if (view->dims[d].count > 1 || (view->dims[d].count && !view->dims[d].at[0].stride))
+            return false;
+        if (!view->dims[d].count || view->dims[d].at[0].n == 1)
+            continue;
+        int k = (*count)++;
+        for (; k > 0 && view->dims[order[k - 1]].at[0].stride < view->dims[d].at[0].stride; k--)
+            order[k] = order[k - 1];
+        order[k] = d;
+    }
+    return *count > 1;
+}
+
+/* The last one that is no batch goes behind the batches; false where it is the last one. */
+static bool move_last(const struct writer *w, const struct graph_node *node, const int *labels,
+                      int *order, int count) {
+    int last = count - 1;
+    while (last >= 0 && is_batch(w, node, labels[order[last]]))
+        last--;
+    if (last < 0 || last == count - 1)
+        return false;
+    int moved = order[last];
+    memmove(&order[last], &order[last + 1], (size_t)(count - 1 - last) * sizeof *order);
+    order[count - 1] = moved;
+    return true;
+}
+
+/* Where each batch would be fetched element by element, its rows are to lie side by side: a new
+ * buffer, as the array's view is there. False where that is so already, or is not wanted. */
+static bool bring_outside(struct writer *w, int index, enum which which, const struct view *view,
+                          struct view *place) {
+    static const char *const names[ARRAYS] = {"left_batches", "right_batches", "batches"};
+    static const int64_t values[] = {1, 0};
+    const struct graph_node *node = &w->graph->nodes[index];
+    const int *labels = which == RESULT ? node->out : node->terms[which];
+    int order[GRAPH_MAX_DIMS], count;
+    if (!order_dimensions(view, order, &count) || !move_last(w, node, labels, order, count) ||
+        !write_choose(w, index, names[which],
+                      "batches that lie innermost: are brought outside of rows first (1), are read "
+                      "and written one by one (0)",
+                      values, 2))
+        return false;
+    int64_t shape[GRAPH_MAX_DIMS], stride = 1;
+    *place = (struct view){.ndim = view->ndim};
+    for (int i = count; i-- > 0;) {
+        struct dimension *to = &place->dims[order[i]];
+        shape[i] = view->dims[order[i]].at[0].n;
+        to->at[to->count++] = (struct factor){shape[i], stride};
+        stride *= shape[i];
+    }
+    int array = which == RESULT ? index : node->in[which];
+    const char *base = arena_printf(w->arena, "%s_%d_rows", w->graph->nodes[array].name, array);
+    const char *dtype = which == RESULT ? node->dtype : w->buffers.at[view->buffer].dtype;
+    place->buffer = write_buffer(w, base, dtype, shape, count);
+    return true;
+}
+
+bool product_result_outside(struct writer *writer, int index, const struct view *view,
+                            struct view *place) {
+    return writer->graph->nodes[index].in_count == 2 &&
+           bring_outside(writer, index, RESULT, view, place);
+}
+
+static bool find_operand(struct product *p, int index, enum which which) {
+    struct view place;
+    int of = p->node->in[which];
+    if (!write_view(p->writer, of, &p->views[which]))
+        return false;
+    if (p->writer->buffers.at[p->views[which].buffer].is_made ||
+        !bring_outside(p->writer, index, which, &p->views[which], &place))
+        return true;
+    p->views[which] = place;
+    return rows_copy(p->writer, of, &place);
+}
+
 bool product_open(struct product *p, struct writer *writer, int index, const struct view *to) {
     const struct graph_node *node = &writer->graph->nodes[index];
     *p = (struct product){.writer = writer,
@@ -127,7 +220,7 @@ bool product_open(struct product *p, struct writer *writer, int index, const str
         return false;
     }
     for (enum which i = LEFT; i <= RIGHT; i++)
-        if (!write_view(writer, node->in[i], &p->views[i]))
+        if (!find_operand(p, index, i))
             return false;
     p->dtype = operand_dtype(p);
     const char *why = find_sides(p);

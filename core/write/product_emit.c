@@ -45,10 +45,20 @@ static int64_t choose_block(struct product *p, int64_t most) {
                         (int)count);
 }
 
+/* Products with an array that passes by begin as soon as its first piece is there. */
+static bool choose_stays(struct product *p) {
+    static const int64_t values[] = {1, 0};
+    bool fits = product_bytes(p, (double)p->main[COLUMN].n) <= p->writer->spec->sbuf_bytes * STAYS;
+    return fits && write_choose(p->writer, (int)(p->node - p->writer->graph->nodes), "right_stays",
+                                "of the right array: all stays in SBUF (1), a piece comes for each "
+                                "product (0)",
+                                values, 2);
+}
+
 /* What stays in SBUF, and how many rows a block has. */
 static void decide(struct product *p) {
     double room = p->writer->spec->sbuf_bytes;
-    p->stays = product_bytes(p, (double)p->main[COLUMN].n) <= room * STAYS;
+    p->stays = choose_stays(p);
     p->block = p->turns[RIGHT] && !p->stays ? 2 * PARTITIONS : 4 * PARTITIONS;
     while (p->block > PARTITIONS && product_bytes(p, (double)p->block) > room * STAYS)
         p->block -= PARTITIONS;

@@ -59,18 +59,30 @@ static void print_shape(struct buf *text, const struct buffer *buffer) {
     buf_puts(text, buffer->ndim == 1 ? ",)" : ")");
 }
 
-/* A new buffer and its line in the kernel; `base` is made unique. Returns its number. */
+static void declare(struct writer *writer, const struct buffer *buffer) {
+    struct buf shape = {0};
+    print_shape(&shape, buffer);
+    write_line(writer, "%s = nl.ndarray(%s, dtype=nl.%s, buffer=nl.%s)", buffer->name, shape.at,
+               buffer->dtype, buffer->is_output ? "shared_hbm" : "private_hbm");
+    buf_free(&shape);
+}
+
+int write_buffer(struct writer *writer, const char *base, const char *dtype, const int64_t *shape,
+                 int ndim) {
+    int number = add_buffer(writer, base, dtype, shape, ndim);
+    writer->buffers.at[number].node = -1;
+    declare(writer, &writer->buffers.at[number]);
+    return number;
+}
+
+/* The same for a node's array. */
 static int new_buffer(struct writer *writer, const char *base, const struct graph_node *node) {
     bool output = is_output(writer->graph, (int)(node - writer->graph->nodes));
     int number = add_buffer(writer, output ? "out" : base, node->dtype, node->shape, node->ndim);
     struct buffer *buffer = &writer->buffers.at[number];
     buffer->is_output = output;
     buffer->node = (int)(node - writer->graph->nodes);
-    struct buf shape = {0};
-    print_shape(&shape, buffer);
-    write_line(writer, "%s = nl.ndarray(%s, dtype=nl.%s, buffer=nl.%s)", buffer->name, shape.at,
-               buffer->dtype, output ? "shared_hbm" : "private_hbm");
-    buf_free(&shape);
+    declare(writer, buffer);
     return number;
 }
 
@@ -306,12 +318,24 @@ static const char *why_not(const struct graph_node *node) {
                : "";
 }
 
+static bool copy_result(struct writer *writer, int index, const struct view *place) {
+    struct value *value = &writer->values[index];
+    value->has_view = true;
+    bool ok = rows_copy(writer, index, place);
+    value->view = *place;
+    return ok;
+}
+
 static bool take_product(struct writer *writer, int index) {
     struct value *value = &writer->values[index];
     if (value->is_made)
         return take_made(writer, index);
-    value->view = new_place(writer, index);
-    value->has_view = product_emit(writer, index, &value->view);
+    struct view place = new_place(writer, index);
+    bool inside = product_result_outside(writer, index, &place, &value->view);
+    if (!inside)
+        value->view = place;
+    value->has_view = product_emit(writer, index, &value->view) &&
+                      (!inside || copy_result(writer, index, &place));
     writer->written->stages += value->has_view;
     return value->has_view;
 }
