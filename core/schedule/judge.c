@@ -11,9 +11,8 @@
 
 #include "device/device.h"
 
-#define MAX_INSTRUCTIONS 500000      /* of a kernel, with loops folded */
-#define MOST_TEXT ((size_t)50 << 20) /* bytes of kernels in all: the same on every machine */
-#define FOLD_LEAST 20000 /* instructions; for fewer, looking for a steady state costs more */
+#define MAX_INSTRUCTIONS 500000 /* of a kernel, with loops folded */
+#define FOLD_LEAST 20000        /* instructions; for fewer, looking for a steady state costs more */
 #define MOST_THREADS 8
 
 struct batch;
@@ -185,6 +184,7 @@ static void add_seen(struct search *search, const struct point *point) {
 
 /* Which points are to be timed: those with a text that was not timed before. */
 static void choose_new(struct search *search, struct batch *batch) {
+    size_t most = search->request->text ? search->request->text : SCHEDULE_TEXT;
     batch->todo.len = 0;
     for (size_t i = 0; i < batch->points->len; i++) {
         const struct point *point = &batch->points->at[i];
@@ -195,9 +195,9 @@ static void choose_new(struct search *search, struct batch *batch) {
         *vec_push(&batch->todo) = i;
         search->judged++;
         search->text += point->length;
+        if (search->text > most)
+            search->budget = search->judged;
     }
-    if (search->text > MOST_TEXT) /* of a kernel of 40000 lines a dozen schedules are enough */
-        search->budget = MIN_OF(search->budget, search->judged);
 }
 
 static void share(struct search *search, const struct batch *batch) {

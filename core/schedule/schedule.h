@@ -10,6 +10,9 @@
 #include "write/write.h"
 
 #define SCHEDULE_BUDGET 300 /* schedules, where nobody says how many */
+/* Bytes of kernels, the same on every machine: of one of 40000 lines a dozen schedules are enough.
+ */
+#define SCHEDULE_TEXT ((size_t)50 << 20)
 
 /* Everything in it stays the caller's. */
 struct schedule_request {
@@ -18,8 +21,9 @@ struct schedule_request {
     bool pessimistic; /* the model's fitted and guessed constants at their unfavourable end */
     const struct nki_input *inputs; /* the kernel's arguments; shapes are enough */
     size_t n_inputs;
-    size_t budget;              /* schedules to judge; 0: SCHEDULE_BUDGET */
-    int threads;                /* that judge at once; 0: as many as processors */
+    size_t budget; /* schedules to judge; 0: SCHEDULE_BUDGET */
+    size_t text;   /* bytes of the kernels after which no more are judged; 0: SCHEDULE_TEXT */
+    int threads;   /* that judge at once; 0: as many as processors */
     const volatile int *cancel; /* may be NULL */
 };
 /* One choice that is not as it would be by itself. */

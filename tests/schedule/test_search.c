@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "schedule/schedule.h"
 
@@ -158,6 +159,36 @@ static void threads_find_the_same(void **state) {
     schedule_free(three);
 }
 
+/* The kernel that goes past the budget is the last one; the first one is always judged. */
+static void text_is_counted_too(void **state) {
+    (void)state;
+    struct schedule_request request = request_of(graph);
+    struct schedule *free_search = search(&request);
+    size_t length = strlen(free_search->text), before = 0;
+    assert_true(free_search->judged > 8);
+    for (size_t kernels = 1; kernels <= 6; kernels += 5) {
+        request.text = kernels * length;
+        request.threads = 1;
+        struct schedule *one = search(&request);
+        assert_true(one->judged > before && one->judged < free_search->judged);
+        assert_true(one->judged <= 3 * kernels + 1); /* none is shorter than a third of that one */
+        assert_false(one->ended);
+        request.threads = 3;
+        struct schedule *three = search(&request);
+        assert_string_equal(one->text, three->text);
+        assert_int_equal(one->judged, three->judged);
+        before = one->judged;
+        schedule_free(one);
+        schedule_free(three);
+    }
+    request.text = 1;
+    struct schedule *first = search(&request);
+    assert_int_equal(first->judged, 1);
+    assert_true(first->latency_us == first->start_us && !first->ended);
+    schedule_free(first);
+    schedule_free(free_search);
+}
+
 static void steps_add_up(void **state) {
     (void)state;
     struct schedule_request request = request_of(graph);
@@ -289,6 +320,7 @@ int main(void) {
         cmocka_unit_test(what_is_found_is_no_slower_and_can_be_made_again),
         cmocka_unit_test(no_single_step_is_better_once_it_ended),
         cmocka_unit_test(threads_find_the_same),
+        cmocka_unit_test(text_is_counted_too),
         cmocka_unit_test(steps_add_up),
         cmocka_unit_test(a_value_is_worth_what_the_choices_make_of_it_that_it_brings),
         cmocka_unit_test(a_slower_value_is_gone_on_from),
