@@ -64,8 +64,7 @@ struct tile *rows_result(struct rows *rows, int node) {
 static struct tile declare_node(struct rows *rows, int node, bool narrow) {
     const struct graph_node *row = row_of(rows, node);
     bool logical = (row->op->alu && is_bool(row->op->alu)) || strcmp(row->dtype, "uint8") == 0;
-    const char *name = arena_printf(rows->writer->arena, "%s_%d", row->name, node);
-    return rows_tile(rows, name, logical || narrow ? "float32" : row->dtype, narrow);
+    return rows_node_tile(rows, node, logical || narrow ? "float32" : row->dtype, narrow);
 }
 
 static void keep(struct rows *rows, int node, struct tile tile) {
@@ -502,6 +501,8 @@ bool rows_compute(struct rows *rows, int node) {
     enum form form = rows->plans[node].form;
     if (form == FORM_UNUSED || rows_compute_softmax(rows, node))
         return true;
+    if (form == FORM_WINDOWS)
+        return rows_compute_windows(rows, node);
     if (form != FORM_PLAIN)
         return compute_form(rows, node, row);
     switch (row->op->kind) {

@@ -9,10 +9,7 @@
 
 struct late {
     struct writer *writer;
-    const struct graph *from;
-    struct graph *to;
-    int *users;
-    int *new_of; /* by node of `from` */
+    struct graph_copy copy;
 };
 /* A factor of a contraction's operand: node `by` multiplies or divides node `of` in `place`, which
  * is what the operation `user` reads there. */
@@ -21,7 +18,7 @@ struct factor_found {
 };
 
 static const struct graph_node *row_of(const struct late *late, int node) {
-    return &late->from->nodes[node];
+    return &late->copy.from->nodes[node];
 }
 
 static bool same_shape(const struct graph_node *a, const struct graph_node *b) {
@@ -65,7 +62,7 @@ static bool find(const struct late *late, int product, int term, struct factor_f
     for (int depth = 0; depth < DEEPEST; depth++) {
         int node = row_of(late, user)->in[slot];
         const struct graph_node *row = row_of(late, node);
-        if (row->op->kind != GRAPH_BINARY || late->users[node] != 1 ||
+        if (row->op->kind != GRAPH_BINARY || late->copy.users[node] != 1 ||
             (strcmp(row->name, "divide") && strcmp(row->name, "multiply")))
             return false;
         *found = (struct factor_found){.place = node, .user = user, .slot = slot};
@@ -89,7 +86,7 @@ static bool is_wanted(const struct late *late, int product) {
 
 /* Nodes are changed in the copy only. */
 static void replace_input(struct late *late, int node, int slot, int by) {
-    struct graph_node *row = &late->to->nodes[late->new_of[node]];
+    struct graph_node *row = &late->copy.to->nodes[late->copy.new_of[node]];
     int *in = ARENA_ARRAY(late->writer->arena, int, (size_t)row->in_count + 1);
     memcpy(in, row->in, (size_t)row->in_count * sizeof *in);
     in[slot] = by;
@@ -97,59 +94,19 @@ static void replace_input(struct late *late, int node, int slot, int by) {
 }
 
 static void apply(struct late *late, int product, const struct factor_found *found) {
-    struct graph *to = late->to;
-    int result = late->new_of[product], scaled = to->count++;
-    replace_input(late, found->user, found->slot, late->new_of[found->of]);
-    to->nodes[scaled] = to->nodes[late->new_of[found->place]];
+    struct graph *to = late->copy.to;
+    int result = late->copy.new_of[product], scaled = to->count++;
+    replace_input(late, found->user, found->slot, late->copy.new_of[found->of]);
+    to->nodes[scaled] = to->nodes[late->copy.new_of[found->place]];
     struct graph_node *row = &to->nodes[scaled];
     row->ndim = to->nodes[result].ndim;
     memcpy(row->shape, to->nodes[result].shape, sizeof row->shape);
     row->dtype = to->nodes[result].dtype;
     row->in = ARENA_ARRAY(late->writer->arena, int, 3);
     row->in[0] = result;
-    row->in[1] = late->new_of[found->by];
+    row->in[1] = late->copy.new_of[found->by];
     row->in_count = 2;
-    late->new_of[product] = scaled;
-}
-
-/* Takes the place of the operation that is not added: nodes keep their numbers under both choices,
- * and with them the keys of other choices. */
-static void leave_place(struct late *late) {
-    late->to->nodes[late->to->count++] = (struct graph_node){
-        .op = graph_op_named("constant"), .name = "constant", .dtype = "float32", .has_fill = true};
-}
-
-static void copy_node(struct late *late, int node) {
-    const struct graph_node *row = row_of(late, node);
-    struct graph_node *copy = &late->to->nodes[late->to->count];
-    *copy = *row;
-    copy->in = ARENA_ARRAY(late->writer->arena, int, (size_t)row->in_count + 1);
-    for (int i = 0; i < row->in_count; i++)
-        copy->in[i] = late->new_of[row->in[i]];
-    late->new_of[node] = late->to->count++;
-}
-
-static void count_users(struct late *late) {
-    for (int i = 0; i < late->from->count; i++)
-        for (int k = 0; k < row_of(late, i)->in_count; k++)
-            late->users[row_of(late, i)->in[k]]++;
-    for (int i = 0; i < late->from->output_count; i++)
-        late->users[late->from->outputs[i]]++;
-}
-
-static void copy_ends(struct late *late) {
-    struct arena *arena = late->writer->arena;
-    const struct graph *from = late->from;
-    struct graph *to = late->to;
-    to->outputs = ARENA_ARRAY(arena, int, (size_t)from->output_count + 1);
-    for (int i = 0; i < from->output_count; i++)
-        to->outputs[i] = late->new_of[from->outputs[i]];
-    to->arguments = ARENA_ARRAY(arena, struct graph_argument, (size_t)from->argument_count + 1);
-    for (int i = 0; i < from->argument_count; i++) {
-        to->arguments[i] = from->arguments[i];
-        if (from->arguments[i].node >= 0)
-            to->arguments[i].node = late->new_of[from->arguments[i].node];
-    }
+    late->copy.new_of[product] = scaled;
 }
 
 /* A product with the factor of one of its operands taken out, where there is one. */
@@ -161,27 +118,19 @@ static void take_factor(struct late *late, int node) {
         return;
     if (!find(late, node, 0, &found) && !find(late, node, 1, &found))
         return;
-    if (is_wanted(late, late->new_of[node]))
+    if (is_wanted(late, late->copy.new_of[node]))
         apply(late, node, &found);
     else
-        leave_place(late);
+        (void)graph_copy_nothing(&late->copy);
 }
 
 struct graph *write_late(struct writer *writer, const struct graph *graph) {
-    struct arena *arena = writer->arena;
-    size_t count = (size_t)graph->count;
-    struct late late = {.writer = writer, .from = graph, .to = ARENA_NEW(arena, struct graph)};
-    *late.to = *graph;
-    late.to->count = 0;
-    late.to->nodes = ARENA_ARRAY(arena, struct graph_node, 2 * count + 1);
-    late.users = ARENA_ARRAY(arena, int, count + 1);
-    late.new_of = ARENA_ARRAY(arena, int, count + 1);
-    count_users(&late);
-    writer->graph = late.to;
+    struct late late = {.writer = writer};
+    graph_copy_begin(&late.copy, graph, (size_t)graph->count, writer->arena);
+    writer->graph = late.copy.to;
     for (int i = 0; i < graph->count; i++) {
-        copy_node(&late, i);
+        graph_copy_node(&late.copy, i);
         take_factor(&late, i);
     }
-    copy_ends(&late);
-    return late.to;
+    return graph_copy_end(&late.copy);
 }

@@ -309,4 +309,5 @@ void rows_plan(struct rows *rows) {
     find_sums(rows);
     find_extremes(rows);
     find_softmax(rows);
+    rows_plan_windows(rows);
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #define BANK 512          /* sums of fp32 that a bank of PSUM holds for a partition */
+#define STEPS_TAKE 0.4    /* share of SBUF that steps may take which stay until they are added up */
 #define HALF_OF_PSUM 2048 /* so that the next ones begin while these leave */
 
 /* ---- phases ----------------------------------------------------------------------------------*/
@@ -221,8 +222,10 @@ static void open_across(struct rows *rows) {
         if (after > 1)
             buf_printf(&lane, " * %lld", (long long)after);
     }
-    if (lane.len)
+    if (lane.len) {
         rows->lane = arena_printf(w->arena, "%s:%s + 1", lane.at, lane.at);
+        rows->step = arena_strdup(w->arena, lane.at);
+    }
     buf_free(&lane);
 }
 
@@ -233,6 +236,7 @@ static void close_across(struct rows *rows) {
             rows->sides[s].variable = NULL;
         }
     rows->lane = "0:1";
+    rows->step = "0";
 }
 
 /* What a scan begins with, before the first chunk. */
@@ -289,29 +293,57 @@ static char *find_inner(const struct rows *rows) {
     return inner;
 }
 
-/* What is added up, for each result: in SBUF, or in PSUM by products with the unit matrix. */
+/* What is added up, for each result: each step with those before, in PSUM by products with the unit
+ * matrix, or all steps in the end. An instruction of two tiles takes Vector twice as long as one
+ * that reads as much and reduces it. */
+enum adding { ADDS_STEPS = 0, ADDS_IN_PSUM = 1, ADDS_IN_THE_END = 2 };
 struct total {
     struct tile tile;
-    bool in_psum;
+    enum adding how;
 };
 
-/* Whether the Tensor engine adds up, which leaves more of Vector to the scans. A product with the
- * unit matrix adds 0 times the other channels of the tile: a NaN or an infinity of one reaches all
- * of them, so it is offered only where a person allows anything. */
-static bool choose_tensor(struct rows *rows, int node) {
-    static const int64_t values[] = {1, 0};
-    if (rows->writer->spec->precision != WRITE_ANY)
-        return false;
+static int64_t chunk_of(const struct rows *rows) {
+    return MIN_OF(rows->chunk, rows_column_elements(rows));
+}
+
+/* Whether the Tensor engine may add up, which leaves more of Vector to the scans. A product with
+ * the unit matrix adds 0 times the other channels of the tile: a NaN or an infinity of one reaches
+ * all of them, so it is offered only where a person allows anything. */
+static bool may_use_tensor(const struct rows *rows, int node) {
     int sums = 0;
     for (int i = 0; i < rows->root_count; i++)
         sums += rows_is_across(rows, rows->roots[i]);
-    bool fits = sums * MIN_OF(rows->chunk, rows_column_elements(rows)) <= HALF_OF_PSUM;
-    return fits && strcmp(row_of(rows, node)->op->alu, "add") == 0 &&
-           write_choose(
-               rows->writer, node, "adds_up",
-               "steps are added up: by the Tensor engine, where all numbers are finite (1), by "
-               "Vector (0)",
-               values, 2);
+    return rows->writer->spec->precision == WRITE_ANY &&
+           strcmp(row_of(rows, node)->op->alu, "add") == 0 && sums * chunk_of(rows) <= HALF_OF_PSUM;
+}
+
+/* Whether all steps may stay until the end. */
+static bool may_keep_steps(const struct rows *rows, int node) {
+    int of = row_of(rows, node)->in[0];
+    const struct value *value = &rows->writer->values[of];
+    double bytes = 4 * (double)(lanes(rows) * chunk_of(rows));
+    return lanes(rows) > 1 && strcmp(row_of(rows, node)->op->alu, "multiply") &&
+           row_of(rows, of)->ndim == row_of(rows, node)->ndim && value->users == 1 &&
+           !rows_has_root(rows, of) && bytes <= rows->writer->spec->sbuf_bytes * STEPS_TAKE;
+}
+
+static enum adding choose_adding(struct rows *rows, int node) {
+    int64_t values[3], count = 0;
+    if (!rows_is_across(rows, node))
+        return ADDS_STEPS;
+    if (may_use_tensor(rows, node))
+        values[count++] = ADDS_IN_PSUM;
+    values[count++] = ADDS_STEPS;
+    if (may_keep_steps(rows, node))
+        values[count++] = ADDS_IN_THE_END;
+    return count == 1
+               ? ADDS_STEPS
+               : (enum adding)write_choose(
+                     rows->writer, node, "adds_up",
+                     "steps are added up: by the Tensor engine, where all numbers are finite "
+                     "(1), by Vector, each with those before (0), by Vector, all in the end "
+                     "(2)",
+                     values, (int)count);
 }
 
 /* The unit matrix, as large as the tiles of rows. */
@@ -362,13 +394,42 @@ static void take_from_psum(struct rows *rows, int node, struct total *total) {
     rows_busy(rows, 0, 1, false);
 }
 
+/* The place of a step among those that stay until the end. */
+static struct tile kept_step(struct rows *rows, int node) {
+    return (struct tile){.name = arena_printf(rows->writer->arena, "steps_%d[0:%s, 0:%s, %s]", node,
+                                              rows->count, rows->width, rows->step),
+                         .dtype = "float32",
+                         .scale = 1};
+}
+
 static void add_step(struct rows *rows, int node, struct total *total) {
     struct tile *result = rows_result(rows, row_of(rows, node)->in[0]);
-    struct tile part = rows_widened(rows, result, "float32");
-    if (total->in_psum)
+    struct tile part = rows_widened(rows, result, "float32"), kept = kept_step(rows, node);
+    if (total->how == ADDS_IN_PSUM)
         add_in_psum(rows, node, &part);
-    else
+    else if (total->how == ADDS_STEPS)
         rows_add_sum(rows, node, &total->tile, &part);
+    else if (strcmp(part.name, kept.name) != 0)
+        rows_copy_tile(rows, &kept, &part);
+}
+
+/* What is a step of a sum in the end is computed into its place at once. */
+static void place_step(struct rows *rows, int node, const struct total *totals) {
+    rows->place = NULL;
+    for (int i = 0; i < rows->root_count; i++)
+        if (totals[i].how == ADDS_IN_THE_END && row_of(rows, rows->roots[i])->in[0] == node) {
+            rows->place = kept_step(rows, rows->roots[i]).name;
+            rows->placed = node;
+        }
+}
+
+static void take_steps(struct rows *rows, int node, struct total *total) {
+    total->tile = rows_helper(rows, "total", "float32", false);
+    write_line(rows->writer,
+               "nisa.tensor_reduce(dst=%s, op=nl.%s, data=steps_%d[0:%s, 0:%s, 0:%lld], axis=2)",
+               total->tile.name, row_of(rows, node)->op->alu, node, rows->count, rows->width,
+               (long long)lanes(rows));
+    rows_busy(rows, (double)lanes(rows) / 2, 0, false);
 }
 
 static bool compute(struct rows *rows, const char *inner, bool now, struct total *totals) {
@@ -384,7 +445,10 @@ static bool compute(struct rows *rows, const char *inner, bool now, struct total
         if ((inner[node] != 0) == now && across) {
             add_step(rows, node, &totals[result]);
         } else if ((inner[node] != 0) == now) {
-            if (!rows_compute(rows, node))
+            place_step(rows, node, totals);
+            bool ok = rows_compute(rows, node);
+            rows->place = NULL;
+            if (!ok)
                 return false;
             if (is_root)
                 rows_store(rows, result, rows_result(rows, node));
@@ -398,7 +462,11 @@ static bool compute(struct rows *rows, const char *inner, bool now, struct total
 static void begin_totals(struct rows *rows, struct total *totals) {
     for (int i = 0; i < rows->root_count; i++) {
         int node = rows->roots[i];
-        if (totals[i].in_psum)
+        if (totals[i].how == ADDS_IN_THE_END)
+            write_line(rows->writer,
+                       "steps_%d = nl.ndarray((%s, %s, %lld), dtype=nl.float32, buffer=nl.sbuf)",
+                       node, rows->count, rows->width, (long long)lanes(rows));
+        else if (totals[i].how == ADDS_IN_PSUM)
             write_line(rows->writer,
                        "sums_%d = nl.ndarray((%s, %lld, %d), dtype=nl.float32, buffer=nl.psum)",
                        node, rows->count, (long long)((rows->chunk + BANK - 1) / BANK), BANK);
@@ -409,8 +477,10 @@ static void begin_totals(struct rows *rows, struct total *totals) {
 
 static void store_totals(struct rows *rows, struct total *totals) {
     for (int i = 0; i < rows->root_count; i++) {
-        if (totals[i].in_psum)
+        if (totals[i].how == ADDS_IN_PSUM)
             take_from_psum(rows, rows->roots[i], &totals[i]);
+        if (totals[i].how == ADDS_IN_THE_END)
+            take_steps(rows, rows->roots[i], &totals[i]);
         if (rows_is_across(rows, rows->roots[i]))
             rows_store(rows, i, &totals[i].tile);
     }
@@ -420,9 +490,8 @@ static void store_totals(struct rows *rows, struct total *totals) {
 static void choose_totals(struct rows *rows, struct total *totals) {
     bool any = false;
     for (int i = 0; i < rows->root_count; i++) {
-        int node = rows->roots[i];
-        totals[i].in_psum = rows_is_across(rows, node) && choose_tensor(rows, node);
-        any |= totals[i].in_psum;
+        totals[i].how = choose_adding(rows, rows->roots[i]);
+        any |= totals[i].how == ADDS_IN_PSUM;
     }
     if (any)
         make_unit(rows);
@@ -432,6 +501,7 @@ bool rows_emit_carried(struct rows *rows) {
     struct total totals[WRITE_MAX_MATES] = {0};
     char *inner = find_inner(rows);
     rows->lane = "0:1";
+    rows->step = "0";
     choose_totals(rows, totals);
     rows_open_tiles(rows);
     for (size_t i = 0; has_chunks(rows) && i < rows->nodes.len; i++)

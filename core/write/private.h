@@ -14,6 +14,10 @@ int write_buffer(struct writer *writer, const char *base, const char *dtype, con
                  int ndim);
 void write_gap(struct writer *writer, const struct graph_node *node, const char *why);
 
+/* short.c: the graph with sums of a few elements made out of their parts, in the arena; becomes the
+ * writer's. */
+struct graph *write_short(struct writer *writer, const struct graph *graph);
+
 /* late.c: the graph with factors of products' operands applied to their results, in the arena;
  * becomes the writer's. */
 struct graph *write_late(struct writer *writer, const struct graph *graph);

@@ -101,7 +101,7 @@ static int64_t choose_width(struct rows *rows) {
     int64_t values[COUNT_OF(widths)];
     int count = 0;
     bool products = makes_products(rows); /* a part of a row takes several of their tiles */
-    double tiles = 2 * (double)(rows->leaves.len + TEMPORARIES);
+    double tiles = 2 * ((double)(rows->leaves.len + TEMPORARIES) + rows_wide_tiles(rows));
     for (size_t i = 0; i < COUNT_OF(widths) - products; i++)
         if ((double)widths[i] * 4 * tiles <= rows->writer->spec->sbuf_bytes * 0.95)
             values[count++] = widths[i];
@@ -252,7 +252,7 @@ static int64_t choose_pieces(struct rows *rows) {
     static const int64_t values[] = {2, 1, 4};
     bool turns = rows->busy.scalar > 0.3 * rows->busy.vector && rows->busy.vector > 0;
     if (!rows->in_chunks || rows->columns || rows->is_copy || rows->is_carried || rows->uneven ||
-        rows->tile_columns % 4 || rows->tile_columns < WORTH_PIECES || !turns)
+        rows->has_steps || rows->tile_columns % 4 || rows->tile_columns < WORTH_PIECES || !turns)
         return 1;
     return write_choose(rows->writer, rows->roots[rows->root_count - 1], "pieces",
                         "instructions that share the columns of a tile", values, 3);
@@ -268,7 +268,8 @@ static bool share(struct rows *rows) {
     const int64_t values[] = {products ? SHARING_ALL : SHARING_WHOLE, SHARING_NONE,
                               products ? SHARING_WHOLE : SHARING_ALL, SHARING_DIVIDED};
     for (size_t i = 0; i < rows->either.len; i++)
-        divides |= rows->either.at[i].divides && rows->pieces == 1 && !rows->uneven;
+        divides |=
+            rows->either.at[i].divides && rows->pieces == 1 && !rows->uneven && !rows->has_steps;
     int64_t how = !rows->either.len
                       ? SHARING_NONE
                       : write_choose(rows->writer, rows->roots[rows->root_count - 1], "balance",

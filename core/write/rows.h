@@ -45,7 +45,7 @@ struct tile {
     int64_t shift;         /* columns of that one before it */
 };
 /* How a node is computed. */
-enum form { FORM_UNUSED, FORM_PLAIN, FORM_SIGMOID, FORM_RSQRT };
+enum form { FORM_UNUSED, FORM_PLAIN, FORM_SIGMOID, FORM_RSQRT, FORM_WINDOWS };
 struct plan {
     enum form form;
     bool is_inside; /* the stage computes it */
@@ -77,13 +77,16 @@ struct rows {
     unsigned across;  /* dimensions that results are sums over, in a stage of scans */
     struct side sides[ROWS_MAX_SIDES];
     int side_count;
-    bool is_copy;              /* nothing is computed */
-    bool is_permuted;          /* and elements change places within rows, on chip */
-    bool whole_rows;           /* tiles have all of the last dimension */
-    bool is_nested;            /* made within another stage, for the rows of its tile */
-    bool in_chunks;            /* rows are taken piece by piece */
-    bool is_carried;           /* in chunks, from each of which scans go on in the next */
-    const char *lane;          /* of what scans carry: their place in it */
+    bool is_copy;      /* nothing is computed */
+    bool is_permuted;  /* and elements change places within rows, on chip */
+    bool whole_rows;   /* tiles have all of the last dimension */
+    bool is_nested;    /* made within another stage, for the rows of its tile */
+    bool in_chunks;    /* rows are taken piece by piece */
+    bool is_carried;   /* in chunks, from each of which scans go on in the next */
+    const char *lane;  /* of what scans carry: their place in it */
+    const char *step;  /* the same as a number */
+    const char *place; /* part of a tile that node `placed` is computed into, or NULL */
+    int placed;
     bool loaded_ahead;         /* what is the same for all rows */
     const char *count, *width; /* rows and columns of a tile: numbers or variables */
     int64_t chunk;             /* columns of a tile, the most there are */
@@ -91,6 +94,7 @@ struct rows {
     bool uneven;               /* the last tile has fewer columns */
     int64_t pieces;            /* instructions that a tile takes */
     bool in_pieces;            /* the one that is printed is one of several */
+    bool has_steps;            /* a tile takes every few columns of a wider one */
     struct tile *tiles;        /* by node */
     struct plan *plans;        /* by node */
     struct softmax softmax;    /* that is computed so */
@@ -149,8 +153,11 @@ void rows_open_tiles(struct rows *rows);
 /* The loop over parts of rows, where they are taken piece by piece. */
 void rows_open_chunks(struct rows *rows);
 /* An array's part in HBM that a tile is for; `narrow`: one element of each row. */
+struct access rows_access(struct rows *rows, const struct leaf *leaf, bool narrow);
 const char *rows_place(struct rows *rows, const struct leaf *leaf, bool narrow);
 void rows_load_leaf(struct rows *rows, struct leaf *leaf);
+/* An array that is one element wide along the columns. */
+bool rows_is_narrow_leaf(const struct rows *rows, const struct leaf *leaf);
 /* Writes a result, by its number among them. */
 void rows_store(struct rows *rows, int result, struct tile *tile);
 /* Whether a node is one of those of a softmax that have lines of their own, and then those. */
@@ -161,6 +168,15 @@ void rows_load(struct rows *rows);
 bool rows_compute_nodes(struct rows *rows, size_t from, size_t to, int *result);
 /* All of a tile. */
 bool rows_emit_tile(struct rows *rows);
+
+/* wide.c: an array that is read in parts which lie some columns apart, or every few columns, is
+ * loaded as it lies, and the tile is a part of what was loaded. False where that is not so. */
+bool rows_load_wide(struct rows *rows, const struct leaf *leaf, struct tile *tile);
+/* Which nodes go over all parts of windows, and their lines. */
+void rows_plan_windows(struct rows *rows);
+bool rows_compute_windows(struct rows *rows, int node);
+/* Columns that are loaded beside those that are used, in widths of a tile. */
+double rows_wide_tiles(const struct rows *rows);
 
 /* phases.c: whether the next tile of rows is begun before this one is done with; and its loop. */
 bool rows_has_phases(struct rows *rows);
@@ -184,6 +200,8 @@ double rows_at_least(struct writer *writer, int node);
 
 /* tile.c: lines that are instructions. Tiles are taken as they are, factors aside. */
 struct tile rows_tile(struct rows *rows, const char *name, const char *dtype, bool narrow);
+/* The one that a node is computed into. */
+struct tile rows_node_tile(struct rows *rows, int node, const char *dtype, bool narrow);
 struct tile rows_helper(struct rows *rows, const char *base, const char *dtype, bool narrow);
 /* dst = op(data * scale + bias) on Scalar; `sum` gets the rows' sums where it is not NULL. */
 void rows_activate(struct rows *rows, const char *op, const struct tile *dst,

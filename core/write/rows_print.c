@@ -43,7 +43,7 @@ void rows_open_chunks(struct rows *rows) {
     }
 }
 
-static struct access access_of(struct rows *rows, const struct leaf *leaf, bool narrow) {
+struct access rows_access(struct rows *rows, const struct leaf *leaf, bool narrow) {
     struct access access = {.buffer = leaf->view.buffer,
                             .offset = leaf->view.offset,
                             .rows = rows->count,
@@ -74,7 +74,7 @@ static struct access access_of(struct rows *rows, const struct leaf *leaf, bool 
 }
 
 const char *rows_place(struct rows *rows, const struct leaf *leaf, bool narrow) {
-    struct access access = access_of(rows, leaf, narrow);
+    struct access access = rows_access(rows, leaf, narrow);
     return write_access(rows->writer, &access);
 }
 
@@ -94,7 +94,7 @@ bool rows_enter_products(struct rows *rows, bool whole_rows) {
         products += rows->leaves.at[i].product != NULL;
     for (size_t i = 0; i < rows->leaves.len; i++) {
         const struct leaf *leaf = &rows->leaves.at[i];
-        struct access access = access_of(rows, leaf, false);
+        struct access access = rows_access(rows, leaf, false);
         if (leaf->product &&
             !product_enter(leaf->product, &access, room_for_product(rows, products), whole_rows))
             return false;
@@ -105,7 +105,7 @@ bool rows_enter_products(struct rows *rows, bool whole_rows) {
 static void begin_product_rows(struct rows *rows) {
     for (size_t i = 0; i < rows->leaves.len; i++) {
         const struct leaf *leaf = &rows->leaves.at[i];
-        struct access access = access_of(rows, leaf, false);
+        struct access access = rows_access(rows, leaf, false);
         if (leaf->product)
             product_begin_rows(leaf->product, &access);
     }
@@ -147,8 +147,7 @@ void rows_open_tiles(struct rows *rows) {
     }
 }
 
-/* An array that is one element wide along the columns. */
-static bool is_narrow_leaf(const struct rows *rows, const struct leaf *leaf) {
+bool rows_is_narrow_leaf(const struct rows *rows, const struct leaf *leaf) {
     int64_t n = 1;
     for (int s = 0; s < rows->side_count; s++)
         if (rows->sides[s].role == SIDE_COLUMN) {
@@ -173,109 +172,6 @@ static const struct tile *same_tile(const struct rows *rows, const struct leaf *
     return NULL;
 }
 
-/* ---- parts of one array that lie some columns apart ------------------------------------------ */
-
-#define MOST_SHIFT 64 /* columns that a tile is wider for their sake */
-
-/* The side that columns lie along, side by side; NULL: there are several, or they do not. */
-static const struct side *column_side(const struct rows *rows, const struct leaf *leaf) {
-    const struct side *found = NULL;
-    for (int s = 0; s < rows->side_count; s++) {
-        if (rows->sides[s].role != SIDE_COLUMN)
-            continue;
-        if (found || leaf->strides[s] != 1)
-            return NULL;
-        found = &rows->sides[s];
-    }
-    return found;
-}
-
-static bool lie_alike(const struct rows *rows, const struct leaf *a, const struct leaf *b) {
-    bool alike = !a->is_result && !b->is_result && a->view.buffer == b->view.buffer;
-    for (int s = 0; alike && s < rows->side_count; s++)
-        alike = a->strides[s] == b->strides[s];
-    return alike;
-}
-
-/* The parts that one tile holds together with this one. */
-struct shifted {
-    const struct leaf *first; /* that is loaded */
-    int64_t low, more;        /* where the tile begins, and columns that it is wider than a part */
-};
-static struct shifted find_shifted(const struct rows *rows, const struct leaf *leaf) {
-    struct shifted found = {.low = leaf->view.offset};
-    int64_t least = leaf->view.offset, high = leaf->view.offset;
-    for (size_t i = 0; i < rows->leaves.len; i++)
-        if (lie_alike(rows, &rows->leaves.at[i], leaf))
-            least = MIN_OF(least, rows->leaves.at[i].view.offset);
-    for (size_t i = 0; i < rows->leaves.len; i++) {
-        const struct leaf *one = &rows->leaves.at[i];
-        if (!lie_alike(rows, one, leaf) ||
-            (one->view.offset - least) / MOST_SHIFT != (leaf->view.offset - least) / MOST_SHIFT)
-            continue;
-        found.first = found.first ? found.first : one;
-        found.low = MIN_OF(found.low, one->view.offset);
-        high = MAX_OF(high, one->view.offset);
-    }
-    found.more = high - found.low;
-    return found;
-}
-
-/* Where products are made, tiles change their names; loops of scans load some arrays early. */
-static bool may_shift(const struct rows *rows, const struct leaf *leaf) {
-    bool may = !rows->is_copy && !rows->is_carried && !rows->is_nested && column_side(rows, leaf) &&
-               !is_narrow_leaf(rows, leaf);
-    for (size_t i = 0; i < rows->leaves.len; i++)
-        may &= !rows->leaves.at[i].product && !rows->leaves.at[i].is_sum;
-    return may;
-}
-
-static bool choose_shifted(struct rows *rows) {
-    static const int64_t values[] = {1, 0};
-    return write_choose(rows->writer, rows->roots[rows->root_count - 1], "shifted",
-                        "parts of an array that lie some columns apart: are loaded as one (1), "
-                        "each by itself (0)",
-                        values, 2);
-}
-
-static const char *width_and(const struct rows *rows, int64_t more) {
-    const char *width = rows->width;
-    if (width[strspn(width, "0123456789")])
-        return arena_printf(rows->writer->arena, "%s + %lld", width, (long long)more);
-    return arena_printf(rows->writer->arena, "%lld", strtoll(width, NULL, 10) + (long long)more);
-}
-
-/* Several parts of a row lie in one tile, which is as wide as they reach. A row is longer than they
- * are apart, so that none of them is a part of the next row. */
-static bool load_shifted(struct rows *rows, const struct leaf *leaf, struct tile *tile) {
-    struct writer *w = rows->writer;
-    if (!may_shift(rows, leaf))
-        return false;
-    struct shifted all = find_shifted(rows, leaf);
-    if (!all.more || all.more >= column_side(rows, leaf)->n || !choose_shifted(rows))
-        return false;
-    const struct buffer *buffer = &w->buffers.at[leaf->view.buffer];
-    const char *name = arena_printf(w->arena, "%s_t%d_wide", buffer->name, all.first->node);
-    const char *width = width_and(rows, all.more);
-    if (leaf == all.first) {
-        struct access access = access_of(rows, leaf, false);
-        access.offset = all.low;
-        access.cols[0] = width;
-        access.cols_most += all.more;
-        write_line(w, "%s = nl.ndarray((%s, %s), dtype=nl.%s, buffer=nl.sbuf)", name, rows->count,
-                   width, buffer->dtype);
-        write_line(w, "nisa.dma_copy(dst=%s, src=%s)", name, write_access(w, &access));
-    }
-    int64_t shift = leaf->view.offset - all.low;
-    *tile = (struct tile){.name = arena_printf(w->arena, "%s[0:%s, %lld:%s]", name, rows->count,
-                                               (long long)shift, width_and(rows, shift)),
-                          .dtype = buffer->dtype,
-                          .scale = 1,
-                          .of = name,
-                          .shift = shift};
-    return true;
-}
-
 /* ---- loads --------------------------------------------------------------------------------- */
 
 void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
@@ -285,7 +181,7 @@ void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
         return;
     }
     const struct buffer *buffer = &w->buffers.at[leaf->view.buffer];
-    bool narrow = is_narrow_leaf(rows, leaf);
+    bool narrow = rows_is_narrow_leaf(rows, leaf);
     const char *name = arena_printf(w->arena, "%s_t%d", buffer->name, leaf->node);
     struct tile *tile = &rows->tiles[leaf->node];
     for (size_t i = 0; leaf->is_sum && i < rows->leaves.len; i++) {
@@ -304,7 +200,7 @@ void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
         return;
     }
     if (leaf->product) {
-        struct access access = access_of(rows, leaf, narrow);
+        struct access access = rows_access(rows, leaf, narrow);
         product_fill(leaf->product, &access, name);
         bool reduces = product_finds_extremes(leaf->product);
         /* Its sums leave PSUM by Scalar, unless it is told not to. */
@@ -314,7 +210,7 @@ void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
         *tile = (struct tile){.name = name, .dtype = buffer->dtype, .narrow = narrow, .scale = 1};
         return;
     }
-    if (load_shifted(rows, leaf, tile))
+    if (rows_load_wide(rows, leaf, tile))
         return;
     *tile = rows_tile(rows, name, narrow ? "float32" : buffer->dtype, narrow);
     write_line(w, "nisa.dma_copy(dst=%s, src=%s)", tile->name, rows_place(rows, leaf, narrow));
@@ -324,7 +220,7 @@ void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
 static void sample_rows(struct rows *rows, const struct leaf *leaf) {
     const struct softmax *softmax = &rows->softmax;
     const struct graph_node *row = &rows->writer->graph->nodes[softmax->most];
-    struct access access = access_of(rows, leaf, false);
+    struct access access = rows_access(rows, leaf, false);
     const char *name = arena_printf(rows->writer->arena, "%s_%d", row->name, softmax->most);
     struct tile made = rows_tile(rows, name, "float32", true);
     product_sample(leaf->product, &access, made.name);
@@ -338,7 +234,7 @@ static void sample_rows(struct rows *rows, const struct leaf *leaf) {
 static void fill_power(struct rows *rows, const struct leaf *leaf) {
     struct writer *w = rows->writer;
     const struct softmax *softmax = &rows->softmax;
-    struct access access = access_of(rows, leaf, false);
+    struct access access = rows_access(rows, leaf, false);
     struct tile *of = &rows->tiles[softmax->difference];
     struct power power = {.tile = arena_printf(w->arena, "exp_%d", softmax->power),
                           .sums = arena_printf(w->arena, "exp_%d_sums", softmax->power)};
@@ -427,7 +323,7 @@ void rows_tell(struct rows *rows) {
 void rows_store(struct rows *rows, int result, struct tile *tile) {
     struct leaf *out = &rows->leaves.at[rows->leaves.len - (size_t)rows->root_count];
     out += result;
-    bool narrow = is_narrow_leaf(rows, out);
+    bool narrow = rows_is_narrow_leaf(rows, out);
     if (tile->narrow && !narrow)
         *tile = rows_widened(rows, tile, tile->dtype);
     write_line(rows->writer, "nisa.dma_copy(dst=%s, src=%s)", rows_place(rows, out, narrow),

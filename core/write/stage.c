@@ -6,8 +6,9 @@
 
 #include "write/rows.h"
 
-#define TILES 6   /* of an array at least */
-#define LEAST 512 /* columns of a tile, for the sake of transfers, where there are few */
+#define TILES 6          /* of an array at least */
+#define LEAST 512        /* columns of a tile, for the sake of transfers, where there are few */
+#define LEAST_FOLDED 128 /* the same where there would be few rows, too */
 
 bool rows_is_fusable(enum graph_kind kind) {
     return kind == GRAPH_UNARY || kind == GRAPH_BINARY || kind == GRAPH_CAST ||
@@ -425,13 +426,37 @@ static void pack_rows(struct rows *rows, int last, int64_t width) {
     rows->sides[most].is_column = false;
 }
 
+static bool has_products(const struct rows *rows) {
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        if (rows->leaves.at[i].product || rows->leaves.at[i].is_sum)
+            return true;
+    return false;
+}
+
+/* Into how many rows the last side is folded where the other ones would leave most partitions
+ * empty; 1: it is not. */
+static int64_t rows_of_last(const struct rows *rows) {
+    int last = rows->side_count - 1;
+    int64_t n = rows->sides[last].n, most = 1;
+    for (int s = 0; s < last; s++)
+        most = MAX_OF(most, rows->sides[s].n);
+    if (rows->is_nested || has_products(rows) || rows->side_count == ROWS_MAX_SIDES)
+        return 1;
+    int64_t folded = rows_divisor(n, MIN_OF(PARTITIONS, n / LEAST_FOLDED));
+    return folded >= 2 * most ? folded : 1;
+}
+
 /* Where nothing needs whole rows, the innermost side is the free dimension; where it is all there
- * is, it is folded over the partitions. */
+ * is, or nearly so, it is folded over the partitions. */
 static void choose_columns(struct rows *rows, int64_t width) {
     if (rows->columns || rows->side_count == 0)
         return;
     int last = rows->side_count - 1;
-    if (rows->side_count == 1 && rows->sides[0].n > PARTITIONS) {
+    int64_t folded = last ? rows_of_last(rows) : 1;
+    if (folded > 1) {
+        insert_side(rows, last, folded);
+        last++;
+    } else if (rows->side_count == 1 && rows->sides[0].n > PARTITIONS) {
         /* Several tiles, so that the next one is loaded while one is worked on. */
         int64_t n = rows->sides[0].n;
         int64_t most = MIN_OF(width, MAX_OF(n / (TILES * PARTITIONS), LEAST));

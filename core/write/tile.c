@@ -26,6 +26,14 @@ struct tile rows_tile(struct rows *rows, const char *name, const char *dtype, bo
     return tile;
 }
 
+struct tile rows_node_tile(struct rows *rows, int node, const char *dtype, bool narrow) {
+    const struct graph_node *row = &rows->writer->graph->nodes[node];
+    if (rows->place && rows->placed == node && !narrow && strcmp(dtype, "float32") == 0)
+        return (struct tile){.name = rows->place, .dtype = dtype, .scale = 1};
+    return rows_tile(rows, arena_printf(rows->writer->arena, "%s_%d", row->name, node), dtype,
+                     narrow);
+}
+
 struct tile rows_helper(struct rows *rows, const char *base, const char *dtype, bool narrow) {
     const char *name = arena_printf(rows->writer->arena, "%s_h%d%s", base, ++rows->helpers,
                                     rows->suffix ? rows->suffix : "");
@@ -301,8 +309,7 @@ struct tile tile_moved(struct tile tile, double by) {
 
 static struct tile declared(struct rows *rows, int node, bool narrow) {
     const struct graph_node *row = &rows->writer->graph->nodes[node];
-    const char *name = arena_printf(rows->writer->arena, "%s_%d", row->name, node);
-    return rows_tile(rows, name, narrow ? "float32" : row->dtype, narrow);
+    return rows_node_tile(rows, node, narrow ? "float32" : row->dtype, narrow);
 }
 
 /* a + b, b one element a row: it becomes a's summand. */

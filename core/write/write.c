@@ -661,8 +661,11 @@ static char *take_text(struct writer *writer) {
 
 static bool write_once(struct writer *writer, const struct graph *graph, struct err *err) {
     writer->written = mem_alloc(1, sizeof *writer->written);
-    writer->graph = write_late(writer, graph);
-    writer->values = ARENA_ARRAY(writer->arena, struct value, (size_t)writer->graph->count + 1);
+    writer->graph = write_late(writer, write_short(writer, graph));
+    size_t count = (size_t)writer->graph->count + 1;
+    writer->values = ARENA_ARRAY(writer->arena, struct value, count);
+    if (!writer->apart) /* nodes have the same numbers whenever it is written */
+        writer->apart = ARENA_ARRAY(writer->arena, bool, count);
     writer->again = false;
     writer->indent = 0;
     buf_clear(&writer->out);
@@ -691,7 +694,6 @@ struct written *write_kernel(const struct write_spec *spec, struct err *err) {
     }
     if (writer.graph) {
         const struct graph *graph = writer.graph;
-        writer.apart = ARENA_ARRAY(writer.arena, bool, 2 * (size_t)graph->count + 1);
         while (write_once(&writer, graph, err) && writer.again)
             continue;
     }

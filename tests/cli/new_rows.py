@@ -92,6 +92,35 @@ def forward(x, y, z):
     taps = np.exp(0.5 * y[:, :-100]) * y[:, 3:-97] - 2 * y[:, 70:-30] + np.tanh(y[:, 100:])
     return most, taps, z[:, :4] - z[:, 4:8] * z[:, 5:], y[:, 1:] - y[:, :-1]
 """,
+    # Sums of a few elements are a few additions, of what lies every few columns and in other rows.
+    "pooled": inputs_of((5, 66, 90), (300, 7, 12), (3, 4, 40, 50), (4, 1, 1), (2000, 4)) + """
+def forward(x, y, z, w, t):
+    a = x.reshape(5, 33, 2, 45, 2)
+    b = (y[:, :, ::3] * y[:, :, 1::3]).min(axis=1)
+    c = (z * w + 0.5).sum(axis=1) * 2 - np.exp(z[:, 0]).prod(axis=0)
+    return (a.mean(axis=(2, 4)) - 1, a.max(axis=(2, 4)), b, c, t.max(axis=1) - t.min(axis=1),
+            np.square(x[:, :64].reshape(5, 4, 16, 90)).sum(axis=2))
+""",
+    # Of windows, rows become one first; a sum that has one part twice is none of a window.
+    "windows": inputs_of((4, 140, 70), (130, 3005), (90, 2 * 41 + 3)) + """
+def forward(x, y, z):
+    box, most = np.zeros((4, 138, 68), dtype=np.float32), x[:, :138, :68]
+    for i in range(3):
+        for j in range(3):
+            box += x[:, i:i + 138, j:j + 68]
+            most = np.maximum(most, x[:, i:i + 138, j:j + 68])
+    pooled = x[:, 0:137:2, 0:67:2]
+    for i in range(3):
+        for j in range(3):
+            pooled = np.minimum(pooled, x[:, i:i + 137:2, j:j + 67:2])
+    twice = y[:-1, :-1] + y[1:, :-1] + y[:-1, 1:] + y[1:, 1:] + y[1:, 1:]
+    return box / 9, most, pooled, twice, z[:, 0:82:2] * z[:, 1:83:2] - z[:, 3::2]
+""",
+    # A few long rows fill the partitions in parts.
+    "few_rows": inputs_of((3, 40000), (3, 1), (2, 3, 2560), (3, 2560)) + """
+def forward(x, c, y, z):
+    return np.exp(0.1 * x) * c - x, y * z + c
+""",
     # Elements change places within rows, of all or of an outer dimension.
     "permuted": inputs_of((130, 12, 40), (3, 70, 8, 33), (40, 6, 5, 7), (20, 300, 2, 9)) + """
 def forward(x, y, z, t):
@@ -140,7 +169,8 @@ class NewRows(Writing):
                 self.written_by(name + "_drawn", reference, schedule)
 
     def test_kernels_are_written_for_older_devices(self):
-        for name in ("factors", "roots", "gates", "shifted", "padded", "permuted"):
+        for name in ("factors", "roots", "gates", "shifted", "padded", "permuted", "pooled",
+                     "windows"):
             self.check(name + "_trn1", name, "--device", "trn1")
 
     def test_forms_that_have_an_instruction_take_it(self):
@@ -153,6 +183,15 @@ class NewRows(Writing):
         text = self.check("shifted", "shifted")
         self.assertEqual(len(re.findall(r"nisa.dma_copy\(dst=x_\w+", text)), 3)
         self.assertNotIn("data1=x_t2_wide[0:rows, 0:298], data2=x_t2_wide[0:rows, 0:298]", text)
+
+    def test_elements_are_not_loaded_one_by_one(self):
+        text = self.check("pooled", "pooled")
+        self.assertEqual(text.count("tensor_reduce"), 2)
+        self.assertEqual(re.findall(r"src=[xy]\.ap\(.*\[(?!1,)\d+, \d+\]\]", text), [])
+
+    def test_rows_of_windows_become_one_first(self):
+        text = self.check("windows", "windows")
+        self.assertEqual(len(re.findall(r"dst=rows_h\d+,", text)), 2 + 2 + 2 + 1)
 
     def test_a_division_goes_over_the_smaller_result(self):
         early = [part for key in self.late_keys() for part in ("--choose", key + "=0")]

@@ -90,9 +90,21 @@ class NewScans(Writing):
         reference = self.reference_of("space", drawn(SEED)["space"])
         for precision in ("keep", "split"):
             with self.subTest(precision):
-                self.assertFalse([key for key, *_ in self.choices(
-                    reference, "--precision", precision) if key.endswith("adds_up")])
+                self.assertFalse([key for key, default, values in self.choices(
+                    reference, "--precision", precision)
+                    if key.endswith("adds_up") and "1" in (default, *values)])
         self.assertNotIn("moving=", self.written("apart", reference))
+
+    def test_steps_are_added_up_in_the_end(self):
+        reference = self.reference_of("space", drawn(SEED)["space"])
+        key, = (key for key, _, values in self.choices(reference)
+                if key.endswith("adds_up") and "2" in values)
+        text = self.written("steps", reference, "--choose", key + "=2")
+        self.assertIn("data=steps_", text)
+        self.assertNotIn("total_h1, data2", text)
+        older = self.written("steps_older", reference, "--choose", key + "=2", "--device", "trn1",
+                             "--dialect", "legacy")
+        self.assertIn("data=steps_", older)
 
     def test_where_anything_is_allowed_the_tensor_engine_adds_up(self):
         reference = self.reference_of("space", drawn(SEED)["space"])

@@ -95,6 +95,26 @@ void graph_unfold(struct graph *graph, struct arena *arena);
 /* chain.c: of products of several arrays the small ones are multiplied first. */
 void graph_shorten(struct graph *graph);
 
+/* copy.c: a graph that is changed while it is copied. Whoever copies may add nodes between. */
+struct graph_copy {
+    struct arena *arena;
+    const struct graph *from;
+    struct graph *to;
+    int *users;  /* of nodes of `from`, outputs among them */
+    int *new_of; /* by node of `from`; where it is another one, users read that one */
+};
+/* In the arena, with room for `more` nodes than there are. */
+void graph_copy_begin(struct graph_copy *copy, const struct graph *from, size_t more,
+                      struct arena *arena);
+void graph_copy_node(struct graph_copy *copy, int node);
+/* A node that nobody reads: what is not added leaves its place, so that nodes keep their numbers
+ * under all choices, and with them the keys of other choices. Returns its number. */
+int graph_copy_nothing(struct graph_copy *copy);
+/* Makes one of it out of a new node that nobody reads any more. */
+void graph_copy_drop(struct graph_copy *copy, int made);
+/* Outputs and arguments; returns the new graph. */
+struct graph *graph_copy_end(struct graph_copy *copy);
+
 /* ---- view.c: where elements lie -------------------------------------------------------------- */
 
 /* A dimension consists of factors, outermost first, each with a stride of its own; so transposing,
