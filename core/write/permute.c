@@ -110,7 +110,7 @@ static const char *tile_named(struct rows *rows, const char *name, const struct 
     for (int i = 0; i < order->count; i++)
         buf_printf(&sizes, ", %lld", (long long)rows->sides[order->at[i]].n);
     write_line(w, "%s = nl.ndarray((%s%s), dtype=nl.%s, buffer=nl.sbuf)", name, rows->count,
-               sizes.at, w->buffers.at[source_of(rows)->view.buffer].dtype);
+               sizes.at ? sizes.at : "", w->buffers.at[source_of(rows)->view.buffer].dtype);
     buf_free(&sizes);
     return name;
 }
