@@ -256,6 +256,35 @@ static void transposes_exchange_partition_and_free(void **state) {
     build_end(&b);
 }
 
+/* Block by block, each in place, and what is no number stays what it is. */
+static void the_vector_engine_turns_blocks(void **state) {
+    (void)state;
+    float *values = counted(64 * 96);
+    values[5] = NAN, values[97] = INFINITY, values[33 * 96 + 40] = -INFINITY;
+    struct build b = build_start("trn2");
+    uint32_t data = build_loaded(&b, DTYPE_FLOAT32, 64, 96, values);
+    uint32_t out = build_tile(&b, NKI_PSUM, DTYPE_FLOAT32, 96, 64);
+    for (int p = 0; p < 64; p += 32)
+        for (int f = 0; f < 96; f += 32) {
+            const struct nki_ap *block = build_part(&b, data, p, 32, f, 32);
+            RUN(&b, NC_TRANSPOSE, tile(block), tile(block))->engine = NKI_ENGINE_VECTOR;
+            RUN(&b, NC_TRANSPOSE, tile(block), tile(block))->engine = NKI_ENGINE_VECTOR;
+            RUN(&b, NC_TRANSPOSE, tile(build_part(&b, out, f, 32, p, 32)), tile(block))->engine =
+                NKI_ENGINE_VECTOR;
+        }
+    uint32_t copied = build_tile(&b, NKI_SBUF, DTYPE_FLOAT32, 96, 64);
+    RUN(&b, TENSOR_COPY, tile(build_all(&b, copied)), tile(build_all(&b, out)));
+    build_store(&b, copied);
+    build_must_run(&b);
+    for (size_t p = 0; p < 64; p++)
+        for (size_t f = 0; f < 96; f++) {
+            double found = build_value(&b, 0, f * 64 + p), wanted = values[p * 96 + f];
+            assert_true(found == wanted || (isnan(found) && isnan(wanted)));
+        }
+    free(values);
+    build_end(&b);
+}
+
 static void a_shuffle_stays_in_its_quadrant(void **state) {
     (void)state;
     float values[64];
@@ -676,6 +705,7 @@ int main(void) {
         cmocka_unit_test(dma_adds_to_rows_named_once),
         cmocka_unit_test(dma_refuses_a_row_named_twice),
         cmocka_unit_test(transposes_exchange_partition_and_free),
+        cmocka_unit_test(the_vector_engine_turns_blocks),
         cmocka_unit_test(a_transpose_may_widen),
         cmocka_unit_test(a_shuffle_spreads_one_partition),
         cmocka_unit_test(a_shuffle_stays_in_its_quadrant),

@@ -218,13 +218,14 @@ static bool decorate(struct interp *in, const struct call *call, struct value *r
  * they forbid what needs tiles that nobody allocates. */
 static bool allocator(struct interp *in, const struct call *call, struct value *result) {
     const enum nki_space *space = call->data;
-    *result = api_buffer_value(in, *space, false);
+    *result = api_buffer_value((struct api_buffer){.space = *space, .own = true});
     return api_allocates(in);
 }
 
 static bool no_allocator(struct interp *in, const struct call *call, struct value *result) {
     const enum nki_space *space = call->data;
-    *result = api_buffer_value(in, *space, false);
+    (void)in;
+    *result = api_buffer_value((struct api_buffer){.space = *space});
     return true;
 }
 static const enum nki_space sbuf_space = NKI_SBUF, psum_space = NKI_PSUM;

@@ -33,6 +33,13 @@ struct api_shared {
 /* What needs a tile of the compiler's, which kernels that allocate their tiles do not have. */
 enum api_implicit { API_IMPLICIT_VALUE, API_IMPLICIT_BIAS, API_IMPLICIT_TRANSPOSE };
 
+/* Where the kernel asked for its first tile with an address of its own, and for the first without:
+ * number + 1 of the program's location; 0: nowhere. */
+struct api_placed {
+    uint32_t own, automatic;
+    bool told; /* that there are both */
+};
+
 struct api {
     const struct api_row *rows[NKI_OP_COUNT];
     const struct api_binding *bindings[3][NKI_OP_COUNT]; /* by the form of the signature */
@@ -56,6 +63,7 @@ struct api {
     struct api_loop *loop;          /* on the device, the innermost; NULL */
     struct value_dict *taken[2];    /* the names that tensors of each program were given */
     struct api_prepared *prepared;  /* a collective that was not triggered yet; NULL */
+    struct api_placed placed[2];    /* tiles of the kernel in SBUF and in PSUM */
     bool allocates;                 /* the kernel allocates its tiles itself */
     enum api_implicit implicit;     /* what it did before that allocated kernels cannot .. */
     const struct nki_node *implied; /* .. and where; NULL: nothing */
@@ -202,8 +210,14 @@ bool api_enum_member(const char *type, struct str member, struct value *result);
 /* The operator that an op= constant means: nl.add, np.add, or (legacy) a number's name.
  * NKI_FUNC_NONE when it means none. */
 enum nki_func api_func_of(struct value value);
+/* What a buffer= asks for. `own`: an allocator of nki.compiler says where the tile lies. */
+struct api_buffer {
+    enum nki_space space;
+    bool shared, own;
+};
+/* None is SBUF. */
 bool api_want_buffer(struct interp *in, const struct nki_node *node, struct value value,
-                     enum nki_space *space, bool *shared);
+                     struct api_buffer *buffer);
 
 /* ---- native functions of nki.language, for its table of names ----------------------------------
  */
@@ -232,7 +246,7 @@ bool api_language_name(struct interp *in, const struct nki_node *node, struct st
 bool api_numpy_name(struct interp *in, const struct nki_node *node, struct str name,
                     struct value *result);
 bool api_buffer_name(struct str name, struct value *result);
-struct value api_buffer_value(struct interp *in, enum nki_space space, bool shared);
+struct value api_buffer_value(struct api_buffer buffer);
 bool api_isa_call(struct interp *in, const struct call *call, struct value *result);
 /* api_cores.c: nisa.sendrecv and nisa.core_barrier. */
 native_fn api_sendrecv, api_core_barrier;

@@ -87,19 +87,23 @@ bool api_want_mask(struct interp *in, const struct nki_node *node, struct value 
     return true;
 }
 
-/* Buffers, as members of an enumeration: number = space, plus 16 for shared. */
+/* Buffers, as members of an enumeration: number = space, plus 16 for shared and 32 for what an
+ * allocator of nki.compiler gives, which is no nl.sbuf to the compiler. */
 #define BUFFER_SHARED 16
+#define BUFFER_OWN 32
 static const struct value_enum buffers[] = {
     {"buffer", "sbuf", NKI_SBUF},
     {"buffer", "psum", NKI_PSUM},
     {"buffer", "private_hbm", NKI_HBM},
     {"buffer", "hbm", NKI_HBM},
     {"buffer", "shared_hbm", NKI_HBM + BUFFER_SHARED},
+    {"buffer", "sbuf.alloc", NKI_SBUF + BUFFER_OWN},
+    {"buffer", "psum.alloc", NKI_PSUM + BUFFER_OWN},
 };
 
-struct value api_buffer_value(struct interp *in, enum nki_space space, bool shared) {
-    (void)in;
-    int64_t number = (int64_t)space + (shared ? BUFFER_SHARED : 0);
+struct value api_buffer_value(struct api_buffer buffer) {
+    int64_t number =
+        (int64_t)buffer.space + (buffer.shared ? BUFFER_SHARED : 0) + (buffer.own ? BUFFER_OWN : 0);
     for (size_t i = 0; i < COUNT_OF(buffers); i++)
         if (buffers[i].number == number)
             return (struct value){.kind = VALUE_ENUM, .enumeration = &buffers[i]};
@@ -116,9 +120,8 @@ bool api_buffer_name(struct str name, struct value *result) {
 }
 
 bool api_want_buffer(struct interp *in, const struct nki_node *node, struct value value,
-                     enum nki_space *space, bool *shared) {
-    *shared = false;
-    *space = NKI_SBUF;
+                     struct api_buffer *buffer) {
+    *buffer = (struct api_buffer){.space = NKI_SBUF};
     if (value.kind == VALUE_NONE)
         return true;
     if (value.kind == VALUE_STR && interp_dialect(in) != NKI_DIALECT_LEGACY &&
@@ -129,8 +132,10 @@ bool api_want_buffer(struct interp *in, const struct nki_node *node, struct valu
                             "buffer must be nl.sbuf, nl.psum, "
                             "nl.hbm, nl.private_hbm or nl.shared_hbm; found %s",
                             value_type_name(value));
-    *shared = value.enumeration->number & BUFFER_SHARED;
-    *space = (enum nki_space)(value.enumeration->number & (BUFFER_SHARED - 1));
+    int64_t number = value.enumeration->number;
+    *buffer = (struct api_buffer){.space = (enum nki_space)(number & (BUFFER_SHARED - 1)),
+                                  .shared = number & BUFFER_SHARED,
+                                  .own = number & BUFFER_OWN};
     return true;
 }
 

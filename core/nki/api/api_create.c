@@ -115,6 +115,28 @@ bool api_allocates(struct interp *in) {
     return !api->implied || tell_implicit(in, api->implied, api->implicit);
 }
 
+/* A compiler places all tiles of a memory, or none (nki.compiler.sbuf.auto_alloc in the reference
+ * of neuronxcc 2.26; what users report of NCC_EGCA111 for the package nki). One warning for each
+ * memory, where the first tile of the second kind is made. */
+static void note_placed(struct interp *in, const struct nki_node *node, enum nki_space space,
+                        bool own) {
+    if (space == NKI_HBM || interp_auto_allocates(in))
+        return;
+    struct api_placed *placed = &api_of(in)->placed[space == NKI_PSUM];
+    uint32_t *first = own ? &placed->own : &placed->automatic;
+    if (!*first)
+        *first = interp_loc(in, node) + 1;
+    if (placed->told || !placed->own || !placed->automatic)
+        return;
+    placed->told = true;
+    const struct nki_loc *locs = interp_program(in)->locs.at;
+    interp_warn(in, node, "hone-mixed-allocation",
+                "tiles in %s with addresses of the kernel's own (line %u) and tiles that the "
+                "compiler places (line %u): it places all tiles of a memory or none (NCC_EGCA111)",
+                space == NKI_PSUM ? "PSUM" : "SBUF", locs[placed->own - 1].line,
+                locs[placed->automatic - 1].line);
+}
+
 /* What ndarray, zeros, ones and full have in common. */
 struct creation {
     struct value shape, dtype, buffer, name, address;
@@ -161,11 +183,15 @@ static bool take_name(struct interp *in, const struct nki_node *node, struct val
 static struct tensor *create(struct interp *in, const struct nki_node *node,
                              const struct creation *creation, bool zeroed) {
     struct tensor_request request = {.name = interp_target_name(in)};
+    struct api_buffer buffer;
     if (!read_shape(in, node, creation->shape, &request) ||
         !api_want_dtype(in, node, creation->dtype, &request.dtype) ||
-        !api_want_buffer(in, node, creation->buffer, &request.space, &request.shared) ||
+        !api_want_buffer(in, node, creation->buffer, &buffer) ||
         !read_address(in, node, creation->address, &request))
         return NULL;
+    request.space = buffer.space;
+    request.shared = buffer.shared;
+    note_placed(in, node, buffer.space, buffer.own || request.address_partition >= 0);
     if (request.dtype == DTYPE_NONE) {
         interp_error(in, node, "hone-argument", "dtype is missing");
         return NULL;
@@ -277,14 +303,13 @@ bool nl_like(struct interp *in, const struct call *call, struct value *result) {
         !api_want_tensor(in, call->node, "x", v[0], &x))
         return false;
     enum dtype dtype;
-    enum nki_space space;
-    bool shared;
+    struct api_buffer buffer;
     if (!api_want_dtype(in, call->node, v[1], &dtype) ||
-        !api_want_buffer(in, call->node, v[2], &space, &shared))
+        !api_want_buffer(in, call->node, v[2], &buffer))
         return false;
     struct tensor_request request = {
-        .space = v[2].kind == VALUE_NONE ? x->space : space,
-        .shared = shared,
+        .space = v[2].kind == VALUE_NONE ? x->space : buffer.space,
+        .shared = buffer.shared,
         .dtype = dtype ? dtype : x->dtype,
         .n_dims = x->n_dims,
         .part = MAX_OF(tensor_part(x), 0),
@@ -293,6 +318,7 @@ bool nl_like(struct interp *in, const struct call *call, struct value *result) {
     };
     for (int d = 0; d < x->n_dims; d++)
         request.shape[d] = x->dim[d].size;
+    note_placed(in, call->node, request.space, buffer.own);
     struct tensor *t = tensor_new(in, call->node, &request);
     *result = value_tensor(t);
     return t && (!call->data || fill_blocks(in, call->node, t, 0));

@@ -160,8 +160,8 @@ static struct value dense_shape(struct interp *in, struct api_grid *g) {
 static bool nl_alloc(struct interp *in, const struct call *call, struct value *result) {
     struct value v[7], made, shape;
     struct api_grid g = {0};
-    enum nki_space space;
-    bool shared, blocks = call->data != NULL;
+    struct api_buffer buffer;
+    bool blocks = call->data != NULL;
     if (!api_bind(in, call,
                   blocks ? "*, tile_shape, block_shape, element_shape, buffer, dtype, "
                            "address=None, name=''"
@@ -171,14 +171,14 @@ static bool nl_alloc(struct interp *in, const struct call *call, struct value *r
     const struct value *rest = v + 1 + blocks; /* element_shape, buffer, dtype, address, name */
     if (!want_sizes(in, call->node, "element_shape", rest[0], g.size, &g.n) ||
         !put_tiles(in, call->node, v[0], &g) || (blocks && !put_blocks(in, call->node, v[1], &g)) ||
-        !api_want_buffer(in, call->node, rest[1], &space, &shared))
+        !api_want_buffer(in, call->node, rest[1], &buffer))
         return false;
     if (rest[1].kind == VALUE_NONE)
         return interp_error(in, call->node, "TypeError",
                             "buffer is one of nl.sbuf, nl.psum, "
                             "nl.shared_hbm and nl.private_hbm");
     shape = rest[0];
-    if (space != NKI_HBM) {
+    if (buffer.space != NKI_HBM) {
         if (g.n != 2)
             return interp_error(in, call->node, "hone-argument",
                                 "hone lays tiles on chip out in two dimensions; element_shape has "

@@ -359,11 +359,10 @@ static bool nl_program(struct interp *in, const struct call *call, struct value 
 
 static bool nl_is_buffer(struct interp *in, const struct call *call, struct value *result) {
     struct value v[1];
-    enum nki_space space;
-    bool shared;
-    if (!api_bind(in, call, "buffer", v) || !api_want_buffer(in, call->node, v[0], &space, &shared))
+    struct api_buffer buffer;
+    if (!api_bind(in, call, "buffer", v) || !api_want_buffer(in, call->node, v[0], &buffer))
         return false;
-    *result = value_bool((uintptr_t)call->data & (1u << space));
+    *result = value_bool((uintptr_t)call->data & (1u << buffer.space));
     return true;
 }
 

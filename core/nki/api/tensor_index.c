@@ -35,8 +35,14 @@ static struct value index_value(struct interp *in, const struct index_expr *expr
     return (struct value){.kind = VALUE_INDEX, .index = index_new(in, expr)};
 }
 
+/* A dimension of one position has no step, so that an expression may be repeated along it. */
+static int64_t step_of(int64_t size, int64_t step) {
+    return size == 1 ? 0 : step;
+}
+
 struct value index_arange(struct interp *in, int64_t start, int64_t count, int64_t step) {
-    struct index_expr expr = {.n_dims = 1, .size = {count}, .at = {.c0 = start, .c = {step}}};
+    struct index_expr expr = {
+        .n_dims = 1, .size = {count}, .at = {.c0 = start, .c = {step_of(count, step)}}};
     return index_value(in, &expr);
 }
 
@@ -402,6 +408,7 @@ static bool take_axis(struct interp *in, const struct nki_node *node, const stru
         copy_axis(expr, *d, out);
         out->at.c0 += expr->at.c[(*d)++] * start;
         out->size[out->n_dims - 1] = stop - start;
+        out->at.c[out->n_dims - 1] = step_of(stop - start, out->at.c[out->n_dims - 1]);
         return true;
     }
     return interp_error(in, node, "hone-index",
@@ -467,7 +474,7 @@ bool index_grid(struct interp *in, const struct nki_node *node, struct value key
             axis[k].size[i] = MAX_OF((stop - start + step - 1) / step, 0);
         axis[i].n_dims = (int)n;
         axis[i].at.c0 = start;
-        axis[i].at.c[i] = step;
+        axis[i].at.c[i] = step_of(axis[i].size[i], step);
     }
     struct value items[INDEX_MAX_DIMS];
     for (size_t i = 0; i < n; i++)

@@ -554,7 +554,8 @@ bool tensor_attribute(struct interp *in, const struct nki_node *node, struct ten
     else if (str_is(name, "name"))
         *result = value_string(in, str_of(storage->name));
     else if (str_is(name, "buffer"))
-        *result = api_buffer_value(in, tensor->space, storage->shared);
+        *result = api_buffer_value(
+            (struct api_buffer){.space = tensor->space, .shared = storage->shared});
     else
         return false;
     return true;
