@@ -222,6 +222,9 @@ static bool renew(struct migrate *m, struct err *err) {
 static bool run_older(struct migrate *m, struct err *err) {
     if (!is_legacy(m->from))
         return true;
+    older_unroll_grids(m);
+    if (m->edits.all.len && !renew(m, err))
+        return false;
     migrate_watch(m, m->from);
     older_migrate(m);
     if (m->edits.all.len && !renew(m, err))

@@ -52,11 +52,13 @@ static bool write_tile(struct older *o, const struct nki_node *target,
         return false;
     struct buf dst = {0}, lines = {0};
     const struct nki_node *slice = target->subscript.slice;
+    older_turn_mask(o);
     bool whole = slice->kind == NKI_CONSTANT && slice->constant.type == NKI_CONST_ELLIPSIS;
     if (whole && target->subscript.value == base && !older_blocks(o, base))
         buf_printf(&dst, STR_FMT, STR_ARG(base->name.id));
     else
         older_print(o, target, &dst);
+    older_turn_mask(o);
     older_print_write(o, buf_str(&dst), to, value, &lines);
     replace_stmt(o, &lines);
     buf_free(&dst);
@@ -69,7 +71,8 @@ static bool make_tile(struct older *o, const struct nki_node *target,
                       const struct nki_node *value) {
     struct buf lines = {0};
     char name[128];
-    if (target->kind != NKI_NAME || !older_goes_before(o, value) ||
+    bool reduces = older_is_reduction(o, value);
+    if (target->kind != NKI_NAME || (!older_goes_before(o, value) && !reduces) ||
         target->name.id.len >= sizeof name)
         return false;
     memcpy(name, target->name.id.at, target->name.id.len);
@@ -81,8 +84,17 @@ static bool make_tile(struct older *o, const struct nki_node *target,
             return false;
     struct buf dst = {0};
     buf_puts(&dst, name);
+    older_turn_mask(o);
     older_cut(o, older_tile(o, value), &dst);
+    older_turn_mask(o);
     older_print_tile(o, name, value, &lines);
+    if (reduces) { /* all rounds have one tile */
+        const struct nki_node *loop = older_outermost(o, value);
+        if (!nki_edit_insert_before(&o->m->edits, loop, buf_str(&lines)))
+            older_ask(o, "the tile of nl.loop_reduce is made before its loops: put them on lines "
+                         "of their own");
+        buf_clear(&lines);
+    }
     older_print_write(o, buf_str(&dst), &older_fact(o, value)->seen, value, &lines);
     replace_stmt(o, &lines);
     buf_free(&lines);
@@ -167,12 +179,16 @@ static bool store(struct older *o, const struct nki_node *stmt) {
             buf_add(&copy, lines.at, (size_t)(at - lines.at));
         migrate_spell(o->m, "nl.sbuf", &copy);
         buf_puts(&copy, ")\n");
+        struct buf part = {0};
+        buf_puts(&part, name);
+        older_cut(o, older_tile(o, value), &part);
         migrate_spell(o->m, "nisa.tensor_copy", &copy);
-        buf_printf(&copy, "(dst=%s, src=%s)\n", name, from.at);
+        buf_printf(&copy, "(dst=%s, src=%s)\n", part.at, from.at);
         buf_clear(&lines);
         buf_puts(&lines, copy.at);
         buf_clear(&from);
-        buf_puts(&from, name);
+        buf_puts(&from, part.at);
+        buf_free(&part);
         buf_free(&copy);
         buf_free(&made);
     }
@@ -204,10 +220,7 @@ static void print_expressions(struct older *o, const struct nki_node *stmt) {
 }
 
 /* Whether a value is made of nl.arange or nl.mgrid alone: an index, or a mask. */
-static bool is_index_only(const struct older *o, const struct nki_node *stmt) {
-    if (stmt->kind != NKI_ASSIGN)
-        return false;
-    const struct nki_node *value = stmt->assign.value;
+static bool is_index_value(const struct older *o, const struct nki_node *value) {
     const struct migrate_fact *fact = older_fact(o, value);
     bool grid =
         value->kind == NKI_SUBSCRIPT && migrate_is(o->m, value->subscript.value, "nl.mgrid");
@@ -219,6 +232,17 @@ static bool is_index_only(const struct older *o, const struct nki_node *stmt) {
     for (uint32_t i = value->id; mask && i <= value->last; i++)
         index |= o->m->facts[i].times && o->m->facts[i].seen.kind == NKI_SEEN_INDEX;
     return index;
+}
+
+/* The same of all that a statement assigns. */
+static bool is_index_only(const struct older *o, const struct nki_node *stmt) {
+    if (stmt->kind != NKI_ASSIGN || stmt->assign.value->kind != NKI_TUPLE)
+        return stmt->kind == NKI_ASSIGN && is_index_value(o, stmt->assign.value);
+    const struct nki_list *values = &stmt->assign.value->tuple.elts;
+    for (uint32_t i = 0; i < values->len; i++)
+        if (!is_index_value(o, values->at[i]))
+            return false;
+    return values->len > 0;
 }
 
 /* Keeps the names that an index expression is given. */

@@ -13,6 +13,7 @@ struct older {
     const char *question;        /* what was met that has to be decided; NULL: nothing */
     bool divides;                /* a division became a product */
     bool changed;                /* something is said otherwise than it was */
+    bool turns;                  /* the mask is of what a transpose reads */
     int n_axes;                  /* of the statement's mask; 0: it has none */
     char *limits[NKI_SEEN_DIMS]; /* how far an axis goes, "min(128, n - i * 128)"; NULL: to its
                                   * end */
@@ -32,6 +33,9 @@ const struct nki_seen *older_tile(const struct older *o, const struct nki_node *
 /* The value that a name has where it is read: that of the last assignment before it in its
  * function; NULL: it is a parameter or has none. */
 const struct nki_node *older_value_of(const struct older *o, const struct nki_node *name);
+/* Whether an expression follows from the variable of a loop, or the number of a program, whatever
+ * it was when the kernel was evaluated. */
+bool older_rolls(const struct older *o, const struct nki_node *node);
 /* The same of a name, also where it is written. */
 const struct nki_seen *older_named(const struct older *o, const struct nki_node *name);
 /* "(128, 512)" */
@@ -49,6 +53,9 @@ int older_blocks(const struct older *o, const struct nki_node *name);
  * as ends of axes. */
 void older_read_mask(struct older *o);
 void older_forget_mask(struct older *o);
+/* The axes of a mask of what a transpose reads are the other way round where it writes. Called
+ * before and after what it writes is printed. */
+void older_turn_mask(struct older *o);
 /* Appends "[0:min(128, n), 0:512]" to the name of a tile, where the statement's mask cuts it. */
 void older_cut(const struct older *o, const struct nki_seen *tile, struct buf *out);
 /* offset and pattern of an index expression over its axes, or of the difference of two (b NULL: of
@@ -56,6 +63,16 @@ void older_cut(const struct older *o, const struct nki_seen *tile, struct buf *o
  * False: it is no index expression. */
 bool older_print_affine(struct older *o, const struct nki_node *a, const struct nki_node *b,
                         struct buf *out);
+
+/* ---- older_loop.c ---------------------------------------------------------------------------- */
+
+/* Whether a node is a call of nl.loop_reduce over loops that are around it. */
+bool older_is_reduction(const struct older *o, const struct nki_node *node);
+/* The outermost of its loops. */
+const struct nki_node *older_outermost(const struct older *o, const struct nki_node *call);
+/* Prints what writes it to a tile: in the first round a copy, later the operator. */
+void older_print_reduction(struct older *o, struct str dst, const struct nki_node *call,
+                           struct buf *out);
 
 /* ---- older_call.c ---------------------------------------------------------------------------- */
 

@@ -116,7 +116,8 @@ void older_print_instruction(struct older *o, const struct nki_node *call, struc
  * inputs too. */
 static void print_result_shape(struct older *o, const struct nki_node *value, struct buf *out) {
     const struct nki_seen *result = older_tile(o, value);
-    for (uint32_t i = value->id + 1; i <= value->last; i++) {
+    bool early = older_is_reduction(o, value); /* made where its operands are not yet */
+    for (uint32_t i = value->id + 1; !early && i <= value->last; i++) {
         const struct nki_node *node = o->m->tree->nodes[i];
         const struct nki_seen *tile = node->kind == NKI_NAME ? older_tile(o, node) : NULL;
         bool whole = tile && node->parent->kind != NKI_SUBSCRIPT &&
@@ -294,11 +295,17 @@ static void print_plain(struct older *o, const char *function, struct str dst, c
 static void print_staged(struct older *o, struct str dst, const struct nki_node *value,
                          struct buf *out) {
     const char *name = migrate_new_name(o->m, "tile");
+    struct buf part = {0};
+    buf_puts(&part, name);
+    older_turn_mask(o);
+    older_cut(o, older_tile(o, value), &part);
+    older_turn_mask(o);
     older_print_tile(o, name, value, out);
-    older_print_instruction(o, value, str_of(name), out);
+    older_print_instruction(o, value, buf_str(&part), out);
     buf_putc(out, '\n');
     migrate_spell(o->m, "nisa.tensor_copy", out);
-    buf_printf(out, "(dst=" STR_FMT ", src=%s)\n", STR_ARG(dst), name);
+    buf_printf(out, "(dst=" STR_FMT ", src=%s)\n", STR_ARG(dst), part.at);
+    buf_free(&part);
 }
 
 void older_print_write(struct older *o, struct str dst, const struct nki_seen *to,
@@ -316,6 +323,8 @@ void older_print_write(struct older *o, struct str dst, const struct nki_seen *t
         buf_putc(out, '\n');
     } else if (read_pair(o, value, &name, &pair)) {
         print_pair(o, dst, pair, out);
+    } else if (older_is_reduction(o, value)) {
+        older_print_reduction(o, dst, value, out);
     } else if (src && migrate_calls(o->m, value, "nl.load") && to->space == NKI_SBUF) {
         print_plain(o, "nisa.dma_copy", dst, "src", src, out);
     } else if (src && !migrate_calls(o->m, value, "nl.load")) {

@@ -69,7 +69,7 @@ static bool print_base(const struct older *o, const struct nki_node *node, int d
                        STR_ARG(nki_node_text(o->m->tree, node)));
         return true;
     }
-    if (!fact->moves && !fact->varies) {
+    if (!fact->moves && !fact->varies && !older_rolls(o, node)) {
         if (fact->seen.whole)
             buf_printf(out, "%lld", (long long)fact->seen.whole);
         return true;
@@ -182,6 +182,19 @@ static void read_part(const struct older *o, const struct nki_node *node, struct
         }
 }
 
+/* Whether an index expression has more than one position along an axis, whose elements are then
+ * repeated where none runs over it. */
+static bool is_repeated(const struct older *o, const struct part *parts, uint32_t count, int n_axes,
+                        int axis) {
+    for (uint32_t i = 0; i < count; i++) {
+        const struct nki_seen *seen = &older_fact(o, parts[i].node)->seen;
+        int own = axis - (n_axes - seen->n_dims);
+        if (is_index(o, parts[i].node) && own >= 0 && seen->shape[own] > 1)
+            return true;
+    }
+    return false;
+}
+
 /* Axes come in order, each from one element; those of length 1 from a number. Aligned at the last
  * one where expressions have fewer axes than others. */
 static bool put_axes(const struct older *o, struct part *parts, uint32_t count, int n_axes) {
@@ -197,7 +210,7 @@ static bool put_axes(const struct older *o, struct part *parts, uint32_t count, 
             for (uint32_t k = i + 1; k < count; k++)
                 later |= parts[k].axis == axis;
             if (!later && axis < n_axes) {
-                if (parts[i].node->kind == NKI_SLICE)
+                if (parts[i].node->kind == NKI_SLICE || is_repeated(o, parts, count, n_axes, axis))
                     return false;
                 parts[i].wide = true;
                 axis++;
@@ -341,6 +354,7 @@ void older_forget_mask(struct older *o) {
         o->limits[a] = NULL;
     }
     o->n_axes = 0;
+    o->turns = false;
 }
 
 /* The one axis that an index expression runs over, by steps of 1 or -1; -1: there is none. */
@@ -427,7 +441,7 @@ static bool read_mask(struct older *o, const struct nki_node *mask, int depth) {
 static bool goes_along(const struct older *o, const struct nki_node *call) {
     enum nki_op op = older_op(o, call);
     struct buf name = {0};
-    bool along = op != NKI_OP_COUNT && nki_op_streams(op);
+    bool along = op == NKI_OP_NC_TRANSPOSE || (op != NKI_OP_COUNT && nki_op_streams(op));
     if (op == NKI_OP_COUNT && call->kind == NKI_CALL && migrate_name(o->m, call->call.func, &name))
         along = strcmp(name.at, "nl.load") == 0 || strcmp(name.at, "nl.store") == 0 ||
                 strcmp(name.at, "nl.copy") == 0 ||
@@ -435,6 +449,11 @@ static bool goes_along(const struct older *o, const struct nki_node *call) {
                  nki_func_find(str_of(name.at + 3)) != NKI_FUNC_NONE);
     buf_free(&name);
     return along;
+}
+
+/* The value that a statement assigns. */
+static const struct nki_node *written(const struct nki_node *stmt) {
+    return stmt->kind == NKI_ASSIGN ? stmt->assign.value : NULL;
 }
 
 void older_read_mask(struct older *o) {
@@ -453,9 +472,18 @@ void older_read_mask(struct older *o) {
         bool ok = same || (!first.at && goes_along(o, node->parent) &&
                            read_mask(o, node->keyword.value, 0));
         first = text;
-        if (!ok)
+        o->turns |= older_op(o, node->parent) == NKI_OP_NC_TRANSPOSE;
+        if (!ok || (o->turns && node->parent != written(o->stmt)))
             older_ask(o, "mask= is in no call any more: where do the slices of the operands end?");
     }
+}
+
+void older_turn_mask(struct older *o) {
+    if (!o->turns || o->n_axes != 2)
+        return;
+    char *first = o->limits[0];
+    o->limits[0] = o->limits[1];
+    o->limits[1] = first;
 }
 
 void older_cut(const struct older *o, const struct nki_seen *tile, struct buf *out) {

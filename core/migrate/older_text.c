@@ -5,6 +5,7 @@
 #include "migrate/older.h"
 
 #define MOST_PARTS 256
+#define MOST_NESTING 32 /* names that are defined by names */
 
 const struct migrate_fact *older_fact(const struct older *o, const struct nki_node *node) {
     return &o->m->facts[node->id];
@@ -48,6 +49,15 @@ void older_print_shape(const struct nki_seen *tile, struct buf *out) {
 /* The value that an assignment gives this name; NULL: it gives it otherwise. */
 static const struct nki_node *value_given(const struct nki_node *name) {
     const struct nki_node *stmt = name->parent;
+    if (stmt->kind == NKI_TUPLE && stmt->parent->kind == NKI_ASSIGN) { /* a, b = x, y */
+        const struct nki_list *names = &stmt->tuple.elts;
+        const struct nki_node *values = stmt->parent->assign.value;
+        bool pairs = values->kind == NKI_TUPLE && values->tuple.elts.len == names->len;
+        for (uint32_t i = 0; pairs && i < names->len; i++)
+            if (names->at[i] == name)
+                return values->tuple.elts.at[i];
+        return NULL;
+    }
     if (stmt->kind == NKI_ASSIGN)
         return stmt->assign.value;
     if (stmt->kind == NKI_ANN_ASSIGN)
@@ -79,16 +89,43 @@ static bool is_parameter(const struct nki_node *function, struct str name) {
     return false;
 }
 
-const struct nki_node *older_value_of(const struct older *o, const struct nki_node *name) {
-    if (name->kind != NKI_NAME)
-        return NULL;
+/* What gives a name its value where it is read; NULL: it is a parameter or has none. */
+static const struct nki_node *binding_of(const struct older *o, const struct nki_node *name) {
     const struct nki_node *function = nki_enclosing(name, NKI_FUNCTION_DEF);
     for (; function; function = nki_enclosing(function, NKI_FUNCTION_DEF)) {
         const struct nki_node *found = binding_in(o, function, name);
         if (found || is_parameter(function, name->name.id))
-            return found ? value_given(found) : NULL;
+            return found;
     }
     return NULL;
+}
+
+const struct nki_node *older_value_of(const struct older *o, const struct nki_node *name) {
+    const struct nki_node *found = name->kind == NKI_NAME ? binding_of(o, name) : NULL;
+    return found ? value_given(found) : NULL;
+}
+
+static bool rolls(const struct older *o, const struct nki_node *node, int depth) {
+    if (depth > MOST_NESTING)
+        return true;
+    for (uint32_t i = node->id; i <= node->last; i++) {
+        const struct nki_node *part = o->m->tree->nodes[i];
+        if (migrate_calls(o->m, part, "nl.program_id"))
+            return true;
+        const struct nki_node *found =
+            part->kind == NKI_NAME && part->context == NKI_LOAD ? binding_of(o, part) : NULL;
+        if (!found)
+            continue;
+        const struct nki_node *value = value_given(found);
+        if (found->parent->kind == NKI_FOR || found->parent->kind == NKI_COMPREHENSION ||
+            (value && rolls(o, value, depth + 1)))
+            return true;
+    }
+    return false;
+}
+
+bool older_rolls(const struct older *o, const struct nki_node *node) {
+    return rolls(o, node, 0);
 }
 
 const struct nki_seen *older_named(const struct older *o, const struct nki_node *name) {

@@ -106,6 +106,11 @@ const char *migrate_new_name(struct migrate *m, const char *stem);
 #undef STEP
 #undef ASK
 
+/* ---- older_grid.c ---------------------------------------------------------------------------- */
+
+/* Launches over a grid become loops in the kernel, in the older dialect yet. */
+void older_unroll_grids(struct migrate *m);
+
 /* ---- older.c --------------------------------------------------------------------------------- */
 
 /* A kernel of neuronxcc.nki said in the package nki, as edits; the table does the rest. It needs

@@ -515,6 +515,19 @@ class Sim(Commands):
             self.assertIn("there is twice, kernel", done.stderr)
         self.assertFalse((folder / ".hone").exists())
 
+    def test_a_kernel_that_a_function_makes_has_the_name_it_is_given(self):
+        head, body = CURRENT.split("\n\n\n", 1)
+        body = "".join("    " + line if line.strip() else line
+                       for line in body.splitlines(True))
+        made = "\n\n".join([head, "def make():\n" + body.rstrip() + "\n    return kernel",
+                            "first = make()\nsecond = make()\n"])
+        folder = make_task("made", made)
+        for command in ("sim", "check"):
+            done = run(command, folder, "--json")
+            self.assertEqual(json.loads(done.stdout)["function"], "second", done.stderr)
+        self.assertIn("(first, current", run("sim", folder, "--kernel-name", "first").stdout)
+        self.assertIn("correct   yes", run("sim", folder, "--kernel-name", "make").stdout)
+
     def test_a_session_keeps_the_kernel_it_was_begun_with(self):
         twice = CURRENT.replace("def kernel", "def twice")
         folder = make_task("session_of_one", twice + "\n\n" + CURRENT.split("\n\n\n", 1)[1])

@@ -50,11 +50,37 @@ class Case:
     how many questions; numbers: True identical, None not compared."""
 
     def __init__(self, rows, old, to, source, has=(), lacks=(), asks=0, numbers=True, inputs=True,
-                 accepted=True):
+                 accepted=True, name=None):
         self.rows, self.old, self.to, self.source = rows.split(), old, to, source
         self.has, self.lacks, self.asks, self.numbers = has, lacks, asks, numbers
-        self.inputs, self.accepted = inputs, accepted
+        self.inputs, self.accepted, self.name = inputs, accepted, name
 
+
+OLDER_LAUNCH = """import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def kernel(x, scale=2.0):
+    i = nl.program_id(0)  # rows
+    # columns
+    j = nl.program_id(axis=1)
+    \"\"\"kept
+  as it is\"\"\"
+    rows = nl.num_programs(0)
+    out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.shared_hbm)
+    p, f = nl.mgrid[0:64, 0:128]
+    t = nl.load(x[i * 64 + p, j * 128 + f])
+    nl.store(out[i * 64 + p, j * 128 + f],
+             value=nl.multiply(t, scale * rows))
+    return out
+
+
+def launch(x):
+    width = x.shape[1] // 128
+    return kernel[2, width](x, scale=3.0)
+"""
 
 CASES = [
     Case("psumAccumulateFlag is_moving_zero", "0.1", "0.6", body("""\
@@ -284,12 +310,73 @@ nl.store(out[i_p, i_b * 256 + i_f], value=flat[i_p, i_b * 256 + i_f])"""),
     Case("import", "legacy", "0.7", older("""\
 i_p = nl.arange(128)[:, None]
 i_f = nl.arange(512)[None, :]
+acc = nl.ndarray((par_dim(128), 512), dtype=nl.float32, buffer=nl.sbuf)
+t = nl.load(x[i_p, i_f])
+# sums
+for k in nl.affine_range(2, 5):
+    for n in nl.affine_range(2):
+        u = nl.loop_reduce(t, op=np.add, loop_indices=[n], dtype=nl.float32)
+        acc[...] = nl.loop_reduce(nl.exp(t), np.max, (n,))
+nl.store(out[i_p, i_f], value=nl.add(u, acc))"""),
+         ["    # sums\n    for k in range(2, 5):\n        u = nl.ndarray((128, 512), "
+          "dtype=nl.float32, buffer=nl.sbuf)\n        for n in range(2):\n"
+          "            if n == 0:\n                nisa.tensor_copy(dst=u, src=t)\n"
+          "            else:\n                nisa.tensor_tensor(dst=u, data1=u, data2=t, "
+          "op=nl.add)\n            if n == 0:\n",
+          "nisa.tensor_tensor(dst=acc, data1=acc, data2=nl.exp(t), op=nl.maximum)"]),
+    Case("import", "legacy", "0.7", older("""\
+i_p = nl.arange(128)[:, None]
+i_f = nl.arange(512)[None, :]
 t = nl.load(x[i_p, i_f])
 for n in nl.affine_range(2):
-    u = nl.loop_reduce(t, op=np.add, loop_indices=[n], dtype=nl.float32)
+    u = nl.loop_reduce(t, op=np.add, loop_indices=list((n,)), dtype=nl.float32)
 nl.store(out[i_p, i_f], value=u)"""),
          ["# hone migrate (NKI 0.1): nl.loop_reduce is not in NKI any more"], asks=1, numbers=None,
          accepted=False),
+    # a transpose reads what its mask says, and writes it turned
+    Case("import", "legacy", "0.7", older("""\
+p, f = nl.mgrid[0:128, 0:128]
+for j in nl.affine_range(4):
+    inside = (p < 100) & (j * 128 + f < 450)
+    t = nl.load(x[p, j * 128 + f], mask=inside)
+    u = nisa.nc_transpose(t, mask=inside)
+    w = nl.zeros((par_dim(128), 128), dtype=nl.float32, buffer=nl.sbuf)
+    w[p, f] = nisa.nc_transpose(t[p, f], mask=inside)
+    back = nisa.nc_transpose(w)
+    nl.store(out[p, j * 128 + f], value=back, mask=inside)
+    nl.store(out[0:66, j * 128:j * 128 + 100], value=u[0:66, 0:100])"""),
+         ["dst=u[0:min(128, 450 - (j * 128)), 0:min(128, 100)], data=t[0:min(128, 100), "],
+         ["mask", "mgrid"]),
+    # rows and columns that an index of zeros repeats
+    Case("import", "legacy", "0.7", older("""\
+p, f = nl.arange(128)[:, None], nl.arange(512)[None, :]
+row = nl.load(x[0 * p + nl.arange(1)[:, None] + 5, f])
+column = nl.load(x[p, 0 * f + 3])
+both = nl.add(row, column)
+nl.store(out[p, f], value=nl.multiply(both, both[0 * p + p, 0 * f + 7]))"""),
+         ["x.ap(pattern=[[0, 128], [1, 512]], offset=(5) * 512)",
+          "x.ap(pattern=[[512, 128], [0, 512]], offset=3)",
+          "both.ap(pattern=[[512, 128], [0, 512]], offset=7)"], ["arange"]),
+    # a loop of one round with these inputs has more with others
+    Case("import", "legacy", "0.7", older("""\
+p, f = nl.arange(128)[:, None], nl.arange(512)[None, :]
+for n in nl.affine_range(x.shape[1] // 512):
+    t = nl.load(x[p, n * 512 + f])
+    nl.store(out[p, n * 512 + f], value=nl.exp(t))"""),
+         ["x[0:128, n * 512:n * 512 + 512]"], ["arange"]),
+    # programs of a launch
+    Case("import", "legacy", "0.7", OLDER_LAUNCH, [
+        "def kernel(x, scale=2.0, grid=(1, 1)):\n",
+        "    out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+        "    for program_x in range(grid[0]):\n        for program_y in range(grid[1]):\n"
+        "            i = program_x  # rows\n            # columns\n            j = program_y\n",
+        "        \"\"\"kept\n  as it is\"\"\"\n",
+        "x[i * 64:i * 64 + 64, j * 128:j * 128 + 128]", "rows = grid[0]\n",
+        "    return kernel(x, scale=3.0, grid=(2, width))\n"], ["program_id", "num_programs"],
+         name="launch"),
+    Case("import", "legacy", "0.7", OLDER_LAUNCH.replace("kernel[2, width]", "kernel[sizes()]"),
+         ["over what does the kernel loop instead?", "x[i * 64:i * 64 + 64, "], asks=1,
+         numbers=None, accepted=False),
 ]
 
 
@@ -300,6 +387,8 @@ def run(hone, folder, case, number):
     command = [hone, "migrate", path, "--from", case.old, "--to", case.to, "--json"]
     if case.inputs:
         command += ["--input", INPUT]
+    if case.name:
+        command += ["--kernel-name", case.name]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     try:
         return done, json.loads(done.stdout)

@@ -111,6 +111,8 @@ static inline struct nki_operand operand_enum(int64_t number) {
 /* Clips operands by the mask, orders their dimensions, makes their patterns and emits the
  * instruction. False after interp_error. */
 bool api_emit(struct api_build *b);
+/* The mask as the instruction's dst sees it; NULL: it has none. */
+const struct index_expr *api_dst_mask(const struct api_build *b);
 /* How many dimensions a pattern of the view needs: those of size 1 go, and contiguous ones join. */
 int api_pattern_dims(const struct tensor *t);
 /* The tensor as an operand that compute engines can read: a broadcast over partitions becomes a
@@ -122,7 +124,8 @@ const struct tensor *api_operand(struct interp *in, const struct nki_node *node,
 struct tensor *api_tile_like(struct interp *in, const struct nki_node *node,
                              const struct tensor *shape, enum nki_space space, enum dtype dtype);
 
-/* Marks a fresh tile as the value of the expression at `node`, made by the last instruction. */
+/* Marks a fresh tile as the value of the expression at `node`, made by the last instruction. The
+ * mask is over the tile's own dimensions. */
 struct value api_produced(struct interp *in, const struct nki_node *node, const struct tensor *tile,
                           const struct index_expr *mask);
 

@@ -158,6 +158,14 @@ static void mask_for(const struct api_build *b, int k, struct index_expr *mask) 
     }
 }
 
+const struct index_expr *api_dst_mask(const struct api_build *b) {
+    struct index_expr mask;
+    if (!b->mask)
+        return NULL;
+    mask_for(b, NKI_DST, &mask);
+    return index_new(b->in, &mask);
+}
+
 /* The order of dimensions that puts the partition first. Operands of the same rank get the same
  * order. NULL when all are in order. */
 static const int *choose_order(const struct api_build *b, int n, int *order, int *rank) {

@@ -677,7 +677,7 @@ static bool run_legacy(struct isa_call *c, struct value *result) {
     api_put_tensor(b, NKI_DST, dst);
     if (!api_emit(b))
         return false;
-    *result = api_produced(b->in, b->node, dst, b->mask);
+    *result = api_produced(b->in, b->node, dst, api_dst_mask(b));
     return true;
 }
 

@@ -405,9 +405,11 @@ bool api_lower_transpose(const struct api_op *op, const struct tensor *x, struct
         return false;
     struct tensor *dst =
         api_tile_like(op->in, op->node, turned, NKI_SBUF, op->dtype ? op->dtype : x->dtype);
-    if (!dst || !api_copy(op->in, op->node, dst, turned, NULL))
+    struct api_build b = {.in = op->in, .op = NKI_OP_NC_TRANSPOSE, .mask = op->mask};
+    const struct index_expr *mask = api_dst_mask(&b);
+    if (!dst || !api_copy(op->in, op->node, dst, turned, mask))
         return false;
-    *result = api_produced(op->in, op->node, dst, op->mask);
+    *result = api_produced(op->in, op->node, dst, mask);
     return true;
 }
 
@@ -443,6 +445,6 @@ bool api_lower_matmul(const struct api_op *op, const struct tensor *x, const str
     api_put(&b, NKI_NC_MATMUL_accumulate, operand_bool(false));
     if (!api_emit(&b))
         return false;
-    *result = api_produced(op->in, op->node, dst, op->mask);
+    *result = api_produced(op->in, op->node, dst, api_dst_mask(&b));
     return true;
 }

@@ -226,6 +226,60 @@ static bool read_decorator(struct interp *in, const struct nki_node *function) {
     return true;
 }
 
+static bool global_of(struct interp *in, const struct unit *unit, const struct nki_node *node,
+                      struct str name, struct value *value) {
+    uint32_t slot;
+    if (!unit_find(unit, name, &slot))
+        return interp_error(in, node, "hone-no-kernel",
+                            "'" STR_FMT "' is not a function at module level", STR_ARG(name));
+    *value = unit->globals.at[slot];
+    return !is_unset(*value) ||
+           interp_error(in, node, "hone-no-kernel", "the kernel could not be defined: %s",
+                        unit->broken.at[slot] ? unit->broken.at[slot]
+                                              : "its statement is not reached");
+}
+
+/* Whether a function can be called without arguments. */
+static bool needs_nothing(const struct nki_node *factory) {
+    const struct nki_list *params = params_of(factory);
+    for (uint32_t i = 0; i < params->len; i++)
+        if (params->at[i]->arg.form != NKI_ARG_STAR &&
+            params->at[i]->arg.form != NKI_ARG_DOUBLE_STAR && !params->at[i]->arg.default_value)
+            return false;
+    return true;
+}
+
+/* The kernel that a factory makes: what the module's name for it stands for, else what it returns
+ * without arguments. */
+static bool make_kernel(struct interp *in, const struct unit *unit, const struct nki_node *function,
+                        struct value *callee) {
+    struct nki_made made;
+    struct value factory;
+    struct call call = {.self = NONE_VALUE};
+    if (!nki_find_made(in->tree, in->options->function, &made) || made.function != function)
+        return interp_error(in, function, "hone-no-kernel",
+                            "'" STR_FMT "' is within another function",
+                            STR_ARG(function->function_def.name));
+    if (made.name.len && !global_of(in, unit, function, made.name, callee))
+        return false;
+    if (!made.name.len && !needs_nothing(made.factory))
+        return interp_error(in, made.factory, "hone-no-kernel",
+                            "the kernel " STR_FMT " is what " STR_FMT
+                            "(..) returns, and that needs arguments: give it a name at module "
+                            "level, as in kernel = " STR_FMT "(..)",
+                            STR_ARG(function->function_def.name),
+                            STR_ARG(made.factory->function_def.name),
+                            STR_ARG(made.factory->function_def.name));
+    call.node = made.factory;
+    if (!made.name.len &&
+        (!global_of(in, unit, function, made.factory->function_def.name, &factory) ||
+         !call_value(in, &call, factory, callee)))
+        return false;
+    return callee->kind == VALUE_FUNCTION || callee->kind == VALUE_OBJECT ||
+           interp_error(in, function, "hone-no-kernel", "the kernel is a %s, not a function",
+                        value_type_name(*callee));
+}
+
 static bool find_kernel(struct interp *in, const struct unit *unit,
                         const struct nki_node **function, struct value *callee) {
     struct err err = {0};
@@ -235,20 +289,13 @@ static bool find_kernel(struct interp *in, const struct unit *unit,
         in->failure.unit = NULL;
         return false;
     }
-    struct str name = (*function)->function_def.name;
+    struct str own = (*function)->function_def.name;
+    struct str name = nki_kernel_name(in->tree, *function, in->options->function);
     in->program->kernel = arena_strndup(in->program->arena, name.at, name.len);
     if (in->dialect != NKI_DIALECT_LEGACY && !read_decorator(in, *function))
         return false;
-    uint32_t slot;
-    if (!unit_find(unit, name, &slot))
-        return interp_error(in, *function, "hone-no-kernel",
-                            "'" STR_FMT "' is not a function at module level", STR_ARG(name));
-    *callee = unit->globals.at[slot];
-    if (is_unset(*callee))
-        return interp_error(in, *function, "hone-no-kernel", "the kernel could not be defined: %s",
-                            unit->broken.at[slot] ? unit->broken.at[slot]
-                                                  : "its statement is not reached");
-    return true;
+    return nki_enclosing(*function, NKI_FUNCTION_DEF) ? make_kernel(in, unit, *function, callee)
+                                                      : global_of(in, unit, *function, own, callee);
 }
 
 /* A decorator may have left an object that takes the number of cores, as in kernel[2](..), and

@@ -150,7 +150,7 @@ struct nki_node *nki_find_function(const struct nki_tree *tree, struct str name)
     return search.found;
 }
 
-static bool makes_kernel(const struct nki_node *decorator) {
+bool nki_makes_kernel(const struct nki_node *decorator) {
     static const char *const dotted[] = {
         "nki.jit",
         "nki.trace",
@@ -176,7 +176,7 @@ static bool makes_kernel(const struct nki_node *decorator) {
 struct nki_node *nki_kernel_decorator(const struct nki_node *function) {
     const struct nki_list *decorators = &function->function_def.decorators;
     for (uint32_t i = 0; i < decorators->len; i++)
-        if (makes_kernel(decorators->at[i]))
+        if (nki_makes_kernel(decorators->at[i]))
             return decorators->at[i];
     return NULL;
 }
@@ -266,7 +266,9 @@ static void say_none_called(const struct nki_tree *tree, const char *name, struc
 static struct nki_node *find_without_name(const struct nki_tree *tree, struct err *err) {
     struct candidates found = {.tree = tree};
     each_function(tree, sort_candidate, &found);
-    struct nki_node *kernel = choose(&found);
+    struct nki_made made;
+    bool is_made = !found.decorated.len && nki_find_made(tree, NULL, &made);
+    struct nki_node *kernel = is_made ? made.function : choose(&found);
     struct buf names = {0};
     print_candidates(&found, &names);
     if (!kernel && !found.all.len)
@@ -325,6 +327,12 @@ struct nki_node *nki_find_kernel(const struct nki_tree *tree, const char *name, 
     if (!name)
         return find_without_name(tree, err);
     struct nki_node *kernel = nki_find_function(tree, str_of(name));
+    struct nki_node *inner = kernel ? nki_made_by(kernel) : NULL;
+    struct nki_made made;
+    if (inner)
+        return inner;
+    if (!kernel && nki_find_made(tree, name, &made))
+        return made.function;
     if (!kernel)
         say_none_called(tree, name, err);
     return kernel;

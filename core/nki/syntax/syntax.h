@@ -530,11 +530,31 @@ struct nki_node *nki_find_function(const struct nki_tree *tree, struct str name)
 /* The decorator that makes a function a kernel (nki.jit, jit, nki.jit(...), nki.trace, ...); NULL
  * for a plain function. */
 struct nki_node *nki_kernel_decorator(const struct nki_node *function);
+/* Whether a decorator, or what is called on a function, makes it a kernel. */
+bool nki_makes_kernel(const struct nki_node *decorator);
+
+/* A kernel that a function makes, or nki.jit(body) (made.c). */
+struct nki_made {
+    struct nki_node *function; /* the kernel itself */
+    struct nki_node *factory;  /* the function that it is made by; NULL: none */
+    struct str name;           /* at module level, `name = make(2.0)`; empty: the factory is called
+                                * without arguments */
+};
+/* The one of that name (at module level, its own, or the factory's), else the last; without a name
+ * (NULL) the last that has one at module level, or the first factory's. */
+bool nki_find_made(const struct nki_tree *tree, const char *name, struct nki_made *made);
+/* The kernel that a function at module level returns: one that it defines and decorates; NULL: it
+ * returns none. */
+struct nki_node *nki_made_by(const struct nki_node *factory);
+/* By which name the kernel that nki_find_kernel gave is found again: the given one, if there is. */
+struct str nki_kernel_name(const struct nki_tree *tree, const struct nki_node *kernel,
+                           const char *given);
+
 /* The function to run as the kernel. With a `name` it is the function of that name, decorated or
  * not. Without one (NULL) it is the only decorated function, or the last decorated one that no
- * other function calls. Where nothing is decorated, it is the only function, or the one named
- * kernel / nki_kernel / *_kernel. NULL with *err, which names the candidates, when that leaves none
- * or several. */
+ * other function calls. Where nothing is decorated at module level, it is what a factory makes, the
+ * only function, or the one named kernel / nki_kernel / *_kernel. NULL with *err, which names the
+ * candidates, when that leaves none or several. */
 struct nki_node *nki_find_kernel(const struct nki_tree *tree, const char *name,
                                  struct err *err) CC_MUST_USE;
 

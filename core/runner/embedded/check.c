@@ -89,14 +89,11 @@ static void check_kernel(struct evaluation *evaluation) {
     struct task_judgement *compiles = &evaluation->result.verdict.compiles;
     struct err err = {0};
     struct buf missing = {0};
-    evaluation->kernel = nki_find_kernel(evaluation->tree, evaluation->job.kernel_name, &err);
-    if (!evaluation->kernel) {
+    if (!evaluation_find_kernel(evaluation, &err)) {
         diag_add(&evaluation->diags, DIAG_ERROR, "", evaluation->job.kernel_path, 1, 1, "%s",
                  err.text);
         return;
     }
-    snprintf(evaluation->result.kernel_name, sizeof evaluation->result.kernel_name, STR_FMT,
-             STR_ARG(evaluation->kernel->function_def.name));
     if (!inputs_name_parameters(evaluation, &err)) {
         diag_add(&evaluation->diags, DIAG_ERROR, "", evaluation->job.kernel_path, 0, 0, "%s",
                  err.text);

@@ -173,16 +173,10 @@ static void find_inputs(struct evaluation *evaluation) {
 
 static bool find_kernel(struct evaluation *evaluation) {
     struct err err = {0};
-    evaluation->kernel = nki_find_kernel(evaluation->tree, evaluation->job.kernel_name, &err);
-    if (!evaluation->kernel) {
-        diag_add(&evaluation->diags, DIAG_ERROR, "", evaluation->job.kernel_path, 1, 1, "%s",
-                 err.text);
-        return evaluation_tell_diags(evaluation);
-    }
-    struct str name = evaluation->kernel->function_def.name;
-    snprintf(evaluation->result.kernel_name, sizeof evaluation->result.kernel_name, STR_FMT,
-             STR_ARG(name));
-    return true;
+    if (evaluation_find_kernel(evaluation, &err))
+        return true;
+    diag_add(&evaluation->diags, DIAG_ERROR, "", evaluation->job.kernel_path, 1, 1, "%s", err.text);
+    return evaluation_tell_diags(evaluation);
 }
 
 static void parse(struct evaluation *evaluation) {

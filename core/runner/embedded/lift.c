@@ -15,11 +15,8 @@ bool here_find_kernel(struct evaluation *evaluation, struct err *err) {
     evaluation->tree = nki_parse(job->kernel_path, str_of(job->kernel_text), &evaluation->diags);
     if (evaluation->tree->errors)
         return err_set(err, ERR_KERNEL, "%s cannot be read; hone check says why", job->kernel_path);
-    evaluation->kernel = nki_find_kernel(evaluation->tree, job->kernel_name, err);
-    if (!evaluation->kernel)
+    if (!evaluation_find_kernel(evaluation, err))
         return false;
-    snprintf(evaluation->result.kernel_name, sizeof evaluation->result.kernel_name, STR_FMT,
-             STR_ARG(evaluation->kernel->function_def.name));
     return inputs_name_parameters(evaluation, err);
 }
 

@@ -76,6 +76,8 @@ struct evaluation {
     bool diagnosed;                        /* a wrong seed was looked at, or is being looked at */
 };
 
+/* Finds the function that is the kernel, and its name. False with *err where the file has none. */
+bool evaluation_find_kernel(struct evaluation *evaluation, struct err *err) CC_MUST_USE;
 /* source.c: fills dialect and release of the result; adds what the source alone shows to the
  * findings. */
 void evaluation_name_language(struct evaluation *evaluation);

@@ -16,6 +16,17 @@ void evaluation_name_language(struct evaluation *evaluation) {
                  release ? release : nki_release_newest());
 }
 
+bool evaluation_find_kernel(struct evaluation *evaluation, struct err *err) {
+    const char *given = evaluation->job.kernel_name;
+    evaluation->kernel = nki_find_kernel(evaluation->tree, given, err);
+    if (!evaluation->kernel)
+        return false;
+    struct str name = nki_kernel_name(evaluation->tree, evaluation->kernel, given);
+    snprintf(evaluation->result.kernel_name, sizeof evaluation->result.kernel_name, STR_FMT,
+             STR_ARG(name));
+    return true;
+}
+
 /* A check looks at all of the file and tells everything. An evaluation looks at what the kernel
  * needs, and at what refuses it. */
 void evaluation_lint(struct evaluation *evaluation) {

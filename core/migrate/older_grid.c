@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches kernel[rows, columns](..) of the older dialect. It runs the kernel once for each program
+ * of the grid; the package nki once for each physical core. So the programs become rounds of loops
+ * in the kernel, and the grid an argument of it. */
+#include "migrate/older.h"
+
+#define MOST_AXES 3
+#define MOST_LAUNCHES 16
+
+static const char many[] =
+    "the older dialect runs the kernel for each program of its grid, the package nki for each "
+    "physical core alone: over what does the kernel loop instead?";
+
+struct grid {
+    struct migrate *m;
+    const struct nki_node *function;
+    int axes;                                       /* that the kernel asks its program for */
+    const struct nki_node *launches[MOST_LAUNCHES]; /* calls of kernel[..] */
+    size_t n_launches;
+    uint32_t first, end;           /* the statements of its body that each program runs */
+    const char *argument;          /* the grid's name in the kernel */
+    const char *rounds[MOST_AXES]; /* the names of the program's numbers */
+    const struct nki_node *where;  /* what a question is about .. */
+    const char *question;          /* .. and the question; NULL: none */
+};
+
+static bool give_up(struct grid *g, const struct nki_node *where, const char *question) {
+    g->where = where;
+    g->question = question;
+    return false;
+}
+
+/* ---- what the kernel and its launches say ---------------------------------------------------- */
+
+static bool asks_program(const struct grid *g, const struct nki_node *node) {
+    return migrate_calls(g->m, node, "nl.program_id") ||
+           migrate_calls(g->m, node, "nl.num_programs");
+}
+
+/* The axis that a call of nl.program_id or nl.num_programs names; -1: it is no number. */
+static int axis_of(const struct nki_node *call) {
+    const struct nki_node *axis = migrate_arg(call, 0, "axis");
+    bool number = axis && axis->kind == NKI_CONSTANT && axis->constant.type == NKI_CONST_INT;
+    return number && axis->constant.integer >= 0 && axis->constant.integer < MOST_AXES
+               ? (int)axis->constant.integer
+               : -1;
+}
+
+static bool find_axes(struct grid *g) {
+    const struct nki_list *body = &g->function->function_def.body;
+    g->first = g->end = body->len;
+    for (uint32_t s = 0; s < body->len; s++)
+        for (uint32_t i = body->at[s]->id; i <= body->at[s]->last; i++) {
+            const struct nki_node *node = g->m->tree->nodes[i];
+            if (!asks_program(g, node))
+                continue;
+            if (axis_of(node) < 0)
+                return give_up(g, node, many);
+            g->axes = MAX_OF(g->axes, axis_of(node) + 1);
+            g->first = MIN_OF(g->first, s);
+        }
+    return true;
+}
+
+/* The sizes of a launch's grid, as text: "(rows, columns)". False: they do not stand there. */
+static bool print_sizes(const struct grid *g, const struct nki_node *call, struct buf *out) {
+    const struct nki_node *sizes = call->call.func->subscript.slice;
+    const struct nki_node *value =
+        sizes->kind == NKI_NAME ? migrate_value_of(g->m, sizes->name.id) : sizes;
+    for (uint32_t i = value ? value->id : 1; value && i <= value->last; i++)
+        if (migrate_is(g->m, g->m->tree->nodes[i], "nl.nc")) /* programs of two cores */
+            return false;
+    if (!value || value->kind == NKI_CALL || value->kind == NKI_NAME)
+        return false;
+    struct str text = nki_text(g->m->tree, nki_outer_span(g->m->tree, sizes));
+    if (value->kind != NKI_TUPLE && g->axes == 1)
+        buf_printf(out, "(" STR_FMT ",)", STR_ARG(text));
+    else if (value->kind == NKI_TUPLE && (int)value->tuple.elts.len == g->axes)
+        buf_printf(out, sizes->kind == NKI_TUPLE && !sizes->parens ? "(" STR_FMT ")" : STR_FMT,
+                   STR_ARG(text));
+    return out->len > 0;
+}
+
+static bool find_launches(struct grid *g) {
+    struct str name = g->function->function_def.name;
+    for (uint32_t i = 1; i < g->m->tree->n_nodes; i++) {
+        const struct nki_node *node = g->m->tree->nodes[i];
+        const struct nki_node *func =
+            node->kind == NKI_CALL && node->call.func->kind == NKI_SUBSCRIPT ? node->call.func
+                                                                             : NULL;
+        if (!func || func->subscript.value->kind != NKI_NAME ||
+            !str_equal(func->subscript.value->name.id, name))
+            continue;
+        struct buf sizes = {0};
+        bool ok = print_sizes(g, node, &sizes) && g->n_launches < MOST_LAUNCHES;
+        buf_free(&sizes);
+        if (!ok)
+            return give_up(g, node, many);
+        g->launches[g->n_launches++] = node;
+    }
+    const struct nki_node *first = g->function->function_def.body.at[g->first];
+    return g->n_launches > 0 || give_up(g, first, many);
+}
+
+/* ---- what each program runs ------------------------------------------------------------------ */
+
+/* Whether a statement makes a tensor that all programs share. */
+static bool makes_shared(const struct grid *g, const struct nki_node *stmt) {
+    for (uint32_t i = stmt->id; i <= stmt->last; i++)
+        if (migrate_is(g->m, g->m->tree->nodes[i], "nl.shared_hbm") ||
+            migrate_is(g->m, g->m->tree->nodes[i], "nl.hbm"))
+            return true;
+    return false;
+}
+
+/* Whether it can stand before the loops: what it reads is not made in them. */
+static bool can_go_first(const struct grid *g, const struct nki_node *stmt) {
+    const struct nki_list *body = &g->function->function_def.body;
+    for (uint32_t i = stmt->id; i <= stmt->last; i++) {
+        const struct nki_node *read = g->m->tree->nodes[i];
+        if (asks_program(g, read))
+            return false;
+        if (read->kind != NKI_NAME || read->context != NKI_LOAD)
+            continue;
+        for (uint32_t k = body->at[g->first]->id; k < stmt->id; k++) {
+            const struct nki_node *bound = g->m->tree->nodes[k];
+            if (bound->kind == NKI_NAME && bound->context == NKI_STORE &&
+                str_equal(bound->name.id, read->name.id))
+                return false;
+        }
+    }
+    return stmt->kind == NKI_ASSIGN;
+}
+
+static bool find_region(struct grid *g) {
+    const struct nki_list *body = &g->function->function_def.body;
+    if (body->at[body->len - 1]->kind == NKI_RETURN)
+        g->end--;
+    for (uint32_t s = g->first; s < g->end; s++) {
+        const struct nki_node *stmt = body->at[s];
+        bool shares = false;
+        for (uint32_t i = stmt->id; i <= stmt->last; i++)
+            if (g->m->tree->nodes[i]->kind == NKI_RETURN)
+                return give_up(g, stmt, many);
+        (void)nki_stmt_lines(g->m->tree, stmt, &shares);
+        if (shares || (makes_shared(g, stmt) && !can_go_first(g, stmt)))
+            return give_up(g, stmt, many);
+    }
+    const struct nki_list *args = &g->function->function_def.args->arguments.args;
+    for (uint32_t i = 0; i < args->len; i++)
+        if (args->at[i]->arg.form != NKI_ARG_PLAIN)
+            return give_up(g, g->function, many);
+    return (args->len > 0 && g->first < g->end) || give_up(g, g->function, many);
+}
+
+/* ---- edits ----------------------------------------------------------------------------------- */
+
+static const char *new_name(const struct grid *g, const char *name) {
+    return migrate_binds(g->m, str_of(name)) ? migrate_new_name(g->m, name) : name;
+}
+
+static void choose_names(struct grid *g) {
+    static const char *const names[MOST_AXES] = {"program_x", "program_y", "program_z"};
+    g->argument = new_name(g, "grid");
+    for (int a = 0; a < g->axes; a++)
+        g->rounds[a] = g->axes == 1 ? new_name(g, "program") : new_name(g, names[a]);
+}
+
+/* ", grid=(1, 1)" behind the parameters. */
+static void edit_signature(const struct grid *g) {
+    const struct nki_list *args = &g->function->function_def.args->arguments.args;
+    struct buf text = {0};
+    buf_printf(&text, ", %s=(", g->argument);
+    for (int a = 0; a < g->axes; a++)
+        buf_puts(&text, a ? ", 1" : "1");
+    buf_puts(&text, g->axes == 1 ? ",)" : ")");
+    nki_edit_insert(&g->m->edits, args->at[args->len - 1]->end, buf_str(&text));
+    buf_free(&text);
+}
+
+/* kernel[rows, columns](x) is kernel(x, grid=(rows, columns)). */
+static void edit_launch(const struct grid *g, const struct nki_node *call) {
+    const struct nki_token *before =
+        &g->m->tree->tokens[nki_token_at(g->m->tree, call->end - 1) - 1];
+    const struct nki_node *func = call->call.func;
+    bool opens = before->kind == NKI_TOKEN_OP && before->op == '(';
+    bool listed = before->kind == NKI_TOKEN_OP && before->op == ',';
+    struct buf text = {0}, sizes = {0};
+    (void)print_sizes(g, call, &sizes);
+    buf_printf(&text, "%s%s=%s", opens ? "" : listed ? " " : ", ", g->argument, sizes.at);
+    nki_edit_replace(&g->m->edits, (struct nki_span){func->subscript.value->end, func->end},
+                     STR(""));
+    nki_edit_insert(&g->m->edits, call->end - 1, buf_str(&text));
+    migrate_did(g->m, call, "the grid is an argument of the kernel");
+    buf_free(&text);
+    buf_free(&sizes);
+}
+
+static void edit_uses(const struct grid *g) {
+    for (uint32_t i = g->function->id; i <= g->function->last; i++) {
+        const struct nki_node *node = g->m->tree->nodes[i];
+        if (!asks_program(g, node))
+            continue;
+        struct buf text = {0};
+        if (migrate_calls(g->m, node, "nl.program_id"))
+            buf_puts(&text, g->rounds[axis_of(node)]);
+        else
+            buf_printf(&text, "%s[%d]", g->argument, axis_of(node));
+        nki_edit_replace(&g->m->edits, nki_span_of(node), buf_str(&text));
+        buf_free(&text);
+    }
+}
+
+/* The lines of a statement go in by a step for each loop, but for those within a string. */
+static void indent_stmt(const struct grid *g, const struct nki_node *stmt, bool first) {
+    const struct nki_tree *tree = g->m->tree;
+    struct nki_span lines =
+        first ? nki_stmt_lines(tree, stmt, NULL) : nki_stmt_lines_with_comments(tree, stmt);
+    struct buf step = {0};
+    for (int a = 0; a < g->axes; a++)
+        buf_printf(&step, STR_FMT, STR_ARG(nki_indent_unit(tree)));
+    for (uint32_t at = lines.start; at < lines.end;) {
+        const struct nki_token *token = &tree->tokens[nki_token_at(tree, at)];
+        bool inside = token->start < at && token->kind != NKI_TOKEN_NEWLINE;
+        char byte = tree->source.at[at];
+        if (!inside && byte != '\n' && byte != '\r')
+            nki_edit_insert(&g->m->edits, at, buf_str(&step));
+        while (at < lines.end && tree->source.at[at] != '\n')
+            at++;
+        at++;
+    }
+    buf_free(&step);
+}
+
+/* The loops come before the first statement, and what all programs share before them. */
+static bool edit_region(const struct grid *g) {
+    const struct nki_list *body = &g->function->function_def.body;
+    struct buf head = {0};
+    for (uint32_t s = g->first; s < g->end; s++)
+        if (makes_shared(g, body->at[s]))
+            buf_printf(&head, STR_FMT "\n", STR_ARG(nki_node_text(g->m->tree, body->at[s])));
+    for (int a = 0; a < g->axes; a++) {
+        for (int k = 0; k < a; k++)
+            buf_printf(&head, STR_FMT, STR_ARG(nki_indent_unit(g->m->tree)));
+        buf_printf(&head, "for %s in ", g->rounds[a]);
+        migrate_spell(g->m, "nl.affine_range", &head);
+        buf_printf(&head, "(%s[%d]):\n", g->argument, a);
+    }
+    bool ok = nki_edit_insert_before(&g->m->edits, body->at[g->first], buf_str(&head));
+    for (uint32_t s = g->first; s < g->end; s++) {
+        if (makes_shared(g, body->at[s]))
+            nki_edit_remove_stmt(&g->m->edits, body->at[s]);
+        else
+            indent_stmt(g, body->at[s], s == g->first);
+    }
+    buf_free(&head);
+    return ok;
+}
+
+static void unroll(struct grid *g) {
+    size_t edits = g->m->edits.all.len;
+    choose_names(g);
+    if (!edit_region(g)) {
+        migrate_forget(g->m, edits);
+        migrate_ask(g->m, g->function, many);
+        return;
+    }
+    edit_signature(g);
+    edit_uses(g);
+    for (size_t i = 0; i < g->n_launches; i++)
+        edit_launch(g, g->launches[i]);
+    migrate_did(g->m, g->function, "the programs of its launch are rounds of loops");
+}
+
+void older_unroll_grids(struct migrate *m) {
+    static const struct migrate_rule rule = {.since = "0.2"};
+    m->rule = &rule;
+    for (uint32_t i = 1; i < m->tree->n_nodes; i++) {
+        struct grid g = {.m = m, .function = m->tree->nodes[i]};
+        if (g.function->kind != NKI_FUNCTION_DEF || !nki_kernel_decorator(g.function))
+            continue;
+        bool ok = find_axes(&g) && (!g.axes || (find_launches(&g) && find_region(&g)));
+        if (g.question)
+            migrate_ask(m, g.where, g.question);
+        else if (ok && g.axes)
+            unroll(&g);
+    }
+}
