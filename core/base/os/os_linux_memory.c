@@ -51,11 +51,12 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a && (!b || a < b) ? a : b;
 }
 
-/* Pages of files count as used, but the system takes them back when it needs them. */
+/* Pages of files count as used, but the system takes them back when it needs them. A limit of as
+ * much as there is limits nothing. */
 static void look_at_group(const struct kind_of_group *kind, const char *folder,
                           struct memory *memory) {
     uint64_t limit = read_number(folder, kind->limit);
-    if (!limit)
+    if (!limit || (memory->total && limit >= memory->total))
         return;
     char *stat = path_join(folder, "memory.stat");
     uint64_t used = read_number(folder, kind->used), pages = read_row(stat, kind->file_pages);

@@ -194,7 +194,8 @@ static bool check_index_tile(struct check *c, const struct nki_ap *ap, const str
         check_error(c, "err_unsupported_memory", "indices must be in SBUF");
         return false;
     }
-    if (!dtype_is_int(index->dtype)) {
+    bool narrow = !c->legacy && !ap->indirect->columns && dtype_bytes(index->dtype) != 4;
+    if (!dtype_is_int(index->dtype) || narrow) {
         check_error(c, "hone-dtype", "indices are %s: int32 and uint32 are allowed",
                     dtype_name(index->dtype));
         return false;
@@ -537,6 +538,26 @@ static void check_chip_storage(struct check *c, const struct nki_storage *storag
                        "has an impossible size");
 }
 
+/* A tile that the kernel places lies within its memory, in PSUM from the start of a bank (migration
+ * guide to NKI 0.2, "Improved allocation API"). */
+static void check_address(struct check *c, const struct nki_storage *storage) {
+    bool psum = storage->space == NKI_PSUM;
+    int64_t start = storage->address_byte, bytes = (int64_t)storage->block_bytes;
+    int64_t most =
+        psum ? PSUM_BANK_BYTES * PSUM_BANKS : (int64_t)c->image->generation->sbuf_partition_bytes;
+    struct buf text = {0};
+    if (start < 0 || start + bytes > most)
+        buf_printf(&text, "its address covers bytes %lld to %lld of a partition, which has %lld",
+                   (long long)start, (long long)(start + bytes - 1), (long long)most);
+    else if (psum && start % PSUM_BANK_BYTES)
+        buf_printf(&text, "its address is byte %lld; in PSUM a tile starts at a bank, a multiple of "
+                          "%d bytes",
+                   (long long)start, PSUM_BANK_BYTES);
+    if (text.len)
+        report_storage(c, storage, "hone-address", text.at);
+    buf_free(&text);
+}
+
 static void check_storages(struct check *c) {
     uint64_t hbm = 0;
     const uint64_t most = c->image->generation->hbm_bytes;
@@ -544,7 +565,9 @@ static void check_storages(struct check *c) {
         const struct nki_storage *storage = c->program->storages.at[s];
         if (storage->space != NKI_HBM)
             check_chip_storage(c, storage);
-        else
+        if (storage->space != NKI_HBM && storage->address_partition >= 0)
+            check_address(c, storage);
+        if (storage->space == NKI_HBM)
             hbm += MIN_OF(storage->bytes, (uint64_t)1 << 50);
         if (storage->space == NKI_HBM && hbm > most) {
             struct buf text = {0};

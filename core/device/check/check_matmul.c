@@ -105,47 +105,50 @@ static bool check_double_row(struct check *c) {
     return false;
 }
 
-static bool is_pair(struct check *c, const struct nki_operand *operand, const char *name,
-                    const char *members) {
-    if (operand->n != 2)
-        check_error(c, "hone-shape", "%s has %u members; (%s) is needed", name, operand->n,
-                    members);
-    return operand->n == 2;
+static bool is_pair(const struct nki_operand *operand) {
+    return operand->kind == NKI_OPERAND_INTS && operand->n > 0;
 }
 
-/* A part of the array begins at a multiple of its size and ends within the array. */
-static void check_part(struct check *c, const int64_t *start, const int64_t *size) {
-    static const char *const words[] = {"row", "column"};
-    for (int i = 0; i < 2; i++)
-        if (size[i] <= 0 || start[i] < 0 || start[i] % size[i] ||
-            start[i] + size[i] > DEVICE_PE_ROWS)
-            check_error(c, "hone-argument",
-                        "tile_position starts at %s %lld with %lld of them in tile_size; it must "
-                        "be a multiple of that and leave room in the array of %d",
-                        words[i], (long long)start[i], (long long)size[i], DEVICE_PE_ROWS);
-    if (size[0] == 32 && c->generation < NKI_GEN3)
-        check_error(c, "hone-argument", "row tiles of 32 are possible from trn2 on; here of 64");
+/* Along rows (d = 0) or columns the array is whole, or two tiles of 64, or from NeuronCore-v3 on
+ * four of 32; a tile starts where one of its size does (ISA reference of nc_matmul, NKI 0.6). */
+static bool check_array_tile(struct check *c, int d, int64_t size, int64_t start) {
+    static const char *const names[] = {"rows", "columns"};
+    bool gen2 = c->generation == NKI_GEN2;
+    if (size != 128 && size != 64 && (size != 32 || gen2))
+        check_error(c, "hone-argument", "tile_size has %lld %s; the array has tiles of 128%s 64%s",
+                    (long long)size, names[d], gen2 ? " and" : ",", gen2 ? "" : " and 32");
+    else if (start < 0 || start % size || start + size > 128)
+        check_error(c, "hone-argument",
+                    "tile_position starts at %lld of the %s; tiles of %lld start at its multiples "
+                    "below 128",
+                    (long long)start, names[d], (long long)size);
+    else
+        return true;
+    return false;
 }
 
-/* Row and column tiling: the operands must fit the part of the array they name, and the part must
- * be one that the array has. */
+/* Row and column tiling: the operands must fit the part of the array they name. */
 static void check_tiling(struct check *c, int64_t k, int64_t m) {
     const struct nki_operand *size = &c->instr->operands[NKI_NC_MATMUL_tile_size];
     const struct nki_operand *at = &c->instr->operands[NKI_NC_MATMUL_tile_position];
-    bool sized = size->kind == NKI_OPERAND_INTS && size->n;
-    bool placed = at->kind == NKI_OPERAND_INTS && at->n;
-    if (sized != placed)
-        check_warn(c, "hone-argument",
-                   "%s alone does nothing; tile_position and tile_size set a part of the array "
-                   "together",
-                   sized ? "tile_size" : "tile_position");
-    if (!sized || !is_pair(c, size, "tile_size", "rows, columns"))
+    if (!is_pair(size) && !is_pair(at))
         return;
-    if (placed && is_pair(c, at, "tile_position", "first row, first column"))
-        check_part(c, at->ints, size->ints);
-    if (placed && size->ints[1] < DEVICE_PE_ROWS &&
+    if (!is_pair(size) || !is_pair(at)) {
+        check_error(c, "hone-argument", "tile_position and tile_size go together: %s is missing",
+                    is_pair(size) ? "tile_position" : "tile_size");
+        return;
+    }
+    if (size->n != 2 || at->n != 2) {
+        check_error(c, "hone-shape", "%s has %u members; (rows, columns) is needed",
+                    size->n != 2 ? "tile_size" : "tile_position", size->n != 2 ? size->n : at->n);
+        return;
+    }
+    if (!check_array_tile(c, 0, size->ints[0], at->ints[0]) ||
+        !check_array_tile(c, 1, size->ints[1], at->ints[1]))
+        return;
+    if (size->ints[1] < DEVICE_PE_ROWS &&
         check_enum(c, NKI_NC_MATMUL_perf_mode, NKI_PERF_NONE) == NKI_PERF_DOUBLE_ROW)
-        check_error(c, "hone-argument", "double_row does not go with column tiles");
+        check_error(c, "hone-argument", "double_row does not go with tiles of columns");
     if (k > size->ints[0] || m > size->ints[1])
         check_error(c, "hone-shape", "tile_size is %lld x %lld, the stationary operand %lld x %lld",
                     (long long)size->ints[0], (long long)size->ints[1], (long long)k, (long long)m);

@@ -87,6 +87,7 @@ void check_print_element(const struct nki_storage *storage, int64_t at, struct b
 #include "nki/program/instructions.def"
 
 #define PSUM_BANK_BYTES 2048 /* of a partition */
+#define PSUM_BANKS 8
 #undef INSTR
 
 #endif

@@ -297,6 +297,11 @@ static bool nl_fori_loop(struct interp *in, const struct call *call, struct valu
         struct value index = api_scalar_index(in, call->node, i);
         good = api_loop_round(in, call->node, decides) && interp_spend(in, call->node, 1) &&
                interp_call(in, call->node, v[2], &index, 1, &ignored);
+        if (good && ignored.kind != VALUE_NONE)
+            good = interp_error(in, call->node, "TypeError",
+                                "the body of nl.fori_loop returns a %s, and must return nothing: "
+                                "what a round leaves is in tiles that are made before the loop",
+                                value_type_name(ignored));
         decides = NONE_VALUE;
         api_loop_next(in);
     }
@@ -435,7 +440,9 @@ static bool nl_all_reduce(struct interp *in, const struct call *call, struct val
     const int *grid = interp_grid(in);
     if (MAX_OF(grid[0], 1) * MAX_OF(grid[1], 1) * MAX_OF(grid[2], 1) > 1)
         return interp_error(in, call->node, "hone-gap",
-                            "hone does not reduce over the programs of a launch (nl.all_reduce)");
+                            "hone runs the programs of a launch one after the other, so the "
+                            "values of later ones are not there yet (nl.all_reduce): let each "
+                            "program store its part, and one sum them");
     return read_options(&op, v[3], v[4]) && api_lower_unary(&op, v[0], result);
 }
 

@@ -85,8 +85,10 @@ struct tensor *tensor_reshape(struct interp *in, const struct nki_node *node,
             r.old[r.n_old++] = tensor->dim[d];
     if (!split_dims(&r) || out.bounds) {
         interp_error(in, node, "hone-reshape",
-                     "a view of shape %s with gaps cannot be reshaped in place: "
-                     "copy it first",
+                     tensor->space == NKI_HBM
+                         ? "a view of shape %s with gaps cannot be reshaped in place: copy it first"
+                         : "a tile of shape %s cannot be reshaped so: partitions stay what they "
+                           "are, and elements with gaps between them apart; copy it first",
                      tensor_shape_text(in, tensor));
         return NULL;
     }

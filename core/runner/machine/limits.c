@@ -19,7 +19,7 @@ static double setting(const struct config *config, const char *key) {
 /* One evaluation never gets more than all together. */
 static void share(struct runner_job *job, const struct config *config) {
     uint64_t all = (uint64_t)setting(config, "machine_mb") * MEGABYTE;
-    uint64_t one = job->memory_limit ? job->memory_limit : runner_usual_memory();
+    uint64_t one = !all ? 0 : job->memory_limit ? job->memory_limit : runner_usual_memory();
     if (all && (!one || one > all))
         job->memory_limit = all;
     int most = (int)setting(config, "machine_evaluations");
@@ -44,9 +44,9 @@ void runner_limits(struct runner_job *job, const struct config *config) {
 
 int runner_side_by_side(const struct config *config) {
     int set = (int)setting(config, "evaluations"), most = os_cpu_count() / 2;
+    if (set > 0 || most < 2)
+        return set > 0 ? set : 1;
     uint64_t memory = runner_usual_memory() / SHARE_OF_MEMORY;
-    if (set > 0)
-        return set;
     if (memory && (uint64_t)most > memory)
         most = (int)memory;
     return MAX_OF(1, most);
