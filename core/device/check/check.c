@@ -550,8 +550,9 @@ static void check_address(struct check *c, const struct nki_storage *storage) {
         buf_printf(&text, "its address covers bytes %lld to %lld of a partition, which has %lld",
                    (long long)start, (long long)(start + bytes - 1), (long long)most);
     else if (psum && start % PSUM_BANK_BYTES)
-        buf_printf(&text, "its address is byte %lld; in PSUM a tile starts at a bank, a multiple of "
-                          "%d bytes",
+        buf_printf(&text,
+                   "its address is byte %lld; in PSUM a tile starts at a bank, a multiple of "
+                   "%d bytes",
                    (long long)start, PSUM_BANK_BYTES);
     if (text.len)
         report_storage(c, storage, "hone-address", text.at);

@@ -436,8 +436,18 @@ void check_affine_select(struct check *c) {
         check_vector(c, NKI_AFFINE_SELECT_on_false_value, NKI_AFFINE_SELECT_dst);
 }
 
+/* A place in a pattern is a whole number. */
+static void check_whole(struct check *c, size_t k) {
+    const struct nki_operand *operand = &c->instr->operands[k];
+    if (operand->kind == NKI_OPERAND_FLOAT && operand->f != (double)(int64_t)operand->f)
+        check_error(c, "hone-argument", "%s is %g; a whole number is needed", check_param(c, k),
+                    operand->f);
+}
+
 void check_iota(struct check *c) {
     check_no_packed(c);
+    check_whole(c, NKI_IOTA_offset);
+    check_whole(c, NKI_IOTA_channel_multiplier);
     check_pattern(c, NKI_IOTA_pattern);
 }
 

@@ -517,6 +517,19 @@ static const struct value_native methods[] = {
     {"indirect", tensor_columns, NULL},
 };
 
+/* Methods that came with NKI 0.5 (its release notes; .ap, .reshape and .view are older). */
+static const char views[] = "slice select vector_select permute broadcast expand_dim squeeze_dim "
+                            "reshape_dim flatten_dims rearrange indirect";
+
+static bool has_method(struct interp *in, const struct nki_node *node, struct str name) {
+    return interp_dialect(in) == NKI_DIALECT_LEGACY || interp_rule(in, NKI_RULE_VIEWS) ||
+           !release_names(views, name) ||
+           interp_error(in, node, "hone-newer-name",
+                        "the target's NKI does not have ." STR_FMT
+                        " of tensors yet; it came with NKI 0.5: index, or use .ap()",
+                        STR_ARG(name));
+}
+
 static struct value sizes_of(struct interp *in, const struct tensor *t, bool steps) {
     struct value items[TENSOR_MAX_DIMS];
     int64_t row = t->space == NKI_HBM || !steps ? 1 : row_length(in, t);
@@ -531,6 +544,8 @@ bool tensor_attribute(struct interp *in, const struct nki_node *node, struct ten
     for (size_t i = 0; i < COUNT_OF(methods); i++)
         if (str_is(name, methods[i].name)) {
             *result = value_bind(in, value_tensor(tensor), &methods[i]);
+            if (!has_method(in, node, name))
+                return false;
             return methods[i].run == is_indirect || tensor_is_whole(in, node, tensor);
         }
     if (str_is(name, "data")) { /* what grids of tiles have, too */

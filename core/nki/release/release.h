@@ -28,7 +28,8 @@
     X(PARTITIONS, "refuses operands over more than 128 partitions")                          \
     X(LOOP_FUNCTIONS, "accepts inner functions as bodies of nl.fori_loop and nl.while_loop") \
     X(LOOPS_BY_FUNCTION, "refuses 'for' over nl.dynamic_range and 'while' on a register")    \
-    X(LNC_CHECK, "refuses a kernel whose number of cores is not the compiler's")
+    X(LNC_CHECK, "refuses a kernel whose number of cores is not the compiler's")             \
+    X(VIEWS, "has views of tensors by method: .slice, .select, .permute and so on")
 
 enum nki_rule {
 #define X(id, what) NKI_RULE_##id, /* `what` is for readers */
