@@ -40,7 +40,7 @@ struct workbench {
     enum target_state noted; /* state of the place, for the list of hosts */
     struct tune_recent *recent;
     size_t n_recent;
-    char *task;          /* the task that a VIEWS_OPEN named */
+    char *task, *folder; /* of the session that was chosen last: options name them */
     struct begin *begin; /* a task is being written; NULL */
     struct tiles *tiles; /* of a line, on their way; NULL */
     struct migrating_here *migrating;
@@ -54,6 +54,7 @@ struct workbench {
     int ended_by;         /* the signal that ended it; 0 */
     bool asked_rescue;    /* it has asked where to save a session whose files are gone */
     bool listed;          /* the session was chosen from the start screen */
+    bool opened;          /* one was opened: the command line's options were for it */
     struct err failed;    /* why a session that was opened early cannot continue */
 };
 
@@ -343,6 +344,7 @@ static bool open_session(struct workbench *bench, const char *task, struct err *
         bench->wish = NULL;
         return false;
     }
+    bench->opened = true;
     tune_session_on_change(bench->session, on_change, bench);
     if (tune_session_state(bench->session)->opening)
         tune_session_on_opened(bench->session, on_opened, bench);
@@ -375,25 +377,40 @@ static void leave_session(struct workbench *bench) {
     set_model(bench);
 }
 
-static void switch_session(struct workbench *bench, const char *task) {
-    struct err err = {0};
-    char *name = mem_strdup(task);
+/* From now on the options are those of another session: of the command line's, which were given for
+ * the first one, nothing is left but that it is only looked at. `folder` NULL: the task's own. */
+static void choose(struct workbench *bench, const char *task, const char *folder) {
+    char *new_task = mem_strdup(task), *new_folder = folder ? mem_strdup(folder) : NULL;
+    if (bench->opened)
+        bench->options = (struct tune_options){.read_only = bench->options.read_only};
+    bench->options.task = new_task;
+    if (folder || bench->listed)
+        bench->options.session_dir = new_folder;
     free(bench->task);
-    bench->task = name;
+    free(bench->folder);
+    bench->task = new_task;
+    bench->folder = new_folder;
+}
+
+static void open_chosen(struct workbench *bench) {
+    struct err err = {0};
     bench->listed = true;
-    if (open_session(bench, name, &err))
+    if (open_session(bench, bench->options.task, &err))
         set_model(bench);
     else
         views_say(bench->views, true, "%s", err.text);
 }
 
+static void switch_session(struct workbench *bench, const char *task, const char *folder) {
+    choose(bench, task, folder);
+    open_chosen(bench);
+}
+
 /* The session was read-only, and who held it has left. What is new of it is read with the rest. */
 static void open_again(struct workbench *bench) {
-    char *task = mem_strdup(tune_session_task(bench->session));
     bench->options.fresh = false;
     leave_session(bench);
-    switch_session(bench, task);
-    free(task);
+    open_chosen(bench);
 }
 
 /* ---- a new task ----------------------------------------------------------------------------- */
@@ -401,7 +418,7 @@ static void open_again(struct workbench *bench) {
 static void on_begun(void *data, const char *folder, const char *why) {
     struct workbench *bench = data;
     if (!why)
-        switch_session(bench, folder);
+        switch_session(bench, folder, NULL);
     else if (folder)
         views_say(bench->views, true, "%s/kernel.py is a skeleton: %s", folder, why);
     else
@@ -473,7 +490,10 @@ static void serve(struct workbench *bench, const struct views_request *request) 
         tui_term_reclaim(bench->term);
         break;
     case VIEWS_EDIT: edit(bench, request); break;
-    case VIEWS_OPEN: switch_session(bench, request->task); break;
+    case VIEWS_OPEN:
+        switch_session(bench, request->chosen->path,
+                       request->chosen->is_seed ? NULL : request->chosen->folder);
+        break;
     case VIEWS_AGAIN: open_again(bench); break;
     case VIEWS_LEAVE: leave_session(bench); break;
     case VIEWS_NEW: begin_task(bench, request); break;
@@ -585,7 +605,10 @@ static bool open_first(struct workbench *bench, struct err *err) {
     if (bench->options.task)
         return open_session(bench, bench->options.task, err);
     list_recent(bench);
-    return was_used(bench) || open_session(bench, FIRST_SEED, err);
+    if (was_used(bench))
+        return true;
+    bench->options.task = FIRST_SEED;
+    return open_session(bench, FIRST_SEED, err);
 }
 
 static bool open_terminal(struct workbench *bench, struct err *err) {
@@ -643,6 +666,7 @@ static void close_all(struct workbench *bench) {
     config_free(bench->config);
     tune_recent_free(bench->recent, bench->n_recent);
     free(bench->task);
+    free(bench->folder);
 }
 
 static bool run(const struct tune_options *options, int *ended_by, struct err *err) {

@@ -16,8 +16,22 @@ void act_text(struct views *views, enum tune_action_kind kind, struct str text) 
 
 /* ---- texts that $EDITOR changes ------------------------------------------------------------- */
 
+/* What would be refused is said before anything is written. */
+static bool may_write(struct views *views, struct tune_action action) {
+    struct err err = {0};
+    if (views_can(views, action.kind))
+        return true;
+    if (views->state->read_only)
+        status_say_read_only(views, tune_action_name(action.kind));
+    else if (!tune_act_check(views->state, &action, &err))
+        views_say(views, true, "%s", err.text);
+    return false;
+}
+
 void act_open_editor(struct views *views, struct tune_action action, const char *name, int line,
                      struct views_request *request) {
+    if (!may_write(views, action))
+        return;
     views->editing.action = action;
     views->editing.action.lane = views->lane;
     if (!views->editing.text.at)

@@ -76,7 +76,11 @@ void changed_event(struct views *views, const struct tui_event *event,
         choose(views, TUNE_ACT_TAKE_FILES,
                "taken in: tuning begins again at #0, which is measured again");
         break;
-    case 'k': choose(views, TUNE_ACT_KEEP_FILES, "going on with the session's copies"); break;
+    case 'k':
+        choose(views, TUNE_ACT_KEEP_FILES,
+               "going on with the session's copies, "
+               "whatever is on disk; :take-files takes the files");
+        break;
     case 's':
     case TUI_KEY_ESCAPE:
         views->over.is = OVERLAY_NONE;

@@ -53,14 +53,15 @@ enum views_wish {
     VIEWS_SUSPEND,
     VIEWS_REPAINT, /* draw everything anew */
     VIEWS_EDIT,    /* open $EDITOR on `text`, then call views_edited */
-    VIEWS_OPEN,    /* open the session of `task` */
+    VIEWS_OPEN,    /* open the session `chosen` */
     VIEWS_AGAIN,   /* open the session again, which nobody holds any more */
     VIEWS_LEAVE,   /* close the session and show the start screen */
     VIEWS_NEW,     /* write a kernel for the reference `name` into the folder `task`, and open it */
 };
 struct views_request {
     enum views_wish wish;
-    const char *task; /* OPEN, NEW: valid until the model changes; NEW: NULL: named after `name` */
+    const struct tune_recent *chosen; /* OPEN: valid until the model changes */
+    const char *task; /* NEW: valid until the model changes; NULL: named after `name` */
     const char *name; /* EDIT: a file name, "kernel.py"; NEW: a path */
     const char *text; /* EDIT: valid until views_edited */
     int line;         /* EDIT: where to start; 0: anywhere */

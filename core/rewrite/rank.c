@@ -268,6 +268,7 @@ static void add_anew(struct ranking *ranking) {
     if (is_closed(ranking, offer.key))
         return;
     size_t at = place_of_anew(offers, &offer);
+    offers->looked_at++;
     (void)vec_push(&offers->all);
     memmove(&offers->all.at[at + 1], &offers->all.at[at],
             (offers->all.len - 1 - at) * sizeof *offers->all.at);

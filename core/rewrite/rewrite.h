@@ -61,7 +61,7 @@ struct rewrite_offers {
     VEC(struct rewrite_offer)
     all;              /* best first; the kernel written anew after edits that bring
                        * much, unless it is far faster */
-    size_t looked_at; /* edits that were tried */
+    size_t looked_at; /* edits that were tried, and the kernel written anew that is among them */
     /* Places where a precondition failed, in the order in which they were looked at; texts in the
      * arena. */
     VEC(struct rewrite_declined) declined;

@@ -366,6 +366,16 @@ class Sessions(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             shutil.rmtree(self.session, ignore_errors=True)
 
+    def test_a_reference_of_another_folder_is_found_from_every_folder(self):
+        (self.task / "own").mkdir()
+        kernel, given = self.task / "own" / "sums.py", self.task / "reference.py"
+        (self.task / "kernel.py").rename(kernel)
+        for where, args in ((self.task, ["own/sums.py", "--reference", given.name, "--seeds", "0"]),
+                            (FOLDER, [kernel])):
+            done = hone("run", *args, "--rounds", "1", cwd=where)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertNotIn("cannot read", done.stdout)
+
     def test_signals_end_it_cleanly(self):
         for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGHUP, "SIGHUP")):
             process, _ = self.start("--rounds", "20", until="round")

@@ -83,7 +83,7 @@ static void errors_say_what_was_found(void **state) {
         {"import nki.language as nl\ndef k():\n    return nl.load(1, typ=3)\n",
          "k.py:3:12: error: nl.load has no parameter 'typ'; it has src, dtype [TypeError]"},
         {"import nki.language as nl\ndef k():\n    return nl.load(1, 2)\n",
-         "k.py:3:12: error: nl.load takes 1 positional arguments, 2 are given [TypeError]"},
+         "k.py:3:12: error: nl.load takes 1 positional argument, 2 are given [TypeError]"},
         {"def f(x):\n    return g(x)\ndef g(x):\n    return x / 0\ndef k():\n    y = f(1)\n",
          "k.py:4:12: error: division by zero [ZeroDivisionError]"
          "| in g, called from line 2\n| in f, called from line 6\n"},

@@ -102,6 +102,29 @@ static bool keep_answer(void *context, const struct tune_action *action, struct 
     return true;
 }
 
+/* What would be refused afterwards is refused before anybody writes it. */
+static void no_editor_opens_for_what_cannot_be(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_of("session.events", "new", &now_ms);
+    struct views *views = views_that_act(model);
+    assert_int_equal(replay_keys(views, "1 w").wish, VIEWS_NOTHING);
+    said("");
+    assert_true(shows(views, "", "needs the first kernel's time: start the loop"));
+    views_free(views);
+    tune_state_free(model);
+    model = replay_of("session.events", "planned", &now_ms);
+    views = views_that_act(model);
+    assert_int_equal(replay_keys(views, "1 w").wish, VIEWS_EDIT);
+    views_free(views);
+    model->read_only = true;
+    views = views_that_act(model);
+    assert_int_equal(replay_keys(views, "1 w").wish, VIEWS_NOTHING);
+    assert_true(shows(views, "", "the session is read-only"));
+    views_free(views);
+    tune_state_free(model);
+}
+
 static void a_person_answers_by_editor_and_by_paste(void **state) {
     (void)state;
     int64_t now_ms = 0;
@@ -487,6 +510,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_size_and_key_is_survived),
         cmocka_unit_test(the_newest_piece_is_in_sight),
+        cmocka_unit_test(no_editor_opens_for_what_cannot_be),
         cmocka_unit_test(a_person_answers_by_editor_and_by_paste),
         cmocka_unit_test(another_session_looks_like_the_first),
         cmocka_unit_test(escape_never_leaves),

@@ -16,10 +16,17 @@
 #include "session/expect.h"
 #include "session/small.h"
 
-static struct terminal *start_on(struct place *place, const char *task, int cols, int rows) {
+static struct terminal *start_with(struct place *place, const char *const *args, int cols,
+                                   int rows) {
     const char *program = getenv("HONE_PROGRAM");
-    const char *const argv[] = {program ? program : HONE_BINARY_DIR "/hone", task, NULL};
+    const char *argv[8] = {program ? program : HONE_BINARY_DIR "/hone"};
+    for (size_t i = 0; args[i] && i + 2 < COUNT_OF(argv); i++)
+        argv[i + 1] = args[i];
     return terminal_start(argv, place->env, cols, rows);
+}
+
+static struct terminal *start_on(struct place *place, const char *task, int cols, int rows) {
+    return start_with(place, (const char *const[]){task, NULL}, cols, rows);
 }
 
 static struct terminal *start_hone(struct place *place, int cols, int rows) {
@@ -439,6 +446,111 @@ static void a_killed_session_shows_the_same_again(void **state) {
     terminal_free(terminal);
 }
 
+static void leave(struct terminal *terminal) {
+    terminal_type(terminal, "qy");
+    assert_int_equal(terminal_wait_exit(terminal, false), 0);
+    terminal_free(terminal);
+}
+
+/* The list opens the session that it shows, wherever that lies, and not another one of its task. */
+static void the_session_that_is_chosen_is_opened(void **state) {
+    make_small_task();
+    struct terminal *terminal =
+        start_with(*state, (const char *const[]){"small", "--session", "elsewhere", NULL}, 120, 40);
+    expect(terminal, "s start");
+    terminal_type(terminal, "s");
+    expect(terminal, "◆ plan: ");
+    leave(terminal);
+    terminal = start_on(*state, NULL, 80, 24);
+    expect(terminal, "choose a task");
+    terminal_type(terminal, "\r");
+    expect(terminal, "waits for you: plan");
+    assert_false(file_exists("small/.hone"));
+    terminal_type(terminal, ":sessions\ry");
+    expect(terminal, "choose a task");
+    terminal_type(terminal, "/softmax\r\r"); /* another task has nothing of the first one's place */
+    expect(terminal, "hone  softmax");
+    terminal_free(terminal);
+}
+
+/* Files that are taken away under a session: noticed, asked about, saved, and gone on with. */
+static void a_session_that_vanishes_goes_on_elsewhere(void **state) {
+    make_small_task();
+    struct terminal *terminal = start_on(*state, "small", 120, 40);
+    expect(terminal, "s start");
+    terminal_type(terminal, "s");
+    expect(terminal, "◆ plan: ");
+    assert_int_equal(unlink("small/.hone/small/session.db"), 0);
+    terminal_type(terminal, "a");
+    expect(terminal, "the session's files are gone");
+    expect(terminal, "session.db was removed or moved away while hone was using it");
+    terminal_type(terminal, "\033");
+    expect_gone(terminal, "the session's files are gone ─");
+    terminal_type(terminal, "q"); /* leaving would lose it: asked first */
+    expect(terminal, "any other no");
+    terminal_type(terminal, "n");
+    expect_gone(terminal, "any other no");
+    terminal_type(terminal, "s");
+    expect(terminal, "the session's files are gone ─");
+    terminal_type(terminal, "\r");
+    expect(terminal, "saved to small/.hone/small.rescued");
+    terminal_type(terminal, "a");
+    expect(terminal, "◆ rewrite: ");
+    leave(terminal);
+    terminal = start_on(*state, NULL, 120, 40);
+    expect(terminal, "its files are gone");
+    terminal_type(terminal, "\r");
+    expect(terminal, "waits for you: rewrite");
+    leave(terminal);
+}
+
+/* One event is altered: nobody goes on with the session, and what is said to be done works. */
+static void a_damaged_session_is_told_with_what_to_do(void **state) {
+    static const char path[] = "small/.hone/small/session.db";
+    struct err err = {0};
+    size_t size;
+    make_small_task();
+    struct terminal *terminal = start_on(*state, "small", 120, 40);
+    expect(terminal, "s start");
+    terminal_type(terminal, "s");
+    expect(terminal, "◆ plan: ");
+    leave(terminal);
+    char *bytes = file_read(path, 0, &size, &err), *at;
+    assert_non_null(bytes);
+    at = memmem(bytes, size, "latency_us\":", 12);
+    assert_non_null(at);
+    at[12] ^= 1;
+    assert_true(file_write(path, bytes, size, &err));
+    free(bytes);
+    terminal = start_on(*state, "small", 120, 40);
+    int status = terminal_wait_exit(terminal, false);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 4);
+    expect(terminal, "saves what can");
+    terminal_free(terminal);
+    terminal = start_on(*state, NULL, 120, 40); /* the list says the same, and stays */
+    expect(terminal, "choose a task");
+    terminal_type(terminal, "\r");
+    expect(terminal, "saves what can");
+    terminal_free(terminal);
+    terminal = start_with(*state, (const char *const[]){"small", "--read-only", NULL}, 120, 40);
+    expect(terminal, "read-only");
+    expect(terminal, "is not as it was written. 'hone session repair'");
+    terminal_type(terminal, "s");
+    terminal_read(terminal, 500);
+    assert_true(terminal_wait_title(terminal, "hone: small, read-only"));
+    terminal_type(terminal, "q");
+    assert_int_equal(terminal_wait_exit(terminal, false), 0);
+    terminal_free(terminal);
+    terminal = start_with(
+        *state, (const char *const[]){"session", "repair", "small", "--replace", NULL}, 120, 40);
+    assert_int_equal(terminal_wait_exit(terminal, false), 0);
+    expect(terminal, "nothing");
+    terminal_free(terminal);
+    terminal = start_on(*state, "small", 120, 40);
+    expect(terminal, "waits for you: plan");
+    leave(terminal);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
 
 int main(void) {
@@ -462,6 +574,9 @@ int main(void) {
         TEST(what_another_agent_learnt_enters_the_prompt),
         TEST(a_round_of_several_lanes_is_decided),
         TEST(a_killed_session_shows_the_same_again),
+        TEST(the_session_that_is_chosen_is_opened),
+        TEST(a_session_that_vanishes_goes_on_elsewhere),
+        TEST(a_damaged_session_is_told_with_what_to_do),
     };
     cmocka_set_test_filter(getenv("HONE_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define MFU "mfu_estimated_percent"
+
 /* The metrics that the profile pane shows, in this order, by their names in Neuron's tools. The
  * glossary has the words for them. */
 static const struct {
@@ -19,7 +21,7 @@ static const struct {
     {"hbm_write_bytes", "bytes"},
     {"dma_transfer_count", "count"},
     {"instructions", "count"},
-    {"mfu_estimated_percent", "%"},
+    {MFU, "%"},
 };
 
 static const struct {
@@ -40,7 +42,14 @@ struct profile *profile_of(const struct views *views) {
     return views->own[VIEW_PROFILE];
 }
 
+/* Of a kernel without products there is nothing to say about the peak of products. */
+static double share_of_peak(double percent) {
+    return percent > 0 ? percent : (double)NAN;
+}
+
 static double metric(const struct tune_attempt *attempt, const char *name) {
+    if (strcmp(name, MFU) == 0)
+        return share_of_peak(tune_attempt_metric(attempt, name));
     if (attempt && attempt->instructions > 0 && strcmp(name, "instructions") == 0)
         return (double)attempt->instructions;
     if (attempt && strcmp(name, "modelled") == 0)
@@ -104,7 +113,7 @@ static int draw_value(struct tui_area area, int row, const struct profile_pair *
         if (wide)
             tui_say(tui_ink(area, TUI_DIM), row, value + 1, "→");
         tui_say_right(tui_ink(area, TUI_STRONG), row, other, "%s", show_value(to, unit).text);
-        bool less = strcmp(name, "mfu_estimated_percent") != 0;
+        bool less = strcmp(name, MFU) != 0;
         tui_say_right(tui_ink(area, role_of_change(from, to, less)), row, change, "%s",
                       show_change(from, to).text);
     }

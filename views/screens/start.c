@@ -70,7 +70,7 @@ static void start_enter(struct views *views, struct views_request *request) {
     if (item->is_gone)
         views_say(views, true, "%s is no longer there", item->path);
     else
-        *request = (struct views_request){.wish = VIEWS_OPEN, .task = item->path};
+        *request = (struct views_request){.wish = VIEWS_OPEN, .chosen = item};
 }
 
 static void do_sessions(struct views *views, struct str args, struct views_request *request) {

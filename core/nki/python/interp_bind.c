@@ -98,8 +98,9 @@ static bool bind_positional(struct interp *in, const struct call *call, const st
         }
         if (k >= s->n || s->params[k].keyword_only || s->params[k].double_star)
             return interp_error(in, call->node, "TypeError",
-                                STR_FMT " takes %zu positional arguments, %zu are given",
-                                STR_ARG(call_name(in, call)), k, call->n_args);
+                                STR_FMT " takes %zu positional argument%s, %zu %s given",
+                                STR_ARG(call_name(in, call)), k, PLURAL(k), call->n_args,
+                                call->n_args == 1 ? "is" : "are");
         values[k] = call->args[i];
         given[k] = true;
     }

@@ -71,8 +71,9 @@ static bool bind_positional(struct binding *b) {
         }
         if (form == NKI_ARG_KEYWORD_ONLY || form == NKI_ARG_DOUBLE_STAR)
             return interp_error(b->in, b->call->node, "TypeError",
-                                "%s takes %u positional arguments, %zu are given",
-                                b->function->name, k, b->call->n_args);
+                                "%s takes %u positional argument%s, %zu %s given",
+                                b->function->name, k, PLURAL(k), b->call->n_args,
+                                b->call->n_args == 1 ? "is" : "are");
         b->frame->slots[k] = b->call->args[i];
     }
     return true;

@@ -58,6 +58,15 @@ static const char *function_of(const struct tune_options *options, const struct 
     return nki_has_kernel(task->kernel_path, text, task->function, &none) ? task->function : NULL;
 }
 
+/* What --reference names is found again from every folder; a file beside the kernel is anyway. */
+static const char *reference_path(struct arena *arena, const struct tune_options *options,
+                                  const struct task *task) {
+    char *path = options->reference ? path_absolute(task->reference_path) : NULL;
+    const char *kept = path ? arena_strdup(arena, path) : task->reference_path;
+    free(path);
+    return kept;
+}
+
 static bool session_begin(struct tune_session *session, const struct tune_options *options,
                           const struct task *task, const char *id, struct err *err) {
     struct arena *arena = arena_new();
@@ -66,7 +75,7 @@ static bool session_begin(struct tune_session *session, const struct tune_option
     event.session.id = id;
     event.session.task = task->name;
     event.session.kernel = task->kernel_path;
-    event.session.reference = task->reference_path;
+    event.session.reference = reference_path(arena, options, task);
     event.session.source = task->kernel_text;
     event.session.function = function_of(options, task);
     event.session.model = model;

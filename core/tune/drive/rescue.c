@@ -58,6 +58,7 @@ bool tune_session_rescue(struct tune_session *session, const char *folder, struc
     tune_export_mend(session);
     if (session->state->memory.len)
         tune_export_memory(session);
+    tune_recent_note(session);
     bool ok = !session->halted || err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
     if (ok &&
         session->state->running) { /* what was under way was given up: start begins it again */

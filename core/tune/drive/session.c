@@ -96,6 +96,12 @@ static bool is_whole(const struct tune_session *session, struct err *err) {
            err_set(err, ERR_USAGE, "the session is still being read; wait until it is whole");
 }
 
+/* Nothing is done that could not be written down: what is in memory has to be saved first. */
+static bool is_found(const struct tune_session *session, struct err *err) {
+    return !session->state->is_lost || !store_is_lost(session->store) ||
+           err_set(err, ERR_DAMAGED, "%s", session->trouble ? session->trouble : "");
+}
+
 /* Files are looked at first, which takes a while where their disk does not answer. */
 static bool needs_files(const struct tune_session *session, const struct tune_action *action) {
     return session->state->changed.len &&
@@ -105,7 +111,7 @@ static bool needs_files(const struct tune_session *session, const struct tune_ac
 
 bool tune_act_looked(struct tune_session *session, const struct tune_action *action,
                      struct err *err) {
-    if (!is_whole(session, err))
+    if (!is_whole(session, err) || !is_found(session, err))
         return false;
     if (needs_files(session, action)) {
         if (!tune_look_await(session, action->kind == TUNE_ACT_TAKE_FILES))

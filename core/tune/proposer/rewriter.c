@@ -335,6 +335,18 @@ static void tell_left(struct job *job, struct rewrite_offers *offers) {
     tell_needed(job);
 }
 
+static void summarise(struct job *job, const struct rewrite_offers *offers) {
+    int len = snprintf(job->summary, sizeof job->summary, "tried %zu edit%s, %zu %s",
+                       offers->looked_at, PLURAL(offers->looked_at), offers->all.len,
+                       !offers->modelled      ? "can be made"
+                       : offers->all.len == 1 ? "is faster on the device model"
+                                              : "are faster on the device model");
+    if (offers->declined.len)
+        snprintf(job->summary + len, sizeof job->summary - (size_t)len,
+                 "; a precondition failed at %zu place%s", offers->declined.len,
+                 PLURAL(offers->declined.len));
+}
+
 static void make_plans(struct job *job) {
     struct rewrite_offers offers = {.arena = job->arena};
     struct rewrite_screen screen = {
@@ -345,13 +357,7 @@ static void make_plans(struct job *job) {
             if (was_left(job, offers.all.at[i].key) == left)
                 add_plan(job, &offers.all.at[i]);
     tell_apart(job);
-    snprintf(job->summary, sizeof job->summary,
-             "tried %zu edit%s, %zu %s; a precondition failed at %zu place%s", offers.looked_at,
-             PLURAL(offers.looked_at), offers.all.len,
-             !offers.modelled      ? "can be made"
-             : offers.all.len == 1 ? "is faster on the device model"
-                                   : "are faster on the device model",
-             offers.declined.len, PLURAL(offers.declined.len));
+    summarise(job, &offers);
     if (job->ok && !offers.all.len)
         tell_left(job, &offers);
     vec_free(&offers.all);

@@ -186,10 +186,6 @@ const struct tune_state *tune_session_state(const struct tune_session *session) 
     return session->state;
 }
 
-const char *tune_session_task(const struct tune_session *session) {
-    return session->task_path;
-}
-
 const char *tune_session_folder(const struct tune_session *session) {
     return store_folder(session->store);
 }

@@ -39,8 +39,6 @@ void tune_session_left(const struct tune_session *session, struct buf *out);
 /* The session's folder. What it keeps under a content hash, as text in a new string; NULL and *err
  * when there is nothing, or ERR_DAMAGED when the bytes are not those that were stored. */
 const char *tune_session_folder(const struct tune_session *session);
-/* The path of its task, or the name of a built-in one: what it is opened again by. */
-const char *tune_session_task(const struct tune_session *session);
 /* Who proposes in this process: "rewriter", "agents", models by their names; NULL: nobody. */
 const char *tune_session_proposer(const struct tune_session *session);
 /* What was odd about its files when it was opened, although no event is doubtful; NULL: nothing. */
