@@ -365,7 +365,7 @@ struct rows_look {
     enum tui_role role;
 };
 /* How a step or a lane looks. It is halted, and does not run, while something is wrong with the
- * session. */
+ * session, unless another hone has that. */
 struct rows_look rows_step_look(const struct tune_state *state, enum tune_step_is is);
 bool rows_is_halted(const struct tune_state *state, enum tune_step_is is);
 struct rows_look rows_status_look(enum tune_status status);

@@ -51,7 +51,8 @@ int rows_field(struct tui_area area, int row, int at, const char *name, const ch
 }
 
 bool rows_is_halted(const struct tune_state *state, enum tune_step_is is) {
-    return is == TUNE_IS_RUNNING && state->trouble && !state->read_only;
+    bool elsewhere = state->read_only && state->held_by;
+    return is == TUNE_IS_RUNNING && state->trouble && !elsewhere;
 }
 
 struct rows_look rows_step_look(const struct tune_state *state, enum tune_step_is is) {

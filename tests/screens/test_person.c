@@ -310,7 +310,12 @@ static void a_step_is_halted_while_events_cannot_be_kept(void **unused) {
     assert_true(shows(views, "", "■ verify halted"));
     assert_true(shows(views, "", "the disk is full; free some space and go on"));
     assert_false(views_is_moving(views));
-    model->trouble = NULL;
+    model->read_only = true; /* a damaged session that is looked at */
+    assert_true(shows(views, "", "■ verify halted"));
+    model->held_by = "process 4711 on laptop"; /* there it runs */
+    assert_true(shows(views, "", "▶ verify"));
+    model->read_only = false;
+    model->trouble = model->held_by = NULL;
     assert_true(shows(views, "", "▶ verify"));
     views_free(views);
     tune_state_free(model);
