@@ -2,6 +2,7 @@
 /* A call under way: how it ends, and how far it is. */
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "mcp/private.h"
@@ -120,4 +121,18 @@ void mcp_call_progress(struct mcp_call *call, double total, const char *format, 
     mcp_notification_print("notifications/progress", params, &line);
     mcp_client_print(call->client, &line);
     buf_free(&text);
+}
+
+void mcp_call_stands(struct mcp_call *call, const char *before) {
+    char text[sizeof call->told];
+    const struct tune_state *state = mcp_state(call);
+    const char *doing = state->steps[state->step].doing;
+    snprintf(text, sizeof text, "%s%s%s%s", before, tune_step_word(state->step), doing ? ": " : "",
+             doing ? doing : "");
+    if (state->wait == TUNE_WAIT_GATE)
+        snprintf(text, sizeof text, "a person decides: %s", tune_step_word(state->wait_step));
+    if (!strcmp(text, call->told))
+        return;
+    memcpy(call->told, text, sizeof text);
+    mcp_call_progress(call, NAN, "%s", text);
 }

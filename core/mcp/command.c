@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tools that commands of hone answer, each in a child: what they work out may take long, and a call
  * that is given up ends it. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,10 +13,13 @@
 #define MOST_SECONDS 120.0
 #define MOST_OUTPUT ((uint64_t)8 << 20)
 #define MOST_WORDS 1000 /* bytes of what a command says of its failure */
+#define TELLS_EVERY_MS 5000
 
 struct mcp_command {
     struct mcp_call *call;
     struct loop_child *child;
+    struct loop_timer *tells; /* that it is still at work */
+    uint64_t began_ns;
     mcp_answer_fn *answer;
     struct arena *arena;
     const char *args[MOST_ARGS];
@@ -44,6 +48,7 @@ struct mcp_command *mcp_command_new(struct mcp_call *call, const char *name,
 }
 
 static void command_free(struct mcp_command *command) {
+    loop_timer_stop(command->tells);
     bool gone = !command->folder || file_remove_tree(command->folder, &(struct err){0});
     (void)gone; /* else os_sweep_scratch does it */
     free(command->folder);
@@ -222,8 +227,16 @@ static void cancel(struct mcp_call *call) {
     command_free(command);
 }
 
+/* Clients give up what they hear nothing of. */
+static void on_tells(void *data) {
+    const struct mcp_command *command = data;
+    double seconds = (double)(clock_monotonic_ns() - command->began_ns) * 1e-9;
+    mcp_call_progress(command->call, NAN, "%s: %.0f s so far", command->call->tool->name, seconds);
+}
+
 void mcp_command_run(struct mcp_command *command, struct err *err) {
     struct mcp_call *call = command->call;
+    struct loop *loop = call->client->server->options.loop;
     struct loop_child_spec spec = {.argv = command->args,
                                    .pass = (const char *const[]){"XDG_*", "TMPDIR", NULL},
                                    .own_session = true,
@@ -235,12 +248,14 @@ void mcp_command_run(struct mcp_command *command, struct err *err) {
                                    .on_exit = on_exit_command,
                                    .data = command};
     if (err->kind == ERR_NONE)
-        command->child = loop_child_start(call->client->server->options.loop, &spec, err);
+        command->child = loop_child_start(loop, &spec, err);
     if (!command->child) {
         command_free(command);
         mcp_call_failed(call, "%s", err->text);
         return;
     }
+    command->began_ns = clock_monotonic_ns();
+    command->tells = loop_timer_start(loop, TELLS_EVERY_MS, TELLS_EVERY_MS, on_tells, command);
     call->work = command;
     call->cancel = cancel;
 }

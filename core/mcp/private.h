@@ -44,6 +44,7 @@ struct mcp_call {
     void (*cancel)(struct mcp_call *call);
     void *work;
     double progress; /* as it was told last */
+    char told[120];  /* the words of it that were told last */
 };
 
 static inline const struct tune_state *mcp_state(const struct mcp_call *call) {
@@ -64,6 +65,8 @@ void mcp_call_drop(struct mcp_call *call);
 /* How far it is, if the client wants to know; `total` NAN: not known. */
 void mcp_call_progress(struct mcp_call *call, double total, const char *format, ...)
     CC_PRINTF(3, 4);
+/* The same of where the loop stands, in words; each is told once. `before`: what comes first. */
+void mcp_call_stands(struct mcp_call *call, const char *before);
 
 /* client.c */
 void mcp_client_print(struct mcp_client *client, struct buf *line); /* sends and frees it */

@@ -13,7 +13,6 @@ struct waiting {
     struct mcp_call *call;
     struct loop_timer *deadline;
     int number;
-    char told[120]; /* the progress that was told last */
 };
 
 static void waiting_free(struct waiting *own) {
@@ -42,22 +41,6 @@ static void on_deadline(void *data) {
     answer(own);
 }
 
-/* Tells a step once. */
-static void progress_tell(struct waiting *own, const struct tune_state *state,
-                          const struct tune_submission_view *view) {
-    char text[sizeof own->told];
-    const char *doing = view->lane >= 0 ? state->steps[state->step].doing : NULL;
-    snprintf(text, sizeof text, "%s%s%s%s",
-             view->is == TUNE_SUBMISSION_QUEUED ? "queued behind " : "",
-             tune_step_word(state->step), doing ? ": " : "", doing ? doing : "");
-    if (state->wait == TUNE_WAIT_GATE)
-        snprintf(text, sizeof text, "a person decides: %s", tune_step_word(state->wait_step));
-    if (!strcmp(text, own->told))
-        return;
-    memcpy(own->told, text, sizeof text);
-    mcp_call_progress(own->call, NAN, "%s", text);
-}
-
 /* Whether nothing comes of it while the loop stands and nobody decides at a gate. */
 static bool stands(const struct mcp_call *call) {
     const struct mcp_server *server = call->client->server;
@@ -75,7 +58,7 @@ static void look(struct mcp_call *call) {
     if (!known || view.is == TUNE_SUBMISSION_ENDED || wanted || stands(call))
         answer(own);
     else
-        progress_tell(own, state, &view);
+        mcp_call_stands(call, view.is == TUNE_SUBMISSION_QUEUED ? "queued behind " : "");
 }
 
 static bool wait_read(struct mcp_call *call, double *seconds) {

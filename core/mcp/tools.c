@@ -231,8 +231,8 @@ void mcp_tool_go_on(struct mcp_call *call) {
     const char *why = call->tool->first ? never_first(call) : NULL;
     call->waits_first = call->tool->first && mcp_state(call)->incumbent < 0 && !why;
     if (call->waits_first)
-        return;
-    if (why)
+        mcp_call_stands(call, "the first kernel: ");
+    else if (why)
         mcp_call_failed(call,
                         "%s needs the first kernel's numbers, and there are none: %s. A person "
                         "starts the loop in the workbench (hone TASK), or submit a kernel",

@@ -100,7 +100,7 @@ static void put_operands(struct rows *rows, const struct nki_instr *instr,
     for (int k = 0; k < instr->n_operands && k < row->n_params; k++)
         if (operand_at(instr, k))
             print_ap(rows, row->params[k].name, operand_at(instr, k), &rows->text);
-    put_text(value, rows->text.len ? rows->text.at : NULL);
+    put_made(value, rows->text.len ? rows->text.at : NULL);
 }
 
 static bool is_plain_product(const struct nki_instr *instr) {
@@ -131,6 +131,14 @@ static double adjusted_flops(const struct nki_instr *instr, const struct device_
 
 /* ---- Instruction ---------------------------------------------------------------------------- */
 
+static const char *in_capitals(struct arena *arena, const char *name) {
+    char *text = arena_printf(arena, "%s", name);
+    for (char *at = text; *at; at++)
+        if (*at >= 'a' && *at <= 'z')
+            *at = (char)(*at - 'a' + 'A');
+    return text;
+}
+
 static void put_opcode(struct rows *rows, const struct nki_instr *instr,
                        const struct device_event *event, struct query_value *value) {
     if (event->kind != DEVICE_EVENT_INSTR) {
@@ -141,19 +149,16 @@ static void put_opcode(struct rows *rows, const struct nki_instr *instr,
         put_text(value, "MATMUL");
         return;
     }
-    buf_clear(&rows->text);
-    buf_puts(&rows->text, nki_op_name((enum nki_op)instr->op));
-    for (size_t i = 0; i < rows->text.len; i++)
-        if (rows->text.at[i] >= 'a' && rows->text.at[i] <= 'z')
-            rows->text.at[i] = (char)(rows->text.at[i] - 'a' + 'A');
-    put_text(value, rows->text.at);
+    if (!rows->opcodes[instr->op])
+        rows->opcodes[instr->op] = in_capitals(rows->arena, nki_op_name((enum nki_op)instr->op));
+    put_text(value, rows->opcodes[instr->op]);
 }
 
 static void put_name(struct rows *rows, const struct nki_instr *instr,
                      const struct device_event *event, struct query_value *value) {
     buf_clear(&rows->text);
     buf_printf(&rows->text, "I-%u", event->instr);
-    put_text(value, instr->more->label ? instr->more->label : rows->text.at);
+    put_made(value, instr->more->label ? instr->more->label : rows->text.at);
 }
 
 static void put_dtype(const struct nki_instr *instr, struct query_value *value) {
@@ -188,6 +193,18 @@ static void cell_of_instr(struct rows *rows, const struct device_event *event, i
     }
 }
 
+/* What is asked of a cause most, so that no row needs to be joined to another for it. */
+static void put_cause(struct rows *rows, const struct device_event *event, int column,
+                      struct query_value *value) {
+    if (event->cause < 0)
+        return;
+    const struct device_event *cause = &rows->from.trace->events.at[event->cause];
+    if (column == INSTRUCTION_cause_engine)
+        put_text(value, engine_title(queue_of(rows, cause->queue)->engine));
+    else
+        put_line(rows, instr_of(rows, cause)->loc, value);
+}
+
 static void instruction_cell(struct rows *rows, size_t row, int column, struct query_value *value) {
     const struct device_event *event = &rows->from.trace->events.at[row];
     const struct device_queue *queue = queue_of(rows, event->queue);
@@ -213,6 +230,8 @@ static void instruction_cell(struct rows *rows, size_t row, int column, struct q
         if (event->cause >= 0)
             put_int(value, event->cause);
         return;
+    case INSTRUCTION_cause_engine:
+    case INSTRUCTION_cause_line: put_cause(rows, event, column, value); return;
     default: cell_of_instr(rows, event, column, value);
     }
 }
@@ -399,7 +418,7 @@ static void put_shape(struct rows *rows, const struct nki_storage *storage,
     buf_clear(&rows->text);
     for (int d = 0; d < storage->n_dims; d++)
         buf_printf(&rows->text, "%s%lld", d ? "x" : "", (long long)storage->shape[d]);
-    put_text(value, rows->text.at ? rows->text.at : "");
+    put_made(value, rows->text.at ? rows->text.at : "");
 }
 
 static void tensor_cell(struct rows *rows, size_t row, int column, struct query_value *value) {

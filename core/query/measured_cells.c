@@ -29,7 +29,7 @@ static void instruction_cell(struct measured *measured, size_t row, int column,
             return;
         buf_clear(&measured->text);
         buf_printf(&measured->text, "I-%lld", (long long)span->number);
-        put_text(value, measured->text.at);
+        put_made(value, measured->text.at);
         return;
     case INSTRUCTION_bir_debug_info_source_location: put_text(value, span->place); return;
     case INSTRUCTION_adjusted_flops: put_real(value, span->flops); return;

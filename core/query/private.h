@@ -44,8 +44,9 @@ struct rows {
     VEC(uint32_t) tensors; /* storages in HBM */
     VEC(char *) warnings;
     struct arena *arena;
-    const char **places; /* per place of the program: "kernel.py:12"; NULL: not asked for yet */
-    struct buf text;     /* of the cell that was read last */
+    const char **places;  /* per place of the program: "kernel.py:12"; NULL: not asked for yet */
+    const char **opcodes; /* per operation: "ACTIVATION"; NULL: not asked for yet */
+    struct buf text;      /* of the cell that was read last */
 };
 /* Takes a profile; the rows are empty before. */
 void query_rows_take(struct rows *rows, const struct query_profile *profile);
@@ -71,9 +72,17 @@ static inline void put_real(struct query_value *value, double real) {
     value->real = real;
 }
 
+/* A text that is there as long as the rows are. */
 static inline void put_text(struct query_value *value, const char *text) {
     value->type = text ? QUERY_TEXT : QUERY_NULL;
     value->text = text;
+    value->lasts = true;
+}
+
+/* A text that was made for this cell. */
+static inline void put_made(struct query_value *value, const char *text) {
+    put_text(value, text);
+    value->lasts = false;
 }
 
 /* ---- rows of a profile from a device -------------------------------------------------------- */
@@ -160,10 +169,28 @@ void table_cell(struct query *query, enum table_id table, size_t row, int column
 /* Whether the question has used up its time. */
 bool query_late(struct query *query);
 
+/* ---- group.c: rows in the order of columns -------------------------------------------------- */
+
+#define GROUP_MOST 8
+struct group_column {
+    int column;
+    bool descends;
+};
+struct group {
+    struct group_column columns[GROUP_MOST];
+    size_t count;
+};
+/* Whether rows can be had in the order of that column. */
+bool group_may(const struct query_table *table, int column);
+/* The rows of a table in that order, to be freed; NULL: the question's time is over. */
+uint32_t *group_rows(struct query *query, enum table_id id, const struct group *group);
+
 /* vtab.c: makes the tables known to the query's database. */
 bool vtab_register(struct query *query, struct err *err) CC_MUST_USE;
 /* What indices were made of rows that change now. */
 void vtab_forget(struct query *query, enum query_part part);
+/* Between two questions: lets go of what many have left. */
+void vtab_trim(struct query *query);
 void vtab_free(struct query *query);
 
 /* functions.c: what SQLite does not have: median(x), stdev(x). */

@@ -63,6 +63,7 @@ static void keep_value(struct query *query, enum query_type type, const char *te
     } else {
         value->type = QUERY_TEXT;
         value->text = text_pool_keep(query->texts, str_of(text));
+        value->lasts = true;
     }
 }
 
@@ -241,7 +242,7 @@ static bool say_failed(struct query *query, const struct query_limits *limits, i
                        "join fewer rows");
     if ((code & 0xff) == SQLITE_TOOBIG)
         return err_set(err, ERR_USAGE, "the question, or a value that it makes, is too long");
-    if ((code & 0xff) == SQLITE_AUTH)
+    if ((code & 0xff) == SQLITE_AUTH || strstr(said, "may not be modified"))
         return err_set(err, ERR_USAGE, "questions only read: one SELECT, or WITH .. SELECT");
     if (!strncmp(said, no_table, sizeof no_table - 1))
         return say_no_table(said + sizeof no_table - 1, err);
@@ -339,6 +340,7 @@ bool query_run(struct query *query, const char *sql, const struct query_limits *
     int64_t before = sqlite3_hard_heap_limit64(-1);
     sqlite3_hard_heap_limit64(sqlite3_memory_used() + bytes);
     memset(query->wanted, 0, sizeof query->wanted);
+    vtab_trim(query);
     start_clock(query, limits);
     bool ok = prepare(query, sql, limits, &rows, err);
     stop_clock(query, limits); /* it is for the question */

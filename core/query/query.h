@@ -43,9 +43,10 @@ const struct query_recipe *query_recipe_find(const char *name);
 
 /* ---- what is asked -------------------------------------------------------------------------- */
 
-/* A value; the text lives until the next one is read. */
+/* A value; the text lives until the next one is read, or with the rows (`lasts`). */
 struct query_value {
     enum query_type type;
+    bool lasts;
     int64_t integer;
     double real;
     const char *text;

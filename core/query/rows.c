@@ -116,6 +116,7 @@ static void find_warnings(struct rows *rows) {
 void query_rows_take(struct rows *rows, const struct query_profile *profile) {
     *rows = (struct rows){.from = *profile, .arena = arena_new()};
     rows->places = ARENA_ARRAY(rows->arena, const char *, profile->program->locs.len + 1);
+    rows->opcodes = ARENA_ARRAY(rows->arena, const char *, NKI_OP_COUNT);
     for (size_t i = 0; i < profile->trace->events.len; i++)
         if (profile->trace->events.at[i].is_transfer)
             *vec_push(&rows->transfers) = (uint32_t)i;

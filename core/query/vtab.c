@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables as SQLite's virtual tables, so that nothing is copied. A comparison with a column of
  * numbers or names is answered by an index, which is made when one is first asked for; an id is the
- * number of its row. SQLite compares again, so an index only must not leave out a row. */
+ * number of its row. SQLite compares again, so an index only must not leave out a row. Where rows
+ * are grouped by such columns they come in groups, so that SQLite does not sort a million of them.
+ */
 #include "query/private.h"
 
 #include <math.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 
 #define LOOKS_EVERY 4096 /* rows, between two looks at the clock */
+#define MOST_ORDERS 8    /* of a table that are kept from one question to the next */
 
 /* The rows of a column by a hash of their values: chains in the order of the rows. A chain may have
  * all rows of the table, as that of an engine's name. */
@@ -18,12 +21,18 @@ struct index {
     uint32_t *next;         /* per row */
     size_t slots;           /* 0: not made yet */
 };
+/* Rows in the order of some columns. */
+struct ordered {
+    struct group group;
+    uint32_t *rows;
+};
 /* What SQLite knows a table by. */
 struct source {
     struct query *query;
     enum table_id id;
     const struct query_table *table;
     struct index *indices; /* one for each column */
+    VEC(struct ordered) orders;
 };
 struct table {
     sqlite3_vtab base;
@@ -33,6 +42,8 @@ struct cursor {
     sqlite3_vtab_cursor base;
     size_t row, rows;
     const struct index *index; /* NULL: all rows from `row` on, before `rows` */
+    size_t place;              /* in `order` */
+    const uint32_t *order;     /* the rows as they come; NULL: as they are */
     bool ended;
 };
 
@@ -97,6 +108,24 @@ static bool is_literal(sqlite3_index_info *info, int constraint) {
     return sqlite3_vtab_rhs_value(info, constraint, &value) == SQLITE_OK && value;
 }
 
+/* The columns that rows are grouped by, as text for `filter`: "2 16d". An order that is asked for
+ * alone is left to SQLite, which needs no more than the first rows of it where there is a LIMIT. */
+static void take_order(const struct source *source, sqlite3_index_info *info) {
+    bool all = info->nOrderBy > 0 && info->nOrderBy <= GROUP_MOST && sqlite3_vtab_distinct(info);
+    for (int i = 0; all && i < info->nOrderBy; i++)
+        all = group_may(source->table, info->aOrderBy[i].iColumn);
+    if (!all)
+        return;
+    struct buf text = {0};
+    for (int i = 0; i < info->nOrderBy; i++)
+        buf_printf(&text, "%s%d%s", i ? " " : "", info->aOrderBy[i].iColumn,
+                   info->aOrderBy[i].desc ? "d" : "");
+    info->idxStr = sqlite3_mprintf("%s", text.at);
+    info->needToFreeIdxStr = info->idxStr != NULL;
+    info->orderByConsumed = info->idxStr != NULL;
+    buf_free(&text);
+}
+
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
     struct source *source = ((struct table *)vtab)->source;
     double rows = (double)MAX_OF(table_rows(source->query, source->id), (size_t)1), least = rows;
@@ -117,6 +146,8 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
     info->idxNum = chosen < 0 ? -1 : info->aConstraint[chosen].iColumn;
     if (chosen >= 0)
         info->aConstraintUsage[chosen].argvIndex = 1;
+    else
+        take_order(source, info);
     info->estimatedCost = chosen < 0 ? rows * 4 : least * 4 + 1;
     info->estimatedRows = (sqlite3_int64)least;
     return SQLITE_OK;
@@ -179,13 +210,64 @@ static bool make_index(struct source *source, int column) {
     return true;
 }
 
+/* ---- orders --------------------------------------------------------------------------------- */
+
+static bool is_same(const struct group *a, const struct group *b) {
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++)
+        same = a->columns[i].column == b->columns[i].column &&
+               a->columns[i].descends == b->columns[i].descends;
+    return same;
+}
+
+static struct group group_read(const char *text) {
+    struct group group = {0};
+    while (*text && group.count < GROUP_MOST) {
+        char *end;
+        int column = (int)strtol(text, &end, 10);
+        group.columns[group.count++] = (struct group_column){column, *end == 'd'};
+        text = end + (*end == 'd');
+        text += *text == ' ';
+    }
+    return group;
+}
+
+/* NULL when the question's time is over. */
+static const uint32_t *rows_ordered(struct source *source, const char *columns) {
+    struct group group = group_read(columns);
+    for (size_t i = 0; i < source->orders.len; i++)
+        if (is_same(&source->orders.at[i].group, &group))
+            return source->orders.at[i].rows;
+    uint32_t *rows = group_rows(source->query, source->id, &group);
+    if (rows)
+        *vec_push(&source->orders) = (struct ordered){group, rows};
+    return rows;
+}
+
+static void forget_orders(struct source *source) {
+    for (size_t i = 0; i < source->orders.len; i++)
+        free(source->orders.at[i].rows);
+    source->orders.len = 0;
+}
+
+static void forget(struct source *source) {
+    for (size_t i = 0; i < source->table->count; i++)
+        index_free(&source->indices[i]);
+    forget_orders(source);
+}
+
+void vtab_trim(struct query *query) {
+    for (size_t t = 0; t < TABLE_COUNT; t++)
+        if (query->sources[t]->orders.len > MOST_ORDERS)
+            forget_orders(query->sources[t]);
+}
+
 void vtab_forget(struct query *query, enum query_part part) {
     for (size_t t = 0; t < TABLE_COUNT; t++) {
         struct source *source = query->sources[t];
         if (!source || source->table->part != part)
             continue;
-        for (size_t i = 0; i < source->table->count; i++)
-            index_free(&source->indices[i]);
+        forget(source);
     }
 }
 
@@ -237,18 +319,24 @@ static void go_to(struct cursor *cursor, int64_t number) {
     cursor->ended = !there;
 }
 
-static int filter(sqlite3_vtab_cursor *base, int column, const char *name, int argc,
+static bool in_order(struct cursor *cursor, struct source *source, const char *columns) {
+    cursor->order = columns ? rows_ordered(source, columns) : NULL;
+    if (cursor->order && !cursor->ended)
+        cursor->row = cursor->order[0];
+    return !columns || cursor->order;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int column, const char *columns, int argc,
                   sqlite3_value **argv) {
     struct cursor *cursor = (struct cursor *)base;
     struct source *source = source_of(base);
     bool none = false;
     int64_t number;
     uint64_t hash;
-    (void)name;
     *cursor = (struct cursor){.base = *base, .rows = table_rows(source->query, source->id)};
     cursor->ended = !cursor->rows;
     if (column < 0 || argc < 1)
-        return SQLITE_OK;
+        return in_order(cursor, source, columns) ? SQLITE_OK : SQLITE_INTERRUPT;
     if (is_row_number(source, column) && whole_number(argv[0], &number)) {
         go_to(cursor, number);
         return SQLITE_OK;
@@ -268,9 +356,15 @@ static int filter(sqlite3_vtab_cursor *base, int column, const char *name, int a
 
 static int next(sqlite3_vtab_cursor *base) {
     struct cursor *cursor = (struct cursor *)base;
-    cursor->row = cursor->index ? cursor->index->next[cursor->row] : cursor->row + 1;
+    cursor->place++;
+    if (cursor->index)
+        cursor->row = cursor->index->next[cursor->row];
+    else if (cursor->order)
+        cursor->row = cursor->place < cursor->rows ? cursor->order[cursor->place] : cursor->rows;
+    else
+        cursor->row++;
     cursor->ended = cursor->index ? cursor->row == NO_ROW : cursor->row >= cursor->rows;
-    bool late = cursor->row % LOOKS_EVERY == 0 && query_late(source_of(base)->query);
+    bool late = cursor->place % LOOKS_EVERY == 0 && query_late(source_of(base)->query);
     return late ? SQLITE_INTERRUPT : SQLITE_OK;
 }
 
@@ -290,7 +384,10 @@ static int column_value(sqlite3_vtab_cursor *base, sqlite3_context *context, int
     switch (value.type) {
     case QUERY_INT: sqlite3_result_int64(context, value.integer); break;
     case QUERY_REAL: sqlite3_result_double(context, value.real); break;
-    case QUERY_TEXT: sqlite3_result_text(context, value.text, -1, SQLITE_TRANSIENT); break;
+    case QUERY_TEXT:
+        sqlite3_result_text(context, value.text, -1,
+                            value.lasts ? SQLITE_STATIC : SQLITE_TRANSIENT);
+        break;
     case QUERY_NULL: sqlite3_result_null(context); break;
     }
     return SQLITE_OK;
@@ -323,7 +420,8 @@ static bool name_once(sqlite3 *db, const char *table) {
 bool vtab_register(struct query *query, struct err *err) {
     for (size_t t = 0; t < TABLE_COUNT; t++) {
         struct source *source = mem_alloc(1, sizeof *source);
-        *source = (struct source){query, (enum table_id)t, query_table_at(t), NULL};
+        *source =
+            (struct source){.query = query, .id = (enum table_id)t, .table = query_table_at(t)};
         source->indices = mem_alloc(source->table->count, sizeof *source->indices);
         query->sources[t] = source;
         if (sqlite3_create_module_v2(query->db, source->table->name, &module, source, NULL) ||
@@ -337,10 +435,11 @@ bool vtab_register(struct query *query, struct err *err) {
 void vtab_free(struct query *query) {
     for (size_t t = 0; t < TABLE_COUNT; t++) {
         struct source *source = query->sources[t];
-        for (size_t i = 0; source && i < source->table->count; i++)
-            index_free(&source->indices[i]);
-        if (source)
-            free(source->indices);
+        if (!source)
+            continue;
+        forget(source);
+        vec_free(&source->orders);
+        free(source->indices);
         free(source);
     }
 }

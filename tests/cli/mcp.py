@@ -423,6 +423,19 @@ class Mcp(unittest.TestCase):
             return ticks() == before
         until(rests, "a server that does nothing takes no time of the processor")
 
+    def test_long_work_is_heard_of(self):
+        agent = self.agent(revision=BEFORE)
+        agent.tool("profile", "first")  # waits until the first kernel is measured
+        agent.tool("submit", "handed in", title="wider tiles", kernel=WIDE, wait_s=1)
+        heard = {}
+        for note in agent.notes:
+            told = note["params"]
+            heard.setdefault(told["progressToken"], []).append(told["message"])
+        self.assertTrue(any("the first kernel: profile: seed" in text for text in heard["first"]), heard)
+        for texts in heard.values():
+            self.assertTrue(all(a != b for a, b in zip(texts, texts[1:])), heard)
+        self.assertEqual(agent.close(), 0)
+
     def test_evaluations_are_those_of_hone_sim(self):
         agent = self.agent(revision=BEFORE)
         (self.task / "wide.py").write_text(WIDE)

@@ -278,6 +278,80 @@ static void an_index_finds_what_reading_finds(void **state) {
                         "64\n");
 }
 
+/* ---- groups --------------------------------------------------------------------------------- */
+
+/* The same question twice: about columns, whose rows come in groups, and about what SQLite computes
+ * of them, which it sorts itself. `sql` has @ before each, and names the table and two of its
+ * columns by $t, $a and $b. */
+static void same_of(struct asked *asked, const char *sql, const char *const names[3]) {
+    struct buf texts[2] = {{0}, {0}}, grouped = {0};
+    for (int computed = 0; computed < 2; computed++)
+        for (const char *at = sql; *at; at++) {
+            const char *name = *at == '$' ? strchr("t a b", at[1]) : NULL;
+            if (name)
+                buf_printf(&texts[computed], "\"%s\"", names[(name - "t a b") / 2]);
+            else if (*at != '@')
+                buf_putc(&texts[computed], *at);
+            else if (computed)
+                buf_putc(&texts[computed], '+');
+            at += name ? 1 : 0;
+        }
+    buf_puts(&grouped, answer(asked, texts[0].at));
+    if (strcmp(grouped.at, answer(asked, texts[1].at)) != 0)
+        fail_msg("%s: %s, not %s", texts[0].at, grouped.at, asked->text.at);
+    buf_free(&texts[0]);
+    buf_free(&texts[1]);
+    buf_free(&grouped);
+}
+
+static void same(struct asked *asked, const char *sql) {
+    static const char *const names[3] = {"Instruction", "engine", "line"};
+    same_of(asked, sql, names);
+}
+
+static void pairs_are_the_same(struct asked *asked, const struct query_table *table) {
+    static const char *const forms[] = {
+        "SELECT $a, $b, COUNT(*), MIN(rowid), MAX(rowid) FROM $t GROUP BY @$a, @$b",
+        "SELECT $b, $a, COUNT(*) FROM $t GROUP BY @$a, @$b ORDER BY @$a DESC, @$b",
+        "SELECT DISTINCT @$a, @$b FROM $t ORDER BY @$a, @$b DESC",
+        "SELECT COUNT(*) FROM (SELECT DISTINCT @$b, @$a FROM $t)"};
+    for (size_t c = 0; c < table->count; c++)
+        for (size_t i = 0; i < COUNT_OF(forms); i++) {
+            const char *const names[3] = {table->name, table->columns[c].name,
+                                          table->columns[(c + 3) % table->count].name};
+            same_of(asked, forms[i], names);
+        }
+}
+
+static void rows_come_in_the_groups_that_sorting_makes(void **state) {
+    struct asked *asked = *state;
+    const struct query_table *table;
+    for (size_t t = 0; (table = query_table_at(t)); t++)
+        pairs_are_the_same(asked, table);
+    same(asked, "SELECT engine, COUNT(*) FROM $t WHERE cause IS NULL GROUP BY @engine");
+    same(asked, "SELECT upper(engine), COUNT(*) FROM $t GROUP BY @engine COLLATE NOCASE");
+    same(asked, "SELECT a.line, (SELECT group_concat(n) FROM (SELECT COUNT(*) AS n FROM $t AS b "
+                "WHERE b.start_ts < a.start_ts GROUP BY @b.engine)) FROM $t AS a ORDER BY a.id");
+    same(asked, "SELECT a.engine, b.line, COUNT(*) FROM $t AS a JOIN $t AS b ON b.id > a.id "
+                "GROUP BY @a.engine, @b.line");
+    same(asked, "SELECT a.engine, COUNT(*) FROM $t AS a JOIN $t AS b ON b.line = a.line "
+                "GROUP BY @a.engine");
+    table = query_table_find("Instruction"); /* more orders than are kept */
+    for (size_t c = 0; c < table->count; c++) {
+        const char *const names[3] = {table->name, table->columns[c].name, "engine"};
+        same_of(asked, "SELECT COUNT(line) FROM $t GROUP BY @$a", names);
+    }
+}
+
+static void the_cause_of_a_row_is_told_beside_it(void **state) {
+    struct asked *asked = *state;
+    assert_string_equal(answer(asked, "SELECT COUNT(*) FROM Instruction AS i LEFT JOIN Instruction "
+                                      "AS c ON c.id = i.cause WHERE i.cause_line IS NOT c.line OR "
+                                      "i.cause_engine IS NOT c.engine"),
+                        "0\n");
+    assert_true(number(asked, "SELECT COUNT(cause_engine) FROM Instruction") > 10);
+}
+
 /* ---- what a question may not do ------------------------------------------------------------- */
 
 static void nothing_is_written(void **state) {
@@ -409,6 +483,8 @@ int main(void) {
                                        TEST(what_cannot_be_loaded_is_told),
                                        TEST(null_is_null_and_numbers_are_numbers),
                                        TEST(an_index_finds_what_reading_finds),
+                                       TEST(rows_come_in_the_groups_that_sorting_makes),
+                                       TEST(the_cause_of_a_row_is_told_beside_it),
                                        TEST(nothing_is_written),
                                        TEST(errors_name_what_there_is),
                                        TEST(a_question_ends_at_its_limits),
