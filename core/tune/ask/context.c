@@ -29,6 +29,7 @@ static const char *limited_keep(struct tune_context *context, const struct tune_
     return kept;
 }
 
+/* What closed a direction last is how it was closed. */
 static void closed_add(struct tune_context *context, const char *key, const char *title,
                        const char *how, bool in_others) {
     if (!key || !*key)
@@ -36,18 +37,28 @@ static void closed_add(struct tune_context *context, const char *key, const char
     for (size_t i = 0; i < context->closed.len; i++)
         if (!strcmp(context->closed.at[i].key, key)) {
             context->closed.at[i].in_others |= in_others;
+            context->closed.at[i].how = how;
             return;
         }
     *vec_push(&context->closed) =
         (struct tune_closed){keep(context, key), how, keep(context, title), in_others};
 }
 
-static const char *closed_how(struct tune_context *context, const struct tune_attempt *attempt) {
-    const char *word = tune_status_word(attempt->status);
-    if (!attempt->left_out)
-        return arena_printf(context->arena, "attempt %d: %s", attempt->id, word);
-    return arena_printf(context->arena, "attempt %d, without %d of its %d hunks: %s", attempt->id,
-                        attempt->left_out, attempt->hunks, word);
+/* A direction that had its second turn is closed by what stood in its way. */
+static const char *closed_how(struct tune_context *context, const struct tune_state *state,
+                              const struct tune_attempt *attempt) {
+    struct buf how = {0}, obstacle = {0};
+    buf_printf(&how, "attempt %d", attempt->id);
+    if (attempt->left_out)
+        buf_printf(&how, ", without %d of its %d hunks", attempt->left_out, attempt->hunks);
+    if (tune_is_second_turn(state, attempt))
+        tune_obstacle_print(state, attempt, &obstacle);
+    buf_printf(&how, ": %s%s%s", tune_status_word(attempt->status),
+               obstacle.len ? " in its second turn," : "", obstacle.len ? obstacle.at : "");
+    const char *kept = keep(context, how.at);
+    buf_free(&how);
+    buf_free(&obstacle);
+    return kept;
 }
 
 /* Directions that did not work, whoever found that out. */
@@ -63,7 +74,7 @@ static void closed_fill(struct tune_context *context, const struct tune_state *s
             *vec_push(&context->left) = keep(context, attempt->plan.key);
         if (made || (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN))
             closed_add(context, attempt->plan.key, attempt->plan.title,
-                       closed_how(context, attempt), false);
+                       closed_how(context, state, attempt), false);
     }
     for (size_t i = 0; i < state->rejections.len; i++)
         closed_add(context, state->rejections.at[i].key, state->rejections.at[i].title,

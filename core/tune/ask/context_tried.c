@@ -15,17 +15,33 @@
 #define LINES_OF_A_LOSS 2
 #define CONTEXT_NOTES 12 /* the last so many, besides the pinned ones */
 
-bool tune_has_second_turn(const struct tune_state *state, const struct tune_attempt *attempt) {
+/* Whether its metric moved as predicted while the latency did not, and whoever follows it again may
+ * do it otherwise. */
+static bool gained_nothing(const struct tune_attempt *attempt) {
     const struct tune_plan *plan = &attempt->plan;
-    if (plan->held != TUNE_ANSWER_YES || attempt->status != TUNE_STATUS_REVERT || plan->sweep ||
-        !plan->key || (plan->author && !strcmp(plan->author, "rewriter")))
+    return plan->held == TUNE_ANSWER_YES && attempt->status == TUNE_STATUS_REVERT && !plan->sweep &&
+           plan->key && !(plan->author && !strcmp(plan->author, "rewriter"));
+}
+
+static bool is_same_direction(const struct tune_attempt *a, const struct tune_attempt *b) {
+    return a != b && a->plan.key && b->plan.key && !strcmp(a->plan.key, b->plan.key);
+}
+
+bool tune_has_second_turn(const struct tune_state *state, const struct tune_attempt *attempt) {
+    if (!gained_nothing(attempt))
         return false;
-    for (size_t i = 1; i < state->attempts.len; i++) {
-        const struct tune_attempt *other = &state->attempts.at[i];
-        if (other != attempt && other->plan.key && !strcmp(other->plan.key, plan->key))
+    for (size_t i = 1; i < state->attempts.len; i++)
+        if (is_same_direction(&state->attempts.at[i], attempt))
             return false;
-    }
     return true;
+}
+
+bool tune_is_second_turn(const struct tune_state *state, const struct tune_attempt *attempt) {
+    for (size_t i = 1; i < state->attempts.len && (int)i < attempt->id; i++)
+        if (is_same_direction(&state->attempts.at[i], attempt) &&
+            gained_nothing(&state->attempts.at[i]))
+            return true;
+    return false;
 }
 
 bool tune_context_has_note(const struct tune_state *state, size_t index) {
@@ -61,25 +77,28 @@ static void declined_print(struct tune_context *context, const struct tune_state
     tune_section_add(context, "declined", &out);
 }
 
-/* What moved as predicted, and which bounds moved against it. */
+/* What moved as predicted, where the time went by line, and what stood in the way. */
 static void second_turn_print(const struct tune_state *state, const struct tune_attempt *attempt,
                               struct buf *out) {
-    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    struct buf obstacle = {0};
     tune_prediction_print(out, attempt);
-    for (size_t i = 0; parent && i < attempt->bounds.len; i++)
-        for (size_t k = 0; k < parent->bounds.len; k++) {
-            const struct tune_bound *now = &attempt->bounds.at[i], *was = &parent->bounds.at[k];
-            if (strcmp(now->name, was->name) != 0 || now->busy_us == was->busy_us)
-                continue;
-            buf_printf(out, " %s busy ", now->name);
-            tune_us_print(out, was->busy_us);
-            buf_puts(out, " -> ");
-            tune_us_print(out, now->busy_us);
-            buf_putc(out, '.');
-        }
-    buf_puts(out,
-             " The latency did not follow: this direction may be proposed once more, under its "
-             "title, if the plan removes what stood in the way.");
+    tune_difference_print(state, attempt, LINES_OF_A_LOSS, out);
+    tune_obstacle_print(state, attempt, &obstacle);
+    buf_printf(out,
+               " The latency did not follow%s%s: this direction may be proposed once more, under "
+               "its title, if the plan removes what stood in the way.",
+               obstacle.len ? ";" : "", obstacle.len ? obstacle.at : "");
+    buf_free(&obstacle);
+}
+
+/* Of a direction that was followed twice. */
+static void closed_print(const struct tune_state *state, const struct tune_attempt *attempt,
+                         struct buf *out) {
+    struct buf obstacle = {0};
+    tune_obstacle_print(state, attempt, &obstacle);
+    buf_printf(out, " This was its second turn, and it is closed%s%s.",
+               obstacle.len ? "; what stands in the way:" : "", obstacle.len ? obstacle.at : "");
+    buf_free(&obstacle);
 }
 
 /* Of slower attempts on the kernel at hand, the last few: where their time went. */
@@ -152,6 +171,8 @@ static void row_print(struct tune_context *context, const struct tune_state *sta
         limited_print(state, attempt, out);
         if (attempt->id >= losses && is_loss(context, attempt))
             tune_difference_print(state, attempt, LINES_OF_A_LOSS, out);
+        if (attempt->status != TUNE_STATUS_KEEP && tune_is_second_turn(state, attempt))
+            closed_print(state, attempt, out);
     }
     if (adds_something(note))
         buf_printf(out, " %s: %s", note->pinned ? "Pinned" : "Lesson", note->lesson);

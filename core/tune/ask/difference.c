@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tune/ask/sections.h"
+#include "tune/read/read.h"
 
 #define LEAST_SHARE 0.005 /* of the parent's latency: less is not told */
 
@@ -129,5 +130,29 @@ void tune_difference_print(const struct tune_state *state, const struct tune_att
     }
     buf_puts(out, list.len ? "." : "");
     busy_print(out, parent, attempt);
+    vec_free(&list);
+}
+
+/* The line, or the stretch, that the critical path has more of than before; without one, what
+ * limits the kernel now. */
+void tune_obstacle_print(const struct tune_state *state, const struct tune_attempt *attempt,
+                         struct buf *out) {
+    const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
+    const struct moved *most = NULL;
+    moved_list list = {0};
+    struct buf limits = {0};
+    if (parent && parent->lines.len && attempt->lines.len && parent->latency_us > 0)
+        collect(&list, state, parent, attempt);
+    for (size_t i = 0; i < list.len; i++) {
+        double more_us = list.at[i].is_us - list.at[i].was_us;
+        if (more_us > 0 && (!most || more_us > most->is_us - most->was_us))
+            most = &list.at[i];
+    }
+    tune_limited_print(attempt, &limits);
+    if (most)
+        moved_print(out, most);
+    else if (limits.len)
+        buf_printf(out, " it is limited by %s", limits.at);
+    buf_free(&limits);
     vec_free(&list);
 }

@@ -33,6 +33,10 @@ struct str tune_line_text(const char *source, int number);
  * resources are busy. Nothing where one of them has no costs of lines. */
 void tune_difference_print(const struct tune_state *state, const struct tune_attempt *attempt,
                            size_t most, struct buf *out);
+/* What stood in the way of an attempt that did as it said and was not faster: " +59.0 us on line
+ * 53", or " it is limited by Tensor"; nothing where neither is known. */
+void tune_obstacle_print(const struct tune_state *state, const struct tune_attempt *attempt,
+                         struct buf *out);
 
 /* context_tried.c: what was tried and what came of it, with the notes about it; what was rejected,
  * not carried out, taken out; what was proposed and not tried yet. */
@@ -40,6 +44,8 @@ void tune_tried_sections(struct tune_context *context, const struct tune_state *
 /* Whether a direction did what it said and gained nothing, and was followed only once: it may be
  * followed again, with what stood in the way. The rewriter would make the same edit. */
 bool tune_has_second_turn(const struct tune_state *state, const struct tune_attempt *attempt);
+/* Whether it was such a second turn. */
+bool tune_is_second_turn(const struct tune_state *state, const struct tune_attempt *attempt);
 
 /* How much of the gain of a modelled attempt rests on rules that nobody measured, in brackets. */
 void tune_gain_rests_add(struct buf *out, const struct tune_state *state,
