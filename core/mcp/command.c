@@ -13,11 +13,11 @@
 #define MOST_SECONDS 120.0
 #define MOST_OUTPUT ((uint64_t)8 << 20)
 #define MOST_WORDS 1000 /* bytes of what a command says of its failure */
-#define TELLS_EVERY_MS 5000
 
 struct mcp_command {
     struct mcp_call *call;
-    struct loop_child *child;
+    struct mcp_turn turn;
+    struct loop_child *child; /* NULL: it waits for its turn */
     struct loop_timer *tells; /* that it is still at work */
     uint64_t began_ns;
     mcp_answer_fn *answer;
@@ -48,6 +48,7 @@ struct mcp_command *mcp_command_new(struct mcp_call *call, const char *name,
 }
 
 static void command_free(struct mcp_command *command) {
+    mcp_turn_end(&command->turn);
     loop_timer_stop(command->tells);
     bool gone = !command->folder || file_remove_tree(command->folder, &(struct err){0});
     (void)gone; /* else os_sweep_scratch does it */
@@ -222,8 +223,10 @@ static void on_exit_command(void *data, const struct loop_exit *exit) {
 
 static void cancel(struct mcp_call *call) {
     struct mcp_command *command = call->work;
-    loop_child_forget(command->child);
-    loop_child_kill(command->child, 0);
+    if (command->child) {
+        loop_child_forget(command->child);
+        loop_child_kill(command->child, 0);
+    }
     command_free(command);
 }
 
@@ -234,9 +237,14 @@ static void on_tells(void *data) {
     mcp_call_progress(command->call, NAN, "%s: %.0f s so far", command->call->tool->name, seconds);
 }
 
-void mcp_command_run(struct mcp_command *command, struct err *err) {
+static void fail(struct mcp_command *command, const struct err *err) {
     struct mcp_call *call = command->call;
-    struct loop *loop = call->client->server->options.loop;
+    command_free(command);
+    mcp_call_failed(call, "%s", err->text);
+}
+
+static void go(void *data) {
+    struct mcp_command *command = data;
     struct loop_child_spec spec = {.argv = command->args,
                                    .pass = (const char *const[]){"XDG_*", "TMPDIR", NULL},
                                    .own_session = true,
@@ -247,15 +255,24 @@ void mcp_command_run(struct mcp_command *command, struct err *err) {
                                    .on_output = on_output,
                                    .on_exit = on_exit_command,
                                    .data = command};
-    if (err->kind == ERR_NONE)
-        command->child = loop_child_start(loop, &spec, err);
-    if (!command->child) {
-        command_free(command);
-        mcp_call_failed(call, "%s", err->text);
+    struct err err = {0};
+    command->child = loop_child_start(command->call->client->server->options.loop, &spec, &err);
+    if (!command->child)
+        fail(command, &err);
+}
+
+void mcp_command_run(struct mcp_command *command, struct err *err) {
+    struct mcp_call *call = command->call;
+    struct mcp_server *server = call->client->server;
+    if (err->kind != ERR_NONE) {
+        fail(command, err);
         return;
     }
-    command->began_ns = clock_monotonic_ns();
-    command->tells = loop_timer_start(loop, TELLS_EVERY_MS, TELLS_EVERY_MS, on_tells, command);
     call->work = command;
     call->cancel = cancel;
+    command->began_ns = clock_monotonic_ns();
+    command->tells = loop_timer_start(server->options.loop, MCP_TELLS_EVERY_MS, MCP_TELLS_EVERY_MS,
+                                      on_tells, command);
+    command->turn = (struct mcp_turn){.client = call->client, .go = go, .data = command};
+    mcp_turn_ask(&server->commands, &command->turn);
 }

@@ -208,7 +208,8 @@ static bool is_bound(int fd, const char *path, struct err *err) {
         return false;
     mode_t before = umask(0177);
     (void)unlink(path);
-    bool ok = bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 8) == 0;
+    bool ok =
+        bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, MOST_KNOCKED) == 0;
     int failed = errno;
     umask(before);
     if (folder >= 0)

@@ -10,6 +10,26 @@
 struct mcp_call;
 struct mcp_tool;
 
+/* turn.c: a place in the queue for a child, for whose start `go` is called, from the loop. */
+struct mcp_turn {
+    struct mcp_client *client;
+    void (*go)(void *data);
+    void *data;
+    struct mcp_turn *next;   /* private from here on */
+    struct mcp_turns *turns; /* NULL: it does not queue, and has no turn */
+};
+/* A queue of children of one kind. */
+struct mcp_turns {
+    struct loop *loop;
+    struct mcp_turn *waiting, *working; /* waiting: the oldest first */
+    struct loop_timer *soon;            /* one is started then; NULL: none */
+    int count;                          /* of those at work */
+};
+void mcp_turn_ask(struct mcp_turns *turns, struct mcp_turn *turn);
+/* Its child has ended, or it is given up; nothing where it does not queue. */
+void mcp_turn_end(struct mcp_turn *turn);
+void mcp_turns_stop(struct mcp_turns *turns); /* nobody queues any more */
+
 struct mcp_server {
     struct mcp_options options;
     struct mcp_client *clients;
@@ -17,6 +37,7 @@ struct mcp_server {
     int started_for;              /* the last submission that the loop was started for */
     bool began;                   /* it had the first kernel measured */
     struct runner_checks *checks; /* the child that checks kernels; NULL: not yet */
+    struct mcp_turns evaluations, commands;
 };
 
 struct mcp_client {
@@ -65,6 +86,7 @@ void mcp_call_drop(struct mcp_call *call);
 /* How far it is, if the client wants to know; `total` NAN: not known. */
 void mcp_call_progress(struct mcp_call *call, double total, const char *format, ...)
     CC_PRINTF(3, 4);
+#define MCP_TELLS_EVERY_MS 5000 /* clients give up what they hear nothing of */
 /* The same of where the loop stands, in words; each is told once. `before`: what comes first. */
 void mcp_call_stands(struct mcp_call *call, const char *before);
 

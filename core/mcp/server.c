@@ -77,6 +77,7 @@ void mcp_server_changed(struct mcp_server *server) {
 struct mcp_server *mcp_server_new(const struct mcp_options *options) {
     struct mcp_server *server = mem_alloc(1, sizeof *server);
     server->options = *options;
+    server->evaluations.loop = server->commands.loop = options->loop;
     return server;
 }
 
@@ -84,6 +85,8 @@ void mcp_server_free(struct mcp_server *server) {
     if (!server)
         return;
     loop_timer_stop(server->soon);
+    mcp_turns_stop(&server->evaluations);
+    mcp_turns_stop(&server->commands);
     runner_checks_free(server->checks);
     free(server);
 }

@@ -15,8 +15,9 @@
 /* One kernel at work, or done. */
 struct tried {
     struct evaluation *of;
-    struct runner *runner; /* NULL: it is done, or asked */
-    bool asked;            /* of the child that checks */
+    struct runner *runner; /* NULL: it waits for its turn, is done, or asked */
+    struct mcp_turn turn;
+    bool asked; /* of the child that checks */
     char *source, name[64];
     struct runner_result result;
 };
@@ -24,7 +25,8 @@ struct evaluation {
     struct mcp_call *call;
     struct tried *tried;
     size_t count, left;
-    bool checks; /* without numbers and times */
+    struct loop_timer *tells; /* how many are done */
+    bool checks;              /* without numbers and times */
 };
 
 /* ------------------------------------------------------------------------------------ answers */
@@ -210,9 +212,11 @@ static cJSON *tried_write(const struct tune_state *state, struct tried *tried, b
 /* ------------------------------------------------------------------------------------ the work */
 
 static void evaluation_free(struct evaluation *own) {
+    loop_timer_stop(own->tells);
     for (size_t i = 0; i < own->count; i++) {
         if (own->tried[i].asked)
             runner_checks_drop(own->call->client->server->checks, &own->tried[i]);
+        mcp_turn_end(&own->tried[i].turn);
         runner_drop(own->tried[i].runner);
         runner_result_free(&own->tried[i].result);
         free(own->tried[i].source);
@@ -278,6 +282,7 @@ static void on_done(void *data, struct runner_result *result) {
     bool again = needs_runner(tried, result);
     tried->runner = NULL;
     tried->asked = false;
+    mcp_turn_end(&tried->turn);
     if (again && run(tried, &ignored))
         return;
     tried->result = *result;
@@ -320,14 +325,37 @@ static bool ask(struct tried *tried) {
     return runner_checks_ask(server->checks, &job, &callbacks, &(struct err){0});
 }
 
+static void go(void *data) {
+    struct tried *tried = data;
+    struct err err = {0};
+    if (run(tried, &err))
+        return;
+    struct runner_result failed = {.failure = err};
+    on_done(tried, &failed);
+}
+
+/* Also while all of them wait for their turn. */
+static void on_tells(void *data) {
+    const struct evaluation *own = data;
+    mcp_call_progress(own->call, NAN, "%zu of %zu kernels done", own->count - own->left,
+                      own->count);
+}
+
 /* None of them tells its end before all are started. */
 static bool start(struct evaluation *own, struct err *err) {
+    struct mcp_server *server = own->call->client->server;
+    own->left = own->count;
+    if (!own->checks)
+        own->tells = loop_timer_start(server->options.loop, MCP_TELLS_EVERY_MS, MCP_TELLS_EVERY_MS,
+                                      on_tells, own);
     for (size_t i = 0; i < own->count; i++) {
         struct tried *tried = &own->tried[i];
         tried->asked = own->checks && ask(tried);
-        if (!tried->asked && !run(tried, err))
+        tried->turn = (struct mcp_turn){.client = own->call->client, .go = go, .data = tried};
+        if (!own->checks)
+            mcp_turn_ask(&server->evaluations, &tried->turn);
+        else if (!tried->asked && !run(tried, err))
             return false;
-        own->left++;
     }
     return true;
 }

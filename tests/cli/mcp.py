@@ -259,6 +259,13 @@ class Mcp(unittest.TestCase):
         self.assertEqual(agent.close(), 0)
         self.assertNotIn(given_up, [note.get("id") for note in agent.notes])
 
+    def test_a_message_of_very_many_values_is_answered(self):
+        agent = self.agent(revision=BEFORE)
+        many = b",".join(b'"k%d":{"id":1}' % i for i in range(200000))
+        agent.line(b"{" + many + b',"jsonrpc":"2.0","method":"ping","id":12345678901234567891}')
+        self.assertEqual(agent.read(), {"jsonrpc": "2.0", "id": 12345678901234567891, "result": {}})
+        self.assertEqual(agent.close(), 0)
+
     def test_who_does_not_read_is_not_read_either(self):
         """What waits to be read stays small; nothing of it is lost."""
         agent = self.agent(revision=BEFORE)
@@ -626,6 +633,40 @@ class Mcp(unittest.TestCase):
         agent.begin("tools/call", name="evaluate", arguments={"kernel": WIDE})
         self.assertEqual(agent.close(), 0)  # does not wait for what nobody reads
         self.assertNotIn(number, [note.get("id") for note in agent.notes])
+
+    def test_few_children_work_at_once_and_no_agent_waits_for_all_of_another(self):
+        first = self.agent(revision=BEFORE, name="one")
+        first.tool("profile")
+        second = self.agent(revision=BEFORE, name="two")
+        until(lambda: second.tool("status")["agents"] == 2, "both work in one session")
+
+        def children():
+            """Of the session's holder."""
+            found = []
+            for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+                try:
+                    fields = stat.read_text().rsplit(")", 1)[1].split()
+                except OSError:
+                    continue
+                found += [stat.parent.name] if int(fields[1]) == first.process.pid else []
+            return len(found)
+        before = children()
+        asked = [first.begin("tools/call", name="evaluate", arguments={"kernels": [
+            KERNEL + f"# {call} {number}\n" for number in range(4)]}) for call in range(2)]
+        asked += [first.begin("tools/call", name="query", arguments={"recipe": "waits"})
+                  for _ in range(3)]
+        mine = second.tool("evaluate", kernel=WIDE)  # though eight kernels came before
+        self.assertGreater(mine["latency_us"], 0)
+        self.assertLessEqual(children() - before, 2 * max(os.cpu_count(), 2))
+        first.send({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                    "params": {"requestId": asked[1]}})
+        kernels = first.end(asked[0])["result"]["structuredContent"]["kernels"]
+        self.assertEqual([row["verdict"]["correct"] for row in kernels], ["yes"] * 4)
+        heard = [note["id"] for note in first.notes if "id" in note]
+        for number in set(asked[2:]) - set(heard):
+            self.assertIn("rows", first.end(number)["result"]["structuredContent"])
+        self.assertEqual(second.close(), 0)
+        self.assertEqual(first.close(), 0)
 
     def test_kernels_are_judged_like_any_other(self):
         agent = self.agent("--gate", "auto", name="odd \x1b[2J name")

@@ -130,18 +130,25 @@ static bool is_strict(const char *at) {
 
 /* -------------------------------------------------- what is answered to the letter as it came */
 
+/* The value that begins at `at`; *end gets where it ends. cJSON measures a text of unknown length
+ * to its end each time, which takes a message of many values for ever. */
+static cJSON *value_read(const char *at, const char *stop, const char **end) {
+    *end = stop;
+    return cJSON_ParseWithLengthOpts(at, (size_t)(stop - at), end, false);
+}
+
 /* The value of `key` in the object that `at` begins with, which was read without error before;
  * NULL: it has none. */
 static const char *value_find(const char *at, const char *key) {
-    const char *end = at + strspn(at, " \t\r\n");
+    const char *stop = at + strlen(at) + 1, *end = at + strspn(at, " \t\r\n");
     while (*end == '{' || *end == ',') {
-        cJSON *name = cJSON_ParseWithOpts(end + 1, &end, false);
+        cJSON *name = value_read(end + 1, stop, &end);
         bool is_it = cJSON_IsString(name) && !strcmp(name->valuestring, key);
         cJSON_Delete(name);
         end += strspn(end, " \t\r\n");
         if (*end != ':' || is_it)
             return is_it ? end + 1 + strspn(end + 1, " \t\r\n") : NULL;
-        cJSON_Delete(cJSON_ParseWithOpts(end + 1, &end, false));
+        cJSON_Delete(value_read(end + 1, stop, &end));
         end += strspn(end, " \t\r\n");
     }
     return NULL;
