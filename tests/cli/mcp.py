@@ -438,7 +438,8 @@ class Mcp(unittest.TestCase):
         for note in agent.notes:
             told = note["params"]
             heard.setdefault(told["progressToken"], []).append(told["message"])
-        self.assertTrue(any("the first kernel: profile: seed" in text for text in heard["first"]), heard)
+        self.assertTrue(any("the first kernel: profile: seed" in text
+                            for text in heard["first"]), heard)
         for texts in heard.values():
             self.assertTrue(all(a != b for a, b in zip(texts, texts[1:])), heard)
         self.assertEqual(agent.close(), 0)
