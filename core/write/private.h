@@ -83,6 +83,10 @@ bool product_emit(struct writer *writer, int node, const struct view *to);
 bool product_result_outside(struct writer *writer, int node, const struct view *view,
                             struct view *place);
 
+/* wide.c: where an update only pads the columns of an array, and stages of rows read parts of that,
+ * how: the tiles are padded, and it lies nowhere. NULL where that is not so, or is not wanted. */
+const struct padding *write_padding(struct writer *writer, int node);
+
 /* The one stage that uses a node, through nodes that it computes beside others; -1: there are
  * several, or one that is not of rows. */
 int write_stage_of_users(const struct writer *writer, int node);

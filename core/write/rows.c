@@ -71,7 +71,8 @@ static bool spread_leaves(struct rows *rows, const struct view *to) {
         if (!view_spread(&view, rows->shape, rows->ndim, &leaf.view))
             return false;
         leaf.product = product_behind(rows->writer, &view);
-        leaf.is_sum = !leaf.product && rows->writer->buffers.at[view.buffer].is_made;
+        const struct buffer *buffer = &rows->writer->buffers.at[view.buffer];
+        leaf.is_sum = !leaf.product && buffer->is_made && !buffer->padding;
         rows->leaves.at[kept++] = leaf;
     }
     rows->leaves.len = kept;
@@ -133,10 +134,22 @@ static bool choose_carried(struct rows *rows) {
     return !products && (chunks || rows_fit(rows));
 }
 
+/* Only tiles of whole rows are padded. */
+static bool reads_padded(const struct rows *rows) {
+    const struct writer *w = rows->writer;
+    for (size_t i = 0; i < rows->leaves.len; i++) {
+        const struct value *value = &w->values[rows->leaves.at[i].node];
+        if (value->has_view && w->buffers.at[value->view.buffer].padding)
+            return true;
+    }
+    return false;
+}
+
 static bool prepare(struct rows *rows, const struct view *to) {
     rows_collect(rows);
     if (!rows_measure(rows))
         return false;
+    rows->whole_rows |= reads_padded(rows);
     rows->columns |= rows->whole_rows && !rows->columns;
     if (!rows->nodes.len && !rows_join(rows, &rows->writer->graph->nodes[rows->roots[0]]))
         return false;

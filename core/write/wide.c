@@ -113,6 +113,51 @@ static const char *sizes_of(const struct rows *rows, const struct lying *lying, 
     return arena_printf(arena, "%s%s, %s", before, text, run);
 }
 
+/* What lies in HBM of a padded array's tile, which begins with column `first`. */
+static bool narrow_to(const struct padding *padding, int64_t first, const char *count,
+                      struct access *access) {
+    int64_t columns = padding->columns;
+    for (int i = 0; i < access->term_count; i++) {
+        if (access->terms[i].stride % columns)
+            return false;
+        access->terms[i].stride = access->terms[i].stride / columns * padding->inner;
+    }
+    if (access->row % columns || access->col_count != 1)
+        return false;
+    access->row = access->row / columns * padding->inner;
+    access->offset = access->offset / columns * padding->inner + padding->of.offset +
+                     MAX_OF(first - padding->low, 0);
+    access->buffer = padding->of.buffer;
+    access->cols[0] = count;
+    return true;
+}
+
+static void fill(struct rows *rows, const char *name, int64_t from, int64_t to, double number) {
+    if (from < to)
+        write_line(rows->writer, "nisa.memset(dst=%s[0:%s, %lld:%lld], value=%s)", name,
+                   rows->count, (long long)from, (long long)to, write_number(rows->writer, number));
+}
+
+/* A tile with numbers before and after what was loaded. */
+static void load_padded(struct rows *rows, const struct padding *padding, struct access *access,
+                        const char *name, int64_t run) {
+    struct writer *w = rows->writer;
+    int64_t first = access->offset % padding->columns, left = MAX_OF(padding->low - first, 0);
+    int64_t end = MIN_OF(padding->low + padding->inner - first, run);
+    const char *count = arena_printf(w->arena, "%lld", (long long)(end - left));
+    write_line(w, "%s = nl.ndarray((%s, %lld), dtype=nl.%s, buffer=nl.sbuf)", name, rows->count,
+               (long long)run, w->buffers.at[access->buffer].dtype);
+    int node = w->buffers.at[access->buffer].node;
+    if (left >= end || !narrow_to(padding, first, count, access)) {
+        write_apart(w, node);
+        return;
+    }
+    fill(rows, name, 0, left, padding->number);
+    fill(rows, name, end, run, padding->number);
+    write_line(w, "nisa.dma_copy(dst=%s[0:%s, %lld:%lld], src=%s)", name, rows->count,
+               (long long)left, (long long)end, write_access(w, access));
+}
+
 static void load(struct rows *rows, const struct shifted *all, const struct lying *lying,
                  const char *name) {
     struct writer *w = rows->writer;
@@ -122,6 +167,12 @@ static void load(struct rows *rows, const struct shifted *all, const struct lyin
     access.cols[access.col_count - 1] = run;
     access.strides[access.col_count - 1] = 1;
     access.cols_most = access.cols_most * lying->step + all->more;
+    const struct padding *padding = w->buffers.at[access.buffer].padding;
+    if (padding) {
+        load_padded(rows, padding, &access, name,
+                    (lying->last->n - 1) * lying->step + 1 + all->more);
+        return;
+    }
     write_line(w, "%s = nl.ndarray((%s), dtype=nl.%s, buffer=nl.sbuf)", name,
                sizes_of(rows, lying, run, ""), w->buffers.at[access.buffer].dtype);
     write_line(w, "nisa.dma_copy(dst=%s, src=%s)", name, write_access(w, &access));
@@ -155,6 +206,8 @@ static bool is_wide(struct rows *rows, const struct leaf *leaf, struct lying *ly
     if (!may_be_wide(rows, leaf) || !find_lying(rows, leaf, lying))
         return false;
     *all = find_shifted(rows, leaf, lying->gap ? lying->gap : MAX_OF(MOST_SHIFT, lying->step));
+    if (rows->writer->buffers.at[leaf->view.buffer].padding)
+        return !lying->outer_count && !rows->in_chunks && all->more < lying->last->n * lying->step;
     return is_worth_it(lying, all) && choose(rows, lying->step > 1);
 }
 
@@ -164,9 +217,43 @@ static const char *name_of(const struct rows *rows, const struct shifted *all) {
                         all->first->node);
 }
 
+/* Where a leaf's elements lie in an array that is the leaf's own with padding; -1: they do not. */
+static int64_t offset_within(const struct rows *rows, const struct leaf *leaf,
+                             const struct leaf *padded) {
+    const struct padding *padding = rows->writer->buffers.at[padded->view.buffer].padding;
+    if (!padding || padding->of.buffer != leaf->view.buffer)
+        return -1;
+    for (int s = 0; s < rows->side_count; s++) {
+        bool column = rows->sides[s].role == SIDE_COLUMN;
+        int64_t stride = padded->strides[s];
+        if (leaf->strides[s] != (column ? stride : stride / padding->columns * padding->inner))
+            return -1;
+    }
+    int64_t offset = leaf->view.offset - padding->of.offset;
+    return offset / padding->inner * padding->columns + padding->low + offset % padding->inner;
+}
+
+/* An array that a tile has with padding around it is not loaded once more. */
+static bool is_in_padded(struct rows *rows, const struct leaf *leaf, struct tile *tile) {
+    struct lying lying;
+    struct shifted all;
+    for (size_t i = 0; i < rows->leaves.len; i++) {
+        const struct leaf *padded = &rows->leaves.at[i];
+        int64_t offset = padded->is_result ? -1 : offset_within(rows, leaf, padded);
+        if (offset < 0 || !is_wide(rows, padded, &lying, &all) || offset < all.low ||
+            offset > all.low + all.more)
+            continue;
+        *tile = part_of(rows, padded, &lying, name_of(rows, &all), offset - all.low);
+        return true;
+    }
+    return false;
+}
+
 bool rows_load_wide(struct rows *rows, const struct leaf *leaf, struct tile *tile) {
     struct lying lying;
     struct shifted all;
+    if (is_in_padded(rows, leaf, tile))
+        return true;
     if (!is_wide(rows, leaf, &lying, &all))
         return false;
     const char *name = name_of(rows, &all);
@@ -370,4 +457,51 @@ bool rows_compute_windows(struct rows *rows, int node) {
     }
     rows->tiles[node] = sum;
     return true;
+}
+
+/* ---- padding --------------------------------------------------------------------------------- */
+
+/* Stages of rows are all that reads of the array, or of parts of it. */
+static bool is_read_by_rows(const struct writer *w, int node, bool parts) {
+    const struct graph *graph = w->graph;
+    for (int i = node + 1; i < graph->count; i++)
+        for (int k = 0; k < graph->nodes[i].in_count; k++) {
+            enum graph_kind kind = graph->nodes[i].op->kind;
+            if (graph->nodes[i].in[k] == node && !rows_is_fusable(kind) &&
+                (kind != GRAPH_SLICE || !parts || !is_read_by_rows(w, i, false)))
+                return false;
+        }
+    return true;
+}
+
+static bool pads_columns(const struct graph_node *row, const struct graph_node *of) {
+    int last = row->ndim - 1;
+    bool pads = last >= 0 && of->ndim == row->ndim && row->part[last].step == 1 &&
+                row->part[last].count < row->shape[last] &&
+                row->shape[last] - row->part[last].count <= MOST_SHIFT;
+    for (int d = 0; pads && d < last; d++)
+        pads = row->part[d].count == row->shape[d];
+    return pads;
+}
+
+const struct padding *write_padding(struct writer *w, int node) {
+    static const int64_t values[] = {1, 0};
+    const struct graph_node *row = &w->graph->nodes[node], *of = &w->graph->nodes[row->in[1]];
+    const struct value *base = &w->values[row->in[0]], *value = &w->values[row->in[1]];
+    if (!base->has_number || !value->has_view || w->apart[node] || !pads_columns(row, of) ||
+        w->buffers.at[value->view.buffer].is_made || !is_read_by_rows(w, node, true))
+        return NULL;
+    struct view whole = view_whole(value->view.buffer, of->shape, of->ndim);
+    whole.offset = value->view.offset;
+    if (!view_is_same(&whole, &value->view) ||
+        !write_choose(w, node, "padded",
+                      "what an array is padded with: is put into tiles (1), goes through HBM with "
+                      "the array (0)",
+                      values, 2))
+        return NULL;
+    struct padding *padding = ARENA_NEW(w->arena, struct padding);
+    int last = row->ndim - 1;
+    *padding = (struct padding){value->view, row->shape[last], row->part[last].first,
+                                row->part[last].count, base->number};
+    return padding;
 }

@@ -267,10 +267,27 @@ static bool is_own_base(const struct writer *writer, int base) {
            !is_output(writer->graph, base);
 }
 
+static void take_padded(struct writer *writer, int index, const struct padding *padding) {
+    const struct graph_node *node = &writer->graph->nodes[index];
+    struct value *value = &writer->values[index];
+    const char *name = arena_printf(writer->arena, "padded_%d", index);
+    int buffer = add_buffer(writer, name, node->dtype, node->shape, node->ndim);
+    writer->buffers.at[buffer].is_made = true;
+    writer->buffers.at[buffer].node = index;
+    writer->buffers.at[buffer].padding = padding;
+    value->view = view_whole(buffer, node->shape, node->ndim);
+    value->has_view = true;
+}
+
 static bool take_update(struct writer *writer, int index) {
     const struct graph_node *node = &writer->graph->nodes[index];
     struct value *value = &writer->values[index];
     int base = node->in[0];
+    const struct padding *padding = write_padding(writer, index);
+    if (padding) {
+        take_padded(writer, index, padding);
+        return true;
+    }
     if (is_own_base(writer, base)) {
         value->view = writer->values[base].view;
     } else {

@@ -116,6 +116,17 @@ def forward(x, y, z):
     twice = y[:-1, :-1] + y[1:, :-1] + y[:-1, 1:] + y[1:, 1:] + y[1:, 1:]
     return box / 9, most, pooled, twice, z[:, 0:82:2] * z[:, 1:83:2] - z[:, 3::2]
 """,
+    # What pads rows is put into tiles, also where it is wider on one side, or another number.
+    "padded_rows": inputs_of((2, 70, 300), (130, 1, 2500), (130, 3), (40, 50)) + """
+def forward(x, y, w, z):
+    p = np.pad(x, ((0, 0), (0, 0), (2, 1)))
+    q = np.full((130, 1, 2507), -9, dtype=np.float32)
+    q[:, :, 5:2505] = y
+    most = np.maximum(np.maximum(q[..., 0:2505], q[..., 1:2506]), q[..., 2:])
+    r = np.pad(z, ((0, 0), (3, 3)))
+    return (p[:, :, :-3] * 0.5 + x * 2 + p[:, :, 3:], np.exp(p[:, 1:, 2:301:2]),
+            q[:, 0, 4:2504] * w[:, :1] + y[:, 0], most, r[:, 1:51] @ r[:, 2:52].T, r[1:] - r[:-1])
+""",
     # A few long rows fill the partitions in parts.
     "few_rows": inputs_of((3, 40000), (3, 1), (2, 3, 2560), (3, 2560)) + """
 def forward(x, c, y, z):
@@ -188,6 +199,17 @@ class NewRows(Writing):
         text = self.check("pooled", "pooled")
         self.assertEqual(text.count("tensor_reduce"), 2)
         self.assertEqual(re.findall(r"src=[xy]\.ap\(.*\[(?!1,)\d+, \d+\]\]", text), [])
+
+    def test_padded_rows_do_not_go_through_memory(self):
+        reference = self.reference_of("convolution", inputs_of((3, 130, 700), (130, 3)) + """
+def forward(x, w):
+    p = np.pad(x, ((0, 0), (0, 0), (1, 1)))
+    return sum(p[:, :, i:i + 700] * w[:, i:i + 1] for i in range(3))
+""")
+        text = self.written("convolution", reference)
+        self.assertNotIn("private_hbm", text)
+        self.assertEqual(text.count("src=x"), 1)
+        self.written("convolution_older", reference, "--device", "trn1", "--dialect", "legacy")
 
     def test_rows_of_windows_become_one_first(self):
         text = self.check("windows", "windows")

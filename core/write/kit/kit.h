@@ -10,6 +10,12 @@
 #define WRITE_MAX_LOOPS 32
 #define WRITE_MAX_COLUMNS 24
 
+/* An array with numbers before and after the columns of another one. */
+struct padding {
+    struct view of;
+    int64_t columns, low, inner; /* with them; where those of the other one begin, and how many */
+    double number;
+};
 /* Memory of a kernel in HBM. */
 struct buffer {
     char *name;
@@ -19,6 +25,7 @@ struct buffer {
     bool is_parameter, is_output;
     bool is_made; /* lies nowhere: the tiles of node's array are made where they are used */
     int node;     /* whose array it holds, or that is made; of a parameter: none */
+    const struct padding *padding; /* it lies nowhere but padded in tiles, or NULL */
 };
 /* What is known of a node's array while the kernel is written. */
 struct value {
