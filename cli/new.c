@@ -17,7 +17,7 @@
 struct recorded {
     bool done;
     const char *path;           /* of the reference */
-    struct task_inputs *inputs; /* as a rule shapes only */
+    struct task_inputs *inputs; /* shapes only */
     char *graph;
     size_t size;
     struct err err;
@@ -31,12 +31,6 @@ static void on_shapes(void *data, struct task_inputs *inputs, const struct err *
     recorded->inputs = inputs;
 }
 
-/* Whether there is a graph yet. A get_inputs that computes with the bits of its numbers cannot be
- * run without them: then nothing was recorded before there are inputs. */
-static bool needs_numbers(const char *reference_path, const struct recorded *recorded) {
-    return recorded->err.kind == ERR_NONE && !task_graph_is_cached(reference_path, NULL);
-}
-
 /* Python records the reference. Afterwards its graph is in the cache. */
 static bool record(const char *reference_path, struct recorded *recorded, struct err *err) {
     struct loop *loop = loop_new();
@@ -45,13 +39,6 @@ static bool record(const char *reference_path, struct recorded *recorded, struct
     if (reference) {
         task_reference_shapes(reference, 0, on_shapes, recorded);
         loop_run_until(loop, &recorded->done, 0);
-        if (needs_numbers(reference_path, recorded)) {
-            task_inputs_free(recorded->inputs);
-            recorded->inputs = NULL;
-            recorded->done = false;
-            task_reference_prepare(reference, 0, on_shapes, recorded);
-            loop_run_until(loop, &recorded->done, 0);
-        }
     }
     task_reference_free(reference);
     loop_free(loop);

@@ -54,15 +54,6 @@ def forward(q, k, v):
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return (e / e.sum(-1, keepdims=True)) @ v
 """,
-    # Inputs of which only numbers have a shape.
-    "bits": """
-def get_inputs():
-    bits = np.random.normal(size=(130, 40)).astype(np.float32).view(np.uint32)
-    return [((bits + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)).view(
-        np.float32)]
-def forward(x):
-    return x * 2
-""",
     "hidden": inputs_of((300, 200)) + """
 def forward(x):
     shown = np.arange(300)[:, None] >= np.arange(200)[None, :] + 20
