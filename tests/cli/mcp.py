@@ -577,7 +577,7 @@ class Mcp(unittest.TestCase):
         names = [table["name"] for table in agent.tool("query")["tables"]]
         self.assertIn("Dependence", names)
         self.assertTrue(agent.tool("query", recipe="critical", rows=2)["rows"])
-        self.assertIn("not be modified", agent.tool("query", sql="DELETE FROM attempts"))
+        self.assertIn("only read", agent.tool("query", sql="DELETE FROM attempts"))
         self.assertIn("no recipe", agent.tool("query", recipe="odd"))
         self.assertIn("not both", agent.tool("query", recipe="lines", sql="SELECT 1"))
         self.assertEqual(agent.close(), 0)

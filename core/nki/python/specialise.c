@@ -365,13 +365,16 @@ static struct nki_program *evaluate(struct interp *in, bool *again) {
     return NULL;
 }
 
-/* After a first error: all that are independent of each other, in its place. */
-static void find_further(struct interp *first, struct diag_list *diags, size_t findings) {
-    struct nki_specialise_options options = *first->options;
+/* After a first error: all that are independent of each other, in its place. The evaluation that
+ * found it is over: two of them at once would take twice the memory that one may. */
+static void find_further(const struct nki_tree *tree, const struct nki_specialise_options *asked,
+                         const struct interp_objects *objects, const struct interp_library *library,
+                         struct diag_list *diags, size_t findings) {
+    struct nki_specialise_options options = *asked;
     struct diag_list all = {0};
     bool again;
     options.every_round = true;
-    struct interp *in = interp_new(first->tree, &options, first->objects, first->library, &all);
+    struct interp *in = interp_new(tree, &options, objects, library, &all);
     in->recovery = recovery_new();
     nki_program_free(evaluate(in, &again));
     interp_free(in);
@@ -399,9 +402,10 @@ struct nki_program *interp_specialise(const struct nki_tree *tree,
     while (again) {
         struct interp *in = interp_new(tree, &mine, objects, library, diags);
         program = evaluate(in, &again);
-        if (!program && !again && options->every_error && !in->failure.fatal)
-            find_further(in, diags, findings);
+        bool further = !program && !again && options->every_error && !in->failure.fatal;
         interp_free(in);
+        if (further)
+            find_further(tree, &mine, objects, library, diags, findings);
         if (again)
             diag_forget(diags, findings);
         mine.every_round = true;
