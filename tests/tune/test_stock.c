@@ -145,10 +145,14 @@ static void a_direction_that_did_what_it_said_has_a_second_turn(void **unused) {
     cost_is(attempt, 1, 75);
     char *text = asked(state, &closed);
     assert_false(closed);
-    has(text, "hbm_read_bytes moved by -50.0 %, as predicted. Of the critical path: +35.0 us on "
-              "line 1.", true);
-    has(text, "DMA busy 90 -> 60 us. The latency did not follow; +35.0 us on line 1: this "
-              "direction may be proposed once more", true);
+    has(text,
+        "hbm_read_bytes moved by -50.0 %, as predicted. Of the critical path: +35.0 us on "
+        "line 1.",
+        true);
+    has(text,
+        "DMA busy 90 -> 60 us. The latency did not follow; +35.0 us on line 1: this "
+        "direction may be proposed once more",
+        true);
     free(text);
     apply(state, "attempt",
           "{\"attempt\":2,\"parent\":0,\"source\":\"import nki\\nx = 2\\n\",\"plan\":" PLAN(

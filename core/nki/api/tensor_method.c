@@ -517,9 +517,10 @@ static const struct value_native methods[] = {
     {"indirect", tensor_columns, NULL},
 };
 
-/* Methods that came with NKI 0.5 (its release notes; .ap, .reshape and .view are older). */
+/* Methods that came with NKI 0.5 (its release notes; .ap, .reshape and .view are older, and
+ * .indirect is a row of releases.def). */
 static const char views[] = "slice select vector_select permute broadcast expand_dim squeeze_dim "
-                            "reshape_dim flatten_dims rearrange indirect";
+                            "reshape_dim flatten_dims rearrange";
 
 static bool has_method(struct interp *in, const struct nki_node *node, struct str name) {
     return interp_dialect(in) == NKI_DIALECT_LEGACY || interp_rule(in, NKI_RULE_VIEWS) ||
