@@ -190,6 +190,28 @@ static void files_are_taken_when_the_disk_has_answered(void **unused) {
     end(&fake);
 }
 
+/* As hone run --changed keep does, without waiting in between. */
+static void who_decides_about_files_and_starts_has_both(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake, 1);
+    fake_file(fake.folder, "helper.py", "A = 2\n");
+    tune_session_close(fake.session);
+    fake_open(&fake);
+    fake_settle(&fake);
+    const struct tune_state *state = fake_state(&fake);
+    assert_true(state->changed.len == 1 && !state->running);
+    disk_leaves("helper.py");
+    act(&fake, TUNE_ACT_KEEP_FILES);
+    serve_until(&fake, somebody_waits);
+    act(&fake, TUNE_ACT_START);
+    assert_true(state->changed.len == 1 && !state->running);
+    disk_comes_back();
+    fake_settle(&fake);
+    assert_true(!state->changed.len && state->keeps_files && state->finished);
+    end(&fake);
+}
+
 /* Neither the session's end nor that of hone asks the disk again. */
 static void a_session_is_closed_while_a_disk_is_away(void **unused) {
     (void)unused;
@@ -311,6 +333,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_waits_for_the_disk_and_the_person_does_not),
         cmocka_unit_test(files_are_taken_when_the_disk_has_answered),
+        cmocka_unit_test(who_decides_about_files_and_starts_has_both),
         cmocka_unit_test(a_session_is_closed_while_a_disk_is_away),
         cmocka_unit_test(a_new_file_is_read_beside_the_loop),
         cmocka_unit_test(a_session_opens_while_a_disk_is_away),

@@ -172,7 +172,14 @@ static void act_later(struct tune_session *session) {
     if (!session->acts_later || tune_large_is_busy(session))
         return;
     session->acts_later = false;
-    if (!tune_act_looked(session, &later, &err))
+    bool ok = tune_act_looked(session, &later, &err);
+    if (session->acts_later)
+        return;
+    bool starts = session->starts_later && ok && !session->state->running;
+    session->starts_later = false;
+    later.kind = TUNE_ACT_START;
+    ok = ok && (!starts || tune_act_looked(session, &later, &err));
+    if (!ok)
         tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_ERROR, "files", "%s", err.text);
 }
 
@@ -180,7 +187,7 @@ static void act_later(struct tune_session *session) {
  * ended, and the next step. */
 static void files_known(struct tune_session *session, const struct err *failed) {
     if (failed) {
-        session->acts_later = false;
+        session->acts_later = session->starts_later = false;
         tune_give_up(session, TUNE_ALL_LANES, false, "%s", failed->text);
     } else {
         tune_files_known(session);

@@ -113,6 +113,9 @@ bool tune_act_looked(struct tune_session *session, const struct tune_action *act
                      struct err *err) {
     if (!is_whole(session, err) || !is_found(session, err))
         return false;
+    bool decided = session->acts_later && session->later != TUNE_ACT_START;
+    if (decided && action->kind == TUNE_ACT_START) /* which files count is decided, not yet done */
+        return session->starts_later = true;
     if (needs_files(session, action)) {
         if (!tune_look_await(session, action->kind == TUNE_ACT_TAKE_FILES))
             return does_later(session, action->kind);

@@ -132,6 +132,7 @@ struct tune_session {
     struct tune_look *look;       /* a worker's look at the files of the task; NULL */
     bool acts_later;              /* what the person did about files waits for them: */
     int later;                    /* a value of enum tune_action_kind */
+    bool starts_later;            /* .. and then it starts */
     bool unread;                  /* it could not be opened */
     struct tune_ingest *ingests;  /* profiles being put away */
     bool advancing, halted, closing;
