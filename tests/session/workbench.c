@@ -236,8 +236,13 @@ static void a_terminal_without_a_name_is_taken_for_an_xterm(void **state) {
 }
 
 static void the_editor_has_the_terminal_and_gives_it_back(void **state) {
-    struct terminal *terminal = start_hone(*state, 120, 40);
-    expect(terminal, "? keys");
+    make_small_task();
+    struct terminal *terminal = start_on(*state, "small", 120, 40);
+    expect(terminal, "s start");
+    terminal_type(terminal, ":write\r"); /* nothing to compare it with yet */
+    expect(terminal, "needs the first kernel's time");
+    terminal_type(terminal, "s");
+    expect(terminal, "◆ plan");
     terminal_type(terminal, ":write\r");
     expect(terminal, "the editor");
     assert_false(terminal_is_alternate(terminal));
