@@ -197,7 +197,8 @@ class Budgets(unittest.TestCase):
         for search in ("greedy", "beam:2,2,1"):
             Model.silent = True
             events = self.run_hone("--fresh", "--search", search, "--wall", 3)
-            end, summary = self.ended(events, "would be passed by what runs")
+            # By what runs, the question; on a slow machine by the plan that would be asked for.
+            end, summary = self.ended(events, "would be passed by")
             self.assertGreater(summary["cost"]["wall"], 0)
             self.assertIn("limit of 3.0 s", end["reason"])
             Model.silent = False                        # it continues with what was given up
