@@ -716,8 +716,10 @@ class Mcp(unittest.TestCase):
             self.assertEqual([seed["seed"] for seed in one["seeds"]], [0, 21, 42, 63, 84])
             self.assertEqual({seed["passed"] for seed in one["seeds"]}, {"yes"})
             self.assertGreaterEqual(one["speedup"], 1)
-        self.assertEqual([(seed["seed"], seed["passed"]) for seed in bad["seeds"]],
-                         [(0, "yes"), (21, "yes"), (42, "no")])
+        # Seeds beside the wrong one may have been at work when it was found.
+        found = [(seed["seed"], seed["passed"]) for seed in bad["seeds"]]
+        self.assertEqual(found[:3], [(0, "yes"), (21, "yes"), (42, "no")])
+        self.assertEqual({passed for _, passed in found[3:]} | {"yes"}, {"yes"})
         self.assertIsNone(bad.get("speedup"))
         rows = [json.loads(line) for line in (out / "experiments.jsonl").read_text().splitlines()]
         self.assertEqual([row["status"] for row in rows],
@@ -726,7 +728,7 @@ class Mcp(unittest.TestCase):
         asked = json.loads(hone("query", self.task, "SELECT speedup IS NULL, (SELECT count(*) "
                                 "FROM seeds s WHERE s.attempt = a.attempt) FROM attempts a "
                                 "ORDER BY attempt", "--json").stdout)
-        self.assertEqual(asked["rows"], [[0, 5], [1, 3], [0, 5]])
+        self.assertEqual(asked["rows"], [[0, 5], [1, len(found)], [0, 5]])
 
     def test_gates_hold_and_a_kill_loses_nothing(self):
         agent = self.agent(revision=BEFORE)
