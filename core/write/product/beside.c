@@ -16,7 +16,9 @@ void product_choose_beside(struct product *p) {
     int64_t values[3] = {2, 1, 4};
     if (!can_lie_beside(p))
         return;
-    int count = p->main[SUMMED].n <= PARTITIONS / 4 ? 3 : 2;
+    /* trn1, whose Scalar engine takes no number as a summand, has halves alone. */
+    bool quarters = p->main[SUMMED].n <= PARTITIONS / 4 && !p->writer->spec->bias_is_tile;
+    int count = quarters ? 3 : 2;
     int64_t beside = write_choose(
         p->writer, (int)(p->node - p->writer->graph->nodes), "beside",
         "short products that run at once, each in rows of the array of its own", values, count);
