@@ -46,7 +46,8 @@ def run(arguments, limit_s=300):
                    if name not in ("LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME")}
     environment["XDG_CACHE_HOME"] = host.state("cache")
     environment["HONE_DEFAULTS_NKI_PYTHON"] = "none"        # otherwise it asks this very stand-in
-    environment["ASAN_OPTIONS"] = "detect_leaks=0"  # a tracer, which the wall around this forbids
+    # The search for leaks is a tracer, which the wall around this forbids.
+    environment["ASAN_OPTIONS"] = "detect_leaks=0:quarantine_size_mb=16:handle_sigill=1"
     done = subprocess.run([host.SETUP["hone"], "sim", "--json"] + arguments, env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           timeout=limit_s)
