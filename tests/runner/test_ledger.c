@@ -118,6 +118,35 @@ static void first_come_first_served(void **state) {
     ledger_claim_free(small);
 }
 
+/* Files of claims that were left behind go when all are looked at. */
+static void who_waits_behind_another_looks_at_that_one_alone(void **state) {
+    struct ledger_claim *runs = claim_of("/x/a/k.py", MACHINE, 1), *waits[3];
+    char *left = NULL;
+    assert_int_equal(ask(runs, NULL), LEDGER_GO);
+    for (int i = 0; i < 3; i++) {
+        usleep(2000);
+        waits[i] = claim_of("/x/b/k.py", MACHINE, 1);
+        assert_int_equal(ask(waits[i], i ? "waits for its turn" : "waits for a proc"), LEDGER_WAIT);
+    }
+    struct buf path = {0};
+    buf_printf(&path, "%s/hone/running/%08x-1-abcdef", (const char *)*state,
+               (unsigned)file_machine());
+    left = buf_take(&path);
+    assert_true(file_write(left, "r", 1, NULL));
+    assert_int_equal(ask(waits[2], "waits for its turn"), LEDGER_WAIT);
+    assert_true(file_exists(left));
+    ledger_claim_free(waits[1]); /* given up: the first one is before it now */
+    assert_int_equal(ask(waits[2], "waits for its turn"), LEDGER_WAIT);
+    assert_false(file_exists(left));
+    ledger_claim_free(runs);
+    assert_int_equal(ask(waits[0], NULL), LEDGER_GO);
+    assert_int_equal(ask(waits[2], "waits for a processor"), LEDGER_WAIT);
+    ledger_claim_free(waits[0]);
+    assert_int_equal(ask(waits[2], NULL), LEDGER_GO);
+    ledger_claim_free(waits[2]);
+    free(left);
+}
+
 /* A child that keeps some memory until it is killed. */
 static pid_t eater_start(size_t bytes) {
     int ready[2];
@@ -351,6 +380,7 @@ int main(void) {
         TEST(there_are_no_more_at_once_than_is_set),
         TEST(a_hone_that_was_killed_holds_nothing),
         TEST(first_come_first_served),
+        TEST(who_waits_behind_another_looks_at_that_one_alone),
         TEST(the_next_claim_is_for_what_the_last_one_took),
         TEST(what_a_child_has_is_not_counted_twice),
         TEST(a_look_may_outlive_its_claim),

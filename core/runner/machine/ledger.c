@@ -3,7 +3,9 @@
  * the claim holds. A file that can be locked belongs to a hone that no longer runs. Whoever reads
  * the claims and changes one holds the folder's lock. Each hone measures what its child uses and
  * writes it into the file too, so that others need only read files. First come, first served; a
- * hone that has not asked for a while (a stopped process) is passed by. */
+ * hone that has not asked for a while (a stopped process) is passed by. Who waits behind another
+ * looks at that one's file alone until it has gone, so that the 64 evaluations of a sweep do not
+ * each read the files of all 64 whenever they ask. */
 #include "runner/machine/inner.h"
 
 #include <dirent.h>
@@ -25,6 +27,7 @@
 #define STALE_MS 3000       /* a hone that waits asks several times a second */
 #define OTHERS_MS 60000     /* how long to wait for other programs */
 #define FORGOTTEN_S 2592000 /* after 30 days without tuning, what a task took is forgotten */
+#define BEHIND "waits for its turn: another evaluation on this machine came first"
 #define ROW 160
 #define USED 24 /* a second line: what the child was seen to use, and the claim's places */
 
@@ -48,6 +51,7 @@ struct ledger_claim {
     struct look *look; /* the present look; NULL: none */
     bool guessed;
     int64_t since_ms;
+    char *ahead; /* the file of the claim that waits right before it; NULL: none is known */
 };
 
 /* A claim as its file has it. */
@@ -208,12 +212,19 @@ static bool file_make(struct ledger_claim *claim) {
 struct sums {
     int running;
     uint64_t reserved, used;
-    bool behind; /* somebody came before this one */
+    char *ahead; /* the file of the last one that came before this one and waits; NULL: none */
+    long long ahead_ms;
     char who[80];
     unsigned long long largest;
 };
 
-static void sums_add(struct sums *sums, const struct ledger_claim *own, const struct row *row) {
+static bool is_ahead(const struct ledger_claim *own, const struct row *row) {
+    return row->state == 'w' && row->since_ms < own->since_ms &&
+           clock_wall_ms() - row->seen_ms < STALE_MS;
+}
+
+static void sums_add(struct sums *sums, const struct ledger_claim *own, const struct row *row,
+                     const char *path) {
     if (row->state == 'r') {
         sums->running += row->places;
         sums->reserved += row->bytes;
@@ -221,21 +232,31 @@ static void sums_add(struct sums *sums, const struct ledger_claim *own, const st
         if (row->bytes >= sums->largest)
             snprintf(sums->who, sizeof sums->who, "%s", row->what);
         sums->largest = MAX_OF(sums->largest, row->bytes);
-    } else if (row->since_ms < own->since_ms && clock_wall_ms() - row->seen_ms < STALE_MS) {
-        sums->behind = true;
+    } else if (is_ahead(own, row) && row->since_ms >= sums->ahead_ms) {
+        free(sums->ahead);
+        sums->ahead = mem_strdup(path);
+        sums->ahead_ms = row->since_ms;
     }
 }
 
-static void sums_look(struct sums *sums, const struct ledger_claim *own, const char *path) {
-    struct row row = {0};
+/* Reads another's claim. False: it is gone, or was left behind, and is gone now. */
+static bool claim_read(const char *path, struct row *row) {
+    bool stands = false;
     int fd = file_open(path, O_RDWR | O_NOFOLLOW, 0, NULL);
     if (fd < 0)
-        return;
+        return false;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         unlink(path);
-    else if (row_read(fd, &row))
-        sums_add(sums, own, &row);
+    else
+        stands = row_read(fd, row);
     close(fd);
+    return stands;
+}
+
+/* Whether the one right before it still waits. */
+static bool still_behind(const struct ledger_claim *claim) {
+    struct row row = {0};
+    return claim->ahead && claim_read(claim->ahead, &row) && is_ahead(claim, &row);
 }
 
 static void forget_old(const char *path) {
@@ -246,6 +267,7 @@ static void forget_old(const char *path) {
 
 static struct sums sums_of(const struct ledger_claim *own) {
     struct sums sums = {0};
+    struct row row = {0};
     char mark[16];
     snprintf(mark, sizeof mark, "%08x-", (unsigned)file_machine());
     DIR *dir = opendir(own->folder);
@@ -255,8 +277,8 @@ static struct sums sums_of(const struct ledger_claim *own) {
         if (!strncmp(entry->d_name, "need-", 5))
             forget_old(path);
         else if (!strncmp(entry->d_name, mark, strlen(mark)) &&
-                 (!own->path || strcmp(path, own->path) != 0))
-            sums_look(&sums, own, path);
+                 (!own->path || strcmp(path, own->path) != 0) && claim_read(path, &row))
+            sums_add(&sums, own, &row, path);
         free(path);
     }
     if (dir)
@@ -295,8 +317,8 @@ static enum ledger_answer decide(const struct ledger_claim *claim, const struct 
                                  struct buf *why) {
     uint64_t left = bytes_free(claim, sums);
     int most = most_of(claim);
-    if (sums->behind)
-        buf_puts(why, "waits for its turn: another evaluation on this machine came first");
+    if (sums->ahead)
+        buf_puts(why, BEHIND);
     else if (!sums->running)
         return alone(claim, left, why);
     else if (sums->running >= most)
@@ -328,6 +350,18 @@ static int folder_lock(const struct ledger_claim *claim) {
     return -1;
 }
 
+static enum ledger_answer look_at_all(struct ledger_claim *claim, struct buf *why) {
+    struct sums sums = sums_of(claim);
+    enum ledger_answer answer = decide(claim, &sums, why);
+    free(claim->ahead);
+    claim->ahead = sums.ahead;
+    if (answer == LEDGER_GO) {
+        claim->pid = (int)getpid(); /* until there is a child */
+        claim->places = MAX_OF(MIN_OF(claim->wants, most_of(claim) - sums.running), 1);
+    }
+    return answer;
+}
+
 enum ledger_answer ledger_ask(struct ledger_claim *claim, struct buf *why) {
     errno = 0;
     int lock = folder_lock(claim);
@@ -335,13 +369,12 @@ enum ledger_answer ledger_ask(struct ledger_claim *claim, struct buf *why) {
         return errno == EWOULDBLOCK && clock_wall_ms() - claim->since_ms < OTHERS_MS ? LEDGER_WAIT
                                                                                      : LEDGER_GO;
     enum ledger_answer answer = LEDGER_GO;
-    if (file_make(claim)) {
-        struct sums sums = sums_of(claim);
-        answer = decide(claim, &sums, why);
-        if (answer == LEDGER_GO) {
-            claim->pid = (int)getpid(); /* until there is a child */
-            claim->places = MAX_OF(MIN_OF(claim->wants, most_of(claim) - sums.running), 1);
-        }
+    if (still_behind(claim)) {
+        answer = LEDGER_WAIT;
+        buf_puts(why, BEHIND);
+        row_write(claim);
+    } else if (file_make(claim)) {
+        answer = look_at_all(claim, why);
         row_write(claim);
     }
     close(lock);
@@ -393,6 +426,7 @@ void ledger_claim_free(struct ledger_claim *claim) {
         unlink(claim->path);
         close(claim->fd);
     }
+    free(claim->ahead);
     free(claim->path);
     free(claim->folder);
     free(claim);
