@@ -54,7 +54,7 @@ void alter_mend(struct altering *altering, size_t s, enum likely likely, const c
     char what[200];
     /* What makes right tiles wrong is likelier than what makes right ones. Of equals the first in
      * the program: what comes later only undoes it. */
-    bool makes_right = site->standing == STANDING_RIGHT && site->is_plain;
+    bool makes_right = site->standing == STANDING_RIGHT && site->is_plain && !site->is_idle;
     double weight = 300 + 10 * (double)likely - (makes_right ? 5 : 0) -
                     (double)site->first / (double)altering->study->program->instrs.len;
     altering->most = MIN_OF(altering->most, altering->tried * 2 + TRIED_AFTER);
@@ -227,12 +227,20 @@ static bool drop_mask(struct altering *altering, struct nki_instr *instr,
 
 /* ---- a statement ---------------------------------------------------------------------------- */
 
+/* The offset of what goes by the place of an element. */
+static bool is_place(enum nki_op op, size_t k) {
+    return (op == NKI_OP_AFFINE_SELECT && k == NKI_AFFINE_SELECT_offset) ||
+           (op == NKI_OP_IOTA && k == NKI_IOTA_offset);
+}
+
 static void try_operand(struct altering *altering, size_t s, size_t k) {
     const struct nki_instr *instr =
         &altering->study->program->instrs.at[altering->study->sites.at[s].first];
     const struct nki_param *param = &nki_op_row((enum nki_op)instr->op)->params[k];
     const struct nki_operand *operand = &instr->operands[k];
     bool takes_flag = param->takes >> NKI_OPERAND_BOOL & 1;
+    if (is_place((enum nki_op)instr->op, k) && instr->operands[0].kind == NKI_OPERAND_AP)
+        alter_place(altering, s, k, instr->operands[0].ap);
     if (operand->kind == NKI_OPERAND_FUNC)
         try_funcs(altering, s, k, (enum nki_func)operand->i, param->name);
     else if (operand->kind == NKI_OPERAND_BOOL || (operand->kind == NKI_OPERAND_NONE && takes_flag))

@@ -57,6 +57,8 @@ void alter_moves(struct altering *altering, size_t s, size_t k, const struct nki
                  const char *name);
 /* alter_walk.c: the same tiles in another order, or other steps. */
 void alter_walk(struct altering *altering, size_t s, size_t k, const char *name);
+/* .. and another offset of a mask or a numbering by place, whose tile is `dst`. */
+void alter_place(struct altering *altering, size_t s, size_t k, const struct nki_ap *dst);
 /* Whether the pattern lies within its storage. */
 bool alter_fits(const struct altering *altering, const struct nki_ap *ap);
 

@@ -126,6 +126,33 @@ static bool take_made(struct altering *altering, struct nki_instr *instr,
     return alter_fits(altering, ap);
 }
 
+/* All of a row in place of a part of it, where the result has another shape anyway. */
+static bool take_whole(struct altering *altering, struct nki_instr *instr,
+                       struct nki_operand *operands, const struct change_of *how, uint32_t round) {
+    (void)instr, (void)round;
+    const struct nki_ap *is = operands[how->operand].ap;
+    const struct nki_storage *storage = altering->study->program->storages.at[is->storage];
+    int64_t size = (int64_t)(storage->block_bytes / dtype_bytes(is->dtype));
+    if (is->n_dims != 2 || is->step[1] != 1 || is->indirect || storage->space == NKI_HBM ||
+        is->count[1] >= size)
+        return false;
+    struct nki_ap *ap = arena_dup(altering->arena, is, sizeof *ap);
+    ap->offset -= is->offset % size;
+    ap->count = arena_dup(altering->arena, is->count, 2 * sizeof *is->count);
+    ap->count[1] = (int32_t)size;
+    operands[how->operand].ap = ap;
+    return alter_fits(altering, ap);
+}
+
+static void try_whole(struct altering *altering, size_t s, size_t k, const struct nki_instr *instr,
+                      const char *name) {
+    struct change_of how = {.operand = k};
+    bool reduces = instr->op == NKI_OP_TENSOR_REDUCE || instr->op == NKI_OP_BN_AGGR;
+    if (reduces && instr->operands[k].kind == NKI_OPERAND_AP &&
+        alter_try(altering, s, take_whole, &how, 0))
+        alter_mend(altering, s, LIKELY_SAID, "with all of a row as %s in place of a part", name);
+}
+
 /* Another input of the same shape. */
 static bool take_input(struct altering *altering, struct nki_instr *instr,
                        struct nki_operand *operands, const struct change_of *how, uint32_t round) {
@@ -215,6 +242,7 @@ void alter_tile(struct altering *altering, size_t s, size_t k, const struct nki_
     if (alter_try(altering, s, take_unread, &how, 0))
         alter_mend(altering, s, LIKELY_SAID,
                    "with %s taken from a tensor of the same shape that is never read", name);
+    try_whole(altering, s, k, instr, name);
     try_inputs(altering, s, k, ap, name);
     try_made(altering, s, k, ap, name);
     alter_walk(altering, s, k, name);

@@ -114,6 +114,58 @@ static bool find_walk(const struct altering *altering, size_t s, size_t k, struc
     return fits;
 }
 
+static bool goes_back(const struct walk *walk) {
+    bool back = false;
+    for (int d = 0; d < walk->n; d++)
+        back = back || walk->by[d] < 0;
+    return back;
+}
+
+/* ---- places by number ----------------------------------------------------------------------- */
+
+/* Masks and numberings by place say with an offset which row of the whole a tile begins at. */
+static bool set_place(struct altering *altering, struct nki_instr *instr,
+                      struct nki_operand *operands, const struct change_of *how, uint32_t round) {
+    (void)altering, (void)instr;
+    struct nki_operand *operand = &operands[how->operand];
+    int64_t is = operand->kind == NKI_OPERAND_INT ? operand->i : 0;
+    *operand = (struct nki_operand){.kind = NKI_OPERAND_INT,
+                                    .i = how->walk ? walk_at(how->walk, round) : is + how->by};
+    return true;
+}
+
+static void try_place(struct altering *altering, size_t s, size_t k, const struct walk *walk) {
+    struct change_of how = {.operand = k, .walk = walk};
+    if (walk->by[0] && alter_try(altering, s, set_place, &how, 0))
+        alter_mend(altering, s, LIKELY_SAID, "with an offset that goes on by %lld each %s%s",
+                   (long long)walk->by[0], walk->per[0] > 1 ? "few rounds" : "round",
+                   goes_back(walk) ? ", backwards" : "");
+}
+
+void alter_place(struct altering *altering, size_t s, size_t k, const struct nki_ap *dst) {
+    const struct nki_instr *instr =
+        &altering->study->program->instrs.at[altering->study->sites.at[s].first];
+    const struct nki_operand *operand = &instr->operands[k];
+    struct marks marks;
+    for (int by = -1; by <= 1; by += 2) {
+        struct change_of how = {.operand = k, .by = by};
+        if (alter_try(altering, s, set_place, &how, 0))
+            alter_mend(altering, s, LIKELY_NUMBER, "with an offset that is %s by 1",
+                       by < 0 ? "smaller" : "larger");
+    }
+    find_marks(altering, s, &marks);
+    for (int d = 0; d + 1 < marks.n; d++)
+        for (int dim = 0; dim < dst->n_dims; dim++)
+            for (int sign = 1; sign >= -1; sign -= 2) {
+                struct walk walk = {.n = 1,
+                                    .base = operand->kind == NKI_OPERAND_INT ? operand->i : 0,
+                                    .by = {sign * dst->count[dim]},
+                                    .per = {marks.at[d]},
+                                    .times = {marks.at[d + 1] / marks.at[d]}};
+                try_place(altering, s, k, &walk);
+            }
+}
+
 /* ---- other walks ---------------------------------------------------------------------------- */
 
 static bool set_walk(struct altering *altering, struct nki_instr *instr,
@@ -131,13 +183,6 @@ static bool set_walk(struct altering *altering, struct nki_instr *instr,
 /* Steps back from the base: a walk begins where its lowest tile stays in place. */
 static int64_t back(int64_t by, int64_t times) {
     return MIN_OF(by, (int64_t)0) * (times - 1);
-}
-
-static bool goes_back(const struct walk *walk) {
-    bool back = false;
-    for (int d = 0; d < walk->n; d++)
-        back = back || walk->by[d] < 0;
-    return back;
 }
 
 /* Loops run forwards as a rule: of two walks that would be right, one that goes back is less likely

@@ -4,6 +4,7 @@
  * word for word is suspected less than one that is new. */
 #include "diagnose/private.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #define NUMBERS_MOST ((size_t)32 << 20) /* of all tiles */
 #define TILE_MOST ((size_t)4 << 20)
 #define NEW_WEIGHT 30
+#define EXCUSED_WEIGHT 60.0 /* less than any of a statement that is new */
 
 struct going {
     struct study *study, *parent;
@@ -108,15 +110,35 @@ static bool has_statement(const struct study *study, const struct site *site) {
                   question->source + loc->start, loc->end - loc->start) != NULL;
 }
 
+/* What the right kernel has, too, and what is made of a statement that it does not have: it shows
+ * the fault and is not to blame. */
+static void excuse(struct study *study, const bool *is_new) {
+    size_t n = study->sites.len;
+    bool *after = ARENA_ARRAY(study->arena, bool, n + 1), more = true;
+    while (more) {
+        more = false;
+        for (size_t s = 0; s < n; s++)
+            for (size_t from = 0; from < n && !after[s]; from++)
+                if ((is_new[from] || after[from]) && study_follows(study, from, s))
+                    after[s] = more = true;
+    }
+    for (size_t s = 0; s < n; s++)
+        if (after[s] && !is_new[s] && study->sites.at[s].weight < 150)
+            study->sites.at[s].weight = fmin(study->sites.at[s].weight, EXCUSED_WEIGHT);
+}
+
 void parent_weigh(struct study *study) {
     if (!study->question->source || !study->question->parent_source)
         return;
+    bool *is_new = ARENA_ARRAY(study->arena, bool, study->sites.len + 1);
     size_t new = 0;
     for (size_t s = 0; s < study->sites.len; s++)
-        new += !has_statement(study, &study->sites.at[s]);
+        new += is_new[s] = !has_statement(study, &study->sites.at[s]);
+    if (new * 3 <= study->sites.len)
+        excuse(study, is_new);
     for (size_t s = 0; s < study->sites.len; s++) {
         struct site *site = &study->sites.at[s];
-        if (site->weight >= 150 || has_statement(study, site))
+        if (site->weight >= 150 || !is_new[s])
             continue;
         if (!(site->weight > 0))
             snprintf(

@@ -45,6 +45,7 @@ struct site {
     uint32_t bad_line; /* the first that matches nothing; UINT32_MAX */
     int array;         /* what it matches; -1 */
     bool is_plain;     /* .. as it is, neither negated nor inverted */
+    bool is_idle;      /* .. and is what it reads, too, though it computes: that shows nothing */
     bool clear;        /* something right is made of it */
     double weight;     /* of the suspicion; 0: none */
     char reason[320];

@@ -39,20 +39,53 @@ static void stand(struct study *study, size_t s) {
                                          : STANDING_RIGHT;
 }
 
-/* Follows the arrows back from all that is right. */
+static int array_of(const struct study *study, const struct site *site) {
+    return site->array >= 0 ? study->lines.at[site->array].array : -1;
+}
+
+/* What computes and gives what it was given: a maximum of which one side is always the larger. */
+static bool is_idle(const struct study *study, size_t s) {
+    const struct site *site = &study->sites.at[s];
+    const struct nki_op_row *row = nki_op_row((enum nki_op)site->op);
+    if (site->standing != STANDING_RIGHT || !site->is_plain || row->n_params < 3)
+        return false;
+    for (size_t from = 0; from < study->sites.len; from++)
+        if (from != s && study_follows(study, from, s) && study->sites.at[from].is_plain &&
+            array_of(study, &study->sites.at[from]) == array_of(study, site))
+            return true;
+    return false;
+}
+
+static bool reads_only_right(const struct study *study, size_t s) {
+    for (size_t from = 0; from < study->sites.len; from++)
+        if (from != s && study_follows(study, from, s) && !study->sites.at[from].clear)
+            return false;
+    return true;
+}
+
+/* Whether something right is made of it. */
+static bool makes_right(const struct study *study, size_t s) {
+    for (size_t to = 0; to < study->sites.len; to++)
+        if (to != s && study_follows(study, s, to) && study->sites.at[to].clear)
+            return true;
+    return false;
+}
+
+/* Follows the arrows back from all that is right. Counts of moments are in no reference: of tiles
+ * that are right they are taken to be. */
 static void clear_sites(struct study *study) {
-    size_t n = study->sites.len;
     bool more = true;
-    for (size_t s = 0; s < n; s++)
+    for (size_t s = 0; s < study->sites.len; s++)
         study->sites.at[s].clear = study->sites.at[s].standing == STANDING_RIGHT;
     while (more) {
         more = false;
-        for (size_t s = 0; s < n; s++) {
+        for (size_t s = 0; s < study->sites.len; s++) {
             struct site *site = &study->sites.at[s];
-            for (size_t to = 0; to < n && !site->clear; to++)
-                if (to != s && study_follows(study, s, to) && study->sites.at[to].clear &&
-                    site->standing != STANDING_PARTLY && site->standing != STANDING_NEAR)
-                    site->clear = more = true;
+            bool may = site->standing != STANDING_PARTLY && site->standing != STANDING_NEAR;
+            if (!site->clear && may &&
+                (makes_right(study, s) ||
+                 (site->op == NKI_OP_BN_STATS && reads_only_right(study, s))))
+                site->clear = more = true;
         }
     }
 }
@@ -125,17 +158,12 @@ static void print_reason(struct study *study, size_t s) {
 
 /* ---- the order ------------------------------------------------------------------------------ */
 
-static bool reads_only_right(const struct study *study, size_t s) {
-    for (size_t from = 0; from < study->sites.len; from++)
-        if (from != s && study_follows(study, from, s) && !study->sites.at[from].clear)
-            return false;
-    return true;
-}
-
 void rank_sites(struct study *study) {
     bool *useful = ARENA_ARRAY(study->arena, bool, study->sites.len + 1);
     for (size_t s = 0; s < study->sites.len; s++)
         stand(study, s);
+    for (size_t s = 0; s < study->sites.len; s++)
+        study->sites.at[s].is_idle = is_idle(study, s);
     clear_sites(study);
     find_useful(study, useful);
     for (size_t s = 0; s < study->sites.len; s++) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the program alone shows, without any numbers: parts of an input that nobody reads, parts of
- * an output that nobody writes, a sum that takes the same tile twice. A kernel may do so and be
+ * an output that nobody writes, a sum that takes the same tile twice; and tiles that are the same
+ * each round though what they are made of is not. A kernel may do so and be
  * right; in one that is wrong, it is where to look first. */
 #include "diagnose/private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define COVERED_MOST ((int64_t)256 << 20)
 
@@ -193,6 +195,51 @@ static void look_at_sums(struct study *study) {
     free(written);
 }
 
+/* ---- the same again ------------------------------------------------------------------------- */
+
+/* Whether the tiles of a site that were looked at hold the same numbers. 1: they do, 0: they do
+ * not, -1: there are no two of them. */
+static int repeats(const struct study *study, size_t s) {
+    VEC(const struct line *) first = {0};
+    size_t i = 0, k = 0;
+    int same = -1;
+    for (; i < study->lines.len && same; i++) {
+        const struct line *line = &study->lines.at[i];
+        if (line->site != s)
+            continue;
+        if (!first.len || first.at[0]->instr == line->instr) {
+            *vec_push(&first) = line;
+            continue;
+        }
+        const struct line *other = first.at[k++ % first.len];
+        same = other->n == line->n && !memcmp(other->at, line->at, sizeof line->at);
+    }
+    vec_free(&first);
+    return same;
+}
+
+/* A statement that gives the same in each round, of something that is other each round. */
+static void look_at_repeats(struct study *study) {
+    int *same = mem_alloc(study->sites.len + 1, sizeof *same);
+    for (size_t s = 0; s < study->sites.len; s++)
+        same[s] = repeats(study, s);
+    for (uint32_t s = 0; s < study->sites.len; s++) {
+        struct site *site = &study->sites.at[s];
+        bool there = false;
+        for (size_t from = 0; same[s] == 1 && from < study->sites.len && !there; from++)
+            there = study_follows(study, from, s) && same[from] == 0 &&
+                    study->sites.at[from].count == site->count;
+        if (!there || site->weight >= 70)
+            continue;
+        snprintf(site->reason, sizeof site->reason,
+                 "this %s writes the same numbers in each round, although a tile that it reads is "
+                 "another in each",
+                 nki_op_name((enum nki_op)site->op));
+        suspect(study, s, 65);
+    }
+    free(same);
+}
+
 void signs_find(struct study *study) {
     for (uint32_t s = 0; s < study->program->storages.len; s++)
         if (study->program->storages.at[s]->input >= 0)
@@ -201,4 +248,5 @@ void signs_find(struct study *study) {
         if (study->program->storages.at[s]->output >= 0)
             look_at_output(study, s);
     look_at_sums(study);
+    look_at_repeats(study);
 }

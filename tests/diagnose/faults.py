@@ -539,3 +539,41 @@ FIFTH = [
     ("centred_matmul", "the first block of weights each time", "w[k * TILE:(k + 1) * TILE, :]",
      "w[0:TILE, :]", None),
 ]
+
+# Ten kernels of operations that no set before has (scans, counts of moments, masks by place, sums
+# over partitions, functions of the kernel's own, lists of tiles, arrays of batches), two faults
+# each, written before any of them was run: the first suspect was the fault in 16, and in 18 beside
+# the kernel that is right. Places by number, rows that are read in part and tiles that are the same
+# each round came after.
+SIXTH = [
+    ("recurrence", "takes off in place of adding", "op0=nl.multiply, op1=nl.add)",
+     "op0=nl.multiply, op1=nl.subtract)", None),
+    ("recurrence", "begins anew with each piece", "nisa.tensor_copy(dst=state, src=h[",
+     "nisa.tensor_scalar(dst=state, op0=nl.multiply, operand0=0.0, data=h[", None),
+    ("moments", "the variance of the first piece", "dst=both, data=counts)",
+     "dst=both, data=counts[0:TILE, 0:6])", None),
+    ("moments", "the mean in place of the variance", "data=both[0:TILE, 1:2]",
+     "data=both[0:TILE, 0:1]", None),
+    ("causal", "without the diagonal's place", "offset=m * TILE, ", "offset=0, ", None),
+    ("causal", "what is masked still counts", "on_false_value=-1e30", "on_false_value=0.0", None),
+    ("covariance", "the last rows alone", "dst=pairs, stationary=rows, moving=rows, "
+     "accumulate=m > 0", "dst=pairs, stationary=rows, moving=rows, accumulate=False", None),
+    ("covariance", "over the wrong length", "data=sums, op0=nl.multiply, operand0=1.0 / M",
+     "data=sums, op0=nl.multiply, operand0=1.0 / N", None),
+    ("curve", "the square in place of the cube", "nl.multiply(square, rows)",
+     "nl.multiply(rows, rows)", None),
+    ("curve", "a digit fewer", "nl.multiply(cube, 0.0447)", "nl.multiply(cube, 0.447)", None),
+    ("surprise", "every class up to the wanted one", "op0=nl.equal", "op0=nl.less_equal", None),
+    ("surprise", "the largest is not put back", "data1=size_of_it, data2=top, op=nl.add",
+     "data1=size_of_it, data2=top, op=nl.maximum", None),
+    ("columns", "with their signs", "op=nl.abs, data=rows", "op=nl.copy, data=rows", None),
+    ("columns", "the last tile each time", "data1=kept[m]", "data1=kept[-1]", None),
+    ("batches", "the first batch's shift", "b[i:i + 1, 0:N]", "b[0:1, 0:N]", None),
+    ("batches", "the batches of x in reverse", "x[i, k * TILE", "x[B - 1 - i, k * TILE", None),
+    ("levels", "cut off at another size", "operand1=-12.0", "operand1=-15.0", None),
+    ("levels", "the sum of sizes", "dst=top, op=nl.maximum", "dst=top, op=nl.add", None),
+    ("likeness", "one row's size twice", "nl.multiply(left, right)", "nl.multiply(left, left)",
+     None),
+    ("likeness", "without the root", "nl.rsqrt(nl.add(sizes, 1.0))",
+     "nl.reciprocal(nl.add(sizes, 1.0))", None),
+]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels with one planted fault: how often the first statement that hone suspects is the faulty
-one. faults_test.py HONE [parent|renamed] [first|second|third|fourth|fifth|sample] [NUMBER...]
+one. faults_test.py HONE [parent|renamed] [SET] [NUMBER...]; SET is first to sixth, or sample.
 
 With "parent" the kernel without the fault is given as one that is right, with "renamed" the same
 with other names for all its tiles, so that no statement is the same."""
@@ -90,9 +90,9 @@ def count(hone, some):
 
 def main():
     hone = os.path.abspath(sys.argv[1])
-    every = faults.FIRST + faults.SECOND + faults.THIRD + faults.FOURTH + faults.FIFTH
     which = {"first": faults.FIRST, "second": faults.SECOND, "third": faults.THIRD,
-             "fourth": faults.FOURTH, "fifth": faults.FIFTH, "sample": every[::6]}
+             "fourth": faults.FOURTH, "fifth": faults.FIFTH, "sixth": faults.SIXTH}
+    which["sample"] = sum(which.values(), [])[::6]
     names = [name for name in which if name in sys.argv[2:]] or ["first", "second"]
     picked = [int(arg) for arg in sys.argv[2:] if arg.isdigit()]
     enough = True
