@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/os/pending.h"
 #include "task/task.h"
 #include "tune/tune.h"
 
@@ -129,6 +130,7 @@ static int check_count(const struct cli *cli) {
 static void leftovers_remove(void) {
     char *state = path_state(""), *cache = path_cache("");
     os_sweep_scratch();
+    os_sweep_pending();
     os_sweep(state);
     os_sweep(cache);
     free(cache);

@@ -276,7 +276,7 @@ static const struct command commands[] = {
      PLACE_OPEN, TUNE_ACT_SET_PRECISION, act_precision, NULL, NULL},
     {"take-files", "", "use the task's files as they now are on disk, and measure everything again",
      WHERE_TUNING, PLACE_OPEN, TUNE_ACT_TAKE_FILES, NULL, NULL, NULL},
-    {"keep-files", "", "go on with the session's copies of the task's files, whatever is on disk",
+    {"keep-files", "", "go on with the session's copies of the task's files, until they change further",
      WHERE_TUNING, PLACE_OPEN, TUNE_ACT_KEEP_FILES, NULL, NULL, NULL},
     {"allow", "",
      "allow candidates everything that the first kernel uses, also beyond their list (see the log)",

@@ -78,8 +78,8 @@ void changed_event(struct views *views, const struct tui_event *event,
         break;
     case 'k':
         choose(views, TUNE_ACT_KEEP_FILES,
-               "going on with the session's copies, "
-               "whatever is on disk; :take-files takes the files");
+               "going on with the session's copies; what changes further is asked about; "
+               ":take-files takes the files");
         break;
     case 's':
     case TUI_KEY_ESCAPE:

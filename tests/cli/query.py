@@ -400,7 +400,7 @@ class Query(unittest.TestCase):
         self.profile("--format", "nothing", status=2)
         self.profile("--table", "Line", status=2)
         self.profile("--format", "csv", "--table", "nothing", status=2)
-        self.assertFalse(list(FOLDER.glob("*.part")))
+        self.assertFalse(list(FOLDER.glob("*.hone-*")))
         with open("/dev/full", "w") as full:
             done = subprocess.run([HONE, "profile", self.kernel, "--format", "csv"], env=ENV,
                                   stdout=full, stderr=subprocess.PIPE, timeout=120)

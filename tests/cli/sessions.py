@@ -438,17 +438,54 @@ class Sessions(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(list(own.iterdir()) + list(cache.rglob("*.part")), [])
 
-    def test_half_an_export_goes_with_the_next_one(self):
+    def half_an_export(self, end):
+        """An export that has begun to write, and ends as `end` says; what it wrote until then."""
         self.run_rounds()
-        out = self.task / "given"
         for _ in range(20):
-            half, said = self.killed(("export", self.task, "--output", out),
-                                     lambda pid: list(self.task.glob(f"given.{pid}.part")))
-            if half:
-                break
-        self.assertTrue(half, said)
-        self.assertFalse(out.exists())
-        done = hone("export", self.task, "--output", out)
+            process = subprocess.Popen([HONE, "export", self.task, "--output", self.task / "given"],
+                                       env=ENV, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            half = []
+            while not half and process.poll() is None:
+                half = list(self.task.glob(f"given.hone-*-{process.pid}-export"))
+            process.send_signal(end)
+            if end == signal.SIGKILL:
+                process.communicate()
+            if half and half[0].exists():
+                return half[0], process
+            process.communicate()
+            shutil.rmtree(self.task / "given", ignore_errors=True)
+        self.fail("none was ended in time")
+
+    def test_half_an_export_goes_with_the_next_start(self):
+        half, _ = self.half_an_export(signal.SIGKILL)
+        self.assertFalse((self.task / "given").exists())
+        done = subprocess.run([HONE, "config"], env=ENV, cwd="/", stdout=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(list(self.task.glob("given*")), [])
+        pending = pathlib.Path(ENV["XDG_STATE_HOME"]) / "hone" / "pending"
+        self.assertEqual(list(pending.iterdir()), [])
+        out = self.task / "given"
+        self.assertEqual(hone("export", self.task, "--output", out).returncode, 0)
+
+    def test_what_somebody_still_writes_is_left_alone(self):
+        half, process = self.half_an_export(signal.SIGSTOP)
+        pending = pathlib.Path(ENV["XDG_STATE_HOME"]) / "hone" / "pending"
+        note, = pending.iterdir()
+        kept = self.task / "kept"
+        kept.mkdir()
+        (pending / (note.name[:-6] + "forged")).write_text(str(kept))
+        subprocess.run([HONE, "config"], env=ENV, stdout=subprocess.DEVNULL, check=True)
+        self.assertTrue(half.exists() and kept.exists() and note.exists())
+        process.send_signal(signal.SIGCONT)
+        process.communicate()
+        self.assertEqual(process.returncode, 0)
+        self.assertTrue((self.task / "given" / "SHA256SUMS").exists())
+        self.assertFalse(half.exists() or note.exists())
+
+    def test_half_an_export_goes_with_the_next_one(self):
+        half, _ = self.half_an_export(signal.SIGKILL)
+        shutil.rmtree(pathlib.Path(ENV["XDG_STATE_HOME"]) / "hone" / "pending")
+        done = hone("export", self.task, "--output", self.task / "given")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([path.name for path in self.task.glob("given*")], ["given"])
 

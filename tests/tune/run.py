@@ -418,7 +418,6 @@ class Run(unittest.TestCase):
         self.with_helper()
         self.events("--rounds", "1", "--seeds", "0")
         given = self.task / "given"
-        (self.task / "given.999999.part").mkdir()       # of an export that was killed
         done = hone("export", self.task, "--output", given)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for name in ("kernel.py", "reference.py", "tiles.py", "sums.py", "events.jsonl"):

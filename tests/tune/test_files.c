@@ -247,6 +247,53 @@ static void the_sessions_own_can_be_kept(void **unused) {
     fake_end(&fake);
 }
 
+/* The answer was about one content of each file. */
+static void what_changes_further_is_asked_about_again(void **unused) {
+    (void)unused;
+    struct fake fake;
+    begin(&fake);
+    fake_file(fake.folder, "helper.py", "A = broken(\n");
+    start(&fake);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_KEEP_FILES});
+    const struct tune_state *state = fake_state(&fake);
+    assert_true(state->finished && state->keeps_files && !state->changed.len);
+    fake_act(&fake, (struct tune_action){
+                        .kind = TUNE_ACT_SET_BUDGET, .index = TUNE_BUDGET_ROUNDS, .number = 100});
+    fake_file(fake.folder, "helper.py", "A = other(\n");
+    start(&fake);
+    assert_int_equal(state->changed.len, 1);
+    assert_string_equal(state->changed.at[0].diff, "@@ -1,2 +1,1 @@\n-A = 1\n-B = 2\n+A = other(\n");
+    assert_false(state->running);
+    char *own = path_join(tune_session_folder(fake.session), "task/kernel.py");
+    assert_string_equal(tune_kernel_file(state), own); /* until somebody says otherwise */
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_KEEP_FILES});
+    static const char *const answered[] = {"A = broken(\n", "A = 1\nB = 2\n", "A = other(\n"};
+    for (size_t i = 0; i < COUNT_OF(answered); i++) {
+        fake_file(fake.folder, "helper.py", answered[i]);
+        again(&fake);
+        state = fake_state(&fake);
+        assert_true(state->keeps_files && !state->changed.len);
+    }
+    fake_file(fake.folder, "maths.py", "C = 1\n"); /* all that would be taken in is shown */
+    again(&fake);
+    state = fake_state(&fake);
+    assert_int_equal(state->changed.len, 2);
+    fake_file(fake.folder, "maths.py", "");
+    again(&fake); /* nothing is left of it */
+    state = fake_state(&fake);
+    assert_true(state->keeps_files && !state->changed.len);
+    fake_file(fake.folder, "helper.py", "A = 3\n");
+    again(&fake);
+    fake_act(&fake, (struct tune_action){.kind = TUNE_ACT_TAKE_FILES});
+    state = fake_state(&fake);
+    assert_true(!state->keeps_files && !state->changed.len);
+    fake_file(fake.folder, "helper.py", "A = broken(\n"); /* that answer was about other files */
+    again(&fake);
+    assert_int_equal(fake_state(&fake)->changed.len, 1);
+    free(own);
+    fake_end(&fake);
+}
+
 /* What the cache of references has after the reference ran: found for any reference by its own
  * hash. */
 static void has_read(struct fake *fake, const char *name, const char *text) {
@@ -712,6 +759,7 @@ int main(void) {
         cmocka_unit_test(what_is_taken_in_is_measured_anew),
         cmocka_unit_test(what_was_under_way_is_given_up),
         cmocka_unit_test(the_sessions_own_can_be_kept),
+        cmocka_unit_test(what_changes_further_is_asked_about_again),
         cmocka_unit_test(what_the_reference_was_seen_to_read_is_kept),
         cmocka_unit_test(what_changed_since_it_was_read_is_not_taken_for_it),
         cmocka_unit_test(a_change_of_a_large_file_is_noticed),

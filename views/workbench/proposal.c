@@ -138,9 +138,11 @@ static void draw_nothing(struct views *views, struct tui_area area) {
                              "Correct the file, then s starts again."
         : goes_on          ? "The next proposal shows here as soon as there is one."
         : state->read_only ? "No proposal yet."
-                           : "No proposal yet. s starts the loop: profile, plan, "
-                             "rewrite, verify, benchmark, decide, summarise, reflect. "
-                             "w writes the next kernel yourself.";
+        : views_can(views, TUNE_ACT_WRITE_KERNEL)
+            ? "No proposal yet. s goes on with the loop; w writes the next kernel yourself."
+            : "No proposal yet. s starts the loop: profile, plan, rewrite, verify, "
+              "benchmark, decide, summarise, reflect. Once this kernel is measured, "
+              "w writes the next one yourself.";
     tui_put_wrapped(
         tui_ink(tui_area_part(area, (struct tui_rect){1, 2, area.rows, area.cols - 4}), TUI_DIM), 0,
         str_of(text));

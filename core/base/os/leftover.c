@@ -2,18 +2,25 @@
 /* What hones that were killed left behind. The names of such files tell whose they are: the
  * process's, and the machine's where several machines may share the folder. */
 #include "base/os/os.h"
+#include "base/os/pending.h"
 #include "base/files/files.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MOST_ENTRIES 100000
+#define MOST_NOTE ((size_t)8 << 10)
+#define UNWRITTEN_S 3600              /* so old is a note that says nothing not being written */
+#define OUT_OF_REACH_S (30 * 86400L) /* so long a folder may be away, such as a disk */
 
 /* Whether the text is "4711-..." of a process that no longer runs. */
 static bool is_dead(const char *text) {
@@ -38,15 +45,20 @@ static bool is_scratch(const char *name) {
     return !strncmp(name, "hone-", 5) && is_dead(name + 5);
 }
 
+static void drop(const char *path) {
+    struct stat st;
+    bool ours = lstat(path, &st) == 0 && st.st_uid == geteuid();
+    if (ours && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode)))
+        (void)!file_remove_tree(path, NULL);
+}
+
 static void sweep(const char *folder, bool (*is)(const char *name)) {
     DIR *dir = opendir(folder);
     struct dirent *entry;
     for (int i = 0; dir && i < MOST_ENTRIES && (entry = readdir(dir)); i++) {
-        struct stat st;
         char *path = is(entry->d_name) ? path_join(folder, entry->d_name) : NULL;
-        bool ours = path && lstat(path, &st) == 0 && st.st_uid == geteuid();
-        if (ours && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode)))
-            (void)!file_remove_tree(path, NULL);
+        if (path)
+            drop(path);
         free(path);
     }
     if (dir)
@@ -61,4 +73,107 @@ void os_sweep_scratch(void) {
     const char *temporary = getenv("TMPDIR");
     sweep("/dev/shm", is_scratch);
     sweep(temporary && temporary[0] == '/' ? temporary : "/tmp", is_scratch);
+}
+
+/* ---------------------------------------------------------------- in folders of a person's choice */
+
+/* A note is a file in the user's state folder with the path in it. Its process holds it locked, so
+ * that it is known to run even where its number means nothing, as in another container. */
+struct os_pending {
+    int fd; /* of the note; -1: there is none */
+    char *note, *path;
+};
+
+static bool note_write(const struct os_pending *pending) {
+    size_t len = strlen(pending->path);
+    return len < MOST_NOTE && flock(pending->fd, LOCK_EX) == 0 &&
+           write(pending->fd, pending->path, len) == (ssize_t)len;
+}
+
+/* "NAME.hone-<machine>-<process>-export" */
+static char *path_beside(const char *place) {
+    struct buf beside = {0};
+    buf_printf(&beside, "%s.hone-%08x-%d-export", place, (unsigned)file_machine(), (int)getpid());
+    char *path = path_absolute(beside.at);
+    buf_free(&beside);
+    return path;
+}
+
+struct os_pending *os_pending_begin(const char *path) {
+    char *folder = path_state("pending");
+    struct buf note = {0};
+    struct os_pending *pending = mem_alloc(1, sizeof *pending);
+    buf_printf(&note, "%s/%08x-%d-XXXXXX", folder, (unsigned)file_machine(), (int)getpid());
+    pending->path = path_beside(path);
+    pending->fd = file_make_private(folder, NULL) ? mkostemp(note.at, O_CLOEXEC) : -1;
+    pending->note = buf_take(&note);
+    if (pending->fd >= 0 && !note_write(pending)) {
+        (void)!unlink(pending->note);
+        close(pending->fd);
+        pending->fd = -1;
+    }
+    free(folder);
+    return pending;
+}
+
+const char *os_pending_path(const struct os_pending *pending) {
+    return pending->path;
+}
+
+void os_pending_end(struct os_pending *pending) {
+    struct stat st;
+    if (!pending)
+        return;
+    if (pending->fd >= 0) {
+        if (lstat(pending->path, &st) != 0) /* else it could not be removed: maybe later */
+            (void)!unlink(pending->note);
+        close(pending->fd);
+    }
+    free(pending->path);
+    free(pending->note);
+    free(pending);
+}
+
+/* What the note names is removed if its name says, too, that its process is gone. */
+static bool is_settled(const char *path) {
+    char *folder = path_folder(path);
+    struct stat st;
+    if (path[0] == '/' && is_beside(path_base(path)))
+        drop(path);
+    bool settled = lstat(path, &st) != 0 && file_exists(folder);
+    free(folder);
+    return settled;
+}
+
+/* Nobody holds the note any more. */
+static void note_settle(const char *note, int fd) {
+    char path[MOST_NOTE + 1] = "";
+    struct stat st;
+    if (fstat(fd, &st) != 0 || pread(fd, path, MOST_NOTE, 0) < 0)
+        return;
+    time_t age = time(NULL) - st.st_mtime;
+    if (path[0] ? is_settled(path) || age > OUT_OF_REACH_S : age > UNWRITTEN_S)
+        (void)!unlink(note);
+}
+
+void os_sweep_pending(void) {
+    char *folder = path_state("pending");
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    char mark[16];
+    snprintf(mark, sizeof mark, "%08x-", (unsigned)file_machine());
+    for (int i = 0; dir && i < MOST_ENTRIES && (entry = readdir(dir)); i++) {
+        if (strncmp(entry->d_name, mark, strlen(mark)) != 0)
+            continue;
+        char *note = path_join(folder, entry->d_name);
+        int fd = file_open(note, O_RDWR | O_NOFOLLOW, 0, NULL);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            note_settle(note, fd);
+        if (fd >= 0)
+            close(fd);
+        free(note);
+    }
+    if (dir)
+        closedir(dir);
+    free(folder);
 }

@@ -54,13 +54,15 @@ void tune_do_allow(struct tune_state *state, const struct tune_action *act) {
 /* The event "closure" says which files these are. */
 void tune_do_take_files(struct tune_state *state, const struct tune_action *act) {
     (void)act;
-    state->changed.len = 0;
+    state->changed.len = state->own->declined.len = 0;
     state->keeps_files = false;
     tune_act_go_on(state);
 }
 
 void tune_do_keep_files(struct tune_state *state, const struct tune_action *act) {
     (void)act;
+    for (size_t i = 0; i < state->changed.len; i++)
+        *vec_push(&state->own->declined) = state->changed.at[i];
     state->changed.len = 0;
     state->keeps_files = true;
     if (state->wait != TUNE_WAIT_GATE)

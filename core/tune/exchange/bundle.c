@@ -19,11 +19,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/os/pending.h"
 #include "device/device.h"
 #include "tune/apply/apply.h"
 #include "tune/exchange/bundle.h"
@@ -336,28 +336,6 @@ static bool is_empty(const char *folder) {
     return empty;
 }
 
-/* Removes what earlier exports to the same place left when they were killed. */
-static void drop_left_overs(const char *folder) {
-    char *above = path_folder(folder);
-    DIR *dir = opendir(above);
-    size_t len = strlen(path_base(folder));
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        struct str rest = {entry->d_name + len, 0};
-        long long pid = 0;
-        if (strncmp(entry->d_name, path_base(folder), len) != 0 ||
-            !str_ends(str_of(rest.at), ".part") || *rest.at != '.')
-            continue;
-        rest = (struct str){rest.at + 1, strlen(rest.at) - strlen("..part")};
-        char *path = path_join(above, entry->d_name);
-        if (str_to_int(rest, &pid) && pid > 1 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
-            (void)!file_remove_tree(path, NULL);
-        free(path);
-    }
-    if (dir)
-        closedir(dir);
-    free(above);
-}
-
 static bool evaluate_with(struct bundle *bundle, tune_bundle_fn *evaluate, void *data) {
     const struct tune_state *state = bundle->state;
     const struct tune_attempt *best = best_of(state);
@@ -428,19 +406,20 @@ static void take_back(const char *made, const char *missing, struct err *err) {
 
 static bool make_at(struct bundle *bundle, const char *place, tune_bundle_fn *evaluate,
                     void *data) {
-    struct buf beside = {0};
-    buf_printf(&beside, "%s.%d.part", place, (int)getpid());
-    char *missing = first_missing(beside.at);
-    bundle->out.folder = beside.at;
-    drop_left_overs(place);
-    bool ok = file_make_dirs(beside.at, bundle->err) && put_all(bundle) &&
-              tune_manifest_write(beside.at, bundle->err) &&
+    struct os_pending *pending = os_pending_begin(place);
+    const char *beside = os_pending_path(pending);
+    char *missing = first_missing(beside), *above = path_folder(beside);
+    bundle->out.folder = beside;
+    os_sweep(above); /* what killed ones left that could note nothing */
+    bool ok = file_make_dirs(beside, bundle->err) && put_all(bundle) &&
+              tune_manifest_write(beside, bundle->err) &&
               (!evaluate || !bundle->task.kernel || evaluate_with(bundle, evaluate, data)) &&
-              take_place(beside.at, place, bundle->err);
+              take_place(beside, place, bundle->err);
     if (!ok)
-        take_back(beside.at, missing, bundle->err);
+        take_back(beside, missing, bundle->err);
+    os_pending_end(pending);
+    free(above);
     free(missing);
-    buf_free(&beside);
     return ok;
 }
 

@@ -9,6 +9,7 @@
 #include "task/task.h"
 #include "tune/exchange/private.h"
 #include "tune/session/inner.h"
+#include "tune/state/inner.h"
 #include "tune/state/state.h"
 
 #define MAX_DIFF_LINES 400 /* of a file */
@@ -433,6 +434,28 @@ static bool is_told(const struct tune_state *state, const struct changes *change
     return same;
 }
 
+/* Whether a person kept the session's files rather than this content. */
+static bool is_declined(const struct tune_state *state, const struct tune_event_file_change *row) {
+    for (size_t i = 0; state->keeps_files && i < state->own->declined.len; i++) {
+        const struct tune_file_change *change = &state->own->declined.at[i];
+        const char *then = change->now;
+        if (!strcmp(change->name, row->name) &&
+            (then && row->now ? !strcmp(then, row->now) : then == row->now))
+            return true;
+    }
+    return false;
+}
+
+/* What was answered is not asked again. Where there is more, all of it is shown: all would be taken
+ * in. */
+static void drop_answered(const struct tune_state *state, struct changes *changes) {
+    bool all = true;
+    for (size_t i = 0; all && i < changes->rows.len; i++)
+        all = is_declined(state, &changes->rows.at[i]);
+    if (all)
+        changes->rows.len = 0;
+}
+
 /* A task that had no reference has one now: there is nothing to ask, because nothing was measured
  * with another. */
 static bool is_first_reference(const struct tune_state *state, const struct changes *changes) {
@@ -462,8 +485,7 @@ static bool reference_take(struct tune_session *session) {
 
 bool tune_files_ready(struct tune_session *session) {
     const struct tune_state *state = session->state;
-    bool compares = !state->keeps_files && !state->read_only;
-    char *root = compares && state->files.len ? tune_files_root(session) : NULL;
+    char *root = state->files.len && !state->read_only ? tune_files_root(session) : NULL;
     bool busy = tune_large_is_busy(session);
     for (size_t i = 0; root && i < state->files.len; i++) {
         const struct tune_task_file *file = &state->files.at[i];
@@ -487,12 +509,14 @@ bool tune_files_check(struct tune_session *session, bool again) {
     struct changes changes = {.session = session};
     if (!tune_files_ready(session) && !again)
         return false;
-    if (!state->files.len || state->keeps_files || state->read_only)
+    if (!state->files.len || state->read_only || (again && state->keeps_files))
         return true;
     changes.arena = arena_new();
-    reference_look(session);
+    if (!state->keeps_files)
+        reference_look(session);
     changes_find(&changes);
-    bool first = !again && is_first_reference(state, &changes);
+    drop_answered(state, &changes);
+    bool first = !again && !state->keeps_files && is_first_reference(state, &changes);
     bool none = !changes.rows.len || (first && reference_take(session));
     if (!(first && none) && !is_told(state, &changes))
         tune_emit(session, TUNE_ALL_LANES,
@@ -574,6 +598,6 @@ void tune_files_known(struct tune_session *session) {
     struct err err = {0};
     if (session->state->keeps_files && !tune_files_place(session, &err))
         tune_give_up(session, TUNE_ALL_LANES, false, "%s", err.text);
-    else if (!tune_large_is_busy(session) && !session->state->keeps_files && !tune_works(session))
+    else if (!tune_large_is_busy(session) && !tune_works(session))
         tune_files_check(session, false);
 }

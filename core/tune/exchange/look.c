@@ -258,7 +258,7 @@ static const char *copy(const struct looking *looking, const char *text) {
 
 static void files_copy(struct looking *looking, const struct tune_session *session) {
     const struct tune_state *state = session->state;
-    char *root = state->files.len && !state->keeps_files ? tune_files_root(session) : NULL;
+    char *root = state->files.len ? tune_files_root(session) : NULL;
     looking->files = ARENA_ARRAY(looking->arena, const char *, state->files.len + 1);
     for (size_t i = 0; root && i < state->files.len; i++) {
         const struct tune_task_file *file = &state->files.at[i];
@@ -348,8 +348,7 @@ static bool is_fresh(const struct tune_session *session) {
 }
 
 bool tune_look_is_over(struct tune_session *session) {
-    if (session->state->keeps_files || session->state->read_only ||
-        (is_fresh(session) && !needs_lint(session)))
+    if (session->state->read_only || (is_fresh(session) && !needs_lint(session)))
         return true;
     begin(session, NO_ATTEMPT, false);
     return false;

@@ -67,6 +67,7 @@ void tune_state_free(struct tune_state *state) {
     vec_free(&state->imports);
     vec_free(&state->rejections);
     vec_free(&state->submissions);
+    vec_free(&state->own->declined);
     vec_free(&state->own->undo);
     vec_free(&state->own->redo);
     for (size_t i = 0; i < state->calls.len; i++)
