@@ -315,7 +315,7 @@ static void cancel_ends_that_job_alone_also_after_a_cut(void **state) {
     buf_printf(&text, "child %s\npid %s\nslowly 1 0.1\nsleep 600\n", child, mine);
     start(target, &one, text.at);
     buf_clear(&text);
-    buf_printf(&text, "pid %s\nslowly 1 0.1\nsleep 1\nresult 9\n", other);
+    buf_printf(&text, "pid %s\nslowly 1 0.1\nsleep 5\nresult 9\n", other);
     start(target, &two, text.at);
     while (!one.next_line || !two.next_line) {
         bool never = false;
