@@ -27,6 +27,10 @@ static void names_are_found_in_every_spelling(void **unused) {
     assert_string_equal(docs_name(only(docs, "nki.language.load")), "nl.load");
     assert_string_equal(docs_name(only(docs, "nki.collectives.rank_id")), "nccl.rank_id");
     assert_true(docs_is_guide(only(docs, "tiling")));
+    assert_string_equal(docs_name(only(docs, "nki.isa.engine.vector")), "nisa.engine");
+    assert_string_equal(docs_name(only(docs, "nl.fp32.min")), "nl.fp32");
+    assert_int_equal(docs_find(docs, STR("nisa.engine.vect"), found, 8), 0);
+    assert_int_equal(docs_find(docs, STR("engine."), found, 8), 0);
     assert_int_equal(docs_find(docs, STR("reciprocal"), found, 8), 2); /* of nl and of nisa */
     assert_int_equal(docs_find(docs, STR("reciprocal"), found, 1), 1);
     assert_int_equal(docs_find(docs, STR("activaton"), found, 8), 0);

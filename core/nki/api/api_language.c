@@ -525,6 +525,17 @@ static bool native_named(struct str name, struct value *result) {
     return false;
 }
 
+/* nl.MemoryRegion: nl.sbuf is its member sbuf. */
+static bool region_get(struct interp *in, const struct nki_node *node,
+                       const struct value_module *module, struct str name, struct value *result) {
+    (void)in;
+    (void)node;
+    (void)module;
+    return api_buffer_name(name, result);
+}
+
+static const struct value_module memory_region = {"nl.MemoryRegion", region_get};
+
 bool api_language_name(struct interp *in, const struct nki_node *node, struct str name,
                        struct value *result) {
     enum nki_func func = nki_func_find(name);
@@ -543,8 +554,11 @@ bool api_language_name(struct interp *in, const struct nki_node *node, struct st
                             "nl.ds or .ap()");
     else if (str_is(name, "finfo") && legacy(in))
         return api_numpy_name(in, node, name, result);
-    else if (str_is(name, "fp32"))
-        *result = (struct value){.kind = VALUE_DTYPE, .i = DTYPE_FLOAT32};
+    else if (str_is(name, "fp32") || str_is(name, "bfp16"))
+        *result = (struct value){.kind = VALUE_DTYPE,
+                                 .i = name.at[0] == 'f' ? DTYPE_FLOAT32 : DTYPE_BFLOAT16};
+    else if (str_is(name, "MemoryRegion"))
+        *result = (struct value){.kind = VALUE_MODULE, .module = &memory_region};
     else if (str_is(name, "NKIObject") || str_is(name, "NkiObject"))
         return interp_builtin(in, "NKIObject", result);
     else
