@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is computed with what: the roots are the arrays that stages put into HBM, and roots of one
- * domain that read the same arrays share a stage, so that those are read once. */
-#include "write/private.h"
+ * domain that read the same arrays share a stage, so that those are read once. And which of a
+ * stage's tiles lie in PSUM. */
+#include "write/rows.h"
 
 #define NEIGHBOURS 8 /* roots that one may share a stage with, as far as it is looked */
 #define SHARED 6     /* results of a stage at most */
@@ -94,4 +95,65 @@ void write_choose_roots(struct writer *writer) {
             writer->values[cut].is_root = true;
     }
     choose_leaders(writer);
+}
+
+/* ---- tiles in PSUM --------------------------------------------------------------------------- */
+
+#define MOST_BYTES 12288 /* of a partition; what is brought to PSUM has the rest */
+
+/* Whether an instruction reads something beside a node that is as wide. */
+static bool is_pair(const struct rows *rows, const struct graph_node *row, int node) {
+    if (row->op->kind != GRAPH_BINARY || row->in[0] == row->in[1] || !reads(row, node))
+        return false;
+    int other = row->in[row->in[0] == node];
+    const struct graph_node *with = &rows->writer->graph->nodes[other];
+    return !rows->writer->values[other].has_number && with->op->kind != GRAPH_REDUCE &&
+           !rows->tiles[other].narrow;
+}
+
+/* GpSimd, which takes powers, does not reach PSUM, and no instruction reads two tiles there. */
+static bool may_not_read(const struct rows *rows, const struct graph_node *row, int node) {
+    bool beside = false;
+    for (int i = 0; i < row->in_count; i++)
+        beside |= row->in[i] != node && rows->tiles[row->in[i]].in_psum;
+    return reads(row, node) && (beside || (row->op->alu && strcmp(row->op->alu, "power") == 0));
+}
+
+static bool is_pair_of_any(const struct rows *rows, int node) {
+    bool pairs = false;
+    for (size_t i = 0; i < rows->nodes.len; i++) {
+        const struct graph_node *row = &rows->writer->graph->nodes[rows->nodes.at[i]];
+        if (may_not_read(rows, row, node))
+            return false;
+        pairs |= is_pair(rows, row, node);
+    }
+    return pairs;
+}
+
+/* Products have PSUM for themselves. */
+static bool makes_products(const struct rows *rows) {
+    bool makes = false;
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        makes |= rows->leaves.at[i].product != NULL;
+    return makes;
+}
+
+/* Vector of trn1 takes two cycles for an element of two tiles in SBUF, and one where one of them is
+ * in PSUM (tensor_tensor, neuronxcc.nki.isa 2.26). */
+bool rows_wants_psum(struct rows *rows, int node) {
+    static const int64_t values[] = {0, 1};
+    const struct writer *w = rows->writer;
+    int64_t wide = rows_column_elements(rows);
+    if (rows->in_chunks)
+        wide = MIN_OF(wide, rows->chunk);
+    if (!w->spec->pairs_wait || rows->is_nested || rows_has_root(rows, node) || wide < 2 ||
+        strcmp(w->graph->nodes[node].dtype, "float32") || makes_products(rows) ||
+        rows->psum_bytes + wide * 4 > MOST_BYTES || !is_pair_of_any(rows, node) ||
+        !write_choose(
+            rows->writer, node, "lies",
+            "a tile that Vector reads beside another one: lies in SBUF (0), lies in PSUM (1)",
+            values, 2))
+        return false;
+    rows->psum_bytes += wide * 4;
+    return true;
 }

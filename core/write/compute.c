@@ -97,7 +97,9 @@ static void square(struct rows *rows, int node, struct tile *tile) {
     bool sums = rows->plans[node].sum && !tile->narrow;
     bool pending = tile->bias != 0 || tile->plus || tile->by;
     struct busy busy = rows->busy;
-    if (!tile->narrow && rows_on_scalar(rows, 1 + sums + 0.63 * pending, 1))
+    bool twice = rows->writer->spec->pairs_wait; /* both operands are the tile in SBUF */
+    if (!tile->narrow &&
+        (tile->in_psum || rows_on_scalar(rows, 1 + twice + sums + 0.63 * pending, 1)))
         activate(rows, node, "square", tile);
     else
         tile_multiply(rows, node, *tile, *tile);

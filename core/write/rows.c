@@ -182,6 +182,7 @@ static bool emit_once(struct rows *rows) {
     memset(rows->tiles, 0, count * sizeof *rows->tiles);
     rows->helpers = 0;
     rows->either_met = 0;
+    rows->psum_bytes = 0;
     for (int s = 0; s < rows->side_count; s++)
         rows->sides[s].variable = NULL;
     if (!rows->in_chunks && !rows->is_permuted)

@@ -36,7 +36,8 @@ struct side {
  * most take a factor or a summand along. */
 struct tile {
     const char *name, *dtype;
-    bool narrow; /* one element of each row */
+    bool narrow;  /* one element of each row */
+    bool in_psum; /* not in SBUF */
     bool is_number;
     double number;
     double scale, bias;
@@ -105,8 +106,13 @@ struct rows {
     VEC(struct busy) either;
     int *on_scalar; /* parts of ROWS_SHARES that are Scalar's */
     size_t either_met;
-    struct busy busy; /* of the instructions that have no choice */
+    struct busy busy;   /* of the instructions that have no choice */
+    int64_t psum_bytes; /* of a partition, that tiles take */
 };
+
+/* choose.c: whether the tile of a node or of an array that is read lies in PSUM, which the schedule
+ * says where instructions read it beside another tile. */
+bool rows_wants_psum(struct rows *rows, int node);
 
 /* rows.c: lines that make an array's part for the tile of rows, and its tile. False where its own
  * stage does not go over the same rows. */

@@ -174,6 +174,16 @@ static const struct tile *same_tile(const struct rows *rows, const struct leaf *
 
 /* ---- loads --------------------------------------------------------------------------------- */
 
+/* What comes from HBM lies in SBUF first. */
+static void bring_into_psum(struct rows *rows, struct tile *tile) {
+    struct tile from = *tile;
+    tile->name = arena_printf(rows->writer->arena, "%s_psum", from.name);
+    tile->in_psum = true;
+    write_line(rows->writer, "%s = nl.ndarray((%s, %s), dtype=nl.float32, buffer=nl.psum)",
+               tile->name, rows->count, rows->width);
+    rows_activate(rows, "copy", tile, &from, NULL, NULL, NULL);
+}
+
 void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
     struct writer *w = rows->writer;
     if (same_tile(rows, leaf)) {
@@ -214,6 +224,8 @@ void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
         return;
     *tile = rows_tile(rows, name, narrow ? "float32" : buffer->dtype, narrow);
     write_line(w, "nisa.dma_copy(dst=%s, src=%s)", tile->name, rows_place(rows, leaf, narrow));
+    if (!narrow && rows_wants_psum(rows, leaf->node))
+        bring_into_psum(rows, tile);
 }
 
 /* The largest of the first results of each row, used as if it were ROWS_ABOVE larger. */
@@ -326,6 +338,11 @@ void rows_store(struct rows *rows, int result, struct tile *tile) {
     bool narrow = rows_is_narrow_leaf(rows, out);
     if (tile->narrow && !narrow)
         *tile = rows_widened(rows, tile, tile->dtype);
+    if (tile->in_psum) { /* which transfers do not reach */
+        struct tile out_of = rows_helper(rows, "stored", tile->dtype, false);
+        rows_copy_tile(rows, &out_of, tile);
+        *tile = out_of;
+    }
     write_line(rows->writer, "nisa.dma_copy(dst=%s, src=%s)", rows_place(rows, out, narrow),
                tile->name);
 }

@@ -14,10 +14,12 @@
 #define SCALAR_ELEMENT 0.83
 #define ONE_INPUT 0.63 /* Vector streams one input in SBUF faster than two */
 #define RECIPROCAL 7
+#define PSUM_COLUMNS 512 /* of fp32 in a bank */
 
 static void declare(struct rows *rows, const struct tile *tile) {
-    write_line(rows->writer, "%s = nl.ndarray((%s, %s), dtype=nl.%s, buffer=nl.sbuf)", tile->name,
-               rows->count, tile->narrow ? "1" : rows->width, tile->dtype);
+    write_line(rows->writer, "%s = nl.ndarray((%s, %s), dtype=nl.%s, buffer=nl.%s)", tile->name,
+               rows->count, tile->narrow ? "1" : rows->width, tile->dtype,
+               tile->in_psum ? "psum" : "sbuf");
 }
 
 struct tile rows_tile(struct rows *rows, const char *name, const char *dtype, bool narrow) {
@@ -30,8 +32,13 @@ struct tile rows_node_tile(struct rows *rows, int node, const char *dtype, bool 
     const struct graph_node *row = &rows->writer->graph->nodes[node];
     if (rows->place && rows->placed == node && !narrow && strcmp(dtype, "float32") == 0)
         return (struct tile){.name = rows->place, .dtype = dtype, .scale = 1};
-    return rows_tile(rows, arena_printf(rows->writer->arena, "%s_%d", row->name, node), dtype,
-                     narrow);
+    struct tile tile = {.name = arena_printf(rows->writer->arena, "%s_%d", row->name, node),
+                        .dtype = dtype,
+                        .narrow = narrow,
+                        .in_psum = !narrow && rows_wants_psum(rows, node),
+                        .scale = 1};
+    declare(rows, &tile);
+    return tile;
 }
 
 struct tile rows_helper(struct rows *rows, const char *base, const char *dtype, bool narrow) {
@@ -161,25 +168,80 @@ void rows_scalar(struct rows *rows, const struct tile *dst, const struct tile *d
     rows_busy(rows, ops.scalar || on_gpsimd ? 0 : ONE_INPUT, ops.scalar ? 1 : 0, dst->narrow);
 }
 
+/* What an element of two tiles takes Vector. */
+static double pair_units(const struct rows *rows, const struct tile *a, const struct tile *b) {
+    return rows->writer->spec->pairs_wait && !a->in_psum && !b->in_psum ? 2 : 1;
+}
+
+/* A place among others, whose columns have no name. */
+static bool is_place(const struct tile *tile) {
+    return !tile->of && strchr(tile->name, '[');
+}
+
+/* Columns that Scalar puts into PSUM at once, so that Vector reads them beside the other tile as
+ * fast as one alone; 0: none are, as there is nothing to gain, or the schedule wants it so. */
+static int64_t columns_by_psum(struct rows *rows, const struct tile *dst, const struct tile *a,
+                               const struct tile *b) {
+    static const int64_t values[] = {0, 1};
+    int64_t width = rows->chunk % (2 * PSUM_COLUMNS) ? PSUM_COLUMNS : 2 * PSUM_COLUMNS;
+    bool narrow = dst->narrow || a->narrow || b->narrow;
+    bool places = is_place(dst) || is_place(a) || is_place(b);
+    if (pair_units(rows, a, b) == 1 || narrow || places || rows->is_nested || rows->uneven ||
+        rows->has_steps || rows->chunk % width || strcmp(a->dtype, "float32") ||
+        strcmp(b->dtype, "float32") || strcmp(a->name, b->name) == 0)
+        return 0;
+    return width * write_choose(rows->writer, rows->roots[rows->root_count - 1], "pairs",
+                                "of two tiles that Vector reads at once: both lie in SBUF (0), "
+                                "Scalar brings one to PSUM (1)",
+                                values, 2);
+}
+
+/* dst = (a * by) op b, a by way of PSUM. */
+static void by_psum(struct rows *rows, const struct tile *dst, const struct tile *a, const char *by,
+                    const char *op, const struct tile *b, int64_t width) {
+    struct writer *w = rows->writer;
+    const char *to = arena_printf(w->arena, "p + %lld", (long long)width);
+    write_line(w, "for p in range(0, %lld, %lld):", (long long)rows->chunk, (long long)width);
+    w->indent++;
+    write_line(w, "beside = nl.ndarray((%s, %lld), dtype=nl.float32, buffer=nl.psum)", rows->count,
+               (long long)width);
+    write_line(w, "nisa.activation(dst=beside, op=nl.copy, data=%s%s%s)",
+               columns_of(rows, a, "p", to), by ? ", scale=" : "", by ? by : "");
+    write_line(w, "nisa.tensor_tensor(dst=%s, data1=beside, data2=%s, op=nl.%s)",
+               columns_of(rows, dst, "p", to), columns_of(rows, b, "p", to), op);
+    w->indent--;
+    rows_busy(rows, 1, 1, false);
+}
+
 void rows_tensor(struct rows *rows, const struct tile *dst, const struct tile *a,
                  const struct tile *b, const char *alu) {
+    int64_t width = strcmp(alu, "power") ? columns_by_psum(rows, dst, a, b) : 0;
+    if (width) {
+        by_psum(rows, dst, a, NULL, alu, b, width);
+        return;
+    }
     begin(rows, dst);
     write_line(rows->writer, "nisa.tensor_tensor(dst=%s, data1=%s, data2=%s, op=nl.%s)",
                name_of(rows, dst), name_of(rows, a), name_of(rows, b), alu);
     end(rows);
-    rows_busy(rows, strcmp(alu, "power") ? 1 : 0, 0, dst->narrow);
+    rows_busy(rows, strcmp(alu, "power") ? pair_units(rows, a, b) : 0, 0, dst->narrow);
 }
 
 /* dst = (a op0 by) op1 b */
 static void fused(struct rows *rows, const struct tile *dst, const struct tile *a, const char *op0,
                   const char *by, const char *op1, const struct tile *b) {
+    int64_t width = strcmp(op0, "multiply") ? 0 : columns_by_psum(rows, dst, a, b);
+    if (width) {
+        by_psum(rows, dst, a, by, op1, b, width);
+        return;
+    }
     begin(rows, dst);
     write_line(rows->writer,
                "nisa.scalar_tensor_tensor(dst=%s, data=%s, op0=nl.%s, operand0=%s, op1=nl.%s, "
                "operand1=%s)",
                name_of(rows, dst), name_of(rows, a), op0, by, op1, name_of(rows, b));
     end(rows);
-    rows_busy(rows, 1, 0, dst->narrow);
+    rows_busy(rows, pair_units(rows, a, b), 0, dst->narrow);
 }
 
 void rows_reciprocal(struct rows *rows, const struct tile *dst, const struct tile *data) {

@@ -106,6 +106,27 @@ class NewScans(Writing):
                              "--dialect", "legacy")
         self.assertIn("data=steps_", older)
 
+    def test_vector_of_trn1_reads_one_of_two_tiles_from_psum(self):
+        """Tiles lie there, or are brought there by Scalar, as the schedule says; not on trn2."""
+        older = ("--device", "trn1", "--dialect", "legacy")
+        scaled = inputs_of((130, 1024), (130, 1024), (1024,)) + """
+def forward(x, y, g):
+    return np.exp(x / np.sqrt(np.mean(x * x, axis=1, keepdims=True) + 1) * g - y) * y * x
+"""
+        for name, text in (("space", drawn(SEED)["space"]), ("scaled", scaled)):
+            reference = self.reference_of(name, text)
+            found = [key for key, *_ in self.choices(reference, *older)
+                     if key.endswith((".lies", ".pairs"))]
+            self.assertTrue(found, name)
+            self.assertFalse([key for key, *_ in self.choices(reference)
+                              if key.endswith((".lies", ".pairs"))])
+            chosen = [[key] for key in found] + [found]
+            for at, keys in enumerate(chosen):
+                with self.subTest(name, keys=keys):
+                    written = self.written_by(f"{name}_{at}", reference,
+                                              [key + "=1" for key in keys], *older)
+                    self.assertIn("buffer=nl.psum", written)
+
     def test_where_anything_is_allowed_the_tensor_engine_adds_up(self):
         reference = self.reference_of("space", drawn(SEED)["space"])
         allowed = ("--precision", "any")

@@ -262,6 +262,8 @@ static const struct window {
     {"trn1", "reduce", NKI_SBUF, NKI_SBUF, 2048, 1850, 1950, "1908 ns, foxl-ai/kiln"},
     {"trn1", "add", NKI_SBUF, NKI_SBUF, 512, 1000, 1070, "1039 ns, foxl-ai/kiln"},
     {"trn1", "add", NKI_PSUM, NKI_SBUF, 512, 470, 510, "494 ns, foxl-ai/kiln"},
+    {"trn1", "scan", NKI_PSUM, NKI_SBUF, 512, 1000, 1070,
+     "none; two cycles an element wherever inputs lie (neuronxcc.nki.isa 2.26)"},
     {"trn1", "copy by scalar", NKI_PSUM, NKI_SBUF, 512, 370, 410,
      "383 ns, foxl-ai/kiln; 405 ns in NKIBench's bmm"},
     {"trn1", "exp", NKI_PSUM, NKI_SBUF, 512, 430, 480, "466 ns with a row sum, foxl-ai/kiln"},
@@ -286,6 +288,12 @@ static enum nki_engine window_instr(struct build *b, const struct window *w, uin
         uint32_t other = build_tile(b, NKI_SBUF, DTYPE_FLOAT32, 128, w->columns);
         RUN(b, TENSOR_TENSOR, tile(build_all(b, dst)), tile(build_all(b, src)),
             tile(build_all(b, other)), func(NKI_FUNC_ADD));
+        return NKI_ENGINE_VECTOR;
+    }
+    if (strncmp(w->what, "scan", 4) == 0) {
+        uint32_t other = build_tile(b, NKI_SBUF, DTYPE_FLOAT32, 128, w->columns);
+        RUN(b, TENSOR_TENSOR_SCAN, tile(build_all(b, dst)), tile(build_all(b, src)),
+            tile(build_all(b, other)), number(0), func(NKI_FUNC_MULTIPLY), func(NKI_FUNC_ADD));
         return NKI_ENGINE_VECTOR;
     }
     if (strncmp(w->what, "exp", 3) == 0) {

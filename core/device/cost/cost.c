@@ -162,9 +162,12 @@ static struct cost cost_scalar_tensor_tensor(const struct work *work) {
         two_input_units(work, NKI_SCALAR_TENSOR_TENSOR_data, NKI_SCALAR_TENSOR_TENSOR_operand1), 0);
 }
 
-/* The cost of an instruction whose first two sources stream. */
+/* The cost of an instruction whose first two sources stream. A scan takes as long wherever they lie
+ * and whatever they are (tensor_tensor_scan, neuronxcc.nki.isa 2.26, names no faster case). */
 static struct cost cost_two_input(const struct work *work) {
     enum nki_op op = (enum nki_op)work->instr->op;
+    if (op == NKI_OP_TENSOR_TENSOR_SCAN)
+        return stream(work, work->table->vector_pair * (double)work->n, 0);
     int first = nki_op_source(op, NKI_DST), second = nki_op_source(op, first);
     return stream(work, two_input_units(work, (size_t)first, (size_t)second), 0);
 }
