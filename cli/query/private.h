@@ -12,14 +12,16 @@
 
 /* ---- what is asked about -------------------------------------------------------------------- */
 
-/* A kernel, an attempt of a session, or a file that a device's profiler wrote. What of it is needed
- * is found when it is needed. */
+/* A kernel, an attempt of a session, or what a device's profiler wrote: a file, a folder. What of
+ * it is needed is found when it is needed. */
 struct subject {
     const struct cli *cli;
     char *name;                        /* as it was given, without #N */
     char *session;                     /* its folder; NULL: there is none */
     int attempt;                       /* -1: not given, until it is timed */
     bool is_file;                      /* the name is that of a profile */
+    bool is_tables;                    /* tables in Parquet are below this folder: */
+    char *tables;                      /* NULL: not looked at, or none */
     char *source;                      /* the kernel's text, once it is timed */
     struct tune_session_kernel kernel; /* of the session, once it was looked for */
     struct runner_timed timed;

@@ -23,17 +23,39 @@ static bool read_attempt(struct subject *subject, struct err *err) {
     return true;
 }
 
+/* A table in Parquet stands for the folder that it is in. */
+static bool tables_look(struct subject *subject, struct err *err) {
+    struct str name = str_of(subject->name);
+    struct buf inside = {0};
+    buf_printf(&inside, "%s/kernel.py", subject->name);
+    if (str_ends(name, ".parquet") && !file_is_dir(subject->name) && file_exists(subject->name)) {
+        subject->tables = path_folder(subject->name);
+        subject->is_tables = query_has_tables(subject->tables);
+        if (!subject->is_tables)
+            err_set(err, ERR_USAGE,
+                    "there is no Instruction.parquet or Summary.parquet beside %.200s, and a "
+                    "profile is not told without one",
+                    subject->name);
+    } else if (file_is_dir(subject->name) && !file_exists(inside.at) &&
+               query_has_tables(subject->name)) {
+        subject->tables = mem_strdup(subject->name);
+        subject->is_tables = true;
+    }
+    buf_free(&inside);
+    return err->kind == ERR_NONE;
+}
+
 /* What a device's tools write, by the ending of its name. What cannot be read here, their own tools
  * turn into what can. */
 static bool file_look(struct subject *subject, struct err *err) {
-    static const char *const foreign[] = {".ntff", ".neff", ".parquet", ".pftrace"};
+    static const char *const foreign[] = {".ntff", ".neff", ".pftrace"};
     struct str name = str_of(subject->name);
     for (size_t i = 0; i < COUNT_OF(foreign); i++)
         if (str_ends(name, foreign[i]))
             return err_set(err, ERR_USAGE,
                            "%.200s is read by the tools of its host: neuron-explorer view -n NEFF "
-                           "-s NTFF --output-format summary-json (or json), and ask what that "
-                           "prints; a target of kind ssh does all of it",
+                           "-s NTFF --output-format summary-json (or parquet), and ask what that "
+                           "writes; a target of kind ssh does all of it",
                            subject->name);
     subject->is_file = str_ends(name, ".json") && file_exists(subject->name);
     return true;
@@ -47,6 +69,8 @@ bool subject_open(struct subject *subject, const struct cli *cli, const char *te
     if (!read_attempt(subject, err) || !file_look(subject, err))
         return false;
     subject->session = cli_session_of(subject->name, &none);
+    if (!subject->session && subject->attempt < 0 && !tables_look(subject, err))
+        return false;
     if (!subject->session && subject->attempt >= 0)
         return err_set(err, ERR_USAGE, "%.200s has no session, so it has no attempt %d",
                        subject->name, subject->attempt);
@@ -58,6 +82,7 @@ void subject_close(struct subject *subject) {
     tune_session_kernel_free(&subject->kernel);
     free(subject->source);
     free(subject->session);
+    free(subject->tables);
     free(subject->name);
 }
 
@@ -183,6 +208,8 @@ static bool load_attempt(struct subject *subject, struct query *query, bool *is,
 
 static bool load_profile(struct subject *subject, struct query *query, struct err *err) {
     bool is = subject->is_file;
+    if (subject->is_tables)
+        return query_give_tables(query, subject->tables, err);
     bool ok = !is || load_file(subject, query, err);
     if (!is && is_of_session(subject))
         ok = load_attempt(subject, query, &is, err);

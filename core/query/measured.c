@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles of a device, from what tools wrote of it. Three texts are known, each may have log lines
- * around it:
+/* Profiles of a device, from what tools wrote of it (their tables in Parquet: measured_tables.c).
+ * Three texts are known, each may have log lines around it:
  *   a summary  {node: {"total_time": ..}}, or one such object (neuron-explorer and neuron-profile,
  *              view --output-format summary-json)
  *   a profile  {"summary": [{..}], "instruction": [{"timestamp", "duration", "label", "opcode",
@@ -86,8 +86,7 @@ static void numbers_clean(struct str json, struct buf *out) {
 
 /* ---- spans ---------------------------------------------------------------------------------- */
 
-/* The words of the tools for an engine, by how they begin. */
-static bool lane_of(const char *word, uint32_t *lane) {
+bool measured_lane(const char *word, uint32_t *lane) {
     static const struct {
         const char *begins;
         uint32_t lane;
@@ -111,20 +110,23 @@ static void place_take(struct measured *measured, struct measured_span *span, co
     span->file = text_pool_keep(measured->texts, (struct str){base, (size_t)(colon - base)});
 }
 
-/* A list of frames as text, from the outside in: the last one. */
+void measured_place(struct measured *measured, struct measured_span *span, struct str frames) {
+    struct str part;
+    while (str_next(&frames, ',', &part)) {
+        struct buf one = {0};
+        for (size_t k = 0; k < part.len; k++)
+            if (!strchr(" []'\"", part.at[k]))
+                buf_putc(&one, part.at[k]);
+        place_take(measured, span, one.at);
+        buf_free(&one);
+    }
+}
+
 static void places_take(struct measured *measured, struct measured_span *span, const cJSON *row) {
     static const char *const names[] = {"nki_source_location", "bir_debug_info_source_location"};
     for (size_t i = 0; i < COUNT_OF(names) && !span->place; i++) {
         const cJSON *item = at(row, names[i]);
-        struct str rest = str_of(cJSON_IsString(item) ? item->valuestring : ""), part;
-        while (str_next(&rest, ',', &part)) {
-            struct buf one = {0};
-            for (size_t k = 0; k < part.len; k++)
-                if (!strchr(" []'\"", part.at[k]))
-                    buf_putc(&one, part.at[k]);
-            place_take(measured, span, one.at);
-            buf_free(&one);
-        }
+        measured_place(measured, span, str_of(cJSON_IsString(item) ? item->valuestring : ""));
     }
 }
 
@@ -136,6 +138,8 @@ static bool instruction_take(struct measured *measured, const cJSON *row) {
                                  .flops = number(row, "adjusted_flops", NULL),
                                  .opcode = text(measured, row, "opcode"),
                                  .operands = text(measured, row, "operands"),
+                                 .name = text(measured, row, "bir_id"),
+                                 .kind = text(measured, row, "tensor_instruction_type"),
                                  .number = whole(row, "id"),
                                  .read_bytes = whole(row, "hbm_read_bytes"),
                                  .write_bytes = whole(row, "hbm_write_bytes")};
@@ -143,7 +147,7 @@ static bool instruction_take(struct measured *measured, const cJSON *row) {
     if (isnan(span.end_ns))
         span.end_ns = span.start_ns + (duration > 0 ? duration : 0);
     if (!isfinite(span.start_ns) || !isfinite(span.end_ns) || span.end_ns < span.start_ns ||
-        !lane_of(engine ? engine : text(measured, row, "label"), &span.lane))
+        !measured_lane(engine ? engine : text(measured, row, "label"), &span.lane))
         return false;
     places_take(measured, &span, row);
     *vec_push(&measured->spans) = span;
@@ -200,23 +204,42 @@ static bool is_transfer(const struct measured_span *span) {
     return span->lane == MEASURED_DMA_IN || span->lane == MEASURED_DMA_OUT;
 }
 
+static void shift(double *start_ns, double *end_ns, double base, double unit) {
+    *start_ns = (*start_ns - base) * unit;
+    *end_ns = (*end_ns - base) * unit;
+}
+
 /* Full profiles have counted in ps, ns and µs; that which comes nearest to the time of the whole
  * run is taken. */
-static void scale(struct measured *measured, double base) {
+static double unit_of_times(double span, double latency_us) {
     static const double units[] = {1, 1e-3, 1e3};
-    double span = 0, best = 1, off = INFINITY;
-    for (size_t i = 0; i < measured->spans.len; i++)
-        span = MAX_OF(span, measured->spans.at[i].end_ns - base);
-    for (size_t i = 0; i < COUNT_OF(units) && span > 0 && measured->latency_us > 0; i++)
-        if (fabs(log(span * units[i] * 1e-3 / measured->latency_us)) < off) {
-            off = fabs(log(span * units[i] * 1e-3 / measured->latency_us));
+    double best = 1, off = INFINITY;
+    for (size_t i = 0; i < COUNT_OF(units) && span > 0 && latency_us > 0; i++)
+        if (fabs(log(span * units[i] * 1e-3 / latency_us)) < off) {
+            off = fabs(log(span * units[i] * 1e-3 / latency_us));
             best = units[i];
         }
+    return best;
+}
+
+void measured_scale(struct measured *measured, bool is_ns) {
+    double base = INFINITY, end = -INFINITY;
     for (size_t i = 0; i < measured->spans.len; i++) {
-        struct measured_span *one = &measured->spans.at[i];
-        one->start_ns = (one->start_ns - base) * best;
-        one->end_ns = (one->end_ns - base) * best;
+        base = MIN_OF(base, measured->spans.at[i].start_ns);
+        end = MAX_OF(end, measured->spans.at[i].end_ns);
     }
+    for (size_t i = 0; !measured->spans.len && i < measured->packets.len; i++) {
+        base = MIN_OF(base, measured->packets.at[i].start_ns);
+        end = MAX_OF(end, measured->packets.at[i].end_ns);
+    }
+    double unit = isfinite(base) && !is_ns ? unit_of_times(end - base, measured->latency_us) : 1;
+    base = isfinite(base) ? base : 0;
+    for (size_t i = 0; i < measured->spans.len; i++)
+        shift(&measured->spans.at[i].start_ns, &measured->spans.at[i].end_ns, base, unit);
+    for (size_t i = 0; i < measured->packets.len; i++)
+        shift(&measured->packets.at[i].start_ns, &measured->packets.at[i].end_ns, base, unit);
+    for (size_t i = 0; i < measured->actives.len; i++)
+        shift(&measured->actives.at[i].start_ns, &measured->actives.at[i].end_ns, base, unit);
 }
 
 static void stretch_add(struct measured *measured, size_t last[MEASURED_LANES],
@@ -231,10 +254,10 @@ static void stretch_add(struct measured *measured, size_t last[MEASURED_LANES],
     last[lane] = measured->actives.len;
 }
 
-/* Sorts the spans, and finds what the other tables have of them. */
-static void spans_end(struct measured *measured) {
+void measured_end(struct measured *measured) {
     double ends[MEASURED_LANES] = {0};
     size_t last[MEASURED_LANES] = {0};
+    bool told = measured->actives.len > 0;
     if (measured->spans.len)
         qsort(measured->spans.at, measured->spans.len, sizeof *measured->spans.at, by_start);
     for (size_t i = 0; i < measured->spans.len; i++) {
@@ -242,7 +265,8 @@ static void spans_end(struct measured *measured) {
         if (isnan(span->waited_ns))
             span->waited_ns = MAX_OF(span->start_ns - ends[span->lane], 0.0);
         ends[span->lane] = MAX_OF(ends[span->lane], span->end_ns);
-        stretch_add(measured, last, span);
+        if (!told)
+            stretch_add(measured, last, span);
         if (is_transfer(span))
             *vec_push(&measured->transfers) = (uint32_t)i;
     }
@@ -269,10 +293,7 @@ static void profile_take(struct measured *measured, const cJSON *root) {
         if (measured->spans.len == MOST_SPANS || !instruction_take(measured, row))
             odd++;
     }
-    double base = measured->spans.len ? INFINITY : 0;
-    for (size_t i = 0; i < measured->spans.len; i++)
-        base = MIN_OF(base, measured->spans.at[i].start_ns);
-    scale(measured, base);
+    measured_scale(measured, false);
     if (odd)
         measured_warn(measured,
                       "Left out, because they have no times or no engine: %zu "
@@ -380,11 +401,18 @@ static bool root_take(struct measured *measured, const cJSON *root, struct err *
         return err_set(err, ERR_DAMAGED,
                        "it is JSON, but no profile: neither a summary nor a profile of "
                        "neuron-explorer (view --output-format summary-json), nor one of hone");
-    spans_end(measured);
+    measured_end(measured);
     return true;
 }
 
 /* ---- begin and end -------------------------------------------------------------------------- */
+
+struct measured *measured_new(void) {
+    struct measured *measured = mem_alloc(1, sizeof *measured);
+    *measured = (struct measured){.arena = arena_new(), .latency_us = NAN, .floor_us = NAN};
+    measured->texts = text_pool_new(measured->arena);
+    return measured;
+}
 
 struct measured *measured_read(struct str json, struct err *err) {
     struct buf clean = {0};
@@ -400,9 +428,7 @@ struct measured *measured_read(struct str json, struct err *err) {
     numbers_clean((struct str){first, (size_t)(json.at + len - first)}, &clean);
     cJSON *root = cJSON_ParseWithLength(clean.at, clean.len);
     buf_free(&clean);
-    struct measured *measured = mem_alloc(1, sizeof *measured);
-    *measured = (struct measured){.arena = arena_new(), .latency_us = NAN, .floor_us = NAN};
-    measured->texts = text_pool_new(measured->arena);
+    struct measured *measured = measured_new();
     bool ok = root ? root_take(measured, root, err)
                    : err_set(err, ERR_DAMAGED, "what is in it is no JSON, or not all of it");
     cJSON_Delete(root);
@@ -421,6 +447,10 @@ void measured_free(struct measured *measured) {
     vec_free(&measured->spans);
     vec_free(&measured->transfers);
     vec_free(&measured->actives);
+    vec_free(&measured->moves);
+    vec_free(&measured->packets);
+    vec_free(&measured->tensors);
+    vec_free(&measured->hardware);
     vec_free(&measured->warnings);
     buf_free(&measured->text);
     text_pool_free(measured->texts);

@@ -24,8 +24,11 @@ static void instruction_cell(struct measured *measured, size_t row, int column,
     case INSTRUCTION_end_ts: put_real(value, span->end_ns); return;
     case INSTRUCTION_duration_ns: put_real(value, span->end_ns - span->start_ns); return;
     case INSTRUCTION_evt_wait_time_ns: put_real(value, span->waited_ns); return;
+    case INSTRUCTION_tensor_instruction_type: put_text(value, span->kind); return;
     case INSTRUCTION_bir_id:
-        if (span->number < 0)
+        if (span->name)
+            put_text(value, span->name);
+        if (span->name || span->number < 0)
             return;
         buf_clear(&measured->text);
         buf_printf(&measured->text, "I-%lld", (long long)span->number);
@@ -56,11 +59,19 @@ static void transfer_cell(struct measured *measured, size_t row, int column,
                           struct query_value *value) {
     const struct measured_span *span = &measured->spans.at[measured->transfers.at[row]];
     bool in = span->lane == MEASURED_DMA_IN;
+    struct measured_move move = {
+        span->opcode, in ? "HBM" : "SBUF", in ? "SBUF" : "HBM", -1, -1, -1, -1};
+    if (span->move)
+        move = measured->moves.at[span->move - 1];
     switch (column) {
     case TRANSFER_id: put_int(value, (int64_t)row); return;
-    case TRANSFER_variable: put_text(value, span->opcode); return;
-    case TRANSFER_source: put_text(value, in ? "HBM" : "SBUF"); return;
-    case TRANSFER_dest: put_text(value, in ? "SBUF" : "HBM"); return;
+    case TRANSFER_variable: put_text(value, move.variable); return;
+    case TRANSFER_source: put_text(value, move.source); return;
+    case TRANSFER_dest: put_text(value, move.dest); return;
+    case TRANSFER_transfer_bytes: put_known(value, move.bytes); return;
+    case TRANSFER_read_num_sbuf_partitions: put_known(value, move.read_partitions); return;
+    case TRANSFER_write_num_sbuf_partitions: put_known(value, move.write_partitions); return;
+    case TRANSFER_is_transpose_mode: put_known(value, move.transposes); return;
     case TRANSFER_start_ts: put_real(value, span->start_ns); return;
     case TRANSFER_end_ts: put_real(value, span->end_ns); return;
     case TRANSFER_duration_ns: put_real(value, span->end_ns - span->start_ns); return;
@@ -71,12 +82,34 @@ static void transfer_cell(struct measured *measured, size_t row, int column,
 
 static void packet_cell(struct measured *measured, size_t row, int column,
                         struct query_value *value) {
-    const struct measured_span *span = &measured->spans.at[measured->transfers.at[row]];
+    struct measured_packet packet = {.bytes = -1};
+    if (measured->packets.len)
+        packet = measured->packets.at[row];
+    else {
+        const struct measured_span *span = &measured->spans.at[measured->transfers.at[row]];
+        packet.start_ns = span->start_ns;
+        packet.end_ns = span->end_ns;
+        packet.bytes = span->move ? measured->moves.at[span->move - 1].bytes : -1;
+    }
     switch (column) {
     case PACKET_id: put_int(value, (int64_t)row); return;
-    case PACKET_start_ts: put_real(value, span->start_ns); return;
-    case PACKET_end_ts: put_real(value, span->end_ns); return;
-    case PACKET_duration_ns: put_real(value, span->end_ns - span->start_ns); return;
+    case PACKET_start_ts: put_real(value, packet.start_ns); return;
+    case PACKET_end_ts: put_real(value, packet.end_ns); return;
+    case PACKET_duration_ns: put_real(value, packet.end_ns - packet.start_ns); return;
+    case PACKET_transfer_bytes: put_known(value, packet.bytes); return;
+    case PACKET_queue_type: put_text(value, packet.queue_type); return;
+    }
+}
+
+static void tensor_cell(struct measured *measured, size_t row, int column,
+                        struct query_value *value) {
+    const struct measured_tensor *tensor = &measured->tensors.at[row];
+    switch (column) {
+    case TENSOR_variable_name: put_text(value, tensor->name); return;
+    case TENSOR_type: put_text(value, tensor->type); return;
+    case TENSOR_size: put_known(value, tensor->bytes); return;
+    case TENSOR_dtype: put_text(value, tensor->dtype); return;
+    case TENSOR_shape: put_text(value, tensor->shape); return;
     }
 }
 
@@ -158,6 +191,12 @@ static void metadata_cell(struct measured *measured, size_t row, int column,
         if (generation) /* where the file says which */
             query_hardware_cell(generation, 1, column, value);
     }
+    const struct query_column *of = &query_table_at(TABLE_METADATA)->columns[column];
+    for (size_t i = 0; i < measured->hardware.len; i++)
+        if (!strcmp(measured->hardware.at[i].name, of->name))
+            put_real(value, measured->hardware.at[i].value);
+    if (value->type == QUERY_REAL && of->type == QUERY_INT)
+        put_int(value, (int64_t)value->real);
 }
 
 static void warning_cell(struct measured *measured, size_t row, int column,
@@ -172,8 +211,10 @@ size_t measured_rows(const struct measured *measured, enum table_id table) {
     switch (table) {
     case TABLE_INSTRUCTION: return measured->spans.len;
     case TABLE_FLOW:
-    case TABLE_TRANSFER:
-    case TABLE_PACKET: return measured->transfers.len;
+    case TABLE_TRANSFER: return measured->transfers.len;
+    case TABLE_PACKET:
+        return measured->packets.len ? measured->packets.len : measured->transfers.len;
+    case TABLE_TENSOR: return measured->tensors.len;
     case TABLE_ACTIVE: return measured->actives.len;
     case TABLE_LINE: return measured->lines.len;
     case TABLE_BOUND: return measured->bounds.len;
@@ -198,6 +239,7 @@ void measured_cell(struct measured *measured, enum table_id table, size_t row, i
                                                 [TABLE_METRIC] = metric_cell,
                                                 [TABLE_SUMMARY] = summary_cell,
                                                 [TABLE_METADATA] = metadata_cell,
+                                                [TABLE_TENSOR] = tensor_cell,
                                                 [TABLE_WARNING] = warning_cell};
     value->type = QUERY_NULL;
     if (cells[table])

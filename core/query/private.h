@@ -104,7 +104,22 @@ struct measured_span {
     const char *opcode, *operands, *place, *file;  /* NULL: not told */
     int64_t line, number, read_bytes, write_bytes; /* -1: not told */
     double start_ns, end_ns, waited_ns, flops;     /* NAN: not told */
+    const char *name, *kind;                       /* bir_id, tensor_instruction_type; NULL */
     uint32_t lane;                                 /* of measured_lanes */
+    uint32_t move;                                 /* 1 and on: of moves; 0: none */
+};
+struct measured_move { /* what only tables tell of a transfer */
+    const char *variable, *source, *dest;
+    int64_t bytes, read_partitions, write_partitions, transposes;
+};
+struct measured_packet {
+    double start_ns, end_ns;
+    const char *queue_type;
+    int64_t bytes;
+};
+struct measured_tensor {
+    const char *name, *type, *dtype, *shape;
+    int64_t bytes;
 };
 struct stretch {
     uint32_t lane; /* that of one way of the DMA stands for both */
@@ -122,6 +137,10 @@ struct measured {
     VEC(struct measured_span) spans; /* by start */
     VEC(uint32_t) transfers;         /* spans */
     VEC(struct stretch) actives;
+    VEC(struct measured_move) moves;
+    VEC(struct measured_packet) packets; /* none: transfers stand for them */
+    VEC(struct measured_tensor) tensors;
+    VEC(struct measured_metric) hardware; /* of Metadata, by its columns' names */
     VEC(const char *) warnings;
     struct buf text; /* of the cell that was read last */
 };
@@ -131,6 +150,19 @@ extern const char *const measured_lanes[MEASURED_LANES];
 struct measured *measured_read(struct str text, struct err *err) CC_MUST_USE;
 void measured_free(struct measured *measured); /* accepts NULL */
 void measured_warn(struct measured *measured, const char *format, ...) CC_PRINTF(2, 3);
+struct measured *measured_new(void) CC_MUST_USE;
+/* The lane of what the tools call an engine, by how the word begins. */
+bool measured_lane(const char *word, uint32_t *lane);
+/* Frames as text, from the outside in: the last one that is "file:line". */
+void measured_place(struct measured *measured, struct measured_span *span, struct str frames);
+/* Times become ns from the first of them; where that is not known to be their unit, it is the one
+ * that fits the latency best. */
+void measured_scale(struct measured *measured, bool is_ns);
+/* Sorts the spans, and finds what the other tables have of them. */
+void measured_end(struct measured *measured);
+/* measured_tables.c: a folder of Parquet tables. NULL and *err where it has none, or they cannot be
+ * read. */
+struct measured *measured_tables(const char *folder, struct err *err) CC_MUST_USE;
 /* measured_summary.c: takes the numbers of a summary. */
 bool measured_is_summary(const struct cJSON *object);
 void measured_summary(struct measured *measured, const struct cJSON *summary);

@@ -38,8 +38,7 @@ void query_give_profile(struct query *query, const struct query_profile *profile
     query->loaded[QUERY_PROFILE] = true;
 }
 
-bool query_give_measured(struct query *query, struct str json, struct err *err) {
-    struct measured *measured = measured_read(json, err);
+static bool give(struct query *query, struct measured *measured) {
     if (!measured)
         return false;
     vtab_forget(query, QUERY_PROFILE);
@@ -47,6 +46,14 @@ bool query_give_measured(struct query *query, struct str json, struct err *err) 
     query->measured = measured;
     query->loaded[QUERY_PROFILE] = true;
     return true;
+}
+
+bool query_give_measured(struct query *query, struct str json, struct err *err) {
+    return give(query, measured_read(json, err));
+}
+
+bool query_give_tables(struct query *query, const char *folder, struct err *err) {
+    return give(query, measured_tables(folder, err));
 }
 
 static void keep_value(struct query *query, enum query_type type, const char *text,

@@ -72,6 +72,12 @@ void query_give_profile(struct query *query, const struct query_profile *profile
  * neuron-explorer and neuron-profile print, the whole profile as their JSON, or the profile that
  * the runner made of it on its host. ERR_DAMAGED for another text. */
 bool query_give_measured(struct query *query, struct str json, struct err *err) CC_MUST_USE;
+/* The same of a folder of the tables that neuron-explorer writes (--output-format parquet), or of
+ * one that has that folder somewhere in it. Damaged or environment error for what cannot be read.
+ */
+bool query_give_tables(struct query *query, const char *folder, struct err *err) CC_MUST_USE;
+/* Whether a folder, or one in it, has a table that a profile cannot be without. */
+bool query_has_tables(const char *folder);
 /* Adds a row to a table of QUERY_SESSION, as texts in the order of its columns (NULL: null). They
  * are copied. False when the table has the most rows that it may (QUERY_MOST_ROWS). */
 #define QUERY_MOST_ROWS ((size_t)4000000)

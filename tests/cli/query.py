@@ -484,7 +484,7 @@ class Query(unittest.TestCase):
             done = hone("query", FOLDER / name, "SELECT * FROM Summary")
             self.assertEqual((done.returncode, done.stdout), (4, b""), (name, done.stderr))
             self.assertIn(said, done.stderr.decode())
-        for name in ("profile.ntff", "kernel.neff", "Summary.parquet"):
+        for name in ("profile.ntff", "kernel.neff"):
             self.assertIn("summary-json", self.ask(FOLDER / name, "SELECT 1", status=2))
         done = hone("profile", MEASURED / "ours.json", "--format", "perfetto")
         self.assertIn(b"neuron-explorer", done.stderr)

@@ -70,6 +70,9 @@ endif()
 add_test(NAME cli/query COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/query.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/query PROPERTIES LABELS session TIMEOUT 300)
+add_test(NAME cli/tables COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/tables.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/tables PROPERTIES LABELS session TIMEOUT 300)
 # Agents that work on a session.
 add_test(NAME cli/mcp COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/mcp.py
          $<TARGET_FILE:hone>)
