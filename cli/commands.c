@@ -101,6 +101,15 @@
             "kernels in. Default: [defaults] proposer, else rewriter.",                      \
             false                                                                            \
     }
+#define OPTION_SEEDS \
+    { "seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false }
+#define OPTION_TOLERANCE                                                                       \
+    {                                                                                          \
+        "tolerance", "X", NULL,                                                                \
+            "The largest relative L2 error that counts as correct. Default: TOLERANCE of the " \
+            "reference, else 2e-5.",                                                           \
+            false                                                                              \
+    }
 #define OPTION_JUNIT \
     { "junit", "FILE", NULL, "Also write what was found to FILE as JUnit XML, for CI.", false }
 #define OPTION_JSON \
@@ -135,11 +144,8 @@ static const struct cli_option sim_options[] = {
     OPTION_RELEASE,
     OPTION_DEVICE,
     OPTION_KERNEL_NAME,
-    {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
-    {"tolerance", "X", NULL,
-     "The largest relative L2 error that counts as correct. Default: TOLERANCE of the reference, "
-     "else 2e-5.",
-     false},
+    OPTION_SEEDS,
+    OPTION_TOLERANCE,
     OPTION_LNC,
     {"no-verify", NULL, NULL, "Do not compute results: compile and time only.", false},
     {"no-time", NULL, NULL, "Do not time: compile and verify only.", false},
@@ -332,11 +338,8 @@ static const struct cli_option run_options[] = {
     OPTION_PRECISION,
     OPTION_PESSIMISTIC,
     OPTION_LNC_KEPT,
-    {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
-    {"tolerance", "X", NULL,
-     "The largest relative L2 error that counts as correct. Default: TOLERANCE of the reference, "
-     "else 2e-5.",
-     false},
+    OPTION_SEEDS,
+    OPTION_TOLERANCE,
     OPTIONS_LIMITS{"session", "DIR", NULL,
                    "The session's folder. Default: .hone/TASK beside the kernel.", false},
     {"changed", "WHAT", "take|keep",
@@ -363,6 +366,8 @@ static const struct cli_option mcp_options[] = {
     OPTION_REFERENCE,
     OPTION_KERNEL_NAME_KEPT,
     OPTION_PRECISION,
+    OPTION_SEEDS,
+    OPTION_TOLERANCE,
     OPTIONS_LIMITS{"session", "DIR", NULL,
                    "The session's folder. Default: .hone/TASK beside the kernel.", false},
     {"changed", "WHAT", "take|keep",
@@ -379,7 +384,7 @@ static const struct cli_option sweep_options[] = {
     OPTION_TARGET,
     OPTION_REFERENCE,
     OPTION_KERNEL_NAME_KEPT,
-    {"seeds", "LIST", NULL, "Seeds of the inputs to verify with. Default: 0,21,42,63,84.", false},
+    OPTION_SEEDS,
     {"session", "DIR", NULL, "The session's folder. Default: .hone/TASK beside the kernel.", false},
     OPTION_JSON,
     OPTIONS_END,

@@ -186,7 +186,9 @@ static void on_signal(void *data, int signum) {
 static bool options_read(struct serving *serving) {
     const struct cli *cli = serving->cli;
     const char *gate = cli_value(cli, "gate");
+    double tolerance = 0;
     if (!cli_number(cli, "rounds", 1, 100000, &serving->own.limits[TUNE_BUDGET_ROUNDS]) ||
+        !cli_number(cli, "tolerance", 1e-12, 0.999, &tolerance) ||
         !cli_limits(cli, serving->own.limits))
         return false;
     serving->own.gate_set = gate && tune_gate_find(gate, &serving->own.gate);
@@ -198,6 +200,8 @@ static bool options_read(struct serving *serving) {
                                              .release = cli_release(cli, NULL),
                                              .target = cli_value(cli, "target"),
                                              .precision = cli_value(cli, "precision"),
+                                             .seeds = cli_value(cli, "seeds"),
+                                             .tolerance = tolerance,
                                              .agents = true,
                                              .config = serving->config};
     return true;

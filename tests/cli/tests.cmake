@@ -77,6 +77,9 @@ set_tests_properties(cli/tables PROPERTIES LABELS session TIMEOUT 300)
 add_test(NAME cli/mcp COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/mcp.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/mcp PROPERTIES LABELS session TIMEOUT 1800)
+add_test(NAME cli/mcp_given COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/mcp_given.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/mcp_given PROPERTIES LABELS session TIMEOUT 300)
 # Kernels that cheat; and of honest ones here some, all of them by the label bench.
 add_test(NAME cli/cheats COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/cheats.py
          $<TARGET_FILE:hone> 4)
