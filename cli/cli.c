@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/os/pending.h"
 #include "task/task.h"
 #include "tune/tune.h"
 

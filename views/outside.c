@@ -54,6 +54,8 @@ void changed_follow(struct views *views) {
     bool opened = views->over.is == OVERLAY_CHANGED;
     if (opened && change != views->change_seen)
         views->over.is = OVERLAY_NONE;
+    if (!change) /* it was answered: the next one is another question, of the same file or not */
+        views->change_seen = NULL;
     bool may = change && !views->state->read_only && views->over.is == OVERLAY_NONE;
     if (may && change != views->change_seen)
         changed_open(views);

@@ -21,6 +21,8 @@ LOW = {"HONE_LIMITS_STEPS": "300000", "HONE_LIMITS_VALUES_MB": "48",
        "HONE_LIMITS_INSTRUCTIONS": "20000", "HONE_LIMITS_MEMORY_MB": "6000"}
 MOST_MB = 1024
 BENCH_S = 5.0
+SOON = ("OverflowError", "MemoryError")  # of one value, which is known at once
+SOON_MB = 400
 PATIENCE_S = 100
 HEAD = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
 MARK = "# <-"
@@ -141,6 +143,11 @@ class Run:
         if self.megabytes > MOST_MB:
             yield "took %.0f MB" % self.megabytes
 
+    def spins(self):
+        """Whether a kernel that no limit refused went on until one did, after its first error."""
+        found = self.finding()
+        return found and found["code"] in SOON and self.megabytes > SOON_MB
+
 
 def commands(name, bench):
     """check evaluates a kernel in its own process. sim does so in a child, and also executes it."""
@@ -171,6 +178,9 @@ def main():
                 if bench:
                     bench_row(run)
                 failed += ["%s %s %s" % (run.command, run.name, text) for text in run.complaints()]
+                if bench and run.spins():
+                    failed.append("%s %s took %.0f MB after its first error" % (
+                        run.command, run.name, run.megabytes))
                 if bench and run.processor_s > BENCH_S:
                     failed.append("%s %s took %.1f s of processor time" % (
                         run.command, run.name, run.processor_s))

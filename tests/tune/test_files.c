@@ -262,7 +262,8 @@ static void what_changes_further_is_asked_about_again(void **unused) {
     fake_file(fake.folder, "helper.py", "A = other(\n");
     start(&fake);
     assert_int_equal(state->changed.len, 1);
-    assert_string_equal(state->changed.at[0].diff, "@@ -1,2 +1,1 @@\n-A = 1\n-B = 2\n+A = other(\n");
+    assert_string_equal(state->changed.at[0].diff,
+                        "@@ -1,2 +1,1 @@\n-A = 1\n-B = 2\n+A = other(\n");
     assert_false(state->running);
     char *own = path_join(tune_session_folder(fake.session), "task/kernel.py");
     assert_string_equal(tune_kernel_file(state), own); /* until somebody says otherwise */

@@ -2,7 +2,6 @@
 /* What hones that were killed left behind. The names of such files tell whose they are: the
  * process's, and the machine's where several machines may share the folder. */
 #include "base/os/os.h"
-#include "base/os/pending.h"
 #include "base/files/files.h"
 
 #include <dirent.h>
@@ -19,7 +18,7 @@
 
 #define MOST_ENTRIES 100000
 #define MOST_NOTE ((size_t)8 << 10)
-#define UNWRITTEN_S 3600              /* so old is a note that says nothing not being written */
+#define UNWRITTEN_S 3600             /* so old is a note that says nothing not being written */
 #define OUT_OF_REACH_S (30 * 86400L) /* so long a folder may be away, such as a disk */
 
 /* Whether the text is "4711-..." of a process that no longer runs. */
@@ -75,7 +74,8 @@ void os_sweep_scratch(void) {
     sweep(temporary && temporary[0] == '/' ? temporary : "/tmp", is_scratch);
 }
 
-/* ---------------------------------------------------------------- in folders of a person's choice */
+/* ---------------------------------------------------------------- in folders of a person's choice
+ */
 
 /* A note is a file in the user's state folder with the path in it. Its process holds it locked, so
  * that it is known to run even where its number means nothing, as in another container. */

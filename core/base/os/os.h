@@ -115,6 +115,8 @@ bool os_wall_enter(const struct wall *wall, const struct os_filter *filter);
 /* Makes orphans below this process its children, where the system can. */
 void os_adopt_orphans(void);
 
+#include "base/os/heap.h"
+#include "base/os/pending.h"
 #include "base/os/wall.h"
 
 #endif

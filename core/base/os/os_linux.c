@@ -205,12 +205,28 @@ void os_keep_memory(void) {
 #endif
 }
 
+#define HEAP_STEP (2 << 20)
+
 /* The first is the largest threshold that malloc takes. */
 void os_hold_memory(void) {
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
 #endif
+}
+
+void *os_warm_heap(void *upto) {
+    char *end = sbrk(0);
+#if defined M_TOP_PAD && defined MADV_POPULATE_WRITE
+    const uintptr_t page = 4096, from = ((uintptr_t)upto + page - 1) & ~(page - 1);
+    if (!upto)
+        mallopt(M_TOP_PAD, HEAP_STEP);
+    else if ((uintptr_t)end > from)
+        (void)madvise((void *)from, (size_t)((uintptr_t)end - from), MADV_POPULATE_WRITE);
+#else
+    (void)upto;
+#endif
+    return end;
 }
 
 void os_return_memory(void) {

@@ -89,6 +89,10 @@ void os_prefer_large_pages(void *memory, uint64_t bytes) {
     (void)bytes;
 }
 
+void *os_warm_heap(void *upto) {
+    return upto;
+}
+
 void os_keep_memory(void) {
 }
 

@@ -365,6 +365,18 @@ static struct nki_program *evaluate(struct interp *in, bool *again) {
     return NULL;
 }
 
+/* A loop whose end was lost with the first error goes on until a limit ends it, and nobody should
+ * wait for that long. */
+#define FURTHER_PART 4 /* of the steps that an evaluation may take */
+#define FURTHER_BYTES ((size_t)128 << 20)
+
+static void bound_further(struct nki_specialise_options *options) {
+    size_t steps = options->max_steps ? options->max_steps : NKI_DEFAULT_STEPS;
+    size_t bytes = options->max_bytes ? options->max_bytes : NKI_DEFAULT_BYTES;
+    options->max_steps = MAX_OF(steps / FURTHER_PART, (size_t)1);
+    options->max_bytes = MIN_OF(bytes, FURTHER_BYTES);
+}
+
 /* After a first error: all that are independent of each other, in its place. The evaluation that
  * found it is over: two of them at once would take twice the memory that one may. */
 static void find_further(const struct nki_tree *tree, const struct nki_specialise_options *asked,
@@ -374,6 +386,7 @@ static void find_further(const struct nki_tree *tree, const struct nki_specialis
     struct diag_list all = {0};
     bool again;
     options.every_round = true;
+    bound_further(&options);
     struct interp *in = interp_new(tree, &options, objects, library, &all);
     in->recovery = recovery_new();
     nki_program_free(evaluate(in, &again));

@@ -432,7 +432,10 @@ static bool json_read(struct arena *arena, const char *json, struct tune_event *
 void tune_event_hear(struct arena *arena, const char *type, const char *json,
                      struct tune_event_said *said) {
     enum tune_event_is is = tune_event_find(type);
-    said->event = (struct tune_event){.is = is, .lane = -1};
+    /* Only what events of the type have is cleared: that is 300 bytes for some, 30 for most. */
+    said->event.is = is;
+    said->event.form = TUNE_FORM_WHOLE;
+    said->event.lane = -1;
     if (is == TUNE_EVENTS) {
         said->is_read = false;
         return;

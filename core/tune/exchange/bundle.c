@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/os/pending.h"
 #include "device/device.h"
 #include "tune/apply/apply.h"
 #include "tune/exchange/bundle.h"

@@ -6,6 +6,9 @@
 
 #include "tune/apply/apply.h"
 #include "tune/session/inner.h"
+#include "tune/state/inner.h"
+
+#define WARM_EVENTS 1024 /* so often the heap is looked at: they take some 50 kB of it */
 
 /* ------------------------------------------------------------------- texts that stay in the log */
 
@@ -41,9 +44,9 @@ void tune_log_leave(struct tune_state *state, struct store **store) {
 
 /* This runs on a thread of its own. */
 static void *event_make(struct arena *arena, const struct store_event *event) {
-    struct tune_event_said *said = ARENA_NEW(arena, struct tune_event_said);
-    tune_event_hear(arena, event->type, event->payload, said);
-    return said;
+    struct tune_event_said said;
+    tune_event_hear(arena, event->type, event->payload, &said);
+    return arena_dup(arena, &said, sizeof said);
 }
 
 struct store_ahead *tune_ahead_begin(struct store *store) {
@@ -54,8 +57,11 @@ enum store_ahead_is tune_ahead_apply(struct store_ahead *ahead, struct tune_stat
                                      int wait_ms) {
     struct store_made made;
     enum store_ahead_is is = store_ahead_next(ahead, wait_ms, &made);
-    if (is == STORE_AHEAD_EVENT)
-        tune_state_apply_read(state, made.seq, made.wall_ms, made.made);
+    if (is != STORE_AHEAD_EVENT)
+        return is;
+    if (made.seq % WARM_EVENTS == 0)
+        state->own->warm = os_warm_heap(state->own->warm);
+    tune_state_apply_read(state, made.seq, made.wall_ms, made.made);
     return is;
 }
 

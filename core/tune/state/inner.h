@@ -153,6 +153,7 @@ struct tune_private {
     int64_t waited_ms;    /* during the step that runs, for services out of order */
     bool round_over;      /* the round was counted; the next one has not begun */
     int sent[TUNE_ROLES]; /* questions that went out */
+    void *warm;           /* see os_warm_heap, while a long log is read */
     VEC(struct tune_file_change) declined; /* rather than these the session's own are kept */
 };
 
