@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of neuron-explorer and neuron-profile that runs a NEFF on given inputs, saves outputs and
-writes traces. It is apart since the others need no numpy, which takes three quarters of a start."""
+"""The part of neuron-explorer and neuron-profile that runs a NEFF on given inputs, saves outputs
+and writes traces. It is apart since the others need no numpy, which is most of a start."""
 
 import argparse
 import os
