@@ -15,8 +15,7 @@
 #define MOST_FILES 512 /* parts of a table, entries of a folder that are looked into */
 #define MOST_ROWS ((size_t)2000000)
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 typedef VEC(char *) names_t;
 
@@ -118,8 +117,7 @@ bool query_has_tables(const char *folder) {
     return has;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Instruction.id and the row of spans that it became; and what Flow says made a transfer. */
 struct link {
@@ -462,8 +460,7 @@ static bool on_summary(void *data, const struct parquet_value *row) {
     return true;
 }
 
-/* ---- tables -----------------------------------------------------------------------------------
- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 /* Reads the columns of these names, or all (count 0), of a file. */
 static bool file_take(struct tables *tables, const char *const *names, size_t count,

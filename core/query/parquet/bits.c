@@ -77,8 +77,7 @@ bool bits_runs(struct bytes *from, int width, uint32_t *to, size_t count) {
     return ok;
 }
 
-/* ---- differences ------------------------------------------------------------------------------
- */
+/* ---- differences ----------------------------------------------------------------------------- */
 
 #define MOST_MINI 65536
 

@@ -12,8 +12,7 @@ enum { CODEC_ZSTD = 6, CODEC_LZ4, CODECS };
 static const char *const codec_names[CODECS] = {"none",   "Snappy",         "gzip",      "LZO",
                                                 "Brotli", "LZ4 (Hadoop's)", "Zstandard", "LZ4"};
 
-/* ---- Snappy -----------------------------------------------------------------------------------
- */
+/* ---- Snappy ---------------------------------------------------------------------------------- */
 
 struct snappy {
     const uint8_t *at, *end;
@@ -69,8 +68,7 @@ static bool snappy_expand(struct str from, uint8_t *to, size_t size) {
     return ok && snappy.done == size;
 }
 
-/* ---- those of libraries -----------------------------------------------------------------------
- */
+/* ---- those of libraries ---------------------------------------------------------------------- */
 
 /* A function of a library; NULL: this machine does not have it. The file's number stands for its
  * binary interface, so that the function's type is known. The library stays loaded. */

@@ -7,8 +7,7 @@
 
 static const char magic[] = "PAR1", magic_encrypted[] = "PARE";
 
-/* ---- the schema -------------------------------------------------------------------------------
- */
+/* ---- the schema ------------------------------------------------------------------------------ */
 
 struct element {
     struct str name;
@@ -214,8 +213,7 @@ static bool schema_read(struct parquet *parquet, struct thrift *thrift,
     return ok || (err->kind == ERR_NONE && err_set(err, ERR_DAMAGED, "it has no columns"));
 }
 
-/* ---- row groups -------------------------------------------------------------------------------
- */
+/* ---- row groups ------------------------------------------------------------------------------ */
 
 static void meta_read(struct thrift *thrift, struct chunk *chunk) {
     struct thrift_field field = {0};

@@ -18,8 +18,7 @@ struct header {
 };
 #define LEVELS_RLE 3
 
-/* ---- headers ----------------------------------------------------------------------------------
- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 /* The fields of the header of one kind of page, by their numbers. */
 static void kind_read(struct thrift *thrift, int64_t *const fields[9], struct header *header) {
@@ -90,8 +89,7 @@ static bool header_read(struct cursor *cursor, struct header *header, struct err
                                              (long long)MOST_VALUES);
 }
 
-/* ---- bytes of a page --------------------------------------------------------------------------
- */
+/* ---- bytes of a page ------------------------------------------------------------------------- */
 
 /* The page as it was before compression, in *to: levels of version 2 are not compressed. */
 static bool page_expand(struct cursor *cursor, const struct header *header, uint8_t **to,
@@ -132,8 +130,7 @@ static bool dictionary_take(struct cursor *cursor, const struct header *header, 
                          dictionary->count, cursor->dictionary_arena, err);
 }
 
-/* ---- levels -----------------------------------------------------------------------------------
- */
+/* ---- levels ---------------------------------------------------------------------------------- */
 
 static int bits_for(int most) {
     int bits = 0;
@@ -201,8 +198,7 @@ static bool data_take(struct cursor *cursor, const struct header *header, struct
     return true;
 }
 
-/* ---- the cursor -------------------------------------------------------------------------------
- */
+/* ---- the cursor ------------------------------------------------------------------------------ */
 
 static void page_free(struct page *page) {
     free(page->bytes);

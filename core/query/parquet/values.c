@@ -19,8 +19,7 @@ static uint64_t little(const uint8_t *at, size_t bytes) {
     return value;
 }
 
-/* ---- a value ----------------------------------------------------------------------------------
- */
+/* ---- a value --------------------------------------------------------------------------------- */
 
 static struct parquet_value real_value(double real) {
     return (struct parquet_value){.type = isfinite(real) ? PARQUET_REAL : PARQUET_NULL,
@@ -102,8 +101,7 @@ static struct parquet_value bytes_value(const struct leaf *leaf, const uint8_t *
     }
 }
 
-/* ---- encodings --------------------------------------------------------------------------------
- */
+/* ---- encodings ------------------------------------------------------------------------------- */
 
 struct decoding {
     const struct leaf *leaf;
