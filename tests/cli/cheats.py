@@ -17,7 +17,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tune")]
 from agent import Agent  # noqa: E402
 from small_task import KERNEL, REFERENCE  # noqa: E402
-from tricks import CHEATS, CHEATS_NOW, HONEST_NOW, KERNEL_NOW, LOADED  # noqa: E402
+import tricks  # noqa: E402
+import tricks_more  # noqa: E402
+from tricks import HONEST_NOW, KERNEL_NOW, LOADED  # noqa: E402
+
+CHEATS = {**tricks.CHEATS, **tricks_more.CHEATS_MORE}
+CHEATS_NOW = {**tricks.CHEATS_NOW, **tricks_more.CHEATS_MORE_NOW}
+HONEST_MORE, HONEST_MORE_NOW = tricks_more.HONEST_MORE, tricks_more.HONEST_MORE_NOW
 
 HONE = os.path.abspath(sys.argv[1])
 HONEST = int(sys.argv[2]) if len(sys.argv) > 2 else 12
@@ -197,10 +203,12 @@ def main():
         chosen = every[::max(1, len(every) // HONEST)][:HONEST]
         failed += failed_now + taken(folder, "honest", chosen)
         failed += taken(folder, "honest_now", HONEST_NOW.items(), KERNEL_NOW)
+        failed += taken(folder, "honest_more", HONEST_MORE.items())
+        failed += taken(folder, "honest_more_now", HONEST_MORE_NOW.items(), KERNEL_NOW)
         of_pages, wrong_pages = alone(folder, chosen_pages())
         of_seeds, wrong_seeds = alone(folder, seeds(folder))
     failed += wrong_pages + wrong_seeds
-    sums = len(chosen) + len(HONEST_NOW)
+    sums = len(chosen) + len(HONEST_NOW) + len(HONEST_MORE) + len(HONEST_MORE_NOW)
     print(f"{refused + refused_now} of {len(CHEATS) + len(CHEATS_NOW)} cheats refused; "
           f"{sums + of_pages + of_seeds} honest kernels: {sums} ways to write a sum, {of_pages} of "
           f"pages, {of_seeds} of seeds; {failed} judged wrongly")

@@ -85,7 +85,7 @@ add_test(NAME cli/cheats COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/
          $<TARGET_FILE:hone> 4)
 add_test(NAME bench/cheats COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/cheats.py
          $<TARGET_FILE:hone> 16 80 4)
-set_tests_properties(cli/cheats PROPERTIES LABELS session TIMEOUT 600)
+set_tests_properties(cli/cheats PROPERTIES LABELS session TIMEOUT 900)
 set_tests_properties(bench/cheats PROPERTIES LABELS bench TIMEOUT 7200)
 add_test(NAME cli/decisions COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/decisions.py
          $<TARGET_FILE:hone>)
