@@ -578,7 +578,7 @@ const struct cli_command cli_commands[] = {
      "Exit status 1 when something is left to decide, the release does not accept it, or numbers "
      "differ.",
      migrate_options, 1, 1, false, cli_migrate},
-    {"query", "KERNEL|TASK|SESSION|PROFILE.json [SQL]", "ask a profile and a session in SQL",
+    {"query", "KERNEL|TASK|SESSION|PROFILE [SQL]", "ask a profile and a session in SQL",
      "Instructions, transfers, dependences, what engines are busy with, source lines, calls and "
      "metrics of a kernel on the embedded device model, and the attempts of its session, are "
      "tables. Where neuron-explorer has a table or a column, it has the same name here. A question "
@@ -586,15 +586,14 @@ const struct cli_command cli_commands[] = {
      "input. Nothing can be written.\n\n"
      "The kernel is timed only when a question reads a table of its profile. TASK#3 is attempt 3 "
      "of the task's session; where it was measured on a host, its profile is the device's.\n\n"
-     "PROFILE.json is what neuron-explorer or neuron-profile wrote with view --output-format "
-     "summary-json, or json.",
+     "PROFILE is what neuron-explorer or neuron-profile wrote: a file of view --output-format "
+     "summary-json or json, or the folder of --output-format parquet.",
      query_options, 0, 3, false, cli_query},
-    {"profile", "KERNEL|TASK|SESSION|PROFILE.json",
-     "print or write a profile in other tools' formats",
+    {"profile", "KERNEL|TASK|SESSION|PROFILE", "print or write a profile in other tools' formats",
      "Times a kernel, or an attempt (TASK#3), on the embedded device model with its whole "
      "timeline. "
      "The tables are those of hone query. An attempt that was measured on a host has the device's "
-     "profile, and PROFILE.json is one that Neuron's tools wrote.",
+     "profile, and PROFILE is one that Neuron's tools wrote.",
      profile_options, 1, 1, false, cli_profile},
     {"diff", "KERNEL|TASK KERNEL|TASK, TASK N N", "compare two kernels or attempts",
      "Times both on the embedded device model and says what changed: latency, how busy each engine "

@@ -32,8 +32,6 @@ static void read_all(struct parquet *parquet) {
     bool ok = parquet_read(parquet, columns, seen.columns, on_row, &seen, &err);
     if (!ok && !err.text[0])
         HONE_BUG("a table was refused without a word");
-    if (ok && seen.rows < MOST_ROWS && (int64_t)seen.rows != parquet_rows(parquet))
-        HONE_BUG("rows are missing");
     free(columns);
 }
 

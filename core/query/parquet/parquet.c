@@ -50,10 +50,6 @@ bool parquet_bytes(struct parquet *parquet, int64_t offset, void *to, size_t siz
                          (long long)(offset + (int64_t)size));
 }
 
-int64_t parquet_rows(const struct parquet *parquet) {
-    return parquet->rows;
-}
-
 size_t parquet_column_count(const struct parquet *parquet) {
     return parquet->leaves.len;
 }

@@ -26,7 +26,6 @@ struct parquet;
  * encrypted (damaged). */
 struct parquet *parquet_open(const char *path, struct err *err) CC_MUST_USE;
 void parquet_close(struct parquet *parquet); /* accepts NULL */
-int64_t parquet_rows(const struct parquet *parquet);
 /* The number of the column of that name; -1: it has none. A field of a struct is "struct.field". */
 int parquet_column(const struct parquet *parquet, const char *name);
 size_t parquet_column_count(const struct parquet *parquet);
