@@ -3,6 +3,7 @@
 #include "docs/private.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "device/device.h"
@@ -357,6 +358,25 @@ void docs_print(const struct docs_page *page, const struct docs_told *told, stru
     }
 }
 
+static bool says(struct str line, const char *words) {
+    return memmem(line.at, line.len, words, strlen(words)) != NULL;
+}
+
+/* Whether a line is about the current dialect alone: about a change since NKI 0.1, or about a
+ * parameter, "accumulate=", that calls of the older dialect do not have. */
+static bool is_of_current(enum nki_op op, struct str line) {
+    if (says(line, "since 0.") || says(line, "since NKI 0."))
+        return true;
+    for (size_t k = 0; op != NKI_OP_COUNT && k < nki_op_row(op)->n_params; k++) {
+        char written[40];
+        const char *name = nki_op_row(op)->params[k].name;
+        snprintf(written, sizeof written, "%s=", name);
+        if (says(line, written) && !nki_op_takes_in_legacy(op, str_of(name)))
+            return true;
+    }
+    return false;
+}
+
 void docs_print_brief(const struct docs_page *page, enum nki_dialect dialect, struct buf *out) {
     struct buf said = {0};
     parts_print(page, "limit", "", &said);
@@ -365,7 +385,8 @@ void docs_print_brief(const struct docs_page *page, enum nki_dialect dialect, st
         parts_print(page, "change", "", &said);
     struct str rest = buf_str(&said), line;
     while (str_next(&rest, '\n', &line))
-        if (str_trim(line).len)
+        if (str_trim(line).len &&
+            (dialect != NKI_DIALECT_LEGACY || !is_of_current(op_of(page), line)))
             buf_printf(out, "    " STR_FMT "\n", STR_ARG(str_trim(line)));
     buf_free(&said);
 }

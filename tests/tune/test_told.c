@@ -400,6 +400,19 @@ static void instructions_in_use_come_with_their_pages(void **unused) {
     free(text);
     tune_state_free(state);
     /* what other generations and dialects have is not told */
+    state = session(legacy, "trn1", plain_bounds);
+    struct buf api = {0};
+    text = section(state, "api in use");
+    assert_null(strstr(text, "since NKI 0."));
+    assert_null(strstr(text, "accumulate"));
+    assert_null(strstr(text, "priority"));
+    assert_null(strstr(text, "    dst: a tile; stationary"));
+    tune_facts_api("legacy", NULL, "trn1", &api);
+    assert_null(strstr(api.at, "_x4"));
+    assert_null(strstr(api.at, "overwrites dst\nnisa.tensor_tensor"));
+    buf_free(&api);
+    free(text);
+    tune_state_free(state);
     state = session("import nki.isa as nisa\n    nisa.exponential(x)\n    nisa.activation(x)\n",
                     "trn2", plain_bounds);
     text = section(state, "api in use");

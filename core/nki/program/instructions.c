@@ -95,6 +95,13 @@ bool nki_op_in_legacy(enum nki_op op) {
     return legacy_place(op, 1) != NULL;
 }
 
+bool nki_op_takes_in_legacy(enum nki_op op, struct str name) {
+    for (size_t i = 0; i < places[op].len; i++)
+        if (places[op].at[i].at && str_is(name, places[op].at[i].name))
+            return true;
+    return false;
+}
+
 void nki_op_print_legacy(enum nki_op op, struct buf *out) {
     const struct place *place;
     bool keywords = false;

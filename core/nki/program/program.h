@@ -404,6 +404,8 @@ bool nki_op_in_legacy(enum nki_op op); /* whether the legacy dialect has it */
 /* Prints the legacy dialect's signature: "data, *, engine=None". Prints nothing when there is none.
  * mask=, dtype= and name= are left out, because all have them. */
 void nki_op_print_legacy(enum nki_op op, struct buf *out);
+/* Whether such a call has a parameter of that name. */
+bool nki_op_takes_in_legacy(enum nki_op op, struct str name);
 /* Finds an instruction by name, with or without "nisa."; NKI_OP_COUNT when kernels have no such
  * instruction. */
 enum nki_op nki_op_find(struct str name);

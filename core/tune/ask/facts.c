@@ -61,10 +61,18 @@ static void order_print(bool legacy, struct buf *out) {
                            "nobody reads any more what it overwrites.\n");
 }
 
+/* In the older dialect a call returns the tile that it writes, as a rule, and takes fewer. */
+static bool is_told(enum nki_op op, bool legacy, const struct nki_param *param) {
+    return !legacy || nki_op_takes_in_legacy(op, str_of(param->name));
+}
+
 /* "dst is overwritten", "dst is added to or written in part". */
-static void writes_print(const struct nki_op_row *row, struct buf *out) {
+static void writes_print(enum nki_op op, bool legacy, struct buf *out) {
+    const struct nki_op_row *row = nki_op_row(op);
     for (size_t k = 0; k < row->n_params; k++) {
         const struct nki_param *param = &row->params[k];
+        if (!is_told(op, legacy, param))
+            continue;
         if (param->role == NKI_ROLE_WRITES)
             buf_printf(out, "; overwrites %s", param->name);
         else if (param->role == NKI_ROLE_UPDATES)
@@ -110,7 +118,7 @@ static void instructions_print(const struct told *told, struct buf *out) {
             buf_puts(out, row->signature);
         buf_printf(out, ")\n    %s; on ", row->summary);
         nki_op_print_engines((enum nki_op)op, out);
-        writes_print(row, out);
+        writes_print((enum nki_op)op, legacy, out);
         buf_putc(out, '\n');
     }
 }
@@ -181,6 +189,14 @@ static void list_print(const struct told *told, struct str names, struct buf *ou
     }
 }
 
+/* What only products of scaled numbers take, which begin with trn3. */
+static bool has_dtype(const struct told *told, enum dtype dtype) {
+    bool scaled = dtype == DTYPE_FLOAT8_E8M0FNU || dtype == DTYPE_FLOAT8_E4M3FN_X4 ||
+                  dtype == DTYPE_FLOAT8_E5M2_X4 || dtype == DTYPE_FLOAT4_E2M1FN_X4;
+    return !scaled || !told->device ||
+           nki_generation_find(told->device) >= nki_op_generation(NKI_OP_NC_MATMUL_MX);
+}
+
 static void further_print(const struct told *told, struct buf *out) {
     struct buf dtypes = {0};
     for (size_t i = 0; i < COUNT_OF(further); i++) {
@@ -190,7 +206,8 @@ static void further_print(const struct told *told, struct buf *out) {
         buf_printf(out, ": %s.\n", further[i].what);
     }
     for (int dtype = DTYPE_NONE + 1; dtype < DTYPE_INT64; dtype++) /* the others are the host's */
-        buf_printf(&dtypes, "%s ", dtype_name((enum dtype)dtype));
+        if (has_dtype(told, (enum dtype)dtype))
+            buf_printf(&dtypes, "%s ", dtype_name((enum dtype)dtype));
     list_print(told, str_trim(buf_str(&dtypes)), out);
     buf_puts(out, ": dtypes.\n");
     buf_free(&dtypes);
@@ -292,13 +309,18 @@ static void page_print(const struct docs *docs, const char *name, enum nki_diale
 
 /* "bias: a tile or a number, or None": what each parameter takes. What is written stands in the
  * API. */
-static void parameters_take(const struct nki_op_row *row, struct buf *out) {
+static void parameters_take(enum nki_op op, bool legacy, struct buf *out) {
+    const struct nki_op_row *row = nki_op_row(op);
+    const char *between = "    ";
     for (size_t k = 0; k < row->n_params; k++) {
         const struct nki_param *param = &row->params[k];
+        if (!is_told(op, legacy, param))
+            continue;
         const char *takes = nki_takes_text(param->takes);
         bool is_enum = !strcmp(takes, "a member of its enumeration");
         bool mode = !strcmp(param->name, "perf_mode");
-        buf_printf(out, "%s%s: ", k ? "; " : "    ", param->name);
+        buf_printf(out, "%s%s: ", between, param->name);
+        between = "; ";
         if (is_enum)
             buf_printf(out, "a member of nisa.%s", mode ? "matmul_perf_mode" : param->name);
         else
@@ -319,7 +341,7 @@ void tune_facts_in_use(const struct tune_facts_told *told, const char *source, c
             !has_instruction(&rules, (enum nki_op)op))
             continue;
         buf_printf(out, "nisa.%s\n", row->name);
-        parameters_take(row, out);
+        parameters_take((enum nki_op)op, rules.legacy, out);
         page_print(docs, row->name, rules.legacy ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT, &room,
                    out);
     }
