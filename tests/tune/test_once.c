@@ -2,6 +2,7 @@
 // Plan and kernel in one question: what is asked, what is done with the answer, when it is not.
 #include "tune/scripted.h"
 #include "tune/session/inner.h"
+#include "tune/state/inner.h"
 
 #define WORDS(number)                                                  \
     "=== planner\ntitle: plan " number "\nwhat: change number " number \
@@ -129,6 +130,57 @@ static void what_goes_badly_is_not_gone_on_with(void **unused) {
     scripted_end(&scripted);
 }
 
+static void calls_of(struct tune_state *state, const char *model, int count, bool pass) {
+    for (int i = 0; i < count; i++) {
+        char text[16];
+        int round = state->round++;
+        snprintf(text, sizeof text, "key %d", round);
+        const char *key = tune_keep(state, text);
+        *vec_push(&state->calls) = (struct tune_call){.role = "planner",
+                                                      .model = model,
+                                                      .round = round,
+                                                      .once = true,
+                                                      .mends = -1,
+                                                      .repeats = -1};
+        *vec_push(&state->stock) = (struct tune_stocked){.plan = {.key = key, .source = "k"}};
+        *vec_push(&state->attempts) =
+            (struct tune_attempt){.id = (int)state->attempts.len,
+                                  .round = round,
+                                  .author = model,
+                                  .plan = {.key = key},
+                                  .status = pass ? TUNE_STATUS_KEEP : TUNE_STATUS_FAILED};
+    }
+}
+
+/* What another model did says nothing about the one that is asked now; and two questions go on only
+ * as long as they do better than one. */
+static void each_model_is_measured_by_itself(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    struct buf said = {0};
+    scripted_begin(&scripted, WORDS("one"));
+    struct tune_state *state = scripted.fake.session->state;
+    calls_of(state, "another", 3, false);
+    assert_true(tune_asks_for_both(state));
+    calls_of(state, "script", 3, false);
+    assert_false(tune_asks_for_both(state));
+    tune_asks_print(state, &said);
+    assert_string_equal(said.at, "plan alone: in one question 0 of 3 kernels passed");
+    for (int i = 0; i < 3; i++) { /* after plans that came alone: they fail, too */
+        *vec_push(&state->attempts) = (struct tune_attempt){
+            .author = "script", .plan = {.key = "alone"}, .status = TUNE_STATUS_FAILED};
+    }
+    assert_true(tune_asks_for_both(state));
+    buf_clear(&said);
+    tune_asks_print(state, &said);
+    assert_string_equal(said.at,
+                        "plan with kernel: in one question 0 of 3 kernels passed, in two 0 of 3");
+    state->attempts.at[state->attempts.len - 1].status = TUNE_STATUS_REVERT;
+    assert_false(tune_asks_for_both(state));
+    buf_free(&said);
+    scripted_end(&scripted);
+}
+
 /* The plan that a person edits is another one than that of the kernel. */
 static void an_edited_plan_is_written_anew(void **unused) {
     (void)unused;
@@ -154,6 +206,7 @@ int main(void) {
         cmocka_unit_test(a_kernel_that_cannot_be_read_goes_back),
         cmocka_unit_test(gates_settings_and_models_decide),
         cmocka_unit_test(what_goes_badly_is_not_gone_on_with),
+        cmocka_unit_test(each_model_is_measured_by_itself),
         cmocka_unit_test(an_edited_plan_is_written_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -203,7 +203,10 @@ static void cost_print(const struct views *views, double tokens, struct buf *out
                    show_count(model->most).text);
         return;
     }
-    buf_puts(why, expected.own ? "answers as long as before" : "no answer yet: a guess");
+    if (asking.role == TUNE_ROLE_PLANNER)
+        tune_asks_print(state, why);
+    buf_printf(why, "%s%s", why->len ? "; " : "",
+               expected.own ? "answers as long as before" : "no answer yet: a guess");
     if (expected.cached >= 0.005)
         buf_printf(why, ", %.0f %% read from the cache", expected.cached * 100);
     for (int i = TUNE_BUDGET_TOKENS; i <= TUNE_BUDGET_DOLLARS; i++) {
@@ -225,6 +228,8 @@ static void parts_title(const struct views *views, struct buf *out) {
                tune_role_word(role));
     if (model)
         buf_printf(out, ", %s", model->name);
+    if (role == TUNE_ROLE_PLANNER && (held ? held->once : tune_asks_for_both(views->state)))
+        buf_puts(out, ", plan and kernel");
     int lane = held ? held->lane : views->lane;
     if (lane >= 0 && lanes_any(views))
         buf_printf(out, ", lane %d", lane + 1);

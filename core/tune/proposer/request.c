@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "tune/proposer/request.h"
+#include "tune/sums/sums.h"
 #include "tune/proposer/inner.h"
 
 static void texts_free(struct tune_prompt_messages *texts) {
@@ -278,6 +279,21 @@ static void go_out(struct request *self, struct tune_question *question, bool he
         send_now(self, &endpoint);
 }
 
+/* Says so where a model is asked otherwise than the last time, because of how its kernels did. */
+static void tell_change(const struct request *self, const struct tune_question *question) {
+    const struct tune_state *state = self->reply->work.session->state;
+    struct buf why = {0};
+    size_t i = state->calls.len;
+    while (i > 0 && !(state->calls.at[i - 1].role &&
+                      !strcmp(state->calls.at[i - 1].role, tune_role_word(TUNE_ROLE_PLANNER))))
+        i--;
+    if (self->role == TUNE_ROLE_PLANNER && i > 0 && state->calls.at[i - 1].once != question->once)
+        tune_asks_print(state, &why);
+    if (why.len)
+        tune_reply_log(self->reply, why.at);
+    buf_free(&why);
+}
+
 void tune_request_ask(struct request *self, bool held) {
     self->seen = self->seen || held;
     bool holds = !self->seen && !is_human(self) && tune_reply_holds(self->reply);
@@ -291,6 +307,7 @@ void tune_request_ask(struct request *self, bool held) {
     }
     print_all(self, &whole);
     struct tune_question question = question_of(self, buf_str(&whole), holds);
+    tell_change(self, &question);
     go_out(self, &question, held);
     buf_free(&whole);
 }

@@ -186,5 +186,9 @@ enum tune_role tune_role_next(const struct tune_state *state, int lane) {
     if (state->step == TUNE_STEP_VERIFY && is == TUNE_IS_FAILED && broken &&
         open->repairs < tune_repairs_most(state, open))
         return TUNE_ROLE_FIXER;
+    if (is == TUNE_IS_RUNNING && state->step == TUNE_STEP_SUMMARISE)
+        return TUNE_ROLE_SUMMARISER;
+    if (is == TUNE_IS_RUNNING && state->step == TUNE_STEP_REFLECT)
+        return TUNE_ROLE_REFLECTOR;
     return TUNE_ROLE_PLANNER;
 }

@@ -18,9 +18,12 @@ bool tune_beam_has(const struct tune_state *state, int attempt);
 
 /* once.c: whether the next plan is asked for together with its kernel: as the setting says, never
  * in a wide search; by itself where one model does both, no gate stands between them, and at least
- * half of the last kernels that it wrote in this way passed their checks, or did after one repair
- * turn. */
+ * half of its last kernels that came in this way passed their checks, or did after one repair turn;
+ * or where those that it wrote after a plan did no better. */
 bool tune_asks_for_both(const struct tune_state *state);
+/* What that was decided by, where it was measured: "plan alone: in one question 1 of 3 kernels
+ * passed"; nothing otherwise. */
+void tune_asks_print(const struct tune_state *state, struct buf *out);
 
 #define TUNE_STOCK_SHOWN 8 /* plans of the stock that a question and a list show */
 /* stock.c: whether a plan of state->stock is still to be tried: no attempt carried it out, no lane
