@@ -221,6 +221,8 @@ struct scalar_ops {
 };
 void rows_scalar(struct rows *rows, const struct tile *dst, const struct tile *data,
                  struct scalar_ops ops);
+/* Whether of two tiles that Vector reads at once one is to be in PSUM. */
+bool rows_pairs_by_psum(struct rows *rows);
 void rows_tensor(struct rows *rows, const struct tile *dst, const struct tile *a,
                  const struct tile *b, const char *alu);
 void rows_reciprocal(struct rows *rows, const struct tile *dst, const struct tile *data);

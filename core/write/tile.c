@@ -178,33 +178,40 @@ static bool is_place(const struct tile *tile) {
     return !tile->of && strchr(tile->name, '[');
 }
 
-/* Columns that Scalar puts into PSUM at once, so that Vector reads them beside the other tile as
- * fast as one alone; 0: none are, as there is nothing to gain, or the schedule wants it so. */
-static int64_t columns_by_psum(struct rows *rows, const struct tile *dst, const struct tile *a,
-                               const struct tile *b) {
+bool rows_pairs_by_psum(struct rows *rows) {
     static const int64_t values[] = {0, 1};
-    int64_t width = rows->chunk % (2 * PSUM_COLUMNS) ? PSUM_COLUMNS : 2 * PSUM_COLUMNS;
+    return rows->writer->spec->pairs_wait && !rows->is_nested && !rows->has_steps &&
+           write_choose(rows->writer, rows->roots[rows->root_count - 1], "pairs",
+                        "of two tiles that Vector reads at once: both lie in SBUF (0), Scalar "
+                        "brings one to PSUM (1)",
+                        values, 2);
+}
+
+/* Whether Scalar brings the first of two tiles to PSUM, so that Vector reads both as fast as one.
+ */
+static bool goes_by_psum(struct rows *rows, const struct tile *dst, const struct tile *a,
+                         const struct tile *b) {
     bool narrow = dst->narrow || a->narrow || b->narrow;
     bool places = is_place(dst) || is_place(a) || is_place(b);
-    if (pair_units(rows, a, b) == 1 || narrow || places || rows->is_nested || rows->uneven ||
-        rows->has_steps || rows->chunk % width || strcmp(a->dtype, "float32") ||
-        strcmp(b->dtype, "float32") || strcmp(a->name, b->name) == 0)
-        return 0;
-    return width * write_choose(rows->writer, rows->roots[rows->root_count - 1], "pairs",
-                                "of two tiles that Vector reads at once: both lie in SBUF (0), "
-                                "Scalar brings one to PSUM (1)",
-                                values, 2);
+    return pair_units(rows, a, b) > 1 && !narrow && !places && rows->chunk >= PSUM_COLUMNS &&
+           !strcmp(a->dtype, "float32") && !strcmp(b->dtype, "float32") &&
+           strcmp(a->name, b->name) && rows_pairs_by_psum(rows);
 }
 
 /* dst = (a * by) op b, a by way of PSUM. */
 static void by_psum(struct rows *rows, const struct tile *dst, const struct tile *a, const char *by,
-                    const char *op, const struct tile *b, int64_t width) {
+                    const char *op, const struct tile *b) {
     struct writer *w = rows->writer;
-    const char *to = arena_printf(w->arena, "p + %lld", (long long)width);
-    write_line(w, "for p in range(0, %lld, %lld):", (long long)rows->chunk, (long long)width);
+    bool even = rows->chunk % PSUM_COLUMNS == 0 && !rows->uneven;
+    int64_t width = rows->chunk % (2 * PSUM_COLUMNS) && even ? PSUM_COLUMNS : 2 * PSUM_COLUMNS;
+    const char *wide = even ? arena_printf(w->arena, "%lld", (long long)width) : "wide";
+    const char *to = arena_printf(w->arena, "p + %s", wide);
+    write_line(w, "for p in range(0, %s, %lld):", rows->width, (long long)width);
     w->indent++;
-    write_line(w, "beside = nl.ndarray((%s, %lld), dtype=nl.float32, buffer=nl.psum)", rows->count,
-               (long long)width);
+    if (!even)
+        write_line(w, "wide = min(%lld, %s - p)", (long long)width, rows->width);
+    write_line(w, "beside = nl.ndarray((%s, %s), dtype=nl.float32, buffer=nl.psum)", rows->count,
+               wide);
     write_line(w, "nisa.activation(dst=beside, op=nl.copy, data=%s%s%s)",
                columns_of(rows, a, "p", to), by ? ", scale=" : "", by ? by : "");
     write_line(w, "nisa.tensor_tensor(dst=%s, data1=beside, data2=%s, op=nl.%s)",
@@ -215,9 +222,8 @@ static void by_psum(struct rows *rows, const struct tile *dst, const struct tile
 
 void rows_tensor(struct rows *rows, const struct tile *dst, const struct tile *a,
                  const struct tile *b, const char *alu) {
-    int64_t width = strcmp(alu, "power") ? columns_by_psum(rows, dst, a, b) : 0;
-    if (width) {
-        by_psum(rows, dst, a, NULL, alu, b, width);
+    if (strcmp(alu, "power") && goes_by_psum(rows, dst, a, b)) {
+        by_psum(rows, dst, a, NULL, alu, b);
         return;
     }
     begin(rows, dst);
@@ -230,9 +236,8 @@ void rows_tensor(struct rows *rows, const struct tile *dst, const struct tile *a
 /* dst = (a op0 by) op1 b */
 static void fused(struct rows *rows, const struct tile *dst, const struct tile *a, const char *op0,
                   const char *by, const char *op1, const struct tile *b) {
-    int64_t width = strcmp(op0, "multiply") ? 0 : columns_by_psum(rows, dst, a, b);
-    if (width) {
-        by_psum(rows, dst, a, by, op1, b, width);
+    if (!strcmp(op0, "multiply") && goes_by_psum(rows, dst, a, b)) {
+        by_psum(rows, dst, a, by, op1, b);
         return;
     }
     begin(rows, dst);

@@ -423,7 +423,10 @@ void rows_plan_windows(struct rows *rows) {
         }
 }
 
-/* The tile of what several wide ones have in each column. */
+#define PSUM_BYTES 8192 /* of a partition, half of it */
+
+/* The tile of what several wide ones have in each column. What the next one joins may be in PSUM.
+ */
 static const char *join_tiles(struct rows *rows, int node, const struct windows *windows) {
     struct writer *w = rows->writer;
     const struct graph_node *row = &w->graph->nodes[node];
@@ -431,8 +434,10 @@ static const char *join_tiles(struct rows *rows, int node, const struct windows 
     const char *run = run_of(rows, &windows->lying, tiles[0].more), *sum = name_of(rows, tiles);
     for (int i = 1; i < windows->tile_count; i++) {
         const char *name = arena_printf(w->arena, "rows_h%d", ++rows->helpers);
-        write_line(w, "%s = nl.ndarray((%s), dtype=nl.%s, buffer=nl.sbuf)", name,
-                   sizes_of(rows, &windows->lying, run, ""), row->dtype);
+        bool goes_on = i + 1 < windows->tile_count && !strcmp(row->dtype, "float32") &&
+                       4 * (rows->chunk + tiles[0].more) <= PSUM_BYTES && rows_pairs_by_psum(rows);
+        write_line(w, "%s = nl.ndarray((%s), dtype=nl.%s, buffer=nl.%s)", name,
+                   sizes_of(rows, &windows->lying, run, ""), row->dtype, goes_on ? "psum" : "sbuf");
         write_line(w, "nisa.tensor_tensor(dst=%s, data1=%s, data2=%s, op=nl.%s)", name, sum,
                    name_of(rows, &tiles[i]), row->op->alu);
         rows_busy(rows, (double)windows->lying.step, 0, false);
