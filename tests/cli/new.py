@@ -193,6 +193,13 @@ class New(Writing):
         self.assertIn("reference.py:5: cannot be recorded: the truth", done.stderr)
         self.assertFalse(os.path.exists(self.path("branch")))
 
+    def test_a_loop_over_elements_is_said_with_its_line(self):
+        done = self.new_of("long", inputs_of((4, 4)) + "def forward(x):\n"
+                           "    for _ in range(4100):\n        x = x + 1\n    return x\n")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertRegex(done.stderr, r"reference.py:6: forward takes 4\d\d\d operations on arrays, "
+                         r"4\d\d\d of them here; more than 4000 are not written out")
+
     def test_what_was_not_recorded_is_recorded(self):
         """A hone that was killed meanwhile leaves inputs in the cache, and no graph."""
         text = inputs_of((4, 4)) + "def forward(x):\n    return x + 1\n"

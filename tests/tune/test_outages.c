@@ -276,7 +276,7 @@ static void beam(struct outage *outage, int out_for, struct buf *out) {
     outage->fake.place = (struct fake_place){.loop = outage->fake.loop};
     fake_open(&outage->fake);
     outage->fake.options.fresh = false;
-    struct heard heard = {.goes_out = 7, .out_for = out_for};
+    struct heard heard = {.goes_out = 3, .out_for = out_for};
     listen(outage, &heard);
     start(outage);
     assert_true(out_for ? heard.waits > 0 : heard.waits == 0);

@@ -359,6 +359,47 @@ static bool read_graph(const cJSON *made, struct graph *graph, struct arena *are
     return graph->output_count > 0 && read_arguments(item(made, "arguments"), graph, arena);
 }
 
+static int by_number(const void *a, const void *b) {
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* The line that most operations come from, and how many those are; 0: none is known. */
+static int busiest_line(const cJSON *nodes, int *times) {
+    VEC(int) lines = {0};
+    for (const cJSON *row = nodes->child; row; row = row->next) {
+        const cJSON *line = item(row, "line");
+        if (cJSON_IsNumber(line) && line->valueint > 0)
+            *vec_push(&lines) = line->valueint;
+    }
+    if (lines.len)
+        qsort(lines.at, lines.len, sizeof *lines.at, by_number);
+    int best = 0;
+    *times = 0;
+    for (size_t i = 0, first = 0; i < lines.len; i++) {
+        first = lines.at[i] == lines.at[first] ? first : i;
+        if ((int)(i + 1 - first) > *times) {
+            *times = (int)(i + 1 - first);
+            best = lines.at[i];
+        }
+    }
+    vec_free(&lines);
+    return best;
+}
+
+static void refuse_long(const cJSON *nodes, struct err *err) {
+    int count = cJSON_GetArraySize(nodes), times, line = busiest_line(nodes, &times);
+    if (line)
+        err_set(err, ERR_USAGE,
+                "reference.py:%d: forward takes %d operations on arrays, %d of them here; more "
+                "than %d are not written out: compute with whole arrays instead of a loop",
+                line, count, times, GRAPH_MAX_NODES);
+    else
+        err_set(err, ERR_USAGE,
+                "forward takes %d operations on arrays; more than %d are not written out", count,
+                GRAPH_MAX_NODES);
+}
+
 struct graph *graph_read(struct str json, struct arena *arena, struct err *err) {
     cJSON *meta = cJSON_ParseWithLength(json.at, json.len);
     struct graph *graph = ARENA_NEW(arena, struct graph);
@@ -371,9 +412,7 @@ struct graph *graph_read(struct str json, struct arena *arena, struct err *err) 
     else if (refused)
         err_set(err, ERR_USAGE, "reference.py: cannot be recorded: %.300s", refused);
     else if (cJSON_GetArraySize(item(made, "nodes")) > GRAPH_MAX_NODES)
-        err_set(err, ERR_USAGE,
-                "forward takes %d operations on arrays; more than %d are not written out",
-                cJSON_GetArraySize(item(made, "nodes")), GRAPH_MAX_NODES);
+        refuse_long(item(made, "nodes"), err);
     else if (!read_graph(made, graph, arena))
         err_set(err, ERR_ENVIRONMENT, "what was recorded of the reference cannot be read");
     else
