@@ -197,8 +197,8 @@ class New(Writing):
         done = self.new_of("long", inputs_of((4, 4)) + "def forward(x):\n"
                            "    for _ in range(4100):\n        x = x + 1\n    return x\n")
         self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertRegex(done.stderr, r"reference.py:6: forward takes 4\d\d\d operations on arrays, "
-                         r"4\d\d\d of them here; more than 4000 are not written out")
+        self.assertRegex(done.stderr, r"reference.py:6: forward takes 4\d\d\d operations on "
+                         r"arrays, 4\d\d\d of them here; more than 4000 are not written out")
 
     def test_what_was_not_recorded_is_recorded(self):
         """A hone that was killed meanwhile leaves inputs in the cache, and no graph."""

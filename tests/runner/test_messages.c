@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -126,7 +127,7 @@ static size_t each_name(const char *file, const char *begin, bool (*fn)(struct s
     for (const char *at = text; (at = strstr(at, begin)) != NULL; count++) {
         size_t len = 0;
         at++;
-        while (at[len] && strchr("abcdefghijklmnopqrstuvwxyz_.0123456789", at[len]))
+        while (at[len] && (isalnum((unsigned char)at[len]) || strchr("_.", at[len])))
             len++;
         if (!fn((struct str){at, len}))
             fail_msg("%s: nothing is known about %.*s", file, (int)len, at);
