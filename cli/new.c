@@ -160,8 +160,10 @@ static void list_choices(const struct written *written) {
         cli_say(stdout, "%-32s %lld of", choice->key, (long long)choice->value);
         for (int k = 0; k < choice->count; k++)
             printf(" %lld", (long long)choice->values[k]);
-        cli_say(stdout, ": %s (line %d of the reference)%s%s\n", choice->title, choice->line,
-                *choice->note ? "; " : "", choice->note);
+        cli_say(stdout, ": %s", choice->title);
+        if (choice->line) /* inputs come from none */
+            printf(" (line %d of the reference)", choice->line);
+        cli_say(stdout, "%s%s\n", *choice->note ? "; " : "", choice->note);
     }
 }
 

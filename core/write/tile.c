@@ -187,8 +187,7 @@ bool rows_pairs_by_psum(struct rows *rows) {
                         values, 2);
 }
 
-/* Whether Scalar brings the first of two tiles to PSUM, so that Vector reads both as fast as one.
- */
+/* Whether Scalar brings the first of two tiles to PSUM, so that Vector need not read in turns. */
 static bool goes_by_psum(struct rows *rows, const struct tile *dst, const struct tile *a,
                          const struct tile *b) {
     bool narrow = dst->narrow || a->narrow || b->narrow;

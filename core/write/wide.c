@@ -425,8 +425,7 @@ void rows_plan_windows(struct rows *rows) {
 
 #define PSUM_BYTES 8192 /* of a partition, half of it */
 
-/* The tile of what several wide ones have in each column. What the next one joins may be in PSUM.
- */
+/* The tile of what several wide ones have in each column. One that others join may be in PSUM. */
 static const char *join_tiles(struct rows *rows, int node, const struct windows *windows) {
     struct writer *w = rows->writer;
     const struct graph_node *row = &w->graph->nodes[node];

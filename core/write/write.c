@@ -645,8 +645,6 @@ static bool has_empty(const struct graph *graph) {
     return false;
 }
 
-/* Once, from the parameters on. False where there is no kernel; again is set where all has to be
- * written once more. */
 /* A name of the kernel's own that is an argument's, too, would hide the argument. */
 static void find_shadowed(struct writer *writer) {
     for (size_t i = 0; i < writer->buffers.len; i++) {
@@ -676,6 +674,8 @@ static char *take_text(struct writer *writer) {
     return older;
 }
 
+/* Once, from the parameters on. False where there is no kernel; again is set where all has to be
+ * written once more. */
 static bool write_once(struct writer *writer, const struct graph *graph, struct err *err) {
     writer->written = mem_alloc(1, sizeof *writer->written);
     writer->graph = write_late(writer, write_short(writer, graph));

@@ -144,7 +144,6 @@ static bool is_explained(struct str name) {
     return is;
 }
 
-/* Every name of the language that kernels may call, and every code that hone gives findings. */
 /* Those that users post; no list of the documentation has them. */
 static void internal_codes_of_the_compiler_are_explained(void **state) {
     (void)state;
@@ -163,6 +162,7 @@ static void internal_codes_of_the_compiler_are_explained(void **state) {
     assert_true(explained(STR("[INTERNAL_ERROR] [NCC_ISMP902] Simplifier error"), "islpy"));
 }
 
+/* Every name of the language that kernels may call, and every code that hone gives findings. */
 static void names_and_codes_of_the_language_are_explained(void **state) {
     static const char *const sources[] = {
         "core/nki/api/api_args.c",    "core/nki/api/api_assign.c", "core/nki/api/api_create.c",

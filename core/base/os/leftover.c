@@ -74,8 +74,7 @@ void os_sweep_scratch(void) {
     sweep(temporary && temporary[0] == '/' ? temporary : "/tmp", is_scratch);
 }
 
-/* ---------------------------------------------------------------- in folders of a person's choice
- */
+/* ------------------------------------------------------------ in folders of a person's choice */
 
 /* A note is a file in the user's state folder with the path in it. Its process holds it locked, so
  * that it is known to run even where its number means nothing, as in another container. */

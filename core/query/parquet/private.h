@@ -13,8 +13,7 @@
 #define MOST_COLUMNS 2000
 #define MOST_LEVELS 32 /* structs and lists around a value */
 
-/* ---- thrift.c: Thrift's compact protocol, in which a file's headers are -----------------------
- */
+/* ---- thrift.c: Thrift's compact protocol, in which a file's headers are ---------------------- */
 
 struct thrift {
     const uint8_t *at, *end;
@@ -51,8 +50,7 @@ size_t thrift_list(struct thrift *thrift, const struct thrift_field *field,
                    enum thrift_type *element);
 uint64_t thrift_varint(struct thrift *thrift);
 
-/* ---- footer.c: what a file says of itself -----------------------------------------------------
- */
+/* ---- footer.c: what a file says of itself ---------------------------------------------------- */
 
 enum physical { BOOLEAN, INT32, INT64, INT96, FLOAT, DOUBLE, BYTE_ARRAY, FIXED, PHYSICALS };
 /* What a column's numbers mean beyond their physical type. */
@@ -86,15 +84,13 @@ bool footer_read(struct parquet *parquet, struct err *err) CC_MUST_USE;
 bool parquet_bytes(struct parquet *parquet, int64_t offset, void *to, size_t size,
                    struct err *err) CC_MUST_USE;
 
-/* ---- codec.c: compressions --------------------------------------------------------------------
- */
+/* ---- codec.c: compressions ------------------------------------------------------------------- */
 
 /* Decompresses `from` into exactly `size` bytes at `to`. */
 bool codec_expand(int64_t codec, struct str from, uint8_t *to, size_t size,
                   struct err *err) CC_MUST_USE;
 
-/* ---- bits.c: runs of small integers, and differences ------------------------------------------
- */
+/* ---- bits.c: runs of small integers, and differences ----------------------------------------- */
 
 struct bytes {
     const uint8_t *at, *end;
@@ -104,8 +100,7 @@ bool bits_runs(struct bytes *from, int width, uint32_t *to, size_t count) CC_MUS
 /* DELTA_BINARY_PACKED; puts at most `most` at `to`, and their number at *count. */
 bool bits_deltas(struct bytes *from, int64_t *to, size_t most, size_t *count) CC_MUST_USE;
 
-/* ---- values.c: a page's values ----------------------------------------------------------------
- */
+/* ---- values.c: a page's values --------------------------------------------------------------- */
 
 enum encoding {
     PLAIN = 0,
@@ -126,8 +121,7 @@ bool values_decode(const struct leaf *leaf, enum encoding encoding, struct bytes
                    const struct dictionary *dictionary, struct parquet_value *to, size_t count,
                    struct arena *arena, struct err *err) CC_MUST_USE;
 
-/* ---- pages.c: a column of a row group, row by row ---------------------------------------------
- */
+/* ---- pages.c: a column of a row group, row by row -------------------------------------------- */
 
 struct page {
     uint8_t *bytes; /* as they are decompressed */
