@@ -54,10 +54,12 @@ void mcp_tool_memory(struct mcp_call *call) {
     cJSON *object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "attempt", attempt->id);
     cJSON *metrics = cJSON_AddObjectToObject(object, "metrics");
-    for (size_t i = 0; i < attempt->metrics.len; i++)
+    for (size_t i = 0; i < attempt->metrics.len; i++) {
+        struct tune_metric metric = tune_metric_at(attempt, i);
         for (size_t k = 0; k < COUNT_OF(parts); k++)
-            if (str_starts(str_of(attempt->metrics.at[i].name), parts[k]))
-                mcp_put_number(metrics, attempt->metrics.at[i].name, attempt->metrics.at[i].value);
+            if (str_starts(str_of(metric.name), parts[k]))
+                mcp_put_number(metrics, metric.name, metric.value);
+    }
     mcp_call_done(call, object, NULL);
 }
 
@@ -115,12 +117,12 @@ void mcp_diff_print(struct buf *out, const char *a, const char *b) {
 static void metrics_put(cJSON *object, const struct tune_attempt *a, const struct tune_attempt *b) {
     cJSON *metrics = cJSON_AddObjectToObject(object, "metrics");
     for (size_t i = 0; i < a->metrics.len; i++) {
-        const char *name = a->metrics.at[i].name;
-        double from = a->metrics.at[i].value, to = tune_attempt_metric(b, name);
-        if (isnan(to) || !(fabs(to - from) > 1e-9 * fabs(from)))
+        struct tune_metric from = tune_metric_at(a, i);
+        double to = tune_attempt_metric(b, from.name);
+        if (isnan(to) || !(fabs(to - from.value) > 1e-9 * fabs(from.value)))
             continue;
-        cJSON *row = cJSON_AddObjectToObject(metrics, name);
-        mcp_put_number(row, "a", from);
+        cJSON *row = cJSON_AddObjectToObject(metrics, from.name);
+        mcp_put_number(row, "a", from.value);
         mcp_put_number(row, "b", to);
     }
 }

@@ -110,13 +110,13 @@ static int by_cost(const void *a, const void *b) {
     return x->line - y->line;
 }
 
-static void lines_put(cJSON *object, const char *source, const struct tune_attempt *attempt,
+static void lines_put(cJSON *object, const char *source, const struct tune_lines *lines,
                       size_t most) {
     cJSON *rows = cJSON_AddArrayToObject(object, "lines");
-    size_t count = attempt->lines.len;
+    size_t count = lines->len;
     const struct tune_line_cost **all = mem_alloc(count + 1, sizeof *all);
     for (size_t i = 0; i < count; i++)
-        all[i] = &attempt->lines.at[i];
+        all[i] = &lines->at[i];
     qsort(all, count, sizeof *all, by_cost);
     for (size_t i = 0; i < MIN_OF(count, most); i++) {
         struct buf text = {0};
@@ -137,7 +137,8 @@ static void lines_put(cJSON *object, const char *source, const struct tune_attem
 void mcp_put_profile(cJSON *object, const struct tune_state *state,
                      const struct tune_attempt *attempt, size_t most) {
     char *source = tune_source_copy(state, attempt);
-    lines_put(object, source, attempt, most);
+    struct tune_lines lines = tune_lines(state, attempt);
+    lines_put(object, source, &lines, most);
     free(source);
     cJSON *bounds = cJSON_AddArrayToObject(object, "bounds");
     for (size_t i = 0; i < attempt->bounds.len; i++) {
@@ -148,8 +149,10 @@ void mcp_put_profile(cJSON *object, const struct tune_state *state,
         cJSON_AddItemToArray(bounds, row);
     }
     cJSON *metrics = cJSON_AddObjectToObject(object, "metrics");
-    for (size_t i = 0; i < attempt->metrics.len; i++)
-        mcp_put_number(metrics, attempt->metrics.at[i].name, attempt->metrics.at[i].value);
+    for (size_t i = 0; i < attempt->metrics.len; i++) {
+        struct tune_metric metric = tune_metric_at(attempt, i);
+        mcp_put_number(metrics, metric.name, metric.value);
+    }
 }
 
 /* -------------------------------------------------------------------- what was handed in */

@@ -121,7 +121,7 @@ static void equal_texts_are_kept_once(void **unused) {
     const struct tune_attempt *other = tune_state_attempt(state, 120);
     assert_true(one->metrics.len > 10);
     for (size_t i = 0; i < one->metrics.len; i++)
-        assert_ptr_equal(one->metrics.at[i].name, other->metrics.at[i].name);
+        assert_ptr_equal(one->metrics.names[i].name, other->metrics.names[i].name);
     assert_string_not_equal(tune_source(state, one), tune_source(state, other));
     tune_session_close(session);
     loop_free(loop);

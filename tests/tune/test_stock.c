@@ -119,7 +119,7 @@ static char *asked(const struct tune_state *state, bool *closed) {
 }
 
 static void cost_is(struct tune_attempt *attempt, int line, double us) {
-    *vec_push(&attempt->lines) =
+    *vec_push(&attempt->lines_kept) =
         (struct tune_line_cost){.line = line, .us = us, .share = us / 100, .busy_us = us};
 }
 

@@ -69,7 +69,7 @@ static bool has_row(const struct tune_attempt *a, const struct tune_attempt *b, 
 #define OF_SHAPE "latency_us."
 static const char *next_shape(const struct tune_attempt *attempt, size_t *at) {
     while (attempt && *at < attempt->metrics.len) {
-        const char *name = attempt->metrics.at[(*at)++].name;
+        const char *name = attempt->metrics.names[(*at)++].name;
         if (str_starts(str_of(name), OF_SHAPE))
             return name;
     }
@@ -298,9 +298,9 @@ static int by_share(const void *a, const void *b) {
 #define TEXT_AT 34   /* behind number, share and time on the critical path, engine */
 #define BUSY_COLS 15 /* for how long the engine is busy with it, where that is known */
 
-static bool knows_busy(const struct tune_attempt *attempt) {
-    for (size_t i = 0; i < attempt->lines.len; i++)
-        if (attempt->lines.at[i].busy_us > 0)
+static bool knows_busy(const struct tune_lines *lines) {
+    for (size_t i = 0; i < lines->len; i++)
+        if (lines->at[i].busy_us > 0)
             return true;
     return false;
 }
@@ -308,16 +308,17 @@ static bool knows_busy(const struct tune_attempt *attempt) {
 static void draw_hot(struct views *views, struct tui_area area,
                      const struct tune_attempt *attempt) {
     const struct tune_line_cost *hot[MAX_HOT];
+    struct tune_lines lines = tune_lines(views->state, attempt);
     size_t count = 0;
-    for (size_t i = 0; i < attempt->lines.len && count < MAX_HOT; i++)
-        hot[count++] = &attempt->lines.at[i];
+    for (size_t i = 0; i < lines.len && count < MAX_HOT; i++)
+        hot[count++] = &lines.at[i];
     qsort(hot, count, sizeof *hot, by_share);
     struct profile *profile = profile_of(views);
     struct tui_list *list = &profile->list;
     tui_list_fit(list, (int)count, area.rows);
     source_set(&profile->source, tune_source(views->state, attempt));
     profile->hot.len = 0;
-    int text_at = TEXT_AT + (knows_busy(attempt) ? BUSY_COLS : 0);
+    int text_at = TEXT_AT + (knows_busy(&lines) ? BUSY_COLS : 0);
     for (size_t i = 0; i < count; i++)
         *vec_push(&profile->hot) = hot[i]->line;
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {

@@ -10,10 +10,16 @@
 #define COST_COLS 5 /* behind a line: " 89% " */
 #define SAID_ROWS 4 /* rows about the line under the cursor, at most */
 
-static const struct tune_line_cost *cost_of(const struct tune_attempt *attempt, int line) {
-    for (size_t i = 0; attempt && i < attempt->lines.len; i++)
-        if (attempt->lines.at[i].line == line)
-            return &attempt->lines.at[i];
+static struct tune_lines costs_of(const struct views *views, const struct tune_attempt *attempt) {
+    return attempt ? tune_lines(views->state, attempt) : (struct tune_lines){NULL, 0};
+}
+
+static const struct tune_line_cost *cost_of(const struct views *views,
+                                            const struct tune_attempt *attempt, int line) {
+    struct tune_lines lines = costs_of(views, attempt);
+    for (size_t i = 0; i < lines.len; i++)
+        if (lines.at[i].line == line)
+            return &lines.at[i];
     return NULL;
 }
 
@@ -72,7 +78,7 @@ static int shift_of(const struct views *views, struct tui_area area,
     int least = -1, first = shown->list->top + 1, most = 0;
     for (int line = first; line < first + area.rows; line++) {
         struct str text = source_line(shown->source, line);
-        int indent = source_indent(text), right = cost_cols(cost_of(shown->attempt, line));
+        int indent = source_indent(text), right = cost_cols(cost_of(views, shown->attempt, line));
         if (indent < 0)
             continue;
         least = least < 0 ? indent : MIN_OF(least, indent);
@@ -100,7 +106,7 @@ static void draw_row(struct views *views, struct tui_area area, int row,
         tui_say(tui_ink(area, diag->severity == DIAG_ERROR ? TUI_BAD : TUI_WARN), row, 2, "!");
     else if (aimed)
         tui_say(tui_ink(area, TUI_ACTIVE), row, 2, "%s", line == plan->first_line ? "▸" : "│");
-    int right = cost_cols(cost_of(attempt, line));
+    int right = cost_cols(cost_of(views, attempt, line));
     struct tui_area rest =
         tui_area_part(area, (struct tui_rect){row, GUTTER, 1, area.cols - GUTTER - right});
     source_draw_line(rest, 0, shift, text, source->quote.at[line - 1]);
@@ -112,14 +118,15 @@ static void kernel_draw(struct views *views, struct tui_area area,
                         const struct kernel_shown *shown) {
     const struct tune_attempt *attempt = shown->attempt;
     struct tui_list *list = shown->list;
+    struct tune_lines lines = costs_of(views, attempt);
     double most = 0;
-    for (size_t i = 0; attempt && i < attempt->lines.len; i++)
-        most = fmax(most, attempt->lines.at[i].share);
+    for (size_t i = 0; i < lines.len; i++)
+        most = fmax(most, lines.at[i].share);
     tui_list_fit(list, (int)shown->source->lines.len, area.rows);
     int shift = shift_of(views, area, shown);
     for (int row = 0; row < area.rows && list->top + row < list->count; row++) {
         draw_row(views, area, row, shown, shift);
-        draw_cost(area, row, cost_of(attempt, list->top + row + 1), most);
+        draw_cost(area, row, cost_of(views, attempt, list->top + row + 1), most);
         if (list->top + row == list->cursor && shown->cursor)
             tui_lay_paper(area, (struct tui_rect){row, 3, 1, area.cols - 3}, TUI_PAPER_CURSOR);
     }
@@ -132,10 +139,11 @@ static int line_of_interest(const struct views *views, const struct tune_attempt
     const struct tune_state *state = views->state;
     int line = 1;
     double most = 0;
-    for (size_t i = 0; attempt && i < attempt->lines.len; i++)
-        if (attempt->lines.at[i].share > most) {
-            most = attempt->lines.at[i].share;
-            line = attempt->lines.at[i].line;
+    struct tune_lines lines = costs_of(views, attempt);
+    for (size_t i = 0; i < lines.len; i++)
+        if (lines.at[i].share > most) {
+            most = lines.at[i].share;
+            line = lines.at[i].line;
         }
     const struct tune_plan *plan = tune_lane_plan(state, views->lane);
     int parent = tune_lane_of(state, views->lane)->candidate.exists
@@ -198,7 +206,7 @@ void kernel_show(struct views *views, int attempt, int line) {
 /* What is said about the line under the cursor: what it costs, what was found there. */
 static void describe_line(struct views *views, const struct tune_attempt *attempt, int line,
                           struct buf *out) {
-    const struct tune_line_cost *cost = cost_of(attempt, line);
+    const struct tune_line_cost *cost = cost_of(views, attempt, line);
     const struct tune_diagnostic *diag =
         diagnostic_of(views->state, attempt ? attempt->id : -1, line);
     buf_printf(out, "line %d   ", line);

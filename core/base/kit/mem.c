@@ -21,7 +21,7 @@
 #define ARENA_LEAST_AHEAD (16u << 10)
 #define ARENA_MOST_AHEAD (256u << 10)
 #define PAGE ((uintptr_t)4096)
-#define ARENA_LARGE_PAGES (4u << 20) /* blocks from that size on have large pages */
+#define LARGE_PAGES (4u << 20) /* what has that size or more has large pages */
 
 static CC_NORETURN void out_of_memory(void) {
     static const char text[] = "hone: out of memory\n";
@@ -34,10 +34,25 @@ void mem_bug(const char *file, int line, const char *what) {
     abort();
 }
 
+/* A hint: one fault for 2 MB instead of one for 4 kB. Under a hypervisor that shadows page tables
+ * even pages that were asked for ahead cost some microseconds at their first use. Whole pages at
+ * both ends: a mapping of which a page is another kind cannot be moved when it grows (EFAULT). */
+static void pages_large(void *memory, size_t bytes) {
+#ifdef __linux__
+    uintptr_t from = (uintptr_t)memory & ~(PAGE - 1);
+    uintptr_t to = ((uintptr_t)memory + bytes + PAGE - 1) & ~(PAGE - 1);
+    if (bytes >= LARGE_PAGES)
+        (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
 void *mem_alloc(size_t count, size_t size) {
     void *memory = calloc(count ? count : 1, size ? size : 1);
     if (!memory)
         out_of_memory();
+    pages_large(memory, count * size);
     return memory;
 }
 
@@ -48,6 +63,7 @@ void *mem_resize(void *old, size_t count, size_t size) {
     void *memory = realloc(old, bytes ? bytes : 1);
     if (!memory)
         out_of_memory();
+    pages_large(memory, bytes);
     return memory;
 }
 
@@ -86,19 +102,6 @@ struct arena {
     arena_grown_fn *grown; /* called when the arena grows; may be NULL */
     void *data;
 };
-
-/* A hint: one fault for 2 MB instead of one for 4 kB. Under a hypervisor that shadows page tables
- * even pages that were asked for ahead cost some microseconds at their first use. */
-static void pages_large(const void *memory, size_t bytes) {
-#ifdef __linux__
-    uintptr_t from = ((uintptr_t)memory + PAGE - 1) & ~(PAGE - 1);
-    uintptr_t to = ((uintptr_t)memory + bytes) & ~(PAGE - 1);
-    if (bytes >= ARENA_LARGE_PAGES)
-        (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
-#else
-    (void)memory, (void)bytes;
-#endif
-}
 
 static struct block *block_new(struct block *previous, size_t size) {
     size_t bytes;

@@ -103,7 +103,8 @@ static void apply_diagnostic(struct tune_state *state, const struct tune_event *
 
 static void apply_note(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     (void)wall_ms;
-    struct tune_event kept = *event;
+    struct tune_event kept;
+    tune_event_copy(&kept, event);
     tune_event_keep(&kept, state->own->texts);
     struct tune_note note = kept.note;
     if (note.round == TUNE_EVENT_NO_INT)
@@ -145,7 +146,8 @@ static void experience_merge(struct tune_state *state, size_t index,
 
 static void apply_experience(struct tune_state *state, const struct tune_event *event,
                              int64_t wall_ms) {
-    struct tune_event kept = *event;
+    struct tune_event kept;
+    tune_event_copy(&kept, event);
     tune_event_keep(&kept, state->own->texts);
     struct tune_experience item = kept.experience;
     if (!item.recorded_ms)
@@ -284,16 +286,16 @@ static apply_fn *const events[TUNE_EVENTS] = {
     [TUNE_EVENT_ACT] = apply_act,
 };
 
-static void apply(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
-    struct tune_event said[TUNE_FORM_MOST];
-    size_t count = tune_form_read(state, event, said);
+static void apply(struct tune_state *state, struct tune_event *event, int64_t wall_ms) {
+    struct tune_said said;
+    size_t count = tune_form_read(state, event, &said);
     for (size_t i = 0; i < count; i++)
-        if (events[said[i].is])
-            events[said[i].is](state, &said[i], wall_ms);
+        if (events[said.at[i]->is])
+            events[said.at[i]->is](state, said.at[i], wall_ms);
 }
 
 void tune_state_apply_read(struct tune_state *state, int64_t seq, int64_t wall_ms,
-                           const struct tune_event_said *said) {
+                           struct tune_event_said *said) {
     state->seq = seq;
     tune_budget_clock(state, said->event.is, wall_ms);
     if (said->event.is == TUNE_EVENT_DECIDED || said->event.is == TUNE_EVENT_ACT)
@@ -304,8 +306,8 @@ void tune_state_apply_read(struct tune_state *state, int64_t seq, int64_t wall_m
 
 void tune_state_apply(struct tune_state *state, int64_t seq, int64_t wall_ms, const char *type,
                       const char *payload) {
-    struct tune_event_said said;
-    tune_event_hear(state->own->scratch, type, payload, &said);
-    tune_state_apply_read(state, seq, wall_ms, &said);
+    struct tune_event_said *said =
+        tune_event_hear(state->own->scratch, type, payload, state->own->leaves);
+    tune_state_apply_read(state, seq, wall_ms, said);
     arena_reset(state->own->scratch);
 }

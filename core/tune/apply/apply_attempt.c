@@ -10,7 +10,8 @@
 
 static void attempt_clear(struct tune_attempt *attempt) {
     attempt->samples.len = attempt->parent_samples.len = attempt->seeds.len = 0;
-    attempt->metrics.len = attempt->lines.len = attempt->bounds.len = 0;
+    attempt->metrics.len = attempt->lines_kept.len = attempt->bounds.len = 0;
+    attempt->lines_seq = 0;
     attempt->verdict = (struct tune_verdict){0};
     attempt->latency_us = attempt->floor_us = attempt->speedup = attempt->vs_parent = NAN;
     attempt->floor_split_us = attempt->floor_any_us = NAN;

@@ -28,41 +28,59 @@ static double median_of(const double *values, size_t count) {
      lines_set((state), (attempt), (from)->lines.at, (from)->lines.count),       \
      bounds_set((state), (attempt), (from)->bounds.at, (from)->bounds.count))
 
-static bool is_named(const struct tune_metric *row, const struct tune_metric *like) {
-    return row->unit && like->unit && !strcmp(row->name, like->name) &&
-           !strcmp(row->unit, like->unit);
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && !strcmp(a, b));
 }
 
-/* Attempts mostly have the names of the one before, in the same order: these are kept already. */
+/* Whether these are the names of the list, in its order. */
+static bool names_are(const struct tune_metrics *list, const struct tune_metric *rows,
+                      size_t count) {
+    bool same = list->len == count;
+    for (size_t i = 0; i < count && same; i++)
+        same = same_text(rows[i].name, list->names[i].name) &&
+               same_text(rows[i].unit, list->names[i].unit);
+    return same;
+}
+
+static size_t named_count(const struct tune_metric *rows, size_t count) {
+    size_t named = 0;
+    for (size_t i = 0; i < count; i++)
+        named += rows[i].name != NULL;
+    return named;
+}
+
+static const struct tune_metric_name *names_make(struct tune_state *state,
+                                                 const struct tune_metric *rows, size_t count) {
+    size_t len = 0;
+    struct tune_metric_name *names =
+        ARENA_ARRAY(state->arena, struct tune_metric_name, named_count(rows, count));
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].name)
+            names[len++] = (struct tune_metric_name){tune_keep(state, rows[i].name),
+                                                     tune_keep(state, rows[i].unit)};
+    return names;
+}
+
+/* Attempts mostly have the names of the one before, in the same order: these are there already. */
 static void metrics_set(struct tune_state *state, struct tune_attempt *attempt,
                         const struct tune_metric *rows, size_t count) {
     const struct tune_attempt *last = tune_state_attempt(state, attempt->id - 1);
-    attempt->metrics.len = 0;
-    vec_reserve(&attempt->metrics, count);
-    for (size_t i = 0; i < count; i++) {
-        if (!rows[i].name)
-            continue;
-        size_t at = attempt->metrics.len;
-        const struct tune_metric *like =
-            last && at < last->metrics.len ? &last->metrics.at[at] : NULL;
-        struct tune_metric *row = vec_push(&attempt->metrics);
-        *row = rows[i];
-        if (like && is_named(row, like))
-            *row = (struct tune_metric){like->name, like->unit, row->value};
-        else
-            tune_part_keep(TUNE_PART_METRIC, row, state->own->texts);
-    }
+    size_t named = named_count(rows, count), len = 0;
+    bool alike = last && names_are(&last->metrics, rows, count);
+    struct tune_metrics metrics = {alike ? last->metrics.names : names_make(state, rows, count),
+                                   ARENA_ARRAY(state->arena, double, named), named};
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].name)
+            metrics.values[len++] = rows[i].value;
+    attempt->metrics = metrics;
 }
 
 static void lines_set(struct tune_state *state, struct tune_attempt *attempt,
                       const struct tune_line_cost *rows, size_t count) {
-    attempt->lines.len = 0;
-    vec_reserve(&attempt->lines, count);
-    for (size_t i = 0; i < count; i++) {
-        struct tune_line_cost *row = vec_push(&attempt->lines);
-        *row = rows[i];
-        tune_part_keep(TUNE_PART_LINE, row, state->own->texts);
-    }
+    attempt->lines_kept.len = 0;
+    attempt->lines_seq = state->own->leaves ? state->seq : 0;
+    if (!state->own->leaves)
+        tune_lines_keep(state, attempt, &(struct tune_lines){rows, count});
 }
 
 static void bounds_set(struct tune_state *state, struct tune_attempt *attempt,

@@ -83,16 +83,19 @@ static void closed_fill(struct tune_context *context, const struct tune_state *s
                    !state->rejections.at[i].by_loop);
 }
 
-static void profile_fill(struct tune_context *context, const struct tune_attempt *attempt) {
-    for (size_t i = 0; i < attempt->lines.len; i++) {
-        struct tune_line_cost line = attempt->lines.at[i];
+static void profile_fill(struct tune_context *context, const struct tune_state *state,
+                         const struct tune_attempt *attempt) {
+    struct tune_lines lines = tune_lines(state, attempt);
+    for (size_t i = 0; i < lines.len; i++) {
+        struct tune_line_cost line = lines.at[i];
         line.engine = keep(context, line.engine);
         *vec_push(&context->lines) = line;
     }
-    for (size_t i = 0; i < attempt->metrics.len; i++)
+    for (size_t i = 0; i < attempt->metrics.len; i++) {
+        struct tune_metric metric = tune_metric_at(attempt, i);
         *vec_push(&context->metrics) = (struct tune_metric){
-            keep(context, attempt->metrics.at[i].name), keep(context, attempt->metrics.at[i].unit),
-            attempt->metrics.at[i].value};
+            keep(context, metric.name), keep(context, metric.unit), metric.value};
+    }
     for (size_t i = 0; i < attempt->bounds.len; i++)
         *vec_push(&context->bounds) =
             (struct tune_bound){keep(context, attempt->bounds.at[i].name),
@@ -349,7 +352,7 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
         context->floor_us = tune_floor_in(from, tune_precision_allowed(state));
         context->bound_by = keep(context, from->bound_by);
         context->limited_by = limited_keep(context, from);
-        profile_fill(context, from);
+        profile_fill(context, state, from);
         tune_profile_section(context, "profile", from);
         tune_lines_section(context, state, from);
         tune_causes_section(context, state, from);

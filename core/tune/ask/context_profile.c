@@ -70,12 +70,12 @@ static bool is_peak(const char *name) {
 
 static void metrics_print(struct buf *out, const struct tune_attempt *attempt) {
     for (size_t i = 0; i < attempt->metrics.len; i++) {
-        const struct tune_metric *metric = &attempt->metrics.at[i];
-        bool peak = is_peak(metric->name);
-        if (!(metric->value != 0) || is_left_out(metric->name))
+        struct tune_metric metric = tune_metric_at(attempt, i);
+        bool peak = is_peak(metric.name);
+        if (!(metric.value != 0) || is_left_out(metric.name))
             continue;
-        buf_printf(out, "%s: ", metric->name);
-        value_print(out, peak ? metric->value / NKI_PARTITIONS : metric->value, metric->unit);
+        buf_printf(out, "%s: ", metric.name);
+        value_print(out, peak ? metric.value / NKI_PARTITIONS : metric.value, metric.unit);
         buf_puts(out, peak ? " in each partition\n" : "\n");
     }
 }
@@ -83,19 +83,19 @@ static void metrics_print(struct buf *out, const struct tune_attempt *attempt) {
 void tune_metrics_moved_print(struct buf *out, const struct tune_attempt *from,
                               const struct tune_attempt *to) {
     for (size_t i = 0; i < to->metrics.len; i++) {
-        const struct tune_metric *metric = &to->metrics.at[i];
-        double before = tune_attempt_metric(from, metric->name);
-        bool peak = is_peak(metric->name);
+        struct tune_metric metric = tune_metric_at(to, i);
+        double before = tune_attempt_metric(from, metric.name);
+        bool peak = is_peak(metric.name);
         double part = peak ? NKI_PARTITIONS : 1;
-        if (isnan(before) || before == metric->value || is_left_out(metric->name))
+        if (isnan(before) || before == metric.value || is_left_out(metric.name))
             continue;
-        buf_printf(out, "%s: ", metric->name);
-        value_print(out, before / part, metric->unit);
+        buf_printf(out, "%s: ", metric.name);
+        value_print(out, before / part, metric.unit);
         buf_puts(out, " -> ");
-        value_print(out, metric->value / part, metric->unit);
+        value_print(out, metric.value / part, metric.unit);
         buf_puts(out, peak ? " in each partition" : "");
         if (before != 0)
-            buf_printf(out, " (%+.1f %%)", (metric->value / before - 1) * 100);
+            buf_printf(out, " (%+.1f %%)", (metric.value / before - 1) * 100);
         buf_putc(out, '\n');
     }
 }
@@ -207,9 +207,9 @@ static int by_share(const void *a, const void *b) {
 void tune_lines_section(struct tune_context *context, const struct tune_state *state,
                         const struct tune_attempt *attempt) {
     struct buf out = {0};
-    size_t count = attempt->lines.len;
-    struct tune_line_cost *sorted =
-        arena_dup(context->arena, attempt->lines.at, count * sizeof *sorted);
+    struct tune_lines lines = tune_lines(state, attempt);
+    size_t count = lines.len;
+    struct tune_line_cost *sorted = arena_dup(context->arena, lines.at, count * sizeof *sorted);
     if (count)
         qsort(sorted, count, sizeof *sorted, by_share);
     for (size_t i = 0; i < count && i < LINES_MOST && sorted[i].share > 0; i++) {

@@ -17,11 +17,17 @@ struct moved {
 };
 typedef VEC(struct moved) moved_list;
 
-static double cost_of(const struct tune_attempt *attempt, int first, int count, double *busy_us) {
+/* What lines cost before and now. */
+struct costs {
+    struct tune_lines was, is;
+    double least_us;
+};
+
+static double cost_of(const struct tune_lines *lines, int first, int count, double *busy_us) {
     double us = 0;
     *busy_us = 0;
-    for (size_t i = 0; i < attempt->lines.len; i++) {
-        const struct tune_line_cost *cost = &attempt->lines.at[i];
+    for (size_t i = 0; i < lines->len; i++) {
+        const struct tune_line_cost *cost = &lines->at[i];
         if (cost->line < first || cost->line >= first + count || !isfinite(cost->us))
             continue;
         us += cost->us;
@@ -30,20 +36,18 @@ static double cost_of(const struct tune_attempt *attempt, int first, int count, 
     return us;
 }
 
-static void add(moved_list *list, const struct tune_attempt *parent,
-                const struct tune_attempt *attempt, struct moved row) {
+static void add(moved_list *list, const struct costs *costs, struct moved row) {
     double was_busy_us;
-    row.was_us = cost_of(parent, row.old_line, row.old_count, &was_busy_us);
-    row.is_us = cost_of(attempt, row.line, row.count, &row.busy_us);
-    if (fabs(row.is_us - row.was_us) >= LEAST_SHARE * parent->latency_us)
+    row.was_us = cost_of(&costs->was, row.old_line, row.old_count, &was_busy_us);
+    row.is_us = cost_of(&costs->is, row.line, row.count, &row.busy_us);
+    if (fabs(row.is_us - row.was_us) >= costs->least_us)
         *vec_push(list) = row;
 }
 
 /* Lines from `line` on that are the same as those from `old_line` on: those that cost something. */
-static void add_same(moved_list *list, const struct tune_attempt *parent,
-                     const struct tune_attempt *attempt, struct moved from, int count) {
+static void add_same(moved_list *list, const struct costs *costs, struct moved from, int count) {
     for (int i = 0; i < count; i++)
-        add(list, parent, attempt, (struct moved){from.old_line + i, 1, from.line + i, 1, 0, 0, 0});
+        add(list, costs, (struct moved){from.old_line + i, 1, from.line + i, 1, 0, 0, 0});
 }
 
 static int lines_of(struct str text) {
@@ -54,23 +58,31 @@ static int lines_of(struct str text) {
     return count;
 }
 
-static void collect(moved_list *list, const struct tune_state *state,
+/* Nothing where what lines cost is not known of one of them. */
+static bool collect(moved_list *list, const struct tune_state *state,
                     const struct tune_attempt *parent, const struct tune_attempt *attempt) {
+    if (!parent || !(parent->latency_us > 0))
+        return false;
+    const struct costs costs = {tune_lines(state, parent), tune_lines(state, attempt),
+                                LEAST_SHARE * parent->latency_us};
+    if (!costs.was.len || !costs.is.len)
+        return false;
     struct str old = str_of(tune_source(state, parent)), now = str_of(tune_source(state, attempt));
     struct moved at = {.old_line = 1, .line = 1};
     size_t count;
     struct tune_hunk *hunks = tune_hunks(old, now, &count);
     for (size_t h = 0; h < count; h++) {
         const struct tune_hunk *hunk = &hunks[h];
-        add_same(list, parent, attempt, at, hunk->new_line - at.line);
-        add(list, parent, attempt,
+        add_same(list, &costs, at, hunk->new_line - at.line);
+        add(list, &costs,
             (struct moved){hunk->old_line, hunk->old_count, hunk->new_line, hunk->new_count, 0, 0,
                            0});
         at.old_line = hunk->old_line + hunk->old_count;
         at.line = hunk->new_line + hunk->new_count;
     }
-    add_same(list, parent, attempt, at, lines_of(now) + 1 - at.line);
+    add_same(list, &costs, at, lines_of(now) + 1 - at.line);
     free(hunks);
+    return true;
 }
 
 static int by_size(const void *a, const void *b) {
@@ -119,9 +131,8 @@ void tune_difference_print(const struct tune_state *state, const struct tune_att
                            size_t most, struct buf *out) {
     const struct tune_attempt *parent = tune_state_attempt(state, attempt->parent);
     moved_list list = {0};
-    if (!parent || !parent->lines.len || !attempt->lines.len || !(parent->latency_us > 0))
+    if (!collect(&list, state, parent, attempt))
         return;
-    collect(&list, state, parent, attempt);
     if (list.len)
         qsort(list.at, list.len, sizeof *list.at, by_size);
     for (size_t i = 0; i < list.len && i < most; i++) {
@@ -141,8 +152,7 @@ void tune_obstacle_print(const struct tune_state *state, const struct tune_attem
     const struct moved *most = NULL;
     moved_list list = {0};
     struct buf limits = {0};
-    if (parent && parent->lines.len && attempt->lines.len && parent->latency_us > 0)
-        collect(&list, state, parent, attempt);
+    (void)collect(&list, state, parent, attempt);
     for (size_t i = 0; i < list.len; i++) {
         double more_us = list.at[i].is_us - list.at[i].was_us;
         if (more_us > 0 && (!most || more_us > most->is_us - most->was_us))

@@ -11,7 +11,7 @@
 #include "tune/drive/opening.h"
 
 #define FIRST_MS 40 /* what takes no longer is read before the session is shown */
-#define SLICE_MS 12
+#define SLICE_MS 20
 #define WAIT_MS 4   /* at most, for what is read ahead */
 #define BREATH_MS 1 /* a timer that is due at once would keep the loop from keys and signals */
 #define TELL_MS 80  /* between frames that show how far it is */

@@ -19,11 +19,11 @@ struct looking {
  * like were moved aside. */
 static bool first_event(void *data, const struct store_event *event) {
     struct looking *looking = data;
-    struct tune_event_said said;
-    tune_event_hear(looking->arena, event->type, event->payload, &said);
-    if (!said.is_read || said.event.is != TUNE_EVENT_SESSION)
+    const struct tune_event_said *said =
+        tune_event_hear(looking->arena, event->type, event->payload, true);
+    if (!said->is_read || said->event.is != TUNE_EVENT_SESSION)
         return false;
-    const char *task = said.event.session.task, *kernel = said.event.session.kernel;
+    const char *task = said->event.session.task, *kernel = said->event.session.kernel;
     looking->is_before = task && kernel && strcmp(task, looking->now) != 0 &&
                          (!strcmp(task, looking->name) || !strchr(looking->name, '.')) &&
                          !strcmp(path_base(kernel), "kernel.py") &&

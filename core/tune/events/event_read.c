@@ -13,7 +13,7 @@
 struct scan {
     const char *at, *end;
     struct arena *arena;
-    bool bad;
+    bool bad, leaves; /* leaves: costs of lines are not wanted */
 };
 
 static bool fail(struct scan *scan) {
@@ -193,7 +193,7 @@ static void pass(struct scan *scan, int depth) {
     else if (c == '{' || c == '[')
         pass_list(scan, c == '{', depth);
     else if (is_number(c))
-        number_read(scan);
+        scan->at += tune_event_number_length(scan->at);
     else
         literal_read(scan);
 }
@@ -277,11 +277,13 @@ static void list_read(struct scan *scan, const struct tune_field *field, void *v
     size_t size =
         field->is == TUNE_FIELD_LIST ? tune_part_rows(field->part).size : kinds[field->is].size;
     struct items items = {.arena = scan->arena, .size = size};
-    if (!take(scan, named ? '{' : '[')) {
+    bool left = scan->leaves && field->is == TUNE_FIELD_LIST && field->part == TUNE_PART_LINE;
+    if (left && next(scan) == '[') {
+        pass(scan, 0);
+    } else if (!take(scan, named ? '{' : '[')) {
         pass(scan, 0);
         return;
-    }
-    if (!take(scan, named ? '}' : ']')) {
+    } else if (!take(scan, named ? '}' : ']')) {
         do
             kinds[field->is].item(scan, field, &items);
         while (!scan->bad && take(scan, ','));
@@ -423,33 +425,33 @@ static void rows_read(struct scan *scan, const struct tune_field *fields, void *
         fail(scan);
 }
 
-static bool json_read(struct arena *arena, const char *json, struct tune_event *event) {
-    struct scan scan = {.at = json, .end = json + strlen(json), .arena = arena};
+static bool json_read(struct arena *arena, const char *json, bool leaves,
+                      struct tune_event *event) {
+    struct scan scan = {.at = json, .end = json + strlen(json), .arena = arena, .leaves = leaves};
     rows_read(&scan, tune_event_rows(event->is).fields, &event->session, &event->lane);
     return !scan.bad;
 }
 
-void tune_event_hear(struct arena *arena, const char *type, const char *json,
-                     struct tune_event_said *said) {
+struct tune_event_said *tune_event_hear(struct arena *arena, const char *type, const char *json,
+                                        bool leaves) {
     enum tune_event_is is = tune_event_find(type);
-    /* Only what events of the type have is cleared: that is 300 bytes for some, 30 for most. */
+    struct tune_rows rows = is == TUNE_EVENTS ? (struct tune_rows){0} : tune_event_rows(is);
+    struct tune_event_said *said =
+        arena_alloc(arena, 1, offsetof(struct tune_event_said, event.session) + rows.size);
     said->event.is = is;
     said->event.form = TUNE_FORM_WHOLE;
     said->event.lane = -1;
-    if (is == TUNE_EVENTS) {
-        said->is_read = false;
-        return;
-    }
-    struct tune_rows rows = tune_event_rows(is);
+    if (is == TUNE_EVENTS)
+        return said;
     memcpy(&said->event.session, rows.empty, rows.size);
-    said->is_read = json_read(arena, json, &said->event);
+    said->is_read = json_read(arena, json, leaves, &said->event);
+    return said;
 }
 
 bool tune_event_read(struct arena *arena, const char *type, const char *json,
                      struct tune_event *event) {
-    struct tune_event_said said;
-    tune_event_hear(arena, type, json, &said);
-    if (said.event.is != TUNE_EVENTS)
-        *event = said.event;
-    return said.is_read;
+    const struct tune_event_said *said = tune_event_hear(arena, type, json, false);
+    if (said->event.is != TUNE_EVENTS)
+        tune_event_copy(event, &said->event);
+    return said->is_read;
 }

@@ -153,6 +153,10 @@ struct tune_event tune_event_empty(enum tune_event_is is) {
     return event;
 }
 
+void tune_event_copy(struct tune_event *to, const struct tune_event *from) {
+    memcpy(to, from, offsetof(struct tune_event, session) + events[from->is].size);
+}
+
 static void fields_keep(const struct tune_field *fields, void *structure, struct text_pool *texts) {
     for (const struct tune_field *at = fields; at->is != TUNE_FIELD_END; at++) {
         const char **text = (const char **)((char *)structure + at->offset);
@@ -173,6 +177,14 @@ const char *tune_event_causes(const struct tune_event *event) {
     return event->is == TUNE_EVENT_MEASURED   ? event->measured.causes
            : event->is == TUNE_EVENT_MODELLED ? event->modelled.causes
                                               : NULL;
+}
+
+struct tune_lines tune_event_lines(const struct tune_event *event) {
+    if (event->is == TUNE_EVENT_MEASURED)
+        return (struct tune_lines){event->measured.lines.at, event->measured.lines.count};
+    if (event->is == TUNE_EVENT_MODELLED)
+        return (struct tune_lines){event->modelled.lines.at, event->modelled.lines.count};
+    return (struct tune_lines){NULL, 0};
 }
 
 const char *tune_event_source(const struct tune_event *event) {

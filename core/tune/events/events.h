@@ -115,6 +115,8 @@ struct tune_event {
 const char *tune_event_type(enum tune_event_is is);
 /* An event of which nothing is known yet. */
 struct tune_event tune_event_empty(enum tune_event_is is);
+/* Copies what events of its type have: 30 bytes for most, where the structure has some 300. */
+void tune_event_copy(struct tune_event *to, const struct tune_event *from);
 /* Appends the event as one JSON object. `lane`: whose it is, -1: of no lane. Text that is not UTF-8
  * is written with its stray bytes replaced, because JSON has no way to say them. */
 void tune_event_write(const struct tune_event *event, int lane, struct buf *out);
@@ -127,8 +129,10 @@ struct tune_event_said {
     bool is_read;
     struct tune_event event; /* else only `is`; TUNE_EVENTS: of a type that is not known */
 };
-void tune_event_hear(struct arena *arena, const char *type, const char *json,
-                     struct tune_event_said *said);
+/* In the arena, with as much room as an event of the type takes: tune_event_copy copies it.
+ * `leaves`: passes over what lines cost, the longest list of the log. */
+struct tune_event_said *tune_event_hear(struct arena *arena, const char *type, const char *json,
+                                        bool leaves) CC_MUST_USE;
 /* What stands inside events, by itself. */
 void tune_part_write(enum tune_part part, const void *structure, struct buf *out);
 /* Appends a text, or a number, as JSON has it: stray bytes replaced, what is not finite as null. */
@@ -137,6 +141,8 @@ void tune_number_print(struct buf *out, double number);
 /* The kernel that an event has; why an attempt takes its time. NULL: none. */
 const char *tune_event_source(const struct tune_event *event);
 const char *tune_event_causes(const struct tune_event *event);
+/* What the event says that each line of an attempt costs. */
+struct tune_lines tune_event_lines(const struct tune_event *event);
 /* Keeps its texts in the pool. */
 void tune_part_keep(enum tune_part part, void *structure, struct text_pool *texts);
 void tune_event_keep(struct tune_event *event, struct text_pool *texts);

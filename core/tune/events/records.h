@@ -44,6 +44,12 @@ struct tune_line_cost {
     double calls, busy_us; /* instructions on it, and what they take in all; NAN: not known */
 };
 
+/* Of all lines that cost something. */
+struct tune_lines {
+    const struct tune_line_cost *at;
+    size_t len;
+};
+
 /* A resource that can limit the kernel: how long it is busy, and what the latency would be if it
  * took no time. */
 struct tune_bound {

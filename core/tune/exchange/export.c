@@ -69,16 +69,18 @@ static bool rows_seeds(struct store *store, const struct tune_attempt *attempt, 
     return true;
 }
 
-static bool rows_profile(struct store *store, const struct tune_attempt *attempt, struct err *err) {
+static bool rows_profile(struct store *store, const struct tune_state *state,
+                         const struct tune_attempt *attempt, struct err *err) {
+    struct tune_lines lines = tune_lines(state, attempt);
     for (size_t i = 0; i < attempt->metrics.len; i++) {
-        const struct tune_metric *metric = &attempt->metrics.at[i];
-        const struct store_cell cells[] = {integer(attempt->id), text(metric->name),
-                                           real(metric->value), text(metric->unit)};
+        struct tune_metric metric = tune_metric_at(attempt, i);
+        const struct store_cell cells[] = {integer(attempt->id), text(metric.name),
+                                           real(metric.value), text(metric.unit)};
         if (!store_table_row(store, "metrics", cells, COUNT_OF(cells), err))
             return false;
     }
-    for (size_t i = 0; i < attempt->lines.len; i++) {
-        const struct tune_line_cost *line = &attempt->lines.at[i];
+    for (size_t i = 0; i < lines.len; i++) {
+        const struct tune_line_cost *line = &lines.at[i];
         const struct store_cell cells[] = {integer(attempt->id), integer(line->line),
                                            real(line->us), real(line->share), text(line->engine)};
         if (!store_table_row(store, "lines", cells, COUNT_OF(cells), err))
@@ -93,7 +95,7 @@ static bool tables_write(struct tune_session *session, const struct tune_attempt
     struct store *store = session->store;
     return store_attempt_begin(store, attempt->id, err) && row_attempt(store, attempt, err) &&
            rows_samples(store, attempt, false, err) && rows_samples(store, attempt, true, err) &&
-           rows_seeds(store, attempt, err) && rows_profile(store, attempt, err) &&
+           rows_seeds(store, attempt, err) && rows_profile(store, session->state, attempt, err) &&
            store_attempt_end(store, seq, err);
 }
 

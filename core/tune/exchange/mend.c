@@ -113,11 +113,11 @@ static void rows_expect(struct checking *checking, const struct tune_event *even
 
 static bool read_one(void *data, const struct store_event *event) {
     struct checking *checking = data;
-    struct tune_event_said said;
-    tune_event_hear(checking->arena, event->type, event->payload, &said);
-    tune_state_apply_read(checking->state, event->seq, event->wall_ms, &said);
-    if (said.is_read)
-        rows_expect(checking, &said.event);
+    struct tune_event_said *said =
+        tune_event_hear(checking->arena, event->type, event->payload, true);
+    tune_state_apply_read(checking->state, event->seq, event->wall_ms, said);
+    if (said->is_read)
+        rows_expect(checking, &said->event);
     arena_reset(checking->arena);
     return true;
 }

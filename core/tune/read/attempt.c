@@ -109,16 +109,18 @@ static void put_parent_samples(cJSON *object, const char *key, const struct told
 
 static void put_metrics(cJSON *object, const char *key, const struct told *told) {
     cJSON *metrics = cJSON_AddObjectToObject(object, key);
-    for (size_t i = 0; i < told->attempt->metrics.len; i++)
-        tune_json_put_number(metrics, told->attempt->metrics.at[i].name,
-                             told->attempt->metrics.at[i].value);
+    for (size_t i = 0; i < told->attempt->metrics.len; i++) {
+        struct tune_metric metric = tune_metric_at(told->attempt, i);
+        tune_json_put_number(metrics, metric.name, metric.value);
+    }
 }
 
 static void put_units(cJSON *object, const char *key, const struct told *told) {
     cJSON *units = cJSON_AddObjectToObject(object, key);
-    for (size_t i = 0; i < told->attempt->metrics.len; i++)
-        tune_json_put_text(units, told->attempt->metrics.at[i].name,
-                           told->attempt->metrics.at[i].unit);
+    for (size_t i = 0; i < told->attempt->metrics.len; i++) {
+        struct tune_metric metric = tune_metric_at(told->attempt, i);
+        tune_json_put_text(units, metric.name, metric.unit);
+    }
 }
 
 static void put_part(cJSON *list, enum tune_part part, const void *structure) {
@@ -130,8 +132,9 @@ static void put_part(cJSON *list, enum tune_part part, const void *structure) {
 
 static void put_lines(cJSON *object, const char *key, const struct told *told) {
     cJSON *list = cJSON_AddArrayToObject(object, key);
-    for (size_t i = 0; i < told->attempt->lines.len; i++)
-        put_part(list, TUNE_PART_LINE, &told->attempt->lines.at[i]);
+    struct tune_lines lines = tune_lines(told->state, told->attempt);
+    for (size_t i = 0; i < lines.len; i++)
+        put_part(list, TUNE_PART_LINE, &lines.at[i]);
 }
 
 static void put_bounds(cJSON *object, const char *key, const struct told *told) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log of a session as its state. Threads read a long log ahead, and kernels, and why they take
- * their time, stay where they are in the log: a kernel takes some kilobytes, and a person looks at
- * ten of a thousand. */
+/* The log of a session as its state. Threads read a long log ahead, and kernels, why they take
+ * their time and what their lines cost stay where they are in the log: a kernel takes some
+ * kilobytes, and a person looks at ten of a thousand. */
 #include <stdlib.h>
 
 #include "tune/apply/apply.h"
@@ -12,41 +12,43 @@
 
 /* ------------------------------------------------------------------- texts that stay in the log */
 
-static bool take_source(void *data, const struct store_event *event) {
+struct taking {
+    tune_left_take_fn *take;
+    void *into;
+    bool taken;
+};
+
+static bool take_one(void *data, const struct store_event *event) {
+    struct taking *taking = data;
     struct arena *arena = arena_new();
     struct tune_event read;
-    const char *text = NULL;
-    if (tune_event_read(arena, event->type, event->payload, &read)) {
-        text = tune_event_source(&read);
-        text = text ? text : tune_event_causes(&read);
-    }
-    *(char **)data = mem_strdup(text);
+    taking->taken = tune_event_read(arena, event->type, event->payload, &read);
+    if (taking->taken)
+        taking->take(taking->into, &read);
     arena_free(arena);
     return false;
 }
 
 /* Its hash is compared once more, because the file may have changed since the log was read. If it
  * did, nothing is written to the file any more, and the state says why. */
-static char *source_left(void *data, int64_t seq) {
+static bool event_left(void *data, int64_t seq, tune_left_take_fn *take, void *into) {
     struct store *const *store = data;
-    char *source = NULL;
+    struct taking taking = {take, into, false};
     struct err err = {0};
-    if (!store_replay(*store, seq - 1, take_source, &source, &err) && !source)
+    if (!store_replay(*store, seq - 1, take_one, &taking, &err) && !taking.taken)
         store_log(*store, "error", err.text);
-    return source;
+    return taking.taken;
 }
 
 void tune_log_leave(struct tune_state *state, struct store **store) {
-    tune_sources_leave(state, source_left, store);
+    tune_sources_leave(state, event_left, store);
 }
 
 /* -------------------------------------------------------------------------------------- reading */
 
 /* This runs on a thread of its own. */
 static void *event_make(struct arena *arena, const struct store_event *event) {
-    struct tune_event_said said;
-    tune_event_hear(arena, event->type, event->payload, &said);
-    return arena_dup(arena, &said, sizeof said);
+    return tune_event_hear(arena, event->type, event->payload, true);
 }
 
 struct store_ahead *tune_ahead_begin(struct store *store) {

@@ -26,20 +26,21 @@ static struct tune_event of_lane(enum tune_event_is is, int lane) {
 }
 
 /* "step" of the only lane: the step begins, and so does the lane's part. */
-static size_t step_read(struct tune_event said[TUNE_FORM_MOST]) {
-    said[0].step.lanes = (struct tune_ints){only_lane, COUNT_OF(only_lane), true};
-    said[1] = of_lane(TUNE_EVENT_LANE, 0);
+static size_t step_read(struct tune_event *event, struct tune_said *said) {
+    event->step.lanes = (struct tune_ints){only_lane, COUNT_OF(only_lane), true};
+    said->other = of_lane(TUNE_EVENT_LANE, 0);
+    said->at[1] = &said->other;
     return 2;
 }
 
 /* "step_end" of the only lane: it is through with its part, and so the step ends. */
-static size_t step_end_read(struct tune_event said[TUNE_FORM_MOST]) {
-    struct tune_event end = of_lane(TUNE_EVENT_LANE_END, 0);
-    end.lane_end.step = said[0].step_end.step;
-    end.lane_end.is = said[0].step_end.is;
-    end.lane_end.summary = said[0].step_end.summary;
-    said[1] = said[0];
-    said[0] = end;
+static size_t step_end_read(struct tune_event *event, struct tune_said *said) {
+    said->other = of_lane(TUNE_EVENT_LANE_END, 0);
+    said->other.lane_end.step = event->step_end.step;
+    said->other.lane_end.is = event->step_end.is;
+    said->other.lane_end.summary = event->step_end.summary;
+    said->at[0] = &said->other;
+    said->at[1] = event;
     return 2;
 }
 
@@ -76,21 +77,20 @@ static size_t act_read(struct tune_state *state, struct tune_event_act *act) {
 
 /* ----------------------------------------------------------------------------------- reading */
 
-size_t tune_form_read(struct tune_state *state, const struct tune_event *event,
-                      struct tune_event said[TUNE_FORM_MOST]) {
-    said[0] = *event;
+size_t tune_form_read(struct tune_state *state, struct tune_event *event, struct tune_said *said) {
+    said->at[0] = event;
     if (event->is == TUNE_EVENT_ACT)
-        return act_read(state, &said[0].act);
+        return act_read(state, &event->act);
     if (state->way->numbered) {
         bool is_there = event->lane >= 0 && (size_t)event->lane < state->lanes.len;
         if (is_of_a_lane(event->is) && !is_there)
-            said[0].lane = state->own->unsaid;
+            event->lane = state->own->unsaid;
         return 1;
     }
-    said[0].lane = 0;
+    event->lane = 0;
     switch (event->is) {
-    case TUNE_EVENT_STEP: return step_read(said);
-    case TUNE_EVENT_STEP_END: return step_end_read(said);
+    case TUNE_EVENT_STEP: return step_read(event, said);
+    case TUNE_EVENT_STEP_END: return step_end_read(event, said);
     case TUNE_EVENT_LANE:
     case TUNE_EVENT_LANE_END: return 0; /* of lanes that are gone */
     default: return 1;

@@ -118,7 +118,8 @@ struct tune_guessed {
 };
 
 /* A new string with the kernel that an event of the log brought; NULL: it cannot be read. */
-typedef char *tune_left_fn(void *data, int64_t seq);
+typedef void tune_left_take_fn(void *into, const struct tune_event *event);
+typedef bool tune_left_fn(void *data, int64_t seq, tune_left_take_fn *take, void *into);
 
 struct tune_private {
     struct text_pool *texts; /* what tune_keep kept */
@@ -194,8 +195,11 @@ void tune_candidate_set(struct tune_state *state, int lane, const char *source, 
 void tune_candidate_ready(struct tune_state *state, int lane);
 /* Why an attempt takes its time, as the event that is applied says it (NULL: it does not). */
 void tune_causes_set(struct tune_state *state, struct tune_attempt *attempt, const char *text);
-/* Leave: from now on kernels that events bring are left in the log, where `left` finds them. Keep:
- * no longer, and those that the loop works with are brought back. */
+/* Copies what the lines of an attempt cost. */
+void tune_lines_keep(const struct tune_state *state, struct tune_attempt *attempt,
+                     const struct tune_lines *lines);
+/* Leave: from now on kernels, causes and costs of lines that events bring are left in the log,
+ * where `left` finds them. Keep: no longer, and those that the loop works with are brought back. */
 void tune_sources_leave(struct tune_state *state, tune_left_fn *left, void *data);
 void tune_sources_keep(struct tune_state *state);
 void tune_candidate_compose(struct tune_state *state, int lane);
@@ -234,10 +238,13 @@ void tune_lanes_take(const struct tune_state *state, struct tune_lanes *taken);
 void tune_lanes_put(struct tune_state *state, const struct tune_lanes *taken);
 /* forms.c: a log tells of a round in one of two forms, and older logs leave out which lane an act
  * is about. In memory there is one form. */
-#define TUNE_FORM_MOST 2
-/* What an event of the log says, as events that all name their lane; returns how many. */
-size_t tune_form_read(struct tune_state *state, const struct tune_event *event,
-                      struct tune_event said[TUNE_FORM_MOST]);
+/* What an event of the log says: events that all name their lane. */
+struct tune_said {
+    struct tune_event *at[2];
+    struct tune_event other; /* one that it says besides */
+};
+/* Returns how many there are. The event itself gets its lane. */
+size_t tune_form_read(struct tune_state *state, struct tune_event *event, struct tune_said *said);
 /* The lane that older acts are about becomes this one, if it exists; look_away leaves a closed
  * one. */
 void tune_form_look(struct tune_state *state, int lane);

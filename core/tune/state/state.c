@@ -38,8 +38,7 @@ static void attempt_free(struct tune_attempt *attempt) {
     vec_free(&attempt->samples);
     vec_free(&attempt->parent_samples);
     vec_free(&attempt->seeds);
-    vec_free(&attempt->metrics);
-    vec_free(&attempt->lines);
+    vec_free(&attempt->lines_kept);
     vec_free(&attempt->bounds);
     vec_free(&attempt->notes);
 }
@@ -167,9 +166,15 @@ double tune_attempt_metric(const struct tune_attempt *attempt, const char *name)
     if (!strcmp(name, "latency"))
         return attempt->latency_us;
     for (size_t i = 0; i < attempt->metrics.len; i++)
-        if (!strcmp(attempt->metrics.at[i].name, name))
-            return attempt->metrics.at[i].value;
+        if (!strcmp(attempt->metrics.names[i].name, name))
+            return attempt->metrics.values[i];
     return NAN;
+}
+
+struct tune_metric tune_metric_at(const struct tune_attempt *attempt, size_t place) {
+    const struct tune_metrics *metrics = &attempt->metrics;
+    return (struct tune_metric){metrics->names[place].name, metrics->names[place].unit,
+                                metrics->values[place]};
 }
 
 void tune_status_set(struct tune_state *state, struct tune_attempt *attempt,
@@ -254,13 +259,32 @@ void tune_wait_set(struct tune_state *state, enum tune_wait wait, const char *te
     state->wait_text = tune_keep(state, text);
 }
 
-/* ------------------------------------------------------------------------ kernels in the log */
+/* ----------------------------------------------------------------------- what is left in the log
+ */
+
+/* Whoever asks for it next has it at hand. False: it cannot be read. */
+static bool left_read(const struct tune_state *state, int64_t seq, tune_left_take_fn *take,
+                      void *into) {
+    const struct tune_private *own = state->own;
+    return own->left && own->left(own->left_data, seq, take, into);
+}
+
+static void take_text(void *into, const struct tune_event *event) {
+    const char *text = tune_event_source(event);
+    *(char **)into = mem_strdup(text ? text : tune_event_causes(event));
+}
+
+/* A new string, or NULL. */
+static char *left_text(const struct tune_state *state, int64_t seq) {
+    char *text = NULL;
+    (void)left_read(state, seq, take_text, &text);
+    return text;
+}
 
 char *tune_source_copy(const struct tune_state *state, const struct tune_attempt *attempt) {
-    const struct tune_private *own = state->own;
     if (!attempt || attempt->source_kept)
         return attempt ? mem_strdup(attempt->source_kept) : NULL;
-    char *text = own->left ? own->left(own->left_data, attempt->source_seq) : NULL;
+    char *text = left_text(state, attempt->source_seq);
     return text ? text : mem_strdup("");
 }
 
@@ -276,13 +300,12 @@ const char *tune_source(const struct tune_state *state, const struct tune_attemp
 }
 
 const char *tune_causes(const struct tune_state *state, const struct tune_attempt *attempt) {
-    const struct tune_private *own = state->own;
     if (!attempt || !attempt->causes_seq)
         return NULL;
     if (attempt->causes_kept)
         return attempt->causes_kept;
-    char *text = own->left ? own->left(own->left_data, attempt->causes_seq) : NULL;
-    const char *kept = text ? text_pool_keep(own->texts, str_of(text)) : NULL;
+    char *text = left_text(state, attempt->causes_seq);
+    const char *kept = text ? text_pool_keep(state->own->texts, str_of(text)) : NULL;
     free(text);
     state->attempts.at[attempt->id].causes_kept = kept;
     return kept;
@@ -293,12 +316,43 @@ void tune_causes_set(struct tune_state *state, struct tune_attempt *attempt, con
     attempt->causes_kept = text && !state->own->leaves ? tune_keep(state, text) : NULL;
 }
 
+struct lines_into {
+    const struct tune_state *state;
+    struct tune_attempt *attempt;
+};
+
+static void take_lines(void *data, const struct tune_event *event) {
+    struct lines_into *into = data;
+    struct tune_lines lines = tune_event_lines(event);
+    tune_lines_keep(into->state, into->attempt, &lines);
+}
+
+struct tune_lines tune_lines(const struct tune_state *state, const struct tune_attempt *attempt) {
+    if (attempt->lines_seq) {
+        struct lines_into into = {state, &state->attempts.at[attempt->id]};
+        int64_t seq = attempt->lines_seq;
+        into.attempt->lines_seq = 0; /* what cannot be read is not asked for at each frame */
+        (void)left_read(state, seq, take_lines, &into);
+    }
+    return (struct tune_lines){attempt->lines_kept.at, attempt->lines_kept.len};
+}
+
+void tune_lines_keep(const struct tune_state *state, struct tune_attempt *attempt,
+                     const struct tune_lines *lines) {
+    attempt->lines_kept.len = 0;
+    vec_reserve(&attempt->lines_kept, lines->len);
+    for (size_t i = 0; i < lines->len; i++) {
+        struct tune_line_cost *row = vec_push(&attempt->lines_kept);
+        *row = lines->at[i];
+        tune_part_keep(TUNE_PART_LINE, row, state->own->texts);
+    }
+}
+
 void tune_candidate_ready(struct tune_state *state, int lane) {
-    const struct tune_private *own = state->own;
     const struct tune_candidate *candidate = &tune_lane_of(state, lane)->candidate;
     if (!candidate->left_seq)
         return;
-    char *text = own->left ? own->left(own->left_data, candidate->left_seq) : NULL;
+    char *text = left_text(state, candidate->left_seq);
     tune_candidate_set(state, lane, text ? text : "", candidate->author);
     free(text);
 }

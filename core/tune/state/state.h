@@ -139,6 +139,14 @@ struct tune_diagnostic {
     int line, column;
 };
 
+/* The metrics of a profile, in the order they were told: tune_metric_at. Attempts whose profiles
+ * have the same ones share the names. In the state's arena. */
+struct tune_metrics {
+    const struct tune_metric_name { const char *name, *unit; } * names;
+    double *values;
+    size_t len;
+};
+
 struct tune_attempt {
     int id, parent, round; /* 0 is the seed kernel, its parent is -1 */
     int64_t started_ms, ended_ms;
@@ -183,8 +191,9 @@ struct tune_attempt {
     VEC(double) samples;        /* µs */
     VEC(double) parent_samples; /* of the incumbent, interleaved with the above */
     VEC(struct tune_seed) seeds;
-    VEC(struct tune_metric) metrics;
-    VEC(struct tune_line_cost) lines; /* by line */
+    struct tune_metrics metrics;
+    VEC(struct tune_line_cost) lines_kept; /* tune_lines has them, also where they are .. */
+    int64_t lines_seq;                     /* .. left in this event of the log; 0: they are not */
     VEC(struct tune_bound) bounds;
     VEC(int) notes; /* indices into state.notes */
     int evaluated;  /* evaluations at a measured place that ended or were given up */
@@ -459,6 +468,11 @@ char *tune_source_ended(const struct tune_state *state, int parent, const char *
 /* Why it takes that long, by the device model: some lines of text, read as the source is. NULL:
  * nobody said it. */
 const char *tune_causes(const struct tune_state *state, const struct tune_attempt *attempt);
+/* What each line of an attempt costs, by line, read as the source is; valid until it is
+ * measured again. */
+struct tune_lines tune_lines(const struct tune_state *state, const struct tune_attempt *attempt);
+/* Its metric at that place of its list, from 0. */
+struct tune_metric tune_metric_at(const struct tune_attempt *attempt, size_t place);
 /* What follows its latency in a sentence: " (modelled)", " (two cores)", both, or nothing. */
 const char *tune_attempt_how(const struct tune_attempt *attempt);
 /* The metric of an attempt by Neuron's name ("latency" is in µs); NAN when not known. */

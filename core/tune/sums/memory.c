@@ -120,10 +120,13 @@ bool tune_memory_applies(const struct tune_state *state, const struct tune_exper
 /* Case, blanks and marks make no difference; nor do numbers in a summary, which may be measured
  * again. */
 static void letters(struct buf *out, const char *text, bool digits) {
+    vec_reserve(out, out->len + (text ? strlen(text) : 0) + 2);
+    char *to = out->at + out->len;
     for (; text && *text; text++)
         if (isalpha((unsigned char)*text) || (*text & 0x80) ||
             (digits && isdigit((unsigned char)*text)))
-            buf_putc(out, (char)tolower((unsigned char)*text));
+            *to++ = (char)tolower((unsigned char)*text);
+    out->len = (size_t)(to - out->at);
     buf_putc(out, '|');
 }
 

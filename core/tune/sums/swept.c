@@ -203,6 +203,8 @@ bool tune_sweep_is_done(const struct tune_state *state, const struct tune_plan *
 }
 
 bool tune_sweep_ends(const struct tune_state *state) {
+    if (!sweeping(state)) /* asked at each step's end, also when a long log is read */
+        return true;
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_SWEEP_MOST];
     size_t count = tune_sweep_pending(state, arena, plans);

@@ -187,7 +187,7 @@ void tune_beside_fill(const struct tune_work *work, int id) {
     const double floors[] = {device_floor_on(result->floor_us, more),
                              device_floor_on(result->floor_split_us, more),
                              device_floor_on(result->floor_any_us, more)};
-    bool fills = !attempt->lines.len;
+    bool fills = !tune_lines(session->state, attempt).len;
     tune_emit(session, work->lane,
               TUNE_EVENT(MODELLED, modelled, .attempt = id, .latency_us = result->latency_us,
                          .floor_us = known(floors[0]), .floor_split_us = known(floors[1]),
