@@ -383,6 +383,25 @@ static void a_kernel_that_changed_since_is_not_believed(void **unused) {
     loop_free(loop);
 }
 
+/* Nobody looked at them: what lines cost is where it was. */
+static void costs_of_lines_are_left_in_the_log(void **unused) {
+    (void)unused;
+    struct loop *loop = loop_new();
+    struct tune_session *session = open_it(loop, false);
+    const struct tune_state *state = tune_session_state(session);
+    const struct tune_attempt *one = tune_state_attempt(state, 4);
+    assert_true(one->lines_seq > 0);
+    assert_int_equal(one->lines_kept.len, 0);
+    struct tune_lines lines = tune_lines(state, one);
+    assert_true(lines.len > 10);
+    assert_string_equal(lines.at[0].engine, "DMA");
+    assert_true(lines.at[0].line > 0 && lines.at[0].us > 0);
+    assert_int_equal(one->lines_seq, 0);
+    assert_ptr_equal(tune_lines(state, one).at, lines.at);
+    tune_session_close(session);
+    loop_free(loop);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_log_that_is_read_in_slices_is_the_same),
@@ -395,6 +414,7 @@ int main(void) {
         cmocka_unit_test(many_decisions_are_taken_back_and_done_again),
         cmocka_unit_test(a_lost_file_is_made_anew_while_the_session_is_used),
         cmocka_unit_test(all_decisions_are_taken_back_one_by_one),
+        cmocka_unit_test(costs_of_lines_are_left_in_the_log),
         cmocka_unit_test(a_kernel_that_changed_since_is_not_believed), /* spoils the session */
     };
     return cmocka_run_group_tests(tests, begin, end);
