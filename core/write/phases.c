@@ -192,9 +192,9 @@ void rows_keep_last(struct rows *rows, int node, const struct tile *tile) {
                            ? "cols - 1:cols"
                            : arena_printf(rows->writer->arena, "%lld:%lld",
                                           (long long)rows->chunk - 1, (long long)rows->chunk);
-    write_line(rows->writer, "nisa.tensor_copy(dst=%s, src=%s[0:%s, %s])", carry_of(rows, node),
-               tile->name, rows->count, last);
-    rows_busy(rows, 1, 0, true);
+    write_line(rows->writer, "nisa.activation(dst=%s, op=nl.copy, data=%s[0:%s, %s])",
+               carry_of(rows, node), tile->name, rows->count, last);
+    rows_busy(rows, 0, 1, true);
 }
 
 /* How many scans of one row there are, one for each step of the inner loops. */
@@ -308,12 +308,13 @@ static int64_t chunk_of(const struct rows *rows) {
 
 /* Whether the Tensor engine may add up, which leaves more of Vector to the scans. A product with
  * the unit matrix adds 0 times the other channels of the tile: a NaN or an infinity of one reaches
- * all of them, so it is offered only where a person allows anything. */
+ * all of them. It is offered where numbers are taken to be finite: in `split`, whose halves of an
+ * infinity are NaN, and in `any`. */
 static bool may_use_tensor(const struct rows *rows, int node) {
     int sums = 0;
     for (int i = 0; i < rows->root_count; i++)
         sums += rows_is_across(rows, rows->roots[i]);
-    return rows->writer->spec->precision == WRITE_ANY &&
+    return rows->writer->spec->precision != WRITE_KEEP &&
            strcmp(row_of(rows, node)->op->alu, "add") == 0 && sums * chunk_of(rows) <= HALF_OF_PSUM;
 }
 

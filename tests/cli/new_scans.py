@@ -88,11 +88,8 @@ class NewScans(Writing):
     def test_channels_are_added_up_apart(self):
         """By products with a unit matrix a NaN of one channel would reach the others."""
         reference = self.reference_of("space", drawn(SEED)["space"])
-        for precision in ("keep", "split"):
-            with self.subTest(precision):
-                self.assertFalse([key for key, default, values in self.choices(
-                    reference, "--precision", precision)
-                    if key.endswith("adds_up") and "1" in (default, *values)])
+        self.assertFalse([key for key, default, values in self.choices(reference)
+                          if key.endswith("adds_up") and "1" in (default, *values)])
         self.assertNotIn("moving=", self.written("apart", reference))
 
     def test_steps_are_added_up_in_the_end(self):
@@ -135,13 +132,16 @@ def forward(x):
                                               [key + "=1" for key in keys], *older)
                     self.assertIn("buffer=nl.psum", written)
 
-    def test_where_anything_is_allowed_the_tensor_engine_adds_up(self):
+    def test_where_numbers_are_finite_the_tensor_engine_adds_up(self):
         reference = self.reference_of("space", drawn(SEED)["space"])
-        allowed = ("--precision", "any")
-        self.assertIn("moving=", self.written("tensor", reference, *allowed))
-        key, = (key for key, *_ in self.choices(reference, *allowed) if key.endswith("adds_up"))
-        self.assertNotIn("moving=", self.written("vector", reference, *allowed, "--choose",
-                                                 key + "=0"))
+        for precision in ("split", "any"):
+            allowed = ("--precision", precision)
+            with self.subTest(precision):
+                self.assertIn("moving=", self.written(f"tensor_{precision}", reference, *allowed))
+                key, = (key for key, *_ in self.choices(reference, *allowed)
+                        if key.endswith("adds_up"))
+                self.assertNotIn("moving=", self.written(f"vector_{precision}", reference, *allowed,
+                                                         "--choose", key + "=0"))
 
 
 if __name__ == "__main__":
