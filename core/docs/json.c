@@ -43,6 +43,9 @@ static void add_dialect(cJSON *object, const struct docs_page *page, enum nki_di
     add(of, "values", &values);
     add(of, "returns", &gives);
     add(of, "gap", &gap);
+    const char *notes = dialect == NKI_DIALECT_LEGACY ? "legacy note" : "current note";
+    if (docs_part(page, notes).at)
+        add_list(of, page, notes, "notes");
 }
 
 static void add_releases(cJSON *object, const struct docs_page *page) {

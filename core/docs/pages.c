@@ -10,7 +10,8 @@
  *     current:                the example, indented by four; it goes on up to the next part
  *         r = nl.exp(tx)
  *
- * A part goes on in lines that begin with blanks. "legacy KEY:" is a part for that dialect alone.
+ * A part goes on in lines that begin with blanks. "legacy KEY:" is a part for that dialect alone;
+ * "legacy note:" and "current note:" are told beside the notes of both.
  * Guides are the files of pages/guides. */
 #include "docs/private.h"
 

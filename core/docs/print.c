@@ -213,6 +213,12 @@ static void parts_print(const struct docs_page *page, const char *key, const cha
     }
 }
 
+/* Notes about one dialect alone. */
+static void own_notes_print(const struct docs_page *page, enum nki_dialect dialect,
+                            const char *label, struct buf *out) {
+    parts_print(page, dialect == NKI_DIALECT_LEGACY ? "legacy note" : "current note", label, out);
+}
+
 static void operands_print(enum nki_op op, struct buf *out) {
     const struct nki_op_row *row = nki_op_row(op);
     buf_puts(out, "engines    ");
@@ -333,6 +339,11 @@ static void facts_print(const struct docs_page *page, const struct docs_told *to
         parts_print(page, "engines", "engines", out);
     parts_print(page, "limit", "limit", out);
     parts_print(page, "note", "note", out);
+    for (int legacy = 0; legacy < 2; legacy++) {
+        enum nki_dialect dialect = legacy ? NKI_DIALECT_LEGACY : NKI_DIALECT_CURRENT;
+        if (docs_tells(page, told, dialect))
+            own_notes_print(page, dialect, "note", out);
+    }
     cost_print(page, told, out);
     docs_print_changes(page, out);
     parts_print(page, "change", "change", out);
@@ -381,6 +392,7 @@ void docs_print_brief(const struct docs_page *page, enum nki_dialect dialect, st
     struct buf said = {0};
     parts_print(page, "limit", "", &said);
     parts_print(page, "note", "", &said);
+    own_notes_print(page, dialect, "", &said);
     if (dialect != NKI_DIALECT_LEGACY)
         parts_print(page, "change", "", &said);
     struct str rest = buf_str(&said), line;

@@ -18,7 +18,8 @@ static void text_of(const struct docs_page *page, struct buf *out) {
         for (size_t i = 0; i < at->parts.len; i++) {
             const struct docs_part *part = &at->parts.at[i];
             if (!strcmp(part->key, "limit") || !strcmp(part->key, "note") ||
-                !strcmp(part->key, "change") || !strcmp(part->key, "words"))
+                !strcmp(part->key, "change") || !strcmp(part->key, "words") ||
+                !strcmp(part->key, "current note") || !strcmp(part->key, "legacy note"))
                 buf_printf(out, STR_FMT "\n", STR_ARG(part->text));
         }
 }

@@ -154,6 +154,25 @@ static void a_page_is_of_one_release_when_asked(void **unused) {
     docs_close(docs);
 }
 
+/* What a compiler does of its own differs between the dialects: each question has its own. */
+static void a_dialect_has_notes_of_its_own(void **unused) {
+    (void)unused;
+    static const char older[] = "the older compiler makes a copy of floats an activation";
+    static const char current[] = "one of floats out of PSUM goes to whichever";
+    struct docs *docs = docs_open();
+    const struct docs_page *copy = only(docs, "nisa.tensor_copy");
+    struct buf now = {0}, then = {0};
+    docs_print_brief(copy, NKI_DIALECT_CURRENT, &now);
+    docs_print_brief(copy, NKI_DIALECT_LEGACY, &then);
+    assert_non_null(strstr(now.at, current));
+    assert_null(strstr(now.at, older));
+    assert_non_null(strstr(then.at, older));
+    assert_null(strstr(then.at, current));
+    buf_free(&now);
+    buf_free(&then);
+    docs_close(docs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_found_in_every_spelling),
@@ -162,6 +181,7 @@ int main(void) {
         cmocka_unit_test(words_are_found),
         cmocka_unit_test(texts_are_whole),
         cmocka_unit_test(a_page_is_of_one_release_when_asked),
+        cmocka_unit_test(a_dialect_has_notes_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
