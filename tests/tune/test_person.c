@@ -113,15 +113,15 @@ static void what_a_person_rejected_is_closed_within_others_too(void **unused) {
     snprintf(key, sizeof key, "%s", tune_lane_plan(state, 0)->key);
     snprintf(longer, sizeof longer, "hoist:x.0+%s", key);
     struct tune_context *context = tune_context_build(state, 0);
-    assert_null(tune_context_closed_how(context, longer));
+    assert_null(tune_context_closed_how(context, &(struct tune_plan){.key = longer}));
     tune_context_free(context);
     fake_act(&fake, ACT(.kind = TUNE_ACT_REJECT, .text = "not that"));
     context = tune_context_build(state, 0);
-    assert_non_null(tune_context_closed_how(context, longer));
+    assert_non_null(tune_context_closed_how(context, &(struct tune_plan){.key = longer}));
     snprintf(longer, sizeof longer, "%s+hoist:x.0", key);
-    assert_non_null(tune_context_closed_how(context, longer));
+    assert_non_null(tune_context_closed_how(context, &(struct tune_plan){.key = longer}));
     snprintf(longer, sizeof longer, "%s1+hoist:x.0", key);
-    assert_null(tune_context_closed_how(context, longer));
+    assert_null(tune_context_closed_how(context, &(struct tune_plan){.key = longer}));
     tune_context_free(context);
     struct tune_closed tried = {.key = "engine:t.0:scalar"};
     assert_true(tune_closed_takes(&tried, "engine:t.0:scalar"));
@@ -361,7 +361,7 @@ static void a_part_of_a_plan_is_told_as_a_part(void **unused) {
         assert_null(state->memory.at[i].key);
     }
     struct tune_context *context = tune_context_build(state, 0);
-    const char *how = tune_context_closed_how(context, attempt->plan.key), *tried = NULL;
+    const char *how = tune_context_closed_how(context, &attempt->plan), *tried = NULL;
     assert_non_null(how);
     assert_non_null(strstr(how, "without 1 of its 2 hunks"));
     for (size_t i = 0; i < context->sections.len; i++)

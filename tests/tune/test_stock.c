@@ -111,7 +111,7 @@ static char *asked(const struct tune_state *state, bool *closed) {
     struct tune_context *context = tune_context_build(state, 0);
     struct buf all = {0};
     tune_context_print(context, &all);
-    const char *how = tune_context_closed_how(context, "first");
+    const char *how = tune_context_closed_how(context, &(struct tune_plan){.key = "first"});
     *closed = how != NULL;
     buf_printf(&all, "\nclosed: %s\n", how ? how : "no");
     tune_context_free(context);
@@ -170,12 +170,57 @@ static void a_direction_that_did_what_it_said_has_a_second_turn(void **unused) {
     tune_state_free(state);
 }
 
+/* A plan that removes what stood in the way says something else, under the same title. */
+static void a_direction_is_taken_up_again_under_its_title(void **unused) {
+    (void)unused;
+    struct tune_state *state = after_a_round();
+    struct tune_attempt *attempt = &state->attempts.at[1];
+    attempt->status = TUNE_STATUS_REVERT;
+    attempt->plan.held = TUNE_ANSWER_YES;
+    apply(state, "attempt",
+          "{\"attempt\":2,\"parent\":0,\"source\":\"import nki\\nx = 2\\n\",\"plan\":{\"key\":"
+          "\"other\",\"title\":\"TITLE: first.\",\"what\":\"more\",\"author\":\"m\"}}");
+    apply(state, "measured",
+          "{\"attempt\":2,\"latency_us\":104,\"modelled\":true,\"bounds\":["
+          "{\"name\":\"Scalar\",\"busy_us\":90,\"without_us\":20}]}");
+    attempt = &state->attempts.at[2];
+    attempt->status = TUNE_STATUS_REVERT;
+    attempt->plan.held = TUNE_ANSWER_YES;
+    bool closed;
+    char *text = asked(state, &closed);
+    assert_true(closed);
+    has(text, "may be proposed once more", false);
+    has(text, "This was its second turn, and it is closed; what stands in the way:", true);
+    free(text);
+    struct tune_context *context = tune_context_build(state, 0);
+    struct tune_plan plan = {.key = "third", .title = "title first"};
+    assert_string_equal(tune_context_closed_how(context, &plan),
+                        "attempt 2: revert in its second turn, it is limited by Scalar");
+    plan.title = "title firsts";
+    assert_null(tune_context_closed_how(context, &plan));
+    tune_context_free(context);
+    tune_state_free(state);
+}
+
+static void a_stocked_plan_is_tried_under_its_title(void **unused) {
+    (void)unused;
+    struct tune_state *state = after_a_round();
+    assert_string_equal(stocked(state, 0), "vector");
+    apply(state, "attempt",
+          "{\"attempt\":2,\"parent\":0,\"source\":\"import nki\\nx = 2\\n\",\"plan\":{\"key\":"
+          "\"again\",\"title\":\"title vector\",\"what\":\"more\",\"author\":\"m\"}}");
+    assert_string_equal(stocked(state, 0), "dma");
+    tune_state_free(state);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_not_chosen_stays_and_is_ranked),
         cmocka_unit_test(the_next_question_shows_it),
         cmocka_unit_test(a_person_takes_one),
         cmocka_unit_test(a_direction_that_did_what_it_said_has_a_second_turn),
+        cmocka_unit_test(a_direction_is_taken_up_again_under_its_title),
+        cmocka_unit_test(a_stocked_plan_is_tried_under_its_title),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ void apply_attempt(struct tune_state *state, const struct tune_event *event, int
     if (event->attempt.plan) {
         attempt->plan = *event->attempt.plan;
         tune_part_keep(TUNE_PART_PLAN, &attempt->plan, state->own->texts);
-        tune_stock_tried(state, attempt->plan.key);
+        tune_stock_tried(state, &attempt->plan);
     }
     struct tune_lane *lane = &state->lanes.at[event->lane];
     lane->attempt = lane->candidate.attempt = attempt->id;

@@ -30,18 +30,21 @@ static const char *limited_keep(struct tune_context *context, const struct tune_
 }
 
 /* What closed a direction last is how it was closed. */
-static void closed_add(struct tune_context *context, const char *key, const char *title,
-                       const char *how, bool in_others) {
-    if (!key || !*key)
+static void closed_add(struct tune_context *context, struct tune_closed row) {
+    if (!row.key || !*row.key)
         return;
-    for (size_t i = 0; i < context->closed.len; i++)
-        if (!strcmp(context->closed.at[i].key, key)) {
-            context->closed.at[i].in_others |= in_others;
-            context->closed.at[i].how = how;
+    for (size_t i = 0; i < context->closed.len; i++) {
+        struct tune_closed *there = &context->closed.at[i];
+        if (!strcmp(there->key, row.key)) {
+            there->in_others |= row.in_others;
+            there->by_title |= row.by_title;
+            there->how = row.how;
             return;
         }
-    *vec_push(&context->closed) =
-        (struct tune_closed){keep(context, key), how, keep(context, title), in_others};
+    }
+    row.key = keep(context, row.key);
+    row.title = keep(context, row.title);
+    *vec_push(&context->closed) = row;
 }
 
 /* A direction that had its second turn is closed by what stood in its way. */
@@ -73,14 +76,21 @@ static void closed_fill(struct tune_context *context, const struct tune_state *s
             attempt->status == TUNE_STATUS_KEEP && attempt->plan.key && *attempt->plan.key)
             *vec_push(&context->left) = keep(context, attempt->plan.key);
         if (made || (attempt->status != TUNE_STATUS_KEEP && attempt->status != TUNE_STATUS_OPEN))
-            closed_add(context, attempt->plan.key, attempt->plan.title,
-                       closed_how(context, state, attempt), false);
+            closed_add(context,
+                       (struct tune_closed){.key = attempt->plan.key,
+                                            .title = attempt->plan.title,
+                                            .how = closed_how(context, state, attempt),
+                                            .by_title = attempt->status != TUNE_STATUS_KEEP &&
+                                                        tune_is_second_turn(state, attempt)});
     }
-    for (size_t i = 0; i < state->rejections.len; i++)
-        closed_add(context, state->rejections.at[i].key, state->rejections.at[i].title,
-                   state->rejections.at[i].by_loop ? "it could not be carried out"
-                                                   : "the person rejected it",
-                   !state->rejections.at[i].by_loop);
+    for (size_t i = 0; i < state->rejections.len; i++) {
+        const struct tune_rejection *row = &state->rejections.at[i];
+        closed_add(context, (struct tune_closed){.key = row->key,
+                                                 .title = row->title,
+                                                 .how = row->by_loop ? "it could not be carried out"
+                                                                     : "the person rejected it",
+                                                 .in_others = !row->by_loop});
+    }
 }
 
 static void profile_fill(struct tune_context *context, const struct tune_state *state,
@@ -449,9 +459,16 @@ bool tune_closed_takes(const struct tune_closed *closed, const char *key) {
     return false;
 }
 
-const char *tune_context_closed_how(const struct tune_context *context, const char *key) {
-    for (size_t i = 0; key && i < context->closed.len; i++)
-        if (tune_closed_takes(&context->closed.at[i], key))
+static bool closes(const struct tune_closed *row, const struct tune_plan *plan) {
+    struct tune_plan closed = {.title = row->title};
+    return (plan->key && tune_closed_takes(row, plan->key)) ||
+           (row->by_title && tune_same_direction(&closed, plan));
+}
+
+const char *tune_context_closed_how(const struct tune_context *context,
+                                    const struct tune_plan *plan) {
+    for (size_t i = 0; i < context->closed.len; i++)
+        if (closes(&context->closed.at[i], plan))
             return context->closed.at[i].how;
     return NULL;
 }

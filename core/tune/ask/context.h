@@ -16,6 +16,7 @@ struct tune_section {
 struct tune_closed {
     const char *key, *how, *title; /* title: in words; NULL */
     bool in_others;                /* plans of which it is one edit of several are closed, too */
+    bool by_title;                 /* so are other plans under its title: it had its second turn */
 };
 /* Whether it closes the plan of this key, in which several edits are joined by "+". */
 bool tune_closed_takes(const struct tune_closed *closed, const char *key);
@@ -69,7 +70,9 @@ bool tune_context_has_experience(const struct tune_state *state, size_t index);
  * code; then the directions that other agents closed. Appended; nothing when there are none. */
 void tune_context_memory(const struct tune_state *state, struct buf *out);
 void tune_context_closed(const struct tune_state *state, struct buf *out);
-/* How a direction was closed: "attempt 3: revert"; NULL: it is open. */
-const char *tune_context_closed_how(const struct tune_context *context, const char *key);
+/* How the direction of a plan was closed: "attempt 3: revert"; NULL: it is open. By its title,
+ * where that had its second turn, else by its key. */
+const char *tune_context_closed_how(const struct tune_context *context,
+                                    const struct tune_plan *plan);
 
 #endif

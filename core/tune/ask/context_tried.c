@@ -24,7 +24,7 @@ static bool gained_nothing(const struct tune_attempt *attempt) {
 }
 
 static bool is_same_direction(const struct tune_attempt *a, const struct tune_attempt *b) {
-    return a != b && a->plan.key && b->plan.key && !strcmp(a->plan.key, b->plan.key);
+    return a != b && tune_same_direction(&a->plan, &b->plan);
 }
 
 bool tune_has_second_turn(const struct tune_state *state, const struct tune_attempt *attempt) {

@@ -132,7 +132,7 @@ struct offers {
 
 /* Whether the plan is left out, with the reason in the log. */
 static bool leaves_out(struct tune_reply *reply, const struct tune_plan *plan, size_t before) {
-    const char *how = tune_context_closed_how(reply->context, plan->key);
+    const char *how = tune_context_closed_how(reply->context, plan);
     const char *title = plan->title ? plan->title : "a plan";
     if (how)
         tune_emit_log(reply->work.session, reply->work.lane, TUNE_LEVEL_INFO, "plan",

@@ -13,7 +13,7 @@ static bool some_is_new(struct request *self, const struct tune_plan *plans, siz
                         struct err *err) {
     struct buf said = {0};
     for (size_t i = 0; i < count; i++) {
-        const char *how = tune_context_closed_how(self->context, plans[i].key);
+        const char *how = tune_context_closed_how(self->context, &plans[i]);
         if (!how) {
             buf_free(&said);
             return true;

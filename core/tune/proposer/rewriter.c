@@ -126,7 +126,7 @@ static struct job *job_new(struct rewriter *rewriter, const struct tune_context 
             arena_strdup(job->arena, context->closed.at[i].how),
             context->closed.at[i].title ? arena_strdup(job->arena, context->closed.at[i].title)
                                         : NULL,
-            context->closed.at[i].in_others};
+            context->closed.at[i].in_others, context->closed.at[i].by_title};
     for (size_t i = 0; i < context->left.len; i++)
         *vec_push(&job->was_left) = arena_strdup(job->arena, context->left.at[i]);
     rewriter->job = job;

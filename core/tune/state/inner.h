@@ -283,6 +283,7 @@ void tune_call_stream(struct tune_state *state, int call, struct str piece, bool
 
 /* stock.c: a plan was proposed for an attempt, whose texts the state keeps; a plan was tried. */
 void tune_stock_add(struct tune_state *state, const struct tune_plan *plan, int parent);
-void tune_stock_tried(struct tune_state *state, const char *key);
+/* A plan is tried: it, and those of earlier rounds that it takes up again under their title. */
+void tune_stock_tried(struct tune_state *state, const struct tune_plan *plan);
 
 #endif

@@ -502,6 +502,9 @@ const struct tune_plan *tune_lane_plan(const struct tune_state *state, int lane)
  * It is not where a person changed the plan's text, or where an attempt at it has to be repaired.
  */
 const char *tune_lane_kernel(const struct tune_state *state, int lane);
+/* Whether two plans follow one direction: of one key, or under one title, whatever else they say:
+ * proposers are told to take a direction up again under its title. */
+bool tune_same_direction(const struct tune_plan *a, const struct tune_plan *b);
 const struct tune_candidate *tune_lane_candidate(const struct tune_state *state, int lane);
 /* The lane's number for records, which are read when the round is long over: -1 where the round
  * follows one direction. */

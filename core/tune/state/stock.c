@@ -28,8 +28,11 @@ void tune_stock_add(struct tune_state *state, const struct tune_plan *plan, int 
         .plan = *plan, .round = state->round, .again = state->round, .parent = parent};
 }
 
-void tune_stock_tried(struct tune_state *state, const char *key) {
-    for (size_t i = 0; i < state->stock.len; i++)
-        if (same(state->stock.at[i].plan.key, key))
-            state->stock.at[i].tried = true;
+void tune_stock_tried(struct tune_state *state, const struct tune_plan *plan) {
+    for (size_t i = 0; i < state->stock.len; i++) {
+        struct tune_stocked *row = &state->stock.at[i];
+        if (same(row->plan.key, plan->key) ||
+            (row->round < state->round && tune_same_direction(&row->plan, plan)))
+            row->tried = true;
+    }
 }

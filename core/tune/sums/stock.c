@@ -18,7 +18,8 @@ bool tune_stock_is_open(const struct tune_state *state, size_t index) {
         return false;
     for (size_t i = 0; i < state->lanes.len; i++) {
         const struct tune_plan *plan = tune_lane_plan(state, (int)i);
-        if (plan && same(plan->key, row->plan.key))
+        if (plan && (same(plan->key, row->plan.key) ||
+                     (row->round < state->round && tune_same_direction(plan, &row->plan))))
             return false;
     }
     for (size_t i = 0; i < state->rejections.len; i++)

@@ -178,8 +178,8 @@ static void not_run_note(struct tune_session *session, struct runner_result *res
     if (!left || result->verdict.correct.answer != TASK_YES)
         return;
     task_judge(&result->verdict.correct, TASK_YES,
-               "on the first seed; the other %zu were not run because the kernel is not faster",
-               left);
+               "on the first seed; the other %zu %s not run because the kernel is not faster", left,
+               left == 1 ? "was" : "were");
 }
 
 /* The first seed was compared in an evaluation before this one. The verdict is about all seeds. */
