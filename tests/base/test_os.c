@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/optional.h"
 
 static void the_program_knows_where_it_is(void **state) {
     (void)state;
@@ -94,10 +95,23 @@ static void memory_is_held_and_returned(void **state) {
 #endif
 }
 
+/* As this system names them; a library that is not there, or without the function, is none. */
+static void libraries_that_may_be_missing_are_found_by_name(void **unused) {
+    (void)unused;
+    static const char *const functions[] = {"zlibVersion", NULL}, *const none[] = {"no_such"};
+    void *found[2] = {NULL, NULL};
+    assert_true(library_try("z", 1, functions, 2, found));
+    assert_non_null(found[0]);
+    assert_null(found[1]);
+    assert_false(library_try("z", 1, none, 1, found));
+    assert_false(library_try("no-such-library", 1, functions, 2, found));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_program_knows_where_it_is),
         cmocka_unit_test(the_machine_has_cores_and_memory),
+        cmocka_unit_test(libraries_that_may_be_missing_are_found_by_name),
         cmocka_unit_test(limits_descriptors_and_parents),
         cmocka_unit_test(memory_is_held_and_returned),
     };

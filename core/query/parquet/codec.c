@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compressions of pages. Snappy is small enough to be here (format_description.txt of Snappy); the
  * others are in libraries that curl brings along, and are loaded when a file needs them. */
-#include "query/parquet/private.h"
-
-#include <dlfcn.h>
 #include <string.h>
 
-enum { CODEC_NONE, CODEC_SNAPPY, CODEC_GZIP, CODEC_LZO, CODEC_BROTLI, CODEC_LZ4_OLD };
-enum { CODEC_ZSTD = 6, CODEC_LZ4, CODECS };
-
-static const char *const codec_names[CODECS] = {"none",   "Snappy",         "gzip",      "LZO",
-                                                "Brotli", "LZ4 (Hadoop's)", "Zstandard", "LZ4"};
+#include "base/optional.h"
+#include "query/parquet/private.h"
 
 /* ---- Snappy ---------------------------------------------------------------------------------- */
 
@@ -55,7 +49,8 @@ static bool snappy_copy(struct snappy *snappy, uint8_t tag) {
     return true;
 }
 
-static bool snappy_expand(struct str from, uint8_t *to, size_t size) {
+static bool snappy_expand(void *const *none, struct str from, uint8_t *to, size_t size) {
+    (void)none;
     const uint8_t *at = (const uint8_t *)from.at;
     struct thrift head = {at, at + from.len, false, 0}; /* its length is such a number, too */
     uint64_t length = thrift_varint(&head);
@@ -69,13 +64,6 @@ static bool snappy_expand(struct str from, uint8_t *to, size_t size) {
 }
 
 /* ---- those of libraries ---------------------------------------------------------------------- */
-
-/* A function of a library; NULL: this machine does not have it. The file's number stands for its
- * binary interface, so that the function's type is known. The library stays loaded. */
-static void *late(const char *file, const char *function) {
-    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    return library ? dlsym(library, function) : NULL;
-}
 
 /* z_stream of zlib.h, whose layout has been the same since 1.0. */
 struct zlib_stream {
@@ -94,82 +82,92 @@ typedef int zlib_init_fn(struct zlib_stream *, int window, const char *version, 
 typedef int zlib_inflate_fn(struct zlib_stream *, int flush);
 typedef int zlib_end_fn(struct zlib_stream *);
 
-enum outcome { EXPANDED, BROKEN, NO_LIBRARY };
-
-static enum outcome gzip_expand(struct str from, uint8_t *to, size_t size) {
-    static const char file[] = "libz.so.1";
+static bool gzip_expand(void *const *functions, struct str from, uint8_t *to, size_t size) {
     static const int either = 15 + 32, finish = 4, stream_end = 1; /* zlib.h */
-    void *begin = late(file, "inflateInit2_"), *go = late(file, "inflate");
-    void *end = late(file, "inflateEnd");
     struct zlib_stream stream = {.next_in = (const uint8_t *)from.at,
                                  .avail_in = (unsigned)from.len,
                                  .next_out = to,
                                  .avail_out = (unsigned)size};
-    if (!begin || !go || !end)
-        return NO_LIBRARY;
-    if (((zlib_init_fn *)begin)(&stream, either, "1.2.11", sizeof stream))
-        return BROKEN;
-    int status = ((zlib_inflate_fn *)go)(&stream, finish);
-    ((zlib_end_fn *)end)(&stream);
-    return status == stream_end && !stream.avail_out ? EXPANDED : BROKEN;
+    if (((zlib_init_fn *)functions[0])(&stream, either, "1.2.11", sizeof stream))
+        return false;
+    int status = ((zlib_inflate_fn *)functions[1])(&stream, finish);
+    ((zlib_end_fn *)functions[2])(&stream);
+    return status == stream_end && !stream.avail_out;
 }
 
 typedef size_t zstd_fn(void *, size_t, const void *, size_t);
-static enum outcome zstd_expand(struct str from, uint8_t *to, size_t size) {
-    void *expand = late("libzstd.so.1", "ZSTD_decompress");
-    if (!expand)
-        return NO_LIBRARY;
-    return ((zstd_fn *)expand)(to, size, from.at, from.len) == size ? EXPANDED : BROKEN;
+static bool zstd_expand(void *const *functions, struct str from, uint8_t *to, size_t size) {
+    return ((zstd_fn *)functions[0])(to, size, from.at, from.len) == size;
 }
 
 typedef int brotli_fn(size_t, const uint8_t *, size_t *, uint8_t *);
-static enum outcome brotli_expand(struct str from, uint8_t *to, size_t size) {
-    void *expand = late("libbrotlidec.so.1", "BrotliDecoderDecompress");
+static bool brotli_expand(void *const *functions, struct str from, uint8_t *to, size_t size) {
     size_t done = size;
-    if (!expand)
-        return NO_LIBRARY;
-    bool ok = ((brotli_fn *)expand)(from.len, (const uint8_t *)from.at, &done, to) == 1;
-    return ok && done == size ? EXPANDED : BROKEN;
+    return ((brotli_fn *)functions[0])(from.len, (const uint8_t *)from.at, &done, to) == 1 &&
+           done == size;
 }
 
 typedef int lz4_fn(const char *, char *, int, int);
-static enum outcome lz4_expand(struct str from, uint8_t *to, size_t size) {
-    void *expand = late("liblz4.so.1", "LZ4_decompress_safe");
-    if (!expand)
-        return NO_LIBRARY;
-    int done = ((lz4_fn *)expand)(from.at, (char *)to, (int)from.len, (int)size);
-    return done >= 0 && (size_t)done == size ? EXPANDED : BROKEN;
+static bool lz4_expand(void *const *functions, struct str from, uint8_t *to, size_t size) {
+    int done = ((lz4_fn *)functions[0])(from.at, (char *)to, (int)from.len, (int)size);
+    return done >= 0 && (size_t)done == size;
 }
 
-static enum outcome none_expand(struct str from, uint8_t *to, size_t size) {
+static bool none_expand(void *const *none, struct str from, uint8_t *to, size_t size) {
+    (void)none;
     if (from.len != size)
-        return BROKEN;
+        return false;
     if (size)
         memcpy(to, from.at, size);
-    return EXPANDED;
+    return true;
 }
 
-static enum outcome own_snappy_expand(struct str from, uint8_t *to, size_t size) {
-    return snappy_expand(from, to, size) ? EXPANDED : BROKEN;
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* By the numbers of the format. A library's number stands for its binary interface, so that the
+ * types of its functions are known. */
+static const struct codec {
+    const char *name;
+    bool (*expand)(void *const *functions, struct str from, uint8_t *to, size_t size);
+    const char *library;
+    int number;
+    const char *functions[CODEC_FUNCTIONS];
+} rows[CODECS] = {
+    {"none", none_expand, NULL, 0, {NULL}},
+    {"Snappy", snappy_expand, NULL, 0, {NULL}},
+    {"gzip", gzip_expand, "z", 1, {"inflateInit2_", "inflate", "inflateEnd"}},
+    {"LZO", NULL, NULL, 0, {NULL}},
+    {"Brotli", brotli_expand, "brotlidec", 1, {"BrotliDecoderDecompress"}},
+    {"LZ4 (Hadoop's)", NULL, NULL, 0, {NULL}},
+    {"Zstandard", zstd_expand, "zstd", 1, {"ZSTD_decompress"}},
+    {"LZ4", lz4_expand, "lz4", 1, {"LZ4_decompress_safe"}},
+};
+
+/* The functions of a codec's library, looked up the first time; NULL: this machine lacks them. */
+static void *const *functions_of(struct codecs *codecs, int64_t codec) {
+    const struct codec *row = &rows[codec];
+    struct codec_library *own = &codecs->libraries[codec];
+    if (!own->looked && row->library)
+        own->missing = !library_try(row->library, row->number, row->functions, CODEC_FUNCTIONS,
+                                    own->functions);
+    own->looked = true;
+    return own->missing ? NULL : own->functions;
 }
 
-bool codec_expand(int64_t codec, struct str from, uint8_t *to, size_t size, struct err *err) {
-    typedef enum outcome expand_fn(struct str, uint8_t *, size_t);
-    static expand_fn *const codecs[CODECS] = {
-        [CODEC_NONE] = none_expand, [CODEC_SNAPPY] = own_snappy_expand,
-        [CODEC_GZIP] = gzip_expand, [CODEC_BROTLI] = brotli_expand,
-        [CODEC_ZSTD] = zstd_expand, [CODEC_LZ4] = lz4_expand};
-    if (codec < 0 || codec >= CODECS || !codecs[codec])
+bool codec_expand(struct codecs *codecs, int64_t codec, struct str from, uint8_t *to, size_t size,
+                  struct err *err) {
+    bool known = codec >= 0 && codec < CODECS;
+    if (!known || !rows[codec].expand)
         return err_set(err, ERR_DAMAGED,
                        "its compression (%s) is not read; write it again with Snappy, gzip, "
                        "Zstandard or without compression",
-                       codec >= 0 && codec < CODECS ? codec_names[codec] : "one that is not known");
-    enum outcome outcome = codecs[codec](from, to, size);
-    if (outcome == NO_LIBRARY)
+                       known ? rows[codec].name : "one that is not known");
+    void *const *functions = functions_of(codecs, codec);
+    if (!functions)
         return err_set(err, ERR_ENVIRONMENT,
                        "its compression is %s, whose library is not on this machine; install it, "
                        "or write the file again with Snappy",
-                       codec_names[codec]);
-    return outcome == EXPANDED ||
-           err_set(err, ERR_DAMAGED, "a page does not decompress (%s)", codec_names[codec]);
+                       rows[codec].name);
+    return rows[codec].expand(functions, from, to, size) ||
+           err_set(err, ERR_DAMAGED, "a page does not decompress (%s)", rows[codec].name);
 }

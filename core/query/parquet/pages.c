@@ -109,7 +109,7 @@ static bool page_expand(struct cursor *cursor, const struct header *header, uint
     if (ok && (size > plain || full > plain)) {
         struct str rest = {(const char *)bytes + plain, size - plain};
         int64_t codec = header->is_compressed ? cursor->chunk.codec : 0;
-        ok = codec_expand(codec, rest, *to + plain, full - plain, err);
+        ok = codec_expand(&cursor->parquet->codecs, codec, rest, *to + plain, full - plain, err);
     }
     free(bytes);
     return ok;
@@ -249,7 +249,9 @@ static bool is_more(struct cursor *cursor, bool *ok, struct err *err) {
 
 bool cursor_next(struct cursor *cursor, struct parquet_value *value, struct err *err) {
     bool ok = true, first = true;
-    page_free(&cursor->before);
+    if (cursor->before.bytes ||
+        cursor->before.arena) /* mostly not, and this is every value's way */
+        page_free(&cursor->before);
     *value = (struct parquet_value){0};
     while (is_more(cursor, &ok, err)) {
         struct page *page = &cursor->page;

@@ -71,8 +71,18 @@ struct group {
     int64_t rows;
     size_t first_chunk; /* those of all leaves follow */
 };
+/* What a file's pages were compressed with: libraries, found when a page first needs them. */
+enum { CODECS = 8, CODEC_FUNCTIONS = 3 };
+struct codec_library {
+    bool looked, missing;
+    void *functions[CODEC_FUNCTIONS];
+};
+struct codecs {
+    struct codec_library libraries[CODECS];
+};
 struct parquet {
     struct arena *arena;
+    struct codecs codecs;
     FILE *file;
     int64_t size, rows;
     VEC(struct leaf) leaves;
@@ -87,7 +97,7 @@ bool parquet_bytes(struct parquet *parquet, int64_t offset, void *to, size_t siz
 /* ---- codec.c: compressions ------------------------------------------------------------------- */
 
 /* Decompresses `from` into exactly `size` bytes at `to`. */
-bool codec_expand(int64_t codec, struct str from, uint8_t *to, size_t size,
+bool codec_expand(struct codecs *codecs, int64_t codec, struct str from, uint8_t *to, size_t size,
                   struct err *err) CC_MUST_USE;
 
 /* ---- bits.c: runs of small integers, and differences ----------------------------------------- */
