@@ -103,6 +103,22 @@ static void names_that_nki_lost_are_found_with_any_alias(void **state) {
     expect_rows(rows, COUNT_OF(rows), current, false);
 }
 
+/* It would be judged as if all of it were of one package. A name that is tried in both is not. */
+static void a_kernel_of_both_packages_is_told_where(void **state) {
+    (void)state;
+#define KERNEL "@nki.jit\ndef f(x):\n    a = nl.zeros((128, 1), nl.float32)\n    nisa.iota(dst=a)\n"
+    static const struct row rows[] = {
+        {"import neuronxcc.nki.isa as nisa\n" KERNEL, "2:8 hone-legacy-import\n"
+                                                      "6:5 hone-mixed-packages"},
+        {"import neuronxcc.nki.typing as nt\n" KERNEL "    nt.tensor\n", ""},
+        {"try:\n    import neuronxcc.nki.isa as nisa\nexcept ImportError:\n"
+         "    import nki.isa as nisa\n" KERNEL,
+         ""},
+    };
+#undef KERNEL
+    expect_rows(rows, COUNT_OF(rows), current, false);
+}
+
 static void legacy_kernels_may_use_legacy_names(void **state) {
     (void)state;
     static const struct row rows[] = {
@@ -348,6 +364,7 @@ int main(void) {
         cmocka_unit_test(mistakes_of_any_python_are_found),
         cmocka_unit_test(use_before_assignment_is_found_where_it_is_certain),
         cmocka_unit_test(names_that_nki_lost_are_found_with_any_alias),
+        cmocka_unit_test(a_kernel_of_both_packages_is_told_where),
         cmocka_unit_test(legacy_kernels_may_use_legacy_names),
         cmocka_unit_test(strict_mode_refuses_what_the_compiler_refuses),
         cmocka_unit_test(without_strict_mode_the_subset_is_no_matter),

@@ -76,6 +76,7 @@ void nki_lint(const struct nki_tree *tree, const struct nki_lint_options *option
     lint_bindings(&lint);
     lint_flow(&lint);
     lint_reach(&lint);
+    lint_mixed(&lint);
     lint_unknown(&lint);
     lint_calls(&lint);
     if (!lint.is_legacy) {

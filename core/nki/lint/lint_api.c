@@ -140,6 +140,8 @@ static void check_import(struct lint *lint, const struct nki_node *node) {
         name = node->alias.name;
     if (str_is(name, "neuronxcc.nki.typing"))
         return; /* annotations are not compiled; published kernels take them from there */
+    if (nki_enclosing(node, NKI_TRY))
+        return; /* the file knows that it may not be there */
     if ((str_is(name, "neuronxcc") || str_starts(name, "neuronxcc.")) &&
         lint_rule(lint, NKI_RULE_LEGACY_IMPORT))
         lint_name(lint, LINT_LEGACY_IMPORT, node, name);

@@ -56,6 +56,9 @@
     X(LEGACY_IMPORT, "hone-legacy-import", ERROR, 0,                                               \
       "'{}' is the legacy package; a kernel for the package nki cannot use it",                    \
       "Import nki, nki.language and nki.isa instead.")                                             \
+    X(MIXED, "hone-mixed-packages", ERROR, 0, "{}; a kernel is of one of the packages",            \
+      "neuronxcc.nki and nki each trace kernels by themselves, and take no tile of the other's. "  \
+      "hone migrate rewrites the older one's part.")                                               \
     X(LEGACY_STORE, "hone-legacy-store", WARNING, 0,                                               \
       "assigning the result of {} to a tile is deprecated; pass the tile as dst=",                 \
       "Instructions write the tile given as dst; the old spelling is rewritten by the compiler.")  \
@@ -268,6 +271,7 @@ void lint_bindings(struct lint *lint); /* lint_names.c: fills aliases and bound 
 void lint_api(struct lint *lint);      /* lint_api.c: removed and deprecated */
 void lint_unknown(struct lint *lint);  /* lint_unknown.c: names of no release; needs reached */
 void lint_calls(struct lint *lint);    /* lint_calls.c: keywords, members; needs reached */
+void lint_mixed(struct lint *lint);    /* lint_mixed.c: both packages; needs reached */
 void lint_flow(struct lint *lint);     /* lint_flow.c: order, loops, names */
 void lint_reach(struct lint *lint);    /* lint_strict.c: fills reached */
 void lint_strict(struct lint *lint);   /* .. the compiler's subset there */
